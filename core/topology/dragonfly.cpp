@@ -1,0 +1,305 @@
+#include "topology/dragonfly.hpp"
+
+#include <algorithm>
+
+#include "topology/explicit_graph.hpp"
+#include "topology/spec_text.hpp"
+
+namespace isthmus {
+
+Dragonfly::Dragonfly(const DragonflyParameters& p)
+    : RouterTopology("dragonfly"), local_("dragonfly", p.routers, p.parallel, p.groups) {
+  const std::uint32_t a = local_.block();
+  group_size_ = Divider(a);
+  global_ = GlobalLinks(kind_, p.arrangement, p.groups, a, p.global_ports, p.links_per_pair);
+  static const std::vector<std::string> group_names = {"router"};
+  static const std::vector<std::string> cabinet_names = {"slot_in_chassis", "chassis"};
+  for (std::size_t d = 0; d < p.routers.size(); ++d) {
+    const bool cabinet = p.routers.size() == 2;
+    dimensions_.push_back({flat() ? group_names[0] : cabinet ? cabinet_names[d] : message("router", d), p.routers[d]});
+    classes_.push_back({flat() ? "local" : message("local", d)});
+  }
+  dimensions_.push_back({"group", p.groups});
+  classes_.push_back({"global"});
+  const std::uint64_t routers = static_cast<std::uint64_t>(a) * p.groups;
+  first_global_ = static_cast<LinkId>(local_.links());
+  set_routers(routers, routers, p.nodes_per_router,
+              local_.links() + static_cast<std::uint64_t>(p.groups) * global_.ports());
+  spec_ = message("dragonfly:a=", joined(p.routers), ",p=", p.nodes_per_router, ",h=", p.global_ports, ",g=", p.groups,
+                  p.arrangement == Arrangement::absolute ? "" : ",arrangement=relative",
+                  p.links_per_pair ? message(",links=", p.links_per_pair) : "",
+                  p.parallel.empty() ? "" : ",parallel=" + joined(p.parallel));
+  if (!flat() && p.arrangement == Arrangement::relative) tabulate();
+}
+
+std::string Dragonfly::label(Vertex vertex) const {
+  require_vertex(vertex);
+  const Place at = place(router_of(vertex));
+  const bool node = vertex < nodes_;
+  std::string out = message(node ? "node " : "router ", node ? vertex : vertex - nodes_, " (group ", at.group);
+  if (local_.dimensions() == 2) {
+    const std::uint32_t row = local_.extent(0);
+    out += message(", chassis ", at.local / row, ", slot ", at.local % row);
+  } else {
+    out += message(", router ", at.local);
+  }
+  if (node && has_terminals()) out += message(", node ", slot_of(vertex));
+  return out + ")";
+}
+
+std::uint32_t Dragonfly::between_groups(Place r, Place s) const {
+  if (!length_table_.empty()) {
+    const std::uint32_t difference = s.group >= r.group ? s.group - r.group : s.group + global_.groups() - r.group;
+    return length_table_[(static_cast<std::size_t>(difference) * local_.block() + r.local) * local_.block() + s.local];
+  }
+  const std::uint32_t out_slot = global_.slot(r.group, s.group);
+  const std::uint32_t in_slot = global_.slot(s.group, r.group);
+  if (flat()) {
+    if (global_.copies() == 1) {
+      return 1U + (global_.carrier(out_slot) != r.local) + (global_.carrier(in_slot) != s.local);
+    }
+    const auto from = global_.copies_on(r.local, out_slot);
+    const auto to = global_.copies_on(s.local, in_slot);
+    if (std::max(from.first, to.first) < std::min(from.last, to.last)) return 1;
+    return from.first < from.last || to.first < to.last ? 2 : 3;
+  }
+  std::uint32_t best = ~0U;
+  for (std::uint32_t copy = 0; copy < global_.copies(); ++copy) {
+    best = std::min(best, local_.distance(r.local, global_.carrier(global_.port(out_slot, copy))) + 1 +
+                              local_.distance(global_.carrier(global_.port(in_slot, copy)), s.local));
+  }
+  return best;
+}
+
+bool Dragonfly::two_global_hops(Place r, Place s) const {
+  const std::uint32_t groups = global_.groups();
+  if (global_.copies() == 1) {
+    // r and s must each have a link to the same router x of a third group k: x's slots to the two groups are at most one
+    // carrier's ports apart, and so are, with the arrangement, r's and s's slots to k. Few pairs pass this test.
+    const std::uint32_t near = global_.most_ports();
+    const std::uint32_t slack = local_.block() / global_.ports() + 1;  // carriers between neighbouring ports, at most
+    const std::uint32_t apart = r.group > s.group ? r.group - s.group : s.group - r.group;
+    const std::uint32_t shift = r.local > s.local ? r.local - s.local : s.local - r.local;
+    if (global_.arrangement() == Arrangement::absolute) {
+      if (apart > near || shift > slack) return false;
+    } else if (std::min(apart, groups - apart) > near || (shift > slack + 2 && shift + slack + 2 < local_.block())) {
+      return false;
+    }
+  }
+  const std::uint32_t end = global_.first_port(r.local + 1);
+  for (std::uint32_t port = global_.first_port(r.local); port < end; ++port) {
+    const std::uint32_t k = global_.target(r.group, global_.slot_of(port));
+    if (k == s.group) continue;
+    const std::uint32_t x = global_.carrier(global_.peer_port(r.group, port));
+    const auto from = global_.copies_on(x, global_.slot(k, s.group));
+    const auto to = global_.copies_on(s.local, global_.slot(s.group, k));
+    if (std::max(from.first, to.first) < std::min(from.last, to.last)) return true;
+  }
+  return false;
+}
+
+std::uint32_t Dragonfly::router_route_length(Vertex r, Vertex s) const {
+  const Place from = place(r);
+  const Place to = place(s);
+  return from.group == to.group ? local_.distance(from.local, to.local) : between_groups(from, to);
+}
+
+std::uint32_t Dragonfly::router_distance(Vertex r, Vertex s) const {
+  const Place from = place(r);
+  const Place to = place(s);
+  if (from.group == to.group) return local_.distance(from.local, to.local);
+  if (!distance_table_.empty()) {
+    const std::uint32_t difference =
+        to.group >= from.group ? to.group - from.group : to.group + global_.groups() - from.group;
+    return distance_table_[(static_cast<std::size_t>(difference) * local_.block() + from.local) * local_.block() +
+                           to.local];
+  }
+  const std::uint32_t length = between_groups(from, to);
+  // Two links by way of a third group are all that can beat local-global-local in a flat group.
+  if (flat()) return length == 3 && two_global_hops(from, to) ? 2 : length;
+  return length > 2 ? searched_distance(r, s, length) : length;
+}
+
+std::uint32_t Dragonfly::searched_distance(Vertex r, Vertex s, std::uint32_t bound) const {
+  // Breadth first to less than `bound`, which the minimal route reaches.
+  std::vector<std::uint8_t> seen(routers(), 0);
+  std::vector<Vertex> frontier{r};
+  std::vector<Vertex> next;
+  std::vector<LinkId> links;
+  seen[r] = 1;
+  for (std::uint32_t depth = 1; depth < bound; ++depth) {
+    next.clear();
+    for (const Vertex v : frontier) {
+      links.clear();
+      router_out_links(v, links);
+      for (const LinkId id : links) {
+        const Vertex w = router_link(id).to;
+        if (w == s) return depth;
+        if (seen[w]) continue;
+        seen[w] = 1;
+        next.push_back(w);
+      }
+    }
+    frontier.swap(next);
+  }
+  return bound;
+}
+
+void Dragonfly::tabulate() {
+  const std::uint32_t a = local_.block();
+  const std::uint32_t groups = global_.groups();
+  std::vector<std::uint8_t> lengths(static_cast<std::size_t>(groups) * a * a);
+  for (std::uint32_t g = 1; g < groups; ++g) {
+    for (std::uint32_t i = 0; i < a; ++i) {
+      for (std::uint32_t j = 0; j < a; ++j) {
+        lengths[(static_cast<std::size_t>(g) * a + i) * a + j] =
+            static_cast<std::uint8_t>(between_groups({0, i}, {g, j}));
+      }
+    }
+  }
+  // Distances by search from the routers of group 0.
+  Csr graph;
+  graph.offsets.push_back(0);
+  std::vector<LinkId> links;
+  for (Vertex r = 0; r < routers(); ++r) {
+    links.clear();
+    router_out_links(r, links);
+    for (const LinkId id : links) {
+      const Vertex to = router_link(id).to;
+      if (graph.targets.size() == graph.offsets.back() || graph.targets.back() != to) graph.targets.push_back(to);
+    }
+    graph.offsets.push_back(graph.targets.size());
+  }
+  distance_table_.resize(lengths.size());
+  std::vector<std::uint32_t> hops(routers());
+  std::vector<std::uint32_t> queue;
+  for (std::uint32_t i = 0; i < a; ++i) {
+    breadth_first(graph, i, hops, queue);
+    for (Vertex s = 0; s < routers(); ++s) {
+      const Place to = place(s);
+      distance_table_[(static_cast<std::size_t>(to.group) * a + i) * a + to.local] =
+          static_cast<std::uint8_t>(hops[s]);
+    }
+  }
+  length_table_ = std::move(lengths);
+}
+
+LinkId* Dragonfly::write_router_route(Vertex r, Vertex s, std::uint32_t salt, LinkId* out) const {
+  const Place from = place(r);
+  const Place to = place(s);
+  if (from.group == to.group) return local_.write_route(r, s, salt, out);
+  const std::uint32_t out_slot = global_.slot(from.group, to.group);
+  const std::uint32_t in_slot = global_.slot(to.group, from.group);
+  std::uint32_t chosen = 0;
+  if (global_.copies() > 1) {
+    // The salt picks among the nearest links.
+    const std::uint32_t best = between_groups(from, to);
+    const auto length = [&](std::uint32_t copy) {
+      return local_.distance(from.local, global_.carrier(global_.port(out_slot, copy))) + 1 +
+             local_.distance(global_.carrier(global_.port(in_slot, copy)), to.local);
+    };
+    std::uint32_t count = 0;
+    for (std::uint32_t copy = 0; copy < global_.copies(); ++copy) count += length(copy) == best;
+    std::uint32_t skip = salt % count;
+    while (length(chosen) != best || skip-- > 0) ++chosen;
+  }
+  const std::uint32_t a = local_.block();
+  const std::uint32_t port = global_.port(out_slot, chosen);
+  const Vertex exit = from.group * a + global_.carrier(port);
+  const Vertex entry = to.group * a + global_.carrier(global_.port(in_slot, chosen));
+  out = local_.write_route(r, exit, salt, out);
+  *out++ = first_global_ + from.group * global_.ports() + port;
+  return local_.write_route(entry, s, salt, out);
+}
+
+Link Dragonfly::router_link(LinkId id) const {
+  if (id < first_global_) return local_.link(id);
+  const std::uint32_t index = id - first_global_;
+  const std::uint32_t group = index / global_.ports();
+  const std::uint32_t port = index % global_.ports();
+  const std::uint32_t other = global_.target(group, global_.slot_of(port));
+  const std::uint32_t a = local_.block();
+  return {group * a + global_.carrier(port), other * a + global_.carrier(global_.peer_port(group, port))};
+}
+
+std::uint32_t Dragonfly::router_link_class(LinkId id) const {
+  return id < first_global_ ? local_.dimension_of(id) : static_cast<std::uint32_t>(local_.dimensions());
+}
+
+void Dragonfly::router_out_links(Vertex r, std::vector<LinkId>& out) const {
+  local_.out_links(r, out);
+  if (global_.groups() == 1) return;
+  const Place at = place(r);
+  const std::uint32_t end = global_.first_port(at.local + 1);
+  for (std::uint32_t port = global_.first_port(at.local); port < end; ++port) {
+    out.push_back(first_global_ + at.group * global_.ports() + port);
+  }
+}
+
+bool Dragonfly::permits(LinkId id, Vertex to) const {
+  const LinkId first = first_router_link() + first_global_;
+  if (id < first) return true;
+  const std::uint32_t group = (id - first) / global_.ports();
+  const std::uint32_t port = (id - first) % global_.ports();
+  return global_.target(group, global_.slot_of(port)) == place(router_of(to)).group;
+}
+
+Vertex Dragonfly::valiant_router(Vertex r, Vertex s, Rng& rng) const {
+  // A third group spreads the load over the global links, which is the point (Kim et al., section 4.1).
+  const std::uint32_t groups = global_.groups();
+  const std::uint32_t low = std::min(place(r).group, place(s).group);
+  const std::uint32_t high = std::max(place(r).group, place(s).group);
+  if (groups <= 2) return rng.below(routers());
+  std::uint32_t group = rng.below(groups - (low == high ? 1 : 2));
+  group += group >= low;
+  if (low != high) group += group >= high;
+  return group * local_.block() + rng.below(local_.block());
+}
+
+Estimate Dragonfly::diameter() const {
+  // Without the tables each distance of a two-dimensional group is a search of its own: one search per node is cheaper.
+  return flat() || !distance_table_.empty() ? RouterTopology::diameter() : Topology::diameter();
+}
+
+Estimate Dragonfly::average_distance() const {
+  return flat() || !distance_table_.empty() ? RouterTopology::average_distance() : Topology::average_distance();
+}
+
+Bisection Dragonfly::bisection() const {
+  const std::uint32_t groups = global_.groups();
+  if (groups == 1) return local_.bisection(classes_);
+  // Groups against groups; of an odd number the middle group is cut, its two halves owning half of its global links.
+  const double half = groups / 2;
+  const double crossing = global_.copies() * half * ((groups + 1) / 2);
+  Bisection out{static_cast<std::uint64_t>(crossing), crossing * classes_[local_.dimensions()].bandwidth, false};
+  if (groups % 2 == 1) {
+    const Bisection inside = local_.bisection(classes_);
+    out.links += inside.links;
+    out.bandwidth += inside.bandwidth;
+  }
+  if (links_ <= 100'000) {
+    const Bisection searched = Topology::bisection();
+    out.links = std::min(out.links, searched.links);
+    out.bandwidth = std::min(out.bandwidth, searched.bandwidth);
+  }
+  return out;
+}
+
+std::uint32_t Dragonfly::virtual_channels(Routing routing) const {
+  if (routing == Routing::minimal) return global_.groups() > 1 ? 2 : 1;
+  const auto longest = static_cast<std::uint32_t>(2 * local_.dimensions() + 1);
+  return routing == Routing::valiant ? 2 * longest + 2 : longest + 2;
+}
+
+void Dragonfly::channels(Routing routing, std::span<const LinkId> route, std::span<std::uint8_t> out) const {
+  if (routing != Routing::minimal) return Topology::channels(routing, route, out);
+  // Local channel 0, global, local channel 1 (Kim et al., section 4.1): the order of channels rises along a route.
+  std::uint8_t channel = 0;
+  const LinkId first = first_router_link() + first_global_;
+  for (std::size_t i = 0; i < route.size(); ++i) {
+    out[i] = route[i] >= first ? 0 : channel;
+    if (route[i] >= first) channel = 1;
+  }
+}
+
+}  // namespace isthmus

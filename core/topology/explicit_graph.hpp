@@ -1,0 +1,27 @@
+// A topology written out as an adjacency, for the questions that have no closed form.
+#pragma once
+
+#include "graph/traversal.hpp"
+#include "topology/topology.hpp"
+
+namespace isthmus {
+
+struct ExplicitGraph {
+  Csr adjacency;                ///< over vertices; entry order within a row is ascending link id
+  std::vector<LinkId> links;    ///< link id of each adjacency entry
+  std::vector<double> weights;  ///< bandwidth of each adjacency entry, bytes per second
+};
+
+ExplicitGraph explicit_graph(const Topology& topology);
+
+struct DistanceSample {
+  std::uint32_t largest;
+  double mean;
+  bool exact;  ///< every node was a source
+};
+
+/// Breadth-first search from every node, or from evenly spaced ones where that would take more than some seconds.
+/// Throws InvalidInput where a node cannot be reached.
+DistanceSample sample_distances(const Topology& topology);
+
+}  // namespace isthmus

@@ -1,0 +1,33 @@
+#include "topology/hypercube.hpp"
+
+#include <algorithm>
+
+namespace isthmus {
+
+Hypercube::Hypercube(const HypercubeParameters& p) : RouterTopology("hypercube"), n_(p.n) {
+  require(p.n >= 1 && p.n <= 26, "hypercube: n = ", p.n, "; 1 to 26 is allowed");
+  for (std::uint32_t bit = 0; bit < n_; ++bit) {
+    dimensions_.push_back({message("x", bit), 2});
+    classes_.push_back({message("x", bit)});
+  }
+  const std::uint64_t routers = std::uint64_t{1} << n_;
+  set_routers(routers, routers, p.nodes_per_router, routers * n_);
+  spec_ = message("hypercube:", n_, has_terminals() ? message(",p=", p.nodes_per_router) : "");
+}
+
+Bisection Hypercube::bisection() const {
+  double least = classes_[0].bandwidth;
+  for (std::uint32_t bit = 1; bit < n_; ++bit) least = std::min(least, classes_[bit].bandwidth);
+  return {routers() / 2, least * (routers() / 2), true};
+}
+
+std::uint32_t Hypercube::virtual_channels(Routing routing) const {
+  return routing == Routing::minimal ? 1 : Topology::virtual_channels(routing);
+}
+
+void Hypercube::channels(Routing routing, std::span<const LinkId> route, std::span<std::uint8_t> out) const {
+  if (routing != Routing::minimal) return Topology::channels(routing, route, out);
+  std::fill(out.begin(), out.end(), std::uint8_t{0});  // bits rise along a route
+}
+
+}  // namespace isthmus

@@ -1,0 +1,268 @@
+// What all networks of routers with directly attached nodes share: terminal links, vertex numbering, batches.
+#pragma once
+
+#include <algorithm>
+#include <limits>
+
+#include "base/divider.hpp"
+#include "base/error.hpp"
+#include "topology/topology.hpp"
+
+namespace isthmus {
+
+/// Routers 0..R-1; the first `hosts` of them carry `concentration` nodes each (node = router * concentration + slot),
+/// or, with concentration 0, every router is inside a node and vertex ids are router ids.
+///
+/// Link ids: node -> router [0, N), router -> node [N, 2N), then the links between routers; without terminal links the
+/// links between routers start at 0. `Net` derives from this class and answers for routers, with static dispatch:
+///   std::uint32_t router_distance(r, s), std::uint32_t router_route_length(r, s),
+///   LinkId* write_router_route(r, s, salt, out)    links between routers numbered from 0
+///   Link router_link(id), std::uint32_t router_link_class(id), void router_out_links(r, out)
+/// `salt` spreads different pairs of nodes over parallel links.
+template <class Net>
+class RouterTopology : public Topology {
+ public:
+  void coordinates(Vertex node, std::span<std::uint32_t> out) const final {
+    require_node(node);
+    router_coordinates(router_of(node), out);
+    if (terminals_ > 0) out[dimensions_.size() - 1] = slot_of(node);
+  }
+
+  [[nodiscard]] Vertex node_at(std::span<const std::uint32_t> c) const final {
+    require_coordinates(c);
+    std::size_t d = dimensions_.size() - (terminals_ > 0 ? 1 : 0);
+    Vertex router = 0;
+    while (d-- > 0) router = router * dimensions_[d].extent + c[d];
+    return terminals_ > 0 ? router * concentration_.divisor() + c.back() : router;
+  }
+
+  /// "node 12 (1,2,0)", "router 6 (1,2)"; networks whose routers are not all hosts say more.
+  [[nodiscard]] std::string label(Vertex vertex) const override {
+    require_vertex(vertex);
+    const bool node = vertex < nodes_;
+    std::vector<std::uint32_t> c(dimensions_.size());
+    if (node) coordinates(vertex, c);
+    else router_coordinates(vertex - first_router_, c);
+    if (!node) c.resize(c.size() - 1);
+    return message(node ? "node " : "router ", node ? vertex : vertex - first_router_, tuple_text(c));
+  }
+
+  [[nodiscard]] Link link(LinkId id) const final {
+    require_link(id);
+    if (id < terminals_) {
+      const bool up = id < nodes_;
+      const Vertex node = up ? id : id - nodes_;
+      const Vertex router = nodes_ + concentration_.quotient(node);
+      return up ? Link{node, router} : Link{router, node};
+    }
+    const Link inner = net().router_link(id - terminals_);
+    return {inner.from + first_router_, inner.to + first_router_};
+  }
+
+  [[nodiscard]] std::uint32_t link_class(LinkId id) const final {
+    require_link(id);
+    if (id < terminals_) return static_cast<std::uint32_t>(classes_.size()) - 1;
+    return net().router_link_class(id - terminals_);
+  }
+
+  void out_links(Vertex vertex, std::vector<LinkId>& out) const final {
+    require_vertex(vertex);
+    if (vertex < first_router_) {
+      out.push_back(vertex);
+      return;
+    }
+    const Vertex router = vertex - first_router_;
+    if (terminals_ > 0 && router < hosts_) {
+      const Vertex p = concentration_.divisor();
+      for (Vertex slot = 0; slot < p; ++slot) out.push_back(nodes_ + router * p + slot);
+    }
+    const std::size_t begin = out.size();
+    net().router_out_links(router, out);
+    for (std::size_t i = begin; i < out.size(); ++i) out[i] += terminals_;
+  }
+
+  [[nodiscard]] std::uint32_t distance(Vertex from, Vertex to) const final {
+    require_vertex(from);
+    require_vertex(to);
+    return hops(from, to);
+  }
+
+  void distances(std::span<const Vertex> from, std::span<const Vertex> to, std::span<std::uint32_t> out) const final {
+    for_pairs(from, to, [&](std::size_t i, Vertex a, Vertex b) { out[i] = node_hops(a, b); });
+  }
+
+  [[nodiscard]] std::uint32_t route_length(Vertex from, Vertex to) const final {
+    require_node(from);
+    require_node(to);
+    return node_route_length(from, to);
+  }
+
+  void route_lengths(std::span<const Vertex> from, std::span<const Vertex> to,
+                     std::span<std::uint32_t> out) const final {
+    for_pairs(from, to, [&](std::size_t i, Vertex a, Vertex b) { out[i] = node_route_length(a, b); });
+  }
+
+  LinkId* write_route(Vertex from, Vertex to, LinkId* out) const final {
+    require_node(from);
+    require_node(to);
+    return write(from, to, out);
+  }
+
+  void routes(std::span<const Vertex> from, std::span<const Vertex> to, std::span<const std::uint64_t> offsets,
+              LinkId* out) const final {
+    for_pairs(from, to, [&](std::size_t i, Vertex a, Vertex b) { write(a, b, out + offsets[i]); });
+  }
+
+  /// Through a router drawn uniformly from those that `valiant_router` of the network allows.
+  void valiant_route(Vertex from, Vertex to, Rng& rng, std::vector<LinkId>& out) const final {
+    require_node(from);
+    require_node(to);
+    if (from == to) return;
+    const Vertex r = router_of(from);
+    const Vertex s = router_of(to);
+    const Vertex via = net().valiant_router(r, s, rng);
+    if (terminals_ > 0) out.push_back(from);
+    for (const auto& [a, b] : {std::pair{r, via}, std::pair{via, s}}) {
+      const std::size_t begin = out.size();
+      out.resize(begin + net().router_route_length(a, b));
+      net().write_router_route(a, b, static_cast<std::uint32_t>(rng.next() >> 32), out.data() + begin);
+      for (std::size_t i = begin; i < out.size(); ++i) out[i] += terminals_;
+    }
+    if (terminals_ > 0) out.push_back(nodes_ + to);
+  }
+
+  [[nodiscard]] Estimate diameter() const override {
+    const Estimate inner = net().router_diameter();
+    if (terminals_ == 0) return inner;
+    return {nodes_ > 1 ? inner.value + 2 : 0, inner.exact};
+  }
+
+  [[nodiscard]] Estimate average_distance() const override {
+    if (nodes_ < 2) return {0, true};
+    const Estimate mean = net().router_mean_distance();  // over all ordered pairs of routers, equal ones too
+    const double n = nodes_;
+    const double terminal = terminals_ > 0 ? 2 : 0;
+    return {mean.value * n / (n - 1) + terminal, mean.exact};
+  }
+
+  /// Default of the networks: brute force over pairs of routers with nodes, or 1024 evenly spaced sources.
+  [[nodiscard]] Estimate router_diameter() const {
+    std::uint32_t largest = 0;
+    const bool exact = for_router_pairs([&](std::uint32_t d) { largest = std::max(largest, d); });
+    return {static_cast<double>(largest), exact};
+  }
+  [[nodiscard]] Estimate router_mean_distance() const {
+    std::uint64_t sum = 0;
+    std::uint64_t count = 0;
+    const bool exact = for_router_pairs([&](std::uint32_t d) {
+      sum += d;
+      ++count;
+    });
+    return {static_cast<double>(sum) / static_cast<double>(count), exact};
+  }
+  [[nodiscard]] std::uint32_t router_route_length(Vertex r, Vertex s) const { return net().router_distance(r, s); }
+  [[nodiscard]] Vertex valiant_router(Vertex /*r*/, Vertex /*s*/, Rng& rng) const { return rng.below(hosts_); }
+
+ protected:
+  using Topology::Topology;
+
+  /// Sets the counts and appends the class "terminal" and the dimension "slot" where there are terminal links; classes
+  /// and dimensions of the routers must be in place. Nodes sit on the first `hosts` of `routers` routers that have
+  /// `router_links` links among them.
+  void set_routers(std::uint64_t routers, std::uint64_t hosts, std::uint64_t concentration,
+                   std::uint64_t router_links) {
+    const std::uint64_t nodes = concentration == 0 ? routers : hosts * concentration;
+    require(hosts <= std::numeric_limits<Vertex>::max(), kind_, ": ", hosts, " routers do not fit 32-bit ids");
+    set_counts(nodes, concentration == 0 ? 0 : routers,
+               router_links + (concentration == 0 ? 0 : 2 * nodes));
+    hosts_ = static_cast<Vertex>(hosts);
+    terminals_ = concentration == 0 ? 0 : 2 * nodes_;
+    first_router_ = concentration == 0 ? 0 : nodes_;
+    concentration_ = Divider(concentration == 0 ? 1 : static_cast<Vertex>(concentration));
+    if (concentration > 0) {
+      classes_.push_back({"terminal"});
+      dimensions_.push_back({"slot", static_cast<std::uint32_t>(concentration)});
+    }
+  }
+
+  [[nodiscard]] const Net& net() const { return static_cast<const Net&>(*this); }
+  [[nodiscard]] Vertex routers() const { return terminals_ > 0 ? switches_ : nodes_; }
+  [[nodiscard]] Vertex hosts() const { return hosts_; }
+  [[nodiscard]] bool has_terminals() const { return terminals_ > 0; }
+  [[nodiscard]] std::uint32_t concentration() const { return concentration_.divisor(); }
+  [[nodiscard]] LinkId first_router_link() const { return terminals_; }
+  [[nodiscard]] Vertex router_of(Vertex vertex) const {
+    return vertex < first_router_ ? concentration_.quotient(vertex) : vertex - first_router_;
+  }
+  [[nodiscard]] std::uint32_t slot_of(Vertex node) const { return concentration_.remainder(node); }
+
+  [[nodiscard]] std::uint32_t remaining(Vertex at, Vertex to) const final {
+    if (at == to) return 0;
+    return net().router_route_length(router_of(at), router_of(to)) + (at < first_router_) + (to < first_router_);
+  }
+
+ private:
+  void router_coordinates(Vertex router, std::span<std::uint32_t> out) const {
+    const std::size_t n = dimensions_.size() - (terminals_ > 0 ? 1 : 0);
+    for (std::size_t d = 0; d < n; ++d) {
+      out[d] = router % dimensions_[d].extent;
+      router /= dimensions_[d].extent;
+    }
+  }
+  [[nodiscard]] std::uint32_t hops(Vertex from, Vertex to) const {
+    if (from == to) return 0;
+    return net().router_distance(router_of(from), router_of(to)) + (from < first_router_) + (to < first_router_);
+  }
+  [[nodiscard]] std::uint32_t node_hops(Vertex a, Vertex b) const {
+    if (terminals_ == 0) return net().router_distance(a, b);
+    return a == b ? 0 : 2 + net().router_distance(concentration_.quotient(a), concentration_.quotient(b));
+  }
+  [[nodiscard]] std::uint32_t node_route_length(Vertex a, Vertex b) const {
+    if (terminals_ == 0) return net().router_route_length(a, b);
+    return a == b ? 0 : 2 + net().router_route_length(concentration_.quotient(a), concentration_.quotient(b));
+  }
+
+  LinkId* write(Vertex a, Vertex b, LinkId* out) const {
+    if (a == b) return out;
+    if (terminals_ == 0) return net().write_router_route(a, b, a + b, out);
+    *out++ = a;
+    LinkId* end = net().write_router_route(concentration_.quotient(a), concentration_.quotient(b), a + b, out);
+    for (; out != end; ++out) *out += terminals_;
+    *end++ = nodes_ + b;
+    return end;
+  }
+
+  template <class Body>
+  void for_pairs(std::span<const Vertex> from, std::span<const Vertex> to, Body body) const {
+    require(from.size() == to.size(), "pairs: ", from.size(), " sources but ", to.size(), " destinations");
+    for (std::size_t i = 0; i < from.size(); ++i) {
+      const Vertex a = from[i];
+      const Vertex b = to[i];
+      if (a >= nodes_ || b >= nodes_) [[unlikely]] {
+        require_node(a);
+        require_node(b);
+      }
+      body(i, a, b);
+    }
+  }
+
+  /// False where only a sample of sources was visited.
+  template <class Body>
+  bool for_router_pairs(Body body) const {
+    const Vertex n = hosts_;
+    const bool all = static_cast<std::uint64_t>(n) * n <= 400'000'000;
+    const Vertex sources = all ? n : 1024;
+    for (Vertex i = 0; i < sources; ++i) {
+      const auto r = static_cast<Vertex>(static_cast<std::uint64_t>(i) * n / sources);
+      for (Vertex s = 0; s < n; ++s) body(net().router_distance(r, s));
+    }
+    return all;
+  }
+
+  Vertex hosts_ = 0;
+  Vertex first_router_ = 0;
+  LinkId terminals_ = 0;
+  Divider concentration_;
+};
+
+}  // namespace isthmus
