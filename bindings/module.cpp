@@ -8,8 +8,9 @@ void bind_topology(nb::module_& module);
 
 NB_MODULE(_core, module) {
   module.doc() = "The compiled core of Isthmus.";
-  // The error policy: InvalidInput is a ValueError, Unsupported a NotImplementedError.
-  nb::exception<isthmus::InvalidInput>(module, "InvalidInput", PyExc_ValueError);
-  nb::exception<isthmus::Unsupported>(module, "Unsupported", PyExc_NotImplementedError);
+  // Users catch one InvalidInput (a ValueError) and one Unsupported, wherever they are raised.
+  const nb::module_ errors = nb::module_::import_("isthmus.errors");
+  nb::exception<isthmus::InvalidInput>(module, "InvalidInput", errors.attr("InvalidInput"));
+  nb::exception<isthmus::Unsupported>(module, "Unsupported", errors.attr("Unsupported"));
   bind_topology(module);
 }

@@ -12,19 +12,22 @@ AllToAll::AllToAll(const std::string& kind, const std::vector<std::uint32_t>& ex
   require(!extents.empty() && extents.size() <= 8, kind, ": ", extents.size(), " all-to-all dimensions; 1 to 8 are allowed");
   require(parallel.empty() || parallel.size() == extents.size(), kind, ": parallel has ", parallel.size(),
           " entries for ", extents.size(), " dimensions");
+  constexpr std::uint64_t most = 0xffffffff;
   std::uint64_t size = 1;
   for (const std::uint32_t e : extents) {
     require(e >= 1, kind, ": an extent is 0; at least 1 is allowed");
     size *= e;
-    require(size * blocks < (std::uint64_t{1} << 32), kind, ": more than 2^32 routers");
+    require(size <= most && size * blocks <= most, kind, ": more than 2^32 routers");
   }
   for (std::size_t d = 0; d < extents.size(); ++d) {
     const std::uint32_t k = parallel.empty() ? 1 : parallel[d];
     require(k >= 1, kind, ": parallel = 0 in dimension ", d, "; at least 1 is allowed");
     axes_.push_back({Divider(extents[d]), block_, k, static_cast<LinkId>(links_)});
     block_ *= extents[d];
-    links_ += size * blocks * (extents[d] - 1) * k;
-    require(links_ < (std::uint64_t{1} << 32), kind, ": more than 2^32 links");
+    const std::uint64_t pairs = size * blocks * (extents[d] - 1);
+    require(pairs <= most / k, kind, ": more than 2^32 links");
+    links_ += pairs * k;
+    require(links_ <= most, kind, ": more than 2^32 links");
   }
 }
 
@@ -93,8 +96,23 @@ Bisection AllToAll::bisection(const std::vector<LinkClass>& classes) const {
     links = std::min(links, l);
     bandwidth = std::min(bandwidth, b);
   } while (std::next_permutation(order.begin(), order.end()));
-  const bool uniform = std::all_of(axes_.begin(), axes_.end(), [&](const Axis& a) { return a.parallel == axes_[0].parallel; });
+  bool uniform = true;
+  for (std::size_t d = 1; d < axes_.size(); ++d) {
+    uniform = uniform && axes_[d].parallel == axes_[0].parallel && classes[d].bandwidth == classes[0].bandwidth;
+  }
   return {static_cast<std::uint64_t>(links), bandwidth, uniform};
+}
+
+Spread AllToAll::spread(const std::vector<LinkClass>& classes) const {
+  // A router sends block / extent routes of uniform traffic to each other coordinate of a dimension.
+  Spread out{1e300, 1e300};
+  for (std::size_t d = 0; d < axes_.size(); ++d) {
+    if (extent(d) == 1) continue;
+    const double per_pair = static_cast<double>(extent(d)) * axes_[d].parallel / block_;
+    out.links = std::min(out.links, per_pair);
+    out.bandwidth = std::min(out.bandwidth, per_pair * classes[d].bandwidth);
+  }
+  return block_ == 1 ? Spread{} : out;
 }
 
 }  // namespace isthmus

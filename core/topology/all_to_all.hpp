@@ -44,8 +44,9 @@ class AllToAll {
   void out_links(Vertex r, std::vector<LinkId>& out) const;
 
   /// The smallest staircase cut of one block, in links and in bandwidth (classes in the order of the dimensions). For
-  /// equal parallel it is optimal (Lindsey, "Assignment of numbers to vertices", 1964).
+  /// equal dimensions (parallel and bandwidth) it is optimal (Lindsey, "Assignment of numbers to vertices", 1964).
   [[nodiscard]] Bisection bisection(const std::vector<LinkClass>& classes) const;
+  [[nodiscard]] Spread spread(const std::vector<LinkClass>& classes) const;
 
  private:
   struct Axis {

@@ -267,7 +267,7 @@ Estimate Dragonfly::average_distance() const {
 
 Bisection Dragonfly::bisection() const {
   const std::uint32_t groups = global_.groups();
-  if (groups == 1) return local_.bisection(classes_);
+  if (groups == 1) return with_terminals(local_.bisection(classes_), local_.spread(classes_));
   // Groups against groups; of an odd number the middle group is cut, its two halves owning half of its global links.
   const double half = groups / 2;
   const double crossing = global_.copies() * half * ((groups + 1) / 2);
@@ -277,7 +277,8 @@ Bisection Dragonfly::bisection() const {
     out.links += inside.links;
     out.bandwidth += inside.bandwidth;
   }
-  if (links_ <= 100'000) {
+  out = with_terminals(out, {});
+  if (links_ <= 20'000) {
     const Bisection searched = Topology::bisection();
     out.links = std::min(out.links, searched.links);
     out.bandwidth = std::min(out.bandwidth, searched.bandwidth);

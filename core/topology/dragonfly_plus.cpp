@@ -124,17 +124,17 @@ Estimate DragonflyPlus::router_mean_distance() const {
 }
 
 Bisection DragonflyPlus::bisection() const {
-  if (links_ <= 100'000) return Topology::bisection();
+  if (links_ <= 20'000) return Topology::bisection();
   const double groups = global_.groups();
   const double across = global_.copies() * std::floor(groups / 2) * std::ceil(groups / 2);
   Bisection out{static_cast<std::uint64_t>(across), across * classes_[1].bandwidth, false};
   if (global_.groups() % 2 == 1) {
-    // The middle group: its spines side with one half each, a leaf is cut off the spines of the other half.
-    const double inside = leaves_.divisor() * static_cast<double>(spines_.divisor()) / 2;
+    // The middle group: half of its leaves are cut off all its spines.
+    const double inside = std::floor(leaves_.divisor() / 2.0) * spines_.divisor();
     out.links += static_cast<std::uint64_t>(inside);
     out.bandwidth += inside * classes_[0].bandwidth;
   }
-  return out;
+  return with_terminals(out, {});
 }
 
 std::uint32_t DragonflyPlus::virtual_channels(Routing routing) const {

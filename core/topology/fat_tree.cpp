@@ -28,7 +28,9 @@ FatTree::FatTree(const FatTreeParameters& p) : Topology(p.kind) {
   std::uint64_t count = nodes;
   for (std::size_t l = 0; l < h; ++l) {
     const std::uint32_t k = p.parallel.empty() ? 1 : p.parallel[l];
-    const std::uint64_t cables = count * p.parents[l] * k;
+    const std::uint64_t pairs = count * p.parents[l];
+    require(pairs < (std::uint64_t{1} << 32) / k, kind_, ": more than 2^32 links");
+    const std::uint64_t cables = pairs * k;
     below *= p.children[l];
     ways *= p.parents[l];
     count = nodes / below * ways;
@@ -202,8 +204,9 @@ LinkId* FatTree::descend(std::size_t level, std::uint32_t index, Vertex to, Link
     const Level& l = levels_[level];
     const std::uint32_t below = levels_[level - 1].below.quotient(to);
     const std::uint32_t child = below % l.children;
-    *out++ = down(level, index, child, to % l.parallel);
     const std::uint32_t ways = levels_[level - 1].ways;
+    // The cable that the up route of the same destination takes: others would meet on one of several parallel cables.
+    *out++ = down(level, index, child, to / ways % (l.parents * l.parallel) / l.parents);
     index = below * ways + index % l.ways % ways;
   }
   return out;

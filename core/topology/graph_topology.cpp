@@ -49,12 +49,39 @@ GraphTopology::GraphTopology(GraphParameters p) : Topology("graph"), nodes_forwa
   cache_->slot_of.assign(nodes_, no_slot);
   // 128 MiB of hops at the most; all destinations of a network of 8,000 vertices.
   cache_->capacity = std::clamp<std::size_t>((std::size_t{128} << 20) / (2 * vertices), 2, nodes_ + std::size_t{2});
-  const auto hops = hops_to(0);
-  for (Vertex v = 0; v < nodes_; ++v) {
-    require((*hops)[v] != far, "graph: node ", names_[v], " is not connected to node ", names_[0]);
-  }
+  require_connected();
   spec_ = message("graph:", nodes_, " nodes");
 }
+
+void GraphTopology::require_connected() const {
+  const auto reaches_all = [&](Vertex to) {
+    const auto hops = hops_to(to);
+    for (Vertex v = 0; v < nodes_; ++v) {
+      require((*hops)[v] != far, "graph: node ", names_[v], " is not connected to node ", names_[to]);
+    }
+  };
+  reaches_all(0);
+  if (nodes_forward_) return;
+  // Nodes that meet node 0 on different planes of switches need not meet each other. Where every node has a switch on
+  // the plane of one switch, all do; else each is asked.
+  std::vector<std::uint8_t> seen(vertices(), 0);
+  const auto row = graph_.row(0);
+  const auto first = std::find_if(row.begin(), row.end(), [&](Vertex v) { return v >= nodes_; });
+  std::vector<Vertex> queue;
+  if (first != row.end()) queue.push_back(*first);
+  for (const Vertex v : queue) seen[v] = 1;
+  for (std::size_t head = 0; head < queue.size(); ++head) {
+    for (const Vertex w : graph_.row(queue[head])) {
+      if (seen[w]) continue;
+      seen[w] = 1;
+      if (w >= nodes_) queue.push_back(w);
+    }
+  }
+  if (std::all_of(seen.begin(), seen.begin() + nodes_, [](std::uint8_t s) { return s != 0; })) return;
+  for (Vertex v = 1; v < nodes_; ++v) reaches_all(v);
+}
+
+bool GraphTopology::permits(LinkId id, Vertex to) const { return enters(graph_.targets[id], to); }
 
 std::string GraphTopology::label(Vertex vertex) const {
   require_vertex(vertex);
@@ -148,7 +175,7 @@ LinkId* GraphTopology::walk(Vertex from, Vertex to, const Hops& hops, LinkId* ou
     const auto next_hops = static_cast<std::uint16_t>(hops[at] - 1);
     const auto usable = [&](std::uint64_t id) {
       const Vertex w = graph_.targets[id];
-      return hops[w] == next_hops && (w >= nodes_ || w == to || nodes_forward_);
+      return hops[w] == next_hops && enters(w, to);
     };
     std::uint32_t count = 0;
     for (std::uint64_t id = graph_.offsets[at]; id < graph_.offsets[at + 1]; ++id) count += usable(id);

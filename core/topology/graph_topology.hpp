@@ -28,7 +28,7 @@ struct GraphParameters {
 /// deterministic route takes number (source + destination) modulo their count, as equal-cost multipath does.
 class GraphTopology final : public Topology {
  public:
-  /// Throws InvalidInput for a cable to itself or beyond the vertices, or a node that node 0 cannot reach.
+  /// Throws InvalidInput for a cable to itself or beyond the vertices, or two nodes that cannot reach each other.
   explicit GraphTopology(GraphParameters parameters);
 
   [[nodiscard]] std::string label(Vertex vertex) const override;
@@ -47,8 +47,14 @@ class GraphTopology final : public Topology {
 
   [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
 
+ protected:
+  [[nodiscard]] bool permits(LinkId link, Vertex to) const override;
+
  private:
   using Hops = std::vector<std::uint16_t>;
+  /// May a path to the node `to` enter the vertex?
+  [[nodiscard]] bool enters(Vertex vertex, Vertex to) const { return vertex >= nodes_ || vertex == to || nodes_forward_; }
+  void require_connected() const;
   /// Hops from every vertex to the node.
   [[nodiscard]] std::shared_ptr<const Hops> hops_to(Vertex node) const;
   LinkId* walk(Vertex from, Vertex to, const Hops& hops, LinkId* out) const;

@@ -168,10 +168,7 @@ Bisection Grid::bisection() const {
   for (std::size_t d = 0; d < axes_.size(); ++d) {
     if (axes_[d].extent.divisor() > 1) order.push_back(d);
   }
-  if (order.empty()) {
-    const std::uint32_t half = has_terminals() ? concentration() / 2 : 0;
-    return {half, half * classes_.back().bandwidth, true};
-  }
+  if (order.empty()) return with_terminals({0, 0, true}, {});
   const auto extent = [&](std::size_t d) { return axes_[d].extent.divisor(); };
   std::sort(order.begin(), order.end());
   double links = 1e300;
@@ -195,9 +192,24 @@ Bisection Grid::bisection() const {
     links = std::min(links, l);
     bandwidth = std::min(bandwidth, b);
   } while (all && std::next_permutation(order.begin(), order.end()));
-  const bool same = std::all_of(order.begin(), order.end(), [&](auto d) { return axes_[d].wrap == axes_[order[0]].wrap; });
-  const bool odd_split = has_terminals() && concentration() % 2 == 0 && routers() % 2 == 1;
-  return {static_cast<std::uint64_t>(links), bandwidth, same && all && !odd_split};
+  const double usual = classes_[2 * order[0]].bandwidth;
+  const bool same = std::all_of(order.begin(), order.end(), [&](auto d) {
+    return axes_[d].wrap == axes_[order[0]].wrap && classes_[2 * d].bandwidth == usual &&
+           classes_[2 * d + 1].bandwidth == usual;
+  });
+  // Uniform traffic, both ways round at half of a ring: routes over a link of the middle of a line, or any of a ring.
+  Spread spread{1e300, 1e300};
+  const double n = routers();
+  for (const std::size_t d : order) {
+    const double e = extent(d);
+    const double load = std::floor(e * e / 4) * n / e / (axes_[d].wrap ? 2 : 1);
+    const double plus = classes_[2 * d].bandwidth;
+    const double minus = classes_[2 * d + 1].bandwidth;
+    spread.links = std::min(spread.links, 1 / load);
+    // A cut of a ring has as many links of either direction.
+    spread.bandwidth = std::min(spread.bandwidth, (axes_[d].wrap ? (plus + minus) / 2 : std::min(plus, minus)) / load);
+  }
+  return with_terminals({static_cast<std::uint64_t>(links), bandwidth, same && all}, spread);
 }
 
 std::uint32_t Grid::virtual_channels(Routing routing) const {

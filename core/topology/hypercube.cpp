@@ -18,7 +18,8 @@ Hypercube::Hypercube(const HypercubeParameters& p) : RouterTopology("hypercube")
 Bisection Hypercube::bisection() const {
   double least = classes_[0].bandwidth;
   for (std::uint32_t bit = 1; bit < n_; ++bit) least = std::min(least, classes_[bit].bandwidth);
-  return {routers() / 2, least * (routers() / 2), true};
+  const double per_pair = 2.0 / routers();  // a link carries 2^(n - 1) routes of uniform traffic
+  return with_terminals({routers() / 2, least * (routers() / 2), true}, {per_pair, per_pair * least});
 }
 
 std::uint32_t Hypercube::virtual_channels(Routing routing) const {

@@ -16,9 +16,7 @@ HyperX::HyperX(const HyperXParameters& p) : RouterTopology("hyperx"), grid_("hyp
 }
 
 Bisection HyperX::bisection() const {
-  Bisection cut = grid_.bisection(classes_);
-  if (has_terminals() && concentration() % 2 == 0 && routers() % 2 == 1) cut.exact = false;
-  return cut;
+  return with_terminals(grid_.bisection(classes_), grid_.spread(classes_));
 }
 
 std::uint32_t HyperX::virtual_channels(Routing routing) const {

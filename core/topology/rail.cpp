@@ -12,14 +12,17 @@ Rail::Rail(const RailParameters& p)
           ", parallel = ", p.parallel, "; at least 1 is allowed");
   const std::uint32_t unit = p.unit == 0 ? p.domains : p.unit;
   unit_ = Divider(unit);
-  units_ = (p.domains + unit - 1) / unit;
+  units_ = (p.domains - 1) / unit + 1;
   require(units_ == 1 || spines_ > 0, kind_, ": ", units_, " units need spines to reach each other (spines = 0; at least 1 is allowed, or unit = ", p.domains, ")");
   const std::uint64_t nodes = static_cast<std::uint64_t>(p.gpus) * p.domains;
   const std::uint64_t leaves = static_cast<std::uint64_t>(units_) * p.gpus;
-  leaves_ = static_cast<std::uint32_t>(leaves);
   dimensions_ = {{"gpu", p.gpus}, {"domain", p.domains}};
   classes_ = {{"nvlink"}, {"rail"}, {"spine"}};
+  constexpr std::uint64_t most = 0xffffffff;
+  require(nodes <= most && leaves <= most && leaves * p.spines <= most / p.parallel, kind_,
+          ": more than 2^32 GPUs, leaves or cables of spines");
   set_counts(nodes, p.domains + leaves + p.spines, 4 * nodes + 2 * leaves * p.spines * p.parallel);
+  leaves_ = static_cast<std::uint32_t>(leaves);
   spec_ = message("rail:gpus=", p.gpus, ",domains=", p.domains, p.unit ? message(",unit=", p.unit) : "", ",spines=",
                   p.spines, p.parallel > 1 ? message(",parallel=", p.parallel) : "");
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "base/divider.hpp"
@@ -183,6 +184,32 @@ class RouterTopology : public Topology {
       classes_.push_back({"terminal"});
       dimensions_.push_back({"slot", static_cast<std::uint32_t>(concentration)});
     }
+  }
+
+  /// The bisection of the nodes from `inner`, a cut that leaves floor(hosts / 2) of the routers with nodes on one side.
+  /// Nodes stay with their router but for half of those of an odd one; cutting off half of the nodes at their terminal
+  /// links is the alternative. Exact where no cut with k routers on one side and the other nodes cut off is smaller:
+  /// by `spread` their links are at least a concave function of k, so the least k and the largest one decide.
+  [[nodiscard]] Bisection with_terminals(const Bisection& inner, const Spread& spread) const {
+    const double n = hosts_;
+    const double m = hosts_ / 2;
+    const double p = terminals_ > 0 ? concentration() : 0;
+    const double split = hosts_ % 2 == 1 ? std::floor(p / 2) : 0;
+    const auto value = [&](double cut, double terminal) {
+      return terminals_ > 0 ? std::min(cut + split * terminal, nodes_ / 2 * terminal) : cut;
+    };
+    const auto bound = [&](double cut, double per_pair, double terminal) {
+      const double largest = inner.exact ? cut : per_pair * m * (n - m);
+      const double before = per_pair * (m - 1) * (n - m + 1) + p * terminal;
+      return value(inner.exact && terminals_ > 0 && m > 0 ? std::min(largest, before) : largest, terminal);
+    };
+    const double terminal = terminals_ > 0 ? classes_.back().bandwidth : 0;
+    const double links = value(static_cast<double>(inner.links), 1);
+    const double bandwidth = value(inner.bandwidth, terminal);
+    constexpr double rounding = 1e-9;
+    const double least = std::ceil(bound(static_cast<double>(inner.links), spread.links, 1) * (1 - rounding));
+    return {static_cast<std::uint64_t>(links), bandwidth,
+            links <= least && bandwidth * (1 - rounding) <= bound(inner.bandwidth, spread.bandwidth, terminal)};
   }
 
   [[nodiscard]] const Net& net() const { return static_cast<const Net&>(*this); }

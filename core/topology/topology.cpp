@@ -191,8 +191,10 @@ void Topology::minimal_routes(Vertex from, Vertex to, std::size_t limit, std::ve
 }
 
 std::uint32_t Topology::virtual_channels(Routing routing) const {
-  const auto longest = static_cast<std::uint32_t>(diameter().value);
-  return std::max(1U, routing == Routing::valiant ? 2 * longest : longest);
+  const Estimate longest = diameter();
+  const double hops = std::max(1.0, routing == Routing::valiant ? 2 * longest.value : longest.value);
+  // channels() numbers hops in a byte, and a sampled diameter bounds nothing.
+  return longest.exact && hops <= 256 ? static_cast<std::uint32_t>(hops) : 0;
 }
 
 void Topology::channels(Routing /*routing*/, std::span<const LinkId> /*route*/, std::span<std::uint8_t> out) const {
@@ -211,7 +213,9 @@ Estimate Topology::average_distance() const {
 
 Bisection Topology::bisection() const {
   const ExplicitGraph graph = explicit_graph(*this);
-  const Cut cut = bisect(graph.adjacency, graph.weights, nodes_, 24, 1);
+  // Many starts while they are cheap: a second or two in all.
+  const int starts = static_cast<int>(std::clamp<std::uint64_t>(100'000 / std::max<LinkId>(links_, 1), 1, 24));
+  const Cut cut = bisect(graph.adjacency, graph.weights, nodes_, starts, 1);
   return {cut.edges, cut.weight, false};
 }
 

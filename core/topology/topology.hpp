@@ -50,6 +50,13 @@ struct Bisection {
   bool exact;           ///< false: an upper bound, the best of the cuts tried
 };
 
+/// What every cut of k of n routers has at least, over k (n - k): one over the most routes of uniform traffic that a link
+/// carries, per link and per byte per second. 0 where nothing is known.
+struct Spread {
+  double links = 0;
+  double bandwidth = 0;
+};
+
 /// Sets of routes that a router chooses from.
 enum class Routing : std::uint8_t {
   minimal,  ///< the deterministic minimal route (dimension order, D-mod-k, group-minimal, shift, ...)

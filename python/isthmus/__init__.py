@@ -1,0 +1,62 @@
+"""Isthmus predicts, explains and improves the communication of parallel programs on real interconnects.
+
+>>> import isthmus
+>>> machine = isthmus.load("torus-4x4x4")
+>>> machine.distance(0, 63)
+3
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+# Name -> module: imported on first use, so that `import isthmus` and the command line start at once.
+_LAZY = {
+    "Allocation": "machine",
+    "InvalidInput": "errors",
+    "Level": "machine",
+    "Levels": "machine",
+    "Machine": "machine",
+    "Node": "machine",
+    "Noise": "machine",
+    "ParseError": "errors",
+    "Provenance": "machine",
+    "Topology": "_core",
+    "Unsupported": "errors",
+    "alpha_beta_gamma": "machine",
+    "load": "loading",
+    "wormhole_latency": "machine",
+}
+__all__ = ["__version__", *_LAZY]  # noqa: PLE0604
+
+if TYPE_CHECKING:
+    from ._core import Topology as Topology
+    from .errors import InvalidInput as InvalidInput
+    from .errors import ParseError as ParseError
+    from .errors import Unsupported as Unsupported
+    from .loading import load as load
+    from .machine import Allocation as Allocation
+    from .machine import Level as Level
+    from .machine import Levels as Levels
+    from .machine import Machine as Machine
+    from .machine import Node as Node
+    from .machine import Noise as Noise
+    from .machine import Provenance as Provenance
+    from .machine import alpha_beta_gamma as alpha_beta_gamma
+    from .machine import wormhole_latency as wormhole_latency
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module 'isthmus' has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(f".{_LAZY[name]}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

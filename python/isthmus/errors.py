@@ -7,6 +7,10 @@ class InvalidInput(ValueError):
     """A wrong argument or an infeasible request."""
 
 
+class Unsupported(NotImplementedError):
+    """A valid request that this object cannot serve; the message names the alternative."""
+
+
 class ParseError(ValueError):
     """A malformed file.
 

@@ -196,7 +196,10 @@ IBNET = [
 
 MACHINE = '<topology version="2.0">\n<object type="Machine" cpuset="0x3">\n{}</object></topology>'
 CORE = '<object type="Core"><object type="PU" os_index="{}"/></object>\n'
-BOMB = '<?xml version="1.0"?>\n<!DOCTYPE topology [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]>\n<topology>&b;</topology>'
+BOMB = (
+    '<?xml version="1.0"?>\n<!DOCTYPE topology [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]>\n'
+    "<topology>&b;</topology>"
+)
 HWLOC = [
     ("empty", "", None, "empty"),
     ("truncated", MACHINE.format("")[:60], 2, "not well-formed XML"),

@@ -35,10 +35,10 @@ SIGNALLING = {
 }
 """Signalling rate of one lane in Gbit/s and the share of it that is data.
 
-Source: InfiniBand Architecture Specification, volume 2 (physical layer), recalled, with FDR10 a
-Mellanox extension. 8b/10b up to QDR and 64b/66b up to EDR; from HDR on, PAM4 lanes carry 256b/257b blocks
-behind RS(544,514) error correction, which leaves 50, 100 and 200 Gbit/s of data a lane, the same
-as the 64b/66b of their nominal rates."""
+Source: InfiniBand Architecture Specification, volume 2 (physical layer), recalled; FDR10 is a
+Mellanox extension. 8b/10b up to QDR and 64b/66b up to EDR; from HDR on, PAM4 lanes carry 256b/257b
+blocks behind RS(544,514) error correction, which leaves 50, 100 and 200 Gbit/s of data a lane, the
+same as the 64b/66b of their nominal rates."""
 
 _WIDTHS = ("1", "2", "4", "8", "12")
 

@@ -34,7 +34,8 @@ bytes/s per direction.
 
 Sources: peaks recalled from the NVIDIA architecture white papers (Pascal P100, Volta V100, Ampere
 A100 and GA102, Hopper H100, Blackwell) and, for Rubin (sm 107), from its announced 3.6 TB/s in both
-directions over 36 links; the planning values from NCCL, src/graph/topo.h, SM60_NVLINK_BW to RUBIN_NVLINK_BW."""
+directions over 36 links; the planning values from NCCL, src/graph/topo.h, SM60_NVLINK_BW to
+RUBIN_NVLINK_BW."""
 
 _CHILDREN = {
     "system": {"cpu"},

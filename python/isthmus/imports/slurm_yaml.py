@@ -84,7 +84,9 @@ def read(
         `topology` or `root` is not in the file, or `nodes` is a broken nodelist.
     """
     names = Names(path)
-    known = [_topology(entry, path, names) for entry in _items(_compose(text, path), path, "the file")]
+    known = [
+        _topology(entry, path, names) for entry in _items(_compose(text, path), path, "the file")
+    ]
     if not known:
         raise ParseError(path, None, None, "the file holds no topology")
     first: dict[str, int] = {}
@@ -159,7 +161,10 @@ def _switch(item: Any, path: str, names: Names) -> Switch:
     name = _scalar(_needed(table, "switch", item, path, "a switch"), path, "switch")
     label = f"switch: {name}"
     check_name(name, path, _line(item), label)
-    nodes, children = _list(table, "nodes", path, label, names), _list(table, "children", path, label, names)
+    nodes, children = (
+        _list(table, "nodes", path, label, names),
+        _list(table, "children", path, label, names),
+    )
     return make_switch(name, _line(item), label, nodes, children, path, _WORDS)
 
 
@@ -244,9 +249,7 @@ def _flag(node: Any, path: str, what: str) -> bool:
     return value.lower() in _TRUE
 
 
-def _list(
-    table: dict[str, Any], key: str, path: str, label: str, names: Names
-) -> list[str]:
+def _list(table: dict[str, Any], key: str, path: str, label: str, names: Names) -> list[str]:
     if key not in table:
         return []
     field_name = f"{label}: {key}"

@@ -169,7 +169,7 @@ sysimgguid=0x8f104003f0000\t\t# Chassis 1
 switchguid=0x8f104003f0001(8f104003f0001)\t# ISR9024 Spine 1 Chip 1
 Switch\t24 "S-0008f104003f0001"\t\t# "ISR9024 Voltaire" base port 0 lid 1 lmc 0
 [1][ext 12]\t"H-0002c90200001000"[1](2c90200001001) \t\t# "alpha HCA-1" lid 2
-[2][ext 11]\t"H-0002c90200002000"[2](2c90200002002) \t\t# "MT23108 InfiniHost Mellanox Technologies" lid 3 4xSDR
+[2][ext 11]\t"H-0002c90200002000"[2](2c90200002002) \t\t# "MT23108 InfiniHost" lid 3 4xSDR
 [3]\t"R-0002c90200003000"[1](2c90200003001) \t\t# "gate" lid 4 1xDDR
 [4]\t"S-0008f104003f0002"[24]\t\t# "far switch" lid 5 12xQDR s=4 w=8 v=4
 

@@ -1,0 +1,81 @@
+"""The command line. Every verb is a module of this package, imported when it is called."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from typing import Any
+
+import click
+
+from .. import __version__
+from ..errors import InvalidInput, ParseError, Unsupported
+
+# Command -> (module, one line of help): the help page needs no import.
+_COMMANDS = {
+    "machine": ("machine", "Machines: interconnects, nodes, catalogue, routes, plots."),
+}
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported when they run."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        module = import_module(f".{_COMMANDS[cmd_name][0]}", __name__)
+        command: click.Command = module.command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in sorted(_COMMANDS.items())])
+
+
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    epilog="\b\nExamples:\n  isthmus machine list\n  isthmus machine show cielo\n"
+    "  isthmus machine route 'torus:8x8x16 link=425MB/s' 0 1023",
+)
+@click.version_option(__version__, prog_name="isthmus")
+@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+def cli(debug: bool) -> None:
+    """Isthmus predicts, explains and improves the communication of parallel programs on real interconnects."""
+
+
+def main(arguments: list[str] | None = None) -> Any:
+    """Entry point: one line per error, exit status 2; a traceback only with --debug."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    try:
+        return cli.main(args=arguments, prog_name="isthmus", standalone_mode=False)
+    except click.exceptions.Exit as stop:
+        sys.exit(stop.exit_code)
+    except click.Abort:
+        print("isthmus: interrupted", file=sys.stderr)
+        sys.exit(130)
+    except BrokenPipeError:
+        # The reader (head, less) has seen enough; Python would complain again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(141)
+    except (click.ClickException, InvalidInput, ParseError, Unsupported, OSError, MemoryError) as error:
+        if "--debug" in arguments:
+            raise
+        print(f"isthmus: {_one_line(error)}", file=sys.stderr)
+        sys.exit(2)
+
+
+def _one_line(error: BaseException) -> str:
+    if isinstance(error, click.ClickException):
+        text = error.format_message()
+        hint = getattr(error, "ctx", None)
+        return f"{text} Try '{hint.command_path} --help'." if hint is not None else text
+    if isinstance(error, OSError) and error.filename:
+        return f"{error.filename}: {error.strerror}"
+    if isinstance(error, MemoryError):
+        return "not enough memory for this request"
+    return " ".join(str(error).split())

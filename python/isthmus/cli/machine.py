@@ -1,0 +1,290 @@
+"""isthmus machine ..."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .. import units
+from ..errors import InvalidInput
+from .output import json_option, machine_argument, print_json, print_table
+
+if TYPE_CHECKING:
+    from ..machine import Machine
+
+_WHAT = """MACHINE is a name of the catalogue (isthmus machine list), a file (TOML; Slurm topology.conf or topology.yaml;
+ibnetdiscover output; an edge list), or a specification in quotes such as 'torus:8x8x16 link=425MB/s hop=64ns cores=4'.
+"""
+
+
+def _epilog(*examples: str) -> str:
+    return "\b\nExamples:\n" + "\n".join(f"  isthmus machine {example}" for example in examples)
+
+
+@click.group("machine", epilog=_epilog("list", "show sequoia", "plot torus-4x4x4 -o torus.png"))
+def command() -> None:
+    """Machines: interconnects, nodes, catalogue, routes, plots."""
+
+
+@command.command("list", epilog=_epilog("list", "list torus", "list --kinds"))
+@click.argument("words", nargs=-1)
+@click.option("--kinds", is_flag=True, help="The kinds of interconnects and their parameters instead.")
+@json_option
+def list_(words: tuple[str, ...], kinds: bool, as_json: bool) -> None:
+    """The machines of the catalogue, or those whose name, title or interconnect holds all WORDS."""
+    if kinds:
+        _list_kinds(as_json)
+        return
+    from ..gallery import machines
+    from ..loading import load
+
+    rows = []
+    for name in machines():
+        machine = load(name)
+        row = {"name": name, "nodes": machine.nodes, "cores": machine.cores, "topology": machine.topology.spec,
+               "title": machine.title}
+        if all(word.lower() in " ".join(map(str, row.values())).lower() for word in words):
+            rows.append(row)
+    if as_json:
+        print_json(rows)
+        return
+    print_table(
+        ["name", "nodes", "cores", "topology", "title"],
+        [[r["name"], f"{r['nodes']:,}", f"{r['cores']:,}", r["topology"], r["title"]] for r in rows],
+        right=["nodes", "cores"],
+        wrap=["topology", "title"],
+    )
+
+
+def _list_kinds(as_json: bool) -> None:
+    from ..machine.kinds import KINDS
+
+    if as_json:
+        print_json([
+            {"kind": k.name, "doc": k.doc, "example": k.example,
+             "parameters": [{"name": p.name, "doc": p.doc, "default": p.default} for p in k.parameters]}
+            for k in KINDS.values()
+        ])
+        return
+    print_table(
+        ["kind", "what", "example", "parameters"],
+        [[k.name, k.doc, k.example, ", ".join(p.name + ("" if p.required else "?") for p in k.parameters)]
+         for k in KINDS.values()],
+        wrap=["what", "parameters"],
+    )
+    click.echo("A parameter with ? may be left out.")
+
+
+@command.command("show", epilog=_epilog("show cielo", "show cielo --brief", "show 'dragonfly:a=4,p=2,h=2,g=9' --json"),
+                 help=f"What a machine is, and where every number comes from.\n\n{_WHAT}")
+@machine_argument
+@click.option("--brief", is_flag=True, help="Without the table of values and sources.")
+@json_option
+def show(machine: Machine, brief: bool, as_json: bool) -> None:
+    from ..machine.report import rows, summary
+
+    if as_json:
+        from dataclasses import asdict
+
+        out = summary(machine) | {"node": machine.node, "level": asdict(machine.level), "noise": machine.noise,
+                                  "notes": machine.notes}
+        print_json(out if brief else out | {"values": rows(machine)})
+        return
+    click.echo(str(machine))
+    if brief:
+        return
+    if machine.notes:
+        click.echo()
+        for note in machine.notes:
+            click.echo(click.wrap_text(note, 110, "  * ", "    "))
+    sources = machine.description.sources
+    numbers = {key: i for i, key in enumerate(sources, 1)}
+    cells = []
+    for row in rows(machine):
+        p = machine.provenance(str(row["path"]))
+        cells.append([row["path"], row["value"], p.status, f"[{numbers[p.source]}]" if p.source else "", p.note])
+    click.echo()
+    print_table(["value of", "is", "status", "from", "note"], cells, wrap=["is", "note"])
+    if sources:
+        click.echo("\nSources")
+        for key, i in numbers.items():
+            click.echo(click.wrap_text(sources[key], 110, f"  [{i}] ", "      "))
+
+
+def _node(machine: Machine, text: str) -> int:
+    """A node by id, by name or by coordinates 1,2,3."""
+    if text.lstrip("-").isdigit():
+        return machine.node_id(int(text))
+    parts = text.strip("()").split(",")
+    if len(parts) > 1:
+        if not all(part.strip().isdigit() for part in parts):
+            raise InvalidInput(f"node {text!r}: an id, a name, or coordinates such as 1,2,3 are allowed")
+        return machine.node_id([int(part) for part in parts])
+    return machine.node_id(text)
+
+
+@command.command("distance", epilog=_epilog("distance titan 0 4711", "distance torus-4x4x4 0,0,0 3,3,3 --bytes '64 KiB'"),
+                 help=f"Links between nodes A and B, and the time of a message on the quiet machine.\n\n{_WHAT}\n"
+                      "A and B are ids, names or coordinates (1,2,3) of nodes.")
+@machine_argument
+@click.argument("a")
+@click.argument("b")
+@click.option("--bytes", "size", default="0 B", show_default=True, help="Size of the message.")
+@json_option
+def distance(machine: Machine, a: str, b: str, size: str, as_json: bool) -> None:
+    x, y = _node(machine, a), _node(machine, b)
+    length = units.parse(size, "B")
+    hops = machine.distance(x, y)
+    routed = machine.topology.route_length(x, y)
+    time = machine.message_time(length, x, y)
+    if as_json:
+        print_json({"a": x, "b": y, "distance": hops, "route_length": routed, "bytes": length, "message_time": time})
+        return
+    longer = f" ({routed} by minimal routing, which takes one global link at most)" if routed != hops else ""
+    click.echo(f"{hops} links from {machine.topology.label(x)} to {machine.topology.label(y)}{longer}")
+    click.echo(f"{units.text(time, 's', 4)} for {units.text(length, 'B', 4)} on the quiet machine")
+
+
+@command.command("route",
+                 epilog=_epilog("route eos 0 700", "route torus-4x4x4 0 63 --method minimal --count 5",
+                                "route dragonfly-small 0 71 --method valiant --count 3 --seed 1"),
+                 help=f"The links that a message takes from node A to node B.\n\n{_WHAT}\n"
+                      "A and B are ids, names or coordinates (1,2,3) of nodes.")
+@machine_argument
+@click.argument("a")
+@click.argument("b")
+@click.option("--method", type=click.Choice(["deterministic", "minimal", "random", "valiant", "ugal"]),
+              default="deterministic", show_default=True,
+              help="The machine's deterministic route; all minimal ones; random minimal ones; through random "
+                   "intermediates; the candidates of UGAL.")
+@click.option("--count", type=click.IntRange(1, 100_000), default=4, show_default=True, help="Routes at most.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of random routes.")
+@json_option
+def route(machine: Machine, a: str, b: str, method: str, count: int, seed: int, as_json: bool) -> None:
+    x, y = _node(machine, a), _node(machine, b)
+    t = machine.topology
+    if method == "deterministic":
+        found = [t.route(x, y)]
+    else:
+        offsets, links = t.candidates(x, y, method, count, seed)
+        found = [links[offsets[i] : offsets[i + 1]] for i in range(len(offsets) - 1)]
+    hops = [_hops(machine, links, method) for links in found]
+    if as_json:
+        print_json({"a": x, "b": y, "method": method, "routes": hops})
+        return
+    click.echo(f"{t.label(x)} -> {t.label(y)}: {len(hops)} route{'' if len(hops) == 1 else 's'}, "
+               f"distance {machine.distance(x, y)}")
+    for i, one in enumerate(hops):
+        latency = sum(hop["latency"] for hop in one)
+        slowest = f", {units.text(min(h['bandwidth'] for h in one), 'B/s', 4)} at its slowest link" if one else ""
+        click.echo(f"\nroute {i + 1}: {len(one)} links, {units.text(latency, 's', 4)}{slowest}")
+        if not one:
+            continue
+        print_table(
+            ["hop", "link", "class", "from", "to", "bandwidth", "latency", "VC"],
+            [[n + 1, h["link"], h["class"], h["from"], h["to"], units.text(h["bandwidth"], "B/s", 4),
+              units.text(h["latency"], "s", 4), h["channel"]] for n, h in enumerate(one)],
+            right=["hop", "link", "bandwidth", "latency", "VC"],
+        )
+
+
+def _hops(machine: Machine, links: Any, method: str) -> list[dict[str, Any]]:
+    t = machine.topology
+    classes = t.link_classes
+    routing = {"deterministic": "minimal", "valiant": "valiant", "ugal": "valiant"}.get(method, "random")
+    channels = t.channels(links, routing)
+    return [
+        {"link": int(link), "class": classes[kind][0], "from": t.label(int(ends[0])), "to": t.label(int(ends[1])),
+         "bandwidth": classes[kind][1], "latency": classes[kind][2], "channel": int(channel)}
+        for link, kind, ends, channel in zip(links, t.link_class(links), t.link_ends(links), channels, strict=True)
+    ]
+
+
+@command.command("plot",
+                 epilog=_epilog("plot torus-4x4x4 -o torus.png", "plot edison -o edison.html",
+                                "plot fattree-k4 -o route.png --route 0 63", "plot titan -o d.png --distances"),
+                 help=f"Draw the interconnect, or the distribution of its distances.\n\n{_WHAT}")
+@machine_argument
+@click.option("-o", "--output", required=True, metavar="FILE", help="A .png, .svg, .pdf or .html file.")
+@click.option("--route", "pair", nargs=2, metavar="A B", help="Highlight the route between two nodes.")
+@click.option("--distances", is_flag=True, help="Histogram of the distances between nodes instead.")
+@json_option
+def plot(machine: Machine, output: str, pair: tuple[str, str] | None, distances: bool, as_json: bool) -> None:
+    from ..plot import plot_distance_histogram, plot_topology
+
+    if distances:
+        plot_distance_histogram(machine.topology, output, title=machine.title)
+    else:
+        links = machine.topology.route(*(_node(machine, text) for text in pair)) if pair else None
+        plot_topology(machine.topology, output, title=machine.title, route=links)
+    if as_json:
+        print_json({"file": output})
+    else:
+        click.echo(f"wrote {output}")
+
+
+@command.command("validate", epilog=_epilog("validate mycluster.toml", "validate topology.conf fabric.ibnet"))
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@json_option
+def validate(files: tuple[str, ...], as_json: bool) -> None:
+    """Check machine files (TOML or any format that can be read): one line a file, exit status 2 if one is malformed."""
+    import os
+    from collections import Counter
+
+    from ..errors import ParseError
+    from ..loading import load
+
+    results: list[dict[str, Any]] = []
+    for file in files:
+        try:
+            if not os.path.exists(file):
+                raise InvalidInput(f"{file}: no such file")
+            machine = load(file)
+            count = Counter(machine.provenance(str(row["path"])).status for row in machine.frame())
+            results.append({"file": file, "ok": True, "nodes": machine.nodes, "values": dict(count)})
+        except (InvalidInput, OSError) as error:
+            results.append({"file": file, "ok": False, "error": str(error)})
+        except ParseError as error:
+            results.append({"file": file, "ok": False, "error": str(error), "line": error.line, "field": error.field})
+    if as_json:
+        print_json(results)
+    else:
+        for result in results:
+            if result["ok"]:
+                statuses = ", ".join(f"{n} {status}" for status, n in sorted(result["values"].items()))
+                click.echo(f"{result['file']}: ok, {result['nodes']:,} nodes; values: {statuses}")
+            else:
+                click.echo(f"isthmus: {result['error']}", err=True)
+    if not all(result["ok"] for result in results):
+        raise click.exceptions.Exit(2)
+
+
+@command.command("convert",
+                 epilog=_epilog("convert topology.conf -o cluster.toml", "convert fabric.ibnet --node node.xml -o c.toml",
+                                "convert cielo --to spec", "convert kautz-2-3 --to edges"),
+                 help=f"Write a machine in another form.\n\n{_WHAT}")
+@machine_argument
+@click.option("-o", "--output", metavar="FILE", help="File to write; by default standard output.")
+@click.option("--to", "to", type=click.Choice(["toml", "spec", "edges"]),
+              help="The full form, one line, or a list of the cables; by default as the suffix of FILE says, else TOML.")
+@json_option
+def convert(machine: Machine, output: str | None, to: str | None, as_json: bool) -> None:
+    from ..files import write_atomically
+
+    suffix = output.rpartition(".")[2] if output else "toml"
+    to = to or (suffix if suffix in ("toml", "spec", "edges") else "toml")
+    if to == "edges":
+        from ..machine.graph import format_edges
+
+        text = format_edges(machine.topology)
+    else:
+        text = machine.toml() if to == "toml" else machine.spec + "\n"
+    if output:
+        write_atomically(output, text)
+    if as_json:
+        print_json({"format": to, "file": output} if output else {"format": to, "text": text})
+    elif output:
+        click.echo(f"wrote {output}")
+    else:
+        click.echo(text, nl=False)

@@ -1,0 +1,69 @@
+"""What commands print: JSON for programs, tables for people."""
+
+from __future__ import annotations
+
+import functools
+import json
+import shutil
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import click
+
+
+def json_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The option --json, which every command has."""
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON (numbers in SI units).")(function)
+
+
+def machine_argument(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The argument MACHINE with the options of reading it; the function gets a Machine as ``machine``."""
+
+    @click.argument("machine", metavar="MACHINE")
+    @click.option("--from", "format", metavar="FORMAT", help="Format of a foreign file, where its content does not tell.")
+    @click.option("--node", metavar="FILE", help="hwloc or NCCL XML of one node, instead of the machine's own.")
+    @functools.wraps(function)
+    def wrapped(*args: Any, machine: str, format: str | None, node: str | None, **rest: Any) -> Any:
+        from ..loading import load
+
+        return function(*args, machine=load(machine, format=format, node=node), **rest)
+
+    return wrapped
+
+
+def print_json(value: Any) -> None:
+    click.echo(json.dumps(value, indent=2, default=_plain))
+
+
+def _plain(value: Any) -> Any:
+    """NumPy numbers and arrays, dataclasses."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    if hasattr(value, "__dataclass_fields__"):
+        return {name: getattr(value, name) for name in value.__dataclass_fields__}
+    raise TypeError(f"{type(value).__name__} has no JSON form")
+
+
+def print_table(
+    columns: Sequence[str], rows: Iterable[Sequence[object]], right: Sequence[str] = (), wrap: Sequence[str] = ()
+) -> None:
+    """A table; columns in ``wrap`` fold at the width of the terminal, the others never do."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    # Into a pipe or a file, lines are as long as they need to be.
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 10_000
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for column in columns:
+        table.add_column(
+            column, justify="right" if column in right else "left", no_wrap=column not in wrap, overflow="fold"
+        )
+    for row in rows:
+        table.add_row(*(str(cell) for cell in row))
+    console = Console(width=width, highlight=False, markup=False)
+    with console.capture() as captured:
+        console.print(table)
+    # Tables pad their last column; files and diffs are better off without.
+    click.echo("\n".join(line.rstrip() for line in captured.get().splitlines()))

@@ -1,0 +1,267 @@
+"""The canonical description of a machine: nested dicts of plain SI values, and the provenance of each.
+
+All readers (TOML, one-line specifications, importers) hand their raw, unit-carrying dicts to :func:`normalise`, which
+knows every field, its unit and its range; all errors about a machine's contents come from here.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from .. import units
+from ..errors import InvalidInput, ParseError
+from .kinds import KINDS, Parameter, kind_named
+from .parts import STATUSES, Level, Node, Noise, Provenance
+
+FORMAT = 1
+LEVELS = ("socket", "node", "network")
+_LINK_FIELDS = {"bandwidth": "B/s", "latency": "s"}
+_PROVENANCE_KEYS = {"value", "source", "status", "note"}
+_TOP = ("format", "name", "title", "notes", "compute_nodes", "hostnames", "sources", "topology", "links", "node",
+        "level", "noise")
+
+Line = Callable[[str], int | None]
+
+
+@dataclasses.dataclass(frozen=True)
+class Description:
+    """A machine in plain values: ``values["node"]["cores"] == 4``; ``provenance["node.cores"]`` where it is known."""
+
+    values: dict[str, Any]
+    provenance: dict[str, Provenance]
+    sources: dict[str, str]
+
+
+class _Reader:
+    def __init__(self, file: str, line: Line) -> None:
+        self.file = file
+        self.line = line
+        self.provenance: dict[str, Provenance] = {}
+        self.sources: dict[str, str] = {}
+
+    def fail(self, path: str, message: str) -> NoReturn:
+        raise ParseError(self.file, self.line(path), path or None, message)
+
+    def table(self, value: Any, path: str) -> dict[str, Any]:
+        if not isinstance(value, dict):
+            self.fail(path, f"is {value!r}: a table is allowed")
+        return value
+
+    def unknown(self, path: str, key: str, allowed: Any) -> NoReturn:
+        self.fail(f"{path}.{key}" if path else key, f"unknown key: allowed are {', '.join(allowed)}")
+
+    def plain(self, value: Any, path: str) -> Any:
+        """The value of ``{ value = ..., source = ..., status = ..., note = ... }``, whose rest is kept apart."""
+        if not isinstance(value, dict):
+            return value
+        for key in value:
+            if key not in _PROVENANCE_KEYS:
+                self.unknown(path, key, sorted(_PROVENANCE_KEYS))
+        if "value" not in value:
+            self.fail(path, "has no value: { value = ..., source = ..., status = ... } is allowed")
+        source, status, note = (value.get(k, d) for k, d in (("source", ""), ("status", "stated"), ("note", "")))
+        if not isinstance(source, str) or (source and source not in self.sources):
+            self.fail(path, f"source {source!r} is not a key of [sources]: allowed are {', '.join(self.sources)}")
+        if status not in STATUSES:
+            self.fail(path, f"status {status!r}: allowed are {', '.join(STATUSES)}")
+        if not isinstance(note, str):
+            self.fail(path, f"note {note!r}: text is allowed")
+        self.provenance[path] = Provenance(source, status, note)
+        return value["value"]
+
+    def text(self, value: Any, path: str) -> str:
+        if not isinstance(value, str):
+            self.fail(path, f"is {value!r}: text is allowed")
+        return value
+
+    def integer(self, value: Any, path: str, least: int = 0) -> int:
+        if isinstance(value, str) and re.fullmatch(r"\d{1,10}", value):
+            value = int(value)
+        if isinstance(value, bool) or not isinstance(value, int) or not least <= value < 2**32:
+            self.fail(path, f"is {value!r}: whole numbers from {least} are allowed")
+        return value
+
+    def number(self, value: Any, path: str, unit: str) -> float:
+        try:
+            number = units.parse(value, unit)
+        except InvalidInput as error:
+            self.fail(path, str(error))
+        if number < 0:
+            self.fail(path, f"is {value!r}: numbers from 0 are allowed")
+        return number
+
+    def names(self, value: Any, path: str) -> list[str]:
+        if not isinstance(value, list) or not all(isinstance(v, str) and v for v in value):
+            self.fail(path, "a list of names is allowed")
+        return value
+
+    def extents(self, value: Any, path: str) -> list[int]:
+        if isinstance(value, int) and not isinstance(value, bool):
+            value = [value]
+        if isinstance(value, str):
+            value = value.split("x")
+        if not isinstance(value, list) or not 1 <= len(value) <= 16:
+            self.fail(path, f"is {value!r}: extents such as 8x8x16 are allowed")
+        return [self.integer(v, path, 1) for v in value]
+
+    def matrix(self, value: Any, path: str, unit: str) -> tuple[tuple[float, ...], ...]:
+        if isinstance(value, str):
+            value = [row.split(",") for row in value.split(";")]
+        if not isinstance(value, list) or not value or not all(isinstance(r, list) for r in value):
+            self.fail(path, "a square list of lists of numbers is allowed")
+        if any(len(row) != len(value) for row in value):
+            self.fail(path, f"{len(value)} rows must each have {len(value)} columns")
+        return tuple(tuple(self.number(v, path, unit) for v in row) for row in value)
+
+    def parameter(self, p: Parameter, value: Any, path: str) -> Any:
+        if p.type == "int":
+            return self.integer(value, path)
+        if p.type == "extents":
+            return self.extents(value, path)
+        if p.type == "wrap":
+            if not isinstance(value, list) or not all(isinstance(v, bool) for v in value):
+                self.fail(path, f"is {value!r}: a list of true and false is allowed")
+            return value
+        if p.type == "word":
+            if value not in p.choices:
+                self.fail(path, f"is {value!r}: allowed are {', '.join(p.choices)}")
+            return value
+        if p.type == "cables":
+            if not isinstance(value, list) or not all(isinstance(v, list) for v in value):
+                self.fail(path, "a list of [from, to, bandwidth, latency, count] is allowed")
+            return value
+        if p.type == "names" and isinstance(value, list):
+            return self.names(value, path)
+        return self.text(value, path)
+
+    def topology(self, raw: Any) -> dict[str, Any]:
+        table = self.table(raw, "topology")
+        if "kind" not in table:
+            self.fail("topology.kind", f"is missing: allowed are {', '.join(KINDS)}")
+        name = self.text(self.plain(table["kind"], "topology.kind"), "topology.kind")
+        try:
+            kind = kind_named(name)
+        except InvalidInput as error:
+            self.fail("topology.kind", str(error))
+        out: dict[str, Any] = {"kind": kind.name}
+        allowed = {p.name: p for p in kind.parameters}
+        for key, value in table.items():
+            if key == "kind":
+                continue
+            if key not in allowed:
+                self.unknown("topology", key, ["kind", *allowed])
+            path = f"topology.{key}"
+            out[key] = self.parameter(allowed[key], self.plain(value, path), path)
+        for p in kind.parameters:
+            if p.name in out:
+                continue
+            if p.required:
+                self.fail(f"topology.{p.name}", f"is missing: {kind.name} needs it ({p.doc}), as in {kind.example}")
+            out[p.name] = list(p.default) if isinstance(p.default, tuple) else p.default
+        return out
+
+    def part(self, raw: Any, path: str, cls: type) -> dict[str, Any]:
+        """The fields of a dataclass of parts.py that a table gives."""
+        fields = {f.name: f for f in dataclasses.fields(cls)}
+        out: dict[str, Any] = {}
+        for key, value in self.table(raw, path).items():
+            if key not in fields:
+                self.unknown(path, key, fields)
+            where = f"{path}.{key}"
+            meta = fields[key].metadata
+            value = self.plain(value, where)
+            if "choices" in meta:
+                if value not in meta["choices"]:
+                    self.fail(where, f"is {value!r}: allowed are {', '.join(meta['choices'])}")
+            elif "least" in meta:
+                value = self.integer(value, where, meta["least"])
+            elif key == "stream":
+                value = self.matrix(value, where, meta["unit"])
+            elif key == "file":
+                value = self.text(value, where)
+            else:
+                value = self.number(value, where, meta["unit"])
+            out[key] = value
+        return out
+
+
+def normalise(raw: dict[str, Any], file: str, line: Line = lambda path: None) -> Description:
+    """Check a raw description and bring every value to SI.
+
+    Parameters
+    ----------
+    raw : dict
+        What a reader found, in the form of a machine's TOML file.
+    file : str
+        How errors name the input.
+    line : callable
+        Line of a dotted path such as ``"node.cores"``, or None.
+
+    Raises
+    ------
+    ParseError
+        For an unknown key, a missing parameter, a value of the wrong type, unit or range.
+    """
+    reader = _Reader(file, line)
+    for key in raw:
+        if key not in _TOP:
+            reader.unknown("", key, _TOP)
+    if raw.get("format", FORMAT) != FORMAT:
+        reader.fail("format", f"is {raw['format']!r}: this version of Isthmus reads format {FORMAT}")
+    for key, value in reader.table(raw.get("sources", {}), "sources").items():
+        reader.sources[key] = reader.text(value, f"sources.{key}")
+    notes = raw.get("notes", [])
+    if not isinstance(notes, list) or not all(isinstance(note, str) for note in notes):
+        reader.fail("notes", "a list of texts is allowed")
+    values: dict[str, Any] = {
+        "name": reader.text(raw.get("name", ""), "name"),
+        "title": reader.text(raw.get("title", ""), "title"),
+        "notes": notes,
+        "hostnames": reader.text(raw.get("hostnames", ""), "hostnames"),
+    }
+    if "topology" not in raw:
+        reader.fail("topology", "is missing: a machine needs an interconnect")
+    values["topology"] = reader.topology(raw["topology"])
+    compute = raw.get("compute_nodes")
+    values["compute_nodes"] = None
+    if compute is not None:
+        values["compute_nodes"] = reader.integer(reader.plain(compute, "compute_nodes"), "compute_nodes", 1)
+    values["links"] = {}
+    for name, table in reader.table(raw.get("links", {}), "links").items():
+        link: dict[str, float] = {}
+        for key, value in reader.table(table, f"links.{name}").items():
+            path = f"links.{name}.{key}"
+            if key not in _LINK_FIELDS:
+                reader.unknown(f"links.{name}", key, _LINK_FIELDS)
+            link[key] = reader.number(reader.plain(value, path), path, _LINK_FIELDS[key])
+            if key == "bandwidth" and link[key] == 0:
+                reader.fail(path, "is 0: a positive bandwidth is allowed")
+        values["links"][name] = link
+    values["node"] = node = reader.part(raw.get("node", {}), "node", Node)
+    numa, sockets, cores = node.get("numa", node.get("sockets", 1)), node.get("sockets", 1), node.get("cores")
+    if numa % sockets:
+        reader.fail("node.numa", f"is {numa}: a multiple of sockets = {sockets} is allowed")
+    if cores is not None and cores % numa:
+        reader.fail("node.cores", f"is {cores}: a multiple of numa = {numa} is allowed")
+    if cores is None and numa > 1:
+        reader.fail("node.cores", f"is missing: {numa} NUMA domains need a multiple of {numa} cores")
+    if node.get("stream") is not None and len(node["stream"]) != numa:
+        reader.fail("node.stream", f"has {len(node['stream'])} rows: one per NUMA domain, {numa}, is allowed")
+    if numa > 1:
+        node.setdefault("numa", numa)
+    values["level"] = {}
+    for name, table in reader.table(raw.get("level", {}), "level").items():
+        if name not in LEVELS:
+            reader.unknown("level", name, LEVELS)
+        values["level"][name] = reader.part(table, f"level.{name}", Level)
+    values["noise"] = noise = reader.part(raw.get("noise", {}), "noise", Noise)
+    needed = {"periodic": ("period", "duration"), "exponential": ("period", "duration"), "file": ("file",)}
+    for key in needed.get(noise.get("kind", "none"), ()):
+        if key not in noise:
+            reader.fail(f"noise.{key}", f"is missing: noise of kind {noise['kind']} needs it")
+    if noise.get("kind") in ("periodic", "exponential") and not 0 <= noise["duration"] < noise["period"]:
+        reader.fail("noise.duration", f"is {noise['duration']:g} s: less than the period, {noise['period']:g} s, is allowed")
+    return Description(values, reader.provenance, reader.sources)

@@ -1,0 +1,152 @@
+"""Networks given cable by cable."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from .. import units
+from ..errors import InvalidInput, ParseError, Unsupported
+
+if TYPE_CHECKING:
+    from .._core import Topology
+
+# Where an imported network does not say, the numbers of the core's default link class.
+_DEFAULT = {"bandwidth": 1e9, "latency": 100e-9}
+
+
+def build_graph(
+    nodes: Sequence[str], switches: Sequence[str], edges: Sequence[Sequence[Any]], links: list[tuple[str, float, float]]
+) -> Topology:
+    """A topology from undirected cables ``[from, to, bandwidth, latency, count]``, the last three optional.
+
+    None or ``"default"`` stands for an unknown bandwidth or latency.
+    ``links`` are defaults of bandwidth (B/s) and latency (s) for cables that do not say; only the classes ``default``
+    and ``link`` exist. Raises InvalidInput for a name that is unknown or given twice.
+    """
+    import numpy as np
+
+    from .. import _core
+
+    default = dict(_DEFAULT)
+    for name, bandwidth, latency in links:
+        if name not in ("default", "link"):
+            raise InvalidInput(f"link class {name!r} of graph: allowed are default, link")
+        if bandwidth >= 0:
+            default["bandwidth"] = bandwidth
+        if latency >= 0:
+            default["latency"] = latency
+    index: dict[str, int] = {}
+    for name in (*nodes, *switches):
+        if name in index:
+            raise InvalidInput(f"vertex {name!r} is given twice: names of nodes and switches must differ")
+        index[name] = len(index)
+    classes: dict[tuple[float, float], int] = {}
+    columns = np.zeros((4, len(edges)), dtype=np.uint32)
+    for i, edge in enumerate(edges):
+        if not 2 <= len(edge) <= 5:
+            raise InvalidInput(f"cable {i + 1} has {len(edge)} entries: allowed are from, to, bandwidth, latency, count")
+        a, b, bandwidth, latency, count = (*edge, *[None] * (5 - len(edge)))
+        for name in (a, b):
+            if name not in index:
+                raise InvalidInput(f"cable {i + 1} ends at {name!r}, which is neither a node nor a switch")
+        if count is not None and (not isinstance(count, int) or count < 1):
+            raise InvalidInput(f"cable {i + 1} has count {count!r}: allowed are whole numbers from 1")
+        key = (
+            default["bandwidth"] if bandwidth in (None, "default") else units.parse(bandwidth, "B/s"),
+            default["latency"] if latency in (None, "default") else units.parse(latency, "s"),
+        )
+        if key[0] <= 0 or key[1] < 0:
+            raise InvalidInput(f"cable {i + 1} has bandwidth {key[0]:g} B/s and latency {key[1]:g} s: allowed are a "
+                               "positive bandwidth and a latency of at least 0")
+        columns[:, i] = (index[a], index[b], classes.setdefault(key, len(classes)), 1 if count is None else count)
+    named = [(f"link{i}" if len(classes) > 1 else "link", *key) for key, i in classes.items()]
+    if not classes:
+        named = [("link", default["bandwidth"], default["latency"])]
+    return _core.graph(list(nodes), list(switches), named, *columns)
+
+
+def read_edges(path: str | os.PathLike[str]) -> dict[str, list[Any]]:
+    """Read an edge list.
+
+    Lines are ``from to [bandwidth [latency [count]]]``, fields separated by white space, ``#`` starts a comment. A line
+    ``switch NAME ...`` or ``node NAME ...`` says what vertices are; all others are nodes, numbered as they appear.
+
+    Returns
+    -------
+    dict
+        ``nodes``, ``switches``, ``edges`` as :func:`build_graph` takes them.
+    """
+    nodes: dict[str, None] = {}
+    switches: dict[str, None] = {}
+    edges: list[list[Any]] = []
+    file = os.fspath(path)
+    try:
+        with open(path, encoding="utf-8") as stream:
+            lines = stream.readlines()
+    except UnicodeDecodeError:
+        raise ParseError(file, None, None, "not text: an edge list in UTF-8 is allowed") from None
+    for number, line in enumerate(lines, 1):
+        fields = line.split("#")[0].split()
+        if not fields:
+            continue
+        if fields[0] in ("switch", "node") and len(fields) >= 2:
+            for name in fields[1:]:
+                if name in (nodes if fields[0] == "switch" else switches):
+                    raise ParseError(file, number, name, "is both a node and a switch: it must be one of them")
+                (switches if fields[0] == "switch" else nodes)[name] = None
+            continue
+        if not 2 <= len(fields) <= 5:
+            raise ParseError(
+                file, number, None, f"{len(fields)} fields: allowed are from, to, bandwidth, latency, count"
+            )
+        edge: list[Any] = fields[:2]
+        try:
+            edge += [units.parse(value, unit) for value, unit in zip(fields[2:4], ("B/s", "s"), strict=False)]
+        except InvalidInput as error:
+            raise ParseError(file, number, ("bandwidth", "latency")[len(edge) - 2], str(error)) from None
+        if len(fields) == 5:
+            if not fields[4].isdecimal() or int(fields[4]) < 1:
+                raise ParseError(file, number, "count", f"{fields[4]!r}: allowed are whole numbers from 1")
+            edge.append(int(fields[4]))
+        for name in fields[:2]:
+            if name not in switches:
+                nodes[name] = None
+        edges.append(edge)
+    # A switch may be declared after the first cable that names it.
+    for name in switches:
+        nodes.pop(name, None)
+    if not nodes:
+        raise ParseError(file, None, None, "no node: an edge list needs at least one cable between named vertices")
+    return {"nodes": list(nodes), "switches": list(switches), "edges": edges}
+
+
+def format_edges(topology: Topology) -> str:
+    """A topology as an edge list that :func:`read_edges` reads; raises Unsupported for one with one-way links.
+
+    Cables of the same two vertices, bandwidth and latency are one line with their count.
+    """
+    import numpy as np
+
+    ids = np.arange(topology.links, dtype=np.uint32)
+    ends = topology.link_ends(ids).astype(np.int64)
+    forward = ends[:, 0] < ends[:, 1]
+    kind = topology.link_class(ids).astype(np.int64)
+    bandwidth, latency = topology.bandwidth(ids), topology.latency(ids)
+    key = np.column_stack([np.sort(ends, axis=1), np.round(bandwidth * 1e3), np.round(latency * 1e15)])
+    there, count = np.unique(key[forward], axis=0, return_counts=True)
+    back, count_back = np.unique(key[~forward], axis=0, return_counts=True)
+    if not (np.array_equal(there, back) and np.array_equal(count, count_back)):
+        raise Unsupported(f"{topology.kind} has links that differ by direction: an edge list holds cables, write TOML")
+    _, first = np.unique(key[forward], axis=0, return_index=True)
+    shown = np.flatnonzero(forward)[first]
+    names = topology.names or [f"n{v}" if v < topology.nodes else f"s{v - topology.nodes}" for v in range(topology.vertices)]
+    classes = [(units.text(b, "B/s"), units.text(t, "s")) for _, b, t in topology.link_classes]
+    lines = [f"# {topology.spec}: {topology.nodes} nodes, {topology.switches} switches, {int(count.sum())} cables"]
+    lines += [f"node {name}" for name in names[: topology.nodes]]
+    lines += [f"switch {name}" for name in names[topology.nodes :]]
+    for i, n in zip(shown, count, strict=True):
+        b, t = (text.replace(" ", "") for text in classes[kind[i]])
+        lines.append(f"{names[ends[i, 0]]} {names[ends[i, 1]]} {b} {t}" + (f" {n}" if n > 1 else ""))
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,259 @@
+"""The Machine: an interconnect, its nodes, LogGP parameters per level, and where every number comes from."""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+from .. import units
+from ..errors import InvalidInput
+from .description import LEVELS, Description, normalise
+from .kinds import KINDS
+from .parts import DEFAULT_LEVELS, Level, Levels, Node, Noise, Provenance
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
+
+    from .._core import Topology
+    from .allocation import Allocation
+
+
+class Machine:
+    """A machine to ask questions of.
+
+    Make one with :meth:`parse` (one-line specification), :func:`isthmus.load` (catalogue name, file, specification).
+    Machines are immutable; two are equal if all their values are.
+
+    Attributes
+    ----------
+    topology : Topology
+        Interconnect.
+    node : Node
+        One node.
+    level : Levels
+        LogGP parameters: ``level.socket``, ``level.node``, ``level.network``.
+    noise : Noise
+        Operating system noise.
+    """
+
+    def __init__(self, description: Description) -> None:
+        self.description = description
+        v = description.values
+        links = [(name, link.get("bandwidth", -1.0), link.get("latency", -1.0)) for name, link in v["links"].items()]
+        # "default" first, whatever the order in the file: the other classes override it.
+        links.sort(key=lambda link: link[0] != "default")
+        self.topology: Topology = KINDS[v["topology"]["kind"]].build(v["topology"], links)
+        self.node = Node(**v["node"])
+        self.level = Levels(**{name: self._level(name) for name in LEVELS})
+        self.noise = Noise(**v["noise"])
+        if (v["compute_nodes"] or 0) > self.topology.nodes:
+            raise InvalidInput(
+                f"compute_nodes = {v['compute_nodes']}: the interconnect has places for {self.topology.nodes} nodes"
+            )
+
+    def _level(self, name: str) -> Level:
+        given = dict(self.description.values["level"].get(name, {}))
+        default = DEFAULT_LEVELS[name]
+        if name == "network" and "G" not in given:
+            # The slowest of what every message passes: its interface and one link of the slowest class.
+            bandwidths = [c[1] for c in self.topology.link_classes] + [self.node.nic_bandwidth or float("inf")]
+            given["G"] = 1 / min(bandwidths)
+        return Level(**{f: given.get(f, getattr(default, f)) for f in default.__dataclass_fields__})
+
+    @classmethod
+    def parse(cls, spec: str) -> Machine:
+        """A machine from a one-line specification; raises ParseError (a ValueError).
+
+        Examples
+        --------
+        >>> Machine.parse("torus:8x8x16 link=425MB/s hop=64ns cores=4").nodes
+        1024
+        """
+        from ..errors import ParseError
+        from .spec import parse_spec
+
+        description = parse_spec(spec)
+        try:
+            return cls(description)
+        except InvalidInput as error:
+            raise ParseError(spec, None, None, str(error)) from None
+
+    @classmethod
+    def from_dict(cls, raw: dict[str, Any], file: str = "machine") -> Machine:
+        """A machine from a dict in the form of its TOML file; raises ParseError, naming ``file``."""
+        return cls(normalise(raw, file))
+
+    @property
+    def spec(self) -> str:
+        """One-line specification; :meth:`parse` of it gives an equal machine but for notes and provenance."""
+        from .spec import format_spec
+
+        return format_spec(self.description)
+
+    def toml(self) -> str:
+        """The full form, with provenance."""
+        from .toml import format_toml
+
+        return format_toml(self.description)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the TOML form atomically."""
+        from .toml import write_toml
+
+        write_toml(self.description, path)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Machine) and self.description.values == other.description.values
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def name(self) -> str:
+        """Name, or the specification of the interconnect where it has none."""
+        return self.description.values["name"] or self.topology.spec
+
+    @property
+    def title(self) -> str:
+        return self.description.values["title"] or self.name  # type: ignore[no-any-return]
+
+    @property
+    def notes(self) -> list[str]:
+        return list(self.description.values["notes"])
+
+    @property
+    def nodes(self) -> int:
+        """Nodes that jobs can use: compute_nodes where it is given, else all places of the interconnect."""
+        return self.description.values["compute_nodes"] or self.topology.nodes
+
+    @property
+    def cores(self) -> int:
+        """Cores of all usable nodes."""
+        return self.nodes * self.node.cores
+
+    def provenance(self, path: str) -> Provenance:
+        """Source, status and note of a value, by its path in the TOML form: ``"links.default.bandwidth"``."""
+        return self.description.provenance.get(path, Provenance())
+
+    @cached_property
+    def hostnames(self) -> Sequence[str]:
+        """Name of every node: from an imported network, the ``hostnames`` expression, or node0, node1, ..."""
+        if self.topology.names is not None:
+            return self.topology.names[: self.topology.nodes]  # type: ignore[no-any-return]
+        expression = self.description.values["hostnames"]
+        if not expression:
+            return [f"node{i}" for i in range(self.topology.nodes)]
+        from ..hostlist import expand
+
+        names = expand(expression)
+        if len(names) != self.topology.nodes:
+            raise InvalidInput(f"hostnames {expression!r} are {len(names)} names for {self.topology.nodes} nodes")
+        return names
+
+    def node_id(self, node: int | str | Sequence[int]) -> int:
+        """Id of a node given by id, by name or by coordinates; raises InvalidInput where there is none."""
+        if isinstance(node, str):
+            try:
+                return self._ids[node]
+            except KeyError:
+                raise InvalidInput(
+                    f"node {node!r} of {self.name}: names are {self.hostnames[0]} to {self.hostnames[-1]}"
+                ) from None
+        if isinstance(node, (tuple, list)):
+            return int(self.nodes_at([node])[0])
+        if not 0 <= int(node) < self.topology.nodes:
+            raise InvalidInput(f"node {node} of {self.name}: nodes are 0 to {self.topology.nodes - 1}")
+        return int(node)
+
+    @cached_property
+    def _ids(self) -> dict[str, int]:
+        return {name: i for i, name in enumerate(self.hostnames)}
+
+    def _array(self, nodes: ArrayLike) -> NDArray[np.uint32]:
+        import numpy as np
+
+        given = np.asarray(nodes)
+        if given.dtype.kind not in "iu":
+            raise InvalidInput(f"nodes are whole numbers, not {given.dtype}")
+        if given.size and (given.min() < 0 or given.max() >= self.topology.nodes):
+            worst = given.min() if given.min() < 0 else given.max()
+            raise InvalidInput(f"node {worst} of {self.name}: nodes are 0 to {self.topology.nodes - 1}")
+        return np.ascontiguousarray(given, dtype=np.uint32)
+
+    def coordinates(self, nodes: ArrayLike) -> NDArray[np.uint32]:
+        """Coordinates of nodes: shape ``(..., len(topology.dims))`` for node ids of shape ``(...)``."""
+        ids = self._array(nodes)
+        return self.topology.coordinates(ids.reshape(-1)).reshape(*ids.shape, -1)  # type: ignore[no-any-return]
+
+    def nodes_at(self, coordinates: ArrayLike) -> NDArray[np.uint32]:
+        """Nodes at coordinates of shape ``(..., len(topology.dims))``; the inverse of :meth:`coordinates`."""
+        import numpy as np
+
+        given = np.asarray(coordinates)
+        if given.dtype.kind not in "iu" or given.ndim == 0 or (given.size and given.min() < 0):
+            raise InvalidInput("coordinates are whole numbers from 0")
+        flat = np.ascontiguousarray(given.reshape(-1, given.shape[-1]), dtype=np.uint32)
+        return self.topology.nodes_at(flat).reshape(given.shape[:-1])  # type: ignore[no-any-return]
+
+    def distance(self, a: ArrayLike, b: ArrayLike) -> Any:
+        """Links on a shortest path between nodes.
+
+        Parameters
+        ----------
+        a, b : int or array of int
+            Node ids; arrays are broadcast against each other.
+
+        Returns
+        -------
+        int or ndarray of uint32
+        """
+        import numpy as np
+
+        x, y = np.broadcast_arrays(self._array(a), self._array(b))
+        out = self.topology.distances(np.ascontiguousarray(x).reshape(-1), np.ascontiguousarray(y).reshape(-1))
+        return out.reshape(x.shape) if x.ndim else int(out[0])
+
+    def route(self, a: int, b: int) -> NDArray[np.uint32]:
+        """Link ids of the deterministic minimal route between two nodes."""
+        return self.topology.route(self.node_id(a), self.node_id(b))  # type: ignore[no-any-return]
+
+    def routes(self, a: ArrayLike, b: ArrayLike) -> tuple[NDArray[np.uint64], NDArray[np.uint32]]:
+        """Routes of many pairs of nodes: ``(offsets, links)``, route i being ``links[offsets[i]:offsets[i + 1]]``."""
+        import numpy as np
+
+        x, y = np.broadcast_arrays(self._array(a), self._array(b))
+        return self.topology.routes(np.ascontiguousarray(x).reshape(-1), np.ascontiguousarray(y).reshape(-1))  # type: ignore[no-any-return]
+
+    def message_time(self, bytes: float, a: int, b: int, *, level: Literal["socket", "node"] = "node") -> float:
+        """Seconds of one message on a quiet machine by LogGP: ``o_send + L + (hops - 1) per_hop + bytes G + o_recv``.
+
+        ``level`` says how near two cores of the same node are.
+        """
+        hops = self.topology.route_length(self.node_id(a), self.node_id(b))
+        p = self.level.network if hops else getattr(self.level, level)
+        distance = max(hops - 1, 0) * p.per_hop
+        return p.o_send + p.L + distance + bytes * (p.G + 2 * p.O) + p.o_recv  # type: ignore[no-any-return]
+
+    def allocate(self, nodes: Any = None, **options: Any) -> Allocation:
+        """The part of the machine that a job gets; see :meth:`isthmus.Allocation.of`."""
+        from .allocation import Allocation
+
+        return Allocation.of(self, nodes, **options)
+
+    def frame(self) -> list[dict[str, Any]]:
+        """Every value that was given, a row each: path, value (with unit), source, status, note."""
+        from .report import rows
+
+        return rows(self)
+
+    def __str__(self) -> str:
+        from .report import report
+
+        return report(self)
+
+    def __repr__(self) -> str:
+        v = self.description.values
+        return f"<Machine {v['name'] or self.topology.spec}: {units.text(self.nodes, '')} nodes of {self.node.cores} cores>"

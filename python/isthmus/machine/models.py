@@ -1,0 +1,72 @@
+"""Closed forms for one message on a quiet network."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Number = TypeVar("Number", float, NDArray[np.float64])
+else:
+    Number = TypeVar("Number")
+
+
+def wormhole_latency(bytes: Number, hops: Any, *, bandwidth: float, flit: float) -> Number:
+    """Time of a message through ``hops`` links by wormhole routing: ``(L_f / B) D + L / B``.
+
+    Distance adds one flit per link, so that it matters for short messages only, as long as nothing contends.
+
+    Parameters
+    ----------
+    bytes : float or array
+        Message length L in B.
+    hops : int or array
+        Links D on the route.
+    bandwidth : float
+        Link bandwidth B in B/s.
+    flit : float
+        Flit length L_f in B.
+
+    Returns
+    -------
+    float or array
+        Seconds.
+
+    References
+    ----------
+    Bhatele and Kale, "Mapping parallel applications on the machine topology: lessons learned"; Ni and McKinley,
+    "A survey of wormhole routing techniques in direct networks", 1993.
+
+    Examples
+    --------
+    >>> wormhole_latency(0.0, 4, bandwidth=425e6, flit=32.0) * 1e9  # ns
+    301.1764705882353
+    """
+    return flit / bandwidth * hops + bytes / bandwidth  # type: ignore[no-any-return]
+
+
+def alpha_beta_gamma(bytes: Number, hops: Any, *, alpha: float, beta: float, gamma: float) -> Number:
+    """Time of a message by latency, bandwidth and distance: ``alpha + n beta + h gamma``.
+
+    Parameters
+    ----------
+    bytes : float or array
+        Message length n in B.
+    hops : int or array
+        Distance h in links.
+    alpha, beta, gamma : float
+        Seconds per message, per byte, per link.
+
+    Returns
+    -------
+    float or array
+        Seconds.
+
+    References
+    ----------
+    Gahvari, Gropp, Jordan, Schulz and Yang, "Algebraic multigrid on a dragonfly network: first experiences on a Cray
+    XC30", PMBS 2014.
+    """
+    return alpha + beta * bytes + gamma * hops  # type: ignore[no-any-return]

@@ -1,0 +1,93 @@
+"""What a machine is made of besides its interconnect: nodes, LogGP parameters per level, noise.
+
+Every field carries its unit and its allowed range, which the readers and writers of all formats go by.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any
+
+NOISE_KINDS = ("none", "periodic", "exponential", "file")
+CORE_ORDERS = ("block", "cyclic")
+
+
+def _field(default: Any, unit: str, doc: str, **more: Any) -> Any:
+    return dataclasses.field(default=default, metadata={"unit": unit, "doc": doc, **more})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Node:
+    """One node; the numbers of cores and domains are of the whole node."""
+
+    sockets: int = _field(1, "", "packages of a node", least=1)
+    numa: int = _field(1, "", "NUMA domains of a node, a multiple of sockets", least=1)
+    cores: int = _field(1, "", "cores of a node, a multiple of numa", least=1)
+    core_order: str = _field("block", "", "cores numbered socket by socket, or round the sockets", choices=CORE_ORDERS)
+    nics: int = _field(1, "", "network interfaces", least=0)
+    nic_bandwidth: float | None = _field(None, "B/s", "injection bandwidth of one interface, one direction")
+    gpus: int = _field(0, "", "accelerators", least=0)
+    gpu_flops: float | None = _field(None, "flop/s", "peak rate of one accelerator")
+    gpu_memory_bandwidth: float | None = _field(None, "B/s", "memory bandwidth of one accelerator")
+    memory: float | None = _field(None, "B", "memory of a node")
+    memory_bandwidth: float | None = _field(None, "B/s", "memory bandwidth of a node")
+    stream: tuple[tuple[float, ...], ...] | None = _field(
+        None, "B/s", "STREAM bandwidth, rows by NUMA domain of the cores, columns by NUMA domain of the memory"
+    )
+    clock: float | None = _field(None, "Hz", "clock of a core")
+    flops: float | None = _field(None, "flop/s", "peak rate of a node without its accelerators")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Level:
+    """LogGOPS parameters of one level (Hoefler, Schneider, Lumsdaine, "LogGOPSim", 2010), after LogP (Culler et al.,
+    1993) and LogGP (Alexandrov et al., 1995)."""
+
+    L: float = _field(0.0, "s", "latency")
+    o_send: float = _field(0.0, "s", "processor time to send a message")
+    o_recv: float = _field(0.0, "s", "processor time to receive a message")
+    g: float = _field(0.0, "s", "time between two messages of one interface")
+    G: float = _field(0.0, "s/B", "time per byte")
+    O: float = _field(0.0, "s/B", "processor time per byte")  # noqa: E741 - the literature's name
+    S: float = _field(65535.0, "B", "largest message that is sent eagerly; above it rendezvous")
+    per_hop: float = _field(0.0, "s", "added for every link of a route beyond the first (network only)")
+
+
+# What a level has where neither the machine nor its specification says: a current cluster, to the order of magnitude.
+DEFAULT_LEVELS = {
+    "socket": Level(L=0.2e-6, o_send=0.1e-6, o_recv=0.1e-6, g=0.1e-6, G=0.1e-9),
+    "node": Level(L=0.3e-6, o_send=0.15e-6, o_recv=0.15e-6, g=0.15e-6, G=0.15e-9),
+    "network": Level(L=1e-6, o_send=0.3e-6, o_recv=0.3e-6, g=0.3e-6, G=1e-9, per_hop=0.1e-6),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Levels:
+    """LogGP parameters between two cores of a socket, two sockets of a node, two nodes."""
+
+    socket: Level = DEFAULT_LEVELS["socket"]
+    node: Level = DEFAULT_LEVELS["node"]
+    network: Level = DEFAULT_LEVELS["network"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Noise:
+    """What the operating system takes from every core."""
+
+    kind: str = _field("none", "", "model", choices=NOISE_KINDS)
+    period: float | None = _field(None, "s", "time between two interruptions, or its mean")
+    duration: float | None = _field(None, "s", "length of an interruption, or its mean")
+    file: str | None = _field(None, "", "trace of interruptions: lines of start and duration in s")
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Where a number comes from."""
+
+    source: str = ""
+    status: str = "stated"
+    note: str = ""
+
+
+STATUSES = ("exact", "derived", "estimated", "recalled", "measured", "stated")

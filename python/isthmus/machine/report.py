@@ -1,0 +1,128 @@
+"""What ``print(machine)`` and ``isthmus machine show`` say."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+from .. import units
+from .description import LEVELS
+from .parts import Level, Node, Noise
+
+if TYPE_CHECKING:
+    from .machine import Machine
+
+
+def rows(machine: Machine) -> list[dict[str, Any]]:
+    """One row per given value, in the order of the TOML form."""
+    v = machine.description.values
+    out: list[dict[str, Any]] = []
+
+    def add(path: str, value: Any, unit: str = "") -> None:
+        p = machine.provenance(path)
+        if isinstance(value, tuple):
+            value = "; ".join(", ".join(units.text(x, unit, 4) for x in row) for row in value)
+        elif isinstance(value, float):
+            value = units.text(value, unit)
+        source = machine.description.sources.get(p.source, p.source)
+        out.append({"path": path, "value": value, "source": source, "status": p.status, "note": p.note})
+
+    if v["compute_nodes"] is not None:
+        add("compute_nodes", v["compute_nodes"])
+    for key, value in v["topology"].items():
+        if key in ("nodes", "switches", "edges") and v["topology"]["kind"] == "graph":
+            add(f"topology.{key}", f"{len(value)} entries")
+        elif value not in ("", [], None):
+            add(f"topology.{key}", "x".join(map(str, value)) if isinstance(value, list) else value)
+    for name, link in v["links"].items():
+        for key, value in link.items():
+            add(f"links.{name}.{key}", value, "B/s" if key == "bandwidth" else "s")
+    parts: list[tuple[str, Any, dict[str, Any]]] = [("node", Node, v["node"])]
+    parts += [(f"level.{name}", Level, v["level"].get(name, {})) for name in LEVELS]
+    parts.append(("noise", Noise, v["noise"]))
+    for path, cls, values in parts:
+        for field in dataclasses.fields(cls):
+            if field.name in values:
+                add(f"{path}.{field.name}", values[field.name], field.metadata["unit"])
+    return out
+
+
+def summary(machine: Machine) -> dict[str, Any]:
+    """Computed properties of the interconnect and the machine, in SI."""
+    t = machine.topology
+    diameter, diameter_exact = t.diameter()
+    average, average_exact = t.average_distance()
+    links, bandwidth, bisection_exact = t.bisection()
+    return {
+        "name": machine.name,
+        "title": machine.title,
+        "topology": t.spec,
+        "kind": t.kind,
+        "nodes": machine.nodes,
+        "places": t.nodes,
+        "switches": t.switches,
+        "links": t.links,
+        "cores": machine.cores,
+        "dims": dict(zip(t.dim_names, t.dims, strict=True)),
+        "diameter": diameter,
+        "diameter_exact": diameter_exact,
+        "average_distance": average,
+        "average_distance_exact": average_exact,
+        "bisection_links": links,
+        "bisection_bandwidth": bandwidth,
+        "bisection_exact": bisection_exact,
+        "virtual_channels": t.virtual_channels("minimal"),
+        "link_classes": [{"name": n, "bandwidth": b, "latency": latency} for n, b, latency in t.link_classes],
+    }
+
+
+def report(machine: Machine) -> str:
+    """A short text: what the machine is, without the provenance of every number."""
+    s = summary(machine)
+    about = {False: "about ", True: ""}
+    dims = " x ".join(map(str, s["dims"].values())) + f" ({', '.join(s['dims'])})"
+    lines = [
+        s["title"],
+        f"  interconnect   {s['topology']}",
+        f"  nodes          {s['nodes']:,}" + (f" of {s['places']:,} places" if s["places"] != s["nodes"] else "")
+        + f", {machine.node.cores} cores each, {s['cores']:,} cores",
+        f"  coordinates    {dims}",
+        f"  switches       {s['switches']:,}" + ("" if s["switches"] else " (inside the nodes)"),
+        f"  links          {s['links']:,}, one direction each",
+        f"  distance       diameter {about[s['diameter_exact']]}{s['diameter']}, "
+        f"average {about[s['average_distance_exact']]}{s['average_distance']:.4g} links",
+        f"  bisection      {'' if s['bisection_exact'] else 'at most '}{s['bisection_links']:,} links, "
+        f"{units.text(s['bisection_bandwidth'], 'B/s', 4)} each way",
+    ]
+    width = max(len(c["name"]) for c in s["link_classes"])
+    # Directions that do not differ are one line.
+    shown: dict[tuple[str, str], str] = {}
+    for c in s["link_classes"]:
+        numbers = f"{units.text(c['bandwidth'], 'B/s', 4):>10}  {units.text(c['latency'], 's', 4):>8} a link"
+        stem = c["name"].rstrip("+-")
+        shown[stem, numbers] = stem if (stem, numbers) in shown else c["name"]
+    if len(shown) > 8 and len({numbers for _, numbers in shown}) == 1:
+        (numbers,) = {numbers for _, numbers in shown}
+        shown = {("", numbers): "all"}
+    for i, ((_, numbers), name) in enumerate(shown.items()):
+        lines.append(f"  {'link classes' if i == 0 else '':<14} {name:<{width}} {numbers}")
+    n = machine.node
+    counted = ((n.sockets, "socket"), (n.numa, "NUMA domain"), (n.cores, "core"), (n.nics, "NIC"), (n.gpus, "GPU"))
+    node = [f"{count} {what}{'' if count == 1 else 's'}" for count, what in counted if count]
+    for value, unit, what in (
+        (n.memory, "B", "memory"),
+        (n.memory_bandwidth, "B/s", "memory bandwidth"),
+        (n.flops, "flop/s", "peak"),
+    ):
+        if value is not None:
+            node.append(f"{units.text(value, unit, 4)} {what}")
+    lines.append(f"  node           {', '.join(node)}")
+    lines.append("  LogGP               L    o_send    o_recv         g         G         S   per_hop")
+    for name in LEVELS:
+        p = getattr(machine.level, name)
+        cells = [units.text(x, "s", 3) for x in (p.L, p.o_send, p.o_recv, p.g)]
+        cells += [units.text(p.G, "s/B", 3), units.text(p.S, "B", 5), units.text(p.per_hop, "s", 3)]
+        lines.append(f"    {name:<9}" + "".join(f"{cell:>10}" for cell in cells))
+    if machine.noise.kind != "none":
+        lines.append(f"  noise          {machine.noise.kind}")
+    return "\n".join(lines)

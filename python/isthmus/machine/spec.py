@@ -1,0 +1,162 @@
+"""One-line specifications: ``torus:8x8x16 link=425MB/s hop=64ns cores=4``."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from typing import Any
+
+from .. import units
+from ..errors import InvalidInput, ParseError, Unsupported
+from .description import LEVELS, Description, normalise
+from .kinds import KINDS, Kind, kind_named, spec_of
+from .parts import Level, Node
+
+_LEVEL_FIELDS = [f.name for f in dataclasses.fields(Level)]
+_NODE_FIELDS = [f.name for f in dataclasses.fields(Node)]
+_TOP = {"name": "name", "title": "title", "compute": "compute_nodes", "hosts": "hostnames"}
+
+
+def _topology(text: str, token: str) -> dict[str, Any]:
+    name, _, rest = token.partition(":")
+    try:
+        kind = kind_named(name)
+    except InvalidInput as error:
+        raise ParseError(text, None, "topology", str(error)) from None
+    out: dict[str, Any] = {"kind": kind.name}
+    for i, part in enumerate(rest.split(",") if rest else []):
+        key, equals, value = part.partition("=")
+        if not equals:
+            if i > 0 or not kind.parameters[0].required and kind.name != "graph":
+                raise ParseError(text, None, part, f"key=value is allowed here, as in {kind.example}")
+            key, value = kind.parameters[0].name, part
+        try:
+            parameter = kind.parameter(key)
+        except InvalidInput as error:
+            raise ParseError(text, None, key, str(error)) from None
+        if key in out:
+            raise ParseError(text, None, key, "is given twice")
+        if parameter.type in ("cables", "wrap") or (parameter.type == "names" and kind.name == "graph"):
+            raise ParseError(text, None, key, "has no place in a specification: TOML is allowed")
+        if not value:
+            raise ParseError(text, None, key, f"has no value: {parameter.doc} is allowed, as in {kind.example}")
+        if parameter.type == "extents" and kind.parameters[0].name == key and any(p.type == "wrap" for p in kind.parameters):
+            _grid(text, kind, value, out)
+        else:
+            out[key] = value
+    return out
+
+
+def _grid(text: str, kind: Kind, value: str, out: dict[str, Any]) -> None:
+    """Extents with the suffixes m and t, which say per dimension whether it wraps around."""
+    extents, wrap, default = [], [], kind.name in ("torus", "ring")
+    for part in value.split("x"):
+        match = re.fullmatch(r"(\d{1,10})([mt]?)", part)
+        if match is None:
+            raise ParseError(text, None, "dims", f"is {value!r}: extents such as 8x8x16 are allowed, each with m (mesh) "
+                                                 "or t (torus) behind it if need be")
+        extents.append(int(match[1]))
+        wrap.append(match[2] == "t" if match[2] else default)
+    out["dims"] = extents
+    if any(w != default for w in wrap):
+        out["wrap"] = wrap
+
+
+def _place(raw: dict[str, Any], path: str, value: str, text: str, key: str) -> None:
+    *tables, last = path.split("\0")
+    at = raw
+    for name in tables:
+        at = at.setdefault(name, {})
+    if last in at:
+        raise ParseError(text, None, key, "is given twice")
+    at[last] = value
+
+
+def _paths(key: str) -> list[str]:
+    """Paths of the description that an option sets; none for an unknown one. Components are joined by NUL."""
+    head, _, tail = key.partition(".")
+    if key in _TOP:
+        return [_TOP[key]]
+    if head in ("link", "hop"):
+        field = "bandwidth" if head == "link" else "latency"
+        return [f"links\0{tail or 'default'}\0{field}"]
+    if key in _NODE_FIELDS:
+        return [f"node\0{key}"]
+    if head == "noise":
+        return [f"noise\0{tail or 'kind'}"]
+    level, field = (head, tail) if tail else ("network", key)
+    if level in LEVELS and field == "o":
+        return [f"level\0{level}\0o_send", f"level\0{level}\0o_recv"]
+    if level in LEVELS and field in _LEVEL_FIELDS:
+        return [f"level\0{level}\0{field}"]
+    return []
+
+
+def parse_spec(text: str) -> Description:
+    """Read a one-line specification.
+
+    The first word is the interconnect, ``kind:parameter[,key=value...]``; the others are ``key=value``: ``link`` and
+    ``hop`` (bandwidth and latency of all links; ``link.x``, ``hop.global`` of one class), the fields of a node
+    (``cores``, ``sockets``, ``nics``, ``memory``, ...), LogGP parameters of the network (``L o g G O S per_hop o_send
+    o_recv``; ``socket.L``, ``node.o`` of the other levels), ``noise`` (``noise.period``, ...), ``compute`` (usable
+    nodes), ``hosts`` (node names), ``name``.
+
+    Raises
+    ------
+    ParseError
+        The message names the option and what is allowed.
+    """
+    words = text.split()
+    if not words:
+        raise ParseError("specification", None, None, f"is empty: allowed is for example {KINDS['torus'].example}")
+    raw: dict[str, Any] = {"topology": _topology(text, words[0])}
+    for word in words[1:]:
+        key, equals, value = word.partition("=")
+        if not equals or not value:
+            raise ParseError(text, None, word, "key=value is allowed here, without blanks, as in link=425MB/s")
+        paths = _paths(key)
+        if not paths:
+            allowed = ["link", "hop", "link.CLASS", "hop.CLASS", *_TOP, *_NODE_FIELDS, "o", *_LEVEL_FIELDS,
+                       "socket.L, node.L, ...", "noise, noise.period, noise.duration, noise.file"]
+            raise ParseError(text, None, key, f"unknown option: allowed are {', '.join(allowed)}")
+        for path in paths:
+            _place(raw, path, value, text, key)
+    return normalise(raw, text)
+
+
+def _option(key: str, value: Any, unit: str) -> str:
+    if isinstance(value, tuple):
+        value = ";".join(",".join(units.text(v, unit) for v in row) for row in value)
+    elif isinstance(value, float):
+        value = units.text(value, unit)
+    return f"{key}={str(value).replace(' ', '')}"
+
+
+def format_spec(description: Description) -> str:
+    """The specification that :func:`parse_spec` reads back to the same values; notes and provenance are left out.
+
+    Raises Unsupported for a network that was given cable by cable in TOML.
+    """
+    v = description.values
+    topology = v["topology"]
+    if topology["kind"] == "graph" and not topology["file"]:
+        raise Unsupported("a network given cable by cable has no one-line specification: write TOML")
+    words = [spec_of(KINDS[topology["kind"]], topology)]
+    for name, link in v["links"].items():
+        suffix = "" if name == "default" else f".{name}"
+        words += [
+            _option(key + suffix, link[field], unit)
+            for key, field, unit in (("link", "bandwidth", "B/s"), ("hop", "latency", "s"))
+            if field in link
+        ]
+    unit_of = {f.name: f.metadata["unit"] for cls in (Node, Level) for f in dataclasses.fields(cls)}
+    words += [_option(key, value, unit_of[key]) for key, value in v["node"].items()]
+    for level, fields in v["level"].items():
+        prefix = "" if level == "network" else f"{level}."
+        words += [_option(prefix + key, value, unit_of[key]) for key, value in fields.items()]
+    for key, value in v["noise"].items():
+        words.append(_option("noise" if key == "kind" else f"noise.{key}", value, "s"))
+    words += [
+        f"{key}={v[path]}" for key, path in _TOP.items() if v[path] and " " not in str(v[path])
+    ]
+    return " ".join(words)

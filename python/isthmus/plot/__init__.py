@@ -1,0 +1,194 @@
+"""Pictures of interconnects: which parts there are, how they are cabled, what a route or a load looks like."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..errors import InvalidInput
+from .common import Key, Net
+from .scene import Scene
+
+__all__ = ["plot_distance_histogram", "plot_topology"]
+
+_SUFFIXES = (".png", ".svg", ".pdf", ".html")
+
+# Kind: module and function that draws it, function that names it.
+_FAMILIES = {
+    "dragonfly": ("dragonfly", "draw", "title"),
+    "dragonfly+": ("dragonfly_plus", "draw", "title"),
+    "hypercube": ("hypercube", "draw", "title"),
+    "kautz": ("shift", "draw", "title"),
+    "debruijn": ("shift", "draw", "title"),
+    "slimfly": ("slim_fly", "draw", "title"),
+    "hyperx": ("hyperx", "draw", "title"),
+    "rail": ("rail", "draw", "title"),
+    "graph": ("graph", "draw", "title"),
+    **{kind: ("tree", "draw", "title") for kind in ("tree", "xgft", "fattree", "clos2", "clos3")},
+}
+_GRIDS = {1: ("grid", "draw_line"), 2: ("grid", "draw_plane"), 3: ("lattice", "draw_lattice")}
+
+
+def topology_scene(
+    topology: Any, *, title: str | None = None, subtitle: str | None = None, route: ArrayLike | None = None,
+    link_values: ArrayLike | None = None,
+) -> Scene:  # fmt: skip
+    """Lay out what `plot_topology` draws, for both kinds of output.
+
+    Returns
+    -------
+    Scene
+        Panels, legend and words.
+    """
+    links = np.zeros(0, np.uint32) if route is None else checked_route(topology, route)
+    values = None if link_values is None else checked_values(topology, link_values)
+    net = Net(topology, links, values)
+    if topology.kind in _FAMILIES:
+        module, draw, name = _FAMILIES[topology.kind]
+    elif topology.kind in ("torus", "mesh", "ring", "linear"):
+        module, draw = _GRIDS.get(len(net.dims), ("lattice", "draw_product"))
+        name = "grid_title"
+    else:
+        raise InvalidInput(f"cannot draw a topology of kind {topology.kind!r}")
+    family = import_module(f".{module}", __name__)
+    namer: Callable[[Net], str] = getattr(import_module(".grid", __name__) if name == "grid_title" else family, name)
+    from .facts import facts
+
+    scene = Scene(namer(net) if title is None else title, facts(net), subtitle or "")
+    if values is not None and np.isfinite(values).any():
+        scene.values = (float(np.nanmin(values)), float(np.nanmax(values)))
+        scene.values_label = "Value of a link"
+    getattr(family, draw)(net, scene)
+    if len(links):
+        from .common import ROUTE
+
+        a, b = net.hops[0][0], net.hops[-1][1]
+        scene.keys += [
+            Key("heading", "Route"),
+            Key("line", f"{topology.label(int(a))} to {topology.label(int(b))}", ROUTE),
+            Key("text", f"{len(links)} hops, numbered; not every number fits"),
+        ]
+    return scene
+
+
+def checked_route(topology: Any, route: ArrayLike) -> np.ndarray[Any, np.dtype[np.uint32]]:
+    """Check that a route is a path of links of the topology."""
+    given = np.asarray(route).ravel()
+    if given.size and (given.dtype.kind not in "ui" or given.min() < 0 or given.max() >= topology.links):
+        raise InvalidInput(f"route: must be link ids from 0 to {topology.links - 1}, got {given[:8].tolist()}")
+    links = given.astype(np.uint32)
+    ends = topology.link_ends(links)
+    broken = np.flatnonzero(ends[:-1, 1] != ends[1:, 0])
+    if broken.size:
+        i = int(broken[0])
+        raise InvalidInput(f"route: link {links[i + 1]} does not begin where link {links[i]} ends")
+    return links
+
+
+def checked_values(topology: Any, link_values: ArrayLike) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Check that there is one number a link."""
+    values = np.asarray(link_values, np.float64)
+    if values.shape != (topology.links,):
+        raise InvalidInput(f"link_values: must be {topology.links} numbers, one a link, got shape {values.shape}")
+    return np.where(np.isfinite(values), values, np.nan)
+
+
+def plot_topology(
+    topology: Any, path: str | os.PathLike[str], *, title: str | None = None, subtitle: str | None = None,
+    route: ArrayLike | None = None, link_values: ArrayLike | None = None,
+) -> None:  # fmt: skip
+    """Draw an interconnect.
+
+    Parameters
+    ----------
+    topology : isthmus._core.Topology
+        The interconnect.
+    path : str or path
+        File to write: .png, .svg or .pdf, or .html for a page that can be moved, turned and asked by pointing, and that
+        needs no network. An existing file is replaced at once, or left as it was where something fails.
+    title, subtitle : str, optional
+        Words above the picture; without a title the kind and the extents.
+    route : array of int, optional
+        Links of a route, to highlight with its hops numbered.
+    link_values : array of float, optional
+        One number a link, such as its load, to colour links by. Where one line stands for several links it shows the
+        largest. Numbers that are not finite leave a link grey.
+
+    Raises
+    ------
+    InvalidInput
+        For another suffix, a route that is no path, or values that are not one a link.
+
+    Examples
+    --------
+    >>> from isthmus import _core
+    >>> torus = _core.grid("torus", [8, 8, 16])
+    >>> plot_topology(torus, "torus.png", route=torus.route(0, 700))  # doctest: +SKIP
+    """
+    suffix = suffix_of(path)
+    scene = topology_scene(topology, title=title, subtitle=subtitle, route=route, link_values=link_values)
+    write_scene(scene, Path(path), suffix)
+
+
+def plot_distance_histogram(
+    topology: Any, path: str | os.PathLike[str], *, title: str | None = None, subtitle: str | None = None
+) -> None:
+    """Draw how many pairs of nodes are how far apart.
+
+    Parameters
+    ----------
+    topology : isthmus._core.Topology
+        The interconnect. Above four million pairs, and where distances take long to find, a sample of pairs is drawn
+        and the picture says so.
+    path : str or path
+        File to write, as for `plot_topology`.
+    title, subtitle : str, optional
+        Words above the picture.
+
+    Raises
+    ------
+    InvalidInput
+        For another suffix, or a network of a single node.
+    """
+    from .histogram import histogram_scene
+
+    suffix = suffix_of(path)
+    write_scene(histogram_scene(topology, title=title, subtitle=subtitle), Path(path), suffix)
+
+
+def suffix_of(path: str | os.PathLike[str]) -> str:
+    """Suffix of a file, or InvalidInput."""
+    suffix = Path(path).suffix.lower()
+    if suffix not in _SUFFIXES:
+        raise InvalidInput(f"{os.fspath(path)}: suffix {suffix!r}; allowed are {', '.join(_SUFFIXES)}")
+    return suffix
+
+
+def write_scene(scene: Scene, path: Path, suffix: str) -> None:
+    """Write a scene to a temporary file next to `path`, then put it in place."""
+    if suffix == ".html":
+        from . import interactive as writer
+    else:
+        from . import still as writer  # type: ignore[no-redef]
+
+    handle, name = tempfile.mkstemp(prefix=f".{path.stem}-", suffix=suffix, dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            if suffix == ".html":
+                writer.write(scene, file)
+            else:
+                writer.write(scene, file, suffix)  # type: ignore[call-arg]
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(name, 0o666 & ~mask)  # mkstemp makes files only their owner can read
+        os.replace(name, path)
+    except BaseException:
+        os.unlink(name)
+        raise

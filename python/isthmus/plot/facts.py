@@ -1,0 +1,74 @@
+"""The numbers in the subtitle of a picture, sampled where exact ones would take long."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .common import Net, count, quantity
+from .scene import Array
+
+_SMALL = 512  # routers up to which distances of every kind are exact within a moment
+
+
+def random_pairs(topology: Any, pairs: int, destinations: int = 0) -> tuple[Array, Array]:
+    """Pairs of different nodes, the same ones every time; few destinations where each costs a search."""
+    rng = np.random.default_rng(20080)
+    n = topology.nodes
+    to = rng.integers(0, n, destinations or pairs)
+    to = to[np.arange(pairs) % len(to)]
+    return ((to + rng.integers(1, max(n, 2), pairs)) % n).astype(np.uint32), to.astype(np.uint32)
+
+
+def affordable_pairs(net: Net) -> tuple[int, int]:
+    """How many pairs, and of how many destinations (0: any), take well below a second."""
+    t = net.topology
+    if net.kind == "dragonfly" and "x" in net.text["a"]:
+        return 12_000, 0
+    if net.kind == "graph":
+        return 200_000, max(4, 4_000_000 // (t.vertices + t.links))
+    return 1_000_000, 0
+
+
+def distance_facts(net: Net) -> tuple[str, str]:
+    """Diameter and mean distance in words."""
+    t = net.topology
+    if t.nodes < 2:
+        return "0", "0"
+    sampled = (
+        (net.kind == "dragonfly" and t.switches > _SMALL)
+        or (net.kind in ("kautz", "debruijn") and t.vertices > 4 * _SMALL)
+        or (net.kind == "graph" and t.vertices > 16 * _SMALL)
+    )
+    if not sampled:
+        diameter, exact = t.diameter()
+        mean, mean_exact = t.average_distance()
+        return ("" if exact else "≥ ") + str(diameter), ("" if mean_exact else "≈ ") + f"{mean:.4g}"
+    pairs, destinations = affordable_pairs(net)
+    found = t.distances(*random_pairs(t, min(pairs, 200_000), destinations))
+    diameter_text = f"≥ {found.max()}"
+    if net.kind in ("kautz", "debruijn"):
+        diameter_text = str(t.diameter()[0])
+    return diameter_text, f"≈ {found.mean():.3g}"
+
+
+def facts(net: Net) -> str:
+    """One line: how many parts, how far, how wide."""
+    t = net.topology
+    directed = net.kind in ("kautz", "debruijn")
+    parts = [f"{count(t.nodes)} {'GPUs' if net.kind == 'rail' else 'nodes'}"]
+    if t.switches:
+        parts.append(f"{count(t.switches)} {'routers' if net.separate else 'switches'}")
+    if directed and net.separate:
+        parts.append(f"{count(t.links - 2 * t.nodes)} directed links + {count(t.nodes)} node cables")
+    else:
+        parts.append(f"{count(t.links)} directed links" if directed else f"{count(t.links // 2)} cables")
+    diameter, mean = distance_facts(net)
+    parts += [f"diameter {diameter}", f"average distance {mean}"]
+    searched = net.kind in ("kautz", "debruijn", "graph", "rail", "slimfly")
+    if t.nodes > 1 and not (searched and t.links > 400_000):
+        links, bandwidth, exact = t.bisection()
+        bound = "" if exact else "≤ "
+        parts.append(f"bisection {bound}{quantity(bandwidth, 'B/s')} ({count(links)} link{'s' * (links != 1)})")
+    return "  ·  ".join(parts)

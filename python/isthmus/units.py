@@ -1,0 +1,135 @@
+"""Quantities with units at the border: text in, SI floats inside, text out.
+
+Bytes are 8 bits; ``k M G T P`` are powers of 1000, ``Ki Mi Gi Ti`` powers of 1024; ``bit/s`` is a byte per second / 8.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+
+from .errors import InvalidInput
+
+_PREFIX = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18}
+_BINARY = {"Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40}
+_SMALL = {"": 1.0, "m": 1e-3, "u": 1e-6, "µ": 1e-6, "n": 1e-9, "p": 1e-12}
+
+
+def _with(prefixes: dict[str, float], suffix: str, factor: float = 1.0) -> dict[str, float]:
+    return {prefix + suffix: scale * factor for prefix, scale in prefixes.items()}
+
+
+# Spellings that each base unit allows, with their factor.
+_SPELLINGS: dict[str, dict[str, float]] = {
+    "": {"": 1.0},
+    "B": _with({**_PREFIX, **_BINARY}, "B"),
+    "B/s": {
+        **_with({**_PREFIX, **_BINARY}, "B/s"),
+        **_with({**_PREFIX, **_BINARY}, "bit/s", 1 / 8),
+        **_with(_PREFIX, "b/s", 1 / 8),
+    },
+    "s": _with(_SMALL, "s"),
+    "s/B": _with(_SMALL, "s/B"),
+    "Hz": _with(_PREFIX, "Hz"),
+    "flop/s": _with(_PREFIX, "flop/s"),
+}
+# What people read: the prefixes used for output, largest first.
+_OUTPUT: dict[str, list[str]] = {
+    "B": ["PB", "TB", "GB", "MB", "kB", "B"],
+    "B/s": ["PB/s", "TB/s", "GB/s", "MB/s", "kB/s", "B/s"],
+    "s": ["s", "ms", "us", "ns", "ps"],
+    "s/B": ["s/B", "ms/B", "us/B", "ns/B", "ps/B"],
+    "Hz": ["GHz", "MHz", "kHz", "Hz"],
+    "flop/s": ["Eflop/s", "Pflop/s", "Tflop/s", "Gflop/s", "Mflop/s", "flop/s"],
+    "": [""],
+}
+_NUMBER = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))(?:[eE]([+-]?\d{1,4}))?\s*(.*)", re.DOTALL)
+
+
+def _scaled(mantissa: str, exponent: int, factor: float) -> float:
+    """mantissa * 10**exponent * factor, rounded once where the factor is a power of ten: 0.2 us is 200 ns exactly."""
+    power = round(math.log10(factor))
+    if math.isclose(factor, 10.0**power, rel_tol=1e-12):
+        return float(f"{mantissa}e{exponent + power}")
+    return float(f"{mantissa}e{exponent}") * factor
+
+
+def parse(value: object, unit: str) -> float:
+    """The number that a quantity stands for, in SI.
+
+    Parameters
+    ----------
+    value : str, int or float
+        ``"425 MB/s"``, ``"64ns"``; a plain number is in SI already.
+    unit : str
+        Base unit: ``""``, ``"B"``, ``"B/s"``, ``"s"``, ``"s/B"``, ``"Hz"`` or ``"flop/s"``.
+
+    Raises
+    ------
+    InvalidInput
+        For anything else; the message lists the spellings that are allowed.
+
+    Examples
+    --------
+    >>> parse("425 MB/s", "B/s")
+    425000000.0
+    >>> parse("200 Gbit/s", "B/s")
+    25000000000.0
+    """
+    spellings = _SPELLINGS[unit]
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        raise InvalidInput(f"{value!r} is not a quantity in {unit or 'plain numbers'}")
+    if isinstance(value, str):
+        match = _NUMBER.fullmatch(value.strip())
+        suffix = match[3].strip() if match else ""
+        if match is None or (suffix and suffix not in spellings):
+            examples = ", ".join(_OUTPUT[unit] + [s for s in ("KiB", "MiB", "GiB") if s in spellings])
+            allowed = f"a number with one of {examples}" if unit else "a plain number"
+            raise InvalidInput(f"{value!r} is not a quantity: allowed is {allowed}")
+        number = _scaled(match[1], int(match[2] or 0), spellings[suffix or unit])
+    else:
+        number = float(value)
+    if not math.isfinite(number):
+        raise InvalidInput(f"{value!r} is not finite")
+    return number
+
+
+def text(value: float, unit: str, digits: int | None = None) -> str:
+    """A quantity for people, in the largest unit that keeps it at least 1.
+
+    Parameters
+    ----------
+    value : float
+        Number in SI.
+    unit : str
+        Base unit, as in :func:`parse`.
+    digits : int, optional
+        Significant digits; by default as many as :func:`parse` needs to return exactly ``value``.
+
+    Examples
+    --------
+    >>> text(4.25e8, "B/s")
+    '425 MB/s'
+    """
+    if value == 0 or not math.isfinite(value):
+        return f"{value:g} {_OUTPUT[unit][-1] if value else unit}".strip()
+    outputs = _OUTPUT[unit]
+    if unit == "B" and value >= 1024 and value % 1000 and value % 1024 == 0:
+        outputs = ["TiB", "GiB", "MiB", "KiB"]
+    best = outputs[-1]
+    for spelling in outputs:
+        if abs(value) >= _SPELLINGS[unit][spelling] * (1 - 1e-12):
+            best = spelling
+            break
+    factor = _SPELLINGS[unit][best]
+    scaled = value * round(1 / factor) if factor < 1 else value / factor
+    if digits is not None:
+        rounded = f"{scaled:.{digits}g}"
+        if "e" in rounded:
+            rounded = f"{float(rounded):.0f}"
+        return f"{rounded} {best}".strip()
+    for precision in range(3, 18):
+        candidate = f"{scaled:.{precision}g}"
+        if "e" not in candidate and parse(f"{candidate}{best}", unit) == value:
+            return f"{candidate} {best}".strip()
+    return f"{value!r} {unit}".strip()
