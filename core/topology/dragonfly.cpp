@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/vector.hpp"
 #include "topology/explicit_graph.hpp"
 #include "topology/spec_text.hpp"
 
@@ -71,21 +72,91 @@ std::uint32_t Dragonfly::between_groups(Place r, Place s) const {
   return best;
 }
 
-bool Dragonfly::two_global_hops(Place r, Place s) const {
-  const std::uint32_t groups = global_.groups();
-  if (global_.copies() == 1) {
-    // r and s must each have a link to the same router x of a third group k: x's slots to the two groups are at most one
-    // carrier's ports apart, and so are, with the arrangement, r's and s's slots to k. Few pairs pass this test.
-    const std::uint32_t near = global_.most_ports();
-    const std::uint32_t slack = local_.block() / global_.ports() + 1;  // carriers between neighbouring ports, at most
-    const std::uint32_t apart = r.group > s.group ? r.group - s.group : s.group - r.group;
-    const std::uint32_t shift = r.local > s.local ? r.local - s.local : s.local - r.local;
-    if (global_.arrangement() == Arrangement::absolute) {
-      if (apart > near || shift > slack) return false;
-    } else if (std::min(apart, groups - apart) > near || (shift > slack + 2 && shift + slack + 2 < local_.block())) {
-      return false;
-    }
+namespace {
+
+// Distances of many pairs in groups that are complete graphs with single links between them, in passes that compilers
+// turn into vector instructions.
+
+/// Groups and places in them.
+ISTHMUS_VECTOR_CLONES
+void split(const Divider& size, const Vertex* r, std::size_t count, std::uint32_t* group, std::uint32_t* place) {
+  const Divider divider = size;
+  const std::uint32_t a = divider.divisor();
+  for (std::size_t k = 0; k < count; ++k) {
+    group[k] = divider.lane_quotient(r[k]);
+    place[k] = r[k] - group[k] * a;
   }
+}
+
+/// Does the message leave (or enter) its group at another router? 1 or 0.
+ISTHMUS_VECTOR_CLONES
+void away(const GlobalLinks& global, const std::uint32_t* group, const std::uint32_t* other, const std::uint32_t* place,
+          std::size_t count, std::uint32_t* out) {
+  const bool absolute = global.arrangement() == Arrangement::absolute;
+  const std::uint32_t groups = absolute ? 0 : global.groups();
+  const std::uint32_t behind = absolute ? 0 : 1;
+  const Divider ports = global.port_divider();
+  const std::uint32_t carriers = global.carriers();
+  for (std::size_t k = 0; k < count; ++k) {
+    // GlobalLinks::slot() without its branches; the slot to the own group is meaningless and not used.
+    const std::uint32_t greater = other[k] > group[k] ? 1 : 0;
+    const std::uint32_t relative = other[k] - group[k] - 1 + (1 - greater) * groups;
+    const std::uint32_t slot = behind * relative + (1 - behind) * (other[k] - greater);
+    out[k] = ports.lane_quotient(slot * carriers) != place[k] ? 1 : 0;
+  }
+}
+
+/// Local-global-local distances; `near` marks the pairs for which two global links may be shorter.
+ISTHMUS_VECTOR_CLONES
+void combine(const GlobalLinks& global, std::uint32_t group_size, const std::uint32_t* g, const std::uint32_t* h,
+             const std::uint32_t* i, const std::uint32_t* j, const std::uint32_t* leave, const std::uint32_t* enter,
+             std::size_t count, std::uint32_t* __restrict out, std::uint32_t* __restrict near) {
+  // r and s must each have a link to the same router x of a third group. Then x's slots to their groups are at most one
+  // carrier's ports apart, and so are, by the arrangement, their own slots to that group. Few pairs pass.
+  const bool absolute = global.arrangement() == Arrangement::absolute;
+  const std::uint32_t ports = global.most_ports();
+  const std::uint32_t slack = global.carriers_between() + (absolute ? 0 : 2);
+  const std::uint32_t group_ring = absolute ? ~0U : global.groups();
+  const std::uint32_t place_ring = absolute ? ~0U : group_size;
+  for (std::size_t k = 0; k < count; ++k) {
+    const std::uint32_t apart = std::max(g[k], h[k]) - std::min(g[k], h[k]);
+    const std::uint32_t shift = std::max(i[k], j[k]) - std::min(i[k], j[k]);
+    const std::uint32_t close_groups = std::min(apart, group_ring - apart) <= ports ? 1 : 0;
+    const std::uint32_t close_places = std::min(shift, place_ring - shift) <= slack ? 1 : 0;
+    const std::uint32_t inside = shift != 0 ? 1 : 0;
+    const std::uint32_t outside = 1 + leave[k] + enter[k];
+    out[k] = apart == 0 ? inside : outside;
+    near[k] = close_groups & close_places & leave[k] & enter[k] & (apart == 0 ? 0U : 1U);
+  }
+}
+
+}  // namespace
+
+void Dragonfly::router_distances(const Vertex* r, const Vertex* s, std::size_t count, std::uint32_t* out) const {
+  const bool tabulated = !distance_table_.empty();
+  if (!tabulated && (!flat() || global_.copies() != 1)) return RouterTopology::router_distances(r, s, count, out);
+  std::uint32_t g[block], h[block], i[block], j[block], leave[block], enter[block], near[block];
+  split(group_size_, r, count, g, i);
+  split(group_size_, s, count, h, j);
+  if (tabulated) {
+    const std::uint8_t* table = distance_table_.data();
+    const std::size_t a = local_.block();
+    const std::uint32_t groups = global_.groups();
+    for (std::size_t k = 0; k < count; ++k) {
+      const std::uint32_t difference = h[k] - g[k] + (h[k] >= g[k] ? 0 : groups);
+      out[k] = table[(difference * a + i[k]) * a + j[k]];
+    }
+    return;
+  }
+  away(global_, g, h, i, count, leave);
+  away(global_, h, g, j, count, enter);
+  combine(global_, local_.block(), g, h, i, j, leave, enter, count, out, near);
+  for (std::size_t k = 0; k < count; ++k) {
+    if (near[k] && two_global_hops({g[k], i[k]}, {h[k], j[k]})) out[k] = 2;
+  }
+}
+
+bool Dragonfly::two_global_hops(Place r, Place s) const {
   const std::uint32_t end = global_.first_port(r.local + 1);
   for (std::uint32_t port = global_.first_port(r.local); port < end; ++port) {
     const std::uint32_t k = global_.target(r.group, global_.slot_of(port));

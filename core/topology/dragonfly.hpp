@@ -33,7 +33,11 @@ class Dragonfly final : public RouterTopology<Dragonfly> {
   void channels(Routing routing, std::span<const LinkId> route, std::span<std::uint8_t> out) const override;
 
   [[nodiscard]] std::uint32_t router_distance(Vertex r, Vertex s) const;
+  void router_distances(const Vertex* r, const Vertex* s, std::size_t count, std::uint32_t* out) const;
   [[nodiscard]] std::uint32_t router_route_length(Vertex r, Vertex s) const;
+  void router_route_lengths(const Vertex* r, const Vertex* s, std::size_t count, std::uint32_t* out) const {
+    for (std::size_t i = 0; i < count; ++i) out[i] = router_route_length(r[i], s[i]);
+  }
   LinkId* write_router_route(Vertex r, Vertex s, std::uint32_t salt, LinkId* out) const;
   [[nodiscard]] Link router_link(LinkId id) const;
   [[nodiscard]] std::uint32_t router_link_class(LinkId id) const;

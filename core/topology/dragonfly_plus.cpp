@@ -5,11 +5,12 @@
 
 namespace isthmus {
 
-DragonflyPlus::DragonflyPlus(const DragonflyPlusParameters& p)
-    : RouterTopology("dragonfly+"), leaves_(p.leaves), spines_(p.spines) {
+DragonflyPlus::DragonflyPlus(const DragonflyPlusParameters& p) : RouterTopology("dragonfly+") {
   require(p.leaves >= 1 && p.spines >= 1, kind_, ": leaves = ", p.leaves, ", spines = ", p.spines,
           "; at least 1 of each is needed");
   require(p.nodes_per_leaf >= 1, kind_, ": p = 0; leaves carry at least one node");
+  leaves_ = Divider(p.leaves);
+  spines_ = Divider(p.spines);
   global_ = GlobalLinks(kind_, p.arrangement, p.groups, p.spines, p.global_ports, p.links_per_pair);
   const std::uint64_t leaves = static_cast<std::uint64_t>(p.groups) * p.leaves;
   const std::uint64_t cables = leaves * p.spines;

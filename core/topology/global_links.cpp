@@ -33,6 +33,8 @@ GlobalLinks::GlobalLinks(const std::string& kind, Arrangement arrangement, std::
   require(ports * carriers < (std::uint64_t{1} << 32), kind, ": too many global ports in a group");
   others_ = Divider(static_cast<std::uint32_t>(others));
   ports_ = Divider(static_cast<std::uint32_t>(ports));
+  most_ports_ = static_cast<std::uint32_t>((ports + carriers - 1) / carriers);
+  carriers_between_ = static_cast<std::uint32_t>(carriers / ports + 1);
 }
 
 }  // namespace isthmus

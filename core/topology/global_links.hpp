@@ -32,6 +32,8 @@ class GlobalLinks {
   [[nodiscard]] Arrangement arrangement() const { return arrangement_; }
   [[nodiscard]] std::uint32_t groups() const { return groups_; }
   [[nodiscard]] std::uint32_t copies() const { return copies_; }
+  [[nodiscard]] std::uint32_t carriers() const { return carriers_; }
+  [[nodiscard]] const Divider& port_divider() const { return ports_; }
   [[nodiscard]] std::uint32_t ports() const { return ports_.divisor() * (groups_ > 1); }
 
   /// Slot of `group` that leads to `other`.
@@ -55,7 +57,9 @@ class GlobalLinks {
     return static_cast<std::uint32_t>((static_cast<std::uint64_t>(carrier) * ports() + carriers_ - 1) / carriers_);
   }
   /// Most ports that one carrier has.
-  [[nodiscard]] std::uint32_t most_ports() const { return (ports() + carriers_ - 1) / carriers_; }
+  [[nodiscard]] std::uint32_t most_ports() const { return most_ports_; }
+  /// Most carriers from one port to the next.
+  [[nodiscard]] std::uint32_t carriers_between() const { return carriers_between_; }
   /// The port at the other end of `group`'s `port`.
   [[nodiscard]] std::uint32_t peer_port(std::uint32_t group, std::uint32_t port_number) const {
     return port(slot(target(group, slot_of(port_number)), group), copy_of(port_number));
@@ -80,6 +84,8 @@ class GlobalLinks {
   std::uint32_t groups_ = 1;
   std::uint32_t carriers_ = 1;
   std::uint32_t copies_ = 0;
+  std::uint32_t most_ports_ = 0;
+  std::uint32_t carriers_between_ = 1;
   Divider others_;
   Divider ports_;
 };

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/vector.hpp"
+
 namespace isthmus {
 
 Grid::Grid(const GridParameters& p) : RouterTopology(p.kind) {
@@ -50,12 +52,42 @@ Grid::Grid(const GridParameters& p) : RouterTopology(p.kind) {
 }
 
 namespace {
+
+/// Adds the distance along one axis and leaves the quotients: what the other axes go by.
+ISTHMUS_VECTOR_CLONES
+void add_axis(const Divider& extent, bool wrap, std::uint32_t* r, std::uint32_t* s, std::size_t count,
+              std::uint32_t* out) {
+  const Divider divider = extent;
+  const std::uint32_t e = divider.divisor();
+  // Around a line that does not wrap is never shorter.
+  const std::uint32_t around = wrap ? e : 2 * e;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint32_t qr = divider.lane_quotient(r[i]);
+    const std::uint32_t qs = divider.lane_quotient(s[i]);
+    const std::uint32_t cr = r[i] - qr * e;
+    const std::uint32_t cs = s[i] - qs * e;
+    const std::uint32_t direct = std::max(cr, cs) - std::min(cr, cs);
+    out[i] += std::min(direct, around - direct);
+    r[i] = qr;
+    s[i] = qs;
+  }
+}
+
 /// `count` ids from `first` in steps of `step`: a loop that compilers turn into vector stores.
 LinkId* progression(LinkId first, std::uint32_t step, std::uint32_t count, LinkId* out) {
   for (std::uint32_t i = 0; i < count; ++i) out[i] = first + i * step;
   return out + count;
 }
 }  // namespace
+
+void Grid::router_distances(const Vertex* r, const Vertex* s, std::size_t count, std::uint32_t* out) const {
+  Vertex left_r[block];
+  Vertex left_s[block];
+  std::copy(r, r + count, left_r);
+  std::copy(s, s + count, left_s);
+  std::fill(out, out + count, 0U);
+  for (const Axis& a : axes_) add_axis(a.extent, a.wrap, left_r, left_s, count, out);
+}
 
 LinkId* Grid::write_router_route(Vertex r, Vertex s, std::uint32_t /*salt*/, LinkId* out) const {
   // Ids along a line of an axis form an arithmetic progression: id = first + low + coordinate * stride + high * step,

@@ -24,6 +24,7 @@ class Grid final : public RouterTopology<Grid> {
   void channels(Routing routing, std::span<const LinkId> route, std::span<std::uint8_t> out) const override;
 
   [[nodiscard]] std::uint32_t router_distance(Vertex r, Vertex s) const;
+  void router_distances(const Vertex* r, const Vertex* s, std::size_t count, std::uint32_t* out) const;
   LinkId* write_router_route(Vertex r, Vertex s, std::uint32_t salt, LinkId* out) const;
   [[nodiscard]] Link router_link(LinkId id) const;
   [[nodiscard]] std::uint32_t router_link_class(LinkId id) const;

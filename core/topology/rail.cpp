@@ -7,9 +7,10 @@
 namespace isthmus {
 
 Rail::Rail(const RailParameters& p)
-    : Topology("rail"), gpus_(p.gpus), domains_(p.domains), spines_(p.spines), parallel_(p.parallel) {
+    : Topology("rail"), domains_(p.domains), spines_(p.spines), parallel_(p.parallel) {
   require(p.gpus >= 1 && p.domains >= 1 && p.parallel >= 1, kind_, ": gpus = ", p.gpus, ", domains = ", p.domains,
           ", parallel = ", p.parallel, "; at least 1 is allowed");
+  gpus_ = Divider(p.gpus);
   const std::uint32_t unit = p.unit == 0 ? p.domains : p.unit;
   unit_ = Divider(unit);
   units_ = (p.domains - 1) / unit + 1;

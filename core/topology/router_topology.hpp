@@ -11,6 +11,9 @@
 
 namespace isthmus {
 
+/// Quotients of an array by one divisor.
+void quotients(const Divider& divider, const std::uint32_t* numbers, std::size_t count, std::uint32_t* out);
+
 /// Routers 0..R-1; the first `hosts` of them carry `concentration` nodes each (node = router * concentration + slot),
 /// or, with concentration 0, every router is inside a node and vertex ids are router ids.
 ///
@@ -89,7 +92,9 @@ class RouterTopology : public Topology {
   }
 
   void distances(std::span<const Vertex> from, std::span<const Vertex> to, std::span<std::uint32_t> out) const final {
-    for_pairs(from, to, [&](std::size_t i, Vertex a, Vertex b) { out[i] = node_hops(a, b); });
+    in_blocks(from, to, out, [this](const Vertex* r, const Vertex* s, std::size_t count, std::uint32_t* d) {
+      net().router_distances(r, s, count, d);
+    });
   }
 
   [[nodiscard]] std::uint32_t route_length(Vertex from, Vertex to) const final {
@@ -100,7 +105,9 @@ class RouterTopology : public Topology {
 
   void route_lengths(std::span<const Vertex> from, std::span<const Vertex> to,
                      std::span<std::uint32_t> out) const final {
-    for_pairs(from, to, [&](std::size_t i, Vertex a, Vertex b) { out[i] = node_route_length(a, b); });
+    in_blocks(from, to, out, [this](const Vertex* r, const Vertex* s, std::size_t count, std::uint32_t* d) {
+      net().router_route_lengths(r, s, count, d);
+    });
   }
 
   LinkId* write_route(Vertex from, Vertex to, LinkId* out) const final {
@@ -161,11 +168,21 @@ class RouterTopology : public Topology {
     });
     return {static_cast<double>(sum) / static_cast<double>(count), exact};
   }
+  /// Distances of up to `block` pairs of routers.
+  void router_distances(const Vertex* r, const Vertex* s, std::size_t count, std::uint32_t* out) const {
+    for (std::size_t i = 0; i < count; ++i) out[i] = net().router_distance(r[i], s[i]);
+  }
+  void router_route_lengths(const Vertex* r, const Vertex* s, std::size_t count, std::uint32_t* out) const {
+    net().router_distances(r, s, count, out);
+  }
   [[nodiscard]] std::uint32_t router_route_length(Vertex r, Vertex s) const { return net().router_distance(r, s); }
   [[nodiscard]] Vertex valiant_router(Vertex /*r*/, Vertex /*s*/, Rng& rng) const { return rng.below(hosts_); }
 
  protected:
   using Topology::Topology;
+
+  /// Pairs that batches handle at a time: a few kilobytes, which stay in the first-level cache.
+  static constexpr std::size_t block = 512;
 
   /// Sets the counts and appends the class "terminal" and the dimension "slot" where there are terminal links; classes
   /// and dimensions of the routers must be in place. Nodes sit on the first `hosts` of `routers` routers that have
@@ -240,10 +257,6 @@ class RouterTopology : public Topology {
     if (from == to) return 0;
     return net().router_distance(router_of(from), router_of(to)) + (from < first_router_) + (to < first_router_);
   }
-  [[nodiscard]] std::uint32_t node_hops(Vertex a, Vertex b) const {
-    if (terminals_ == 0) return net().router_distance(a, b);
-    return a == b ? 0 : 2 + net().router_distance(concentration_.quotient(a), concentration_.quotient(b));
-  }
   [[nodiscard]] std::uint32_t node_route_length(Vertex a, Vertex b) const {
     if (terminals_ == 0) return net().router_route_length(a, b);
     return a == b ? 0 : 2 + net().router_route_length(concentration_.quotient(a), concentration_.quotient(b));
@@ -259,13 +272,42 @@ class RouterTopology : public Topology {
     return end;
   }
 
+  /// Calls `kernel` for the routers of blocks of pairs and adds the terminal links: in blocks, whose loops compilers can
+  /// turn into vector instructions.
+  template <class Kernel>
+  void in_blocks(std::span<const Vertex> from, std::span<const Vertex> to, std::span<std::uint32_t> out,
+                 Kernel kernel) const {
+    require(from.size() == to.size(), "pairs: ", from.size(), " sources but ", to.size(), " destinations");
+    require(out.size() == from.size(), "room for ", out.size(), " numbers of ", from.size(), " pairs");
+    Vertex r[block];
+    Vertex s[block];
+    for (std::size_t first = 0; first < from.size(); first += block) {
+      const std::size_t count = std::min(block, from.size() - first);
+      const Vertex* a = from.data() + first;
+      const Vertex* b = to.data() + first;
+      std::uint32_t* d = out.data() + first;
+      Vertex largest = 0;
+      for (std::size_t i = 0; i < count; ++i) largest = std::max({largest, a[i], b[i]});
+      require_node(largest);
+      if (terminals_ == 0) {
+        kernel(a, b, count, d);
+        continue;
+      }
+      quotients(concentration_, a, count, r);
+      quotients(concentration_, b, count, s);
+      kernel(r, s, count, d);
+      for (std::size_t i = 0; i < count; ++i) d[i] = a[i] == b[i] ? 0 : d[i] + 2;
+    }
+  }
+
   template <class Body>
   void for_pairs(std::span<const Vertex> from, std::span<const Vertex> to, Body body) const {
     require(from.size() == to.size(), "pairs: ", from.size(), " sources but ", to.size(), " destinations");
+    const Vertex n = nodes_;
     for (std::size_t i = 0; i < from.size(); ++i) {
       const Vertex a = from[i];
       const Vertex b = to[i];
-      if (a >= nodes_ || b >= nodes_) [[unlikely]] {
+      if (a >= n || b >= n) [[unlikely]] {
         require_node(a);
         require_node(b);
       }

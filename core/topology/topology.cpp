@@ -4,9 +4,11 @@
 #include <limits>
 
 #include "base/error.hpp"
+#include "base/vector.hpp"
 #include "graph/bisect.hpp"
 #include "graph/traversal.hpp"
 #include "topology/explicit_graph.hpp"
+#include "topology/router_topology.hpp"
 
 namespace isthmus {
 
@@ -18,6 +20,12 @@ bool selects(const std::string& name, const std::string& class_name) {
   return rest.empty() || rest == "+" || rest == "-" || rest.find_first_not_of("0123456789") == std::string_view::npos;
 }
 }  // namespace
+
+ISTHMUS_VECTOR_CLONES
+void quotients(const Divider& divider, const std::uint32_t* numbers, std::size_t count, std::uint32_t* out) {
+  const Divider d = divider;
+  for (std::size_t i = 0; i < count; ++i) out[i] = d.lane_quotient(numbers[i]);
+}
 
 Routing routing_from(std::string_view name) {
   if (name == "minimal") return Routing::minimal;

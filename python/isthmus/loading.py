@@ -65,6 +65,16 @@ def load(what: str | os.PathLike[str], *, format: str | None = None, node: str |
     return machine if node is None else _with_node(machine, os.fspath(node))
 
 
+def describes_node(path: str) -> bool:
+    """Is the file one of a single node (hwloc or NCCL XML) rather than of a machine?"""
+    from .imports import detect
+
+    if path.endswith((".toml", ".edges")):
+        return False
+    with open(path, encoding="utf-8", errors="replace") as stream:
+        return detect(stream.read(), path) in ("hwloc", "nccl")
+
+
 def _from_file(path: str, format: str | None, options: dict[str, Any]) -> Machine:
     from .machine import Machine
     from .machine.description import normalise

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 
 from .errors import InvalidInput
 
@@ -43,7 +44,7 @@ _OUTPUT: dict[str, list[str]] = {
     "flop/s": ["Eflop/s", "Pflop/s", "Tflop/s", "Gflop/s", "Mflop/s", "flop/s"],
     "": [""],
 }
-_NUMBER = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))(?:[eE]([+-]?\d{1,4}))?\s*(.*)", re.DOTALL)
+_NUMBER = re.compile(r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))(?:[eE]([+-]?[0-9]{1,4}))?\s*(.*)", re.DOTALL)
 
 
 def _scaled(mantissa: str, exponent: int, factor: float) -> float:
@@ -52,6 +53,14 @@ def _scaled(mantissa: str, exponent: int, factor: float) -> float:
     if math.isclose(factor, 10.0**power, rel_tol=1e-12):
         return float(f"{mantissa}e{exponent + power}")
     return float(f"{mantissa}e{exponent}") * factor
+
+
+def _cut(value: object) -> str:
+    """The value for a message, cut where nobody would read on (and where Python refuses to write out an integer)."""
+    if isinstance(value, int) and not -(10**40) < value < 10**40:
+        return "an integer of more than 40 digits"
+    shown = repr(value)
+    return shown if len(shown) <= 60 else f"{shown[:57]}..."
 
 
 def parse(value: object, unit: str) -> float:
@@ -78,19 +87,22 @@ def parse(value: object, unit: str) -> float:
     """
     spellings = _SPELLINGS[unit]
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
-        raise InvalidInput(f"{value!r} is not a quantity in {unit or 'plain numbers'}")
+        raise InvalidInput(f"{_cut(value)} is not a quantity: allowed is a number, or text such as '4{unit and ' ' + unit}'")
     if isinstance(value, str):
         match = _NUMBER.fullmatch(value.strip())
         suffix = match[3].strip() if match else ""
         if match is None or (suffix and suffix not in spellings):
             examples = ", ".join(_OUTPUT[unit] + [s for s in ("KiB", "MiB", "GiB") if s in spellings])
             allowed = f"a number with one of {examples}" if unit else "a plain number"
-            raise InvalidInput(f"{value!r} is not a quantity: allowed is {allowed}")
+            raise InvalidInput(f"{_cut(value)} is not a quantity: allowed is {allowed}")
         number = _scaled(match[1], int(match[2] or 0), spellings[suffix or unit])
     else:
-        number = float(value)
+        try:
+            number = float(value)
+        except OverflowError:
+            number = math.inf
     if not math.isfinite(number):
-        raise InvalidInput(f"{value!r} is not finite")
+        raise InvalidInput(f"{_cut(value)} is not finite: numbers up to {sys.float_info.max:.2g} are allowed")
     return number
 
 

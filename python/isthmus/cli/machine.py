@@ -233,14 +233,14 @@ def validate(files: tuple[str, ...], as_json: bool) -> None:
     from collections import Counter
 
     from ..errors import ParseError
-    from ..loading import load
+    from ..loading import describes_node, load
 
     results: list[dict[str, Any]] = []
     for file in files:
         try:
             if not os.path.exists(file):
                 raise InvalidInput(f"{file}: no such file")
-            machine = load(file)
+            machine = load("ring:1", node=file) if describes_node(file) else load(file)
             count = Counter(machine.provenance(str(row["path"])).status for row in machine.frame())
             results.append({"file": file, "ok": True, "nodes": machine.nodes, "values": dict(count)})
         except (InvalidInput, OSError) as error:
@@ -253,7 +253,7 @@ def validate(files: tuple[str, ...], as_json: bool) -> None:
         for result in results:
             if result["ok"]:
                 statuses = ", ".join(f"{n} {status}" for status, n in sorted(result["values"].items()))
-                click.echo(f"{result['file']}: ok, {result['nodes']:,} nodes; values: {statuses}")
+                click.echo(f"{result['file']}: ok, {result['nodes']:,} node{'' if result['nodes'] == 1 else 's'}; values: {statuses}")
             else:
                 click.echo(f"isthmus: {result['error']}", err=True)
     if not all(result["ok"] for result in results):

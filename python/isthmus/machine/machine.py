@@ -181,7 +181,7 @@ class Machine:
         if given.size and (given.min() < 0 or given.max() >= self.topology.nodes):
             worst = given.min() if given.min() < 0 else given.max()
             raise InvalidInput(f"node {worst} of {self.name}: nodes are 0 to {self.topology.nodes - 1}")
-        return np.ascontiguousarray(given, dtype=np.uint32)
+        return np.asarray(given, dtype=np.uint32, order="C")
 
     def coordinates(self, nodes: ArrayLike) -> NDArray[np.uint32]:
         """Coordinates of nodes: shape ``(..., len(topology.dims))`` for node ids of shape ``(...)``."""
@@ -213,7 +213,7 @@ class Machine:
         import numpy as np
 
         x, y = np.broadcast_arrays(self._array(a), self._array(b))
-        out = self.topology.distances(np.ascontiguousarray(x).reshape(-1), np.ascontiguousarray(y).reshape(-1))
+        out = self.topology.distances(*(np.ascontiguousarray(v).reshape(-1) for v in (x, y)))
         return out.reshape(x.shape) if x.ndim else int(out[0])
 
     def route(self, a: int, b: int) -> NDArray[np.uint32]:
@@ -225,7 +225,7 @@ class Machine:
         import numpy as np
 
         x, y = np.broadcast_arrays(self._array(a), self._array(b))
-        return self.topology.routes(np.ascontiguousarray(x).reshape(-1), np.ascontiguousarray(y).reshape(-1))  # type: ignore[no-any-return]
+        return self.topology.routes(*(np.ascontiguousarray(v).reshape(-1) for v in (x, y)))  # type: ignore[no-any-return]
 
     def message_time(self, bytes: float, a: int, b: int, *, level: Literal["socket", "node"] = "node") -> float:
         """Seconds of one message on a quiet machine by LogGP: ``o_send + L + (hops - 1) per_hop + bytes G + o_recv``.

@@ -1,4 +1,4 @@
-"""Pictures of interconnects: which parts there are, how they are cabled, what a route or a load looks like."""
+"""Pictures of interconnects: their parts, their cables, and what a route or a load looks like."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import InvalidInput
-from .common import Key, Net
-from .scene import Scene
+from .common import ROUTE, Net
+from .scene import Key, Scene
 
 __all__ = ["plot_distance_histogram", "plot_topology"]
 
@@ -31,15 +31,19 @@ _FAMILIES = {
     "hyperx": ("hyperx", "draw", "title"),
     "rail": ("rail", "draw", "title"),
     "graph": ("graph", "draw", "title"),
-    **{kind: ("tree", "draw", "title") for kind in ("tree", "xgft", "fattree", "clos2", "clos3")},
+    **dict.fromkeys(("tree", "xgft", "fattree", "clos2", "clos3"), ("tree", "draw", "title")),
 }
 _GRIDS = {1: ("grid", "draw_line"), 2: ("grid", "draw_plane"), 3: ("lattice", "draw_lattice")}
 
 
 def topology_scene(
-    topology: Any, *, title: str | None = None, subtitle: str | None = None, route: ArrayLike | None = None,
+    topology: Any,
+    *,
+    title: str | None = None,
+    subtitle: str | None = None,
+    route: ArrayLike | None = None,
     link_values: ArrayLike | None = None,
-) -> Scene:  # fmt: skip
+) -> Scene:
     """Lay out what `plot_topology` draws, for both kinds of output.
 
     Returns
@@ -58,7 +62,9 @@ def topology_scene(
     else:
         raise InvalidInput(f"cannot draw a topology of kind {topology.kind!r}")
     family = import_module(f".{module}", __name__)
-    namer: Callable[[Net], str] = getattr(import_module(".grid", __name__) if name == "grid_title" else family, name)
+    namer: Callable[[Net], str] = getattr(
+        import_module(".grid", __name__) if name == "grid_title" else family, name
+    )
     from .facts import facts
 
     scene = Scene(namer(net) if title is None else title, facts(net), subtitle or "")
@@ -67,22 +73,31 @@ def topology_scene(
         scene.values_label = "Value of a link"
     getattr(family, draw)(net, scene)
     if len(links):
-        from .common import ROUTE
-
-        a, b = net.hops[0][0], net.hops[-1][1]
+        a, b = (int(v) for v in (net.hops[0][0], net.hops[-1][1]))
         scene.keys += [
             Key("heading", "Route"),
-            Key("line", f"{topology.label(int(a))} to {topology.label(int(b))}", ROUTE),
-            Key("text", f"{len(links)} hops, numbered; not every number fits"),
+            Key("line", f"{topology.label(a)} to {topology.label(b)}", ROUTE),
+            Key("text", route_words(net)),
         ]
     return scene
+
+
+def route_words(net: Net) -> str:
+    """Explain how a route is drawn."""
+    n = len(net.route)
+    text = f"{n} hop{'s' * (n > 1)}, numbered where there is room, from the open to the full circle"
+    if net.separate and net.hops.min() < net.topology.nodes:
+        text += "; hops between a node and its router are not drawn"
+    return text
 
 
 def checked_route(topology: Any, route: ArrayLike) -> np.ndarray[Any, np.dtype[np.uint32]]:
     """Check that a route is a path of links of the topology."""
     given = np.asarray(route).ravel()
     if given.size and (given.dtype.kind not in "ui" or given.min() < 0 or given.max() >= topology.links):
-        raise InvalidInput(f"route: must be link ids from 0 to {topology.links - 1}, got {given[:8].tolist()}")
+        raise InvalidInput(
+            f"route: must be link ids from 0 to {topology.links - 1}, got {given[:8].tolist()}"
+        )
     links = given.astype(np.uint32)
     ends = topology.link_ends(links)
     broken = np.flatnonzero(ends[:-1, 1] != ends[1:, 0])
@@ -96,14 +111,21 @@ def checked_values(topology: Any, link_values: ArrayLike) -> np.ndarray[Any, np.
     """Check that there is one number a link."""
     values = np.asarray(link_values, np.float64)
     if values.shape != (topology.links,):
-        raise InvalidInput(f"link_values: must be {topology.links} numbers, one a link, got shape {values.shape}")
+        raise InvalidInput(
+            f"link_values: must be {topology.links} numbers, one a link, got shape {values.shape}"
+        )
     return np.where(np.isfinite(values), values, np.nan)
 
 
 def plot_topology(
-    topology: Any, path: str | os.PathLike[str], *, title: str | None = None, subtitle: str | None = None,
-    route: ArrayLike | None = None, link_values: ArrayLike | None = None,
-) -> None:  # fmt: skip
+    topology: Any,
+    path: str | os.PathLike[str],
+    *,
+    title: str | None = None,
+    subtitle: str | None = None,
+    route: ArrayLike | None = None,
+    link_values: ArrayLike | None = None,
+) -> None:
     """Draw an interconnect.
 
     Parameters
@@ -111,15 +133,15 @@ def plot_topology(
     topology : isthmus._core.Topology
         The interconnect.
     path : str or path
-        File to write: .png, .svg or .pdf, or .html for a page that can be moved, turned and asked by pointing, and that
+        File to write: .png, .svg or .pdf, or .html for a page that can be moved, turned and asked by pointing and
         needs no network. An existing file is replaced at once, or left as it was where something fails.
     title, subtitle : str, optional
         Words above the picture; without a title the kind and the extents.
     route : array of int, optional
         Links of a route, to highlight with its hops numbered.
     link_values : array of float, optional
-        One number a link, such as its load, to colour links by. Where one line stands for several links it shows the
-        largest. Numbers that are not finite leave a link grey.
+        One number a link, such as its load, to colour links by. Where one line stands for several links it
+        shows the largest. Numbers that are not finite leave a link grey.
 
     Raises
     ------
@@ -145,8 +167,8 @@ def plot_distance_histogram(
     Parameters
     ----------
     topology : isthmus._core.Topology
-        The interconnect. Above four million pairs, and where distances take long to find, a sample of pairs is drawn
-        and the picture says so.
+        The interconnect. Above four million pairs, and where distances take long to find, a sample of pairs
+        is drawn and the picture says so.
     path : str or path
         File to write, as for `plot_topology`.
     title, subtitle : str, optional

@@ -53,7 +53,7 @@ def ramp(values: Array, dark: str = "#12355B", light: str = "#8CC5E3") -> list[s
 
 @dataclass
 class Cables:
-    """Links grouped by the pair of vertices they join; `members[starts[i]:starts[i + 1]]` are those of cable i."""
+    """Links grouped by the vertices they join; `members[starts[i]:starts[i + 1]]` are those of cable i."""
 
     ends: Array
     link_class: Array
@@ -96,7 +96,7 @@ class Net:
 
     def __post_init__(self) -> None:
         t = self.topology
-        head, _, rest = t.spec.partition(":")
+        rest = t.spec.partition(":")[2]
         self.kind: str = t.kind
         self.text = {k: v for k, _, v in (part.partition("=") for part in rest.split(",")) if v}
         self.separate = "slot" in t.dim_names
@@ -105,7 +105,9 @@ class Net:
         self.per_router: int = t.dims[-1] if self.separate else 1
         self.first_router: int = t.nodes if self.separate else 0
         self.router = "router" if self.separate else "node"
-        self.hops = t.link_ends(self.route).astype(np.int64) if len(self.route) else np.zeros((0, 2), np.int64)
+        self.hops = (
+            t.link_ends(self.route).astype(np.int64) if len(self.route) else np.zeros((0, 2), np.int64)
+        )
         self.classes, self.colours = merged_classes(t.link_classes)
 
     def number(self, key: str, default: int = 0) -> int:
@@ -160,7 +162,9 @@ class Net:
         return text
 
 
-def merged_classes(classes: Sequence[tuple[str, float, float]]) -> tuple[list[tuple[str, float, float, str]], list[str]]:
+def merged_classes(
+    classes: Sequence[tuple[str, float, float]],
+) -> tuple[list[tuple[str, float, float, str]], list[str]]:
     """Join x+ and x- where they are equal; returns legend rows and the colour of every class."""
     rows: dict[tuple[str, float, float], str] = {}
     colours = []
@@ -186,7 +190,7 @@ def group_links(ids: Array, ends: Array, link_class: Array, directed: bool = Fal
 
 def class_keys(net: Net, only: Sequence[str] | None = None) -> list[Key]:
     """Legend of link classes with bandwidth and latency."""
-    keys = [Key("heading", "Links, bandwidth per direction, latency")]
+    keys = [Key("heading", "Links, each direction")]
     if len({row[1:3] for row in net.classes}) == 1 and len(net.classes) > 7:
         _, bandwidth, latency, _ = net.classes[0]
         names = f"{net.classes[0][0]} to {net.classes[-1][0]}"
@@ -194,7 +198,9 @@ def class_keys(net: Net, only: Sequence[str] | None = None) -> list[Key]:
     for name, bandwidth, latency, colour in net.classes:
         if only is None or name in only:
             colour = FAINT if net.values is not None else colour
-            keys.append(Key("line", f"{name}: {quantity(bandwidth, 'B/s')}, {quantity(latency, 's')}", colour))
+            keys.append(
+                Key("line", f"{name}: {quantity(bandwidth, 'B/s')}, {quantity(latency, 's')}", colour)
+            )
     return keys
 
 
@@ -206,7 +212,9 @@ def add_route(net: Net, panel: Panel, path: Callable[[int, int, int], Array | li
     if not len(net.route):
         return
     drawn: list[Array] = []
-    badges, numbers = [], []
+    badges: list[Array] = []
+    numbers: list[str] = []
+    shown: list[int] = []
     low, high = panel.bounds()
     apart = 0.034 * float(np.max(high - low))
     for i, ((a, b), link) in enumerate(zip(net.hops, net.route, strict=True)):
@@ -215,6 +223,7 @@ def add_route(net: Net, panel: Panel, path: Callable[[int, int, int], Array | li
             continue
         pieces = [np.asarray(p, float) for p in (found if isinstance(found, list) else [found])]
         drawn += pieces
+        shown.append(i)
         middle = middle_of(pieces[0])
         if all(np.hypot(*(project(middle) - project(other))) > apart for other in badges):
             badges.append(middle)
@@ -227,6 +236,11 @@ def add_route(net: Net, panel: Panel, path: Callable[[int, int, int], Array | li
         Marks(np.array(badges), "white", 0, (13, 13), edge=ROUTE, order=7.5, name="route-badges"),
         Notes(np.array(badges), numbers, 7.5, ROUTE, bold=True, order=8),
     )
+    # The hops between a node and its router may not be drawn.
+    if shown[0] <= net.separate:
+        panel.add(Marks(drawn[0][:1], "white", 0, (9, 9), edge=ROUTE, order=7.2, name="route-start"))
+    if shown[-1] >= len(net.route) - 1 - net.separate:
+        panel.add(Marks(drawn[-1][-1:], ROUTE, 0, (10, 10), order=7.2, name="route-end"))
 
 
 def middle_of(path: Array) -> Array:
@@ -237,11 +251,11 @@ def middle_of(path: Array) -> Array:
 
 
 def bow(a: Array, b: Array, height: float, points: int = 17) -> Array:
-    """Curve from a to b that leaves the straight line by `height` times its length, to the left for positive ones."""
+    """Curve from a to b that leaves the straight line by `height` times its length, positive to the left."""
     u = np.linspace(0, 1, points)[:, None]
     a, b = np.asarray(a, float), np.asarray(b, float)
     side = np.array([a[1] - b[1], b[0] - a[0]])
-    return a + u * (b - a) + 4 * height * u * (1 - u) * side
+    return np.asarray(a + u * (b - a) + 4 * height * u * (1 - u) * side)
 
 
 def ring(n: int, radius: float = 1.0) -> Array:

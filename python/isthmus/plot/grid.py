@@ -2,104 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from itertools import pairwise
 
 import numpy as np
 
-from .common import INK, MUTED, NODE, Net, add_route, class_keys, quantity, ramp, times
-from .scene import Array, Key, Lines, Marks, Notes, Panel, Scene
-
-_MOST = 48  # routers drawn along one dimension
-
-
-class GridView:
-    """Arithmetic on the routers of a mesh or torus.
-
-    Parameters
-    ----------
-    net : Net
-        A network of kind linear, ring, mesh or torus.
-    """
-
-    def __init__(self, net: Net) -> None:
-        self.net = net
-        self.dims = net.dims
-        self.names = net.names
-        classes = [name for name, _, _ in net.topology.link_classes]
-        self.colours = [net.colour(classes.index(n + "+")) for n in net.names]
-        ports = net.topology.link_class(net.topology.out_links(net.first_router))
-        self.wraps = [bool(np.any(ports == classes.index(n + "-"))) for n in net.names]
-        self.steps = [max(1, -(-e // _MOST)) for e in net.dims]
-
-    def coordinates(self, vertex: Any) -> Array:
-        """Coordinates of a router, or of routers."""
-        router = np.asarray(vertex) - self.net.first_router
-        return np.stack(np.unravel_index(router, self.dims, order="F"), axis=-1)
-
-    def vertex(self, coordinates: Any) -> int:
-        """Vertex of the router at the coordinates."""
-        return int(np.ravel_multi_index(tuple(int(c) for c in coordinates), self.dims, order="F")) + self.net.first_router
-
-    def values(self) -> list[Array] | None:
-        """Per dimension the value of the cable from each router in positive direction, an array of shape `dims`."""
-        if self.net.values is None:
-            return None
-        links = np.arange(self.net.topology.links, dtype=np.uint32)
-        kind = self.net.topology.link_class(links)
-        out = []
-        for d in range(len(self.dims)):
-            flat = np.full(self.dims, -np.inf)
-            for direction in (0, 1):
-                mine = links[kind == 2 * d + direction]
-                ends = self.net.topology.link_ends(mine)
-                lower = self.coordinates(ends[:, direction].astype(np.int64))
-                np.maximum.at(flat, tuple(lower.T), self.net.values[mine])
-            out.append(np.where(np.isinf(flat), np.nan, flat))
-        return out
-
-    def label(self, coordinates: Any) -> str:
-        """Words for a router."""
-        return self.net.label(self.vertex(coordinates))
-
-    def cable_label(self, d: int, coordinates: Any) -> str:
-        """Words for the cable that leaves a router in positive direction of dimension d."""
-        name, bandwidth, latency = self.net.topology.link_classes[2 * d]
-        return (
-            f"{name.rstrip('+')} cable from ({', '.join(str(int(c)) for c in coordinates)})"
-            f"<br>{quantity(bandwidth, 'B/s')}, {quantity(latency, 's')}"
-        )
-
-    def hop_path(self, a: int, b: int, link: int, place: Callable[[Array], Array]) -> Array | list[Array] | None:
-        """Where a hop is drawn: straight, or as two stubs where it goes around."""
-        t = self.net.topology
-        name = t.link_classes[int(t.link_class(np.array([link], np.uint32))[0])][0]
-        if name == "terminal":
-            return None
-        from_, to = self.coordinates(a).astype(float), self.coordinates(b).astype(float)
-        step = np.zeros(len(self.dims))
-        step[self.names.index(name[:-1])] = 1.0 if name[-1] == "+" else -1.0
-        if np.array_equal(from_ + step, to):
-            return np.stack([place(from_), place(to)])
-        return [np.stack([place(from_), place(from_ + 0.7 * step)]), np.stack([place(to - 0.7 * step), place(to)])]
-
-
-def drawn(extent: int, step: int) -> Array:
-    """Coordinates that are drawn: every step-th and the last."""
-    return np.unique(np.append(np.arange(0, extent, step), extent - 1))
-
-
-def blocks(values: Array, picks: list[Array]) -> Array:
-    """Largest value of every block of coordinates that one drawn coordinate stands for."""
-    for axis, pick in enumerate(picks):
-        values = np.fmax.reduceat(values, pick, axis=axis)
-    return values
-
-
-def sparse_caption(view: GridView) -> str:
-    """Say what is left out."""
-    skipped = [f"every {s}th in {n}" for n, s in zip(view.names, view.steps, strict=True) if s > 1]
-    return f"Drawn: {' and '.join(skipped)}; each line stands for the cables between. " if skipped else ""
+from .common import INK, MUTED, NODE, Net, add_route, class_keys, ramp, times
+from .grid_view import GridView, blocks, drawn, ordinal, sparse_caption
+from .scene import Array, Key, Lines, Marks, Notes, Panel, Scene, told
 
 
 def node_keys(net: Net) -> list[Key]:
@@ -128,21 +37,41 @@ def draw_line(net: Net, scene: Scene) -> None:
         return np.stack([place(np.array([v])) for v in np.linspace(a, b, 7 if circle else 2)])
 
     ends = np.append(pick, n) if circle else pick
-    paths = [arc(a, b) for a, b in zip(ends[:-1], ends[1:], strict=True)]
+    paths = [arc(a, b) for a, b in pairwise(ends)]
     values = view.values()
     worth = None if values is None else np.fmax.reduceat(values[0], pick)[: len(paths)]
     places = np.stack([place(np.array([v])) for v in pick])
     panel = Panel()
     panel.add(
-        Lines(paths, view.colours[0], 2.2, values=worth, hover=lambda i: view.cable_label(0, [pick[i]]), name="links"),
-        Marks(places, NODE, 0.55 * step, (4, 22), "square" if net.separate else "circle",
-              hover=lambda i: view.label([pick[i]]), name="nodes"),
-    )  # fmt: skip
+        Lines(
+            paths,
+            view.colours[0],
+            2.2,
+            values=worth,
+            hover=lambda i: view.cable_label(0, [pick[i]]),
+            name="links",
+        ),
+        Marks(
+            places,
+            NODE,
+            0.55 * step,
+            (4, 22),
+            "square" if net.separate else "circle",
+            hover=lambda i: view.label([pick[i]]),
+            name="nodes",
+        ),
+    )
     labelled = np.arange(len(pick))[:: max(1, len(pick) // 24)]
-    outward = places[labelled] * (1 + 0.55 * (22 / max(n, 22)) * 0.35) if circle else places[labelled] + [0, -0.6]
+    outward = places[labelled] * 1.11 if circle else places[labelled] - [0, 0.035 * n]
     panel.add(Notes(outward, [str(pick[i]) for i in labelled], 9, INK))
-    panel.add(Notes(np.array([[0.0, 0.0 if circle else 0.9]]), [
-        f"{view.names[0]}: {n} {net.router}s in a {'ring' if circle else 'row'}"], 11, MUTED))  # fmt: skip
+    panel.add(
+        Notes(
+            np.array([[0.0, 0.0] if circle else [(n - 1) / 2, 0.06 * n]]),
+            [f"{view.names[0]}: {n} {net.router}s in a {'ring' if circle else 'row'}"],
+            11,
+            MUTED,
+        )
+    )
 
     def path(a: int, b: int, link: int) -> Array | list[Array] | None:
         if min(a, b) < net.first_router:
@@ -156,7 +85,9 @@ def draw_line(net: Net, scene: Scene) -> None:
     scene.panels = [panel]
     scene.keys = class_keys(net) + node_keys(net)
     if step > 1:
-        scene.caption = f"Drawn: every {step}th {net.router}; each line stands for the {step} cables between."
+        scene.caption = (
+            f"Drawn: every {ordinal(step)} {net.router}; each line stands for the {step} cables between."
+        )
 
 
 def draw_plane(net: Net, scene: Scene) -> None:
@@ -176,16 +107,33 @@ def draw_plane(net: Net, scene: Scene) -> None:
         if values is not None:
             block = blocks(values[d], picks)
             worth = (block[:-1] if d == 0 else block[:, :-1]).ravel()
-        panel.add(Lines(list(paths), view.colours[d], 1.6, values=worth, name="links",
-                        hover=lambda i, d=d, c=corner: view.cable_label(d, c[i])))  # fmt: skip
+        panel.add(
+            Lines(
+                list(paths),
+                view.colours[d],
+                1.6,
+                values=worth,
+                name="links",
+                hover=told(view.cable_label, corner, d),
+            )
+        )
         if view.wraps[d]:
             add_stubs(panel, view, d, at, scale, values, picks)
     spots = at.reshape(-1, 2)
     few = len(spots) <= 80
-    panel.add(Marks(spots * scale, ramp(spots[:, 1]), 0.5 if not few else 0.55, (2.5, 24),
-                    "square" if net.separate else "circle", hover=lambda i: view.label(spots[i]), name="nodes"))  # fmt: skip
+    panel.add(
+        Marks(
+            spots * scale,
+            ramp(spots[:, 1]),
+            0.5 if not few else 0.55,
+            (2.5, 24),
+            "square" if net.separate else "circle",
+            hover=lambda i: view.label(spots[i]),
+            name="nodes",
+        )
+    )
     if few:
-        dark = spots[:, 1] > 0.45 * (view.dims[1] - 1)
+        dark = spots[:, 1] > 0.33 * (view.dims[1] - 1)
         for shade, colour in ((dark, "white"), (~dark, INK)):
             texts = [str(view.vertex(s) - net.first_router) for s in spots[shade]]
             panel.add(Notes(spots[shade] * scale, texts, 8.5, colour))
@@ -193,19 +141,38 @@ def draw_plane(net: Net, scene: Scene) -> None:
     for d, spot in enumerate(([width / 2, -1.0], [-1.0, height / 2])):
         word = f"{view.names[d]}: 0 to {view.dims[d] - 1}" + (", wraps around" if view.wraps[d] else "")
         anchor = ("center", "top") if d == 0 else ("right", "middle")
-        panel.add(Notes(np.array([spot]), [word.replace(", ", ",\n") if d else word], 11, view.colours[d], anchor, bold=True))
+        panel.add(
+            Notes(
+                np.array([spot]),
+                [word.replace(", ", ",\n") if d else word],
+                11,
+                view.colours[d],
+                anchor,
+                bold=True,
+            )
+        )
     add_route(net, panel, lambda a, b, link: view.hop_path(a, b, link, lambda c: np.asarray(c) * scale))
     scene.panels = [panel]
     scene.keys = class_keys(net) + node_keys(net)
     scene.keys[-1].color = ramp(np.array([0.5, 1.0]))[0]
     scene.keys.append(Key("text", f"Colour: coordinate {view.names[1]}, light 0 to dark {view.dims[1] - 1}"))
     if any(view.wraps):
-        scene.keys += [Key("heading", "Wrap-around"), Key("dash", "stub: the cable goes on at the opposite end", MUTED)]
+        scene.keys += [
+            Key("heading", "Wrap-around"),
+            Key("dash", "stub: the cable goes on at the opposite end", MUTED),
+        ]
     scene.caption = sparse_caption(view)
 
 
-def add_stubs(panel: Panel, view: GridView, d: int, at: Array, scale: Array, values: list[Array] | None,
-              picks: list[Array]) -> None:  # fmt: skip
+def add_stubs(
+    panel: Panel,
+    view: GridView,
+    d: int,
+    at: Array,
+    scale: Array,
+    values: list[Array] | None,
+    picks: list[Array],
+) -> None:
     """Draw both ends of every wrap-around cable of dimension d."""
     last = at[-1] if d == 0 else at[:, -1]
     first = at[0] if d == 0 else at[:, 0]
@@ -217,8 +184,17 @@ def add_stubs(panel: Panel, view: GridView, d: int, at: Array, scale: Array, val
     if values is not None:
         block = blocks(values[d], picks)
         worth = np.tile(block[-1] if d == 0 else block[:, -1], 2)
-    panel.add(Lines(paths, view.colours[d], 1.6, dashed=values is None, values=worth, name="wrap",
-                    hover=lambda i: view.cable_label(d, last[i % len(last)])))  # fmt: skip
+    panel.add(
+        Lines(
+            paths,
+            view.colours[d],
+            1.6,
+            dashed=values is None,
+            values=worth,
+            name="wrap",
+            hover=lambda i: view.cable_label(d, last[i % len(last)]),
+        )
+    )
 
 
 def grid_title(net: Net) -> str:

@@ -7,11 +7,14 @@ from typing import IO, Any
 
 import numpy as np
 
-from .layout import VALUE_COLOURS, fit, line_colours
+from .layout import VALUE_COLOURS, fit, line_colours, line_width
 from .scene import Array, Key, Lines, Marks, Notes, Panel, Scene, Shapes, points_of
 
 _WIDTH, _HEIGHT = 1020.0, 700.0  # pixels that sizes of marks are chosen for
-_HOVER_LINES = 4000  # more lines than these say nothing on hover: the page would grow without bound
+_WORDS = {
+    "lines": 2500,
+    "marks": 5000,
+}  # what more lines and marks say on hover is left out, for the size of the page
 _SYMBOLS = {"circle": "circle", "square": "square", "diamond": "diamond", "triangle": "triangle-up"}
 
 _STYLE = """
@@ -19,8 +22,10 @@ html,body{margin:0;height:100%;font:14px/1.4 system-ui,"Segoe UI","DejaVu Sans",
 body{display:grid;grid-template:auto minmax(0,1fr) auto/minmax(0,1fr) 310px;min-height:640px;min-width:900px;
 height:100vh;box-sizing:border-box;padding:18px 24px 12px;gap:8px 16px}
 header,footer{grid-column:1/3}h1{font-size:24px;margin:0}p{margin:2px 0;color:#5F6B76}p.sub{color:#26323D}
-aside{overflow:auto}h2{font-size:14px;margin:14px 0 4px}aside div{display:flex;gap:8px;margin:3px 0;font-size:13px}
-aside svg{flex:none;margin-top:1px}.bar{height:14px;width:230px}.ends{width:230px;justify-content:space-between}
+aside{overflow:auto}
+h2{font-size:14px;margin:14px 0 4px}aside div{display:flex;gap:8px;margin:3px 0;font-size:13px}
+aside svg{flex:none;margin-top:1px}
+.bar{height:14px;width:230px}.ends{width:230px;justify-content:space-between}
 main{min-height:0}main>div,#drawing{height:100%;width:100%}footer{font-size:13px;color:#5F6B76}
 """
 
@@ -42,13 +47,20 @@ class Page:
         self.fig = go.Figure()
         self.place: dict[str, Any] = {}
         self.three = False
+        self.words = dict(_WORDS)
         for i, panel in enumerate(scene.panels):
             self.panel(panel, "" if i == 0 else str(i + 1))
         self.fig.update_layout(
-            template="none", showlegend=False, margin={"l": 0, "r": 0, "t": 4, "b": 0}, hovermode="closest",
-            paper_bgcolor="white", plot_bgcolor="white", font={"color": "#26323D"},
-            hoverlabel={"align": "left", "bgcolor": "white", "font": {"size": 13}}, dragmode="pan",
-        )  # fmt: skip
+            template="none",
+            showlegend=False,
+            margin={"l": 0, "r": 0, "t": 4, "b": 0},
+            hovermode="closest",
+            paper_bgcolor="white",
+            plot_bgcolor="white",
+            font={"color": "#26323D", "family": "system-ui, DejaVu Sans, sans-serif"},
+            hoverlabel={"align": "left", "bgcolor": "white", "font": {"size": 13}},
+            dragmode="pan",
+        )
 
     def panel(self, panel: Panel, suffix: str) -> None:
         """Add a panel."""
@@ -60,17 +72,36 @@ class Page:
         self.three = panel.spatial
         if panel.title:
             self.fig.add_annotation(
-                text=f"<b>{html.escape(panel.title)}</b>", x=left, y=bottom + high, xref="paper", yref="paper",
-                xanchor="left", yanchor="top", showarrow=False, font={"size": 14},
-            )  # fmt: skip
+                text=f"<b>{html.escape(panel.title)}</b>",
+                x=left,
+                y=bottom + high,
+                xref="paper",
+                yref="paper",
+                xanchor="left",
+                yanchor="top",
+                showarrow=False,
+                font={"size": 14},
+            )
         if self.three:
             hidden = {"visible": False}
             eye = {"x": 0.85, "y": -1.55, "z": 0.85}
-            self.fig.update_layout({f"scene{suffix}": {
-                "domain": {"x": domain_x, "y": domain_y}, "xaxis": hidden, "yaxis": hidden, "zaxis": hidden,
-                "aspectmode": "data", "dragmode": "orbit",
-                "camera": {"eye": eye, "projection": {"type": "orthographic"}},
-            }})  # fmt: skip
+            points = np.concatenate([p for item in panel.items for p in points_of(item)])
+            extent = np.maximum(np.ptp(points, axis=0), 1e-6)
+            ratio = dict(zip("xyz", (2.2 * extent / np.linalg.norm(extent)).tolist(), strict=True))
+            self.fig.update_layout(
+                {
+                    f"scene{suffix}": {
+                        "domain": {"x": domain_x, "y": domain_y},
+                        "xaxis": hidden,
+                        "yaxis": hidden,
+                        "zaxis": hidden,
+                        "aspectmode": "manual",
+                        "aspectratio": ratio,
+                        "dragmode": "orbit",
+                        "camera": {"eye": eye, "projection": {"type": "orthographic"}},
+                    }
+                }
+            )
             self.place = {"scene": f"scene{suffix}"}
         else:
             axis: dict[str, Any] = {"visible": False, "zeroline": False}
@@ -106,12 +137,19 @@ class Page:
         elif isinstance(item, Shapes):
             self.shapes(item)
         elif isinstance(item, Marks):
-            size = float(np.clip(item.size * self.scale, *(1.33 * v for v in item.limits)))
-            marker = {"size": size * (0.8 if self.three else 1), "color": item.color, "opacity": 1}
+            if self.three and item.name == "route-badges":
+                return  # in space they would hide their numbers
+            size = float(np.clip(item.size * self.scale, 1.33 * item.limits[0], 1.33 * item.limits[1]))
+            marker = {"size": size * (0.55 if self.three else 1), "color": item.color, "opacity": 1}
             marker["symbol"] = "circle" if self.three and item.shape == "triangle" else _SYMBOLS[item.shape]
             marker["line"] = {"color": item.edge, "width": 1.6 if item.edge != "white" else 0.5}
-            self.trace(item.points.astype(np.float32), mode="markers", marker=marker, name=item.name,
-                       **self.hover(item, len(item.points)))  # fmt: skip
+            self.trace(
+                item.points.astype(np.float32),
+                mode="markers",
+                marker=marker,
+                name=item.name,
+                **self.hover(item, len(item.points), "marks"),
+            )
         else:
             assert isinstance(item, Notes)
             texts = [html.escape(t).replace("\n", "<br>") for t in item.texts]
@@ -120,13 +158,19 @@ class Page:
             # Plotly names the side the words are on, not the point of the words at the place.
             down = {"top": "bottom", "middle": "middle", "bottom": "top"}[item.anchor[1]]
             across = {"left": "right", "center": "center", "right": "left"}[item.anchor[0]]
-            self.trace(item.points.astype(np.float32), mode="text", text=texts, textposition=f"{down} {across}",
-                       textfont={"size": item.size * 1.3, "color": item.color})  # fmt: skip
+            self.trace(
+                item.points.astype(np.float32),
+                mode="text",
+                text=texts,
+                textposition=f"{down} {across}",
+                textfont={"size": item.size * 1.3, "color": item.color},
+            )
 
-    def hover(self, item: Lines | Marks | Shapes, n: int) -> dict[str, Any]:
-        """Words on hover for the first `n` parts of an item."""
-        if item.hover is None or n > _HOVER_LINES * 2:
+    def hover(self, item: Lines | Marks | Shapes, n: int, kind: str) -> dict[str, Any]:
+        """Words on hover for the first `n` parts of an item, as long as there is room on the page."""
+        if item.hover is None or n > self.words[kind]:
             return {}
+        self.words[kind] -= n
         return {"hoverinfo": "text", "hovertext": [item.hover(i) for i in range(n)]}
 
     def lines(self, item: Lines) -> None:
@@ -135,13 +179,18 @@ class Page:
         for path, colour in zip(item.paths, line_colours(self.scene, item), strict=True):
             groups.setdefault(colour, []).append(path)
         for colour, paths in groups.items():
-            line = {"color": colour, "width": item.width * 1.33 * (1.4 if self.three else 1)}
+            line = {"color": colour, "width": line_width(item) * 1.33 * (1.4 if self.three else 1)}
             line["dash"] = "dash" if item.dashed else "solid"
             self.trace(separated(paths), mode="lines", line=line, opacity=item.alpha, name=item.name)
-        if item.hover is not None and len(item.paths) <= _HOVER_LINES:
+        words = self.hover(item, len(item.paths), "lines")
+        if words:
             middle = np.array([(p[(len(p) - 1) // 2] + p[len(p) // 2]) / 2 for p in item.paths])
-            self.trace(middle.astype(np.float32), mode="markers", marker={"size": 9, "opacity": 0, "color": "#000"},
-                       **self.hover(item, len(item.paths)))  # fmt: skip
+            self.trace(
+                middle.astype(np.float32),
+                mode="markers",
+                marker={"size": 9, "opacity": 0, "color": "#000"},
+                **words,
+            )
 
     def shapes(self, item: Shapes) -> None:
         """Add polygons, one trace a colour."""
@@ -157,10 +206,17 @@ class Page:
                 continue
             if self.three:
                 fill = {}
-            self.trace(separated(polygons), mode="lines", line=line, opacity=item.alpha, name=item.name, **fill)
+            self.trace(
+                separated(polygons), mode="lines", line=line, opacity=item.alpha, name=item.name, **fill
+            )
         if item.hover is not None:
             middle = np.array([p.mean(axis=0) for p in item.polygons]).astype(np.float32)
-            self.trace(middle, mode="markers", marker={"size": 12, "opacity": 0, "color": "#000"}, **self.hover(item, n))
+            self.trace(
+                middle,
+                mode="markers",
+                marker={"size": 12, "opacity": 0, "color": "#000"},
+                **self.hover(item, n, "lines"),
+            )
 
 
 def swatch(key: Key) -> str:
@@ -198,16 +254,24 @@ def write(scene: Scene, file: IO[bytes]) -> None:
     """Write a scene as a page that needs no network."""
     page = Page(scene)
     drawing = page.fig.to_html(
-        full_html=False, include_plotlyjs=True, default_height="100%", div_id="drawing",
+        full_html=False,
+        include_plotlyjs=True,
+        default_height="100%",
+        div_id="drawing",
         config={"responsive": True, "displaylogo": False, "scrollZoom": True},
-    )  # fmt: skip
+    )
     subtitle = f'<p class="sub">{html.escape(scene.subtitle)}</p>' if scene.subtitle else ""
-    turn = " Drag to turn, scroll to zoom." if any(len(points_of(i)) and p.spatial for p in scene.panels for i in p.items) \
-        else " Drag to move, scroll to zoom."  # fmt: skip
+    turn = (
+        " Drag to turn, scroll to zoom."
+        if any(len(points_of(i)) and p.spatial for p in scene.panels for i in p.items)
+        else " Drag to move, scroll to zoom."
+    )
     text = (
-        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{html.escape(scene.title)}</title>'
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        f"<title>{html.escape(scene.title)}</title>"
         f"<style>{_STYLE}</style></head><body><header><h1>{html.escape(scene.title)}</h1>{subtitle}"
         f"<p>{html.escape(scene.facts)}</p></header><main>{drawing}</main>"
-        f"<aside>{legend(scene)}</aside><footer>{html.escape(scene.caption + turn)}</footer></body></html>"
+        f"<aside>{legend(scene)}</aside>"
+        f"<footer>{html.escape(scene.caption.strip() + turn)}</footer></body></html>"
     )
     file.write(text.encode())

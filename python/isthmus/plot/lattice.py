@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
-from .common import FAINT, INK, MUTED, Net, add_route, class_keys, count, ramp, times
-from .grid import GridView, blocks, drawn, node_keys, sparse_caption
-from .scene import Array, Key, Lines, Marks, Notes, Panel, Scene
+from .common import FAINT, MUTED, Net, add_route, class_keys, ramp, times
+from .grid import node_keys
+from .grid_view import GridView, blocks, drawn, sparse_caption
+from .scene import Array, Key, Lines, Marks, Notes, Panel, Scene, told
 
 _ALL = 600  # routers up to which the inside is drawn as well
 
@@ -33,6 +33,17 @@ class Lattice:
     def shell(self) -> bool:
         """Are only the visible faces drawn?"""
         return int(np.prod(self.extents)) > _ALL
+
+    @property
+    def flat(self) -> bool:
+        """Is it drawn as a plane, its first dimension upwards?"""
+        return len(self.names) < 3
+
+    def place(self, coordinates: Array) -> Array:
+        """Points of coordinates."""
+        points = np.asarray(coordinates, float) * self.scale
+        # Short rows get room for words.
+        return points[..., [1, 0]] * [2.2 if self.extents[1] < 5 else 1.0, 1.0] if self.flat else points
 
     @property
     def scale(self) -> Array:
@@ -66,18 +77,38 @@ def draw(panel: Panel, lattice: Lattice) -> None:
             upper = np.take(part, range(1, part.shape[d]), axis=d).reshape(-1, 3)
             if worth is not None:
                 worth = np.take(worth, range(part.shape[d] - 1), axis=d).ravel()
-            paths = list(np.stack([lower, upper], axis=1) * lattice.scale)
-            panel.add(Lines(paths, lattice.colours[d], 0.9 if lattice.shell else 1.5, 0.85, values=worth, name="links",
-                            hover=lambda i, d=d, c=lower: lattice.cable_label(d, c[i])))  # fmt: skip
+            paths = list(lattice.place(np.stack([lower, upper], axis=1)))
+            panel.add(
+                Lines(
+                    paths,
+                    lattice.colours[d],
+                    0.9 if lattice.shell else 1.5,
+                    0.85,
+                    values=worth,
+                    name="links",
+                    hover=told(lattice.cable_label, lower, d),
+                )
+            )
     spots = at.reshape(-1, 3)
     if lattice.shell:
         spots = spots[(spots[:, 1] == 0) | (spots[:, 0] == last[0]) | (spots[:, 2] == last[2])]
     spots = spots[np.lexsort((spots[:, 0], spots[:, 2], -spots[:, 1]))]
     tone = 2 if lattice.extents[2] > 1 else 1 if lattice.extents[1] > 1 else 0
-    panel.add(Marks(spots * lattice.scale, ramp(spots[:, tone]), 0.36, (2.2, 13), "square" if lattice.square else "circle",
-                    hover=lambda i: lattice.label(spots[i]), name="nodes"))  # fmt: skip
-    add_extents(panel, lattice, last * lattice.scale)
-    if not lattice.shell:
+    # Where lines carry values, marks step back.
+    shade, size = (ramp(spots[:, tone]), 0.36) if lattice.values is None else (FAINT, 0.2)
+    panel.add(
+        Marks(
+            lattice.place(spots),
+            shade,
+            size,
+            (1.6 if lattice.values else 2.2, 13),
+            "square" if lattice.square else "circle",
+            hover=lambda i: lattice.label(spots[i]),
+            name="nodes",
+        )
+    )
+    (add_flat_extents if lattice.flat else add_extents)(panel, lattice, last * lattice.scale)
+    if not lattice.shell and not lattice.flat:
         add_stubs(panel, lattice, spots, last)
 
 
@@ -86,7 +117,7 @@ def add_extents(panel: Panel, lattice: Lattice, last: Array) -> None:
     high = 0.10 * float(np.max(last)) + 0.5
     start = [np.zeros(3), np.array([last[0], 0.0, 0.0]), np.zeros(3)]
     bulge = [np.array([0.0, 0.0, -1.0]), np.array([0.35, 0.0, -1.0]), np.array([-1.0, 0.0, 0.0])]
-    anchors = [("center", "top"), ("left", "top"), ("right", "middle")]
+    anchors = [("right", "top"), ("left", "top"), ("right", "middle")]
     u = np.linspace(0, 1, 33)[:, None]
     for d, name in enumerate(lattice.names):
         extent = lattice.extents[d]
@@ -99,6 +130,27 @@ def add_extents(panel: Panel, lattice: Lattice, last: Array) -> None:
         middle = start[d] + along / 2 + bulge[d] * (high * 1.12 if wraps else 0.8)
         word = f"{name}: {extent}" + (", wraps" if wraps else "")
         panel.add(Notes(middle[None], [word], 10.5, lattice.colours[d], anchors[d], bold=True))
+
+
+def add_flat_extents(panel: Panel, lattice: Lattice, last: Array) -> None:
+    """Name the dimensions of a plane, with one wrap-around cable of each as an arc."""
+    corner = lattice.place(last / lattice.scale)
+    u = np.linspace(0, 1, 33)[:, None]
+    for d, name in enumerate(lattice.names):
+        along = np.array([0.0, corner[1]]) if d == 0 else np.array([corner[0], 0.0])
+        bulge = np.array([-1.0, 0.0]) if d == 0 else np.array([0.0, -1.0])
+        high = 0.6 + 0.05 * float(corner.max())
+        wraps = lattice.wraps[d] and lattice.extents[d] > 1
+        if wraps:
+            arc = along * u + bulge * high * (1 - (2 * u - 1) ** 4)
+            panel.add(Lines([arc], lattice.colours[d], 1.8, dashed=True, name="wrap", order=2.5))
+        word = f"{name}: {lattice.extents[d]}" + ((",\nwraps" if d == 0 else ", wraps") if wraps else "")
+        anchor = ("right", "middle") if d == 0 else ("center", "top")
+        panel.add(
+            Notes(
+                (along / 2 + 1.15 * high * bulge)[None], [word], 10.5, lattice.colours[d], anchor, bold=True
+            )
+        )
 
 
 def add_stubs(panel: Panel, lattice: Lattice, spots: Array, last: Array) -> None:
@@ -120,17 +172,23 @@ def lattice_of(view: GridView, dims: range, label: Callable[[Array], str]) -> La
     if values is not None:
         values = [np.fmax.reduce(values[d], axis=others).reshape(extents) for d in dims]
     return Lattice(
-        extents, [view.names[d] for d in dims], [view.wraps[d] for d in dims], [view.colours[d] for d in dims],
-        pad([view.steps[d] for d in dims]), values, label,
-        lambda d, c: view.cable_label(dims[d], c[: len(dims)]), view.net.separate,
-    )  # fmt: skip
+        extents,
+        [view.names[d] for d in dims],
+        [view.wraps[d] for d in dims],
+        [view.colours[d] for d in dims],
+        pad([view.steps[d] for d in dims]),
+        values,
+        label,
+        lambda d, c: view.cable_label(dims[d], c[: len(dims)]),
+        view.net.separate,
+    )
 
 
 def route_in(view: GridView, dims: range, lattice: Lattice, panel: Panel) -> None:
     """Highlight the hops along the given dimensions."""
 
     def place(c: Array) -> Array:
-        return np.array(pad([float(c[d]) for d in dims], 0)) * lattice.scale  # type: ignore[arg-type]
+        return lattice.place(np.array([*(float(c[d]) for d in dims), *[0.0] * (3 - len(dims))]))
 
     def path(a: int, b: int, link: int) -> Array | list[Array] | None:
         link_class = int(view.net.topology.link_class(np.array([link], np.uint32))[0])
@@ -143,7 +201,7 @@ def lattice_caption(view: GridView, lattice: Lattice) -> str:
     """Say what is drawn of a large lattice."""
     text = sparse_caption(view)
     if lattice.shell:
-        text += f"Drawn: the three faces that look at the reader; the inside of the box is as dense as its faces. "
+        text += "Drawn: the three faces that look at the reader; routers inside, cabled alike, are left out. "
         if lattice.values is not None:
             text += "Colours on a face: the largest value among all cables in line behind it. "
     if any(w and e > 1 for w, e in zip(lattice.wraps, lattice.extents, strict=False)):
@@ -154,6 +212,8 @@ def lattice_caption(view: GridView, lattice: Lattice) -> str:
 def tone_key(lattice: Lattice) -> Key:
     """Explain the colour of the marks."""
     d = len(lattice.names) - 1
+    if lattice.values is not None:
+        return Key("text", "Marks are pale, so that the values of the links stand out")
     return Key("text", f"Colour: coordinate {lattice.names[d]}, light 0 to dark {lattice.extents[d] - 1}")
 
 
@@ -168,7 +228,10 @@ def draw_lattice(net: Net, scene: Scene) -> None:
     scene.keys = [*class_keys(net), *node_keys(net), tone_key(lattice)]
     scene.keys[-2].color = ramp(np.array([0.5, 1.0]))[0]
     if any(view.wraps):
-        scene.keys += [Key("heading", "Wrap-around"), Key("dash", "one cable as an example, or the ends of one", MUTED)]
+        scene.keys += [
+            Key("heading", "Wrap-around"),
+            Key("dash", "one cable as an example, or the ends of one", MUTED),
+        ]
     scene.caption = lattice_caption(view, lattice)
 
 
@@ -184,25 +247,43 @@ def draw_product(net: Net, scene: Scene) -> None:
         return f"block at {where}: {inner_size} {net.router}s<br>first: {view.label(first)}"
 
     outer = lattice_of(view, outer_dims, outer_label)
-    inner = lattice_of(view, inner_dims, lambda c: view.label([0, 0, 0, *c[: len(inner_dims)], *[0] * (len(net.dims) - 6)]))
+    inner = lattice_of(
+        view, inner_dims, lambda c: view.label([0, 0, 0, *c[: len(inner_dims)], *[0] * (len(net.dims) - 6)])
+    )
     hidden = len(net.dims) > 6
     left = Panel(box=(0.0, 0.0, 0.62, 1.0), title=f"{' '.join(view.names[:3])}: {times(net.dims[:3])} blocks")
     right = Panel(
-        box=(0.64, 0.12, 0.36, 0.72), framed=True,
-        title=f"One block: {' × '.join(f'{n} {e}' for n, e in zip(view.names[3:], net.dims[3:], strict=True))}",
-    )  # fmt: skip
+        box=(0.64, 0.12, 0.36, 0.74) if len(inner_dims) < 3 else (0.64, 0.24, 0.36, 0.52),
+        framed=True,
+        title="One block: "
+        + " × ".join(f"{n} {e}" for n, e in zip(view.names[3:], net.dims[3:], strict=True)),
+    )
     draw(left, outer)
     draw(right, inner)
     route_in(view, outer_dims, outer, left)
     route_in(view, inner_dims, inner, right)
     scene.panels = [left, right]
-    scene.keys = [*class_keys(net), Key("heading", "How to read"),
-                  Key("dot", f"left: a block of {inner_size} {net.router}s", ramp(np.array([0.5, 1.0]))[0]),
-                  Key("square" if net.separate else "dot", f"right: a {net.router} of the block", ramp(np.array([1.0]))[0]),
-                  Key("line", f"left: a bundle of {inner_size} cables, one for each {net.router} of the block to its like "
-                      "in the next block", view.colours[0]), tone_key(outer)]  # fmt: skip
+    scene.keys = [
+        *class_keys(net),
+        Key("heading", "How to read"),
+        Key("dot", f"left: a block of {inner_size} {net.router}s", ramp(np.array([0.5, 1.0]))[0]),
+        Key(
+            "square" if net.separate else "dot",
+            f"right: a {net.router} of the block",
+            ramp(np.array([1.0]))[0],
+        ),
+        Key(
+            "line",
+            f"left: a bundle of {inner_size} cables, one for each {net.router} of the block to its like "
+            "in the next block",
+            view.colours[0],
+        ),
+        tone_key(outer),
+    ]
     scene.caption = lattice_caption(view, outer)
     if hidden:
         scene.caption += f" Not drawn inside the block: {', '.join(view.names[6:])}."
     if len(net.route):
-        scene.caption += " Hops of the route inside blocks are numbered on the right, those between blocks on the left."
+        scene.caption += (
+            " Hops of the route inside blocks are numbered on the right, those between blocks on the left."
+        )

@@ -1,7 +1,7 @@
 """What a picture consists of, without saying how it is put on paper or on a screen.
 
-Families of networks fill a `Scene`; `still` and `interactive` turn one into a file. Coordinates are those of the
-family; sizes of marks are diameters in these coordinates, widths of lines are points.
+Families of networks fill a `Scene`; `still` and `interactive` turn one into a file. Coordinates are those of
+the family; sizes of marks are diameters in these coordinates, widths of lines are points.
 """
 
 from __future__ import annotations
@@ -19,6 +19,11 @@ Hover = Callable[[int], str]
 
 # Directions of x, y and z of a three-dimensional panel on paper: y leads away from the reader.
 AXES = np.array([[0.88, -0.27], [0.52, 0.40], [0.0, 0.94]])
+
+
+def told(words: Callable[..., str], items: Sequence[Any], *before: Any) -> Hover:
+    """Make words on hover for part i from those for `items[i]`."""
+    return lambda i: words(*before, items[i])
 
 
 def project(points: Array) -> Array:
@@ -62,7 +67,7 @@ class Shapes:
 
     polygons: Sequence[Array]
     face: Colours = "none"
-    edge: str = "none"
+    edge: Colours = "none"
     width: float = 1.0
     alpha: float = 1.0
     hover: Hover | None = None

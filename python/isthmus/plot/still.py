@@ -8,7 +8,7 @@ from typing import IO, Any
 import numpy as np
 
 from .common import INK, MUTED
-from .layout import fit, key_rows, line_colours, mix
+from .layout import fit, key_rows, line_colours, line_width, mix
 from .scene import Lines, Marks, Notes, Panel, Scene, Shapes, project
 
 WIDTH, HEIGHT, DPI = 12.8, 8.4, 110
@@ -37,8 +37,8 @@ def figure(scene: Scene) -> Any:
         y -= 0.034
     rows = textwrap.wrap(scene.facts, 150)
     fig.text(_LEFT, y, "\n".join(rows), size=10, color=MUTED, va="top", linespacing=1.4)
-    y -= 0.03 * len(rows)
-    caption = textwrap.wrap(scene.caption, 165)
+    y -= 0.013 + 0.027 * len(rows)
+    caption = textwrap.wrap(scene.caption.strip(), 165)
     fig.text(_LEFT, 0.02, "\n".join(caption), size=9, color=MUTED, va="bottom", linespacing=1.35)
     bottom = max(_BOTTOM, 0.045 + 0.021 * len(caption))
     for panel in scene.panels:
@@ -67,6 +67,7 @@ def draw_panel(fig: Any, scene: Scene, panel: Panel, box: tuple[float, float, fl
         ax.set_xlim(low[0] - 0.02 * span[0], high[0] + 0.02 * span[0])
         ax.set_ylim(low[1], high[1] + 0.06 * span[1])
         ax.tick_params(colors=INK, labelsize=10)
+        ax.xaxis.get_major_locator().set_params(integer=True)
     else:
         ax.set_xlim(low[0], high[0])
         ax.set_ylim(low[1], high[1])
@@ -77,7 +78,9 @@ def draw_panel(fig: Any, scene: Scene, panel: Panel, box: tuple[float, float, fl
             spine.set_visible(panel.framed)
             spine.set_color("#C3CCD4")
     if panel.title:
-        fig.text(box[0], box[1] + box[3] + 0.008, panel.title, size=10.5, weight="bold", color=INK, va="bottom")
+        fig.text(
+            box[0], box[1] + box[3] + 0.008, panel.title, size=10.5, weight="bold", color=INK, va="bottom"
+        )
     for item in panel.items:
         draw_item(ax, scene, item, scale)
 
@@ -89,36 +92,62 @@ def draw_item(ax: Any, scene: Scene, item: Any, scale: float) -> None:
     if isinstance(item, Lines):
         ax.add_collection(
             LineCollection(
-                [project(p) for p in item.paths], colors=line_colours(scene, item), linewidths=item.width,
-                alpha=item.alpha, linestyles=(0, (2.2, 1.8)) if item.dashed else "solid", zorder=item.order,
-                gid=item.name or None, capstyle="butt" if item.dashed else "round",
-            ), autolim=False,
-        )  # fmt: skip
+                [project(p) for p in item.paths],
+                colors=line_colours(scene, item),
+                linewidths=line_width(item),
+                alpha=item.alpha,
+                linestyles=(0, (2.2, 1.8)) if item.dashed else "solid",
+                zorder=item.order,
+                gid=item.name or None,
+                capstyle="butt" if item.dashed else "round",
+            ),
+            autolim=False,
+        )
     elif isinstance(item, Shapes):
         ax.add_collection(
             PolyCollection(
-                [project(p) for p in item.polygons], facecolors=item.face, edgecolors=item.edge,
-                linewidths=item.width, alpha=item.alpha, zorder=item.order, gid=item.name or None,
-            ), autolim=False,
-        )  # fmt: skip
+                [project(p) for p in item.polygons],
+                facecolors=item.face,
+                edgecolors=item.edge,
+                linewidths=item.width,
+                alpha=item.alpha,
+                zorder=item.order,
+                gid=item.name or None,
+            ),
+            autolim=False,
+        )
     elif isinstance(item, Marks):
         size = float(np.clip(item.size * scale, *item.limits))
         at = project(item.points)
         ax.scatter(
-            at[:, 0], at[:, 1], s=size**2, c=item.color, marker=_SHAPES[item.shape], edgecolors=item.edge,
-            linewidths=min(1.2, 0.07 * size) if item.edge == "white" else 1.2, zorder=item.order,
+            at[:, 0],
+            at[:, 1],
+            s=size**2,
+            c=item.color,
+            marker=_SHAPES[item.shape],
+            edgecolors=item.edge,
+            linewidths=min(1.2, 0.07 * size) if item.edge == "white" else 1.2,
+            zorder=item.order,
             gid=item.name or None,
-        )  # fmt: skip
+        )
     else:
         assert isinstance(item, Notes)
         vertical = {"top": "top", "middle": "center", "bottom": "bottom"}[item.anchor[1]]
         for point, text in zip(project(item.points), item.texts, strict=True):
             ax.text(
-                *point, text, size=item.size, color=item.color, ha=item.anchor[0], va=vertical,
-                weight="bold" if item.bold else "normal", zorder=item.order, linespacing=1.2,
+                *point,
+                text,
+                size=item.size,
+                color=item.color,
+                ha=item.anchor[0],
+                va=vertical,
+                weight="bold" if item.bold else "normal",
+                zorder=item.order,
+                linespacing=1.2,
                 bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.85, "pad": 1.2}
-                if item.backing else None,
-            )  # fmt: skip
+                if item.backing
+                else None,
+            )
 
 
 def draw_keys(fig: Any, scene: Scene, top: float) -> None:
@@ -133,7 +162,12 @@ def draw_keys(fig: Any, scene: Scene, top: float) -> None:
         low, top_value = scene.values
         ax.text(0, y, scene.values_label, size=10, weight="bold", color=INK, va="center")
         for i in range(48):
-            ax.fill([i * 4, i * 4 + 4.4, i * 4 + 4.4, i * 4], [y - 24, y - 24, y - 12, y - 12], color=mix(i / 47), lw=0)
+            ax.fill(
+                [i * 4, i * 4 + 4.4, i * 4 + 4.4, i * 4],
+                [y - 24, y - 24, y - 12, y - 12],
+                color=mix(i / 47),
+                lw=0,
+            )
         ax.text(0, y - 34, f"{low:.4g}", size=9, color=INK, va="center")
         ax.text(192, y - 34, f"{top_value:.4g}", size=9, color=INK, va="center", ha="right")
         y -= 58
@@ -144,8 +178,15 @@ def draw_keys(fig: Any, scene: Scene, top: float) -> None:
         left = 0 if key.swatch in ("heading", "text") else 27
         heading = key.swatch == "heading"
         for row in rows:
-            ax.text(left, y, row, size=10 if heading else 9, va="center", color=INK,
-                    weight="bold" if heading else "normal")  # fmt: skip
+            ax.text(
+                left,
+                y,
+                row,
+                size=10 if heading else 9,
+                va="center",
+                color=INK,
+                weight="bold" if heading else "normal",
+            )
             y -= 14
         y -= 3.5
 
@@ -163,8 +204,12 @@ def write(scene: Scene, file: IO[bytes], suffix: str) -> None:
     import matplotlib
 
     constant: dict[str, dict[str, Any]] = {
-        "png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}
-    }  # fmt: skip
+        "png": {"Software": None},
+        "svg": {"Date": None},
+        "pdf": {"CreationDate": None},
+    }
     kind = suffix.removeprefix(".")
-    with matplotlib.rc_context({"font.family": "DejaVu Sans", "svg.hashsalt": "isthmus", "svg.fonttype": "path"}):
+    with matplotlib.rc_context(
+        {"font.family": "DejaVu Sans", "svg.hashsalt": "isthmus", "svg.fonttype": "path"}
+    ):
         figure(scene).savefig(file, format=kind, metadata=constant[kind])
