@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import tempfile
 from collections.abc import Iterator
@@ -10,18 +11,30 @@ from collections.abc import Iterator
 
 @contextlib.contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[str]:
-    """A temporary path beside ``path`` that takes its place when the block ends well and is removed when it fails."""
-    target = os.path.abspath(path)
+    """A temporary path beside ``path`` that takes its place when the block ends well and is removed when it fails.
+
+    A link is followed; a device or a pipe (``/dev/stdout``) is written to directly.
+    """
+    target = os.path.realpath(path)
+    if os.path.isdir(target):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
+    if os.path.exists(target) and not os.path.isfile(target):
+        yield os.fspath(path)
+        return
     folder, name = os.path.split(target)
     stem, suffix = os.path.splitext(name)
     # The suffix stays: writers choose formats by it.
-    handle, temporary = tempfile.mkstemp(prefix=f".{stem}.", suffix=suffix, dir=folder)
+    try:
+        handle, temporary = tempfile.mkstemp(prefix=f".{stem[:100]}.", suffix=suffix, dir=folder)
+    except OSError as error:
+        # Its message would name the temporary file.
+        raise type(error)(error.errno, error.strerror, os.fspath(path)) from None
     os.close(handle)
     try:
-        # mkstemp makes files private; an ordinary new file would follow the umask.
+        # mkstemp makes files private; an ordinary new file would follow the umask, an old one keeps its mode.
         umask = os.umask(0)
         os.umask(umask)
-        os.chmod(temporary, 0o666 & ~umask)
+        os.chmod(temporary, os.stat(target).st_mode & 0o777 if os.path.exists(target) else 0o666 & ~umask)
         yield temporary
         os.replace(temporary, target)
     except BaseException:
@@ -35,4 +48,5 @@ def write_atomically(path: str | os.PathLike[str], text: str) -> None:
     with replacing(path) as temporary, open(temporary, "w", encoding="utf-8") as stream:
         stream.write(text)
         stream.flush()
-        os.fsync(stream.fileno())
+        if os.path.isfile(temporary):
+            os.fsync(stream.fileno())

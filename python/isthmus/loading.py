@@ -6,10 +6,12 @@ import difflib
 import os
 from typing import TYPE_CHECKING, Any
 
+from . import units
 from .errors import InvalidInput, ParseError
 
 if TYPE_CHECKING:
     from .machine import Machine
+    from .machine.description import Description
 
 
 def load(what: str | os.PathLike[str], *, format: str | None = None, node: str | os.PathLike[str] | None = None,
@@ -48,30 +50,48 @@ def load(what: str | os.PathLike[str], *, format: str | None = None, node: str |
 
     text = os.fspath(what)
     if isinstance(what, str) and text in machines() and format is None:
+        _without_options(options, "the catalogue")
         machine = _from_file(machines()[text], None, {})
-    elif os.path.isfile(text):
+    elif os.path.exists(text):
         machine = _from_file(text, format, options)
-    elif isinstance(what, str) and (":" in text or " " in text) and format is None:
+    elif isinstance(what, str) and format is None and _is_specification(text):
         from .machine import Machine
 
+        _without_options(options, "a specification")
         machine = Machine.parse(text)
     else:
+        if format is not None:
+            raise InvalidInput(f"{units.shown(text)} is not a file, which format={format!r} needs")
         close = difflib.get_close_matches(text, machines(), 3)
         hint = f"; close names are {', '.join(close)}" if close else ""
         raise InvalidInput(
-            f"{text!r} is neither a machine of the catalogue, nor a file, nor a specification such as "
+            f"{units.shown(text)} is neither a machine of the catalogue, nor a file, nor a specification such as "
             f"torus:8x8x16{hint}"
         )
     return machine if node is None else _with_node(machine, os.fspath(node))
+
+
+def _is_specification(text: str) -> bool:
+    """Does it look like one? ``my cluster.toml`` and ``data/x`` are misspelt files."""
+    from .machine.kinds import KINDS
+
+    word = text.split()[0] if text.split() else ""
+    return ":" in word or (word in KINDS and word != text)
+
+
+def _without_options(options: dict[str, Any], what: str) -> None:
+    for name in options:
+        raise InvalidInput(f"{name}= has no meaning for {what}: it is an option of imported files")
 
 
 def describes_node(path: str) -> bool:
     """Is the file one of a single node (hwloc or NCCL XML) rather than of a machine?"""
     from .imports import detect
 
-    if path.endswith((".toml", ".edges")):
+    # A pipe can be read only once: it is taken for a machine.
+    if path.endswith((".toml", ".edges")) or not os.path.isfile(path):
         return False
-    with open(path, encoding="utf-8", errors="replace") as stream:
+    with open(path, encoding="utf-8-sig", errors="replace") as stream:
         return detect(stream.read(), path) in ("hwloc", "nccl")
 
 
@@ -79,11 +99,15 @@ def _from_file(path: str, format: str | None, options: dict[str, Any]) -> Machin
     from .machine import Machine
     from .machine.description import normalise
 
-    if format in (None, "toml") and path.endswith(".toml"):
+    if format is None:
+        format = next((known for known in ("toml", "edges") if path.endswith(f".{known}")), None)
+    if format == "toml":
+        _without_options(options, "a machine in TOML")
         from .machine.toml import read_toml
 
         description = read_toml(path)
-    elif format in (None, "edges") and path.endswith(".edges"):
+    elif format == "edges":
+        _without_options(options, "an edge list")
         description = normalise({"topology": {"kind": "graph", "file": path}}, path)
     else:
         from .imports import read
@@ -92,12 +116,7 @@ def _from_file(path: str, format: str | None, options: dict[str, Any]) -> Machin
         if "topology" not in raw:
             raise ParseError(path, None, None, "describes one node, not a network: give it with --node or node=")
         description = normalise(raw, path)
-    try:
-        return Machine(description)
-    except ParseError:
-        raise
-    except InvalidInput as error:
-        raise ParseError(path, None, None, str(error)) from None
+    return Machine(description)
 
 
 def _with_node(machine: Machine, path: str) -> Machine:
@@ -105,6 +124,7 @@ def _with_node(machine: Machine, path: str) -> Machine:
     from .imports import read
     from .machine import Machine
     from .machine.description import Description, normalise
+    from .machine.parts import Provenance
 
     raw = read(path)
     if "topology" in raw:
@@ -115,18 +135,31 @@ def _with_node(machine: Machine, path: str) -> Machine:
     fragment = normalise({**raw, "links": links, "topology": {"kind": "ring", "dims": [1]}}, path)
     old = machine.description
     node = {**{k: v for k, v in old.values["node"].items() if k == "nic_bandwidth"}, **fragment.values["node"]}
+    changed = {name: {**old.values["links"].get(name, {}), **link} for name, link in fragment.values["links"].items()}
     values = {
         **old.values,
         "node": node,
-        "links": {**old.values["links"], **fragment.values["links"]},
+        "links": {**old.values["links"], **changed},
         "notes": [*old.values["notes"], *fragment.values["notes"]],
     }
-    provenance = {k: v for k, v in old.provenance.items() if not k.startswith("node.") or k[5:] not in fragment.values["node"]}
-    provenance = {k: v for k, v in provenance.items() if not k.startswith("node.") or k[5:] in node}
-    sources = {**old.sources, **{f"node_{k}" if k in old.sources else k: v for k, v in fragment.sources.items()}}
-    renamed = {
-        k: type(p)(f"node_{p.source}" if p.source in old.sources else p.source, p.status, p.note)
-        for k, p in fragment.provenance.items()
-        if k.split(".")[0] in ("node", "links")
-    }
-    return Machine(Description(values, {**provenance, **renamed}, sources))
+    given = [f"node.{key}" for key in fragment.values["node"]]
+    given += [f"links.{name}.{key}" for name, link in fragment.values["links"].items() for key in link]
+    provenance = {k: v for k, v in old.provenance.items() if k not in given and (k[:5] != "node." or k[5:] in node)}
+    # Sources that only the replaced node had go with it; of the others, none may be renamed or hidden.
+    kept = {p.source for p in provenance.values()} | {k for k in old.sources if k not in _cited(old)}
+    sources = {k: v for k, v in old.sources.items() if k in kept}
+    names = {"": ""}
+    for key, source in fragment.sources.items():
+        names[key] = key
+        while names[key] in sources:
+            names[key] = f"node_{names[key]}"
+        sources[names[key]] = source
+    imported = Provenance(next(iter(fragment.sources), ""))
+    for path_of in given:
+        p = fragment.provenance.get(path_of, imported)
+        provenance[path_of] = Provenance(names[p.source], p.status, p.note)
+    return Machine(Description(values, provenance, sources))
+
+
+def _cited(description: Description) -> set[str]:
+    return {p.source for p in description.provenance.values()}

@@ -55,7 +55,7 @@ def _scaled(mantissa: str, exponent: int, factor: float) -> float:
     return float(f"{mantissa}e{exponent}") * factor
 
 
-def _cut(value: object) -> str:
+def shown(value: object) -> str:
     """The value for a message, cut where nobody would read on (and where Python refuses to write out an integer)."""
     if isinstance(value, int) and not -(10**40) < value < 10**40:
         return "an integer of more than 40 digits"
@@ -87,14 +87,14 @@ def parse(value: object, unit: str) -> float:
     """
     spellings = _SPELLINGS[unit]
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
-        raise InvalidInput(f"{_cut(value)} is not a quantity: allowed is a number, or text such as '4{unit and ' ' + unit}'")
+        raise InvalidInput(f"{shown(value)} is not a quantity: allowed is a number, or text such as '4{unit and ' ' + unit}'")
     if isinstance(value, str):
         match = _NUMBER.fullmatch(value.strip())
         suffix = match[3].strip() if match else ""
         if match is None or (suffix and suffix not in spellings):
             examples = ", ".join(_OUTPUT[unit] + [s for s in ("KiB", "MiB", "GiB") if s in spellings])
             allowed = f"a number with one of {examples}" if unit else "a plain number"
-            raise InvalidInput(f"{_cut(value)} is not a quantity: allowed is {allowed}")
+            raise InvalidInput(f"{shown(value)} is not a quantity: allowed is {allowed}")
         number = _scaled(match[1], int(match[2] or 0), spellings[suffix or unit])
     else:
         try:
@@ -102,7 +102,7 @@ def parse(value: object, unit: str) -> float:
         except OverflowError:
             number = math.inf
     if not math.isfinite(number):
-        raise InvalidInput(f"{_cut(value)} is not finite: numbers up to {sys.float_info.max:.2g} are allowed")
+        raise InvalidInput(f"{shown(value)} is not finite: numbers up to {sys.float_info.max:.2g} are allowed")
     return number
 
 

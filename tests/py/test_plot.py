@@ -98,7 +98,7 @@ LARGE: dict[str, Callable[[], Any]] = {
 
 
 def route_of(topology: Any) -> Any:
-    return topology.route(1 % topology.nodes, topology.nodes * 5 // 8)
+    return topology.route(topology.nodes > 2, topology.nodes * 5 // 8)
 
 
 def values_of(topology: Any) -> Any:
@@ -138,12 +138,12 @@ def check_html(path: Path) -> None:
 @pytest.mark.parametrize("name", SMALL)
 def test_small(name: str, tmp_path: Path) -> None:
     topology = SMALL[name]()
-    options: list[dict[str, Any]] = [{}]
-    if topology.links:
-        options += [{"route": route_of(topology)}, {"link_values": values_of(topology)}]
-    for kind, chosen in itertools.product(("png", "html"), options):
+    full: dict[str, Any] = (
+        {"route": route_of(topology), "link_values": values_of(topology)} if topology.links else {}
+    )
+    for kind, options in (("png", {}), ("png", full), ("html", full)):
         path = tmp_path / f"net.{kind}"
-        plot.plot_topology(topology, path, **chosen)
+        plot.plot_topology(topology, path, **options)
         check_png(path) if kind == "png" else check_html(path)
     assert [p.name for p in sorted(tmp_path.iterdir())] == ["net.html", "net.png"]
 
@@ -153,7 +153,8 @@ def test_small(name: str, tmp_path: Path) -> None:
 def test_large_in_time(name: str, kind: str, tmp_path: Path) -> None:
     topology = LARGE[name]()
     path = tmp_path / f"net.{kind}"
-    for options in ({}, {"route": route_of(topology), "link_values": values_of(topology)}):
+    full = {"route": route_of(topology), "link_values": values_of(topology)}
+    for options in ({}, full) if kind == "html" else (full,):  # the plain PNG is drawn for the words
         start = time.perf_counter()
         plot.plot_topology(topology, path, **options)
         assert time.perf_counter() - start < 15  # about 5 s are promised, tests share their processors
@@ -192,12 +193,8 @@ def test_vector_formats_are_reproducible(suffix: str, tmp_path: Path) -> None:
 def test_route_is_highlighted(name: str) -> None:
     topology = SMALL[name]()
     assert not artists(figure_of(topology), "route")
-    # A route far enough that not all of its hops are between a node and its router.
     figure = figure_of(topology, route=route_of(topology))
-    drawn = artists(figure, "route")
-    assert drawn
-    hops = sum(len(a.get_paths()) for a in drawn)
-    assert hops >= 1
+    assert sum(len(a.get_paths()) for a in artists(figure, "route")) >= 1
     numbers = [int(t.get_text()) for ax in figure.axes for t in ax.texts if t.get_zorder() == 8]
     assert numbers
     assert set(numbers) <= set(range(1, len(route_of(topology)) + 1))
@@ -232,7 +229,9 @@ def test_value_of_a_face_is_the_largest_behind_it() -> None:
     values = np.zeros(topology.links)
     values[inside] = 5.0
     scene = plot.topology_scene(topology, link_values=values)
-    found = sum(int((i.values == 5.0).sum()) for i in scene.panels[0].items if getattr(i, "values", None) is not None)
+    found = sum(
+        int((i.values == 5.0).sum()) for i in scene.panels[0].items if getattr(i, "values", None) is not None
+    )
     assert found == 2  # seen from the front and from above, in line with x from the right
 
 
@@ -267,7 +266,12 @@ def test_failure_leaves_no_file(kind: str, tmp_path: Path, monkeypatch: pytest.M
 def test_wrong_routes_and_values(tmp_path: Path) -> None:
     topology = _core.grid("ring", [8])
     path = tmp_path / "net.png"
-    for route, words in (([99], "link ids from 0 to 15"), ([0.5], "link ids"), ([-1], "link ids"), ([0, 3], "begin")):
+    for route, words in (
+        ([99], "link ids from 0 to 15"),
+        ([0.5], "link ids"),
+        ([-1], "link ids"),
+        ([0, 3], "begin"),
+    ):
         with pytest.raises(InvalidInput, match=words):
             plot.plot_topology(topology, path, route=route)
     with pytest.raises(InvalidInput, match="16 numbers"):

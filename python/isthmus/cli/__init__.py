@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from importlib import import_module
@@ -51,8 +52,19 @@ def cli(debug: bool) -> None:
 def main(arguments: list[str] | None = None) -> Any:
     """Entry point: one line per error, exit status 2; a traceback only with --debug."""
     arguments = sys.argv[1:] if arguments is None else arguments
+    # --debug may stand anywhere before "--"; people append it to the line that failed.
+    options = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    debug = "--debug" in options
+    arguments = [word for word in options if word != "--debug"] + arguments[len(options) :]
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A terminal or locale without a character shows "?" for it.
+            stream.reconfigure(errors="replace")
     try:
         return cli.main(args=arguments, prog_name="isthmus", standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as help_page:
+        print(help_page.format_message(), file=sys.stderr)
+        sys.exit(2)
     except click.exceptions.Exit as stop:
         sys.exit(stop.exit_code)
     except click.Abort:
@@ -63,7 +75,7 @@ def main(arguments: list[str] | None = None) -> Any:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)
     except (click.ClickException, InvalidInput, ParseError, Unsupported, OSError, MemoryError) as error:
-        if "--debug" in arguments:
+        if debug:
             raise
         print(f"isthmus: {_one_line(error)}", file=sys.stderr)
         sys.exit(2)
@@ -73,9 +85,11 @@ def _one_line(error: BaseException) -> str:
     if isinstance(error, click.ClickException):
         text = error.format_message()
         hint = getattr(error, "ctx", None)
-        return f"{text} Try '{hint.command_path} --help'." if hint is not None else text
-    if isinstance(error, OSError) and error.filename:
-        return f"{error.filename}: {error.strerror}"
-    if isinstance(error, MemoryError):
-        return "not enough memory for this request"
-    return " ".join(str(error).split())
+        text = f"{text} Try '{hint.command_path} --help'." if hint is not None else text
+    elif isinstance(error, OSError) and error.strerror:
+        text = f"{os.fsdecode(error.filename)}: {error.strerror}" if error.filename else error.strerror
+    elif isinstance(error, MemoryError):
+        text = "not enough memory for this request"
+    else:
+        text = str(error)
+    return " ".join(text.split())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -114,11 +115,11 @@ def show(machine: Machine, brief: bool, as_json: bool) -> None:
 
 def _node(machine: Machine, text: str) -> int:
     """A node by id, by name or by coordinates 1,2,3."""
-    if text.lstrip("-").isdigit():
+    if re.fullmatch("-?[0-9]{1,18}", text):
         return machine.node_id(int(text))
     parts = text.strip("()").split(",")
     if len(parts) > 1:
-        if not all(part.strip().isdigit() for part in parts):
+        if not all(re.fullmatch(" *[0-9]{1,18} *", part) for part in parts):
             raise InvalidInput(f"node {text!r}: an id, a name, or coordinates such as 1,2,3 are allowed")
         return machine.node_id([int(part) for part in parts])
     return machine.node_id(text)
@@ -134,7 +135,12 @@ def _node(machine: Machine, text: str) -> int:
 @json_option
 def distance(machine: Machine, a: str, b: str, size: str, as_json: bool) -> None:
     x, y = _node(machine, a), _node(machine, b)
-    length = units.parse(size, "B")
+    try:
+        length = units.parse(size, "B")
+    except InvalidInput as error:
+        raise InvalidInput(f"--bytes: {error}") from None
+    if length < 0:
+        raise InvalidInput(f"--bytes: {size} is negative: a size from 0 B is allowed")
     hops = machine.distance(x, y)
     routed = machine.topology.route_length(x, y)
     time = machine.message_time(length, x, y)
@@ -142,7 +148,7 @@ def distance(machine: Machine, a: str, b: str, size: str, as_json: bool) -> None
         print_json({"a": x, "b": y, "distance": hops, "route_length": routed, "bytes": length, "message_time": time})
         return
     longer = f" ({routed} by minimal routing, which takes one global link at most)" if routed != hops else ""
-    click.echo(f"{hops} links from {machine.topology.label(x)} to {machine.topology.label(y)}{longer}")
+    click.echo(f"{hops} link{'' if hops == 1 else 's'} from {machine.topology.label(x)} to {machine.topology.label(y)}{longer}")
     click.echo(f"{units.text(time, 's', 4)} for {units.text(length, 'B', 4)} on the quiet machine")
 
 
@@ -178,7 +184,7 @@ def route(machine: Machine, a: str, b: str, method: str, count: int, seed: int, 
     for i, one in enumerate(hops):
         latency = sum(hop["latency"] for hop in one)
         slowest = f", {units.text(min(h['bandwidth'] for h in one), 'B/s', 4)} at its slowest link" if one else ""
-        click.echo(f"\nroute {i + 1}: {len(one)} links, {units.text(latency, 's', 4)}{slowest}")
+        click.echo(f"\nroute {i + 1}: {len(one)} link{'' if len(one) == 1 else 's'}, {units.text(latency, 's', 4)}{slowest}")
         if not one:
             continue
         print_table(
@@ -229,8 +235,10 @@ def plot(machine: Machine, output: str, pair: tuple[str, str] | None, distances:
 @json_option
 def validate(files: tuple[str, ...], as_json: bool) -> None:
     """Check machine files (TOML or any format that can be read): one line a file, exit status 2 if one is malformed."""
+    import errno
     import os
     from collections import Counter
+    from pathlib import Path
 
     from ..errors import ParseError
     from ..loading import describes_node, load
@@ -239,12 +247,15 @@ def validate(files: tuple[str, ...], as_json: bool) -> None:
     for file in files:
         try:
             if not os.path.exists(file):
-                raise InvalidInput(f"{file}: no such file")
-            machine = load("ring:1", node=file) if describes_node(file) else load(file)
+                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), file)
+            # A path, not text: the file may be called like a machine of the catalogue.
+            machine = load("ring:1", node=file) if describes_node(file) else load(Path(file))
             count = Counter(machine.provenance(str(row["path"])).status for row in machine.frame())
             results.append({"file": file, "ok": True, "nodes": machine.nodes, "values": dict(count)})
-        except (InvalidInput, OSError) as error:
-            results.append({"file": file, "ok": False, "error": str(error)})
+        except OSError as error:
+            results.append({"file": file, "ok": False, "error": f"{file}: {error.strerror}"})
+        except InvalidInput as error:
+            results.append({"file": file, "ok": False, "error": f"{file}: {error}"})
         except ParseError as error:
             results.append({"file": file, "ok": False, "error": str(error), "line": error.line, "field": error.field})
     if as_json:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import math
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -33,7 +34,20 @@ def machine_argument(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def print_json(value: Any) -> None:
-    click.echo(json.dumps(value, indent=2, default=_plain))
+    try:
+        text = json.dumps(value, indent=2, default=_plain, allow_nan=False)
+    except ValueError:
+        # JSON has no infinity, which overflowing input reaches.
+        text = json.dumps(_finite(json.loads(json.dumps(value, default=_plain))), indent=2)
+    click.echo(text)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _plain(value: Any) -> Any:

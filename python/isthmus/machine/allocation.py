@@ -47,7 +47,8 @@ class Allocation:
         self, machine: Machine, nodes: ArrayLike, *, ranks_per_node: int | None = None, order: str = "block"
     ) -> None:
         self.machine = machine
-        self.nodes: NDArray[np.uint32] = machine._array(nodes).reshape(-1)
+        # A copy: what the caller does to the array later must not change the allocation.
+        self.nodes: NDArray[np.uint32] = machine._array(nodes).reshape(-1).copy()
         self.nodes.setflags(write=False)
         if self.nodes.size == 0:
             raise InvalidInput("an allocation needs at least one node")
@@ -90,11 +91,15 @@ class Allocation:
             ``ranks_per_node`` and ``order`` of :class:`Allocation`.
         """
         usable = machine.nodes
+        if first and (fraction is not None or not isinstance(nodes, (int, np.integer, type(None)))):
+            raise InvalidInput(f"first = {first}: it is allowed with a number of nodes only")
         if fraction is not None:
             if nodes is not None:
                 raise InvalidInput("nodes and fraction: one of them is allowed")
             if not 0 < fraction <= 1:
                 raise InvalidInput(f"fraction = {fraction}: more than 0 up to 1 is allowed")
+            if seed < 0:
+                raise InvalidInput(f"seed = {seed}: whole numbers from 0 are allowed")
             count = max(1, round(fraction * usable))
             chosen = np.random.Generator(np.random.PCG64(seed)).choice(usable, count, replace=False, shuffle=False)
             return cls(machine, np.sort(chosen), **options)

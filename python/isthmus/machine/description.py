@@ -7,12 +7,15 @@ knows every field, its unit and its range; all errors about a machine's contents
 from __future__ import annotations
 
 import dataclasses
+import os
 import re
+from collections import Counter
 from collections.abc import Callable
 from typing import Any, NoReturn
 
 from .. import units
 from ..errors import InvalidInput, ParseError
+from ..hostlist import expand
 from .kinds import KINDS, Parameter, kind_named
 from .parts import STATUSES, Level, Node, Noise, Provenance
 
@@ -26,6 +29,10 @@ _TOP = ("format", "name", "title", "notes", "compute_nodes", "hostnames", "sourc
 Line = Callable[[str], int | None]
 
 
+def _no_line(path: str) -> int | None:
+    return None
+
+
 @dataclasses.dataclass(frozen=True)
 class Description:
     """A machine in plain values: ``values["node"]["cores"] == 4``; ``provenance["node.cores"]`` where it is known."""
@@ -33,11 +40,19 @@ class Description:
     values: dict[str, Any]
     provenance: dict[str, Provenance]
     sources: dict[str, str]
+    # Where it came from, for errors that show when the machine is built.
+    file: str = dataclasses.field(default="machine", compare=False)
+    line: Line = dataclasses.field(default=_no_line, compare=False, repr=False)
+
+    def fail(self, path: str, message: str) -> NoReturn:
+        """Raise the ParseError of a value."""
+        raise ParseError(self.file, self.line(path), path, message)
 
 
 class _Reader:
-    def __init__(self, file: str, line: Line) -> None:
+    def __init__(self, file: str, line: Line, folder: str) -> None:
         self.file = file
+        self.folder = folder
         self.line = line
         self.provenance: dict[str, Provenance] = {}
         self.sources: dict[str, str] = {}
@@ -47,7 +62,7 @@ class _Reader:
 
     def table(self, value: Any, path: str) -> dict[str, Any]:
         if not isinstance(value, dict):
-            self.fail(path, f"is {value!r}: a table is allowed")
+            self.fail(path, f"is {units.shown(value)}: a table is allowed")
         return value
 
     def unknown(self, path: str, key: str, allowed: Any) -> NoReturn:
@@ -64,7 +79,8 @@ class _Reader:
             self.fail(path, "has no value: { value = ..., source = ..., status = ... } is allowed")
         source, status, note = (value.get(k, d) for k, d in (("source", ""), ("status", "stated"), ("note", "")))
         if not isinstance(source, str) or (source and source not in self.sources):
-            self.fail(path, f"source {source!r} is not a key of [sources]: allowed are {', '.join(self.sources)}")
+            allowed = ", ".join(self.sources) or "none, as [sources] is empty"
+            self.fail(path, f"source {source!r} is not a key of [sources]: allowed are {allowed}")
         if status not in STATUSES:
             self.fail(path, f"status {status!r}: allowed are {', '.join(STATUSES)}")
         if not isinstance(note, str):
@@ -74,14 +90,14 @@ class _Reader:
 
     def text(self, value: Any, path: str) -> str:
         if not isinstance(value, str):
-            self.fail(path, f"is {value!r}: text is allowed")
+            self.fail(path, f"is {units.shown(value)}: text is allowed")
         return value
 
     def integer(self, value: Any, path: str, least: int = 0) -> int:
-        if isinstance(value, str) and re.fullmatch(r"\d{1,10}", value):
+        if isinstance(value, str) and re.fullmatch(r"[0-9]{1,10}", value):
             value = int(value)
         if isinstance(value, bool) or not isinstance(value, int) or not least <= value < 2**32:
-            self.fail(path, f"is {value!r}: whole numbers from {least} are allowed")
+            self.fail(path, f"is {units.shown(value)}: whole numbers from {least} to {2**32 - 1} are allowed")
         return value
 
     def number(self, value: Any, path: str, unit: str) -> float:
@@ -90,13 +106,31 @@ class _Reader:
         except InvalidInput as error:
             self.fail(path, str(error))
         if number < 0:
-            self.fail(path, f"is {value!r}: numbers from 0 are allowed")
+            self.fail(path, f"is {units.shown(value)}: numbers from 0 are allowed")
         return number
 
     def names(self, value: Any, path: str) -> list[str]:
         if not isinstance(value, list) or not all(isinstance(v, str) and v for v in value):
-            self.fail(path, "a list of names is allowed")
+            self.fail(path, f"is {units.shown(value)}: a list of names is allowed")
         return value
+
+    def path(self, value: Any, path: str) -> str:
+        """A file, beside the one that names it; absolute, so that the machine can be saved anywhere."""
+        text = self.text(value, path)
+        if "\0" in text:
+            self.fail(path, f"is {units.shown(text)}: the name of a file is allowed")
+        return os.path.abspath(os.path.join(self.folder, text)) if text else ""
+
+    def hostnames(self, value: Any) -> str:
+        text = self.text(value, "hostnames")
+        try:
+            names = expand(text) if text else []
+        except InvalidInput as error:
+            self.fail("hostnames", f"is {units.shown(text)}: {error}")
+        if len(set(names)) < len(names):
+            twice = next(name for name, count in Counter(names).items() if count > 1)
+            self.fail("hostnames", f"is {units.shown(text)}: {twice} stands for two nodes, different names are allowed")
+        return text
 
     def extents(self, value: Any, path: str) -> list[int]:
         if isinstance(value, int) and not isinstance(value, bool):
@@ -104,7 +138,7 @@ class _Reader:
         if isinstance(value, str):
             value = value.split("x")
         if not isinstance(value, list) or not 1 <= len(value) <= 16:
-            self.fail(path, f"is {value!r}: extents such as 8x8x16 are allowed")
+            self.fail(path, f"is {units.shown(value)}: 1 to 16 extents such as 8x8x16 are allowed")
         return [self.integer(v, path, 1) for v in value]
 
     def matrix(self, value: Any, path: str, unit: str) -> tuple[tuple[float, ...], ...]:
@@ -123,18 +157,20 @@ class _Reader:
             return self.extents(value, path)
         if p.type == "wrap":
             if not isinstance(value, list) or not all(isinstance(v, bool) for v in value):
-                self.fail(path, f"is {value!r}: a list of true and false is allowed")
+                self.fail(path, f"is {units.shown(value)}: a list of true and false is allowed")
             return value
         if p.type == "word":
             if value not in p.choices:
-                self.fail(path, f"is {value!r}: allowed are {', '.join(p.choices)}")
+                self.fail(path, f"is {units.shown(value)}: allowed are {', '.join(p.choices)}")
             return value
         if p.type == "cables":
             if not isinstance(value, list) or not all(isinstance(v, list) for v in value):
                 self.fail(path, "a list of [from, to, bandwidth, latency, count] is allowed")
             return value
-        if p.type == "names" and isinstance(value, list):
+        if p.type == "names":
             return self.names(value, path)
+        if p.type == "file":
+            return self.path(value, path)
         return self.text(value, path)
 
     def topology(self, raw: Any) -> dict[str, Any]:
@@ -175,20 +211,20 @@ class _Reader:
             value = self.plain(value, where)
             if "choices" in meta:
                 if value not in meta["choices"]:
-                    self.fail(where, f"is {value!r}: allowed are {', '.join(meta['choices'])}")
+                    self.fail(where, f"is {units.shown(value)}: allowed are {', '.join(meta['choices'])}")
             elif "least" in meta:
                 value = self.integer(value, where, meta["least"])
             elif key == "stream":
                 value = self.matrix(value, where, meta["unit"])
             elif key == "file":
-                value = self.text(value, where)
+                value = self.path(value, where)
             else:
                 value = self.number(value, where, meta["unit"])
             out[key] = value
         return out
 
 
-def normalise(raw: dict[str, Any], file: str, line: Line = lambda path: None) -> Description:
+def normalise(raw: dict[str, Any], file: str, line: Line = _no_line, *, folder: str = "") -> Description:
     """Check a raw description and bring every value to SI.
 
     Parameters
@@ -199,13 +235,15 @@ def normalise(raw: dict[str, Any], file: str, line: Line = lambda path: None) ->
         How errors name the input.
     line : callable
         Line of a dotted path such as ``"node.cores"``, or None.
+    folder : str
+        Where files that the description names are, unless their paths are absolute.
 
     Raises
     ------
     ParseError
         For an unknown key, a missing parameter, a value of the wrong type, unit or range.
     """
-    reader = _Reader(file, line)
+    reader = _Reader(file, line, folder)
     for key in raw:
         if key not in _TOP:
             reader.unknown("", key, _TOP)
@@ -220,7 +258,7 @@ def normalise(raw: dict[str, Any], file: str, line: Line = lambda path: None) ->
         "name": reader.text(raw.get("name", ""), "name"),
         "title": reader.text(raw.get("title", ""), "title"),
         "notes": notes,
-        "hostnames": reader.text(raw.get("hostnames", ""), "hostnames"),
+        "hostnames": reader.hostnames(raw.get("hostnames", "")),
     }
     if "topology" not in raw:
         reader.fail("topology", "is missing: a machine needs an interconnect")
@@ -258,10 +296,15 @@ def normalise(raw: dict[str, Any], file: str, line: Line = lambda path: None) ->
             reader.unknown("level", name, LEVELS)
         values["level"][name] = reader.part(table, f"level.{name}", Level)
     values["noise"] = noise = reader.part(raw.get("noise", {}), "noise", Noise)
-    needed = {"periodic": ("period", "duration"), "exponential": ("period", "duration"), "file": ("file",)}
-    for key in needed.get(noise.get("kind", "none"), ()):
+    kind = noise.get("kind", "none")
+    needed = {"none": (), "periodic": ("period", "duration"), "exponential": ("period", "duration"), "file": ("file",)}
+    for key in noise:
+        if key not in ("kind", *needed[kind]):
+            fitting = ", ".join(other for other, keys in needed.items() if key in keys)
+            reader.fail(f"noise.{key}", f"has no meaning for noise of kind {kind}: it is allowed for {fitting}")
+    for key in needed[kind]:
         if key not in noise:
-            reader.fail(f"noise.{key}", f"is missing: noise of kind {noise['kind']} needs it")
-    if noise.get("kind") in ("periodic", "exponential") and not 0 <= noise["duration"] < noise["period"]:
+            reader.fail(f"noise.{key}", f"is missing: noise of kind {kind} needs it")
+    if kind in ("periodic", "exponential") and not 0 <= noise["duration"] < noise["period"]:
         reader.fail("noise.duration", f"is {noise['duration']:g} s: less than the period, {noise['period']:g} s, is allowed")
-    return Description(values, reader.provenance, reader.sources)
+    return Description(values, reader.provenance, reader.sources, file, line)

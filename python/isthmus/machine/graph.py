@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 
 # Where an imported network does not say, the numbers of the core's default link class.
 _DEFAULT = {"bandwidth": 1e9, "latency": 100e-9}
+# Cables between the same two vertices; more would be a slip.
+_MOST = 1_000_000
 
 
 def build_graph(
@@ -49,14 +52,22 @@ def build_graph(
             raise InvalidInput(f"cable {i + 1} has {len(edge)} entries: allowed are from, to, bandwidth, latency, count")
         a, b, bandwidth, latency, count = (*edge, *[None] * (5 - len(edge)))
         for name in (a, b):
-            if name not in index:
-                raise InvalidInput(f"cable {i + 1} ends at {name!r}, which is neither a node nor a switch")
-        if count is not None and (not isinstance(count, int) or count < 1):
-            raise InvalidInput(f"cable {i + 1} has count {count!r}: allowed are whole numbers from 1")
-        key = (
-            default["bandwidth"] if bandwidth in (None, "default") else units.parse(bandwidth, "B/s"),
-            default["latency"] if latency in (None, "default") else units.parse(latency, "s"),
-        )
+            if not isinstance(name, str) or name not in index:
+                raise InvalidInput(
+                    f"cable {i + 1} ends at {units.shown(name)}, which is neither a node nor a switch: names of nodes "
+                    "and switches are allowed"
+                )
+        if count is not None and (not isinstance(count, int) or isinstance(count, bool) or not 0 < count <= _MOST):
+            raise InvalidInput(
+                f"cable {i + 1} has count {units.shown(count)}: allowed are whole numbers from 1 to {_MOST}"
+            )
+        try:
+            key = (
+                default["bandwidth"] if bandwidth in (None, "default") else units.parse(bandwidth, "B/s"),
+                default["latency"] if latency in (None, "default") else units.parse(latency, "s"),
+            )
+        except InvalidInput as error:
+            raise InvalidInput(f"cable {i + 1}: {error}") from None
         if key[0] <= 0 or key[1] < 0:
             raise InvalidInput(f"cable {i + 1} has bandwidth {key[0]:g} B/s and latency {key[1]:g} s: allowed are a "
                                "positive bandwidth and a latency of at least 0")
@@ -102,13 +113,21 @@ def read_edges(path: str | os.PathLike[str]) -> dict[str, list[Any]]:
                 file, number, None, f"{len(fields)} fields: allowed are from, to, bandwidth, latency, count"
             )
         edge: list[Any] = fields[:2]
-        try:
-            edge += [units.parse(value, unit) for value, unit in zip(fields[2:4], ("B/s", "s"), strict=False)]
-        except InvalidInput as error:
-            raise ParseError(file, number, ("bandwidth", "latency")[len(edge) - 2], str(error)) from None
+        for value, name, unit in zip(fields[2:4], ("bandwidth", "latency"), ("B/s", "s"), strict=False):
+            try:
+                edge.append(units.parse(value, unit))
+            except InvalidInput as error:
+                raise ParseError(file, number, name, str(error)) from None
+            if edge[-1] < 0 or (edge[-1] == 0 and name == "bandwidth"):
+                allowed = "a positive bandwidth" if name == "bandwidth" else "a latency from 0"
+                raise ParseError(file, number, name, f"{value!r}: {allowed} is allowed")
+        if fields[0] == fields[1]:
+            raise ParseError(file, number, fields[0], "a cable from a vertex to itself: two vertices are allowed")
         if len(fields) == 5:
-            if not fields[4].isdecimal() or int(fields[4]) < 1:
-                raise ParseError(file, number, "count", f"{fields[4]!r}: allowed are whole numbers from 1")
+            if not re.fullmatch("[0-9]{1,7}", fields[4]) or not 0 < int(fields[4]) <= _MOST:
+                raise ParseError(
+                    file, number, "count", f"{units.shown(fields[4])}: allowed are whole numbers from 1 to {_MOST}"
+                )
             edge.append(int(fields[4]))
         for name in fields[:2]:
             if name not in switches:

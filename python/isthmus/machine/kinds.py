@@ -16,7 +16,7 @@ Links = list[tuple[str, float, float]]
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter of a kind: ``type`` is int, extents (a list of int), wrap, word, names, cables or file."""
+    """One parameter of a kind: ``type`` is int, extents (a list of int), wrap, word, letters, names, cables or file."""
 
     name: str
     type: str
@@ -60,11 +60,14 @@ _ARRANGEMENT = Parameter(
 _LINKS = Parameter("links", "int", "global links between two groups; 0: as many as the ports allow", 0)
 _DIMS = Parameter("dims", "extents", "extents, x first; the suffixes m and t make a dimension mesh or torus")
 _WRAP = Parameter("wrap", "wrap", "per dimension: does it wrap around?", ())
-_NAMES = Parameter("names", "names", "one letter per dimension", "")
+_NAMES = Parameter("names", "letters", "one letter per dimension", "")
 
 
 def _grid(kind: str) -> Callable[[dict[str, Any], Links], Topology]:
     def build(v: dict[str, Any], links: Links) -> Topology:
+        if kind in ("linear", "ring") and len(v["dims"]) > 1:
+            other = "torus" if kind == "ring" else "mesh"
+            raise InvalidInput(f"{kind}: {len(v['dims'])} dimensions: one is allowed, write {other} for more")
         return _core().grid(kind, v["dims"], [bool(w) for w in v["wrap"]], v["names"], v["p"], links)  # type: ignore[no-any-return]
 
     return build
@@ -78,6 +81,13 @@ def _tree(kind: str, shape: Callable[[dict[str, Any]], tuple[list[int], list[int
     return build
 
 
+def _k_ary(v: dict[str, Any]) -> tuple[list[int], list[int], list[int]]:
+    # Before the lists are built: n may be four billion.
+    if not 1 <= v["n"] <= 12:
+        raise InvalidInput(f"fattree: {v['n']} levels; 1 to 12 are allowed")
+    return [v["k"]] * v["n"], [1] + [v["k"]] * (v["n"] - 1), []
+
+
 def _shift(kind: str) -> Callable[[dict[str, Any], Links], Topology]:
     return lambda v, links: _core().shift(kind, v["d"], v["k"], v["p"], links)
 
@@ -85,6 +95,8 @@ def _shift(kind: str) -> Callable[[dict[str, Any], Links], Topology]:
 def _graph(v: dict[str, Any], links: Links) -> Topology:
     from .graph import build_graph, read_edges
 
+    if not v["file"] and not v["nodes"]:
+        raise InvalidInput("graph: no cables: an edge list (file), or nodes and edges are needed, as in graph:cables.edges")
     cables = read_edges(v["file"]) if v["file"] else v
     return build_graph(cables["nodes"], cables["switches"], cables["edges"], links)
 
@@ -128,7 +140,7 @@ KINDS: dict[str, Kind] = {
             "k-ary n-tree",
             "fattree:k=4,n=3",
             (Parameter("k", "int", "half of the ports of a switch"), Parameter("n", "int", "levels of switches")),
-            _tree("fattree", lambda v: ([v["k"]] * v["n"], [1] + [v["k"]] * (v["n"] - 1), [])),
+            _tree("fattree", _k_ary),
         ),
         Kind(
             "clos2",

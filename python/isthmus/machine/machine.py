@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import difflib
+import math
+import operator
 import os
+import re
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from .. import units
-from ..errors import InvalidInput
+from ..errors import InvalidInput, ParseError
 from .description import LEVELS, Description, normalise
 from .kinds import KINDS
 from .parts import DEFAULT_LEVELS, Level, Levels, Node, Noise, Provenance
@@ -46,14 +50,26 @@ class Machine:
         links = [(name, link.get("bandwidth", -1.0), link.get("latency", -1.0)) for name, link in v["links"].items()]
         # "default" first, whatever the order in the file: the other classes override it.
         links.sort(key=lambda link: link[0] != "default")
-        self.topology: Topology = KINDS[v["topology"]["kind"]].build(v["topology"], links)
+        try:
+            self.topology: Topology = KINDS[v["topology"]["kind"]].build(v["topology"], links)
+        except ParseError:  # of an edge list, which it names
+            raise
+        except InvalidInput as error:
+            at = [f"links.{name}" for name, _, _ in links if str(error).startswith(f"link class '{name}'")]
+            description.fail(at[0] if at else "topology", str(error))
         self.node = Node(**v["node"])
         self.level = Levels(**{name: self._level(name) for name in LEVELS})
         self.noise = Noise(**v["noise"])
         if (v["compute_nodes"] or 0) > self.topology.nodes:
-            raise InvalidInput(
-                f"compute_nodes = {v['compute_nodes']}: the interconnect has places for {self.topology.nodes} nodes"
+            description.fail(
+                "compute_nodes", f"is {v['compute_nodes']}: 1 to {self.topology.nodes}, the places of the interconnect, "
+                "are allowed"
             )
+        if v["hostnames"]:
+            names = len(self.hostnames)
+            if names != self.topology.nodes:
+                description.fail("hostnames", f"are {names} names: {self.topology.nodes}, one for every place of the "
+                                              "interconnect, are allowed")
 
     def _level(self, name: str) -> Level:
         given = dict(self.description.values["level"].get(name, {}))
@@ -73,14 +89,9 @@ class Machine:
         >>> Machine.parse("torus:8x8x16 link=425MB/s hop=64ns cores=4").nodes
         1024
         """
-        from ..errors import ParseError
         from .spec import parse_spec
 
-        description = parse_spec(spec)
-        try:
-            return cls(description)
-        except InvalidInput as error:
-            raise ParseError(spec, None, None, str(error)) from None
+        return cls(parse_spec(spec))
 
     @classmethod
     def from_dict(cls, raw: dict[str, Any], file: str = "machine") -> Machine:
@@ -89,7 +100,8 @@ class Machine:
 
     @property
     def spec(self) -> str:
-        """One-line specification; :meth:`parse` of it gives an equal machine but for notes and provenance."""
+        """One-line specification; :meth:`parse` of it gives an equal machine, but for notes, provenance, and a name or
+        title with blanks."""
         from .spec import format_spec
 
         return format_spec(self.description)
@@ -148,25 +160,38 @@ class Machine:
             return [f"node{i}" for i in range(self.topology.nodes)]
         from ..hostlist import expand
 
-        names = expand(expression)
-        if len(names) != self.topology.nodes:
-            raise InvalidInput(f"hostnames {expression!r} are {len(names)} names for {self.topology.nodes} nodes")
-        return names
+        return expand(expression)
 
     def node_id(self, node: int | str | Sequence[int]) -> int:
         """Id of a node given by id, by name or by coordinates; raises InvalidInput where there is none."""
         if isinstance(node, str):
-            try:
-                return self._ids[node]
-            except KeyError:
-                raise InvalidInput(
-                    f"node {node!r} of {self.name}: names are {self.hostnames[0]} to {self.hostnames[-1]}"
-                ) from None
+            return self._named(node)
         if isinstance(node, (tuple, list)):
             return int(self.nodes_at([node])[0])
-        if not 0 <= int(node) < self.topology.nodes:
-            raise InvalidInput(f"node {node} of {self.name}: nodes are 0 to {self.topology.nodes - 1}")
-        return int(node)
+        try:
+            index = operator.index(node)
+        except TypeError:
+            raise InvalidInput(f"node {node!r} of {self.name}: an id, a name or coordinates are allowed") from None
+        if not 0 <= index < self.topology.nodes:
+            raise InvalidInput(f"node {units.shown(index)} of {self.name}: nodes are 0 to {self.topology.nodes - 1}")
+        return index
+
+    def _named(self, name: str) -> int:
+        if self.topology.names is None and not self.description.values["hostnames"]:
+            # node0, node1, ...: without a list of all of them, for interconnects of a billion nodes.
+            match = re.fullmatch(r"node(0|[1-9][0-9]{0,9})", name)
+            if match and int(match[1]) < self.topology.nodes:
+                return int(match[1])
+            last = f"node{self.topology.nodes - 1}"
+            raise InvalidInput(f"node {units.shown(name)} of {self.name}: names are node0 to {last}")
+        try:
+            return self._ids[name]
+        except KeyError:
+            close = difflib.get_close_matches(name, self.hostnames[:10_000], 1)
+            hint = f"; a close one is {close[0]}" if close else ""
+            raise InvalidInput(
+                f"node {units.shown(name)} of {self.name}: names are {self.hostnames[0]} to {self.hostnames[-1]}{hint}"
+            ) from None
 
     @cached_property
     def _ids(self) -> dict[str, int]:
@@ -193,8 +218,12 @@ class Machine:
         import numpy as np
 
         given = np.asarray(coordinates)
-        if given.dtype.kind not in "iu" or given.ndim == 0 or (given.size and given.min() < 0):
-            raise InvalidInput("coordinates are whole numbers from 0")
+        dims = self.topology.dims
+        if given.ndim == 0 or given.shape[-1] != len(dims):
+            got = given.shape[-1] if given.ndim else 1
+            raise InvalidInput(f"{got} coordinate{'' if got == 1 else 's'}: {self.name} has {len(dims)}")
+        if given.dtype.kind not in "iu" or (given.size and not (given.min() >= 0 and given.max() < 2**32)):
+            raise InvalidInput(f"coordinates of {self.name} are whole numbers below {' x '.join(map(str, dims))}")
         flat = np.ascontiguousarray(given.reshape(-1, given.shape[-1]), dtype=np.uint32)
         return self.topology.nodes_at(flat).reshape(given.shape[:-1])  # type: ignore[no-any-return]
 
@@ -228,10 +257,15 @@ class Machine:
         return self.topology.routes(*(np.ascontiguousarray(v).reshape(-1) for v in (x, y)))  # type: ignore[no-any-return]
 
     def message_time(self, bytes: float, a: int, b: int, *, level: Literal["socket", "node"] = "node") -> float:
-        """Seconds of one message on a quiet machine by LogGP: ``o_send + L + (hops - 1) per_hop + bytes G + o_recv``.
+        """Seconds of one message on a quiet machine by LogGOPS.
 
+        ``o_send + L + (hops - 1) per_hop + bytes (G + 2 O) + o_recv``: both processors spend O on every byte.
         ``level`` says how near two cores of the same node are.
         """
+        if not 0 <= bytes < math.inf:
+            raise InvalidInput(f"bytes = {bytes}: a number from 0 is allowed")
+        if level not in ("socket", "node"):
+            raise InvalidInput(f"level {level!r}: allowed are socket, node")
         hops = self.topology.route_length(self.node_id(a), self.node_id(b))
         p = self.level.network if hops else getattr(self.level, level)
         distance = max(hops - 1, 0) * p.per_hop
@@ -256,4 +290,4 @@ class Machine:
 
     def __repr__(self) -> str:
         v = self.description.values
-        return f"<Machine {v['name'] or self.topology.spec}: {units.text(self.nodes, '')} nodes of {self.node.cores} cores>"
+        return f"<Machine {v['name'] or self.topology.spec}: {units.text(self.nodes, '')} nodes of {self.node.cores} core{'' if self.node.cores == 1 else 's'}>"

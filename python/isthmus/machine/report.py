@@ -33,7 +33,9 @@ def rows(machine: Machine) -> list[dict[str, Any]]:
         if key in ("nodes", "switches", "edges") and v["topology"]["kind"] == "graph":
             add(f"topology.{key}", f"{len(value)} entries")
         elif value not in ("", [], None):
-            add(f"topology.{key}", "x".join(map(str, value)) if isinstance(value, list) else value)
+            if isinstance(value, list):
+                value = ", ".join(str(w).lower() for w in value) if key == "wrap" else "x".join(map(str, value))
+            add(f"topology.{key}", value)
     for name, link in v["links"].items():
         for key, value in link.items():
             add(f"links.{name}.{key}", value, "B/s" if key == "bandwidth" else "s")
@@ -85,7 +87,7 @@ def report(machine: Machine) -> str:
         s["title"],
         f"  interconnect   {s['topology']}",
         f"  nodes          {s['nodes']:,}" + (f" of {s['places']:,} places" if s["places"] != s["nodes"] else "")
-        + f", {machine.node.cores} cores each, {s['cores']:,} cores",
+        + f", {machine.node.cores} core{'' if machine.node.cores == 1 else 's'} each, {s['cores']:,} cores",
         f"  coordinates    {dims}",
         f"  switches       {s['switches']:,}" + ("" if s["switches"] else " (inside the nodes)"),
         f"  links          {s['links']:,}, one direction each",

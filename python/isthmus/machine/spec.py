@@ -36,10 +36,10 @@ def _topology(text: str, token: str) -> dict[str, Any]:
             raise ParseError(text, None, key, str(error)) from None
         if key in out:
             raise ParseError(text, None, key, "is given twice")
-        if parameter.type in ("cables", "wrap") or (parameter.type == "names" and kind.name == "graph"):
+        if parameter.type in ("cables", "wrap", "names"):
             raise ParseError(text, None, key, "has no place in a specification: TOML is allowed")
         if not value:
-            raise ParseError(text, None, key, f"has no value: {parameter.doc} is allowed, as in {kind.example}")
+            raise ParseError(text, None, key, f"has no value: key=value is allowed ({parameter.doc}), as in {kind.example}")
         if parameter.type == "extents" and kind.parameters[0].name == key and any(p.type == "wrap" for p in kind.parameters):
             _grid(text, kind, value, out)
         else:
@@ -51,7 +51,7 @@ def _grid(text: str, kind: Kind, value: str, out: dict[str, Any]) -> None:
     """Extents with the suffixes m and t, which say per dimension whether it wraps around."""
     extents, wrap, default = [], [], kind.name in ("torus", "ring")
     for part in value.split("x"):
-        match = re.fullmatch(r"(\d{1,10})([mt]?)", part)
+        match = re.fullmatch(r"([0-9]{1,10})([mt]?)", part)
         if match is None:
             raise ParseError(text, None, "dims", f"is {value!r}: extents such as 8x8x16 are allowed, each with m (mesh) "
                                                  "or t (torus) behind it if need be")
@@ -74,7 +74,9 @@ def _place(raw: dict[str, Any], path: str, value: str, text: str, key: str) -> N
 
 def _paths(key: str) -> list[str]:
     """Paths of the description that an option sets; none for an unknown one. Components are joined by NUL."""
-    head, _, tail = key.partition(".")
+    head, dot, tail = key.partition(".")
+    if dot and not tail:
+        return []
     if key in _TOP:
         return [_TOP[key]]
     if head in ("link", "hop"):
@@ -135,10 +137,14 @@ def _option(key: str, value: Any, unit: str) -> str:
 def format_spec(description: Description) -> str:
     """The specification that :func:`parse_spec` reads back to the same values; notes and provenance are left out.
 
-    Raises Unsupported for a network that was given cable by cable in TOML.
+    Raises Unsupported for a network that was given cable by cable in TOML, and for names of files that have no place
+    in a specification.
     """
     v = description.values
     topology = v["topology"]
+    for file in (topology.get("file") or "", v["noise"].get("file", "")):
+        if re.search(r"[\s,=]", file):
+            raise Unsupported(f"{file!r} has blanks, commas or '=', which end a word of a specification: write TOML")
     if topology["kind"] == "graph" and not topology["file"]:
         raise Unsupported("a network given cable by cable has no one-line specification: write TOML")
     words = [spec_of(KINDS[topology["kind"]], topology)]
@@ -156,7 +162,8 @@ def format_spec(description: Description) -> str:
         words += [_option(prefix + key, value, unit_of[key]) for key, value in fields.items()]
     for key, value in v["noise"].items():
         words.append(_option("noise" if key == "kind" else f"noise.{key}", value, "s"))
-    words += [
-        f"{key}={v[path]}" for key, path in _TOP.items() if v[path] and " " not in str(v[path])
-    ]
+    if v["hostnames"]:
+        # Blanks separate names as commas do.
+        v = {**v, "hostnames": re.sub(r"[,\s]+", ",", v["hostnames"].strip())}
+    words += [f"{key}={v[path]}" for key, path in _TOP.items() if v[path] and len(str(v[path]).split()) == 1]
     return " ".join(words)

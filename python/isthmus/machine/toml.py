@@ -54,12 +54,10 @@ def parse_toml(text: str, file: str) -> Description:
         raise ParseError(file, line, None, f"not TOML: {match[1] if match else error}") from None
     except RecursionError:
         raise ParseError(file, None, None, "not TOML: nested too deeply") from None
-    base = os.path.dirname(file)
-    topology = raw.get("topology")
-    if isinstance(topology, dict) and isinstance(topology.get("file"), str) and topology["file"]:
-        # A file beside the machine is named relative to it.
-        topology["file"] = os.path.join(base, topology["file"])
-    return normalise(raw, file, _Lines(text))
+    except ValueError:
+        # Python reads no longer integers, and tomllib passes its refusal on.
+        raise ParseError(file, None, None, "not TOML: an integer of more than 4300 digits") from None
+    return normalise(raw, file, _Lines(text), folder=os.path.dirname(file))
 
 
 def read_toml(path: str | os.PathLike[str]) -> Description:

@@ -62,9 +62,7 @@ def topology_scene(
     else:
         raise InvalidInput(f"cannot draw a topology of kind {topology.kind!r}")
     family = import_module(f".{module}", __name__)
-    namer: Callable[[Net], str] = getattr(
-        import_module(".grid", __name__) if name == "grid_title" else family, name
-    )
+    namer: Callable[[Net], str] = getattr(import_module(".grid", __name__) if name == "grid_title" else family, name)
     from .facts import facts
 
     scene = Scene(namer(net) if title is None else title, facts(net), subtitle or "")
@@ -95,9 +93,7 @@ def checked_route(topology: Any, route: ArrayLike) -> np.ndarray[Any, np.dtype[n
     """Check that a route is a path of links of the topology."""
     given = np.asarray(route).ravel()
     if given.size and (given.dtype.kind not in "ui" or given.min() < 0 or given.max() >= topology.links):
-        raise InvalidInput(
-            f"route: must be link ids from 0 to {topology.links - 1}, got {given[:8].tolist()}"
-        )
+        raise InvalidInput(f"route: must be link ids from 0 to {topology.links - 1}, got {given[:8].tolist()}")
     links = given.astype(np.uint32)
     ends = topology.link_ends(links)
     broken = np.flatnonzero(ends[:-1, 1] != ends[1:, 0])
@@ -111,9 +107,7 @@ def checked_values(topology: Any, link_values: ArrayLike) -> np.ndarray[Any, np.
     """Check that there is one number a link."""
     values = np.asarray(link_values, np.float64)
     if values.shape != (topology.links,):
-        raise InvalidInput(
-            f"link_values: must be {topology.links} numbers, one a link, got shape {values.shape}"
-        )
+        raise InvalidInput(f"link_values: must be {topology.links} numbers, one a link, got shape {values.shape}")
     return np.where(np.isfinite(values), values, np.nan)
 
 
@@ -133,8 +127,8 @@ def plot_topology(
     topology : isthmus._core.Topology
         The interconnect.
     path : str or path
-        File to write: .png, .svg or .pdf, or .html for a page that can be moved, turned and asked by pointing and
-        needs no network. An existing file is replaced at once, or left as it was where something fails.
+        File to write: .png, .svg or .pdf, or .html for a page that can be moved, turned and asked by pointing
+        and needs no network. An existing file is replaced at once, or left as it was where something fails.
     title, subtitle : str, optional
         Words above the picture; without a title the kind and the extents.
     route : array of int, optional

@@ -174,9 +174,7 @@ def draw_chords(view: Clusters, panel: Panel, global_class: int, colour: str, sh
     panel.add(Lines(paths, colour, thick, alpha, values=worth, name="global", **label))  # type: ignore[arg-type]
     if worth is None:
         own = np.flatnonzero((a == shown_group) | (b == shown_group))
-        panel.add(
-            Lines([paths[i] for i in own], colour, max(thick, 1.0), 0.9, name="global-of-one", order=2.2)
-        )
+        panel.add(Lines([paths[i] for i in own], colour, max(thick, 1.0), 0.9, name="global-of-one", order=2.2))
     cables = f"{count(usual)} global cable{'s' * (usual != 1)}"
     shared = "" if worth is not None else f"; darker: those of group {shown_group}"
     return f"A line between two groups stands for {cables}{shared}. "

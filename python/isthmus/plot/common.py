@@ -17,6 +17,7 @@ FAINT = "#C3CCD4"
 PALE = "#EEF2F5"
 NODE = "#3E6C95"
 ROUTE = "#D55E00"
+_LONG = 400  # hops from which a route is drawn as one line
 # Okabe and Ito (2008) without vermilion, which is kept for routes, and without yellow, too light for lines.
 CLASSES = ("#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7A5195", "#8C6D31", "#26323D")
 
@@ -105,9 +106,7 @@ class Net:
         self.per_router: int = t.dims[-1] if self.separate else 1
         self.first_router: int = t.nodes if self.separate else 0
         self.router = "router" if self.separate else "node"
-        self.hops = (
-            t.link_ends(self.route).astype(np.int64) if len(self.route) else np.zeros((0, 2), np.int64)
-        )
+        self.hops = t.link_ends(self.route).astype(np.int64) if len(self.route) else np.zeros((0, 2), np.int64)
         self.classes, self.colours = merged_classes(t.link_classes)
 
     def number(self, key: str, default: int = 0) -> int:
@@ -198,9 +197,7 @@ def class_keys(net: Net, only: Sequence[str] | None = None) -> list[Key]:
     for name, bandwidth, latency, colour in net.classes:
         if only is None or name in only:
             colour = FAINT if net.values is not None else colour
-            keys.append(
-                Key("line", f"{name}: {quantity(bandwidth, 'B/s')}, {quantity(latency, 's')}", colour)
-            )
+            keys.append(Key("line", f"{name}: {quantity(bandwidth, 'B/s')}, {quantity(latency, 's')}", colour))
     return keys
 
 
@@ -230,6 +227,9 @@ def add_route(net: Net, panel: Panel, path: Callable[[int, int, int], Array | li
             numbers.append(str(i + 1))
     if not drawn:
         return
+    begin, end = drawn[0][:1], drawn[-1][-1:]
+    if len(drawn) > _LONG:
+        drawn = joined(drawn)
     panel.add(
         Lines(drawn, "white", 6.0, order=7, name="route-halo"),
         Lines(drawn, ROUTE, 3.0, order=7.1, name="route"),
@@ -238,9 +238,24 @@ def add_route(net: Net, panel: Panel, path: Callable[[int, int, int], Array | li
     )
     # The hops between a node and its router may not be drawn.
     if shown[0] <= net.separate:
-        panel.add(Marks(drawn[0][:1], "white", 0, (9, 9), edge=ROUTE, order=7.2, name="route-start"))
+        panel.add(Marks(begin, "white", 0, (9, 9), edge=ROUTE, order=7.2, name="route-start"))
     if shown[-1] >= len(net.route) - 1 - net.separate:
-        panel.add(Marks(drawn[-1][-1:], ROUTE, 0, (10, 10), order=7.2, name="route-end"))
+        panel.add(Marks(end, ROUTE, 0, (10, 10), order=7.2, name="route-end"))
+
+
+def joined(pieces: list[Array]) -> list[Array]:
+    """Join pieces that follow each other and thin out their points, for routes of very many hops."""
+    runs: list[list[Array]] = []
+    for piece in pieces:
+        if runs and np.allclose(runs[-1][-1][-1], piece[0]):
+            runs[-1].append(piece)
+        else:
+            runs.append([piece])
+    out = []
+    for run in runs:
+        points = np.concatenate(run)
+        out.append(points[np.unique(np.append(np.arange(0, len(points), 1 + len(points) // 1000), len(points) - 1))])
+    return out
 
 
 def middle_of(path: Array) -> Array:

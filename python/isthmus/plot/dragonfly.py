@@ -65,9 +65,10 @@ def draw(net: Net, scene: Scene) -> None:
         group_circle(net, right, shown * size + t.nodes, size, scene)
         caption += "Right: every router of a group is cabled to every other one. "
     else:
+        which = "" if net.values is None else ", the one on the cable with the largest value,"
         group_matrix(net, right, shown * size + t.nodes, columns, rows, scene)
         caption += (
-            "Right: the cables of one router are drawn; every router has the same to all others in its row "
+            f"Right: the cables of one router{which} are drawn; every router has the same to all others in its row "
             "and column. "
         )
     caption += f"Nodes, {net.per_router} on every router, are not drawn." if size > 8 or not flat else ""
@@ -144,9 +145,7 @@ def add_nodes(net: Net, panel: Panel, places: Array, first: int) -> None:
     nodes = 1.38 * np.stack([np.cos(angle), np.sin(angle)], axis=-1)
     roots = np.repeat(places[:, None], p, axis=1)
     number = ((first - net.topology.nodes) * p + np.arange(len(places) * p)).astype(np.uint32)
-    worth = (
-        None if net.values is None else np.fmax(net.values[number], net.values[number + net.topology.nodes])
-    )
+    worth = None if net.values is None else np.fmax(net.values[number], net.values[number + net.topology.nodes])
     terminal = net.colours[-1]
     panel.add(
         Lines(
@@ -184,24 +183,26 @@ def group_matrix(net: Net, panel: Panel, first: int, columns: int, rows: int, sc
             name="column",
         )
     )
-    chosen = (rows // 2) * columns + columns // 3
     cables = net.cables(np.arange(first, first + columns * rows))
+    worth = net.value_of(cables)
+    chosen = (rows // 2) * columns + columns // 3
+    if worth is not None and np.isfinite(worth).any():
+        # All cables at once would hide each other: those of the router on the one with the largest value.
+        chosen = int(cables.ends[np.nanargmax(worth)][0]) - first
     mine = cables.pick((cables.ends == first + chosen).any(axis=1))
-    # Values are of every cable; those of one router would hide where the load is.
-    cables_shown = mine if net.values is None else cables
     paths = [
         bow(places[a], places[b], (0.22 if k == 0 else 0.12) * (1 if k == 0 else -1))
-        for (a, b), k in zip(cables_shown.ends - first, cables_shown.link_class, strict=True)
+        for (a, b), k in zip(mine.ends - first, mine.link_class, strict=True)
     ]
     panel.add(
         Lines(
             paths,
-            [net.colour(int(k)) for k in cables_shown.link_class],
+            [net.colour(int(k)) for k in mine.link_class],
             1.1,
             0.9,
             name="local",
-            values=net.value_of(cables_shown),
-            hover=net.cable_hover(cables_shown),
+            values=net.value_of(mine),
+            hover=net.cable_hover(mine),
             order=2.5,
         )
     )
@@ -217,25 +218,24 @@ def group_matrix(net: Net, panel: Panel, first: int, columns: int, rows: int, sc
             order=4,
         )
     )
-    if net.values is None:
-        panel.add(Marks(places[[chosen]], "#E69F00", 0.62, (6, 15), "square", name="chosen", order=4.5))
-        t = net.topology
-        ports = t.out_links(first + chosen)
-        outward = int(np.sum(t.link_class(ports) == 2))
-        stubs = [places[chosen], places[chosen] + [0.42, 0.75]]
-        panel.add(Lines([np.array(stubs)], net.colour(2), 2.0, name="global-stub", order=3.9))
-        panel.add(
-            Notes(
-                np.array([stubs[1]]),
-                [f"{outward} global"],
-                8.5,
-                net.colour(2),
-                ("left", "bottom"),
-                True,
-                True,
-            )
+    panel.add(Marks(places[[chosen]], "#E69F00", 0.62, (6, 15), "square", name="chosen", order=4.5))
+    t = net.topology
+    ports = t.out_links(first + chosen)
+    outward = int(np.sum(t.link_class(ports) == 2))
+    stubs = [places[chosen], places[chosen] + [0.42, 0.75]]
+    panel.add(Lines([np.array(stubs)], net.colour(2), 2.0, name="global-stub", order=3.9))
+    panel.add(
+        Notes(
+            np.array([stubs[1]]),
+            [f"{outward} global"],
+            8.5,
+            net.colour(2),
+            ("left", "bottom"),
+            True,
+            True,
         )
-        scene.keys += [Key("square", "router whose cables are drawn", "#E69F00")]
+    )
+    scene.keys += [Key("square", "router whose cables are drawn", "#E69F00")]
     scene.keys += [Key("square", f"router, {net.per_router} nodes", NODE)]
     parallel = net.text.get("parallel", "1x1").split("x")
     for d, name in enumerate(net.names[:2]):

@@ -45,9 +45,7 @@ def draw(net: Net, scene: Scene) -> None:
     right = Panel(box=(0.62, 0.16, 0.38, 0.72), framed=True, title=f"Group {shown}")
     group_rows(net, right, shown, leaves, spines, hosts)
     scene.panels = [left, right]
-    scene.caption = (
-        caption + "In the discs spines are on the inner side. Right: every leaf is cabled to every spine."
-    )
+    scene.caption = caption + "In the discs spines are on the inner side. Right: every leaf is cabled to every spine."
     total = int(view.cables_per_pair(global_class).sum())
     scene.keys = [
         *class_keys(net),
@@ -92,22 +90,13 @@ def group_rows(net: Net, panel: Panel, group: int, leaves: int, spines: int, hos
     shown = min(net.per_router, 4)
     fan = (np.arange(shown) - (shown - 1) / 2) * 0.72 * wide / leaves / max(shown, 1)
     nodes = (below[:, None] + np.stack([fan, np.full(shown, -reach)], axis=-1)).reshape(-1, 2)
-    panel.add(
-        Lines(list(np.stack([np.repeat(below, shown, axis=0), nodes], axis=1)), MUTED, 0.8, name="terminal")
-    )
+    panel.add(Lines(list(np.stack([np.repeat(below, shown, axis=0), nodes], axis=1)), MUTED, 0.8, name="terminal"))
     panel.add(Marks(nodes, "#8CC5E3", 0.12, (2, 6), name="nodes"))
-    panel.add(
-        Marks(
-            above, _SPINE, 0.55, (5, 18), hover=lambda i: net.label(first_spine + i), name="spines", order=4
-        )
-    )
-    panel.add(
-        Marks(below, NODE, 0.55, (5, 18), hover=lambda i: net.label(first_leaf + i), name="leaves", order=4)
-    )
+    panel.add(Marks(above, _SPINE, 0.55, (5, 18), hover=lambda i: net.label(first_spine + i), name="spines", order=4))
+    panel.add(Marks(below, NODE, 0.55, (5, 18), hover=lambda i: net.label(first_leaf + i), name="leaves", order=4))
     words = [
         f"{spines} spines, each with up to {net.number('h')} global cables",
-        f"{leaves} leaves, each with {net.per_router} nodes"
-        + (f" ({shown} drawn)" if shown < net.per_router else ""),
+        f"{leaves} leaves, each with {net.per_router} nodes" + (f" ({shown} drawn)" if shown < net.per_router else ""),
     ]
     at = np.array([[wide / 2, high + 1.5 * reach], [wide / 2, -1.5 * reach]])
     panel.add(Notes(at, words, 9.5, INK))

@@ -71,7 +71,5 @@ def facts(net: Net) -> str:
     if t.nodes > 1 and t.links <= most.get(net.kind, t.links):
         links, bandwidth, exact = t.bisection()
         bound = "" if exact else "≤ "
-        parts.append(
-            f"bisection {bound}{quantity(bandwidth, 'B/s')} ({count(links)} link{'s' * (links != 1)})"
-        )
+        parts.append(f"bisection {bound}{quantity(bandwidth, 'B/s')} ({count(links)} link{'s' * (links != 1)})")
     return "  ·  ".join(parts)

@@ -32,9 +32,7 @@ def draw(net: Net, scene: Scene) -> None:
     if t.switches:
         places = layered(keep, cables.ends)
     else:
-        places = dict(
-            zip(chosen.tolist(), springs(len(chosen), np.searchsorted(chosen, cables.ends)), strict=True)
-        )
+        places = dict(zip(chosen.tolist(), springs(len(chosen), np.searchsorted(chosen, cables.ends)), strict=True))
     panel = Panel()
     paths = [path_of(places, int(a), int(b), layer) for a, b in cables.ends]
     many = len(paths) > 300
@@ -68,14 +66,8 @@ def draw(net: Net, scene: Scene) -> None:
         name_layers(net, panel, places, keep, layer)
     elif len(places) <= 40:
         centre = np.mean(list(places.values()), axis=0)
-        away = {
-            v: p + 0.09 * (p - centre) / max(float(np.hypot(*(p - centre))), 1e-9) for v, p in places.items()
-        }
-        panel.add(
-            Notes(
-                np.array(list(away.values())), [net.topology.names[v] for v in away], 8.5, INK, backing=True
-            )
-        )
+        away = {v: p + 0.09 * (p - centre) / max(float(np.hypot(*(p - centre))), 1e-9) for v, p in places.items()}
+        panel.add(Notes(np.array(list(away.values())), [net.topology.names[v] for v in away], 8.5, INK, backing=True))
     add_route(net, panel, lambda a, b, link: path_of(places, a, b, layer))
     scene.panels = [panel]
     scene.keys = [*class_keys(net), Key("heading", "Vertices")]
@@ -85,9 +77,7 @@ def draw(net: Net, scene: Scene) -> None:
         scene.caption = f"Drawn: {count(len(chosen))} of {count(t.vertices)} vertices: "
         scene.caption += "some switches of every layer, some nodes of each, and the cables between them."
     if t.switches:
-        scene.caption += (
-            " A layer holds the switches that are equally many cables away from the nearest node."
-        )
+        scene.caption += " A layer holds the switches that are equally many cables away from the nearest node."
 
 
 def layers(vertices: int, nodes: int, ends: Array) -> Array:
@@ -165,9 +155,7 @@ def name_layers(net: Net, panel: Panel, places: dict[int, Array], keep: list[Arr
         longest = max(len(t.names[v]) for v in members)
         if k and len(members) * (longest + 2) <= 130:
             spots = np.array([places[v] + [0, 0.028 * width] for v in members.tolist()])
-            panel.add(
-                Notes(spots, [t.names[v] for v in members], 8.5, INK, ("center", "bottom"), backing=True)
-            )
+            panel.add(Notes(spots, [t.names[v] for v in members], 8.5, INK, ("center", "bottom"), backing=True))
     panel.add(Notes(np.array(at), words, 9.5, INK, ("right", "middle")))
 
 

@@ -62,6 +62,8 @@ def draw_line(net: Net, scene: Scene) -> None:
         ),
     )
     labelled = np.arange(len(pick))[:: max(1, len(pick) // 24)]
+    if circle and n > 24:  # the last ones would run into the first
+        labelled = labelled[pick[labelled] < n - n / 36]
     outward = places[labelled] * 1.11 if circle else places[labelled] - [0, 0.035 * n]
     panel.add(Notes(outward, [str(pick[i]) for i in labelled], 9, INK))
     panel.add(
@@ -85,9 +87,7 @@ def draw_line(net: Net, scene: Scene) -> None:
     scene.panels = [panel]
     scene.keys = class_keys(net) + node_keys(net)
     if step > 1:
-        scene.caption = (
-            f"Drawn: every {ordinal(step)} {net.router}; each line stands for the {step} cables between."
-        )
+        scene.caption = f"Drawn: every {ordinal(step)} {net.router}; each line stands for the {step} cables between."
 
 
 def draw_plane(net: Net, scene: Scene) -> None:

@@ -41,8 +41,7 @@ class GridView:
     def vertex(self, coordinates: Any) -> int:
         """Vertex of the router at the coordinates."""
         return (
-            int(np.ravel_multi_index(tuple(int(c) for c in coordinates), self.dims, order="F"))
-            + self.net.first_router
+            int(np.ravel_multi_index(tuple(int(c) for c in coordinates), self.dims, order="F")) + self.net.first_router
         )
 
     def values(self) -> list[Array] | None:
@@ -58,7 +57,7 @@ class GridView:
                 mine = links[kind == 2 * d + direction]
                 ends = self.net.topology.link_ends(mine)
                 lower = self.coordinates(ends[:, direction].astype(np.int64))
-                np.maximum.at(flat, tuple(lower.T), self.net.values[mine])
+                np.fmax.at(flat, tuple(lower.T), self.net.values[mine])
             out.append(np.where(np.isinf(flat), np.nan, flat))
         return out
 
@@ -74,9 +73,7 @@ class GridView:
             f"<br>{quantity(bandwidth, 'B/s')}, {quantity(latency, 's')}"
         )
 
-    def hop_path(
-        self, a: int, b: int, link: int, place: Callable[[Array], Array]
-    ) -> Array | list[Array] | None:
+    def hop_path(self, a: int, b: int, link: int, place: Callable[[Array], Array]) -> Array | list[Array] | None:
         """Where a hop is drawn: straight, or as two stubs where it goes around."""
         t = self.net.topology
         name = t.link_classes[int(t.link_class(np.array([link], np.uint32))[0])][0]

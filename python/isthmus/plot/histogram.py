@@ -41,13 +41,9 @@ def histogram_scene(topology: Any, *, title: str | None, subtitle: str | None) -
     name = getattr(import_module(f".{module}", __package__), namer)(net)
     scene = Scene(title or f"Distances: {name}", facts(net), subtitle or "")
     pairs = "pairs of nodes"
-    panel = Panel(
-        axes=("distance (links on a shortest path)", f"share of {pairs}, %"), box=(0.0, 0.02, 1.0, 0.96)
-    )
+    panel = Panel(axes=("distance (links on a shortest path)", f"share of {pairs}, %"), box=(0.0, 0.02, 1.0, 0.96))
     bars = [
-        np.array([[d - 0.42, 0], [d + 0.42, 0], [d + 0.42, s], [d - 0.42, s]])
-        for d, s in enumerate(share)
-        if d >= low
+        np.array([[d - 0.42, 0], [d + 0.42, 0], [d + 0.42, s], [d - 0.42, s]]) for d, s in enumerate(share) if d >= low
     ]
     panel.add(Shapes(bars, NODE, hover=lambda i: f"distance {i + low}: {share[i + low]:.3g} %", name="bars"))
     mean = float(found.mean())
@@ -55,9 +51,7 @@ def histogram_scene(topology: Any, *, title: str | None, subtitle: str | None) -
     panel.add(Lines([np.array([[mean, 0.0], [mean, 1.06 * top]])], ROUTE, 2.0, dashed=True, name="mean"))
     if len(bars) <= 16:
         spots = np.array([[d, s + 0.012 * top] for d, s in enumerate(share) if d >= low])
-        panel.add(
-            Notes(spots, [f"{s:.3g} %" for s in share[low:]], 9, INK, ("center", "bottom"), backing=True)
-        )
+        panel.add(Notes(spots, [f"{s:.3g} %" for s in share[low:]], 9, INK, ("center", "bottom"), backing=True))
     scene.panels = [panel]
     scene.keys = [
         Key("heading", "Distances"),

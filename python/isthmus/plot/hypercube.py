@@ -96,8 +96,6 @@ def profile(n: int) -> Panel:
     for k in range(n):
         counts.append(counts[-1] * (n - k) / (k + 1))
     bars = [np.array([[k - 0.4, 0], [k + 0.4, 0], [k + 0.4, c], [k - 0.4, c]]) for k, c in enumerate(counts)]
-    panel = Panel(
-        box=(0.66, 0.15, 0.32, 0.7), axes=("hops between routers", "routers"), title="Routers by distance"
-    )
+    panel = Panel(box=(0.66, 0.15, 0.32, 0.7), axes=("hops between routers", "routers"), title="Routers by distance")
     panel.add(Shapes(bars, "#3E6C95", hover=lambda k: f"{k} hops: {count(counts[k])} routers", name="bars"))
     return panel

@@ -69,9 +69,7 @@ def draw_mesh(net: Net, scene: Scene) -> None:
         ),
         Notes(places * 1.12, [str(v) for v in pick], 9),
     )
-    add_route(
-        net, panel, lambda a, b, link: np.stack([place[a], place[b]]) if a in place and b in place else None
-    )
+    add_route(net, panel, lambda a, b, link: np.stack([place[a], place[b]]) if a in place and b in place else None)
     scene.panels = [panel]
     if len(pick) < n:
         scene.caption = f"Drawn: {len(pick)} of {n} routers, evenly spaced, and the cables between them."
@@ -88,7 +86,9 @@ def draw_rows(net: Net, scene: Scene) -> None:
     full = net.dims
     dims = full[:3]
     t = net.topology
-    step = [max(1, -(-e // 24)) for e in dims]
+    # Every cable of a picked router has a value to show; without values one router stands for all.
+    most = {2: (24, _ROWS), 3: (12, 5)}[len(dims)][net.values is not None]
+    step = [max(1, -(-e // most)) for e in dims]
     picks = [drawn(e, s) for e, s in zip(dims, step, strict=True)]
     at = np.stack(np.meshgrid(*picks, indexing="ij"), axis=-1).reshape(-1, len(dims))
     view = GridViewOf(net)
@@ -100,7 +100,10 @@ def draw_rows(net: Net, scene: Scene) -> None:
     places = {int(v): place(c) for v, c in zip(routers, at, strict=True)}
     every = len(dims) == 2 and max(len(p) for p in picks) <= _ROWS
     chosen = int(routers[np.argmin(np.abs(at - [len(p) // 3 for p in picks]).sum(axis=1))])
-    cables = net.cables(routers)
+    near = routers
+    if not every and net.values is None:
+        near = routers[(at == at[routers == chosen]).sum(axis=1) >= len(dims) - 1]
+    cables = net.cables(near)
     if not every and net.values is None:
         cables = cables.pick((cables.ends == chosen).any(axis=1))
     paths = [
@@ -148,11 +151,7 @@ def draw_rows(net: Net, scene: Scene) -> None:
         if min(a, b) < net.first_router:
             return None
         p, q = (place(view.coordinates(v)[: len(dims)]) for v in (a, b))
-        return (
-            None
-            if np.allclose(p, q)
-            else arc(p, q, int(t.link_class(np.array([link], np.uint32))[0]), len(dims))
-        )
+        return None if np.allclose(p, q) else arc(p, q, int(t.link_class(np.array([link], np.uint32))[0]), len(dims))
 
     add_route(net, panel, path)
     scene.panels = [panel]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from importlib import import_module
 from typing import IO, Any
 
 import numpy as np
@@ -40,11 +41,9 @@ class Page:
     """The drawing of a scene as a Plotly figure."""
 
     def __init__(self, scene: Scene) -> None:
-        import plotly.graph_objects as go
-
-        self.go = go
+        self.go = import_module("plotly.graph_objects")
         self.scene = scene
-        self.fig = go.Figure()
+        self.fig = self.go.Figure()
         self.place: dict[str, Any] = {}
         self.three = False
         self.words = dict(_WORDS)
@@ -206,9 +205,7 @@ class Page:
                 continue
             if self.three:
                 fill = {}
-            self.trace(
-                separated(polygons), mode="lines", line=line, opacity=item.alpha, name=item.name, **fill
-            )
+            self.trace(separated(polygons), mode="lines", line=line, opacity=item.alpha, name=item.name, **fill)
         if item.hover is not None:
             middle = np.array([p.mean(axis=0) for p in item.polygons]).astype(np.float32)
             self.trace(

@@ -146,11 +146,7 @@ def add_flat_extents(panel: Panel, lattice: Lattice, last: Array) -> None:
             panel.add(Lines([arc], lattice.colours[d], 1.8, dashed=True, name="wrap", order=2.5))
         word = f"{name}: {lattice.extents[d]}" + ((",\nwraps" if d == 0 else ", wraps") if wraps else "")
         anchor = ("right", "middle") if d == 0 else ("center", "top")
-        panel.add(
-            Notes(
-                (along / 2 + 1.15 * high * bulge)[None], [word], 10.5, lattice.colours[d], anchor, bold=True
-            )
-        )
+        panel.add(Notes((along / 2 + 1.15 * high * bulge)[None], [word], 10.5, lattice.colours[d], anchor, bold=True))
 
 
 def add_stubs(panel: Panel, lattice: Lattice, spots: Array, last: Array) -> None:
@@ -255,8 +251,7 @@ def draw_product(net: Net, scene: Scene) -> None:
     right = Panel(
         box=(0.64, 0.12, 0.36, 0.74) if len(inner_dims) < 3 else (0.64, 0.24, 0.36, 0.52),
         framed=True,
-        title="One block: "
-        + " × ".join(f"{n} {e}" for n, e in zip(view.names[3:], net.dims[3:], strict=True)),
+        title="One block: " + " × ".join(f"{n} {e}" for n, e in zip(view.names[3:], net.dims[3:], strict=True)),
     )
     draw(left, outer)
     draw(right, inner)
@@ -284,6 +279,4 @@ def draw_product(net: Net, scene: Scene) -> None:
     if hidden:
         scene.caption += f" Not drawn inside the block: {', '.join(view.names[6:])}."
     if len(net.route):
-        scene.caption += (
-            " Hops of the route inside blocks are numbered on the right, those between blocks on the left."
-        )
+        scene.caption += " Hops of the route inside blocks are numbered on the right, those between blocks on the left."

@@ -77,9 +77,7 @@ def line_colours(scene: Scene, item: Lines) -> list[str]:
         return [item.color] * n if isinstance(item.color, str) else list(item.color)
     low, high = scene.values
     span = high - low or 1.0
-    return [
-        mix(round((v - low) / span * STEPS) / STEPS) if np.isfinite(v) else "#D5DBE0" for v in item.values
-    ]
+    return [mix(round((v - low) / span * STEPS) / STEPS) if np.isfinite(v) else "#D5DBE0" for v in item.values]
 
 
 def line_width(item: Lines) -> float:

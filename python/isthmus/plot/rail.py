@@ -120,20 +120,14 @@ def draw(net: Net, scene: Scene) -> None:
     ]
     if spines:
         words.append((spine_y, f"{count(spines)} spines"))
-    panel.add(
-        Notes(np.array([[-0.9, y] for y, _ in words]), [w for _, w in words], 9.5, INK, ("right", "middle"))
-    )
+    panel.add(Notes(np.array([[-0.9, y] for y, _ in words]), [w for _, w in words], 9.5, INK, ("right", "middle")))
     add_route(net, panel, lambda a, b, link: np.stack([places[a], places[b]]))
     scene.panels = [panel]
     add_keys(net, scene, units, unit, spines, {r: colour[r] for r in rails})
     if len(places) < t.vertices:
-        scene.caption = (
-            f"Drawn: {count(len(places))} of {count(t.vertices)} vertices; ··· stands for what is left out."
-        )
+        scene.caption = f"Drawn: {count(len(places))} of {count(t.vertices)} vertices; ··· stands for what is left out."
     if not spines:
-        scene.caption += (
-            " Without spines, rails meet only inside domains: traffic between rails passes NVLink first."
-        )
+        scene.caption += " Without spines, rails meet only inside domains: traffic between rails passes NVLink first."
 
 
 def add_links(net: Net, panel: Panel, places: dict[int, Array], first_leaf: int, gpus: int) -> None:
@@ -173,9 +167,7 @@ def add_keys(net: Net, scene: Scene, units: int, unit: int, spines: int, colour:
         Key("heading", "Vertices"),
         Key("diamond", "NVSwitch of a domain", "#5F6B76"),
     ]
-    scene.keys += [
-        Key("dot", f"GPU {r}, and square: leaf of rail {r}", c) for r, c in list(colour.items())[:8]
-    ]
+    scene.keys += [Key("dot", f"GPU {r}, and square: leaf of rail {r}", c) for r, c in list(colour.items())[:8]]
     if spines:
         scene.keys.append(Key("square", "spine", "#12355B"))
     if units > 1:

@@ -21,7 +21,7 @@ Hover = Callable[[int], str]
 AXES = np.array([[0.88, -0.27], [0.52, 0.40], [0.0, 0.94]])
 
 
-def told(words: Callable[..., str], items: Sequence[Any], *before: Any) -> Hover:
+def told(words: Callable[..., str], items: Any, *before: Any) -> Hover:
     """Make words on hover for part i from those for `items[i]`."""
     return lambda i: words(*before, items[i])
 

@@ -201,11 +201,7 @@ def draw_reach(net: Net, scene: Scene) -> None:
 
 def reach_panel(net: Net, sizes: list[int]) -> Panel:
     """Number of routers that are first reached with every hop."""
-    bars = [
-        np.array([[k - 0.4, 0], [k + 0.4, 0], [k + 0.4, s], [k - 0.4, s]], float) for k, s in enumerate(sizes)
-    ]
-    panel = Panel(
-        box=(0.66, 0.15, 0.32, 0.7), axes=("hops", f"{net.router}s first reached"), title="Reach by hop"
-    )
+    bars = [np.array([[k - 0.4, 0], [k + 0.4, 0], [k + 0.4, s], [k - 0.4, s]], float) for k, s in enumerate(sizes)]
+    panel = Panel(box=(0.66, 0.15, 0.32, 0.7), axes=("hops", f"{net.router}s first reached"), title="Reach by hop")
     panel.add(Shapes(bars, NODE, hover=lambda k: f"hop {k}: {count(sizes[k])}", name="bars"))
     return panel

@@ -43,9 +43,7 @@ def draw(net: Net, scene: Scene) -> None:
     if q > _ALL and net.values is None:
         local = cables.pick(cables.link_class == 0)
         cables = cables.pick(own)
-        bundles = [
-            np.stack([centres[i] - [0, 0.6], centres[q + j] + [0, 0.6]]) for i in range(q) for j in range(q)
-        ]
+        bundles = [np.stack([centres[i] - [0, 0.6], centres[q + j] + [0, 0.6]]) for i in range(q) for j in range(q)]
         panel.add(Lines(bundles, net.colour(1), 0.5, 0.16, hover=lambda i: f"{q} cables", name="bundles"))
         panel.add(Lines(list(places[local.ends - first]), net.colour(0), 0.4, 0.45, name="local-all"))
     thick = 1.0 if net.values is None or q <= _ALL else 0.5

@@ -78,9 +78,7 @@ def draw_panel(fig: Any, scene: Scene, panel: Panel, box: tuple[float, float, fl
             spine.set_visible(panel.framed)
             spine.set_color("#C3CCD4")
     if panel.title:
-        fig.text(
-            box[0], box[1] + box[3] + 0.008, panel.title, size=10.5, weight="bold", color=INK, va="bottom"
-        )
+        fig.text(box[0], box[1] + box[3] + 0.008, panel.title, size=10.5, weight="bold", color=INK, va="bottom")
     for item in panel.items:
         draw_item(ax, scene, item, scale)
 
@@ -144,9 +142,7 @@ def draw_item(ax: Any, scene: Scene, item: Any, scale: float) -> None:
                 weight="bold" if item.bold else "normal",
                 zorder=item.order,
                 linespacing=1.2,
-                bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.85, "pad": 1.2}
-                if item.backing
-                else None,
+                bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.85, "pad": 1.2} if item.backing else None,
             )
 
 
@@ -209,7 +205,5 @@ def write(scene: Scene, file: IO[bytes], suffix: str) -> None:
         "pdf": {"CreationDate": None},
     }
     kind = suffix.removeprefix(".")
-    with matplotlib.rc_context(
-        {"font.family": "DejaVu Sans", "svg.hashsalt": "isthmus", "svg.fonttype": "path"}
-    ):
+    with matplotlib.rc_context({"font.family": "DejaVu Sans", "svg.hashsalt": "isthmus", "svg.fonttype": "path"}):
         figure(scene).savefig(file, format=kind, metadata=constant[kind])

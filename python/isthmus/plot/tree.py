@@ -81,9 +81,7 @@ class Drawn:
         self.places: dict[int, Array] = {}
         self.dots: list[tuple[float, float]] = []
         m = list(net.dims)
-        cap = next(
-            (c for c in range(_MOST_NODES, 2, -1) if np.prod([min(x, c) for x in m]) <= _MOST_NODES), 2
-        )
+        cap = next((c for c in range(_MOST_NODES, 2, -1) if np.prod([min(x, c) for x in m]) <= _MOST_NODES), 2)
         route = [int(v) for v in net.hops.ravel()]
         digits = [set(ends_of(x, cap)) for x in m]
         for node in (v for v in route if v < t.nodes):
@@ -115,20 +113,16 @@ class Drawn:
             for v in sorted(kept[k]):
                 blocks.setdefault((v - level.first) // ways, []).append((v - level.first) % ways)
             for b, members in blocks.items():
-                left = 0.0 + sum(
-                    rank[d][b * below // int(np.prod(m[:d])) % m[d]] * width[d] for d in range(k, len(m))
-                )
+                left: float = sum(rank[d][b * below // int(np.prod(m[:d])) % m[d]] * width[d] for d in range(k, len(m)))
                 row = ranks(members)
                 pitch = width[k] / (max(row.values()) + 1) if k else 1.0
                 inset = 0.0 if k == 0 else -0.125 * width[k - 1]
                 for w, place in row.items():
-                    x = left + inset + (place + 0.5) * pitch
-                    self.places[level.first + b * ways + w] = np.array([x, k * self.high])
+                    across = left + inset + (place + 0.5) * pitch
+                    self.places[level.first + b * ways + w] = np.array([across, k * self.high])
                 for i, j in pairwise(members):
                     if j > i + 1:
-                        self.dots.append(
-                            (left + inset + ((row[i] + row[j]) / 2 + 0.5) * pitch, k * self.high)
-                        )
+                        self.dots.append((left + inset + ((row[i] + row[j]) / 2 + 0.5) * pitch, k * self.high))
         for d, r in enumerate(rank):
             # Gaps between blocks: at the level of the blocks themselves.
             ordered = sorted(r)
@@ -139,9 +133,7 @@ class Drawn:
     def gaps(self, d: int, x: float, rank: list[dict[int, float]], width: list[float]) -> None:
         """Mark what is left out between two blocks of level d, in every larger block."""
         for outer in np.ndindex(*[len(r) for r in rank[d + 1 :]]):
-            at = x + sum(
-                list(r.values())[i] * w for r, i, w in zip(rank[d + 1 :], outer, width[d + 1 :], strict=False)
-            )
+            at = x + sum(list(r.values())[i] * w for r, i, w in zip(rank[d + 1 :], outer, width[d + 1 :], strict=False))
             self.dots.append((at, d * self.high - (0 if d else 0.07 * self.high)))
 
 
@@ -198,7 +190,7 @@ def draw(net: Net, scene: Scene) -> None:
     ]
     if len(vertices) < total:
         scene.caption = (
-            f"Drawn: {count(len(vertices))} of {count(total)} vertices, the first and the last of every level "
+            f"Drawn: {count(len(vertices))} of {count(total)} vertices, first and last ones of every level "
             "with the cables between them; ··· stands for those left out. "
             "Counts at the left are of the whole network."
         )
@@ -211,9 +203,7 @@ def level_words(net: Net, levels: list[Level], k: int) -> str:
         return f"{count(level.count)} nodes"
     down = level.children * levels[k - 1].cables
     up = level.parents * level.cables
-    text = (
-        f"level {k}: {count(level.count)} switch{'es' * (level.count != 1)}\n{down + up} ports: {down} down"
-    )
+    text = f"level {k}: {count(level.count)} switch{'es' * (level.count != 1)}\n{down + up} ports: {down} down"
     if k == len(levels) - 1:
         return text
     ratio = net.topology.oversubscription(k)
