@@ -20,6 +20,26 @@ void breadth_first(const Csr& graph, std::uint32_t source, std::span<std::uint32
   }
 }
 
+DistanceSample sample_distances(const Csr& graph, std::uint32_t sources, std::uint32_t targets) {
+  constexpr std::uint64_t budget = 500'000'000;  // vertices and edges visited
+  const std::uint64_t each = graph.targets.size() + graph.vertices() + 1;
+  const auto searched = static_cast<std::uint32_t>(
+      std::clamp<std::uint64_t>(budget / each, std::min<std::uint32_t>(sources, 16), sources));
+  std::vector<std::uint32_t> hops(graph.vertices());
+  std::vector<std::uint32_t> queue;
+  std::uint64_t sum = 0;
+  std::uint32_t largest = 0;
+  for (std::uint32_t i = 0; i < searched; ++i) {
+    breadth_first(graph, static_cast<std::uint32_t>(static_cast<std::uint64_t>(i) * sources / searched), hops, queue);
+    for (std::uint32_t v = 0; v < targets; ++v) {
+      sum += hops[v];
+      largest = std::max(largest, hops[v]);
+    }
+  }
+  const double pairs = static_cast<double>(searched) * targets;
+  return {largest, pairs > 0 ? static_cast<double>(sum) / pairs : 0, searched == sources};
+}
+
 Csr reversed(const Csr& graph) {
   const std::uint32_t n = graph.vertices();
   Csr out;

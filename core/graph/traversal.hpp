@@ -27,6 +27,16 @@ inline constexpr std::uint32_t unreachable = std::numeric_limits<std::uint32_t>:
 void breadth_first(const Csr& graph, std::uint32_t source, std::span<std::uint32_t> hops,
                    std::vector<std::uint32_t>& queue);
 
+struct DistanceSample {
+  std::uint32_t largest;
+  double mean;  ///< over sources and all vertices below `targets`, the sources themselves among them
+  bool exact;   ///< every source was searched
+};
+
+/// Distances from the vertices below `sources` to those below `targets`: from all sources, or from evenly spaced ones
+/// where that would take more than a second or two. `largest` is `unreachable` if some pair is.
+DistanceSample sample_distances(const Csr& graph, std::uint32_t sources, std::uint32_t targets);
+
 /// The graph with every edge turned around.
 Csr reversed(const Csr& graph);
 

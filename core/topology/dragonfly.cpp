@@ -229,18 +229,7 @@ void Dragonfly::tabulate() {
     }
   }
   // Distances by search from the routers of group 0.
-  Csr graph;
-  graph.offsets.push_back(0);
-  std::vector<LinkId> links;
-  for (Vertex r = 0; r < routers(); ++r) {
-    links.clear();
-    router_out_links(r, links);
-    for (const LinkId id : links) {
-      const Vertex to = router_link(id).to;
-      if (graph.targets.size() == graph.offsets.back() || graph.targets.back() != to) graph.targets.push_back(to);
-    }
-    graph.offsets.push_back(graph.targets.size());
-  }
+  const Csr graph = router_graph();
   distance_table_.resize(lengths.size());
   std::vector<std::uint32_t> hops(routers());
   std::vector<std::uint32_t> queue;
@@ -325,15 +314,6 @@ Vertex Dragonfly::valiant_router(Vertex r, Vertex s, Rng& rng) const {
   group += group >= low;
   if (low != high) group += group >= high;
   return group * local_.block() + rng.below(local_.block());
-}
-
-Estimate Dragonfly::diameter() const {
-  // Without the tables each distance of a two-dimensional group is a search of its own: one search per node is cheaper.
-  return flat() || !distance_table_.empty() ? RouterTopology::diameter() : Topology::diameter();
-}
-
-Estimate Dragonfly::average_distance() const {
-  return flat() || !distance_table_.empty() ? RouterTopology::average_distance() : Topology::average_distance();
 }
 
 Bisection Dragonfly::bisection() const {

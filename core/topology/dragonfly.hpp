@@ -27,8 +27,6 @@ class Dragonfly final : public RouterTopology<Dragonfly> {
 
   [[nodiscard]] std::string label(Vertex vertex) const override;
   [[nodiscard]] Bisection bisection() const override;
-  [[nodiscard]] Estimate diameter() const override;
-  [[nodiscard]] Estimate average_distance() const override;
   [[nodiscard]] std::uint32_t virtual_channels(Routing routing) const override;
   void channels(Routing routing, std::span<const LinkId> route, std::span<std::uint8_t> out) const override;
 
@@ -42,6 +40,10 @@ class Dragonfly final : public RouterTopology<Dragonfly> {
   [[nodiscard]] Link router_link(LinkId id) const;
   [[nodiscard]] std::uint32_t router_link_class(LinkId id) const;
   void router_out_links(Vertex r, std::vector<LinkId>& out) const;
+  /// In relative arrangement every group sees the same.
+  [[nodiscard]] std::uint32_t router_representatives() const {
+    return global_.arrangement() == Arrangement::relative ? local_.block() : hosts();
+  }
   [[nodiscard]] Vertex valiant_router(Vertex r, Vertex s, Rng& rng) const;
 
  protected:

@@ -14,14 +14,4 @@ struct ExplicitGraph {
 
 ExplicitGraph explicit_graph(const Topology& topology);
 
-struct DistanceSample {
-  std::uint32_t largest;
-  double mean;
-  bool exact;  ///< every node was a source
-};
-
-/// Breadth-first search from every node, or from evenly spaced ones where that would take more than some seconds.
-/// Throws InvalidInput where a node cannot be reached.
-DistanceSample sample_distances(const Topology& topology);
-
 }  // namespace isthmus

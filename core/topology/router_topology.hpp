@@ -7,6 +7,7 @@
 
 #include "base/divider.hpp"
 #include "base/error.hpp"
+#include "graph/traversal.hpp"
 #include "topology/topology.hpp"
 
 namespace isthmus {
@@ -153,21 +154,17 @@ class RouterTopology : public Topology {
     return {mean.value * n / (n - 1) + terminal, mean.exact};
   }
 
-  /// Default of the networks: brute force over pairs of routers with nodes, or 1024 evenly spaced sources.
+  /// Default of the networks: breadth-first search between routers.
   [[nodiscard]] Estimate router_diameter() const {
-    std::uint32_t largest = 0;
-    const bool exact = for_router_pairs([&](std::uint32_t d) { largest = std::max(largest, d); });
-    return {static_cast<double>(largest), exact};
+    const DistanceSample sample = sample_distances(router_graph(), net().router_representatives(), hosts_);
+    return {static_cast<double>(sample.largest), sample.exact};
   }
   [[nodiscard]] Estimate router_mean_distance() const {
-    std::uint64_t sum = 0;
-    std::uint64_t count = 0;
-    const bool exact = for_router_pairs([&](std::uint32_t d) {
-      sum += d;
-      ++count;
-    });
-    return {static_cast<double>(sum) / static_cast<double>(count), exact};
+    const DistanceSample sample = sample_distances(router_graph(), net().router_representatives(), hosts_);
+    return {sample.mean, sample.exact};
   }
+  /// The first so many routers see what all see, by symmetry.
+  [[nodiscard]] std::uint32_t router_representatives() const { return hosts_; }
   /// Distances of up to `block` pairs of routers.
   void router_distances(const Vertex* r, const Vertex* s, std::size_t count, std::uint32_t* out) const {
     for (std::size_t i = 0; i < count; ++i) out[i] = net().router_distance(r[i], s[i]);
@@ -229,6 +226,22 @@ class RouterTopology : public Topology {
             links <= least && bandwidth * (1 - rounding) <= bound(inner.bandwidth, spread.bandwidth, terminal)};
   }
 
+  /// The links between routers, parallel ones once.
+  [[nodiscard]] Csr router_graph() const {
+    Csr graph;
+    graph.offsets.push_back(0);
+    std::vector<LinkId> links;
+    for (Vertex r = 0; r < routers(); ++r) {
+      links.clear();
+      net().router_out_links(r, links);
+      for (const LinkId id : links) {
+        const Vertex to = net().router_link(id).to;
+        if (graph.targets.size() == graph.offsets.back() || graph.targets.back() != to) graph.targets.push_back(to);
+      }
+      graph.offsets.push_back(graph.targets.size());
+    }
+    return graph;
+  }
   [[nodiscard]] const Net& net() const { return static_cast<const Net&>(*this); }
   [[nodiscard]] Vertex routers() const { return terminals_ > 0 ? switches_ : nodes_; }
   [[nodiscard]] Vertex hosts() const { return hosts_; }
@@ -313,19 +326,6 @@ class RouterTopology : public Topology {
       }
       body(i, a, b);
     }
-  }
-
-  /// False where only a sample of sources was visited.
-  template <class Body>
-  bool for_router_pairs(Body body) const {
-    const Vertex n = hosts_;
-    const bool all = static_cast<std::uint64_t>(n) * n <= 400'000'000;
-    const Vertex sources = all ? n : 1024;
-    for (Vertex i = 0; i < sources; ++i) {
-      const auto r = static_cast<Vertex>(static_cast<std::uint64_t>(i) * n / sources);
-      for (Vertex s = 0; s < n; ++s) body(net().router_distance(r, s));
-    }
-    return all;
   }
 
   Vertex hosts_ = 0;

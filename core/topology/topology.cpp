@@ -210,13 +210,14 @@ void Topology::channels(Routing /*routing*/, std::span<const LinkId> /*route*/, 
 }
 
 Estimate Topology::diameter() const {
-  const auto sample = sample_distances(*this);
+  const auto sample = sample_distances(explicit_graph(*this).adjacency, nodes_, nodes_);
   return {static_cast<double>(sample.largest), sample.exact};
 }
 
 Estimate Topology::average_distance() const {
-  const auto sample = sample_distances(*this);
-  return {sample.mean, sample.exact};
+  if (nodes_ < 2) return {0, true};
+  const auto sample = sample_distances(explicit_graph(*this).adjacency, nodes_, nodes_);
+  return {sample.mean * nodes_ / (nodes_ - 1.0), sample.exact};
 }
 
 Bisection Topology::bisection() const {

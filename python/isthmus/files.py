@@ -15,12 +15,12 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[str]:
 
     A link is followed; a device or a pipe (``/dev/stdout``) is written to directly.
     """
-    target = os.path.realpath(path)
-    if os.path.isdir(target):
+    if os.path.isdir(path):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
-    if os.path.exists(target) and not os.path.isfile(target):
+    if os.path.exists(path) and not os.path.isfile(path):
         yield os.fspath(path)
         return
+    target = os.path.realpath(path)
     folder, name = os.path.split(target)
     stem, suffix = os.path.splitext(name)
     # The suffix stays: writers choose formats by it.

@@ -110,8 +110,10 @@ def _from_file(path: str, format: str | None, options: dict[str, Any]) -> Machin
         _without_options(options, "an edge list")
         description = normalise({"topology": {"kind": "graph", "file": path}}, path)
     else:
-        from .imports import read
+        from .imports import FORMATS, read
 
+        if format not in (None, *FORMATS):
+            raise InvalidInput(f"format {format!r}: allowed are toml, edges, {', '.join(FORMATS)}")
         raw = read(path, format, **options)
         if "topology" not in raw:
             raise ParseError(path, None, None, "describes one node, not a network: give it with --node or node=")

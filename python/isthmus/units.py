@@ -126,7 +126,7 @@ def text(value: float, unit: str, digits: int | None = None) -> str:
     if value == 0 or not math.isfinite(value):
         return f"{value:g} {_OUTPUT[unit][-1] if value else unit}".strip()
     outputs = _OUTPUT[unit]
-    if unit == "B" and value >= 1024 and value % 1000 and value % 1024 == 0:
+    if unit == "B" and 1024 <= abs(value) < 2.0**50 and value % 1000 and value % 1024 == 0:
         outputs = ["TiB", "GiB", "MiB", "KiB"]
     best = outputs[-1]
     for spelling in outputs:

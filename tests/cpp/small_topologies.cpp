@@ -129,9 +129,11 @@ std::vector<Network> clusters() {
   add<GraphTopology>(out, imported(6, 5, {{0, 6, 0, 1}, {1, 6, 0, 1}, {2, 7, 0, 1}, {3, 8, 0, 1}, {4, 9, 0, 1},
                                           {5, 10, 0, 1}, {6, 7, 1, 2}, {7, 8, 1, 1}, {8, 9, 1, 3}, {9, 10, 1, 1},
                                           {10, 6, 1, 1}, {6, 8, 1, 1}}));
-  // Two planes: hosts on both of them are shorter ways between switches, but hosts do not forward.
-  add<GraphTopology>(out, imported(5, 4, {{0, 5, 0, 1}, {0, 8, 0, 1}, {1, 5, 0, 1}, {1, 8, 0, 2}, {2, 5, 0, 1},
-                                          {3, 8, 0, 1}, {4, 6, 0, 1}, {5, 6, 1, 1}, {6, 7, 1, 1}, {7, 8, 1, 1}}));
+  // Hosts on both ends of a line of switches: by way of them would be as short, or shorter, but hosts do not forward.
+  add<GraphTopology>(out, imported(5, 3, {{0, 5, 0, 1}, {0, 7, 0, 1}, {1, 5, 0, 1}, {1, 7, 0, 2}, {2, 5, 0, 1},
+                                          {3, 7, 0, 1}, {4, 6, 0, 1}, {5, 6, 1, 1}, {6, 7, 1, 1}}));
+  add<GraphTopology>(out, imported(4, 5, {{0, 4, 0, 1}, {0, 8, 0, 1}, {1, 4, 0, 1}, {2, 8, 0, 1}, {3, 6, 0, 1},
+                                          {4, 5, 1, 1}, {5, 6, 1, 1}, {6, 7, 1, 1}, {7, 8, 1, 1}}));
   // No switches: nodes forward.
   add<GraphTopology>(out, imported(7, 0, {{0, 1, 0, 1}, {1, 2, 0, 1}, {2, 3, 0, 2}, {3, 0, 1, 1}, {3, 4, 1, 1},
                                           {4, 5, 0, 1}, {5, 6, 0, 1}, {6, 4, 0, 1}}));

@@ -138,9 +138,7 @@ def check_html(path: Path) -> None:
 @pytest.mark.parametrize("name", SMALL)
 def test_small(name: str, tmp_path: Path) -> None:
     topology = SMALL[name]()
-    full: dict[str, Any] = (
-        {"route": route_of(topology), "link_values": values_of(topology)} if topology.links else {}
-    )
+    full: dict[str, Any] = {"route": route_of(topology), "link_values": values_of(topology)} if topology.links else {}
     for kind, options in (("png", {}), ("png", full), ("html", full)):
         path = tmp_path / f"net.{kind}"
         plot.plot_topology(topology, path, **options)
@@ -218,7 +216,7 @@ def test_values_colour_links() -> None:
     from matplotlib.colors import to_hex
 
     colours = [to_hex(c).upper() for c in lines.get_colors()]
-    assert colours == [mix(0), mix(0), mix(1), mix(0)]
+    assert colours == [mix(0), mix(0), mix(0), mix(1)]  # the largest on top
     values[:] = np.nan
     figure_of(topology, link_values=values)
 
@@ -229,9 +227,7 @@ def test_value_of_a_face_is_the_largest_behind_it() -> None:
     values = np.zeros(topology.links)
     values[inside] = 5.0
     scene = plot.topology_scene(topology, link_values=values)
-    found = sum(
-        int((i.values == 5.0).sum()) for i in scene.panels[0].items if getattr(i, "values", None) is not None
-    )
+    found = sum(int((i.values == 5.0).sum()) for i in scene.panels[0].items if getattr(i, "values", None) is not None)
     assert found == 2  # seen from the front and from above, in line with x from the right
 
 

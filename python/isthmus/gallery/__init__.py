@@ -11,5 +11,5 @@ _FOLDER = os.path.join(os.path.dirname(__file__), "machines")
 @cache
 def machines() -> dict[str, str]:
     """Path of every machine of the catalogue by name, sorted."""
-    files = sorted(f for f in os.listdir(_FOLDER) if f.endswith(".toml"))
-    return {f.removesuffix(".toml"): os.path.join(_FOLDER, f) for f in files}
+    names = sorted(f.removesuffix(".toml") for f in os.listdir(_FOLDER) if f.endswith(".toml"))
+    return {name: os.path.join(_FOLDER, f"{name}.toml") for name in names}

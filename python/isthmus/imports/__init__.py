@@ -95,7 +95,7 @@ def read(path: str | os.PathLike[str], format: str | None = None, **options: Any
     >>> machine = imports.read("/etc/slurm/topology.conf")      # doctest: +SKIP
     """
     if format is not None and format not in FORMATS:
-        raise InvalidInput(f"format={format!r} is unknown; formats are toml, edges, {', '.join(FORMATS)}")
+        raise InvalidInput(f"format={format!r} is unknown; formats are {', '.join(FORMATS)}")
     name = os.fspath(path)
     with open(path, "rb") as file:
         data = file.read()

@@ -154,6 +154,8 @@ class _Reader:
         if p.type == "int":
             return self.integer(value, path)
         if p.type == "extents":
+            if value == [] and not p.required:
+                return value
             return self.extents(value, path)
         if p.type == "wrap":
             if not isinstance(value, list) or not all(isinstance(v, bool) for v in value):

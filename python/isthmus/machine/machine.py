@@ -52,8 +52,10 @@ class Machine:
         links.sort(key=lambda link: link[0] != "default")
         try:
             self.topology: Topology = KINDS[v["topology"]["kind"]].build(v["topology"], links)
-        except ParseError:  # of an edge list, which it names
-            raise
+        except ParseError as error:  # of an edge list
+            if error.file != os.path.abspath(description.file):
+                raise
+            raise ParseError(description.file, error.line, error.field, error.message) from None
         except InvalidInput as error:
             at = [f"links.{name}" for name, _, _ in links if str(error).startswith(f"link class '{name}'")]
             description.fail(at[0] if at else "topology", str(error))

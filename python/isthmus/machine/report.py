@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from .. import units
 from .description import LEVELS
-from .parts import Level, Node, Noise
+from .kinds import KINDS, Parameter
+from .parts import Level, Node, Noise, Provenance
 
 if TYPE_CHECKING:
     from .machine import Machine
 
 
 def rows(machine: Machine) -> list[dict[str, Any]]:
-    """One row per given value, in the order of the TOML form."""
+    """One row per given value, in the order of the TOML form; parameters of the interconnect at their defaults have none."""
     v = machine.description.values
     out: list[dict[str, Any]] = []
 
@@ -29,10 +30,12 @@ def rows(machine: Machine) -> list[dict[str, Any]]:
 
     if v["compute_nodes"] is not None:
         add("compute_nodes", v["compute_nodes"])
-    for key, value in v["topology"].items():
+    parameters = KINDS[v["topology"]["kind"]].parameters
+    for key in ("kind", *(p.name for p in parameters)):
+        path, value = f"topology.{key}", v["topology"][key]
         if key in ("nodes", "switches", "edges") and v["topology"]["kind"] == "graph":
             add(f"topology.{key}", f"{len(value)} entries")
-        elif value not in ("", [], None):
+        elif value != _plain(parameters, key) or machine.provenance(path) != Provenance():
             if isinstance(value, list):
                 value = ", ".join(str(w).lower() for w in value) if key == "wrap" else "x".join(map(str, value))
             add(f"topology.{key}", value)
@@ -47,6 +50,12 @@ def rows(machine: Machine) -> list[dict[str, Any]]:
             if field.name in values:
                 add(f"{path}.{field.name}", values[field.name], field.metadata["unit"])
     return out
+
+
+def _plain(parameters: tuple[Parameter, ...], name: str) -> Any:
+    """The value of a parameter that is not given."""
+    default = next((p.default for p in parameters if p.name == name), None)
+    return list(default) if isinstance(default, tuple) else default
 
 
 def summary(machine: Machine) -> dict[str, Any]:
@@ -74,6 +83,9 @@ def summary(machine: Machine) -> dict[str, Any]:
         "bisection_bandwidth": bandwidth,
         "bisection_exact": bisection_exact,
         "virtual_channels": t.virtual_channels("minimal"),
+        "oversubscription": [t.oversubscription(level + 1) for level in range(len(t.link_classes))]
+        if t.link_classes[0][0] == "level1"
+        else None,
         "link_classes": [{"name": n, "bandwidth": b, "latency": latency} for n, b, latency in t.link_classes],
     }
 
@@ -96,6 +108,9 @@ def report(machine: Machine) -> str:
         f"  bisection      {'' if s['bisection_exact'] else 'at most '}{s['bisection_links']:,} links, "
         f"{units.text(s['bisection_bandwidth'], 'B/s', 4)} each way",
     ]
+    if s["oversubscription"]:
+        ratios = ", ".join(f"level {i} {ratio:.4g}:1" for i, ratio in enumerate(s["oversubscription"][:-1], 1))
+        lines += [f"  oversubscribed {ratios}"] if ratios else []
     width = max(len(c["name"]) for c in s["link_classes"])
     # Directions that do not differ are one line.
     shown: dict[tuple[str, str], str] = {}

@@ -108,6 +108,8 @@ def parse_spec(text: str) -> Description:
     ParseError
         The message names the option and what is allowed.
     """
+    if re.search("[\ud800-\udfff]", text):
+        raise ParseError(ascii(text), None, None, "not text: a specification in UTF-8 is allowed")
     words = text.split()
     if not words:
         raise ParseError("specification", None, None, f"is empty: allowed is for example {KINDS['torus'].example}")

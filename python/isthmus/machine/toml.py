@@ -14,7 +14,7 @@ from .description import FORMAT, Description, normalise
 from .kinds import KINDS
 from .parts import Level, Node, Noise
 
-_HEADER = re.compile(r"\s*\[\s*([^\[\]]+?)\s*\]\s*(?:#.*)?$")
+_HEADER = re.compile(r"\s*\[{1,2}\s*([^\[\]]+?)\s*\]{1,2}\s*(?:#.*)?$")
 _KEY = re.compile(r"""\s*([A-Za-z0-9_+-]+|"[^"]*"|'[^']*')\s*(?:\.\s*([A-Za-z0-9_+-]+))?\s*=""")
 
 
@@ -28,12 +28,18 @@ class _Lines:
             header = _HEADER.match(line)
             if header:
                 table = ".".join(part.strip().strip("\"'") for part in header[1].split("."))
-                self.of.setdefault(table, number)
+                self._add(table, number)
                 continue
             key = _KEY.match(line)
             if key:
                 parts = [table, key[1].strip("\"'"), key[2]]
-                self.of.setdefault(".".join(p for p in parts if p), number)
+                self._add(".".join(p for p in parts if p), number)
+
+    def _add(self, path: str, number: int) -> None:
+        # [links.x] is also where "links" is first spoken of.
+        while path:
+            self.of.setdefault(path, number)
+            path = path.rpartition(".")[0]
 
     def __call__(self, path: str) -> int | None:
         # An inner key of an inline table, or a missing key, is reported at what encloses it.

@@ -213,6 +213,7 @@ def add_route(net: Net, panel: Panel, path: Callable[[int, int, int], Array | li
     numbers: list[str] = []
     shown: list[int] = []
     low, high = panel.bounds()
+    stride = 1 + len(net.route) // _LONG
     apart = 0.034 * float(np.max(high - low))
     for i, ((a, b), link) in enumerate(zip(net.hops, net.route, strict=True)):
         found = path(int(a), int(b), int(link))
@@ -221,6 +222,8 @@ def add_route(net: Net, panel: Panel, path: Callable[[int, int, int], Array | li
         pieces = [np.asarray(p, float) for p in (found if isinstance(found, list) else [found])]
         drawn += pieces
         shown.append(i)
+        if i % stride:
+            continue
         middle = middle_of(pieces[0])
         if all(np.hypot(*(project(middle) - project(other))) > apart for other in badges):
             badges.append(middle)
@@ -247,7 +250,7 @@ def joined(pieces: list[Array]) -> list[Array]:
     """Join pieces that follow each other and thin out their points, for routes of very many hops."""
     runs: list[list[Array]] = []
     for piece in pieces:
-        if runs and np.allclose(runs[-1][-1][-1], piece[0]):
+        if runs and np.abs(runs[-1][-1][-1] - piece[0]).max() < 1e-9:
             runs[-1].append(piece)
         else:
             runs.append([piece])

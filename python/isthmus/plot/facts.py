@@ -9,8 +9,6 @@ import numpy as np
 from .common import Net, count, quantity
 from .scene import Array
 
-_SMALL = 512  # routers up to which distances of every kind are exact within a moment
-
 
 def random_pairs(topology: Any, pairs: int, destinations: int = 0) -> tuple[Array, Array]:
     """Pairs of different nodes, the same ones every time; few destinations where each costs a search."""
@@ -36,21 +34,9 @@ def distance_facts(net: Net) -> tuple[str, str]:
     t = net.topology
     if t.nodes < 2:
         return "0", "0"
-    sampled = (
-        (net.kind == "dragonfly" and t.switches > _SMALL)
-        or (net.kind in ("kautz", "debruijn") and t.vertices > 4 * _SMALL)
-        or (net.kind == "graph" and t.vertices > 16 * _SMALL)
-    )
-    if not sampled:
-        diameter, exact = t.diameter()
-        mean, mean_exact = t.average_distance()
-        return ("" if exact else "≥ ") + str(diameter), ("" if mean_exact else "≈ ") + f"{mean:.4g}"
-    pairs, destinations = affordable_pairs(net)
-    found = t.distances(*random_pairs(t, min(pairs, 200_000), destinations))
-    diameter_text = f"≥ {found.max()}"
-    if net.kind in ("kautz", "debruijn"):
-        diameter_text = str(t.diameter()[0])
-    return diameter_text, f"≈ {found.mean():.3g}"
+    diameter, exact = t.diameter()
+    mean, mean_exact = t.average_distance()
+    return ("" if exact else "≥ ") + str(diameter), ("" if mean_exact else "≈ ") + f"{mean:.4g}"
 
 
 def facts(net: Net) -> str:

@@ -88,10 +88,14 @@ def draw_item(ax: Any, scene: Scene, item: Any, scale: float) -> None:
     from matplotlib.collections import LineCollection, PolyCollection
 
     if isinstance(item, Lines):
+        paths, colours = [project(p) for p in item.paths], line_colours(scene, item)
+        if item.values is not None:  # large values on top
+            order = np.argsort(np.nan_to_num(item.values, nan=-np.inf), kind="stable")
+            paths, colours = [paths[i] for i in order], [colours[i] for i in order]
         ax.add_collection(
             LineCollection(
-                [project(p) for p in item.paths],
-                colors=line_colours(scene, item),
+                paths,
+                colors=colours,
                 linewidths=line_width(item),
                 alpha=item.alpha,
                 linestyles=(0, (2.2, 1.8)) if item.dashed else "solid",

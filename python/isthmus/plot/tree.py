@@ -98,7 +98,7 @@ class Drawn:
             chosen = [sorted(d)[i] for d, i in zip(digits, block, strict=True)]
             kept[0].add(sum(c * int(np.prod(m[:d])) for d, c in enumerate(chosen)))
         for low, high in pairwise(levels):
-            most = max(3, min(cap, 8))
+            most = max(3, min(cap, 8)) if len(m) <= 3 else 2
             up: set[int] = {v for v in route if high.first <= v < high.first + high.count}
             for v in kept[-1]:
                 parents = sorted({int(p) for p in t.neighbours(v) if p >= high.first})
@@ -129,6 +129,15 @@ class Drawn:
             for i, j in pairwise(ordered):
                 if j > i + 1:
                     self.gaps(d, (r[i] + r[j]) / 2 * width[d] + 0.5 * width[d] - 0.06 * width[d], rank, width)
+
+    def pitch(self) -> float:
+        """Smallest distance between two vertices of a level of switches."""
+        rows: dict[float, list[float]] = {}
+        for x, y in self.places.values():
+            rows.setdefault(float(y), []).append(float(x))
+        rows.pop(0.0)
+        steps = [np.diff(sorted(row)).min() for row in rows.values() if len(row) > 1]
+        return float(min(steps, default=self.width))
 
     def gaps(self, d: int, x: float, rank: list[dict[int, float]], width: list[float]) -> None:
         """Mark what is left out between two blocks of level d, in every larger block."""
@@ -163,15 +172,15 @@ def draw(net: Net, scene: Scene) -> None:
             Marks(
                 np.array([drawn.places[v] for v in chosen]),
                 "#12355B" if switch else "#8CC5E3",
-                (0.02 if switch else 0.011) * drawn.width,
-                (5, 15) if switch else (3, 9),
+                (min(0.02 * drawn.width, 0.8 * drawn.pitch()) if switch else 0.011 * drawn.width),
+                (2.5, 15) if switch else (2.5, 9),
                 "square" if switch else "circle",
                 hover=told(net.label, chosen),
                 name="switches" if switch else "nodes",
                 order=4,
             )
         )
-    if drawn.dots:
+    if drawn.dots and drawn.pitch() > 0.012 * drawn.width:  # closer ones have no room for dots
         panel.add(Notes(np.array(drawn.dots), ["···"] * len(drawn.dots), 9, MUTED, bold=True))
     for k in range(len(levels)):
         at = np.array([[-0.05 * drawn.width, k * drawn.high]])
@@ -191,7 +200,7 @@ def draw(net: Net, scene: Scene) -> None:
     if len(vertices) < total:
         scene.caption = (
             f"Drawn: {count(len(vertices))} of {count(total)} vertices, first and last ones of every level "
-            "with the cables between them; ··· stands for those left out. "
+            "with the cables between them; the others are left out (···). "
             "Counts at the left are of the whole network."
         )
 

@@ -21,9 +21,12 @@ def smallest_cut(topology: Topology, weights: np.ndarray) -> int:
     np.add.at(capacity, (ends[:, 0], ends[:, 1]), weights)
     source, sink, without_limit = v, v + 1, int(weights.sum()) + 1
     best = without_limit
-    # Of an odd number of nodes either half may be the larger one: links are counted out of it in one direction.
-    for size in {n // 2, n - n // 2}:
+    # Links are counted out of the half in one direction: where both directions weigh the same, half of the halves do.
+    symmetric = (capacity == capacity.T).all()
+    for size in {n // 2} if symmetric else {n // 2, n - n // 2}:
         for half in combinations(range(n), size):
+            if symmetric and 2 * size == n and 0 not in half:
+                continue
             inside = np.zeros(n, dtype=bool)
             inside[list(half)] = True
             if topology.switches == 0:
@@ -42,6 +45,8 @@ def bisection(topology: Topology) -> tuple[int, float]:
         return 0, 0.0
     every = np.arange(topology.links, dtype=np.uint32)
     links = smallest_cut(topology, np.ones(topology.links, dtype=np.int64))
+    bandwidth = topology.bandwidth(every)
+    if len(set(bandwidth)) == 1:
+        return links, links * float(bandwidth[0])
     unit = 1e8
-    bandwidth = np.rint(topology.bandwidth(every) / unit).astype(np.int64)
-    return links, smallest_cut(topology, bandwidth) * unit
+    return links, smallest_cut(topology, np.rint(bandwidth / unit).astype(np.int64)) * unit

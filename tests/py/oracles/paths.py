@@ -15,14 +15,14 @@ def link_ends(topology: Topology) -> np.ndarray:
 
 
 def adjacency(topology: Topology) -> csr_matrix:
-    """Number of links from vertex to vertex; hosts of an imported network with switches do not forward."""
+    """Number of links from vertex to vertex."""
     ends = link_ends(topology).astype(np.int64)
     shape = (topology.vertices, topology.vertices)
     return csr_matrix((np.ones(len(ends), dtype=np.int64), (ends[:, 0], ends[:, 1])), shape=shape)
 
 
 def hops(topology: Topology) -> np.ndarray:
-    """Hops between all vertices; no vertex but the ends is a host."""
+    """Hops between all vertices (hosts have one cable here, so they are on no path but their own)."""
     return shortest_path(adjacency(topology), unweighted=True)
 
 

@@ -1,0 +1,200 @@
+"""Tables and texts made from the code, so that they cannot go stale.
+
+A line ``<!-- generated: NAME ARGUMENT -->`` of a page is replaced by the Markdown that the function ``_NAME`` returns.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import click
+
+import isthmus
+from isthmus import units
+from isthmus.cli import cli
+from isthmus.gallery import machines
+from isthmus.imports import FORMATS
+from isthmus.machine import parts
+from isthmus.machine.kinds import KINDS, Parameter
+
+_MARK = re.compile(r"^<!-- generated: (\w+)(?: (\S+))? -->$", re.MULTILINE)
+
+
+def setup(app: Any) -> dict[str, bool]:
+    app.connect("source-read", lambda app, page, text: text.__setitem__(0, _MARK.sub(_made, text[0])))
+    # Pages do not know the code that they are made from: all are read again.
+    app.connect("env-get-outdated", lambda app, env, added, changed, removed: sorted(env.found_docs))
+    return {"parallel_read_safe": True}
+
+
+def _made(match: re.Match[str]) -> str:
+    return str(globals()[f"_{match[1]}"](*filter(None, [match[2]])))
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(str(cell).replace("|", "\\|") for cell in line) + " |" for line in lines)
+
+
+# Parts of a machine
+
+
+def _default(field: dataclasses.Field[Any], value: Any) -> str:
+    if value is None:
+        return "not set"
+    return f"`{value}`" if isinstance(value, str) else units.text(value, field.metadata["unit"])
+
+
+def _allowed(field: dataclasses.Field[Any]) -> str:
+    meta = field.metadata
+    if "choices" in meta:
+        return ", ".join(f"`{choice}`" for choice in meta["choices"])
+    if "least" in meta:
+        return f"whole, from {meta['least']}"
+    return {"stream": "square matrix, numbers from 0", "file": "path"}.get(field.name, "from 0")
+
+
+def _fields(name: str) -> str:
+    """The fields of Node or Noise."""
+    return _table(
+        ["field", "unit", "default", "allowed", "meaning"],
+        [
+            [f"`{f.name}`", f.metadata["unit"], _default(f, f.default), _allowed(f), f.metadata["doc"]]
+            for f in dataclasses.fields(getattr(parts, name))
+        ],
+    )
+
+
+def _levels() -> str:
+    """The fields of Level, with the defaults of every level."""
+
+    def default(level: str, f: dataclasses.Field[Any]) -> str:
+        if (level, f.name) == ("network", "G"):
+            return "slowest, see below"
+        return _default(f, getattr(parts.DEFAULT_LEVELS[level], f.name))
+
+    return _table(
+        ["field", "unit", "meaning", *(f"default: {level}" for level in parts.DEFAULT_LEVELS)],
+        [
+            [f"`{f.name}`", f.metadata["unit"], f.metadata["doc"], *(default(x, f) for x in parts.DEFAULT_LEVELS)]
+            for f in dataclasses.fields(parts.Level)
+        ],
+    )
+
+
+def _units() -> str:
+    return _table(
+        ["unit", "spellings"],
+        [[unit or "(none)", ", ".join(map("`{}`".format, filter(None, names)))] for unit, names in units._SPELLINGS.items()],
+    )
+
+
+# Interconnects
+
+
+def _kinds() -> str:
+    return _table(
+        ["kind", "what", "example", "parameters"],
+        [
+            [f"[`{k.name}`]({_page(k.name)})", k.doc, f"`{k.example}`", ", ".join(f"`{p.name}`" for p in k.parameters)]
+            for k in KINDS.values()
+        ],
+    )
+
+
+def _page(kind: str) -> str:
+    family = {
+        **dict.fromkeys(("linear", "ring", "mesh", "torus"), "grids"),
+        **dict.fromkeys(("tree", "xgft", "fattree", "clos2", "clos3"), "trees"),
+        "dragonfly+": "dragonfly-plus",
+        "kautz": "shift",
+        "debruijn": "shift",
+    }
+    return f"#topology-{family.get(kind, kind)}"
+
+
+def _parameters(names: str) -> str:
+    """The parameters of kinds that are documented together."""
+
+    def default(p: Parameter) -> str:
+        if p.required:
+            return "required"
+        return "none" if p.default in ("", ()) else f"`{p.default}`"
+
+    rows: dict[tuple[str, ...], list[str]] = {}
+    for name in names.split(","):
+        for p in KINDS[name].parameters:
+            choices = f": {', '.join(map('`{}`'.format, p.choices))}" if p.choices else ""
+            rows.setdefault((f"`{p.name}`", p.type, default(p), p.doc + choices), []).append(name)
+    several = "," in names
+    return _table(
+        [*(["kind"] if several else []), "parameter", "type", "default", "meaning"],
+        [[*([", ".join(kinds)] if several else []), *row] for row, kinds in rows.items()],
+    )
+
+
+# Catalogue
+
+
+def _catalogue() -> str:
+    statuses = ("exact", "derived", "estimated", "recalled")
+    rows = []
+    for name in machines():
+        machine = isthmus.load(name)
+        count = Counter(
+            p.status for row in machine.frame() if (p := machine.provenance(row["path"])).source or p.status != "stated"
+        )
+        total = sum(count.values())
+        shares = [f"{100 * count[status] / total:.0f}" if total else "" for status in statuses]
+        title = f"{machine.title}<br>`{machine.topology.spec}`"
+        rows.append([f"`{name}`", title, f"{machine.nodes:,}", f"{machine.cores:,}", *shares])
+    return _table(["name", "machine and interconnect", "nodes", "cores", *(f"{s} %" for s in statuses)], rows)
+
+
+# Commands and classes
+
+
+def _commands(name: str) -> str:
+    """Help texts of a command and those below it."""
+    out = []
+
+    def add(command: click.Command, context: click.Context, depth: int) -> None:
+        out.append(f"{'#' * depth} {context.command_path}\n\n```text\n{command.get_help(context)}\n```\n")
+        if isinstance(command, click.Group) and (depth > 2 or name == "machine"):
+            for sub in command.list_commands(context):
+                below = command.get_command(context, sub)
+                assert below is not None
+                add(below, click.Context(below, info_name=sub, parent=context), depth + (depth < 3))
+
+    top = click.Context(cli, info_name="isthmus", terminal_width=88, max_content_width=88)
+    if name == "isthmus":
+        return f"```text\n{cli.get_help(top)}\n```"
+    command = cli.get_command(top, name)
+    assert command is not None
+    add(command, click.Context(command, info_name=name, parent=top), 2)
+    return "\n".join(out)
+
+
+def _formats() -> str:
+    return _table(["`--from`, `format=`", "file"], [[f"`{name}`", doc] for name, (_, doc) in FORMATS.items()])
+
+
+def _topology() -> str:
+    """Properties and methods of the compiled class, from its docstrings."""
+    properties, methods = [], []
+    for name, member in vars(isthmus.Topology).items():
+        if name.startswith("_"):
+            continue
+        text = (member.__doc__ or "").strip()
+        if isinstance(member, property):
+            properties.append([f"`{name}`", text or "nodes + switches"])
+            continue
+        signature, _, about = text.partition("\n\n")
+        signature = re.sub(r"numpy\.ndarray\[dtype=(\w+)[^\]]*\]", r"array of \1", signature)
+        signature = re.sub(r"self(, )?", "", signature).replace("typing.", "")
+        methods.append([f"`{signature}`", about])
+    return _table(["property", "is"], properties) + "\n\n" + _table(["method", "returns"], methods)
