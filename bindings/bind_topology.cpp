@@ -146,9 +146,8 @@ void bind_factories(nb::module_& m) {
   m.def(
       "grid",
       [](const std::string& kind, const Numbers& dims, const std::vector<bool>& wrap, const std::string& names,
-         std::uint32_t p, const LinkList& links) {
-        return make<Grid>(links, GridParameters{kind, dims, wrap, names, p});
-      },
+         std::uint32_t p,
+         const LinkList& links) { return make<Grid>(links, GridParameters{kind, dims, wrap, names, p}); },
       "kind"_a, "dims"_a, "wrap"_a = std::vector<bool>{}, "names"_a = "", "p"_a = 0, "links"_a = LinkList{},
       "Mesh, torus, linear array or ring.");
   m.def(
@@ -179,7 +178,8 @@ void bind_factories(nb::module_& m) {
       "dragonfly",
       [](const Numbers& a, std::uint32_t p, std::uint32_t h, std::uint32_t g, const std::string& arrangement,
          std::uint32_t links_per_pair, const Numbers& parallel, const LinkList& links) {
-        return make<Dragonfly>(links, DragonflyParameters{a, p, h, g, arrangement_from(arrangement), links_per_pair, parallel});
+        return make<Dragonfly>(
+            links, DragonflyParameters{a, p, h, g, arrangement_from(arrangement), links_per_pair, parallel});
       },
       "a"_a, "p"_a, "h"_a, "g"_a, "arrangement"_a = "absolute", "links_per_pair"_a = 0, "parallel"_a = Numbers{},
       "links"_a = LinkList{}, "Dragonfly; two extents in a make the groups of a Cray XC.");
@@ -195,16 +195,12 @@ void bind_factories(nb::module_& m) {
   m.def(
       "fat_tree",
       [](const std::string& kind, const std::string& spec, const Numbers& m_, const Numbers& w, const Numbers& parallel,
-         const LinkList& links) {
-        return make<FatTree>(links, FatTreeParameters{kind, spec, m_, w, parallel});
-      },
+         const LinkList& links) { return make<FatTree>(links, FatTreeParameters{kind, spec, m_, w, parallel}); },
       "kind"_a, "spec"_a, "m"_a, "w"_a, "parallel"_a = Numbers{}, "links"_a = LinkList{}, "Tree or fat tree, XGFT.");
   m.def(
       "rail",
       [](std::uint32_t gpus, std::uint32_t domains, std::uint32_t unit, std::uint32_t spines, std::uint32_t parallel,
-         const LinkList& links) {
-        return make<Rail>(links, RailParameters{gpus, domains, unit, spines, parallel});
-      },
+         const LinkList& links) { return make<Rail>(links, RailParameters{gpus, domains, unit, spines, parallel}); },
       "gpus"_a, "domains"_a, "unit"_a = 0, "spines"_a = 0, "parallel"_a = 1, "links"_a = LinkList{},
       "Rail-optimised GPU cluster.");
   m.def(
@@ -279,9 +275,8 @@ void bind_topology(nb::module_& m) {
           [](const Topology& t, const nb::ndarray<const std::uint32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>& c) {
             require(c.shape(1) == t.dimensions().size(), t.kind(), " has ", t.dimensions().size(), " coordinates, got ",
                     c.shape(1));
-            return map_array<std::uint32_t>(c.shape(0), [&](std::size_t i) {
-              return t.node_at({c.data() + i * c.shape(1), c.shape(1)});
-            });
+            return map_array<std::uint32_t>(
+                c.shape(0), [&](std::size_t i) { return t.node_at({c.data() + i * c.shape(1), c.shape(1)}); });
           },
           "coordinates"_a, "Nodes at coordinates of shape (n, len(dims)).")
       .def("label", &Topology::label, "vertex"_a, "The vertex in the words of its topology.")
@@ -347,7 +342,8 @@ void bind_topology(nb::module_& m) {
       .def(
           "link_class",
           [](const Topology& t, const Input<std::uint32_t>& links) {
-            return map_array<std::uint32_t>(links.shape(0), [&](std::size_t i) { return t.link_class(links.data()[i]); });
+            return map_array<std::uint32_t>(links.shape(0),
+                                            [&](std::size_t i) { return t.link_class(links.data()[i]); });
           },
           "links"_a, "Index in link_classes of every link.")
       .def(
@@ -371,11 +367,13 @@ void bind_topology(nb::module_& m) {
           },
           "a"_a, "b"_a, "Links of the deterministic minimal route between two nodes.")
       .def("routes", &routes, "a"_a, "b"_a, "out"_a = nb::none(),
-           "(offsets, links): the route of pair i is links[offsets[i]:offsets[i + 1]]; out: a uint32 array to write into.")
+           "(offsets, links): the route of pair i is links[offsets[i]:offsets[i + 1]]; out: a uint32 array to write "
+           "into.")
       .def("route_length", &Topology::route_length, "a"_a, "b"_a, "Links of the deterministic minimal route.")
-      .def("candidates", &candidates, "a"_a, "b"_a, "method"_a = "minimal", "count"_a = 16, "seed"_a = 0,
-           "(offsets, links) of the routes that adaptive (minimal: all, at most count; random: drawn), Valiant and UGAL "
-           "(half random minimal, half Valiant) routing choose from.")
+      .def(
+          "candidates", &candidates, "a"_a, "b"_a, "method"_a = "minimal", "count"_a = 16, "seed"_a = 0,
+          "(offsets, links) of the routes that adaptive (minimal: all, at most count; random: drawn), Valiant and UGAL "
+          "(half random minimal, half Valiant) routing choose from.")
       .def(
           "minimal_links",
           [](const Topology& t, Vertex at, Vertex to) {
@@ -393,7 +391,8 @@ void bind_topology(nb::module_& m) {
           [](const Topology& t, const Input<std::uint32_t>& route, const std::string& routing) {
             auto [data, owner] = allocate<std::uint8_t>(route.shape(0));
             for (std::size_t i = 0; i < route.shape(0); ++i) {
-              require(route.data()[i] < t.links(), "link ", route.data()[i], ": ", t.kind(), " has ", t.links(), " links");
+              require(route.data()[i] < t.links(), "link ", route.data()[i], ": ", t.kind(), " has ", t.links(),
+                      " links");
             }
             t.channels(routing_from(routing), view(route), {data, route.shape(0)});
             return Output<std::uint8_t>(data, {route.shape(0)}, owner);
@@ -406,10 +405,14 @@ void bind_topology(nb::module_& m) {
             return graph ? nb::cast(graph->names()) : nb::none();
           },
           "Names of the vertices where the topology came with names, else None.")
-      .def("oversubscription", [](const Topology& t, std::size_t level) {
-        const auto* tree = dynamic_cast<const FatTree*>(&t);
-        if (tree == nullptr) throw Unsupported(message(t.kind(), ": only trees have levels; ask bisection() instead"));
-        return tree->oversubscription(level);
-      }, "level"_a, "Bandwidth into the switches of a tree level from below over bandwidth out of them to above.");
+      .def(
+          "oversubscription",
+          [](const Topology& t, std::size_t level) {
+            const auto* tree = dynamic_cast<const FatTree*>(&t);
+            if (tree == nullptr)
+              throw Unsupported(message(t.kind(), ": only trees have levels; ask bisection() instead"));
+            return tree->oversubscription(level);
+          },
+          "level"_a, "Bandwidth into the switches of a tree level from below over bandwidth out of them to above.");
   bind_factories(m);
 }

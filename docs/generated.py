@@ -36,7 +36,8 @@ def _made(match: re.Match[str]) -> str:
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
+    # A column whose name ends in "." is set to the right.
+    lines = [[cell.rstrip(".") for cell in head], ["--:" if cell.endswith(".") else "---" for cell in head], *rows]
     return "\n".join("| " + " | ".join(str(cell).replace("|", "\\|") for cell in line) + " |" for line in lines)
 
 
@@ -46,7 +47,10 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 def _default(field: dataclasses.Field[Any], value: Any) -> str:
     if value is None:
         return "not set"
-    return f"`{value}`" if isinstance(value, str) else units.text(value, field.metadata["unit"])
+    if isinstance(value, str):
+        return f"`{value}`"
+    unit = field.metadata["unit"]
+    return f"{value:.0f} B" if unit == "B" else units.text(value, unit)
 
 
 def _allowed(field: dataclasses.Field[Any]) -> str:
@@ -130,7 +134,8 @@ def _parameters(names: str) -> str:
         for p in KINDS[name].parameters:
             choices = f": {', '.join(map('`{}`'.format, p.choices))}" if p.choices else ""
             rows.setdefault((f"`{p.name}`", p.type, default(p), p.doc + choices), []).append(name)
-    several = "," in names
+    # Whose parameter it is, unless all kinds have all of them.
+    several = any(len(kinds) < len(names.split(",")) for kinds in rows.values())
     return _table(
         [*(["kind"] if several else []), "parameter", "type", "default", "meaning"],
         [[*([", ".join(kinds)] if several else []), *row] for row, kinds in rows.items()],
@@ -148,11 +153,10 @@ def _catalogue() -> str:
         count = Counter(
             p.status for row in machine.frame() if (p := machine.provenance(row["path"])).source or p.status != "stated"
         )
-        total = sum(count.values())
-        shares = [f"{100 * count[status] / total:.0f}" if total else "" for status in statuses]
+        shares = " / ".join(f"{100 * count[status] / sum(count.values()):.0f}" for status in statuses)
         title = f"{machine.title}<br>`{machine.topology.spec}`"
-        rows.append([f"`{name}`", title, f"{machine.nodes:,}", f"{machine.cores:,}", *shares])
-    return _table(["name", "machine and interconnect", "nodes", "cores", *(f"{s} %" for s in statuses)], rows)
+        rows.append([f"`{name}`", title, f"{machine.nodes:,}", f"{machine.cores:,}", shares])
+    return _table(["name", "machine, interconnect", "nodes.", "cores.", "status, %"], rows)
 
 
 # Commands and classes
@@ -170,7 +174,8 @@ def _commands(name: str) -> str:
                 assert below is not None
                 add(below, click.Context(below, info_name=sub, parent=context), depth + (depth < 3))
 
-    top = click.Context(cli, info_name="isthmus", terminal_width=88, max_content_width=88)
+    settings = {**cli.context_settings, "terminal_width": 88, "max_content_width": 88}
+    top = click.Context(cli, info_name="isthmus", **settings)
     if name == "isthmus":
         return f"```text\n{cli.get_help(top)}\n```"
     command = cli.get_command(top, name)
@@ -191,10 +196,11 @@ def _topology() -> str:
             continue
         text = (member.__doc__ or "").strip()
         if isinstance(member, property):
-            properties.append([f"`{name}`", text or "nodes + switches"])
+            properties.append([f"`{name}`", "Number of nodes and switches." if "(self)" in text else text])
             continue
         signature, _, about = text.partition("\n\n")
-        signature = re.sub(r"numpy\.ndarray\[dtype=(\w+)[^\]]*\]", r"array of \1", signature)
-        signature = re.sub(r"self(, )?", "", signature).replace("typing.", "")
-        methods.append([f"`{signature}`", about])
-    return _table(["property", "is"], properties) + "\n\n" + _table(["method", "returns"], methods)
+        signature = re.sub(r"(?:numpy\.)?ndarray\[dtype=(\w+)[^\]]*\]", r"\1[]", signature)
+        takes, _, returns = signature.partition(" -> ")
+        takes = re.sub(r"self(, )?", "", takes).replace(" | None", "")
+        methods.append([f"`{takes}`", f"`{returns}`", about])
+    return _table(["property", "is"], properties) + "\n\n" + _table(["method", "returns", "what"], methods)

@@ -17,10 +17,10 @@ namespace isthmus::detail {
 }
 }  // namespace isthmus::detail
 
-#define ISTHMUS_ASSERT_AT(level, condition)                                          \
-  do {                                                                               \
-    if (ISTHMUS_ASSERT_LEVEL >= (level) && !(condition))                             \
-      ::isthmus::detail::assertion_failed(#condition, __FILE__, __LINE__);           \
+#define ISTHMUS_ASSERT_AT(level, condition)                                \
+  do {                                                                     \
+    if (ISTHMUS_ASSERT_LEVEL >= (level) && !(condition))                   \
+      ::isthmus::detail::assertion_failed(#condition, __FILE__, __LINE__); \
   } while (false)
 
 #define ISTHMUS_ASSERT(condition) ISTHMUS_ASSERT_AT(1, condition)

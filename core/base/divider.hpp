@@ -13,8 +13,7 @@ class Divider {
   Divider() = default;
   explicit Divider(std::uint32_t divisor) : divisor_(divisor), magic_(~std::uint64_t{0} / divisor) {
     const auto bits = static_cast<std::uint32_t>(std::bit_width(divisor - 1));  // 2^bits >= divisor
-    narrow_magic_ =
-        static_cast<std::uint32_t>((((std::uint64_t{1} << bits) - divisor) << 32) / divisor + 1);
+    narrow_magic_ = static_cast<std::uint32_t>((((std::uint64_t{1} << bits) - divisor) << 32) / divisor + 1);
     shift_once_ = bits > 0 ? 1 : 0;
     shift_rest_ = bits > 0 ? bits - 1 : 0;
   }

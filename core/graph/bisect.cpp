@@ -114,7 +114,8 @@ class Halving {
         moved.push_back(static_cast<std::uint32_t>(other));
         move(moved.back(), heaps);
       } else {
-        // A swap keeps the halves equal: the best terminal of one side, then of the other with gains brought up to date.
+        // A swap keeps the halves equal: the best terminal of one side, then of the other with gains brought up to
+        // date.
         const std::int64_t a = best(heaps[0], 0);
         if (a < 0) break;
         total += gain_[a];
@@ -164,8 +165,7 @@ Cut cut_of(const Csr& graph, std::span<const double> weights, const std::vector<
 
 }  // namespace
 
-Cut bisect(const Csr& graph, std::span<const double> weights, std::uint32_t terminals, int starts,
-           std::uint64_t seed) {
+Cut bisect(const Csr& graph, std::span<const double> weights, std::uint32_t terminals, int starts, std::uint64_t seed) {
   if (terminals < 2) return {0, 0};
   // Unit weights find the fewest links, bandwidths the least bandwidth: the two cuts can differ.
   const std::vector<double> ones(weights.size(), 1.0);

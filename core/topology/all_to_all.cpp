@@ -9,7 +9,8 @@ namespace isthmus {
 
 AllToAll::AllToAll(const std::string& kind, const std::vector<std::uint32_t>& extents,
                    const std::vector<std::uint32_t>& parallel, std::uint64_t blocks) {
-  require(!extents.empty() && extents.size() <= 8, kind, ": ", extents.size(), " all-to-all dimensions; 1 to 8 are allowed");
+  require(!extents.empty() && extents.size() <= 8, kind, ": ", extents.size(),
+          " all-to-all dimensions; 1 to 8 are allowed");
   require(parallel.empty() || parallel.size() == extents.size(), kind, ": parallel has ", parallel.size(),
           " entries for ", extents.size(), " dimensions");
   constexpr std::uint64_t most = 0xffffffff;

@@ -30,7 +30,9 @@ Dragonfly::Dragonfly(const DragonflyParameters& p)
                   p.arrangement == Arrangement::absolute ? "" : ",arrangement=relative",
                   p.links_per_pair ? message(",links=", p.links_per_pair) : "",
                   p.parallel.empty() ? "" : ",parallel=" + joined(p.parallel));
-  if (!flat() && p.arrangement == Arrangement::relative) tabulate();
+  // Up to 256 MiB of tables; larger groups than were ever built are searched instead.
+  const std::uint64_t entries = static_cast<std::uint64_t>(p.groups) * a * a;
+  if (!flat() && p.arrangement == Arrangement::relative && entries <= (std::uint64_t{1} << 27)) tabulate();
 }
 
 std::string Dragonfly::label(Vertex vertex) const {
@@ -237,8 +239,7 @@ void Dragonfly::tabulate() {
     breadth_first(graph, i, hops, queue);
     for (Vertex s = 0; s < routers(); ++s) {
       const Place to = place(s);
-      distance_table_[(static_cast<std::size_t>(to.group) * a + i) * a + to.local] =
-          static_cast<std::uint8_t>(hops[s]);
+      distance_table_[(static_cast<std::size_t>(to.group) * a + i) * a + to.local] = static_cast<std::uint8_t>(hops[s]);
     }
   }
   length_table_ = std::move(lengths);

@@ -8,19 +8,19 @@
 namespace isthmus {
 
 struct DragonflyParameters {
-  std::vector<std::uint32_t> routers;        ///< a: routers of a group; {16, 6} on a Cray XC, all-to-all per dimension
-  std::uint32_t nodes_per_router = 1;        ///< p
-  std::uint32_t global_ports = 1;            ///< h: ports per router for links to other groups
-  std::uint32_t groups = 2;                  ///< g
+  std::vector<std::uint32_t> routers;  ///< a: routers of a group; {16, 6} on a Cray XC, all-to-all per dimension
+  std::uint32_t nodes_per_router = 1;  ///< p
+  std::uint32_t global_ports = 1;      ///< h: ports per router for links to other groups
+  std::uint32_t groups = 2;            ///< g
   Arrangement arrangement = Arrangement::absolute;
   std::uint32_t links_per_pair = 0;          ///< global links between two groups; 0: as many as the ports allow
   std::vector<std::uint32_t> parallel = {};  ///< local links between two routers per dimension; empty: 1
 };
 
 /// Minimal routing takes at most one global link: local hops to a router with a link to the destination's group, the
-/// global link, local hops; of several global links the nearest, the salt choosing among equals. Now and then two global
-/// links through a third group are shorter than local-global-local: distance() counts that path, as breadth-first search
-/// does, minimal routing does not take it, as no machine does.
+/// global link, local hops; of several global links the nearest, the salt choosing among equals. Now and then two
+/// global links through a third group are shorter than local-global-local: distance() counts that path, as
+/// breadth-first search does, minimal routing does not take it, as no machine does.
 class Dragonfly final : public RouterTopology<Dragonfly> {
  public:
   explicit Dragonfly(const DragonflyParameters& parameters);

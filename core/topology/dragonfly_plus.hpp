@@ -7,13 +7,13 @@
 namespace isthmus {
 
 struct DragonflyPlusParameters {
-  std::uint32_t leaves = 1;            ///< leaf switches of a group
-  std::uint32_t spines = 1;            ///< spine switches of a group
-  std::uint32_t nodes_per_leaf = 1;    ///< p
-  std::uint32_t global_ports = 1;      ///< h: ports per spine for links to other groups
-  std::uint32_t groups = 2;            ///< g
+  std::uint32_t leaves = 1;          ///< leaf switches of a group
+  std::uint32_t spines = 1;          ///< spine switches of a group
+  std::uint32_t nodes_per_leaf = 1;  ///< p
+  std::uint32_t global_ports = 1;    ///< h: ports per spine for links to other groups
+  std::uint32_t groups = 2;          ///< g
   Arrangement arrangement = Arrangement::absolute;
-  std::uint32_t links_per_pair = 0;    ///< global links between two groups; 0: as many as the ports allow
+  std::uint32_t links_per_pair = 0;  ///< global links between two groups; 0: as many as the ports allow
 };
 
 /// Every leaf of a group is linked to every spine of it, spines to spines of other groups. Leaves carry the nodes and
@@ -47,7 +47,9 @@ class DragonflyPlus final : public RouterTopology<DragonflyPlus> {
   }
   /// Does the spine have a link to the group?
   [[nodiscard]] bool linked(Vertex spine, std::uint32_t group) const;
-  [[nodiscard]] LinkId up(Vertex leaf, std::uint32_t spine_index) const { return leaf * spines_.divisor() + spine_index; }
+  [[nodiscard]] LinkId up(Vertex leaf, std::uint32_t spine_index) const {
+    return leaf * spines_.divisor() + spine_index;
+  }
   [[nodiscard]] LinkId down(Vertex spine, std::uint32_t leaf_index) const {
     return first_down_ + (spine - hosts()) * leaves_.divisor() + leaf_index;
   }

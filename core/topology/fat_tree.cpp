@@ -129,7 +129,8 @@ std::uint32_t FatTree::distance(Vertex from, Vertex to) const {
   require_vertex(from);
   require_node(to);
   const Place at = place(from);
-  // Any node below the vertex; its common level with the destination is where the way turns, unless it is below already.
+  // Any node below the vertex; its common level with the destination is where the way turns, unless it is below
+  // already.
   const Vertex under = at.index / levels_[at.level].ways * levels_[at.level].below.divisor();
   const std::uint32_t turn = std::max(common_level(under, to), static_cast<std::uint32_t>(at.level));
   return turn - static_cast<std::uint32_t>(at.level) + turn;
@@ -167,7 +168,8 @@ Estimate FatTree::average_distance() const {
 }
 
 double FatTree::oversubscription(std::size_t level) const {
-  require(level >= 1 && level < levels_.size(), kind_, ": level ", level, "; 1 to ", levels_.size() - 1, " are allowed");
+  require(level >= 1 && level < levels_.size(), kind_, ": level ", level, "; 1 to ", levels_.size() - 1,
+          " are allowed");
   if (level + 1 == levels_.size()) return 1;
   const Level& l = levels_[level];
   const Level& above = levels_[level + 1];

@@ -44,15 +44,15 @@ class FatTree final : public Topology {
 
  private:
   struct Level {
-    std::uint32_t children;   ///< m of this level, 0 for nodes
-    std::uint32_t parents;    ///< w of this level: parents of a vertex of the level below
+    std::uint32_t children;  ///< m of this level, 0 for nodes
+    std::uint32_t parents;   ///< w of this level: parents of a vertex of the level below
     std::uint32_t parallel;
-    Divider below;            ///< nodes under one vertex of this level: m1 ... ml
-    std::uint32_t ways;       ///< w1 ... wl: vertices of this level that share their nodes
-    Vertex first;             ///< vertex id of the level's first vertex
+    Divider below;       ///< nodes under one vertex of this level: m1 ... ml
+    std::uint32_t ways;  ///< w1 ... wl: vertices of this level that share their nodes
+    Vertex first;        ///< vertex id of the level's first vertex
     std::uint32_t count;
-    LinkId first_up;          ///< links from the level below up to this one
-    LinkId first_down;        ///< and back
+    LinkId first_up;    ///< links from the level below up to this one
+    LinkId first_down;  ///< and back
     LinkId cables;
   };
   /// A vertex as its level and its number on the level: (nodes above below) * ways + way.

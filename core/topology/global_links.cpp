@@ -10,12 +10,10 @@ Arrangement arrangement_from(std::string_view name) {
   throw InvalidInput(message("unknown arrangement '", std::string(name), "': allowed are absolute, relative"));
 }
 
-std::string name_of(Arrangement arrangement) {
-  return arrangement == Arrangement::absolute ? "absolute" : "relative";
-}
+std::string name_of(Arrangement arrangement) { return arrangement == Arrangement::absolute ? "absolute" : "relative"; }
 
-GlobalLinks::GlobalLinks(const std::string& kind, Arrangement arrangement, std::uint32_t groups,
-                         std::uint32_t carriers, std::uint32_t ports_per_carrier, std::uint32_t copies)
+GlobalLinks::GlobalLinks(const std::string& kind, Arrangement arrangement, std::uint32_t groups, std::uint32_t carriers,
+                         std::uint32_t ports_per_carrier, std::uint32_t copies)
     : arrangement_(arrangement), groups_(groups), carriers_(carriers), copies_(copies) {
   require(groups >= 1, kind, ": g = 0; at least one group is needed");
   if (groups == 1) {

@@ -10,17 +10,17 @@
 namespace isthmus {
 
 struct Cable {
-  Vertex a;                   ///< vertices: nodes first, then switches
+  Vertex a;  ///< vertices: nodes first, then switches
   Vertex b;
-  std::uint32_t link_class;   ///< index in `classes`
-  std::uint32_t count = 1;    ///< cables between the two
+  std::uint32_t link_class;  ///< index in `classes`
+  std::uint32_t count = 1;   ///< cables between the two
 };
 
 struct GraphParameters {
   std::vector<std::string> nodes;
   std::vector<std::string> switches;
   std::vector<LinkClass> classes;
-  std::vector<Cable> cables;       ///< undirected: two links each
+  std::vector<Cable> cables;  ///< undirected: two links each
 };
 
 /// Shortest paths by breadth-first search from the destination, whose result is kept for the destinations used last.
@@ -53,7 +53,9 @@ class GraphTopology final : public Topology {
  private:
   using Hops = std::vector<std::uint16_t>;
   /// May a path to the node `to` enter the vertex?
-  [[nodiscard]] bool enters(Vertex vertex, Vertex to) const { return vertex >= nodes_ || vertex == to || nodes_forward_; }
+  [[nodiscard]] bool enters(Vertex vertex, Vertex to) const {
+    return vertex >= nodes_ || vertex == to || nodes_forward_;
+  }
   void require_connected() const;
   /// Hops from every vertex to the node.
   [[nodiscard]] std::shared_ptr<const Hops> hops_to(Vertex node) const;
@@ -69,15 +71,15 @@ class GraphTopology final : public Topology {
   [[nodiscard]] Sample sample() const;
 
   std::vector<std::string> names_;
-  Csr graph_;                               ///< both directions of every cable: link id = position
-  std::vector<Vertex> from_;                ///< vertex that a link leaves
+  Csr graph_;                 ///< both directions of every cable: link id = position
+  std::vector<Vertex> from_;  ///< vertex that a link leaves
   std::vector<std::uint16_t> class_of_;
   bool nodes_forward_;
 
   struct Cache {
     std::mutex mutex;
     std::vector<std::pair<Vertex, std::shared_ptr<const Hops>>> entries;
-    std::vector<std::uint32_t> slot_of;     ///< entry of a node, or none
+    std::vector<std::uint32_t> slot_of;  ///< entry of a node, or none
     std::size_t next = 0;
     std::size_t capacity = 1;
   };

@@ -12,8 +12,7 @@ Grid::Grid(const GridParameters& p) : RouterTopology(p.kind) {
   const std::size_t n = p.dims.size();
   require(n >= 1, kind_, ": needs at least one dimension");
   require(n <= default_names.size(), kind_, ": ", n, " dimensions, at most ", default_names.size(), " are supported");
-  require(p.wrap.empty() || p.wrap.size() == n, kind_, ": wrap has ", p.wrap.size(), " entries for ", n,
-          " dimensions");
+  require(p.wrap.empty() || p.wrap.size() == n, kind_, ": wrap has ", p.wrap.size(), " entries for ", n, " dimensions");
   const std::string names = p.names.empty() ? default_names.substr(0, n) : p.names;
   require(names.size() == n, kind_, ": names = '", names, "' must have one letter per dimension, ", n);
   std::uint64_t routers = 1;
@@ -247,7 +246,8 @@ Bisection Grid::bisection() const {
 std::uint32_t Grid::virtual_channels(Routing routing) const {
   if (routing != Routing::minimal) return Topology::virtual_channels(routing);
   // Dateline (Dally and Seitz 1987): a ring of extent 4 or more is crossed on channel 1 after its wrap link.
-  return std::any_of(axes_.begin(), axes_.end(), [](const Axis& a) { return a.wrap && a.extent.divisor() > 3; }) ? 2 : 1;
+  return std::any_of(axes_.begin(), axes_.end(), [](const Axis& a) { return a.wrap && a.extent.divisor() > 3; }) ? 2
+                                                                                                                 : 1;
 }
 
 void Grid::channels(Routing routing, std::span<const LinkId> route, std::span<std::uint8_t> out) const {

@@ -6,11 +6,11 @@
 namespace isthmus {
 
 struct GridParameters {
-  std::string kind = "torus";                     ///< how the user called it: torus, mesh, linear, ring
-  std::vector<std::uint32_t> dims;                ///< extents, x first; x varies fastest with the id
-  std::vector<bool> wrap = {};                    ///< per dimension; empty: all wrap (torus, ring) or none
-  std::string names = {};                         ///< one letter per dimension; empty: x y z w v u t s r q p o n m
-  std::uint32_t nodes_per_router = 0;             ///< 0: the router is inside the node
+  std::string kind = "torus";          ///< how the user called it: torus, mesh, linear, ring
+  std::vector<std::uint32_t> dims;     ///< extents, x first; x varies fastest with the id
+  std::vector<bool> wrap = {};         ///< per dimension; empty: all wrap (torus, ring) or none
+  std::string names = {};              ///< one letter per dimension; empty: x y z w v u t s r q p o n m
+  std::uint32_t nodes_per_router = 0;  ///< 0: the router is inside the node
 };
 
 /// Dimension-order routing, x first. Where both ways round a ring are equally long the route goes in the positive
@@ -37,14 +37,14 @@ class Grid final : public RouterTopology<Grid> {
     Divider extent;
     std::uint32_t stride;
     bool wrap;
-    LinkId first[2];      ///< id of the first link in the positive and in the negative direction
-    LinkId count;         ///< links per direction
-    std::uint32_t step;   ///< how far ids of parallel lines are apart: stride * links per line
+    LinkId first[2];     ///< id of the first link in the positive and in the negative direction
+    LinkId count;        ///< links per direction
+    std::uint32_t step;  ///< how far ids of parallel lines are apart: stride * links per line
   };
   struct Hop {
     std::size_t axis;
-    int direction;         ///< 0 positive, 1 negative
-    std::uint32_t lower;   ///< router at the lower end, or the sender where the dimension wraps
+    int direction;        ///< 0 positive, 1 negative
+    std::uint32_t lower;  ///< router at the lower end, or the sender where the dimension wraps
     std::uint32_t coordinate;
   };
   /// Links per line and direction.

@@ -11,13 +11,11 @@ HyperX::HyperX(const HyperXParameters& p) : RouterTopology("hyperx"), grid_("hyp
     classes_.push_back({dimensions_.back().name});
   }
   set_routers(grid_.block(), grid_.block(), p.nodes_per_router, grid_.links());
-  spec_ = message("hyperx:", joined(p.dims), p.parallel.empty() ? "" : ",parallel=" + joined(p.parallel), ",p=",
-                  p.nodes_per_router);
+  spec_ = message("hyperx:", joined(p.dims), p.parallel.empty() ? "" : ",parallel=" + joined(p.parallel),
+                  ",p=", p.nodes_per_router);
 }
 
-Bisection HyperX::bisection() const {
-  return with_terminals(grid_.bisection(classes_), grid_.spread(classes_));
-}
+Bisection HyperX::bisection() const { return with_terminals(grid_.bisection(classes_), grid_.spread(classes_)); }
 
 std::uint32_t HyperX::virtual_channels(Routing routing) const {
   return routing == Routing::minimal ? 1 : Topology::virtual_channels(routing);

@@ -7,13 +7,13 @@
 namespace isthmus {
 
 struct HyperXParameters {
-  std::vector<std::uint32_t> dims;          ///< routers per dimension
+  std::vector<std::uint32_t> dims;           ///< routers per dimension
   std::vector<std::uint32_t> parallel = {};  ///< links between two routers per dimension; empty: 1
   std::uint32_t nodes_per_router = 1;
 };
 
-/// Routers of a grid, all-to-all in every dimension; dimension-order routing. One dimension: a full mesh; all extents 2:
-/// a hypercube; two dimensions: the flattened butterfly.
+/// Routers of a grid, all-to-all in every dimension; dimension-order routing. One dimension: a full mesh; all extents
+/// 2: a hypercube; two dimensions: the flattened butterfly.
 class HyperX final : public RouterTopology<HyperX> {
  public:
   explicit HyperX(const HyperXParameters& parameters);

@@ -6,15 +6,15 @@
 
 namespace isthmus {
 
-Rail::Rail(const RailParameters& p)
-    : Topology("rail"), domains_(p.domains), spines_(p.spines), parallel_(p.parallel) {
+Rail::Rail(const RailParameters& p) : Topology("rail"), domains_(p.domains), spines_(p.spines), parallel_(p.parallel) {
   require(p.gpus >= 1 && p.domains >= 1 && p.parallel >= 1, kind_, ": gpus = ", p.gpus, ", domains = ", p.domains,
           ", parallel = ", p.parallel, "; at least 1 is allowed");
   gpus_ = Divider(p.gpus);
   const std::uint32_t unit = p.unit == 0 ? p.domains : p.unit;
   unit_ = Divider(unit);
   units_ = (p.domains - 1) / unit + 1;
-  require(units_ == 1 || spines_ > 0, kind_, ": ", units_, " units need spines to reach each other (spines = 0; at least 1 is allowed, or unit = ", p.domains, ")");
+  require(units_ == 1 || spines_ > 0, kind_, ": ", units_,
+          " units need spines to reach each other (spines = 0; at least 1 is allowed, or unit = ", p.domains, ")");
   const std::uint64_t nodes = static_cast<std::uint64_t>(p.gpus) * p.domains;
   const std::uint64_t leaves = static_cast<std::uint64_t>(units_) * p.gpus;
   dimensions_ = {{"gpu", p.gpus}, {"domain", p.domains}};
@@ -24,8 +24,8 @@ Rail::Rail(const RailParameters& p)
           ": more than 2^32 GPUs, leaves or cables of spines");
   set_counts(nodes, p.domains + leaves + p.spines, 4 * nodes + 2 * leaves * p.spines * p.parallel);
   leaves_ = static_cast<std::uint32_t>(leaves);
-  spec_ = message("rail:gpus=", p.gpus, ",domains=", p.domains, p.unit ? message(",unit=", p.unit) : "", ",spines=",
-                  p.spines, p.parallel > 1 ? message(",parallel=", p.parallel) : "");
+  spec_ = message("rail:gpus=", p.gpus, ",domains=", p.domains, p.unit ? message(",unit=", p.unit) : "",
+                  ",spines=", p.spines, p.parallel > 1 ? message(",parallel=", p.parallel) : "");
 }
 
 std::string Rail::label(Vertex vertex) const {

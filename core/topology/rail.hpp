@@ -7,11 +7,11 @@
 namespace isthmus {
 
 struct RailParameters {
-  std::uint32_t gpus = 8;       ///< GPUs of an NVLink domain; one rail each
+  std::uint32_t gpus = 8;  ///< GPUs of an NVLink domain; one rail each
   std::uint32_t domains = 2;
-  std::uint32_t unit = 0;       ///< domains that share one leaf switch per rail (a scalable unit); 0: all
-  std::uint32_t spines = 0;     ///< spine switches over all leaves; 0: rail-only (Wang et al., "Rail-only", 2023)
-  std::uint32_t parallel = 1;   ///< cables between a leaf and a spine
+  std::uint32_t unit = 0;      ///< domains that share one leaf switch per rail (a scalable unit); 0: all
+  std::uint32_t spines = 0;    ///< spine switches over all leaves; 0: rail-only (Wang et al., "Rail-only", 2023)
+  std::uint32_t parallel = 1;  ///< cables between a leaf and a spine
 };
 
 /// Nodes are GPUs: gpu + gpus * domain. A GPU is linked to the NVSwitch of its domain and to the leaf of its rail and

@@ -188,8 +188,7 @@ class RouterTopology : public Topology {
                    std::uint64_t router_links) {
     const std::uint64_t nodes = concentration == 0 ? routers : hosts * concentration;
     require(hosts <= std::numeric_limits<Vertex>::max(), kind_, ": ", hosts, " routers do not fit 32-bit ids");
-    set_counts(nodes, concentration == 0 ? 0 : routers,
-               router_links + (concentration == 0 ? 0 : 2 * nodes));
+    set_counts(nodes, concentration == 0 ? 0 : routers, router_links + (concentration == 0 ? 0 : 2 * nodes));
     hosts_ = static_cast<Vertex>(hosts);
     terminals_ = concentration == 0 ? 0 : 2 * nodes_;
     first_router_ = concentration == 0 ? 0 : nodes_;
@@ -285,8 +284,8 @@ class RouterTopology : public Topology {
     return end;
   }
 
-  /// Calls `kernel` for the routers of blocks of pairs and adds the terminal links: in blocks, whose loops compilers can
-  /// turn into vector instructions.
+  /// Calls `kernel` for the routers of blocks of pairs and adds the terminal links: in blocks, whose loops compilers
+  /// can turn into vector instructions.
   template <class Kernel>
   void in_blocks(std::span<const Vertex> from, std::span<const Vertex> to, std::span<std::uint32_t> out,
                  Kernel kernel) const {

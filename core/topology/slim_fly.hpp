@@ -1,5 +1,5 @@
-// Slim Fly: McKay-Miller-Siran graphs of diameter 2 (Besta and Hoefler, "Slim Fly: a cost effective low-diameter network
-// topology", SC 2014).
+// Slim Fly: McKay-Miller-Siran graphs of diameter 2 (Besta and Hoefler, "Slim Fly: a cost effective low-diameter
+// network topology", SC 2014).
 #pragma once
 
 #include "topology/router_topology.hpp"
@@ -7,23 +7,23 @@
 namespace isthmus {
 
 struct SlimFlyParameters {
-  std::uint32_t q;                    ///< a prime power 4w - 1, 4w or 4w + 1; 2 q^2 routers
+  std::uint32_t q;  ///< a prime power 4w - 1, 4w or 4w + 1; 2 q^2 routers
   std::uint32_t nodes_per_router = 1;
 };
 
-/// Routers (set, x, y) with set in {0, 1} and x, y in the field of q elements: (0, x, y) - (0, x, y') where y - y' is in
-/// X, (1, m, c) - (1, m, c') where c - c' is in X', (0, x, y) - (1, m, c) where y = m x + c. Routes of two hops go
+/// Routers (set, x, y) with set in {0, 1} and x, y in the field of q elements: (0, x, y) - (0, x, y') where y - y' is
+/// in X, (1, m, c) - (1, m, c') where c - c' is in X', (0, x, y) - (1, m, c) where y = m x + c. Routes of two hops go
 /// through the common neighbour that the salt picks first.
 class SlimFly final : public RouterTopology<SlimFly> {
  public:
   explicit SlimFly(const SlimFlyParameters& parameters);
 
-  [[nodiscard]] std::uint32_t router_distance(Vertex r, Vertex s) const {
-    return r == s ? 0 : adjacent(r, s) ? 1 : 2;
-  }
+  [[nodiscard]] std::uint32_t router_distance(Vertex r, Vertex s) const { return r == s ? 0 : adjacent(r, s) ? 1 : 2; }
   LinkId* write_router_route(Vertex r, Vertex s, std::uint32_t salt, LinkId* out) const;
   [[nodiscard]] Link router_link(LinkId id) const { return {id / degree_, neighbour(id / degree_, id % degree_)}; }
-  [[nodiscard]] std::uint32_t router_link_class(LinkId id) const { return id % degree_ < generators_[0].size() ? 0 : 1; }
+  [[nodiscard]] std::uint32_t router_link_class(LinkId id) const {
+    return id % degree_ < generators_[0].size() ? 0 : 1;
+  }
   void router_out_links(Vertex r, std::vector<LinkId>& out) const;
   [[nodiscard]] Estimate router_diameter() const { return {2, true}; }
   [[nodiscard]] Estimate router_mean_distance() const;

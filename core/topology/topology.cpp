@@ -96,8 +96,7 @@ std::string Topology::label(Vertex vertex) const {
   return message("node ", vertex, tuple_text(c));
 }
 
-void Topology::distances(std::span<const Vertex> from, std::span<const Vertex> to,
-                         std::span<std::uint32_t> out) const {
+void Topology::distances(std::span<const Vertex> from, std::span<const Vertex> to, std::span<std::uint32_t> out) const {
   require(from.size() == to.size(), "pairs: ", from.size(), " sources but ", to.size(), " destinations");
   for (std::size_t i = 0; i < from.size(); ++i) {
     require_node(from[i]);

@@ -1,8 +1,8 @@
 // The topology manager: what every predictor, mapper and tuner asks about an interconnect.
 //
 // Vertices are numbered nodes first, [0, nodes), then switches, [nodes, nodes + switches). Links are directed and
-// numbered [0, links). Where a node contains its router (Blue Gene, a Kautz graph) there are no switches and no terminal
-// links. Structured topologies store no tables of vertices or links: every answer is arithmetic on ids.
+// numbered [0, links). Where a node contains its router (Blue Gene, a Kautz graph) there are no switches and no
+// terminal links. Structured topologies store no tables of vertices or links: every answer is arithmetic on ids.
 #pragma once
 
 #include <cstdint>
@@ -50,8 +50,8 @@ struct Bisection {
   bool exact;           ///< false: an upper bound, the best of the cuts tried
 };
 
-/// What every cut of k of n routers has at least, over k (n - k): one over the most routes of uniform traffic that a link
-/// carries, per link and per byte per second. 0 where nothing is known.
+/// What every cut of k of n routers has at least, over k (n - k): one over the most routes of uniform traffic that a
+/// link carries, per link and per byte per second. 0 where nothing is known.
 struct Spread {
   double links = 0;
   double bandwidth = 0;
@@ -79,8 +79,8 @@ class Topology {
   [[nodiscard]] Vertex vertices() const { return nodes_ + switches_; }
   [[nodiscard]] LinkId links() const { return links_; }
 
-  /// Coordinates of a node; the first varies fastest with the id, but for "slot", the place on a router, which is listed
-  /// last and varies fastest of all.
+  /// Coordinates of a node; the first varies fastest with the id, but for "slot", the place on a router, which is
+  /// listed last and varies fastest of all.
   [[nodiscard]] const std::vector<Dimension>& dimensions() const { return dimensions_; }
   /// Writes the coordinates of `node`, dimensions().size() numbers.
   virtual void coordinates(Vertex node, std::span<std::uint32_t> out) const;
@@ -116,8 +116,8 @@ class Topology {
   virtual void route_lengths(std::span<const Vertex> from, std::span<const Vertex> to,
                              std::span<std::uint32_t> out) const;
   /// Writes the route of pair i at `out + offsets[i]`.
-  virtual void routes(std::span<const Vertex> from, std::span<const Vertex> to,
-                      std::span<const std::uint64_t> offsets, LinkId* out) const;
+  virtual void routes(std::span<const Vertex> from, std::span<const Vertex> to, std::span<const std::uint64_t> offsets,
+                      LinkId* out) const;
   /// Links that route() and random minimal routes take between the nodes; differs from distance() only where the
   /// machine's minimal routing is not shortest-path (dragonfly: at most one global link).
   [[nodiscard]] virtual std::uint32_t route_length(Vertex from, Vertex to) const { return distance(from, to); }

@@ -38,8 +38,8 @@ GraphParameters imported(std::uint32_t nodes, std::uint32_t switches, std::vecto
 
 std::vector<Network> grids() {
   std::vector<Network> out;
-  const std::vector<Numbers> shapes = {{1}, {2}, {3}, {7}, {8}, {4, 3}, {2, 2, 2}, {5, 4, 3}, {4, 4, 4}, {3, 1, 5},
-                                       {2, 3, 2, 3, 2}};
+  const std::vector<Numbers> shapes = {
+      {1}, {2}, {3}, {7}, {8}, {4, 3}, {2, 2, 2}, {5, 4, 3}, {4, 4, 4}, {3, 1, 5}, {2, 3, 2, 3, 2}};
   for (const auto& dims : shapes) {
     for (const char* kind : {"torus", "mesh"}) {
       for (const std::uint32_t p : {0U, 1U, 3U}) add<Grid>(out, GridParameters{kind, dims, {}, "", p});
@@ -87,11 +87,11 @@ std::vector<Network> dragonflies() {
     std::uint32_t p, h, g, links;
     Numbers parallel;
   };
-  const std::vector<Shape> shapes = {
-      {{4}, 2, 2, 9, 0, {}},  {{4}, 1, 2, 5, 0, {}},  {{4}, 1, 2, 5, 1, {}}, {{6}, 1, 3, 19, 0, {}},
-      {{5}, 3, 1, 6, 0, {}},  {{8}, 1, 1, 3, 1, {}},  {{1}, 2, 4, 5, 0, {}}, {{9}, 1, 1, 4, 0, {2}},
-      {{3}, 0, 2, 7, 0, {}},  {{4}, 2, 1, 1, 0, {}},  {{2}, 1, 3, 2, 0, {}}, {{4, 3}, 2, 2, 9, 0, {1, 3}},
-      {{4, 3}, 1, 1, 6, 0, {}}, {{3, 2}, 1, 2, 4, 2, {}}, {{2, 2, 2}, 1, 1, 8, 0, {}}};
+  const std::vector<Shape> shapes = {{{4}, 2, 2, 9, 0, {}},    {{4}, 1, 2, 5, 0, {}},    {{4}, 1, 2, 5, 1, {}},
+                                     {{6}, 1, 3, 19, 0, {}},   {{5}, 3, 1, 6, 0, {}},    {{8}, 1, 1, 3, 1, {}},
+                                     {{1}, 2, 4, 5, 0, {}},    {{9}, 1, 1, 4, 0, {2}},   {{3}, 0, 2, 7, 0, {}},
+                                     {{4}, 2, 1, 1, 0, {}},    {{2}, 1, 3, 2, 0, {}},    {{4, 3}, 2, 2, 9, 0, {1, 3}},
+                                     {{4, 3}, 1, 1, 6, 0, {}}, {{3, 2}, 1, 2, 4, 2, {}}, {{2, 2, 2}, 1, 1, 8, 0, {}}};
   for (const Arrangement arrangement : {Arrangement::absolute, Arrangement::relative}) {
     for (const Shape& s : shapes) {
       add<Dragonfly>(out, DragonflyParameters{s.a, s.p, s.h, s.g, arrangement, s.links, s.parallel});
@@ -108,11 +108,18 @@ std::vector<Network> dragonflies() {
 
 std::vector<Network> trees() {
   std::vector<Network> out;
-  const std::vector<std::array<Numbers, 3>> shapes = {
-      {Numbers{5}, {1}, {}},       {Numbers{1}, {1}, {}},          {Numbers{3}, {2}, {2}},
-      {Numbers{4, 4}, {1, 2}, {}}, {Numbers{4, 4}, {1, 2}, {1, 2}}, {Numbers{2, 3, 4}, {1, 2, 3}, {}},
-      {Numbers{3, 2}, {2, 2}, {1, 2}}, {Numbers{2, 2, 2, 2}, {1, 1, 1, 1}, {}}, {Numbers{4, 3}, {3, 2}, {2, 3}},
-      {Numbers{3, 3, 3}, {1, 3, 3}, {}}, {Numbers{2, 3, 2}, {2, 3, 2}, {3, 1, 2}}, {Numbers{4, 1, 3}, {1, 2, 2}, {}}};
+  const std::vector<std::array<Numbers, 3>> shapes = {{Numbers{5}, {1}, {}},
+                                                      {Numbers{1}, {1}, {}},
+                                                      {Numbers{3}, {2}, {2}},
+                                                      {Numbers{4, 4}, {1, 2}, {}},
+                                                      {Numbers{4, 4}, {1, 2}, {1, 2}},
+                                                      {Numbers{2, 3, 4}, {1, 2, 3}, {}},
+                                                      {Numbers{3, 2}, {2, 2}, {1, 2}},
+                                                      {Numbers{2, 2, 2, 2}, {1, 1, 1, 1}, {}},
+                                                      {Numbers{4, 3}, {3, 2}, {2, 3}},
+                                                      {Numbers{3, 3, 3}, {1, 3, 3}, {}},
+                                                      {Numbers{2, 3, 2}, {2, 3, 2}, {3, 1, 2}},
+                                                      {Numbers{4, 1, 3}, {1, 2, 2}, {}}};
   for (const auto& [m, w, parallel] : shapes) add<FatTree>(out, FatTreeParameters{"xgft", "", m, w, parallel});
   return out;
 }
@@ -126,17 +133,50 @@ std::vector<Network> clusters() {
     add<Rail>(out, RailParameters{gpus, domains, unit, spines, parallel});
   }
   // Switches in a ring with a chord and double cables.
-  add<GraphTopology>(out, imported(6, 5, {{0, 6, 0, 1}, {1, 6, 0, 1}, {2, 7, 0, 1}, {3, 8, 0, 1}, {4, 9, 0, 1},
-                                          {5, 10, 0, 1}, {6, 7, 1, 2}, {7, 8, 1, 1}, {8, 9, 1, 3}, {9, 10, 1, 1},
-                                          {10, 6, 1, 1}, {6, 8, 1, 1}}));
+  add<GraphTopology>(out, imported(6, 5,
+                                   {{0, 6, 0, 1},
+                                    {1, 6, 0, 1},
+                                    {2, 7, 0, 1},
+                                    {3, 8, 0, 1},
+                                    {4, 9, 0, 1},
+                                    {5, 10, 0, 1},
+                                    {6, 7, 1, 2},
+                                    {7, 8, 1, 1},
+                                    {8, 9, 1, 3},
+                                    {9, 10, 1, 1},
+                                    {10, 6, 1, 1},
+                                    {6, 8, 1, 1}}));
   // Hosts on both ends of a line of switches: by way of them would be as short, or shorter, but hosts do not forward.
-  add<GraphTopology>(out, imported(5, 3, {{0, 5, 0, 1}, {0, 7, 0, 1}, {1, 5, 0, 1}, {1, 7, 0, 2}, {2, 5, 0, 1},
-                                          {3, 7, 0, 1}, {4, 6, 0, 1}, {5, 6, 1, 1}, {6, 7, 1, 1}}));
-  add<GraphTopology>(out, imported(4, 5, {{0, 4, 0, 1}, {0, 8, 0, 1}, {1, 4, 0, 1}, {2, 8, 0, 1}, {3, 6, 0, 1},
-                                          {4, 5, 1, 1}, {5, 6, 1, 1}, {6, 7, 1, 1}, {7, 8, 1, 1}}));
+  add<GraphTopology>(out, imported(5, 3,
+                                   {{0, 5, 0, 1},
+                                    {0, 7, 0, 1},
+                                    {1, 5, 0, 1},
+                                    {1, 7, 0, 2},
+                                    {2, 5, 0, 1},
+                                    {3, 7, 0, 1},
+                                    {4, 6, 0, 1},
+                                    {5, 6, 1, 1},
+                                    {6, 7, 1, 1}}));
+  add<GraphTopology>(out, imported(4, 5,
+                                   {{0, 4, 0, 1},
+                                    {0, 8, 0, 1},
+                                    {1, 4, 0, 1},
+                                    {2, 8, 0, 1},
+                                    {3, 6, 0, 1},
+                                    {4, 5, 1, 1},
+                                    {5, 6, 1, 1},
+                                    {6, 7, 1, 1},
+                                    {7, 8, 1, 1}}));
   // No switches: nodes forward.
-  add<GraphTopology>(out, imported(7, 0, {{0, 1, 0, 1}, {1, 2, 0, 1}, {2, 3, 0, 2}, {3, 0, 1, 1}, {3, 4, 1, 1},
-                                          {4, 5, 0, 1}, {5, 6, 0, 1}, {6, 4, 0, 1}}));
+  add<GraphTopology>(out, imported(7, 0,
+                                   {{0, 1, 0, 1},
+                                    {1, 2, 0, 1},
+                                    {2, 3, 0, 2},
+                                    {3, 0, 1, 1},
+                                    {3, 4, 1, 1},
+                                    {4, 5, 0, 1},
+                                    {5, 6, 0, 1},
+                                    {6, 4, 0, 1}}));
   // Two hosts, a direct cable between them and a switch.
   add<GraphTopology>(out, imported(3, 1, {{0, 1, 1, 1}, {0, 3, 0, 1}, {1, 3, 0, 1}, {2, 3, 0, 1}}));
   return out;

@@ -12,11 +12,11 @@ namespace isthmus::testing {
 using Network = std::unique_ptr<const Topology>;
 
 std::vector<Network> grids();
-std::vector<Network> cubes();              ///< hypercubes and HyperX
+std::vector<Network> cubes();               ///< hypercubes and HyperX
 std::vector<Network> algebraic_networks();  ///< Kautz, de Bruijn, Slim Fly
-std::vector<Network> dragonflies();        ///< dragonfly, with Cray XC groups, and dragonfly+
+std::vector<Network> dragonflies();         ///< dragonfly, with Cray XC groups, and dragonfly+
 std::vector<Network> trees();
-std::vector<Network> clusters();           ///< rail-optimised clusters and imported graphs
+std::vector<Network> clusters();  ///< rail-optimised clusters and imported graphs
 
 /// All of them.
 std::vector<Network> small_topologies();

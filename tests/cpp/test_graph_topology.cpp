@@ -1,6 +1,7 @@
 // Imported networks: which vertices forward, connectedness, the cache of searches under threads.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <thread>
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracles import channels, families, paths
+from isthmus._core import InvalidInput, Topology, Unsupported
 
 from isthmus import _core
-from isthmus._core import InvalidInput, Topology, Unsupported
+from oracles import channels, families, paths
 
 EXAMPLES = settings(max_examples=30, deadline=None)
 
@@ -54,21 +54,6 @@ def test_walk_check_can_fail() -> None:
     assert not paths.lead(t, a, b, (offsets, wrong))
 
 
-def reference_torus_route(dims: list[int], wrap: list[bool], a: int, b: int) -> list[int]:
-    """Vertices of the dimension-order route, x first, the positive way where both are equally long."""
-    stride, at, out = 1, a, [a]
-    for extent, ring in zip(dims, wrap, strict=True):
-        here, there = a // stride % extent, b // stride % extent
-        ahead = (there - here) % extent
-        step = 1 if (2 * ahead <= extent if ring else there > here) else -1
-        while here != there:
-            here = (here + step) % extent
-            at += (here - at // stride % extent) * stride
-            out.append(at)
-        stride *= extent
-    return out
-
-
 @EXAMPLES
 @given(st.lists(st.tuples(st.integers(1, 7), st.booleans()), min_size=1, max_size=3), st.data())
 def test_dimension_order_and_its_tie_rule(shape: list[tuple[int, bool]], data: st.DataObject) -> None:
@@ -78,7 +63,7 @@ def test_dimension_order_and_its_tie_rule(shape: list[tuple[int, bool]], data: s
     for _ in range(12):
         a, b = data.draw(st.integers(0, t.nodes - 1)), data.draw(st.integers(0, t.nodes - 1))
         route = t.route(a, b)
-        assert [a, *t.link_ends(route)[:, 1].tolist()] == reference_torus_route(dims, wrap, a, b)
+        assert [a, *t.link_ends(route)[:, 1].tolist()] == paths.dimension_order(dims, wrap, a, b)
         # Of the two cables of a ring of two the positive one is at exactly half of the ring.
         for name, (u, v) in zip((classes[c] for c in t.link_class(route)), t.link_ends(route), strict=True):
             axis = "xyzw".index(name[0])
@@ -122,7 +107,7 @@ def test_e_cube_corrects_the_lowest_bit_first(n: int) -> None:
     ],
 )
 def test_d_mod_k_is_free_of_contention_under_shifts(m: list[int], w: list[int], parallel: list[int]) -> None:
-    """Zahavi 2012: on a tree of constant bandwidth every shift permutation loads every cable at most once, both ways."""
+    """Zahavi 2012: on a tree of constant bandwidth a shift loads every cable at most once, both ways."""
     t = _core.fat_tree("xgft", "", m, w, parallel)
     ids = np.arange(t.nodes, dtype=np.uint32)
     for shift in range(1, t.nodes):
@@ -203,25 +188,9 @@ def test_minimal_candidates_of_a_dragonfly_keep_to_one_global_link(t: Topology, 
     assert all(r in routes for r in drawn) or len(routes) == 5000
 
 
-# Made in the tests, not here: topologies that outlive the interpreter's modules are reported as leaks.
-NETWORKS: dict[str, Callable[[], Topology]] = {
-    "torus": lambda: _core.grid("torus", [4, 4, 3], p=1),
-    "flat-torus": lambda: _core.grid("torus", [5, 4]),
-    "hypercube": lambda: _core.hypercube(5),
-    "hyperx": lambda: _core.hyperx([3, 4], p=2),
-    "kautz": lambda: _core.shift("kautz", 2, 4),
-    "debruijn": lambda: _core.shift("debruijn", 2, 5),
-    "slimfly": lambda: _core.slimfly(5),
-    "dragonfly": lambda: _core.dragonfly([4], 2, 2, 9),
-    "cray-dragonfly": lambda: _core.dragonfly([3, 2], 1, 2, 6, "relative"),
-    "dragonfly+": lambda: _core.dragonfly_plus(3, 2, 2, 3, 7),
-    "k-ary-tree": lambda: _core.fat_tree("xgft", "", [4, 4], [1, 4]),
-}
-
-
-@pytest.mark.parametrize("name", NETWORKS)
+@pytest.mark.parametrize("name", families.NETWORKS)
 def test_valiant_and_ugal(name: str) -> None:
-    t = NETWORKS[name]()
+    t = families.NETWORKS[name]()
     a, b, count = 0, t.nodes // 2, 400
     valiant = t.candidates(a, b, "valiant", count, seed=4)
     assert len(valiant[0]) == count + 1
@@ -275,7 +244,7 @@ def test_no_cycle_of_channels(family: str) -> None:
     def check(t: Topology) -> None:
         a, b = paths.pairs(t)
         offsets, links = t.routes(a, b)
-        parts = [t.channels(links[i:j]) for i, j in zip(offsets[:-1], offsets[1:], strict=True)]
+        parts = [t.channels(links[i:j]) for i, j in pairwise(offsets)]
         used = np.concatenate(parts) if parts else np.zeros(0, dtype=np.uint8)
         assert used.max(initial=0) < t.virtual_channels(), t.spec
         assert channels.acyclic(offsets, links, used), t.spec
@@ -288,22 +257,22 @@ def test_tori_need_the_dateline(dims: list[int]) -> None:
     t = _core.grid("torus", dims)
     offsets, links = t.routes(*paths.pairs(t))
     assert not channels.acyclic(offsets, links, np.zeros(len(links), dtype=np.int64))
-    dateline = np.concatenate([t.channels(links[i:j]) for i, j in zip(offsets[:-1], offsets[1:], strict=True)])
+    dateline = np.concatenate([t.channels(links[i:j]) for i, j in pairwise(offsets)])
     assert t.virtual_channels() == 2
     assert channels.acyclic(offsets, links, dateline)
 
 
 @pytest.mark.parametrize("name", ["dragonfly", "cray-dragonfly"])
 def test_dragonflies_need_the_second_local_channel(name: str) -> None:
-    t = NETWORKS[name]()
+    t = families.NETWORKS[name]()
     offsets, links = t.routes(*paths.pairs(t))
     assert not channels.acyclic(offsets, links, np.zeros(len(links), dtype=np.int64))
 
 
 @pytest.mark.parametrize("routing", ["random", "valiant"])
-@pytest.mark.parametrize("name", NETWORKS)
+@pytest.mark.parametrize("name", families.NETWORKS)
 def test_channels_of_drawn_routes_count_hops(name: str, routing: str) -> None:
-    t = NETWORKS[name]()
+    t = families.NETWORKS[name]()
     if t.virtual_channels(routing) == 1:
         return  # trees: up, then down, whatever is drawn
     most = t.virtual_channels(routing)

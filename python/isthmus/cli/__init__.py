@@ -6,8 +6,6 @@ import io
 import os
 import sys
 from importlib import import_module
-from typing import Any
-
 import click
 
 from .. import __version__
@@ -49,7 +47,7 @@ def cli(debug: bool) -> None:
     """Isthmus predicts, explains and improves the communication of parallel programs on real interconnects."""
 
 
-def main(arguments: list[str] | None = None) -> Any:
+def main(arguments: list[str] | None = None) -> None:
     """Entry point: one line per error, exit status 2; a traceback only with --debug."""
     arguments = sys.argv[1:] if arguments is None else arguments
     # --debug may stand anywhere before "--"; people append it to the line that failed.
@@ -61,7 +59,10 @@ def main(arguments: list[str] | None = None) -> Any:
             # A terminal or locale without a character shows "?" for it.
             stream.reconfigure(errors="replace")
     try:
-        return cli.main(args=arguments, prog_name="isthmus", standalone_mode=False)
+        # Exit of a command is no exception here but what it returns.
+        status = cli.main(args=arguments, prog_name="isthmus", standalone_mode=False)
+        if isinstance(status, int) and status:
+            sys.exit(status)
     except click.exceptions.NoArgsIsHelpError as help_page:
         print(help_page.format_message(), file=sys.stderr)
         sys.exit(2)

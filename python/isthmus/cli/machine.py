@@ -165,7 +165,7 @@ def distance(machine: Machine, a: str, b: str, size: str, as_json: bool) -> None
               help="The machine's deterministic route; all minimal ones; random minimal ones; through random "
                    "intermediates; the candidates of UGAL.")
 @click.option("--count", type=click.IntRange(1, 100_000), default=4, show_default=True, help="Routes at most.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of random routes.")
+@click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=0, show_default=True, help="Of random routes.")
 @json_option
 def route(machine: Machine, a: str, b: str, method: str, count: int, seed: int, as_json: bool) -> None:
     x, y = _node(machine, a), _node(machine, b)
@@ -275,7 +275,7 @@ def validate(files: tuple[str, ...], as_json: bool) -> None:
 
 @command.command("convert",
                  epilog=_epilog("convert topology.conf -o cluster.toml", "convert fabric.ibnet --node node.xml -o c.toml",
-                                "convert cielo --to spec", "convert kautz-2-3 --to edges"),
+                                "convert cielo --to spec", "convert fattree-k4 --to edges"),
                  help=f"Write a machine in another form.\n\n{_WHAT}")
 @machine_argument
 @click.option("-o", "--output", metavar="FILE", help="File to write; by default standard output.")

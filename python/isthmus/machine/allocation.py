@@ -56,8 +56,8 @@ class Allocation:
         if len(unique) != len(self.nodes):
             raise InvalidInput(f"node {unique[counts > 1][0]} is given twice: the nodes of an allocation differ")
         cores = machine.node.cores
-        self.ranks_per_node = cores if ranks_per_node is None else int(ranks_per_node)
-        if not 1 <= self.ranks_per_node <= cores:
+        self.ranks_per_node = cores if ranks_per_node is None else ranks_per_node
+        if not isinstance(self.ranks_per_node, (int, np.integer)) or not 1 <= self.ranks_per_node <= cores:
             raise InvalidInput(f"ranks_per_node = {ranks_per_node}: a node has {cores} cores, 1 to {cores} are allowed")
         if order not in ("block", "cyclic"):
             raise InvalidInput(f"order {order!r}: allowed are block, cyclic")
@@ -241,7 +241,8 @@ class Allocation:
         box = " x ".join(map(str, self.dims))
         shape = "full" if self.full else f"{len(self.nodes) / np.prod(self._box[1]):.0%} full"
         return (
-            f"{len(self.nodes):,} nodes of {self.machine.name}, {self.ranks:,} ranks ({self.ranks_per_node} a node, "
+            f"{len(self.nodes):,} node{'' if len(self.nodes) == 1 else 's'} of {self.machine.name}, "
+            f"{self.ranks:,} rank{'' if self.ranks == 1 else 's'} ({self.ranks_per_node} a node, "
             f"{self.order}), box {box} at {self.origin}, {shape}"
         )
 

@@ -91,6 +91,7 @@ def read_edges(path: str | os.PathLike[str]) -> dict[str, list[Any]]:
     """
     nodes: dict[str, None] = {}
     switches: dict[str, None] = {}
+    declared: dict[str, str] = {}
     edges: list[list[Any]] = []
     file = os.fspath(path)
     try:
@@ -104,7 +105,7 @@ def read_edges(path: str | os.PathLike[str]) -> dict[str, list[Any]]:
             continue
         if fields[0] in ("switch", "node") and len(fields) >= 2:
             for name in fields[1:]:
-                if name in (nodes if fields[0] == "switch" else switches):
+                if declared.setdefault(name, fields[0]) != fields[0]:
                     raise ParseError(file, number, name, "is both a node and a switch: it must be one of them")
                 (switches if fields[0] == "switch" else nodes)[name] = None
             continue

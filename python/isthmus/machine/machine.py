@@ -203,6 +203,8 @@ class Machine:
         import numpy as np
 
         given = np.asarray(nodes)
+        if not given.size:  # of which NumPy makes floats
+            return np.zeros(given.shape, dtype=np.uint32)
         if given.dtype.kind not in "iu":
             raise InvalidInput(f"nodes are whole numbers, not {given.dtype}")
         if given.size and (given.min() < 0 or given.max() >= self.topology.nodes):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -13,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import InvalidInput
+from ..files import replacing
 from .common import ROUTE, Net
 from .scene import Key, Scene
 
@@ -194,17 +194,8 @@ def write_scene(scene: Scene, path: Path, suffix: str) -> None:
     else:
         from . import still as writer  # type: ignore[no-redef]
 
-    handle, name = tempfile.mkstemp(prefix=f".{path.stem}-", suffix=suffix, dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            if suffix == ".html":
-                writer.write(scene, file)
-            else:
-                writer.write(scene, file, suffix)  # type: ignore[call-arg]
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(name, 0o666 & ~mask)  # mkstemp makes files only their owner can read
-        os.replace(name, path)
-    except BaseException:
-        os.unlink(name)
-        raise
+    with replacing(path) as name, open(name, "wb") as file:
+        if suffix == ".html":
+            writer.write(scene, file)
+        else:
+            writer.write(scene, file, suffix)  # type: ignore[call-arg]

@@ -5,10 +5,9 @@ from __future__ import annotations
 from itertools import combinations
 
 import numpy as np
+from isthmus._core import Topology
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import maximum_flow
-
-from isthmus._core import Topology
 
 from .paths import link_ends
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import prod
 
 import numpy as np
 from hypothesis import strategies as st
+from isthmus._core import Topology
 
 from isthmus import _core
-from isthmus._core import Topology
 
 _arrangement = st.sampled_from(["absolute", "relative"])
 
@@ -105,4 +106,28 @@ FAMILIES: dict[str, st.SearchStrategy[Topology]] = {
     "tree": trees(),
     "rail": rails(),
     "imported": imported(),
+}
+
+TINY: dict[str, st.SearchStrategy[Topology]] = {
+    "shift": shifts(most=24),
+    "dragonfly": dragonflies(most=24),
+    "dragonfly+": dragonfly_pluses(most=24),
+    "tree": trees(most=24),
+    "rail": rails(most=24),
+    "imported": imported(),
+}
+
+# Made where they are used: topologies that outlive the interpreter's modules are reported as leaks.
+NETWORKS: dict[str, Callable[[], Topology]] = {
+    "torus": lambda: _core.grid("torus", [4, 4, 3], p=1),
+    "flat-torus": lambda: _core.grid("torus", [5, 4]),
+    "hypercube": lambda: _core.hypercube(5),
+    "hyperx": lambda: _core.hyperx([3, 4], p=2),
+    "kautz": lambda: _core.shift("kautz", 2, 4),
+    "debruijn": lambda: _core.shift("debruijn", 2, 5),
+    "slimfly": lambda: _core.slimfly(5),
+    "dragonfly": lambda: _core.dragonfly([4], 2, 2, 9),
+    "cray-dragonfly": lambda: _core.dragonfly([3, 2], 1, 2, 6, "relative"),
+    "dragonfly+": lambda: _core.dragonfly_plus(3, 2, 2, 3, 7),
+    "k-ary-tree": lambda: _core.fat_tree("xgft", "", [4, 4], [1, 4]),
 }

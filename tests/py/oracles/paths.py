@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
+from isthmus._core import Topology
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import shortest_path
-
-from isthmus._core import Topology
 
 
 def link_ends(topology: Topology) -> np.ndarray:
@@ -51,7 +52,7 @@ def pairs(topology: Topology) -> tuple[np.ndarray, np.ndarray]:
 def split_routes(result: tuple[np.ndarray, np.ndarray]) -> list[list[int]]:
     """(offsets, links) as one list a route."""
     offsets, links = result
-    return [links[i:j].tolist() for i, j in zip(offsets[:-1], offsets[1:], strict=True)]
+    return [links[i:j].tolist() for i, j in pairwise(offsets)]
 
 
 def lead(topology: Topology, a: np.ndarray, b: np.ndarray, result: tuple[np.ndarray, np.ndarray]) -> bool:
@@ -82,3 +83,18 @@ def count_shortest(topology: Topology, source: int) -> np.ndarray:
         walks = matrix.T @ walks
         count = np.where(count == 0, walks, count)
     return count
+
+
+def dimension_order(dims: list[int], wrap: list[bool], a: int, b: int) -> list[int]:
+    """Vertices of the dimension-order route, x first, the positive way where both are equally long."""
+    stride, at, out = 1, a, [a]
+    for extent, ring in zip(dims, wrap, strict=True):
+        here, there = a // stride % extent, b // stride % extent
+        ahead = (there - here) % extent
+        step = 1 if (2 * ahead <= extent if ring else there > here) else -1
+        while here != there:
+            here = (here + step) % extent
+            at += (here - at // stride % extent) * stride
+            out.append(at)
+        stride *= extent
+    return out
