@@ -5,8 +5,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-import isthmus
 from generated import setup  # noqa: F401
+
+import isthmus
 
 project = "Isthmus"
 author = "The Isthmus developers"

@@ -6,6 +6,7 @@ A line ``<!-- generated: NAME ARGUMENT -->`` of a page is replaced by the Markdo
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -28,7 +29,14 @@ def setup(app: Any) -> dict[str, bool]:
     app.connect("source-read", lambda app, page, text: text.__setitem__(0, _MARK.sub(_made, text[0])))
     # Pages do not know the code that they are made from: all are read again.
     app.connect("env-get-outdated", lambda app, env, added, changed, removed: sorted(env.found_docs))
+    # After napoleon, which takes what stands before a colon in the text of a property for its type.
+    app.connect("autodoc-process-docstring", _plain_property, priority=900)
     return {"parallel_read_safe": True}
+
+
+def _plain_property(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    if what == "property":
+        lines[:] = [*(inspect.getdoc(obj) or "").splitlines(), ""]
 
 
 def _made(match: re.Match[str]) -> str:
@@ -93,7 +101,7 @@ def _levels() -> str:
 def _units() -> str:
     return _table(
         ["unit", "spellings"],
-        [[unit or "(none)", ", ".join(map("`{}`".format, filter(None, names)))] for unit, names in units._SPELLINGS.items()],
+        [[unit, ", ".join(map("`{}`".format, names))] for unit, names in units._SPELLINGS.items() if unit],
     )
 
 
@@ -153,7 +161,7 @@ def _catalogue() -> str:
         count = Counter(
             p.status for row in machine.frame() if (p := machine.provenance(row["path"])).source or p.status != "stated"
         )
-        shares = " / ".join(f"{100 * count[status] / sum(count.values()):.0f}" for status in statuses)
+        shares = "\u00a0/\u00a0".join(f"{100 * count[status] / sum(count.values()):.0f}" for status in statuses)
         title = f"{machine.title}<br>`{machine.topology.spec}`"
         rows.append([f"`{name}`", title, f"{machine.nodes:,}", f"{machine.cores:,}", shares])
     return _table(["name", "machine, interconnect", "nodes.", "cores.", "status, %"], rows)
@@ -190,17 +198,17 @@ def _formats() -> str:
 
 def _topology() -> str:
     """Properties and methods of the compiled class, from its docstrings."""
-    properties, methods = [], []
+    lines = ["```{eval-rst}", ".. py:class:: Topology", ""]
     for name, member in vars(isthmus.Topology).items():
         if name.startswith("_"):
             continue
         text = (member.__doc__ or "").strip()
         if isinstance(member, property):
-            properties.append([f"`{name}`", "Number of nodes and switches." if "(self)" in text else text])
-            continue
-        signature, _, about = text.partition("\n\n")
-        signature = re.sub(r"(?:numpy\.)?ndarray\[dtype=(\w+)[^\]]*\]", r"\1[]", signature)
-        takes, _, returns = signature.partition(" -> ")
-        takes = re.sub(r"self(, )?", "", takes).replace(" | None", "")
-        methods.append([f"`{takes}`", f"`{returns}`", about])
-    return _table(["property", "is"], properties) + "\n\n" + _table(["method", "returns", "what"], methods)
+            about = "Number of nodes and switches." if "(self)" in text else text
+            lines.append(f"   .. py:property:: {name}")
+        else:
+            signature, _, about = text.partition("\n\n")
+            signature = re.sub(r"(?:numpy\.)?ndarray\[dtype=(\w+)[^\]]*\]", r"NDArray[\1]", signature)
+            lines.append(f"   .. py:method:: {re.sub(r'self(, )?', '', signature)}")
+        lines += ["", f"      {about}", ""]
+    return "\n".join([*lines, "```"])

@@ -355,4 +355,6 @@ void Dragonfly::channels(Routing routing, std::span<const LinkId> route, std::sp
   }
 }
 
+template class RouterTopology<Dragonfly>;
+
 }  // namespace isthmus

@@ -77,4 +77,6 @@ class Dragonfly final : public RouterTopology<Dragonfly> {
   std::vector<std::uint8_t> length_table_;
 };
 
+extern template class RouterTopology<Dragonfly>;
+
 }  // namespace isthmus

@@ -147,4 +147,6 @@ void DragonflyPlus::channels(Routing routing, std::span<const LinkId> route, std
   std::fill(out.begin(), out.end(), std::uint8_t{0});  // up, across, down: never back up
 }
 
+template class RouterTopology<DragonflyPlus>;
+
 }  // namespace isthmus

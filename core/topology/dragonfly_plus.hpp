@@ -61,4 +61,6 @@ class DragonflyPlus final : public RouterTopology<DragonflyPlus> {
   LinkId first_global_ = 0;
 };
 
+extern template class RouterTopology<DragonflyPlus>;
+
 }  // namespace isthmus

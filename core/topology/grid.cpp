@@ -267,4 +267,6 @@ void Grid::channels(Routing routing, std::span<const LinkId> route, std::span<st
   }
 }
 
+template class RouterTopology<Grid>;
+
 }  // namespace isthmus

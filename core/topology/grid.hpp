@@ -57,6 +57,8 @@ class Grid final : public RouterTopology<Grid> {
   std::vector<Axis> axes_;
 };
 
+extern template class RouterTopology<Grid>;
+
 inline std::uint32_t Grid::router_distance(Vertex r, Vertex s) const {
   std::uint32_t sum = 0;
   for (const Axis& a : axes_) {

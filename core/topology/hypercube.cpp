@@ -31,4 +31,6 @@ void Hypercube::channels(Routing routing, std::span<const LinkId> route, std::sp
   std::fill(out.begin(), out.end(), std::uint8_t{0});  // bits rise along a route
 }
 
+template class RouterTopology<Hypercube>;
+
 }  // namespace isthmus

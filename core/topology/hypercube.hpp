@@ -44,4 +44,6 @@ class Hypercube final : public RouterTopology<Hypercube> {
   std::uint32_t n_;
 };
 
+extern template class RouterTopology<Hypercube>;
+
 }  // namespace isthmus

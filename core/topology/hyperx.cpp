@@ -38,4 +38,6 @@ Estimate HyperX::router_mean_distance() const {
   return {sum, true};
 }
 
+template class RouterTopology<HyperX>;
+
 }  // namespace isthmus

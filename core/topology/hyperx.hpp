@@ -36,4 +36,6 @@ class HyperX final : public RouterTopology<HyperX> {
   AllToAll grid_;
 };
 
+extern template class RouterTopology<HyperX>;
+
 }  // namespace isthmus

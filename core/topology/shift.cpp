@@ -115,4 +115,6 @@ std::uint32_t ShiftNetwork::virtual_channels(Routing routing) const {
   return routing == Routing::valiant ? 2 * inner : inner;
 }
 
+template class RouterTopology<ShiftNetwork>;
+
 }  // namespace isthmus

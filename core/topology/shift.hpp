@@ -52,4 +52,6 @@ class ShiftNetwork final : public RouterTopology<ShiftNetwork> {
   std::vector<std::uint64_t> powers_;  ///< letters_^i
 };
 
+extern template class RouterTopology<ShiftNetwork>;
+
 }  // namespace isthmus

@@ -171,4 +171,6 @@ Estimate SlimFly::router_mean_distance() const {
   return {(degree_ + 2 * (n - 1 - degree_)) / n, true};
 }
 
+template class RouterTopology<SlimFly>;
+
 }  // namespace isthmus

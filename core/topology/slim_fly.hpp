@@ -48,4 +48,6 @@ class SlimFly final : public RouterTopology<SlimFly> {
   std::vector<std::uint16_t> place_[2];       ///< index in X or X' of an element, or none
 };
 
+extern template class RouterTopology<SlimFly>;
+
 }  // namespace isthmus

@@ -29,7 +29,7 @@ _LAZY = {
     "load": "loading",
     "wormhole_latency": "machine",
 }
-__all__ = ["__version__", *_LAZY]  # noqa: PLE0604
+__all__ = ["__version__", *_LAZY]
 
 if TYPE_CHECKING:
     from ._core import Topology as Topology

@@ -177,13 +177,9 @@ def _read_range(entry: str, position: int) -> _Range:
     for text in (low_text, high_text):
         if not _NUMBER.fullmatch(text):
             got = f"got {entry!r}" if entry else "got nothing"
-            raise HostlistError(
-                f"{got}; brackets hold numbers and ranges such as [0-3,7]", position + 1
-            )
+            raise HostlistError(f"{got}; brackets hold numbers and ranges such as [0-3,7]", position + 1)
         if len(text) > _MAX_DIGITS:
-            raise HostlistError(
-                f"a number of {len(text)} digits; at most {_MAX_DIGITS} are allowed", position + 1
-            )
+            raise HostlistError(f"a number of {len(text)} digits; at most {_MAX_DIGITS} are allowed", position + 1)
     low, high = int(low_text), int(high_text)
     if high < low:
         raise HostlistError(f"range {entry} runs downwards", position + 1)
@@ -196,9 +192,7 @@ def _expand_group(group: list[str | list[_Range]]) -> list[str]:
         if isinstance(part, str):
             choices.append([part])
         else:
-            choices.append(
-                [str(n).zfill(width) for low, high, width in part for n in range(low, high + 1)]
-            )
+            choices.append([str(n).zfill(width) for low, high, width in part for n in range(low, high + 1)])
     return ["".join(combination) for combination in product(*choices)]
 
 
@@ -212,9 +206,7 @@ def _split_name(name: str) -> _Item:
         raise InvalidInput("a node name is empty; every name needs at least one character")
     bad = next((char for char in name if char in "[]" or char in _SEPARATORS), None)
     if bad is not None:
-        raise InvalidInput(
-            f"node name {name!r} holds {bad!r}; commas, brackets and blanks are not allowed"
-        )
+        raise InvalidInput(f"node name {name!r} holds {bad!r}; commas, brackets and blanks are not allowed")
     literals: list[str] = []
     fields: list[str] = []
     end = 0

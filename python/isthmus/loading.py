@@ -14,8 +14,13 @@ if TYPE_CHECKING:
     from .machine.description import Description
 
 
-def load(what: str | os.PathLike[str], *, format: str | None = None, node: str | os.PathLike[str] | None = None,
-         **options: Any) -> Machine:
+def load(
+    what: str | os.PathLike[str],
+    *,
+    format: str | None = None,
+    node: str | os.PathLike[str] | None = None,
+    **options: Any,
+) -> Machine:
     """The machine of a name, a file or a specification.
 
     Parameters

@@ -87,7 +87,9 @@ def parse(value: object, unit: str) -> float:
     """
     spellings = _SPELLINGS[unit]
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
-        raise InvalidInput(f"{shown(value)} is not a quantity: allowed is a number, or text such as '4{unit and ' ' + unit}'")
+        raise InvalidInput(
+            f"{shown(value)} is not a quantity: allowed is a number, or text such as '4{unit and ' ' + unit}'"
+        )
     if isinstance(value, str):
         match = _NUMBER.fullmatch(value.strip())
         suffix = match[3].strip() if match else ""

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from machine_strategies import topologies
 
 from isthmus import Allocation, InvalidInput, Machine, hostlist, load
+from machine_strategies import topologies
 
 quick = settings(max_examples=120, derandomize=True, deadline=None)
 
@@ -21,9 +21,7 @@ def jobs(draw: st.DrawFn) -> Allocation:
     numa = sockets * per_socket
     cores = numa * draw(st.integers(1, 3))
     core_order = draw(st.sampled_from(["block", "cyclic"]))
-    machine = Machine.parse(
-        f"{draw(topologies)} sockets={sockets} numa={numa} cores={cores} core_order={core_order}"
-    )
+    machine = Machine.parse(f"{draw(topologies)} sockets={sockets} numa={numa} cores={cores} core_order={core_order}")
     options = {"ranks_per_node": draw(st.integers(1, cores)), "order": draw(st.sampled_from(["block", "cyclic"]))}
     how = draw(st.sampled_from(["all", "block", "list", "names", "fraction"]))
     if how == "all":
@@ -55,7 +53,9 @@ def test_ranks_and_cores_both_ways(job: Allocation) -> None:
     assert np.array_equal(np.bincount(full.socket), [n.cores // n.sockets] * n.sockets)
     assert np.array_equal(np.bincount(full.numa), [n.cores // n.numa] * n.numa)
     assert np.array_equal(full.numa // (n.numa // n.sockets), full.socket)
-    assert np.array_equal(full.socket, cores // (n.cores // n.sockets) if n.core_order == "block" else cores % n.sockets)
+    assert np.array_equal(
+        full.socket, cores // (n.cores // n.sockets) if n.core_order == "block" else cores % n.sockets
+    )
     assert np.array_equal(at.socket, full.socket[at.core])
     assert np.array_equal(at.numa, full.numa[at.core])
 
@@ -143,7 +143,7 @@ def test_cyclic_cores_go_round_the_sockets() -> None:
 def test_nodelists_keep_their_order() -> None:
     machine = Machine.parse("ring:8 hosts=tux[0-3],login[1-4]")
     assert machine.allocate("login[3-4],tux2").nodes.tolist() == [6, 7, 2]
-    with pytest.raises(InvalidInput, match="'tux9'.*tux0 to login4"):
+    with pytest.raises(InvalidInput, match=r"'tux9'.*tux0 to login4"):
         machine.allocate("tux9")
     with pytest.raises(InvalidInput, match="never closed"):
         machine.allocate("tux[0-")
@@ -233,7 +233,9 @@ def test_refused_questions() -> None:
 
 def test_nodes_of_a_machine_by_id_name_and_coordinates() -> None:
     machine = Machine.parse("torus:4x4x4")
-    assert machine.node_id(63) == machine.node_id("node63") == machine.node_id((3, 3, 3)) == machine.node_id(np.uint32(63))
+    assert (
+        machine.node_id(63) == machine.node_id("node63") == machine.node_id((3, 3, 3)) == machine.node_id(np.uint32(63))
+    )
     for node, words in [
         (64, "nodes are 0 to 63"),
         (-1, "nodes are 0 to 63"),

@@ -124,8 +124,11 @@ def examples() -> list[str]:
 
 @pytest.mark.parametrize("line", [e for e in dict.fromkeys(examples()) if " plot " not in e])
 def test_examples_of_the_help_run(line: str, run: Run, tmp_path: Path) -> None:
-    for name, source in [("topology.conf", "tree/topology.conf"), ("fabric.ibnet", "hdr-fat-tree.ibnet"),
-                         ("node.xml", "dual-socket-v2.xml")]:
+    for name, source in [
+        ("topology.conf", "tree/topology.conf"),
+        ("fabric.ibnet", "hdr-fat-tree.ibnet"),
+        ("node.xml", "dual-socket-v2.xml"),
+    ]:
         (tmp_path / name).write_bytes((DATA / source).read_bytes())
     isthmus.load("ring-16").save("mycluster.toml")
     out = run.ok(*shlex.split(line)[1:])
@@ -169,7 +172,15 @@ def test_kinds(run: Run) -> None:
 
 def test_show(run: Run) -> None:
     out = run.ok("machine", "show", "cielo")
-    for words in ("8,944 of 9,216 places", "16 x 12 x 24 x 2", "links.x.bandwidth", "5.8 GB/s", "estimated", "Sources", "[1]"):
+    for words in (
+        "8,944 of 9,216 places",
+        "16 x 12 x 24 x 2",
+        "links.x.bandwidth",
+        "5.8 GB/s",
+        "estimated",
+        "Sources",
+        "[1]",
+    ):
         assert words in out
     brief = run.ok("machine", "show", "cielo", "--brief")
     assert out.startswith(brief[:-1])
@@ -194,7 +205,12 @@ def test_show_says_nothing_of_parameters_that_are_not_given(run: Run) -> None:
 def test_distance(run: Run) -> None:
     words = ("machine", "distance", "torus:4x4x4 L=1us o=0 per_hop=1ns G=1ns/B", "0,0,0")
     assert run.json(*words, "1,1,0", "--bytes", "1kB") == {
-        "a": 0, "b": 5, "distance": 2, "route_length": 2, "bytes": 1000.0, "message_time": pytest.approx(2.001e-6),
+        "a": 0,
+        "b": 5,
+        "distance": 2,
+        "route_length": 2,
+        "bytes": 1000.0,
+        "message_time": pytest.approx(2.001e-6),
     }
     assert run.ok(*words, "(1,0,0)").startswith("1 link from node 0 (0,0,0) to node 1 (1,0,0)\n1 us for 0 B")
     assert run.ok(*words, "node5").startswith("2 links from")
@@ -246,8 +262,15 @@ def test_convert(run: Run) -> None:
 
 
 def test_convert_merges_a_node(run: Run) -> None:
-    run.ok("machine", "convert", str(DATA / "tree" / "topology.conf"), "--node", str(DATA / "dual-socket-v2.xml"),
-           "-o", "c.toml")
+    run.ok(
+        "machine",
+        "convert",
+        str(DATA / "tree" / "topology.conf"),
+        "--node",
+        str(DATA / "dual-socket-v2.xml"),
+        "-o",
+        "c.toml",
+    )
     assert run.json("machine", "show", "c.toml")["node"]["cores"] > 1
 
 
@@ -261,8 +284,11 @@ def test_validate(run: Run) -> None:
     Path("cielo").write_text("SwitchName=s Nodes=a,b\n")
     status, out, err = run("machine", "validate", "bad.toml", "c.toml", "none", ".", "cielo")
     assert status == 2
-    assert out == ("c.toml: ok, 8,944 nodes; values: "
-                   + out.split("values: ")[1].split("\n")[0] + "\ncielo: ok, 2 nodes; values: 4 stated\n")
+    assert out == (
+        "c.toml: ok, 8,944 nodes; values: "
+        + out.split("values: ")[1].split("\n")[0]
+        + "\ncielo: ok, 2 nodes; values: 4 stated\n"
+    )
     assert err.split("\n") == [
         "isthmus: bad.toml:4: topology.q: unknown key: allowed are kind, dims, wrap, names, p",
         "isthmus: none: No such file or directory",
@@ -290,62 +316,62 @@ def test_large_json(run: Run) -> None:
 # Errors
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ("--nonsense", "No such option"),
-        ("machines", "No such command 'machines'"),
-        ("machine shew cielo", "No such command 'shew'"),
-        ("machine show", "Missing argument 'MACHINE'. Try 'isthmus machine show --help'."),
-        ("machine show cielo titan", "unexpected extra argument (titan)"),
-        ("machine show cielo --nonsense", "No such option"),
-        ("machine show sequioa", "close names are sequoia"),
-        ("machine show trous:4x4", "unknown topology 'trous'"),
-        ("machine show torus:4x4|cores=0", "torus:4x4 cores=0: node.cores: is 0: whole numbers from 1"),
-        ("machine show torus:4x4|link=nan", "links.default.bandwidth: 'nan' is not a quantity"),
-        ("machine show none.toml", "neither a machine of the catalogue, nor a file"),
-        ("machine show my|cluster.toml", "'my cluster.toml' is neither"),
-        ("machine show|", "'' is neither"),
-        ("machine show .", ".: Is a directory"),
-        ("machine show bad.toml", "bad.toml:4: topology.q: unknown key"),
-        ("machine show bad.toml --from slurm", "bad.toml"),
-        ("machine show bad.toml --from word", "format 'word': allowed are toml, edges, slurm"),
-        ("machine show cielo --node none.xml", "none.xml: No such file or directory"),
-        ("machine show cielo --node bad.toml", "bad.toml"),
-        ("machine distance cielo 0", "Missing argument 'B'"),
-        ("machine distance cielo -1 0", "No such option"),
-        ("machine distance cielo -- -1 0", "node -1 of cielo: nodes are 0 to 9215"),
-        ("machine distance cielo -- --5 0", "node '--5' of cielo"),
-        ("machine distance cielo 9216 0", "node 9216 of cielo: nodes are 0 to 9215"),
-        ("machine distance cielo 99999999999999999999999 0", "names are node0 to node9215"),
-        ("machine distance cielo 1,2 0", "2 coordinates: cielo has 4"),
-        ("machine distance cielo 16,0,0,0 0", "x = 16: allowed are 0 to 15"),
-        ("machine distance cielo 4294967296,0,0,0 0", "whole numbers below 16 x 12 x 24 x 2"),
-        ("machine distance cielo 1,a,0,0 0", "an id, a name, or coordinates such as 1,2,3 are allowed"),
-        ("machine distance cielo 1,,0,0 0", "coordinates such as 1,2,3"),
-        ("machine distance cielo ² 0", "names are node0 to node9215"),
-        ("machine distance cielo| 0", "node '' of cielo"),
-        ("machine distance cielo login1 0", "node 'login1' of cielo: names are node0 to node9215"),
-        ("machine distance cielo 0 1 --bytes -5", "--bytes: -5 is negative"),
-        ("machine distance cielo 0 1 --bytes nan", "--bytes: 'nan' is not a quantity"),
-        ("machine distance cielo 0 1 --bytes 5m", "--bytes: '5m' is not a quantity: allowed is a number with one of PB"),
-        ("machine route cielo 0 1 --method wormhole", "is not one of 'deterministic', 'minimal'"),
-        ("machine route cielo 0 1 --count 0", "0 is not in the range 1<=x<=100000"),
-        ("machine route cielo 0 1 --count many", "'many' is not a valid integer"),
-        ("machine route cielo 0 1 --seed -1", "-1 is not in the range x>=0"),
-        ("machine route cielo 0 1 --seed 18446744073709551616", "is not in the range"),
-        ("machine plot cielo", "Missing option '-o' / '--output'"),
-        ("machine plot cielo -o x.png --route 0", "requires 2 arguments"),
-        ("machine plot ring:4 -o x.png --route 0 4", "nodes are 0 to 3"),
-        ("machine convert cielo -o none/x.toml", "none/x.toml: No such file or directory"),
-        ("machine convert cielo -o .", ".: Is a directory"),
-        ("machine convert cielo --to pdf", "is not one of 'toml', 'spec', 'edges'"),
-        ("machine validate", "Missing argument 'FILE...'"),
-    ],
-)
+# "|" stands for a blank within a word, or before an empty one.
+ERRORS = [
+    ("--nonsense", "No such option"),
+    ("machines", "No such command 'machines'"),
+    ("machine shew cielo", "No such command 'shew'"),
+    ("machine show", "Missing argument 'MACHINE'. Try 'isthmus machine show --help'."),
+    ("machine show cielo titan", "unexpected extra argument (titan)"),
+    ("machine show cielo --nonsense", "No such option"),
+    ("machine show sequioa", "close names are sequoia"),
+    ("machine show trous:4x4", "unknown topology 'trous'"),
+    ("machine show torus:4x4|cores=0", "torus:4x4 cores=0: node.cores: is 0: whole numbers from 1"),
+    ("machine show torus:4x4|link=nan", "links.default.bandwidth: 'nan' is not a quantity"),
+    ("machine show none.toml", "neither a machine of the catalogue, nor a file"),
+    ("machine show my|cluster.toml", "'my cluster.toml' is neither"),
+    ("machine show|", "'' is neither"),
+    ("machine show .", ".: Is a directory"),
+    ("machine show bad.toml", "bad.toml:4: topology.q: unknown key"),
+    ("machine show bad.toml --from slurm", "bad.toml"),
+    ("machine show bad.toml --from word", "format 'word': allowed are toml, edges, slurm"),
+    ("machine show cielo --node none.xml", "none.xml: No such file or directory"),
+    ("machine show cielo --node bad.toml", "bad.toml"),
+    ("machine distance cielo 0", "Missing argument 'B'"),
+    ("machine distance cielo -1 0", "No such option"),
+    ("machine distance cielo -- -1 0", "node -1 of cielo: nodes are 0 to 9215"),
+    ("machine distance cielo -- --5 0", "node '--5' of cielo"),
+    ("machine distance cielo 9216 0", "node 9216 of cielo: nodes are 0 to 9215"),
+    ("machine distance cielo 99999999999999999999999 0", "names are node0 to node9215"),
+    ("machine distance cielo 1,2 0", "2 coordinates: cielo has 4"),
+    ("machine distance cielo 16,0,0,0 0", "x = 16: allowed are 0 to 15"),
+    ("machine distance cielo 4294967296,0,0,0 0", "whole numbers below 16 x 12 x 24 x 2"),
+    ("machine distance cielo 1,a,0,0 0", "an id, a name, or coordinates such as 1,2,3 are allowed"),
+    ("machine distance cielo 1,,0,0 0", "coordinates such as 1,2,3"),
+    ("machine distance cielo ² 0", "names are node0 to node9215"),
+    ("machine distance cielo| 0", "node '' of cielo"),
+    ("machine distance cielo login1 0", "node 'login1' of cielo: names are node0 to node9215"),
+    ("machine distance cielo 0 1 --bytes -5", "--bytes: -5 is negative"),
+    ("machine distance cielo 0 1 --bytes nan", "--bytes: 'nan' is not a quantity"),
+    ("machine distance cielo 0 1 --bytes 5m", "--bytes: '5m' is not a quantity: allowed is a number with one of PB"),
+    ("machine route cielo 0 1 --method wormhole", "is not one of 'deterministic', 'minimal'"),
+    ("machine route cielo 0 1 --count 0", "0 is not in the range 1<=x<=100000"),
+    ("machine route cielo 0 1 --count many", "'many' is not a valid integer"),
+    ("machine route cielo 0 1 --seed -1", "-1 is not in the range"),
+    ("machine route cielo 0 1 --seed 18446744073709551616", "is not in the range"),
+    ("machine plot cielo", "Missing option '-o' / '--output'"),
+    ("machine plot cielo -o x.png --route 0", "requires 2 arguments"),
+    ("machine plot ring:4 -o x.png --route 0 4", "nodes are 0 to 3"),
+    ("machine convert cielo -o none/x.toml", "none/x.toml: No such file or directory"),
+    ("machine convert cielo -o .", ".: Is a directory"),
+    ("machine convert cielo --to pdf", "is not one of 'toml', 'spec', 'edges'"),
+    ("machine validate", "Missing argument 'FILE...'"),
+]
+
+
+@pytest.mark.parametrize(("words", "message"), ERRORS, ids=[words for words, _ in ERRORS])
 def test_errors_are_one_line(words: str, message: str, run: Run) -> None:
     Path("bad.toml").write_text("[topology]\nkind = 'ring'\ndims = [4]\nq = 1\n")
-    # "|" stands for a blank within a word, or before an empty one.
     arguments = [word.replace("|", " ") for word in words.split(" ")]
     arguments = [part for word in arguments for part in ([word[:-1], ""] if word.endswith(" ") else [word])]
     assert message in run.error(*arguments)
@@ -363,7 +389,9 @@ def test_traceback_only_with_debug() -> None:
         assert done.returncode != 0
         assert "Traceback" in done.stderr
         assert "InvalidInput" in done.stderr
-    done = subprocess.run([*ISTHMUS, "machine", "distance", "ring:4", "--", "--debug", "0"], capture_output=True, text=True)
+    done = subprocess.run(
+        [*ISTHMUS, "machine", "distance", "ring:4", "--", "--debug", "0"], capture_output=True, text=True
+    )
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert done.stderr.startswith("isthmus: node '--debug' of ring:4")
 
@@ -408,11 +436,15 @@ def test_import_loads_no_heavy_module() -> None:
 def test_installed_program_is_the_module(tmp_path: Path) -> None:
     program = Path(sys.executable).with_name("isthmus")
     for command in ([str(program)], ISTHMUS):
-        done = subprocess.run([*command, "machine", "distance", "ring:4", "0", "2", "--json"], capture_output=True, text=True)
+        done = subprocess.run(
+            [*command, "machine", "distance", "ring:4", "0", "2", "--json"], capture_output=True, text=True
+        )
         assert json.loads(done.stdout)["distance"] == 2
 
 
-@pytest.mark.parametrize("words", ["machine list", "machine convert torus:16x16x16 --to edges", "machine show cielo --json"])
+@pytest.mark.parametrize(
+    "words", ["machine list", "machine convert torus:16x16x16 --to edges", "machine show cielo --json"]
+)
 def test_broken_pipes_are_silent(words: str) -> None:
     done = subprocess.run(f"{sys.executable} -m isthmus {words} | head -1", shell=True, capture_output=True, text=True)
     assert done.stderr == ""
@@ -421,7 +453,9 @@ def test_broken_pipes_are_silent(words: str) -> None:
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
 def test_full_disk_is_one_line() -> None:
-    done = subprocess.run(f"{sys.executable} -m isthmus machine list > /dev/full", shell=True, capture_output=True, text=True)
+    done = subprocess.run(
+        f"{sys.executable} -m isthmus machine list > /dev/full", shell=True, capture_output=True, text=True
+    )
     assert done.returncode != 0
     assert done.stderr.startswith("isthmus: No space left on device\n")
     assert "Traceback" not in done.stderr
@@ -429,14 +463,17 @@ def test_full_disk_is_one_line() -> None:
 
 def test_output_to_pipes_and_devices() -> None:
     words = f"{sys.executable} -m isthmus machine convert ring:4"
-    done = subprocess.run(f"{words} -o /dev/stdout | grep -c topology; {words} -o /dev/null", shell=True,
-                          capture_output=True, text=True)
+    done = subprocess.run(
+        f"{words} -o /dev/stdout | grep -c topology; {words} -o /dev/null", shell=True, capture_output=True, text=True
+    )
     assert done.stdout == "1\nwrote /dev/null\n"
     assert done.stderr == ""
     assert not os.path.isfile("/dev/null")
 
 
 def test_terminals_without_the_characters() -> None:
-    done = subprocess.run([*ISTHMUS, "machine", "show", "cielo"], capture_output=True, env={**os.environ, "PYTHONIOENCODING": "ascii"})
+    done = subprocess.run(
+        [*ISTHMUS, "machine", "show", "cielo"], capture_output=True, env={**os.environ, "PYTHONIOENCODING": "ascii"}
+    )
     assert (done.returncode, done.stderr) == (0, b"")
     assert done.stdout.isascii()

@@ -141,7 +141,14 @@ def test_text(value: float, unit: str, text: str) -> None:
 
 @pytest.mark.parametrize(
     ("value", "digits", "text"),
-    [(123456.0, 3, "123 kB"), (999999.0, 3, "1000 kB"), (1.0, 4, "1 B"), (5.8e9, 4, "5.8 GB"), (9e22, 3, "90000000 PB"), (2.0**33, 4, "8 GiB")],
+    [
+        (123456.0, 3, "123 kB"),
+        (999999.0, 3, "1000 kB"),
+        (1.0, 4, "1 B"),
+        (5.8e9, 4, "5.8 GB"),
+        (9e22, 3, "90000000 PB"),
+        (2.0**33, 4, "8 GiB"),
+    ],
 )
 def test_text_with_few_digits(value: float, digits: int, text: str) -> None:
     assert units.text(value, "B", digits) == text

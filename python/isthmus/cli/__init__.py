@@ -6,6 +6,7 @@ import io
 import os
 import sys
 from importlib import import_module
+
 import click
 
 from .. import __version__

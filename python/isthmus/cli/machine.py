@@ -14,8 +14,9 @@ from .output import json_option, machine_argument, print_json, print_table
 if TYPE_CHECKING:
     from ..machine import Machine
 
-_WHAT = """MACHINE is a name of the catalogue (isthmus machine list), a file (TOML; Slurm topology.conf or topology.yaml;
-ibnetdiscover output; an edge list), or a specification in quotes such as 'torus:8x8x16 link=425MB/s hop=64ns cores=4'.
+_WHAT = """MACHINE is a name of the catalogue (isthmus machine list), a file (TOML; Slurm topology.conf or
+topology.yaml; ibnetdiscover output; an edge list), or a specification in quotes such as
+'torus:8x8x16 link=425MB/s hop=64ns cores=4'.
 """
 
 
@@ -43,8 +44,13 @@ def list_(words: tuple[str, ...], kinds: bool, as_json: bool) -> None:
     rows = []
     for name in machines():
         machine = load(name)
-        row = {"name": name, "nodes": machine.nodes, "cores": machine.cores, "topology": machine.topology.spec,
-               "title": machine.title}
+        row = {
+            "name": name,
+            "nodes": machine.nodes,
+            "cores": machine.cores,
+            "topology": machine.topology.spec,
+            "title": machine.title,
+        }
         if all(word.lower() in " ".join(map(str, row.values())).lower() for word in words):
             rows.append(row)
     if as_json:
@@ -62,23 +68,34 @@ def _list_kinds(as_json: bool) -> None:
     from ..machine.kinds import KINDS
 
     if as_json:
-        print_json([
-            {"kind": k.name, "doc": k.doc, "example": k.example,
-             "parameters": [{"name": p.name, "doc": p.doc, "default": p.default} for p in k.parameters]}
-            for k in KINDS.values()
-        ])
+        print_json(
+            [
+                {
+                    "kind": k.name,
+                    "doc": k.doc,
+                    "example": k.example,
+                    "parameters": [{"name": p.name, "doc": p.doc, "default": p.default} for p in k.parameters],
+                }
+                for k in KINDS.values()
+            ]
+        )
         return
     print_table(
         ["kind", "what", "example", "parameters"],
-        [[k.name, k.doc, k.example, ", ".join(p.name + ("" if p.required else "?") for p in k.parameters)]
-         for k in KINDS.values()],
+        [
+            [k.name, k.doc, k.example, ", ".join(p.name + ("" if p.required else "?") for p in k.parameters)]
+            for k in KINDS.values()
+        ],
         wrap=["what", "parameters"],
     )
     click.echo("A parameter with ? may be left out.")
 
 
-@command.command("show", epilog=_epilog("show cielo", "show cielo --brief", "show 'dragonfly:a=4,p=2,h=2,g=9' --json"),
-                 help=f"What a machine is, and where every number comes from.\n\n{_WHAT}")
+@command.command(
+    "show",
+    epilog=_epilog("show cielo", "show cielo --brief", "show 'dragonfly:a=4,p=2,h=2,g=9' --json"),
+    help=f"What a machine is, and where every number comes from.\n\n{_WHAT}",
+)
 @machine_argument
 @click.option("--brief", is_flag=True, help="Without the table of values and sources.")
 @json_option
@@ -88,8 +105,12 @@ def show(machine: Machine, brief: bool, as_json: bool) -> None:
     if as_json:
         from dataclasses import asdict
 
-        out = summary(machine) | {"node": machine.node, "level": asdict(machine.level), "noise": machine.noise,
-                                  "notes": machine.notes}
+        out = summary(machine) | {
+            "node": machine.node,
+            "level": asdict(machine.level),
+            "noise": machine.noise,
+            "notes": machine.notes,
+        }
         print_json(out if brief else out | {"values": rows(machine)})
         return
     click.echo(str(machine))
@@ -125,9 +146,12 @@ def _node(machine: Machine, text: str) -> int:
     return machine.node_id(text)
 
 
-@command.command("distance", epilog=_epilog("distance titan 0 4711", "distance torus-4x4x4 0,0,0 3,3,3 --bytes '64 KiB'"),
-                 help=f"Links between nodes A and B, and the time of a message on the quiet machine.\n\n{_WHAT}\n"
-                      "A and B are ids, names or coordinates (1,2,3) of nodes.")
+@command.command(
+    "distance",
+    epilog=_epilog("distance titan 0 4711", "distance torus-4x4x4 0,0,0 3,3,3 --bytes '64 KiB'"),
+    help=f"Links between nodes A and B, and the time of a message on the quiet machine.\n\n{_WHAT}\n"
+    "A and B are ids, names or coordinates (1,2,3) of nodes.",
+)
 @machine_argument
 @click.argument("a")
 @click.argument("b")
@@ -148,22 +172,33 @@ def distance(machine: Machine, a: str, b: str, size: str, as_json: bool) -> None
         print_json({"a": x, "b": y, "distance": hops, "route_length": routed, "bytes": length, "message_time": time})
         return
     longer = f" ({routed} by minimal routing, which takes one global link at most)" if routed != hops else ""
-    click.echo(f"{hops} link{'' if hops == 1 else 's'} from {machine.topology.label(x)} to {machine.topology.label(y)}{longer}")
+    click.echo(
+        f"{hops} link{'' if hops == 1 else 's'} from {machine.topology.label(x)} to {machine.topology.label(y)}{longer}"
+    )
     click.echo(f"{units.text(time, 's', 4)} for {units.text(length, 'B', 4)} on the quiet machine")
 
 
-@command.command("route",
-                 epilog=_epilog("route eos 0 700", "route torus-4x4x4 0 63 --method minimal --count 5",
-                                "route dragonfly-small 0 71 --method valiant --count 3 --seed 1"),
-                 help=f"The links that a message takes from node A to node B.\n\n{_WHAT}\n"
-                      "A and B are ids, names or coordinates (1,2,3) of nodes.")
+@command.command(
+    "route",
+    epilog=_epilog(
+        "route eos 0 700",
+        "route torus-4x4x4 0 63 --method minimal --count 5",
+        "route dragonfly-small 0 71 --method valiant --count 3 --seed 1",
+    ),
+    help=f"The links that a message takes from node A to node B.\n\n{_WHAT}\n"
+    "A and B are ids, names or coordinates (1,2,3) of nodes.",
+)
 @machine_argument
 @click.argument("a")
 @click.argument("b")
-@click.option("--method", type=click.Choice(["deterministic", "minimal", "random", "valiant", "ugal"]),
-              default="deterministic", show_default=True,
-              help="The machine's deterministic route; all minimal ones; random minimal ones; through random "
-                   "intermediates; the candidates of UGAL.")
+@click.option(
+    "--method",
+    type=click.Choice(["deterministic", "minimal", "random", "valiant", "ugal"]),
+    default="deterministic",
+    show_default=True,
+    help="The machine's deterministic route; all minimal ones; random minimal ones; through random "
+    "intermediates; the candidates of UGAL.",
+)
 @click.option("--count", type=click.IntRange(1, 100_000), default=4, show_default=True, help="Routes at most.")
 @click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=0, show_default=True, help="Of random routes.")
 @json_option
@@ -179,18 +214,33 @@ def route(machine: Machine, a: str, b: str, method: str, count: int, seed: int, 
     if as_json:
         print_json({"a": x, "b": y, "method": method, "routes": hops})
         return
-    click.echo(f"{t.label(x)} -> {t.label(y)}: {len(hops)} route{'' if len(hops) == 1 else 's'}, "
-               f"distance {machine.distance(x, y)}")
+    click.echo(
+        f"{t.label(x)} -> {t.label(y)}: {len(hops)} route{'' if len(hops) == 1 else 's'}, "
+        f"distance {machine.distance(x, y)}"
+    )
     for i, one in enumerate(hops):
         latency = sum(hop["latency"] for hop in one)
         slowest = f", {units.text(min(h['bandwidth'] for h in one), 'B/s', 4)} at its slowest link" if one else ""
-        click.echo(f"\nroute {i + 1}: {len(one)} link{'' if len(one) == 1 else 's'}, {units.text(latency, 's', 4)}{slowest}")
+        click.echo(
+            f"\nroute {i + 1}: {len(one)} link{'' if len(one) == 1 else 's'}, {units.text(latency, 's', 4)}{slowest}"
+        )
         if not one:
             continue
         print_table(
             ["hop", "link", "class", "from", "to", "bandwidth", "latency", "VC"],
-            [[n + 1, h["link"], h["class"], h["from"], h["to"], units.text(h["bandwidth"], "B/s", 4),
-              units.text(h["latency"], "s", 4), h["channel"]] for n, h in enumerate(one)],
+            [
+                [
+                    n + 1,
+                    h["link"],
+                    h["class"],
+                    h["from"],
+                    h["to"],
+                    units.text(h["bandwidth"], "B/s", 4),
+                    units.text(h["latency"], "s", 4),
+                    h["channel"],
+                ]
+                for n, h in enumerate(one)
+            ],
             right=["hop", "link", "bandwidth", "latency", "VC"],
         )
 
@@ -201,16 +251,29 @@ def _hops(machine: Machine, links: Any, method: str) -> list[dict[str, Any]]:
     routing = {"deterministic": "minimal", "valiant": "valiant", "ugal": "valiant"}.get(method, "random")
     channels = t.channels(links, routing)
     return [
-        {"link": int(link), "class": classes[kind][0], "from": t.label(int(ends[0])), "to": t.label(int(ends[1])),
-         "bandwidth": classes[kind][1], "latency": classes[kind][2], "channel": int(channel)}
+        {
+            "link": int(link),
+            "class": classes[kind][0],
+            "from": t.label(int(ends[0])),
+            "to": t.label(int(ends[1])),
+            "bandwidth": classes[kind][1],
+            "latency": classes[kind][2],
+            "channel": int(channel),
+        }
         for link, kind, ends, channel in zip(links, t.link_class(links), t.link_ends(links), channels, strict=True)
     ]
 
 
-@command.command("plot",
-                 epilog=_epilog("plot torus-4x4x4 -o torus.png", "plot edison -o edison.html",
-                                "plot fattree-k4 -o route.png --route 0 63", "plot titan -o d.png --distances"),
-                 help=f"Draw the interconnect, or the distribution of its distances.\n\n{_WHAT}")
+@command.command(
+    "plot",
+    epilog=_epilog(
+        "plot torus-4x4x4 -o torus.png",
+        "plot edison -o edison.html",
+        "plot fattree-k4 -o route.png --route 0 63",
+        "plot titan -o d.png --distances",
+    ),
+    help=f"Draw the interconnect, or the distribution of its distances.\n\n{_WHAT}",
+)
 @machine_argument
 @click.option("-o", "--output", required=True, metavar="FILE", help="A .png, .svg, .pdf or .html file.")
 @click.option("--route", "pair", nargs=2, metavar="A B", help="Highlight the route between two nodes.")
@@ -266,21 +329,32 @@ def validate(files: tuple[str, ...], as_json: bool) -> None:
         for result in results:
             if result["ok"]:
                 statuses = ", ".join(f"{n} {status}" for status, n in sorted(result["values"].items()))
-                click.echo(f"{result['file']}: ok, {result['nodes']:,} node{'' if result['nodes'] == 1 else 's'}; values: {statuses}")
+                nodes = f"{result['nodes']:,} node{'' if result['nodes'] == 1 else 's'}"
+                click.echo(f"{result['file']}: ok, {nodes}; values: {statuses}")
             else:
                 click.echo(f"isthmus: {result['error']}", err=True)
     if not all(result["ok"] for result in results):
         raise click.exceptions.Exit(2)
 
 
-@command.command("convert",
-                 epilog=_epilog("convert topology.conf -o cluster.toml", "convert fabric.ibnet --node node.xml -o c.toml",
-                                "convert cielo --to spec", "convert fattree-k4 --to edges"),
-                 help=f"Write a machine in another form.\n\n{_WHAT}")
+@command.command(
+    "convert",
+    epilog=_epilog(
+        "convert topology.conf -o cluster.toml",
+        "convert fabric.ibnet --node node.xml -o c.toml",
+        "convert cielo --to spec",
+        "convert fattree-k4 --to edges",
+    ),
+    help=f"Write a machine in another form.\n\n{_WHAT}",
+)
 @machine_argument
 @click.option("-o", "--output", metavar="FILE", help="File to write; by default standard output.")
-@click.option("--to", "to", type=click.Choice(["toml", "spec", "edges"]),
-              help="The full form, one line, or a list of the cables; by default as the suffix of FILE says, else TOML.")
+@click.option(
+    "--to",
+    "to",
+    type=click.Choice(["toml", "spec", "edges"]),
+    help="The full form, one line, or a list of the cables; by default as the suffix of FILE says, else TOML.",
+)
 @json_option
 def convert(machine: Machine, output: str | None, to: str | None, as_json: bool) -> None:
     from ..files import write_atomically

@@ -22,7 +22,9 @@ def machine_argument(function: Callable[..., Any]) -> Callable[..., Any]:
     """The argument MACHINE with the options of reading it; the function gets a Machine as ``machine``."""
 
     @click.argument("machine", metavar="MACHINE")
-    @click.option("--from", "format", metavar="FORMAT", help="Format of a foreign file, where its content does not tell.")
+    @click.option(
+        "--from", "format", metavar="FORMAT", help="Format of a foreign file, where its content does not tell."
+    )
     @click.option("--node", metavar="FILE", help="hwloc or NCCL XML of one node, instead of the machine's own.")
     @functools.wraps(function)
     def wrapped(*args: Any, machine: str, format: str | None, node: str | None, **rest: Any) -> Any:

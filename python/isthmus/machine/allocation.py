@@ -127,7 +127,7 @@ class Allocation:
 
     def _ranks(self, ranks: ArrayLike) -> NDArray[np.int64]:
         given = np.asarray(ranks)
-        if given.dtype.kind not in "iu" or (given.size and not (0 <= given.min() and given.max() < self.ranks)):
+        if given.dtype.kind not in "iu" or (given.size and not (given.min() >= 0 and given.max() < self.ranks)):
             raise InvalidInput(f"ranks of the allocation are whole numbers from 0 to {self.ranks - 1}")
         return given.astype(np.int64)
 
@@ -221,14 +221,15 @@ class Allocation:
     def coordinates(self, ranks: ArrayLike) -> NDArray[np.uint32]:
         """Coordinates of ranks' nodes within the partition, shape ``(..., len(dims))``."""
         nodes = self.machine.coordinates(self.node_of(ranks)).astype(np.int64)
-        return ((nodes - self._box[0]) % np.array(self.machine.topology.dims)).astype(np.uint32)
+        inside: NDArray[np.int64] = (nodes - self._box[0]) % np.array(self.machine.topology.dims)
+        return inside.astype(np.uint32)
 
     def rank_of(self, coordinates: ArrayLike, cores: ArrayLike = 0) -> Any:
         """Rank on a core of the node at partition coordinates, -1 where the job has none; see :meth:`coordinates`."""
         given = np.asarray(coordinates)
         if given.dtype.kind not in "iu" or given.shape[-1:] != (len(self.dims),):
             raise InvalidInput(f"coordinates of the allocation are {len(self.dims)} whole numbers")
-        inside = ((given >= 0) & (given < self._box[1])).all(axis=-1)
+        inside = np.asarray(((given >= 0) & (given < self._box[1])).all(axis=-1))
         machine = (np.where(inside[..., None], given, 0) + self._box[0]) % np.array(self.machine.topology.dims)
         found = np.where(inside, self.rank_at(self.machine.nodes_at(machine), cores), -1)
         return found if found.ndim else int(found)

@@ -23,8 +23,20 @@ FORMAT = 1
 LEVELS = ("socket", "node", "network")
 _LINK_FIELDS = {"bandwidth": "B/s", "latency": "s"}
 _PROVENANCE_KEYS = {"value", "source", "status", "note"}
-_TOP = ("format", "name", "title", "notes", "compute_nodes", "hostnames", "sources", "topology", "links", "node",
-        "level", "noise")
+_TOP = (
+    "format",
+    "name",
+    "title",
+    "notes",
+    "compute_nodes",
+    "hostnames",
+    "sources",
+    "topology",
+    "links",
+    "node",
+    "level",
+    "noise",
+)
 
 Line = Callable[[str], int | None]
 
@@ -98,7 +110,7 @@ class _Reader:
             value = int(value)
         if isinstance(value, bool) or not isinstance(value, int) or not least <= value < 2**32:
             self.fail(path, f"is {units.shown(value)}: whole numbers from {least} to {2**32 - 1} are allowed")
-        return value
+        return int(value)
 
     def number(self, value: Any, path: str, unit: str) -> float:
         try:
@@ -144,7 +156,7 @@ class _Reader:
     def matrix(self, value: Any, path: str, unit: str) -> tuple[tuple[float, ...], ...]:
         if isinstance(value, str):
             value = [row.split(",") for row in value.split(";")]
-        if not isinstance(value, list) or not value or not all(isinstance(r, list) for r in value):
+        if not isinstance(value, (list, tuple)) or not value or not all(isinstance(r, (list, tuple)) for r in value):
             self.fail(path, "a square list of lists of numbers is allowed")
         if any(len(row) != len(value) for row in value):
             self.fail(path, f"{len(value)} rows must each have {len(value)} columns")
@@ -308,5 +320,7 @@ def normalise(raw: dict[str, Any], file: str, line: Line = _no_line, *, folder: 
         if key not in noise:
             reader.fail(f"noise.{key}", f"is missing: noise of kind {kind} needs it")
     if kind in ("periodic", "exponential") and not 0 <= noise["duration"] < noise["period"]:
-        reader.fail("noise.duration", f"is {noise['duration']:g} s: less than the period, {noise['period']:g} s, is allowed")
+        reader.fail(
+            "noise.duration", f"is {noise['duration']:g} s: less than the period, {noise['period']:g} s, is allowed"
+        )
     return Description(values, reader.provenance, reader.sources, file, line)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from .. import units
 from ..errors import InvalidInput, ParseError, Unsupported
@@ -49,8 +49,10 @@ def build_graph(
     columns = np.zeros((4, len(edges)), dtype=np.uint32)
     for i, edge in enumerate(edges):
         if not 2 <= len(edge) <= 5:
-            raise InvalidInput(f"cable {i + 1} has {len(edge)} entries: allowed are from, to, bandwidth, latency, count")
-        a, b, bandwidth, latency, count = (*edge, *[None] * (5 - len(edge)))
+            raise InvalidInput(
+                f"cable {i + 1} has {len(edge)} entries: allowed are from, to, bandwidth, latency, count"
+            )
+        a, b, bandwidth, latency, count = [*edge, None, None, None][:5]
         for name in (a, b):
             if not isinstance(name, str) or name not in index:
                 raise InvalidInput(
@@ -69,8 +71,10 @@ def build_graph(
         except InvalidInput as error:
             raise InvalidInput(f"cable {i + 1}: {error}") from None
         if key[0] <= 0 or key[1] < 0:
-            raise InvalidInput(f"cable {i + 1} has bandwidth {key[0]:g} B/s and latency {key[1]:g} s: allowed are a "
-                               "positive bandwidth and a latency of at least 0")
+            raise InvalidInput(
+                f"cable {i + 1} has bandwidth {key[0]:g} B/s and latency {key[1]:g} s: allowed are a "
+                "positive bandwidth and a latency of at least 0"
+            )
         columns[:, i] = (index[a], index[b], classes.setdefault(key, len(classes)), 1 if count is None else count)
     named = [(f"link{i}" if len(classes) > 1 else "link", *key) for key, i in classes.items()]
     if not classes:
@@ -161,7 +165,9 @@ def format_edges(topology: Topology) -> str:
         raise Unsupported(f"{topology.kind} has links that differ by direction: an edge list holds cables, write TOML")
     _, first = np.unique(key[forward], axis=0, return_index=True)
     shown = np.flatnonzero(forward)[first]
-    names = topology.names or [f"n{v}" if v < topology.nodes else f"s{v - topology.nodes}" for v in range(topology.vertices)]
+    names = cast("list[str] | None", topology.names) or [
+        f"n{v}" if v < topology.nodes else f"s{v - topology.nodes}" for v in range(topology.vertices)
+    ]
     classes = [(units.text(b, "B/s"), units.text(t, "s")) for _, b, t in topology.link_classes]
     lines = [f"# {topology.spec}: {topology.nodes} nodes, {topology.switches} switches, {int(count.sum())} cables"]
     lines += [f"node {name}" for name in names[: topology.nodes]]

@@ -96,7 +96,9 @@ def _graph(v: dict[str, Any], links: Links) -> Topology:
     from .graph import build_graph, read_edges
 
     if not v["file"] and not v["nodes"]:
-        raise InvalidInput("graph: no cables: an edge list (file), or nodes and edges are needed, as in graph:cables.edges")
+        raise InvalidInput(
+            "graph: no cables: an edge list (file), or nodes and edges are needed, as in graph:cables.edges"
+        )
     cables = read_edges(v["file"]) if v["file"] else v
     return build_graph(cables["nodes"], cables["switches"], cables["edges"], links)
 
@@ -107,9 +109,7 @@ KINDS: dict[str, Kind] = {
         Kind("linear", "linear array", "linear:16", (_DIMS, _WRAP, _NAMES, _P), _grid("linear")),
         Kind("ring", "ring", "ring:16", (_DIMS, _WRAP, _NAMES, _P), _grid("ring")),
         Kind("mesh", "mesh of any number of dimensions", "mesh:8x8", (_DIMS, _WRAP, _NAMES, _P), _grid("mesh")),
-        Kind(
-            "torus", "torus of any number of dimensions", "torus:8x8x16", (_DIMS, _WRAP, _NAMES, _P), _grid("torus")
-        ),
+        Kind("torus", "torus of any number of dimensions", "torus:8x8x16", (_DIMS, _WRAP, _NAMES, _P), _grid("torus")),
         Kind(
             "hypercube",
             "binary hypercube",
@@ -165,9 +165,7 @@ KINDS: dict[str, Kind] = {
                 Parameter("aggs", "int", "aggregation switches of a pod"),
                 Parameter("cores", "int", "core switches above each aggregation switch"),
             ),
-            _tree(
-                "clos3", lambda v: ([v["down"], v["leaves"], v["pods"]], [1, v["aggs"], v["cores"]], [])
-            ),
+            _tree("clos3", lambda v: ([v["down"], v["leaves"], v["pods"]], [1, v["aggs"], v["cores"]], [])),
         ),
         Kind(
             "dragonfly",

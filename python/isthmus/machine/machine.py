@@ -8,7 +8,7 @@ import operator
 import os
 import re
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, cast
 
 from .. import units
 from ..errors import InvalidInput, ParseError
@@ -64,14 +64,16 @@ class Machine:
         self.noise = Noise(**v["noise"])
         if (v["compute_nodes"] or 0) > self.topology.nodes:
             description.fail(
-                "compute_nodes", f"is {v['compute_nodes']}: 1 to {self.topology.nodes}, the places of the interconnect, "
-                "are allowed"
+                "compute_nodes",
+                f"is {v['compute_nodes']}: 1 to {self.topology.nodes}, the places of the interconnect, are allowed",
             )
         if v["hostnames"]:
             names = len(self.hostnames)
             if names != self.topology.nodes:
-                description.fail("hostnames", f"are {names} names: {self.topology.nodes}, one for every place of the "
-                                              "interconnect, are allowed")
+                description.fail(
+                    "hostnames",
+                    f"are {names} names: {self.topology.nodes}, one for every place of the interconnect, are allowed",
+                )
 
     def _level(self, name: str) -> Level:
         given = dict(self.description.values["level"].get(name, {}))
@@ -132,7 +134,7 @@ class Machine:
 
     @property
     def title(self) -> str:
-        return self.description.values["title"] or self.name  # type: ignore[no-any-return]
+        return self.description.values["title"] or self.name
 
     @property
     def notes(self) -> list[str]:
@@ -155,8 +157,9 @@ class Machine:
     @cached_property
     def hostnames(self) -> Sequence[str]:
         """Name of every node: from an imported network, the ``hostnames`` expression, or node0, node1, ..."""
-        if self.topology.names is not None:
-            return self.topology.names[: self.topology.nodes]  # type: ignore[no-any-return]
+        names = cast("list[str] | None", self.topology.names)
+        if names is not None:
+            return names[: self.topology.nodes]
         expression = self.description.values["hostnames"]
         if not expression:
             return [f"node{i}" for i in range(self.topology.nodes)]
@@ -171,7 +174,7 @@ class Machine:
         if isinstance(node, (tuple, list)):
             return int(self.nodes_at([node])[0])
         try:
-            index = operator.index(node)
+            index = operator.index(cast("SupportsIndex", node))
         except TypeError:
             raise InvalidInput(f"node {node!r} of {self.name}: an id, a name or coordinates are allowed") from None
         if not 0 <= index < self.topology.nodes:
@@ -215,7 +218,7 @@ class Machine:
     def coordinates(self, nodes: ArrayLike) -> NDArray[np.uint32]:
         """Coordinates of nodes: shape ``(..., len(topology.dims))`` for node ids of shape ``(...)``."""
         ids = self._array(nodes)
-        return self.topology.coordinates(ids.reshape(-1)).reshape(*ids.shape, -1)  # type: ignore[no-any-return]
+        return self.topology.coordinates(ids.reshape(-1)).reshape(*ids.shape, -1)
 
     def nodes_at(self, coordinates: ArrayLike) -> NDArray[np.uint32]:
         """Nodes at coordinates of shape ``(..., len(topology.dims))``; the inverse of :meth:`coordinates`."""
@@ -229,7 +232,7 @@ class Machine:
         if given.dtype.kind not in "iu" or (given.size and not (given.min() >= 0 and given.max() < 2**32)):
             raise InvalidInput(f"coordinates of {self.name} are whole numbers below {' x '.join(map(str, dims))}")
         flat = np.ascontiguousarray(given.reshape(-1, given.shape[-1]), dtype=np.uint32)
-        return self.topology.nodes_at(flat).reshape(given.shape[:-1])  # type: ignore[no-any-return]
+        return self.topology.nodes_at(flat).reshape(given.shape[:-1])
 
     def distance(self, a: ArrayLike, b: ArrayLike) -> Any:
         """Links on a shortest path between nodes.
@@ -251,14 +254,14 @@ class Machine:
 
     def route(self, a: int, b: int) -> NDArray[np.uint32]:
         """Link ids of the deterministic minimal route between two nodes."""
-        return self.topology.route(self.node_id(a), self.node_id(b))  # type: ignore[no-any-return]
+        return self.topology.route(self.node_id(a), self.node_id(b))
 
     def routes(self, a: ArrayLike, b: ArrayLike) -> tuple[NDArray[np.uint64], NDArray[np.uint32]]:
         """Routes of many pairs of nodes: ``(offsets, links)``, route i being ``links[offsets[i]:offsets[i + 1]]``."""
         import numpy as np
 
         x, y = np.broadcast_arrays(self._array(a), self._array(b))
-        return self.topology.routes(*(np.ascontiguousarray(v).reshape(-1) for v in (x, y)))  # type: ignore[no-any-return]
+        return self.topology.routes(*(np.ascontiguousarray(v).reshape(-1) for v in (x, y)))
 
     def message_time(self, bytes: float, a: int, b: int, *, level: Literal["socket", "node"] = "node") -> float:
         """Seconds of one message on a quiet machine by LogGOPS.
@@ -273,7 +276,7 @@ class Machine:
         hops = self.topology.route_length(self.node_id(a), self.node_id(b))
         p = self.level.network if hops else getattr(self.level, level)
         distance = max(hops - 1, 0) * p.per_hop
-        return p.o_send + p.L + distance + bytes * (p.G + 2 * p.O) + p.o_recv  # type: ignore[no-any-return]
+        return p.o_send + p.L + distance + bytes * (p.G + 2 * p.O) + p.o_recv
 
     def allocate(self, nodes: Any = None, **options: Any) -> Allocation:
         """The part of the machine that a job gets; see :meth:`isthmus.Allocation.of`."""
@@ -294,4 +297,5 @@ class Machine:
 
     def __repr__(self) -> str:
         v = self.description.values
-        return f"<Machine {v['name'] or self.topology.spec}: {units.text(self.nodes, '')} nodes of {self.node.cores} core{'' if self.node.cores == 1 else 's'}>"
+        cores = f"{self.node.cores} core{'' if self.node.cores == 1 else 's'}"
+        return f"<Machine {v['name'] or self.topology.spec}: {units.text(self.nodes, '')} nodes of {cores}>"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def rows(machine: Machine) -> list[dict[str, Any]]:
-    """One row per given value, in the order of the TOML form; parameters of the interconnect at their defaults have none."""
+    """One row per given value, in the order of the TOML form; parameters at their defaults have none."""
     v = machine.description.values
     out: list[dict[str, Any]] = []
 
@@ -98,7 +98,8 @@ def report(machine: Machine) -> str:
     lines = [
         s["title"],
         f"  interconnect   {s['topology']}",
-        f"  nodes          {s['nodes']:,}" + (f" of {s['places']:,} places" if s["places"] != s["nodes"] else "")
+        f"  nodes          {s['nodes']:,}"
+        + (f" of {s['places']:,} places" if s["places"] != s["nodes"] else "")
         + f", {machine.node.cores} core{'' if machine.node.cores == 1 else 's'} each, {s['cores']:,} cores",
         f"  coordinates    {dims}",
         f"  switches       {s['switches']:,}" + ("" if s["switches"] else " (inside the nodes)"),

@@ -27,7 +27,7 @@ def _topology(text: str, token: str) -> dict[str, Any]:
     for i, part in enumerate(rest.split(",") if rest else []):
         key, equals, value = part.partition("=")
         if not equals:
-            if i > 0 or not kind.parameters[0].required and kind.name != "graph":
+            if i > 0 or (not kind.parameters[0].required and kind.name != "graph"):
                 raise ParseError(text, None, part, f"key=value is allowed here, as in {kind.example}")
             key, value = kind.parameters[0].name, part
         try:
@@ -39,8 +39,14 @@ def _topology(text: str, token: str) -> dict[str, Any]:
         if parameter.type in ("cables", "wrap", "names"):
             raise ParseError(text, None, key, "has no place in a specification: TOML is allowed")
         if not value:
-            raise ParseError(text, None, key, f"has no value: key=value is allowed ({parameter.doc}), as in {kind.example}")
-        if parameter.type == "extents" and kind.parameters[0].name == key and any(p.type == "wrap" for p in kind.parameters):
+            raise ParseError(
+                text, None, key, f"has no value: key=value is allowed ({parameter.doc}), as in {kind.example}"
+            )
+        if (
+            parameter.type == "extents"
+            and kind.parameters[0].name == key
+            and any(p.type == "wrap" for p in kind.parameters)
+        ):
             _grid(text, kind, value, out)
         else:
             out[key] = value
@@ -53,8 +59,13 @@ def _grid(text: str, kind: Kind, value: str, out: dict[str, Any]) -> None:
     for part in value.split("x"):
         match = re.fullmatch(r"([0-9]{1,10})([mt]?)", part)
         if match is None:
-            raise ParseError(text, None, "dims", f"is {value!r}: extents such as 8x8x16 are allowed, each with m (mesh) "
-                                                 "or t (torus) behind it if need be")
+            raise ParseError(
+                text,
+                None,
+                "dims",
+                f"is {value!r}: extents such as 8x8x16 are allowed, each with m (mesh) "
+                "or t (torus) behind it if need be",
+            )
         extents.append(int(match[1]))
         wrap.append(match[2] == "t" if match[2] else default)
     out["dims"] = extents
@@ -120,8 +131,18 @@ def parse_spec(text: str) -> Description:
             raise ParseError(text, None, word, "key=value is allowed here, without blanks, as in link=425MB/s")
         paths = _paths(key)
         if not paths:
-            allowed = ["link", "hop", "link.CLASS", "hop.CLASS", *_TOP, *_NODE_FIELDS, "o", *_LEVEL_FIELDS,
-                       "socket.L, node.L, ...", "noise, noise.period, noise.duration, noise.file"]
+            allowed = [
+                "link",
+                "hop",
+                "link.CLASS",
+                "hop.CLASS",
+                *_TOP,
+                *_NODE_FIELDS,
+                "o",
+                *_LEVEL_FIELDS,
+                "socket.L, node.L, ...",
+                "noise, noise.period, noise.duration, noise.file",
+            ]
             raise ParseError(text, None, key, f"unknown option: allowed are {', '.join(allowed)}")
         for path in paths:
             _place(raw, path, value, text, key)

@@ -1,0 +1,130 @@
+"""The commands and programs of README.md and docs/*.md do what the pages say."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+BLOCK = re.compile(r"^```([^\n`]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+# The blocks of one page are one session, as a reader would type them.
+SESSION = """
+import sys
+names = {"__name__": "__main__"}
+for block in sys.stdin.read().split(sys.argv[1]):
+    exec(compile(block, "block", "exec"), names)
+    print(sys.argv[1])
+"""
+CUT = "\n=== end of block ===\n"
+
+
+@dataclass(frozen=True)
+class Block:
+    page: Path
+    line: int
+    language: str
+    text: str
+    expected: str | None
+    """What a ```text block says that follows directly."""
+
+
+def blocks(page: Path, language: str) -> list[Block]:
+    text = page.read_text(encoding="utf-8")
+    matches = list(BLOCK.finditer(text))
+    found = []
+    for match, after in zip(matches, [*matches[1:], None], strict=False):
+        follows = after is not None and after[1] == "text" and not text[match.end() : after.start()].strip()
+        if match[1] == language:
+            line = text.count("\n", 0, match.start()) + 1
+            found.append(Block(page, line, language, match[2], after[2] if after is not None and follows else None))
+    return found
+
+
+def runs_here(line: str) -> bool:
+    """Is it a command to run, not one of setting up the clone that the tests run in?"""
+    return not re.match(r"\s*(\./bootstrap|git clone|cd|source)\b", line)
+
+
+def run(command: list[str], folder: Path, text: str = "") -> str:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env={**os.environ, "PATH": path, "MPLBACKEND": "Agg"},
+        input=text,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stderr == ""
+    return done.stdout
+
+
+def stripped(text: str) -> str:
+    return "\n".join(line.rstrip() for line in text.strip("\n").split("\n"))
+
+
+@pytest.mark.parametrize("block", blocks(PAGES[0], "bash"), ids=lambda block: f"{block.page.name}:{block.line}")
+def test_commands(block: Block, tmp_path: Path) -> None:
+    out = run(["bash", "-e", "-c", "\n".join(line for line in block.text.split("\n") if runs_here(line))], tmp_path)
+    if block.expected is not None:
+        assert stripped(out) == stripped(block.expected)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=lambda page: page.name)
+def test_programs(page: Path, tmp_path: Path) -> None:
+    programs = blocks(page, "python")
+    outputs = run([sys.executable, "-c", SESSION, CUT], tmp_path, CUT.join(block.text for block in programs)).split(CUT)
+    for block, out in zip(programs, outputs, strict=False):
+        if block.expected is not None:
+            assert stripped(out) == stripped(block.expected), f"{page.name}:{block.line}"
+
+
+def test_readme_has_commands_and_programs() -> None:
+    assert blocks(PAGES[0], "bash")
+    assert blocks(PAGES[0], "python")
+
+
+def test_bootstrap_knows_its_commands() -> None:
+    done = subprocess.run([ROOT / "bootstrap", "--help"], capture_output=True, text=True, check=True)
+    known = set(re.findall(r"^  (\w+)  ", done.stdout, re.MULTILINE))
+    assert "test" in known
+    used = {
+        command for page in PAGES for command in re.findall(r"\./bootstrap (\w+)", page.read_text(encoding="utf-8"))
+    }
+    assert used <= known
+    unknown = subprocess.run([ROOT / "bootstrap", "nonsense"], capture_output=True, text=True)
+    assert unknown.returncode == 2
+    assert "usage" in unknown.stderr
+
+
+def test_links_of_the_readme_lead_somewhere() -> None:
+    for page in PAGES:
+        prose = re.sub(r"`[^`\n]+`", "", BLOCK.sub("", page.read_text(encoding="utf-8")))
+        for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", prose):
+            if "://" not in target and not target.startswith("mailto:"):
+                assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_commands_of_the_documentation_exist() -> None:
+    """Commands of the documentation are not run, as they name the reader's files, but they must be known."""
+    from isthmus.cli import cli
+
+    for page in PAGES:
+        for language, text in BLOCK.findall(page.read_text(encoding="utf-8")):
+            if language not in ("bash", "sh", "console"):
+                continue
+            for line in text.split("\n"):
+                words = shlex.split(line.removeprefix("$ "), comments=True) if "isthmus machine " in line else []
+                if words[:2] == ["isthmus", "machine"]:
+                    group = cli.get_command(None, "machine")  # type: ignore[arg-type]
+                    assert words[2] in [*group.commands, "--help"], f"{page.name}: {line}"  # type: ignore[union-attr]
