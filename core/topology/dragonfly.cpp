@@ -330,8 +330,8 @@ Bisection Dragonfly::bisection() const {
     out.bandwidth += inside.bandwidth;
   }
   out = with_terminals(out, {});
-  if (links_ <= 20'000) {
-    const Bisection searched = Topology::bisection();
+  if (links_ <= 100'000) {
+    const Bisection searched = RouterTopology::bisection();
     out.links = std::min(out.links, searched.links);
     out.bandwidth = std::min(out.bandwidth, searched.bandwidth);
   }

@@ -125,7 +125,7 @@ Estimate DragonflyPlus::router_mean_distance() const {
 }
 
 Bisection DragonflyPlus::bisection() const {
-  if (links_ <= 20'000) return Topology::bisection();
+  if (links_ <= 100'000) return RouterTopology::bisection();
   const double groups = global_.groups();
   const double across = global_.copies() * std::floor(groups / 2) * std::ceil(groups / 2);
   Bisection out{static_cast<std::uint64_t>(across), across * classes_[1].bandwidth, false};

@@ -45,6 +45,10 @@ class GraphTopology final : public Topology {
   void route_lengths(std::span<const Vertex> from, std::span<const Vertex> to,
                      std::span<std::uint32_t> out) const override;
 
+  [[nodiscard]] std::uint32_t virtual_channels(Routing routing) const override {
+    return routing == Routing::valiant ? 0 : Topology::virtual_channels(routing);  // there is no Valiant routing
+  }
+
   [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
 
  protected:

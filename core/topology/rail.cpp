@@ -158,6 +158,7 @@ LinkId* Rail::write_route(Vertex from, Vertex to, LinkId* out) const {
 }
 
 std::uint32_t Rail::virtual_channels(Routing routing) const {
+  if (routing == Routing::valiant) return 0;  // there is none
   return routing == Routing::minimal ? 1 : Topology::virtual_channels(routing);
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/divider.hpp"
 #include "base/error.hpp"
+#include "graph/bisect.hpp"
 #include "graph/traversal.hpp"
 #include "topology/topology.hpp"
 
@@ -154,6 +155,14 @@ class RouterTopology : public Topology {
     return {mean.value * n / (n - 1) + terminal, mean.exact};
   }
 
+  /// Default of the networks: the best cut found between routers.
+  [[nodiscard]] Bisection bisection() const override {
+    std::vector<double> weights;
+    const Csr graph = router_graph(&weights);
+    const Cut cut = bisect(graph, weights, hosts_, bisection_starts(weights.size()), 1);
+    return with_terminals({cut.edges, cut.weight, false}, {});
+  }
+
   /// Default of the networks: breadth-first search between routers.
   [[nodiscard]] Estimate router_diameter() const {
     const DistanceSample sample = sample_distances(router_graph(), net().router_representatives(), hosts_);
@@ -225,8 +234,8 @@ class RouterTopology : public Topology {
             links <= least && bandwidth * (1 - rounding) <= bound(inner.bandwidth, spread.bandwidth, terminal)};
   }
 
-  /// The links between routers, parallel ones once.
-  [[nodiscard]] Csr router_graph() const {
+  /// The links between routers: with `weights`, their bandwidths; without, parallel ones once.
+  [[nodiscard]] Csr router_graph(std::vector<double>* weights = nullptr) const {
     Csr graph;
     graph.offsets.push_back(0);
     std::vector<LinkId> links;
@@ -235,7 +244,10 @@ class RouterTopology : public Topology {
       net().router_out_links(r, links);
       for (const LinkId id : links) {
         const Vertex to = net().router_link(id).to;
-        if (graph.targets.size() == graph.offsets.back() || graph.targets.back() != to) graph.targets.push_back(to);
+        const bool repeated = graph.targets.size() > graph.offsets.back() && graph.targets.back() == to;
+        if (repeated && weights == nullptr) continue;
+        graph.targets.push_back(to);
+        if (weights != nullptr) weights->push_back(classes_[net().router_link_class(id)].bandwidth);
       }
       graph.offsets.push_back(graph.targets.size());
     }

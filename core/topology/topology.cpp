@@ -219,11 +219,13 @@ Estimate Topology::average_distance() const {
   return {sample.mean * nodes_ / (nodes_ - 1.0), sample.exact};
 }
 
+int Topology::bisection_starts(std::size_t links) {
+  return static_cast<int>(std::clamp<std::size_t>(100'000 / std::max<std::size_t>(links, 1), 1, 24));
+}
+
 Bisection Topology::bisection() const {
   const ExplicitGraph graph = explicit_graph(*this);
-  // Many starts while they are cheap: a second or two in all.
-  const int starts = static_cast<int>(std::clamp<std::uint64_t>(100'000 / std::max<LinkId>(links_, 1), 1, 24));
-  const Cut cut = bisect(graph.adjacency, graph.weights, nodes_, starts, 1);
+  const Cut cut = bisect(graph.adjacency, graph.weights, nodes_, bisection_starts(links_), 1);
   return {cut.edges, cut.weight, false};
 }
 

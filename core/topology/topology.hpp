@@ -154,6 +154,8 @@ class Topology {
   /// " (1,2,3)", or nothing for fewer than two numbers.
   static std::string tuple_text(std::span<const std::uint32_t> numbers);
   void require_coordinates(std::span<const std::uint32_t> coordinates) const;
+  /// Starts of a search for a small cut: many while they are cheap, a second or two in all.
+  static int bisection_starts(std::size_t links);
   void require_node(Vertex node) const;
   void require_vertex(Vertex vertex) const;
   void require_link(LinkId link) const;
