@@ -2,9 +2,9 @@
 
     python bench/topology.py [--quick] [--json FILE]
 
-Every figure is the median of several runs; ratios compare runs of the same process. The peers are scipy.sparse.csgraph
-and igraph: what one would use otherwise, a graph of all links and breadth-first search. They are timed on the sizes that
-they can do in reasonable time.
+Every figure is the median of several runs, in processor time; ratios compare runs of the same process. The peers are
+scipy.sparse.csgraph and igraph: what one would use otherwise, a graph of all links and breadth-first search. They are
+timed on the sizes that they can do in reasonable time.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LARGE = {
 }
 SMALL = {
     "torus, 4,096 nodes": "torus:16x16x16",
-    "dragonfly, 2,064 nodes": "dragonfly:a=8,p=4,h=8,g=64",
+    "dragonfly, 2,048 nodes": "dragonfly:a=8,p=4,h=8,g=64",
     "fat tree, 4,096 nodes": "fattree:k=16,n=3",
 }
 
@@ -43,21 +43,24 @@ def median_time(function: Callable[[], Any], repeat: int) -> float:
     return statistics.median(times)
 
 
-def built(spec: str) -> dict[str, float]:
-    """Seconds and peak memory to build a machine, in a process of its own."""
+def built(spec: str, repeat: int) -> dict[str, float]:
+    """Processor seconds and peak memory to build a machine: medians of processes of their own."""
     program = (
         "import resource, sys, time\n"
         "import isthmus, numpy\n"
         "from isthmus import _core\n"
         "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
-        "start = time.perf_counter()\n"
+        "start = time.process_time()\n"
         "machine = isthmus.Machine.parse(sys.argv[1])\n"
-        "seconds = time.perf_counter() - start\n"
+        "seconds = time.process_time() - start\n"
         "after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
         "print(seconds, (after - before) / 1024, after / 1024)\n"
     )
-    out = subprocess.run([sys.executable, "-c", program, spec], capture_output=True, text=True, check=True).stdout
-    seconds, grown, peak = map(float, out.split())
+    runs = []
+    for _ in range(repeat):
+        done = subprocess.run([sys.executable, "-c", program, spec], capture_output=True, text=True, check=True)
+        runs.append([float(word) for word in done.stdout.split()])
+    seconds, grown, peak = (statistics.median(column) for column in zip(*runs, strict=True))
     return {"build_s": seconds, "build_MiB": grown, "process_MiB": peak}
 
 
@@ -66,11 +69,10 @@ def distances(spec: str, pairs: int, repeat: int) -> dict[str, float]:
 
     import isthmus
 
-    machine = isthmus.Machine.parse(spec)
+    t = isthmus.Machine.parse(spec).topology
     rng = np.random.default_rng(1)
-    a, b = (rng.integers(0, machine.topology.nodes, pairs, dtype=np.uint32) for _ in range(2))
-    # A graph keeps the searches of its last destinations; the structured kinds keep nothing.
-    seconds = median_time(lambda: machine.topology.distances(a, b), repeat)
+    a, b = (rng.integers(0, t.nodes, pairs, dtype=np.uint32) for _ in range(2))
+    seconds = median_time(lambda: t.distances(a, b), repeat)
     return {"distances_per_s": pairs / seconds}
 
 
@@ -82,11 +84,15 @@ def routes(spec: str, pairs: int, repeat: int) -> dict[str, float]:
     t = isthmus.Machine.parse(spec).topology
     rng = np.random.default_rng(1)
     a, b = (rng.integers(0, t.nodes, pairs, dtype=np.uint32) for _ in range(2))
-    offsets, links = t.routes(a, b)
+    links = t.routes(a, b)[1]
     buffer = np.empty(len(links), dtype=np.uint32)
     seconds = median_time(lambda: t.routes(a, b, buffer), repeat)
-    return {"routes_per_s": pairs / seconds, "hops_per_route": len(links) / pairs,
-            "hops_per_s": len(links) / seconds, "bytes_per_route": 4 * len(links) / pairs}
+    return {
+        "routes_per_s": pairs / seconds,
+        "hops_per_route": len(links) / pairs,
+        "hops_per_s": len(links) / seconds,
+        "bytes_per_route": 4 * len(links) / pairs,
+    }
 
 
 def peers(spec: str, repeat: int) -> dict[str, float]:
@@ -133,9 +139,11 @@ def main() -> None:
     figures: dict[str, Any] = {"build": {}, "distances": {}, "routes": {}, "peers": {}}
     print("Build (targets: under 1 s, under 200 MB)")
     for name, spec in LARGE.items():
-        f = figures["build"][name] = built(spec)
-        print(f"  {name:34} {f['build_s'] * 1e3:8.1f} ms {f['build_MiB']:7.1f} MiB more, "
-              f"{f['process_MiB']:6.1f} MiB with Python and NumPy")
+        f = figures["build"][name] = built(spec, repeat)
+        print(
+            f"  {name:34} {f['build_s'] * 1e3:8.1f} ms {f['build_MiB']:7.1f} MiB more, "
+            f"{f['process_MiB']:6.1f} MiB with Python and NumPy"
+        )
     print("Distances of random pairs (target: 50 million/s on tori and dragonflies)")
     for name, spec in LARGE.items():
         f = figures["distances"][name] = distances(spec, pairs, repeat)

@@ -32,6 +32,8 @@ namespace {
 template <class T>
 using Input = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class T>
+using Tuple = nb::typed<nb::tuple, T, nb::ellipsis>;
+template <class T>
 using Output = nb::ndarray<nb::numpy, T>;
 using Vertices = Input<std::uint32_t>;
 using Numbers = std::vector<std::uint32_t>;
@@ -231,14 +233,14 @@ void bind_topology(nb::module_& m) {
       .def_prop_ro("spec", &Topology::spec, "One-line specification without link parameters.")
       .def_prop_ro("nodes", &Topology::nodes, "Number of nodes; they are vertices 0 to nodes - 1.")
       .def_prop_ro("switches", &Topology::switches, "Number of switches; vertices nodes to nodes + switches - 1.")
-      .def_prop_ro("vertices", &Topology::vertices)
+      .def_prop_ro("vertices", &Topology::vertices, "Number of vertices: nodes, then switches.")
       .def_prop_ro("links", &Topology::links, "Number of directed links.")
       .def_prop_ro(
           "dims",
           [](const Topology& t) {
             nb::list out;
             for (const auto& d : t.dimensions()) out.append(d.extent);
-            return nb::tuple(out);
+            return Tuple<int>(nb::tuple(out));
           },
           "Extents of the coordinates of a node.")
       .def_prop_ro(
@@ -246,7 +248,7 @@ void bind_topology(nb::module_& m) {
           [](const Topology& t) {
             nb::list out;
             for (const auto& d : t.dimensions()) out.append(d.name);
-            return nb::tuple(out);
+            return Tuple<std::string>(nb::tuple(out));
           },
           "Names of the coordinates of a node.")
       .def_prop_ro(

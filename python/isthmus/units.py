@@ -128,7 +128,11 @@ def text(value: float, unit: str, digits: int | None = None) -> str:
     if value == 0 or not math.isfinite(value):
         return f"{value:g} {_OUTPUT[unit][-1] if value else unit}".strip()
     outputs = _OUTPUT[unit]
-    if unit == "B" and 1024 <= abs(value) < 2.0**50 and value % 1000 and value % 1024 == 0:
+    whole = value == round(value) and abs(value) < 1e6 and (digits is None or abs(value) < 10**digits)
+    if unit == "B" and whole and value % 1000 and value % 1024:
+        # 65535 B is read at a glance, 65.535 kB is not.
+        outputs = ["B"]
+    elif unit == "B" and 1024 <= abs(value) < 2.0**50 and value % 1000 and value % 1024 == 0:
         outputs = ["TiB", "GiB", "MiB", "KiB"]
     best = outputs[-1]
     for spelling in outputs:

@@ -274,6 +274,19 @@ def test_convert_merges_a_node(run: Run) -> None:
     assert run.json("machine", "show", "c.toml")["node"]["cores"] > 1
 
 
+def test_options_of_importers(run: Run) -> None:
+    conf = str(DATA / "block" / "topology.conf")
+    assert "option root= is not one of" in run.error(
+        "machine", "show", str(DATA / "hdr-fat-tree.ibnet"), "--import", "root=a"
+    )
+    assert "root= has no meaning for the catalogue" in run.error("machine", "show", "cielo", "--import", "root=a")
+    for words in ("root", "root=", "trunk=a", "=a", ""):
+        assert "allowed are root=..., topology=..., nodes=..." in run.error("machine", "show", conf, "--import", words)
+    Path("topology.conf").write_text("SwitchName=a Nodes=a[1-2]\nSwitchName=b Nodes=b[1-3]\n")
+    assert "root" in run.error("machine", "show", "topology.conf")
+    assert run.json("machine", "show", "topology.conf", "--import", "root=b")["nodes"] == 3
+
+
 def test_validate(run: Run) -> None:
     isthmus.load("cielo").save("c.toml")
     files = [str(DATA / name) for name in ("tree/topology.conf", "dgx-h100.nccl.xml", "hdr-fat-tree.ibnet")]

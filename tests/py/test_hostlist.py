@@ -107,9 +107,7 @@ def test_names_that_no_expression_can_hold(name: str) -> None:
 _names = st.builds(
     "".join,
     st.lists(
-        st.one_of(
-            st.sampled_from(["n", "rack", "-", ".", "x"]), st.from_regex(r"\A0?[0-9]{1,3}\Z")
-        ),
+        st.one_of(st.sampled_from(["n", "rack", "-", ".", "x"]), st.from_regex(r"\A0?[0-9]{1,3}\Z")),
         min_size=1,
         max_size=5,
     ),
@@ -130,14 +128,8 @@ def test_round_trip_keeps_names_and_order(names: list[str]) -> None:
     st.integers(0, 9),
     st.integers(1, 5),
 )
-def test_grids_fold_into_one_expression(
-    first: int, count: int, width: int, rack: int, racks: int
-) -> None:
-    names = [
-        f"r{r}n{str(n).zfill(width)}"
-        for r in range(rack, rack + racks)
-        for n in range(first, first + count)
-    ]
+def test_grids_fold_into_one_expression(first: int, count: int, width: int, rack: int, racks: int) -> None:
+    names = [f"r{r}n{str(n).zfill(width)}" for r in range(rack, rack + racks) for n in range(first, first + count)]
     folded = compress(names)
     assert expand(folded) == names
     assert "],r" not in folded or len(folded.split("],r")) == 1

@@ -124,9 +124,7 @@ def test_slurm_block() -> None:
     ],
 )
 def test_slurm_block_levels(sizes: str, switches: list[str]) -> None:
-    text = (
-        f"BlockName=b0 Nodes=n[0-1]\nBlockName=b1 Nodes=n[2-3]\nBlockName=b2 Nodes=n[4-5]\n{sizes}"
-    )
+    text = f"BlockName=b0 Nodes=n[0-1]\nBlockName=b1 Nodes=n[2-3]\nBlockName=b2 Nodes=n[4-5]\n{sizes}"
     machine = slurm.read(text, "topology.conf")
     assert machine["topology"]["switches"] == switches
     degrees(machine)
@@ -232,20 +230,13 @@ def test_infiniband_ten_megabytes_in_seconds() -> None:
     lines = []
     for switch in range(3500):
         lines.append(f"\nvendid=0x2c9\nswitchguid=0x{switch:x}({switch:x})")
-        lines.append(
-            f'Switch\t40 "S-{switch:016x}"\t\t# "leaf{switch}" enhanced port 0 lid 1 lmc 0'
-        )
+        lines.append(f'Switch\t40 "S-{switch:016x}"\t\t# "leaf{switch}" enhanced port 0 lid 1 lmc 0')
         for port in range(1, 39):
             host = 40 * switch + port
-            lines.append(
-                f'[{port}]\t"H-{host:016x}"[1]({host:x}) \t\t'
-                f'# "node{host:07d} mlx5_0" lid {port} 4xHDR'
-            )
+            lines.append(f'[{port}]\t"H-{host:016x}"[1]({host:x}) \t\t# "node{host:07d} mlx5_0" lid {port} 4xHDR')
         for port, peer in ((39, switch - 1), (40, switch + 1)):
             if 0 <= peer < 3500:
-                lines.append(
-                    f'[{port}]\t"S-{peer:016x}"[{79 - port}]\t\t# "leaf{peer}" lid 9 4xHDR'
-                )
+                lines.append(f'[{port}]\t"S-{peer:016x}"[{79 - port}]\t\t# "leaf{peer}" lid 9 4xHDR')
     text = "\n".join(lines)
     assert len(text) > 10e6
     start = time.perf_counter()
@@ -348,10 +339,7 @@ def test_nccl_direct_nvlink(sm: int, peak: float) -> None:
 
 
 def test_nccl_without_nvlink_has_no_links() -> None:
-    text = (
-        '<system version="1"><cpu numaid="0"><pci busid="a"><gpu dev="0" sm="89"/></pci></cpu>'
-        "</system>"
-    )
+    text = '<system version="1"><cpu numaid="0"><pci busid="a"><gpu dev="0" sm="89"/></pci></cpu></system>'
     assert "links" not in imports.FORMATS["nccl"][0](text, "x.xml")
 
 
@@ -385,6 +373,4 @@ def test_names_are_made_from_paths() -> None:
 
 def test_fixture_list_is_complete() -> None:
     found = {str(p.relative_to(DATA)) for p in itertools.chain(DATA.glob("*.*"), DATA.glob("*/*"))}
-    assert {name for name in found if "__pycache__" not in name} - set(FILES) == {
-        "make_fixtures.py"
-    }
+    assert {name for name in found if "__pycache__" not in name} - set(FILES) == {"make_fixtures.py"}

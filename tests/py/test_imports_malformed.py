@@ -136,8 +136,7 @@ YAML = [
     ),
     (
         "block size",
-        "- topology: a\n  block:\n    block_sizes: [x]\n    blocks:\n"
-        "    - block: b\n      nodes: n1\n",
+        "- topology: a\n  block:\n    block_sizes: [x]\n    blocks:\n    - block: b\n      nodes: n1\n",
         3,
         "whole numbers",
     ),
@@ -196,10 +195,7 @@ IBNET = [
 
 MACHINE = '<topology version="2.0">\n<object type="Machine" cpuset="0x3">\n{}</object></topology>'
 CORE = '<object type="Core"><object type="PU" os_index="{}"/></object>\n'
-BOMB = (
-    '<?xml version="1.0"?>\n<!DOCTYPE topology [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]>\n'
-    "<topology>&b;</topology>"
-)
+BOMB = '<?xml version="1.0"?>\n<!DOCTYPE topology [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]>\n<topology>&b;</topology>'
 HWLOC = [
     ("empty", "", None, "empty"),
     ("truncated", MACHINE.format("")[:60], 2, "not well-formed XML"),
@@ -254,10 +250,7 @@ HWLOC = [
     (
         "uneven domains",
         MACHINE.format(
-            CORE.format(0)
-            + CORE.format(1)
-            + CORE.format(2)
-            + '<object type="NUMANode" cpuset="0x3"/>'
+            CORE.format(0) + CORE.format(1) + CORE.format(2) + '<object type="NUMANode" cpuset="0x3"/>'
             '<object type="NUMANode" cpuset="0x4"/>'
         ),
         2,
@@ -294,8 +287,7 @@ NCCL = [
     ),
     (
         "two hosts",
-        '<system version="1"><cpu numaid="0" host_hash="0x1"/>'
-        '<cpu numaid="1" host_hash="0x2"/></system>',
+        '<system version="1"><cpu numaid="0" host_hash="0x1"/><cpu numaid="1" host_hash="0x2"/></system>',
         1,
         "joins 2 hosts",
     ),

@@ -124,6 +124,11 @@ def test_gap_per_byte_follows_the_slowest_link_and_interface() -> None:
     assert Machine.parse("torus:4x4 link=2GB/s G=3ns/B").level.network.G == 3e-9
 
 
+def test_time_per_hop_follows_the_links() -> None:
+    assert Machine.parse("torus:4x4 hop=64ns").level.network.per_hop == 64e-9
+    assert Machine.parse("torus:4x4 hop=64ns per_hop=9ns").level.network.per_hop == 9e-9
+
+
 @quick
 @given(specs)
 def test_round_trip(spec: str) -> None:

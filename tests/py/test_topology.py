@@ -154,8 +154,15 @@ def test_dimension_of_two_has_two_cables_on_blue_gene_q() -> None:
 
 @pytest.mark.parametrize(
     ("dims", "torus", "mesh"),
-    [([8], 2, 1), ([9], 2, 1), ([4, 4], 8, 4), ([8, 4], 8, 4), ([5, 5], 12, 6), ([3, 3, 3], 26, 13),
-     ([40, 32, 24], 1536, 768)],
+    [
+        ([8], 2, 1),
+        ([9], 2, 1),
+        ([4, 4], 8, 4),
+        ([8, 4], 8, 4),
+        ([5, 5], 12, 6),
+        ([3, 3, 3], 26, 13),
+        ([40, 32, 24], 1536, 768),
+    ],
 )
 def test_bisection_of_grids_as_published(dims: list[int], torus: int, mesh: int) -> None:
     """Leighton for even extents; Efe and Feng, Aroca and Fernández Anta for odd ones: (e^d - 1) / (e - 1)."""

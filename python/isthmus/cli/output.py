@@ -12,6 +12,10 @@ from typing import Any
 
 import click
 
+from ..errors import InvalidInput
+
+IMPORT_OPTIONS = ("root", "topology", "nodes")
+
 
 def json_option(function: Callable[..., Any]) -> Callable[..., Any]:
     """The option --json, which every command has."""
@@ -26,11 +30,25 @@ def machine_argument(function: Callable[..., Any]) -> Callable[..., Any]:
         "--from", "format", metavar="FORMAT", help="Format of a foreign file, where its content does not tell."
     )
     @click.option("--node", metavar="FILE", help="hwloc or NCCL XML of one node, instead of the machine's own.")
+    @click.option(
+        "--import",
+        "options",
+        metavar="KEY=VALUE",
+        multiple=True,
+        help="Option of an importer: root=SWITCH of several Slurm trees, topology=NAME of a topology.yaml, "
+        "nodes=LIST of a flat one.",
+    )
     @functools.wraps(function)
-    def wrapped(*args: Any, machine: str, format: str | None, node: str | None, **rest: Any) -> Any:
+    def wrapped(
+        *args: Any, machine: str, format: str | None, node: str | None, options: tuple[str, ...], **rest: Any
+    ) -> Any:
         from ..loading import load
 
-        return function(*args, machine=load(machine, format=format, node=node), **rest)
+        named = dict(option.partition("=")[::2] for option in options)
+        for key, value in named.items():
+            if not value or key not in IMPORT_OPTIONS:
+                raise InvalidInput(f"--import {key}: allowed are {'=..., '.join(IMPORT_OPTIONS)}=...")
+        return function(*args, machine=load(machine, format=format, node=node, **named), **rest)
 
     return wrapped
 

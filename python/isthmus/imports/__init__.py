@@ -53,9 +53,7 @@ _LINES = {
         r"|# Topology file: generated|(?:Switch|Ca|Router)\s+: 0x|(?:SW|CA|RT)\s+\d+\s+\d+\s+0x)",
         re.MULTILINE | re.IGNORECASE,
     ),
-    "slurm": re.compile(
-        r"^[ \t]*(?:SwitchName|BlockName|BlockSizes|RingName)[ \t]*=", re.MULTILINE | re.IGNORECASE
-    ),
+    "slurm": re.compile(r"^[ \t]*(?:SwitchName|BlockName|BlockSizes|RingName)[ \t]*=", re.MULTILINE | re.IGNORECASE),
     "slurm-yaml": re.compile(r"^[ \t]*-[ \t]*(?:topology|cluster_default)[ \t]*:", re.MULTILINE),
 }
 
@@ -129,9 +127,7 @@ def detect(text: str, path: str) -> str:
                 return name
     if not start:
         raise ParseError(path, None, None, "the file is empty")
-    raise ParseError(
-        path, None, None, f"the format is not recognised; formats are {', '.join(FORMATS)}"
-    )
+    raise ParseError(path, None, None, f"the format is not recognised; formats are {', '.join(FORMATS)}")
 
 
 def _decode(data: bytes, path: str) -> str:

@@ -39,9 +39,7 @@ def network(
     return machine
 
 
-def node(
-    kind: str, path: str, table: dict[str, Any], notes: list[str], **tables: dict[str, Any]
-) -> dict[str, Any]:
+def node(kind: str, path: str, table: dict[str, Any], notes: list[str], **tables: dict[str, Any]) -> dict[str, Any]:
     """Return the fragment of a machine that describes one node, to be merged into a machine."""
     fragment: dict[str, Any] = {"format": 1}
     if notes:

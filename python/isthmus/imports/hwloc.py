@@ -91,9 +91,7 @@ def read(text: str, path: str) -> dict[str, Any]:
 
 def _objects(root: Element, path: str) -> Iterator[tuple[Element, tuple[Element, ...]]]:
     """Yield every object with its ancestors, in the order of the file."""
-    waiting: list[tuple[Element, tuple[Element, ...]]] = [
-        (child, ()) for child in reversed(list(root.each("object")))
-    ]
+    waiting: list[tuple[Element, tuple[Element, ...]]] = [(child, ()) for child in reversed(list(root.each("object")))]
     if not waiting:
         raise ParseError(path, root.line, f"<{root.tag}>", "the file has no <object>")
     while waiting:

@@ -51,9 +51,7 @@ def cpus(objects: Objects, path: str, notes: list[str]) -> Cpus:
     _check_even(core_masks, sockets, "Package", packages, path)
     domains = _domains(objects, masks, path, notes, every)
     if len(domains) < len(sockets):
-        message = (
-            f"NUMA domains: {len(domains)} over {len(sockets)} sockets; numa is set to one a socket"
-        )
+        message = f"NUMA domains: {len(domains)} over {len(sockets)} sockets; numa is set to one a socket"
         notes.append(message)
         domains = sockets
     if len(domains) % len(sockets) or any(
@@ -66,17 +64,13 @@ def cpus(objects: Objects, path: str, notes: list[str]) -> Cpus:
     models = [m for m in (_model(package) for package in packages or [machine]) if m]
     ghz = _GHZ.search(models[0]) if models else None
     memory = _memory(objects, masks, path, notes, every)
-    return Cpus(
-        len(sockets), len(domains), core_masks, sockets, memory, float(ghz[1]) if ghz else None
-    )
+    return Cpus(len(sockets), len(domains), core_masks, sockets, memory, float(ghz[1]) if ghz else None)
 
 
 def core_order(found: Cpus, notes: list[str]) -> str:
     """Say how the numbers the operating system gives to cores walk over the sockets."""
     lowest = sorted(found.core_masks, key=lambda mask: mask & -mask)
-    order = [
-        next(i for i, socket in enumerate(found.socket_masks) if mask & socket) for mask in lowest
-    ]
+    order = [next(i for i, socket in enumerate(found.socket_masks) if mask & socket) for mask in lowest]
     count = len(found.socket_masks)
     share = len(order) // count
     first = list(dict.fromkeys(order))
@@ -122,9 +116,7 @@ def _check_even(
     odd = next((i for i, share in enumerate(shares) if share != shares[0]), None)
     if odd is not None:
         place = elements[odd].line if elements else line
-        message = (
-            f"{shares[odd]} cores, {shares[0]} in the first one; a node table needs equal ones"
-        )
+        message = f"{shares[odd]} cores, {shares[0]} in the first one; a node table needs equal ones"
         raise ParseError(path, place, what, message)
 
 
@@ -137,9 +129,7 @@ def _numa_mask(one: Element, above: tuple[Element, ...], masks: dict[int, int], 
     return masks[id(above[-1])] if above else 0
 
 
-def _domains(
-    objects: Objects, masks: dict[int, int], path: str, notes: list[str], every: int
-) -> list[int]:
+def _domains(objects: Objects, masks: dict[int, int], path: str, notes: list[str], every: int) -> list[int]:
     nodes = [(one, above) for one, above in objects if one.attributes["type"] == "NUMANode"]
     if not nodes:
         return [every]
@@ -154,9 +144,7 @@ def _domains(
     return smallest or [every]
 
 
-def _memory(
-    objects: Objects, masks: dict[int, int], path: str, notes: list[str], every: int
-) -> int:
+def _memory(objects: Objects, masks: dict[int, int], path: str, notes: list[str], every: int) -> int:
     """Add up the memory of NUMA nodes with cores; version 1 may give it to the Machine."""
     total = 0
     for one, above in objects:
@@ -173,10 +161,7 @@ def _note_hidden(machine: Element, every: int, path: str, notes: list[str]) -> N
         return
     hidden = (_bitmap(machine, "complete_cpuset", path) & ~every).bit_count()
     if hidden:
-        notes.append(
-            f"{hidden} PUs of the machine are offline or outside the cgroup of lstopo and are not "
-            "counted"
-        )
+        notes.append(f"{hidden} PUs of the machine are offline or outside the cgroup of lstopo and are not counted")
 
 
 def _model(package: Element) -> str:

@@ -57,18 +57,11 @@ def build(records: dict[str, Record], peers: dict[str, str], path: str) -> dict[
         Path of the file, for the machine name and for messages.
     """
     keys = list(records) + [
-        port.peer
-        for record in records.values()
-        for port in record.ports.values()
-        if port.peer not in records
+        port.peer for record in records.values() for port in record.ports.values() if port.peer not in records
     ]
-    described = {
-        key: records[key].description if key in records else peers.get(key, "") for key in keys
-    }
+    described = {key: records[key].description if key in records else peers.get(key, "") for key in keys}
     notes: list[str] = []
-    inside = {
-        key for key, text in described.items() if key[0] == "H" and "Aggregation Node" in text
-    }
+    inside = {key for key, text in described.items() if key[0] == "H" and "Aggregation Node" in text}
     if inside:
         notes.append(f"aggregation nodes inside switches, left out: {len(inside)}")
     names = _names({key: text for key, text in described.items() if key not in inside})
@@ -172,9 +165,7 @@ def _names(described: dict[str, str]) -> dict[str, str]:
     return {key: names[key] for key in described}
 
 
-def _check_connected(
-    nodes: list[str], switches: list[str], edges: list[fragment.Edge], path: str
-) -> None:
+def _check_connected(nodes: list[str], switches: list[str], edges: list[fragment.Edge], path: str) -> None:
     neighbours: dict[str, list[str]] = {name: [] for name in (*nodes, *switches)}
     for a, b, *_ in edges:
         neighbours[a].append(b)
@@ -195,9 +186,7 @@ def _check_connected(
         raise ParseError(path, None, None, message)
 
 
-def _node_table(
-    nodes: list[str], nics: Counter[str], counts: Counter[Cable], notes: list[str]
-) -> dict[str, Any]:
+def _node_table(nodes: list[str], nics: Counter[str], counts: Counter[Cable], notes: list[str]) -> dict[str, Any]:
     """Return NICs per node and their bandwidth; what differs between nodes goes to a note."""
     per_node = Counter(nics[name] for name in nodes)
     most = max(per_node)

@@ -184,10 +184,7 @@ def _nvlink(boards: list[Element], path: str, notes: list[str]) -> dict[str, Any
     value, count, sm = min(rated)
     peak, planned = _per_link(sm)
     target = "to NVSwitches" if switched else "to other GPUs"
-    note = (
-        f"{count} NVLinks {target} x {peak / 1e9:g} GB/s; "
-        f"NCCL plans with {planned / 1e9:g} GB/s a link"
-    )
+    note = f"{count} NVLinks {target} x {peak / 1e9:g} GB/s; NCCL plans with {planned / 1e9:g} GB/s a link"
     return {"value": value, "source": "nvidia", "status": "recalled", "note": note}
 
 

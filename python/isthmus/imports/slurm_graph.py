@@ -146,15 +146,11 @@ def tree(switches: list[Switch], path: str, words: Words, root: str | None) -> G
         raise ParseError(path, None, words.nodes, "no switch has a node; a network needs some")
     edges: list[Edge] = [[node, s.name, None, None, 1] for s in kept for node in s.nodes]
     edges += [[child, s.name, None, None, 1] for s in kept for child in s.children]
-    notes = [
-        "one cable per link: a Slurm topology file does not say how many cables run in parallel"
-    ]
+    notes = ["one cable per link: a Slurm topology file does not say how many cables run in parallel"]
     return nodes, [switch.name for switch in kept], edges, notes
 
 
-def blocks(
-    found: list[Block], sizes: list[int], path: str, line: int | None, words: Words
-) -> Graph:
+def blocks(found: list[Block], sizes: list[int], path: str, line: int | None, words: Words) -> Graph:
     """Turn the blocks of topology/block into a graph.
 
     A block becomes one switch. BlockSizes = b0, b1, … says how Slurm aggregates: b1 / b0
@@ -223,16 +219,12 @@ def _unique(records: list[_Record], path: str, what: str) -> dict[str, _Record]:
     return by_name
 
 
-def _unique_nodes(
-    records: list[Switch] | list[Block], path: str, taken: set[str], what: str
-) -> None:
+def _unique_nodes(records: list[Switch] | list[Block], path: str, taken: set[str], what: str) -> None:
     owner: dict[str, Switch | Block] = {}
     for record in records:
         for node in record.nodes:
             if node in taken:
-                raise ParseError(
-                    path, record.line, record.field, f"node {shown(node)} has the name of a {what}"
-                )
+                raise ParseError(path, record.line, record.field, f"node {shown(node)} has the name of a {what}")
             first = owner.setdefault(node, record)
             if first is not record:
                 raise ParseError(
@@ -244,9 +236,7 @@ def _unique_nodes(
                 )
         if len(set(record.nodes)) < len(record.nodes):
             twice = Counter(record.nodes).most_common(1)[0][0]
-            raise ParseError(
-                path, record.line, record.field, f"node {shown(twice)} is listed twice"
-            )
+            raise ParseError(path, record.line, record.field, f"node {shown(twice)} is listed twice")
 
 
 def _check_child(
@@ -258,10 +248,7 @@ def _check_child(
     words: Words,
 ) -> None:
     if child not in by_name:
-        problem = (
-            f"no such child switch {shown(child)} "
-            f"({words.children} must name switches defined in this file)"
-        )
+        problem = f"no such child switch {shown(child)} ({words.children} must name switches defined in this file)"
     elif child == switch.name:
         problem = f"the switch is its own child in {words.children}"
     elif parent.get(child) is switch:
@@ -328,9 +315,7 @@ def _below(
     return [switch for switch in switches if switch.name in kept]
 
 
-def _check_sizes(
-    found: list[Block], sizes: list[int], path: str, line: int | None, words: Words
-) -> None:
+def _check_sizes(found: list[Block], sizes: list[int], path: str, line: int | None, words: Words) -> None:
     """Apply the rules of topology.conf(5) for BlockSizes."""
     for smaller, size in pairwise(sizes):
         ratio, rest = divmod(size, smaller)
@@ -347,8 +332,7 @@ def _check_sizes(
                 path,
                 block.line,
                 block.field,
-                f"the block has {len(block.nodes)} nodes; {words.sizes} asks for at least "
-                f"{sizes[0]} in every block",
+                f"the block has {len(block.nodes)} nodes; {words.sizes} asks for at least {sizes[0]} in every block",
             )
 
 

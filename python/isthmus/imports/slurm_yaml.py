@@ -84,9 +84,7 @@ def read(
         `topology` or `root` is not in the file, or `nodes` is a broken nodelist.
     """
     names = Names(path)
-    known = [
-        _topology(entry, path, names) for entry in _items(_compose(text, path), path, "the file")
-    ]
+    known = [_topology(entry, path, names) for entry in _items(_compose(text, path), path, "the file")]
     if not known:
         raise ParseError(path, None, None, "the file holds no topology")
     first: dict[str, int] = {}
@@ -190,9 +188,7 @@ def _choose(known: list[_Topology], wanted: str | None, path: str) -> _Topology:
     raise ParseError(path, None, "cluster_default", message)
 
 
-def _flat_nodes(
-    known: list[_Topology], chosen: _Topology, given: str | None, path: str
-) -> list[str]:
+def _flat_nodes(known: list[_Topology], chosen: _Topology, given: str | None, path: str) -> list[str]:
     if given is not None:
         from isthmus.hostlist import expand
 

@@ -31,9 +31,7 @@ def check_text(text: str, path: str) -> None:
     bad = _BINARY.search(text)
     if bad:
         line = text.count("\n", 0, bad.start()) + 1
-        raise ParseError(
-            path, line, None, f"character U+{ord(bad.group()):04X} in what must be a text file"
-        )
+        raise ParseError(path, line, None, f"character U+{ord(bad.group()):04X} in what must be a text file")
 
 
 def shown(text: str, length: int = 60) -> str:

@@ -82,6 +82,8 @@ class Machine:
             # The slowest of what every message passes: its interface and one link of the slowest class.
             bandwidths = [c[1] for c in self.topology.link_classes] + [self.node.nic_bandwidth or float("inf")]
             given["G"] = 1 / min(bandwidths)
+        if name == "network" and "per_hop" not in given:
+            given["per_hop"] = self.topology.link_classes[0][2]
         return Level(**{f: given.get(f, getattr(default, f)) for f in default.__dataclass_fields__})
 
     @classmethod
@@ -134,10 +136,12 @@ class Machine:
 
     @property
     def title(self) -> str:
+        """What the machine is in words, or its name."""
         return self.description.values["title"] or self.name
 
     @property
     def notes(self) -> list[str]:
+        """Remarks of whoever described the machine."""
         return list(self.description.values["notes"])
 
     @property

@@ -56,8 +56,12 @@ def alpha_beta_gamma(bytes: Number, hops: Any, *, alpha: float, beta: float, gam
         Message length n in B.
     hops : int or array
         Distance h in links.
-    alpha, beta, gamma : float
-        Seconds per message, per byte, per link.
+    alpha : float
+        Seconds per message.
+    beta : float
+        Seconds per byte.
+    gamma : float
+        Seconds per link.
 
     Returns
     -------

@@ -58,7 +58,8 @@ class Level:
 DEFAULT_LEVELS = {
     "socket": Level(L=0.2e-6, o_send=0.1e-6, o_recv=0.1e-6, g=0.1e-6, G=0.1e-9),
     "node": Level(L=0.3e-6, o_send=0.15e-6, o_recv=0.15e-6, g=0.15e-6, G=0.15e-9),
-    "network": Level(L=1e-6, o_send=0.3e-6, o_recv=0.3e-6, g=0.3e-6, G=1e-9, per_hop=0.1e-6),
+    # G and per_hop follow from the links: one over the slowest bandwidth on the way, the first class's latency.
+    "network": Level(L=1e-6, o_send=0.3e-6, o_recv=0.3e-6, g=0.3e-6),
 }
 
 

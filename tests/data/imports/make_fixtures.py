@@ -19,9 +19,7 @@ def slurm_tree() -> str:
     lines.append("")
     for pod in range(4):
         lines.append(f"switchname=pod{pod} \\")
-        lines.append(
-            f"    SWITCHES=leaf[{8 * pod:02d}-{8 * pod + 7:02d}] LinkSpeed=200  # pod {pod}"
-        )
+        lines.append(f"    SWITCHES=leaf[{8 * pod:02d}-{8 * pod + 7:02d}] LinkSpeed=200  # pod {pod}")
     lines.append('SwitchName=core Switches="pod[0-3]"')
     return "\n".join(lines) + "\n"
 
@@ -93,12 +91,10 @@ def infiniband() -> str:
         cables[b][port_b] = (a, port_a)
 
     spine_keys = [
-        device("S", 0x0C42A103007A0000 + 64 * i, "Switch", 36, f"MF0;spine{i:02d}:MQM8700/U1")
-        for i in range(spines)
+        device("S", 0x0C42A103007A0000 + 64 * i, "Switch", 36, f"MF0;spine{i:02d}:MQM8700/U1") for i in range(spines)
     ]
     leaf_keys = [
-        device("S", 0x0C42A103008B0000 + 64 * i, "Switch", 36, "Quantum Mellanox Technologies")
-        for i in range(leaves)
+        device("S", 0x0C42A103008B0000 + 64 * i, "Switch", 36, "Quantum Mellanox Technologies") for i in range(leaves)
     ]
     rail = device("S", 0x0C42A103008C0000, "Switch", 36, "rail2")
     for leaf, key in enumerate(leaf_keys):
@@ -145,8 +141,7 @@ def _discovered(
                 yield f'[{port}]\t{far}{guid_part}\t\t# "{label}" lid {lid[peer]} {speed}\n'
             else:
                 yield (
-                    f"[{port}]({port_guid[key]}) \t{far}\t\t"
-                    f'# lid {lid[key]} lmc 0 "{label}" lid {lid[peer]} {speed}\n'
+                    f'[{port}]({port_guid[key]}) \t{far}\t\t# lid {lid[key]} lmc 0 "{label}" lid {lid[peer]} {speed}\n'
                 )
 
 
@@ -221,8 +216,7 @@ def hwloc_v2() -> str:
 
     for socket in range(2):
         out.append(
-            f'    <object type="Package" os_index="{socket}" {threads(16 * socket, 16)} '
-            f'gp_index="{next(index)}">'
+            f'    <object type="Package" os_index="{socket}" {threads(16 * socket, 16)} gp_index="{next(index)}">'
         )
         out.append('      <info name="CPUModel" value="Model 6338 CPU @ 2.00GHz"/>')
         for half in range(2):
@@ -240,10 +234,7 @@ def hwloc_v2() -> str:
                     f'        <object type="L2Cache" {cpuset} gp_index="{next(index)}" '
                     'cache_size="1310720" depth="2" cache_linesize="64" cache_type="0">'
                 )
-                out.append(
-                    f'          <object type="Core" os_index="{core}" {cpuset} '
-                    f'gp_index="{next(index)}">'
-                )
+                out.append(f'          <object type="Core" os_index="{core}" {cpuset} gp_index="{next(index)}">')
                 for pu in (core, core + 32):
                     out.append(
                         f'            <object type="PU" os_index="{pu}" '
@@ -278,12 +269,8 @@ def _devices_v2(domain: int, index: Iterator[int]) -> list[str]:
             )
         )
     if domain == 1:
-        devices.append(
-            (f"{bus + 4:02x}", "0200 [8086:1521] [8086:0001] 01", "2.000000", [("eno", 1, 2, "")])
-        )
-        devices.append(
-            (f"{bus + 5:02x}", "0300 [102b:0538] [1028:0001] 04", "0.000000", [("card", 0, 1, "")])
-        )
+        devices.append((f"{bus + 4:02x}", "0200 [8086:1521] [8086:0001] 01", "2.000000", [("eno", 1, 2, "")]))
+        devices.append((f"{bus + 5:02x}", "0300 [102b:0538] [1028:0001] 04", "0.000000", [("card", 0, 1, "")]))
     out = [
         f'        <object type="Bridge" gp_index="{next(index)}" bridge_type="0-1" depth="0" '
         f'bridge_pci="0000:[{bus:02x}-{bus + 15:02x}]">'
@@ -312,10 +299,7 @@ def hwloc_v1() -> str:
     )
     for socket in range(2):
         mask = 0x55 << socket
-        out.append(
-            f'    <object type="NUMANode" os_index="{socket}" cpuset="0x{mask:08x}" '
-            'local_memory="25769803776">'
-        )
+        out.append(f'    <object type="NUMANode" os_index="{socket}" cpuset="0x{mask:08x}" local_memory="25769803776">')
         out.append('      <page_type size="4096" count="6291456"/>')
         out.append(f'      <object type="Socket" os_index="{socket}" cpuset="0x{mask:08x}">')
         out.append('        <info name="CPUModel" value="CPU X5550 @ 2.67GHz"/>')
@@ -327,8 +311,7 @@ def hwloc_v1() -> str:
         out.append("      </object>")
         if socket == 0:
             out.append(
-                '      <object type="Bridge" os_index="0" bridge_type="0-1" depth="0" '
-                'bridge_pci="0000:[00-0f]">'
+                '      <object type="Bridge" os_index="0" bridge_type="0-1" depth="0" bridge_pci="0000:[00-0f]">'
             )
             out.append(
                 '        <object type="PCIDev" os_index="20480" pci_busid="0000:05:00.0" '
@@ -355,24 +338,17 @@ def nccl() -> str:
             bus = 0x15 + 0x18 * gpu
             card = 'subsystem_vendor="0x10de" subsystem_device="0x16c1"'
             link = 'link_speed="32.0 GT/s PCIe" link_width="16"'
-            out.append(
-                f'    <pci busid="0000:{bus:02x}:00.0" class="0x060400" vendor="0x1000" '
-                f'device="0xc030" {link}>'
-            )
+            out.append(f'    <pci busid="0000:{bus:02x}:00.0" class="0x060400" vendor="0x1000" device="0xc030" {link}>')
             out.append(
                 f'      <pci busid="0000:{bus + 2:02x}:00.0" class="0x030200" '
                 f'vendor="0x10de" device="0x2330" {card} {link}>'
             )
             out.append(f'        <gpu dev="{gpu}" sm="90" rank="{gpu}" gdr="1">')
             for switch, count in enumerate((4, 5, 5, 4)):
-                out.append(
-                    f'          <nvlink target="0000:0{5 + switch}:00.0" count="{count}" '
-                    'tclass="0x068000"/>'
-                )
+                out.append(f'          <nvlink target="0000:0{5 + switch}:00.0" count="{count}" tclass="0x068000"/>')
             out += ["        </gpu>", "      </pci>"]
             out.append(
-                f'      <pci busid="0000:{bus + 3:02x}:00.0" class="0x020700" '
-                f'vendor="0x15b3" device="0x1021" {link}>'
+                f'      <pci busid="0000:{bus + 3:02x}:00.0" class="0x020700" vendor="0x15b3" device="0x1021" {link}>'
             )
             out.append("        <nic>")
             out.append(
