@@ -21,6 +21,8 @@ Grid::Grid(const GridParameters& p) : RouterTopology(p.kind) {
   for (std::size_t d = 0; d < n; ++d) {
     const std::uint32_t e = p.dims[d];
     require(e >= 1, kind_, ": dimension ", names[d], " has extent 0; at least 1 is allowed");
+    require((names[d] >= 'a' && names[d] <= 'z') || (names[d] >= 'A' && names[d] <= 'Z'), kind_, ": dimension name '",
+            names[d], "' is not a letter");
     require(names.find(names[d]) == d, kind_, ": dimension name '", names[d], "' is given twice");
     routers *= e;
     require(routers < (std::uint64_t{1} << 32), kind_, ": more than 2^32 routers");

@@ -157,6 +157,7 @@ class RouterTopology : public Topology {
 
   /// Default of the networks: the best cut found between routers.
   [[nodiscard]] Bisection bisection() const override {
+    if (links_ - terminals_ > searchable_links) return with_terminals(cut_by_number(), {});
     std::vector<double> weights;
     const Csr graph = router_graph(&weights);
     const Cut cut = bisect(graph, weights, hosts_, bisection_starts(weights.size()), 1);
@@ -165,10 +166,14 @@ class RouterTopology : public Topology {
 
   /// Default of the networks: breadth-first search between routers.
   [[nodiscard]] Estimate router_diameter() const {
+    if (links_ - terminals_ > listable_links) {
+      throw Unsupported(message(kind_, ": no formula for the diameter, and ", links_, " links are too many to search"));
+    }
     const DistanceSample sample = sample_distances(router_graph(), net().router_representatives(), hosts_);
     return {static_cast<double>(sample.largest), sample.exact};
   }
   [[nodiscard]] Estimate router_mean_distance() const {
+    if (links_ - terminals_ > listable_links) return {mean_of_pairs(), false};
     const DistanceSample sample = sample_distances(router_graph(), net().router_representatives(), hosts_);
     return {sample.mean, sample.exact};
   }
@@ -270,6 +275,46 @@ class RouterTopology : public Topology {
   }
 
  private:
+  /// What a search may list: refined cuts up to some seconds, breadth-first search up to some hundred megabytes.
+  static constexpr LinkId searchable_links = 2'000'000;
+  static constexpr LinkId listable_links = 50'000'000;
+
+  /// The cut between the lower and the upper half of the router numbers: what a large network gets instead of a search.
+  [[nodiscard]] Bisection cut_by_number() const {
+    constexpr LinkId most = 200'000'000;
+    if (links_ - terminals_ > most || hosts_ != routers()) {
+      throw Unsupported(message(kind_, ": no formula for the bisection, and ", links_,
+                                " links are too many to search; ask a smaller network of the kind"));
+    }
+    const Vertex half = hosts_ / 2;
+    std::uint64_t there = 0;
+    std::uint64_t back = 0;
+    double there_bandwidth = 0;
+    double back_bandwidth = 0;
+    for (LinkId id = 0; id < links_ - terminals_; ++id) {
+      const Link l = net().router_link(id);
+      if ((l.from < half) == (l.to < half)) continue;
+      const double bandwidth = classes_[net().router_link_class(id)].bandwidth;
+      (l.from < half ? there : back) += 1;
+      (l.from < half ? there_bandwidth : back_bandwidth) += bandwidth;
+    }
+    return {std::min(there, back), std::min(there_bandwidth, back_bandwidth), false};
+  }
+
+  /// Mean distance of a million evenly spaced pairs of routers.
+  [[nodiscard]] double mean_of_pairs() const {
+    constexpr std::uint64_t side = 1000;
+    std::uint64_t sum = 0;
+    for (std::uint64_t i = 0; i < side; ++i) {
+      for (std::uint64_t j = 0; j < side; ++j) {
+        // The second grid is shifted, so that no pair is of one router.
+        sum += net().router_distance(static_cast<Vertex>(i * hosts_ / side),
+                                     static_cast<Vertex>((2 * j + 1) * hosts_ / (2 * side)));
+      }
+    }
+    return static_cast<double>(sum) / static_cast<double>(side * side);
+  }
+
   void router_coordinates(Vertex router, std::span<std::uint32_t> out) const {
     const std::size_t n = dimensions_.size() - (terminals_ > 0 ? 1 : 0);
     for (std::size_t d = 0; d < n; ++d) {

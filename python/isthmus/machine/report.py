@@ -6,11 +6,14 @@ import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from .. import units
+from ..errors import Unsupported
 from .description import LEVELS
 from .kinds import KINDS, Parameter
 from .parts import Level, Node, Noise, Provenance
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from .machine import Machine
 
 
@@ -58,12 +61,20 @@ def _plain(parameters: tuple[Parameter, ...], name: str) -> Any:
     return list(default) if isinstance(default, tuple) else default
 
 
+def _or_none(question: Callable[[], Any], parts: int) -> Any:
+    """The answer, or that many None where the network is too large to search for one."""
+    try:
+        return question()
+    except Unsupported:
+        return (None,) * parts
+
+
 def summary(machine: Machine) -> dict[str, Any]:
     """Computed properties of the interconnect and the machine, in SI."""
     t = machine.topology
-    diameter, diameter_exact = t.diameter()
-    average, average_exact = t.average_distance()
-    links, bandwidth, bisection_exact = t.bisection()
+    diameter, diameter_exact = _or_none(t.diameter, 2)
+    average, average_exact = _or_none(t.average_distance, 2)
+    links, bandwidth, bisection_exact = _or_none(t.bisection, 3)
     return {
         "name": machine.name,
         "title": machine.title,
@@ -104,11 +115,18 @@ def report(machine: Machine) -> str:
         f"  coordinates    {dims}",
         f"  switches       {s['switches']:,}" + ("" if s["switches"] else " (inside the nodes)"),
         f"  links          {s['links']:,}, one direction each",
-        f"  distance       diameter {about[s['diameter_exact']]}{s['diameter']}, "
-        f"average {about[s['average_distance_exact']]}{s['average_distance']:.4g} links",
-        f"  bisection      {'' if s['bisection_exact'] else 'at most '}{s['bisection_links']:,} links, "
-        f"{units.text(s['bisection_bandwidth'], 'B/s', 4)} each way",
     ]
+    unknown = "not known, too large to search"
+    far = unknown if s["diameter"] is None else f"{about[s['diameter_exact']]}{s['diameter']}"
+    average, width = s["average_distance"], s["bisection_links"]
+    mean = unknown if average is None else f"{about[s['average_distance_exact']]}{average:.4g} links"
+    lines.append(f"  distance       diameter {far}, average {mean}")
+    if width is None:
+        lines.append(f"  bisection      {unknown}")
+    else:
+        bound = "" if s["bisection_exact"] else "at most "
+        bandwidth = units.text(s["bisection_bandwidth"], "B/s", 4)
+        lines.append(f"  bisection      {bound}{width:,} links, {bandwidth} each way")
     if s["oversubscription"]:
         ratios = ", ".join(f"level {i} {ratio:.4g}:1" for i, ratio in enumerate(s["oversubscription"][:-1], 1))
         lines += [f"  oversubscribed {ratios}"] if ratios else []

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import Unsupported
 from .common import Net, count, quantity
 from .scene import Array
 
@@ -34,9 +35,13 @@ def distance_facts(net: Net) -> tuple[str, str]:
     t = net.topology
     if t.nodes < 2:
         return "0", "0"
-    diameter, exact = t.diameter()
+    try:
+        diameter, exact = t.diameter()
+        far = ("" if exact else "≥ ") + str(diameter)
+    except Unsupported:
+        far = "?"
     mean, mean_exact = t.average_distance()
-    return ("" if exact else "≥ ") + str(diameter), ("" if mean_exact else "≈ ") + f"{mean:.4g}"
+    return far, ("" if mean_exact else "≈ ") + f"{mean:.4g}"
 
 
 def facts(net: Net) -> str:
