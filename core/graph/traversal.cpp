@@ -40,18 +40,4 @@ DistanceSample sample_distances(const Csr& graph, std::uint32_t sources, std::ui
   return {largest, pairs > 0 ? static_cast<double>(sum) / pairs : 0, searched == sources};
 }
 
-Csr reversed(const Csr& graph) {
-  const std::uint32_t n = graph.vertices();
-  Csr out;
-  out.offsets.assign(n + 1, 0);
-  out.targets.resize(graph.targets.size());
-  for (const std::uint32_t w : graph.targets) ++out.offsets[w + 1];
-  for (std::uint32_t v = 0; v < n; ++v) out.offsets[v + 1] += out.offsets[v];
-  std::vector<std::uint64_t> next(out.offsets.begin(), out.offsets.end() - 1);
-  for (std::uint32_t v = 0; v < n; ++v) {
-    for (const std::uint32_t w : graph.row(v)) out.targets[next[w]++] = v;
-  }
-  return out;
-}
-
 }  // namespace isthmus

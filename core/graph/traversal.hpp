@@ -37,7 +37,4 @@ struct DistanceSample {
 /// where that would take more than a second or two. `largest` is `unreachable` if some pair is.
 DistanceSample sample_distances(const Csr& graph, std::uint32_t sources, std::uint32_t targets);
 
-/// The graph with every edge turned around.
-Csr reversed(const Csr& graph);
-
 }  // namespace isthmus

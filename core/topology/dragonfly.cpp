@@ -261,6 +261,7 @@ LinkId* Dragonfly::write_router_route(Vertex r, Vertex s, std::uint32_t salt, Li
     };
     std::uint32_t count = 0;
     for (std::uint32_t copy = 0; copy < global_.copies(); ++copy) count += length(copy) == best;
+    ISTHMUS_ASSERT(count > 0);  // some link is as near as the length says
     std::uint32_t skip = salt % count;
     while (length(chosen) != best || skip-- > 0) ++chosen;
   }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/assert.hpp"
 #include "base/divider.hpp"
 #include "base/error.hpp"
 #include "graph/bisect.hpp"
@@ -333,11 +334,18 @@ class RouterTopology : public Topology {
 
   LinkId* write(Vertex a, Vertex b, LinkId* out) const {
     if (a == b) return out;
-    if (terminals_ == 0) return net().write_router_route(a, b, a + b, out);
+    // Callers make room for as many links as the length says.
+    [[maybe_unused]] const LinkId* begin = out;
+    if (terminals_ == 0) {
+      LinkId* end = net().write_router_route(a, b, a + b, out);
+      ISTHMUS_ASSERT_HEAVY(static_cast<std::uint32_t>(end - begin) == node_route_length(a, b));
+      return end;
+    }
     *out++ = a;
     LinkId* end = net().write_router_route(concentration_.quotient(a), concentration_.quotient(b), a + b, out);
     for (; out != end; ++out) *out += terminals_;
     *end++ = nodes_ + b;
+    ISTHMUS_ASSERT_HEAVY(static_cast<std::uint32_t>(end - begin) == node_route_length(a, b));
     return end;
   }
 

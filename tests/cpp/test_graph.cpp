@@ -47,30 +47,6 @@ TEST_CASE("breadth-first search counts hops and leaves the rest unreachable") {
   CHECK(hops == std::vector<std::uint32_t>{unreachable, unreachable, unreachable, 0, unreachable});
 }
 
-TEST_CASE("reversed turns every edge around") {
-  Rng rng(3);
-  constexpr std::uint32_t n = 40;
-  std::vector<std::vector<std::uint32_t>> rows(n);
-  Edges forward;
-  for (int i = 0; i < 200; ++i) rows[rng.below(n)].push_back(rng.below(n));  // parallel edges and loops too
-  Csr graph;
-  graph.offsets.push_back(0);
-  for (std::uint32_t v = 0; v < n; ++v) {
-    for (const std::uint32_t w : rows[v]) forward.emplace_back(w, v);
-    graph.targets.insert(graph.targets.end(), rows[v].begin(), rows[v].end());
-    graph.offsets.push_back(graph.targets.size());
-  }
-  const Csr back = reversed(graph);
-  Edges turned;
-  for (std::uint32_t v = 0; v < n; ++v) {
-    for (const std::uint32_t w : back.row(v)) turned.emplace_back(v, w);
-  }
-  std::sort(forward.begin(), forward.end());
-  std::sort(turned.begin(), turned.end());
-  CHECK(forward == turned);
-  CHECK(reversed(Csr{{0}, {}}).vertices() == 0);
-}
-
 TEST_CASE("bisect finds known bisections") {
   Edges path;
   Edges ring;

@@ -269,3 +269,18 @@ def test_large_odd_bounds_hold() -> None:
     ends = paths.link_ends(t)
     assert (~side[: t.nodes]).sum() == t.nodes // 2
     assert links == (~side[ends[:, 0]] & side[ends[:, 1]]).sum()
+
+
+def test_networks_too_large_to_search_answer_at_once_or_say_so() -> None:
+    large = _core.shift("debruijn", 2, 26)
+    mean, exact = large.average_distance()
+    # Almost all words of a de Bruijn graph are as far as they can be: 26 - 2 + small.
+    assert not exact
+    assert 24 < mean < 26
+    links, _, exact = _core.shift("debruijn", 2, 20).bisection()
+    # Halves by number cut every word whose first two letters differ, which is half of one word in two.
+    assert (links, exact) == (2**19, False)
+    with pytest.raises(NotImplementedError, match="too many to search"):
+        _core.shift("debruijn", 2, 30).bisection()
+    with pytest.raises(NotImplementedError, match="too many to search"):
+        _core.dragonfly([1000], 1, 4, 4000).diameter()
