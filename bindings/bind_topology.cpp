@@ -11,6 +11,7 @@
 #include <memory>
 #include <utility>
 
+#include "arrays.hpp"
 #include "base/error.hpp"
 #include "topology/dragonfly.hpp"
 #include "topology/dragonfly_plus.hpp"
@@ -29,36 +30,11 @@ using namespace nb::literals;
 namespace isthmus {
 namespace {
 
-template <class T>
-using Input = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-template <class T>
-using Tuple = nb::typed<nb::tuple, T, nb::ellipsis>;
-template <class T>
-using Output = nb::ndarray<nb::numpy, T>;
 using Vertices = Input<std::uint32_t>;
 using Numbers = std::vector<std::uint32_t>;
 using Shared = std::shared_ptr<Topology>;
 /// Name of a link class, bandwidth (bytes/s) and latency (s); a negative number leaves the default.
 using LinkList = std::vector<std::tuple<std::string, double, double>>;
-
-template <class T>
-std::span<const T> view(const Input<T>& array) {
-  return {array.data(), array.shape(0)};
-}
-
-/// A NumPy array of uninitialised numbers that owns its memory.
-template <class T>
-std::pair<T*, nb::capsule> allocate(std::size_t count) {
-  T* data = new T[count];
-  return {data, nb::capsule(data, [](void* p) noexcept { delete[] static_cast<T*>(p); })};
-}
-
-template <class T>
-Output<T> array_of(const std::vector<T>& values) {
-  auto [data, owner] = allocate<T>(values.size());
-  std::copy(values.begin(), values.end(), data);
-  return Output<T>(data, {values.size()}, owner);
-}
 
 /// Calls `body(index)` without the GIL for every index and returns its results as an array.
 template <class T, class Body>

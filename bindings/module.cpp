@@ -4,6 +4,12 @@
 
 namespace nb = nanobind;
 
+namespace isthmus {
+void bind_collectives(nb::module_& module);
+void bind_goal(nb::module_& module);
+void bind_schedule(nb::module_& module);
+void bind_simulate(nb::module_& module);
+}
 void bind_topology(nb::module_& module);
 
 NB_MODULE(_core, module) {
@@ -13,4 +19,8 @@ NB_MODULE(_core, module) {
   nb::exception<isthmus::InvalidInput>(module, "InvalidInput", errors.attr("InvalidInput"));
   nb::exception<isthmus::Unsupported>(module, "Unsupported", errors.attr("Unsupported"));
   bind_topology(module);
+  isthmus::bind_schedule(module);
+  isthmus::bind_collectives(module);
+  isthmus::bind_goal(module);
+  isthmus::bind_simulate(module);
 }

@@ -14,29 +14,44 @@ __version__ = "0.1.0"
 
 # Name -> module: imported on first use, so that `import isthmus` and the command line start at once.
 _LAZY = {
+    "ANY": "schedule.program",
     "Allocation": "machine",
     "InvalidInput": "errors",
     "Level": "machine",
     "Levels": "machine",
     "Machine": "machine",
     "Node": "machine",
+    "NULL": "schedule.program",
     "Noise": "machine",
     "ParseError": "errors",
+    "Pattern": "schedule.pattern",
+    "Program": "schedule.program",
+    "ProgramBuilder": "schedule.builder",
     "Provenance": "machine",
+    "Schedule": "schedule.schedule",
     "Topology": "_core",
     "Unsupported": "errors",
     "alpha_beta_gamma": "machine",
+    "collective": "collectives",
     "load": "loading",
+    "lower": "schedule.lower",
+    "pattern": "schedule.pattern",
+    "read": "schedule.reading",
+    "Timeline": "simulation.timeline",
+    "simulate": "simulation.simulate",
     "wormhole_latency": "machine",
 }
 __all__ = ["__version__", *_LAZY]
 
 if TYPE_CHECKING:
     from ._core import Topology as Topology
+    from .collectives import collective as collective
     from .errors import InvalidInput as InvalidInput
     from .errors import ParseError as ParseError
     from .errors import Unsupported as Unsupported
     from .loading import load as load
+    from .simulation import Timeline as Timeline
+    from .simulation import simulate as simulate
     from .machine import Allocation as Allocation
     from .machine import Level as Level
     from .machine import Levels as Levels
@@ -46,6 +61,15 @@ if TYPE_CHECKING:
     from .machine import Provenance as Provenance
     from .machine import alpha_beta_gamma as alpha_beta_gamma
     from .machine import wormhole_latency as wormhole_latency
+    from .schedule.builder import ProgramBuilder as ProgramBuilder
+    from .schedule.lower import lower as lower
+    from .schedule.pattern import Pattern as Pattern
+    from .schedule.pattern import pattern as pattern
+    from .schedule.program import ANY as ANY
+    from .schedule.program import NULL as NULL
+    from .schedule.program import Program as Program
+    from .schedule.reading import read as read
+    from .schedule.schedule import Schedule as Schedule
 
 
 def __getattr__(name: str) -> Any:

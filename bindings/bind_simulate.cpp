@@ -1,0 +1,234 @@
+// The simulator for Python: parameters in, arrays out; the GIL is free in between.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <iterator>
+#include <tuple>
+
+#include "arrays.hpp"
+#include "base/error.hpp"
+#include "schedule/schedule.hpp"
+#include "simulate/loggops.hpp"
+#include "simulate/replay.hpp"
+#include "topology/topology.hpp"
+
+using namespace nanobind::literals;
+
+namespace isthmus {
+namespace {
+
+/// L, o_send, o_recv, g (ps), G, O (ps per byte), S (bytes), per_hop (ps).
+using LevelTuple = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t, double, double, std::uint64_t, std::int64_t>;
+
+LevelCost level_from(const LevelTuple& t) {
+  LevelCost c;
+  std::tie(c.L, c.o_send, c.o_recv, c.g, c.G, c.O, c.S, c.per_hop) = t;
+  return c;
+}
+
+template <class T>
+std::vector<T> vector_of(const Input<T>& values) {
+  return {values.data(), values.data() + values.shape(0)};
+}
+
+Detail detail_from(const std::string& name) {
+  if (name == "finish") return Detail::finish;
+  if (name == "ranks") return Detail::ranks;
+  require(name == "ops", "record = '", name, "': allowed are finish, ranks, ops");
+  return Detail::ops;
+}
+
+NoiseSpec::Kind noise_from(const std::string& name) {
+  if (name == "none") return NoiseSpec::Kind::none;
+  if (name == "periodic") return NoiseSpec::Kind::periodic;
+  if (name == "exponential") return NoiseSpec::Kind::exponential;
+  require(name == "file", "noise '", name, "': allowed are none, periodic, exponential, file");
+  return NoiseSpec::Kind::trace;
+}
+
+Parameter parameter_from(const std::string& name) {
+  static constexpr const char* names[parameters] = {"L", "o", "g", "G", "O", "compute"};
+  const auto* at = std::find(std::begin(names), std::end(names), name);
+  require(at != std::end(names), "parameter '", name, "': allowed are L, o, g, G, O, compute");
+  return static_cast<Parameter>(at - std::begin(names));
+}
+
+template <class T>
+Output<T> column(std::size_t count) {
+  auto [data, owner] = allocate<T>(count);
+  return Output<T>(data, {count}, owner);
+}
+
+std::vector<LogEntry> log_from(const Input<std::uint64_t>& log, std::size_t ops) {
+  std::vector<LogEntry> out;
+  out.reserve(log.shape(0));
+  for (const std::uint64_t entry : view(log)) {
+    require(entry >> 3 < ops, "a log entry names operation ", entry >> 3, " of ", ops);
+    out.emplace_back(static_cast<LogEntry::Kind>(entry & 7), entry >> 3);
+  }
+  return out;
+}
+
+nb::dict dict_of(Simulated&& result) {
+  nb::dict out;
+  out["makespan"] = result.makespan;
+  out["executed"] = result.executed;
+  out["events"] = result.events;
+  out["messages"] = result.messages;
+  out["bytes"] = result.bytes;
+  out["stopped"] = result.stopped;
+  out["simulated_ranks"] = result.simulated_ranks;
+  auto rank = column<std::uint32_t>(result.stuck.size());
+  auto op = column<std::uint32_t>(result.stuck.size());
+  auto started = column<std::uint8_t>(result.stuck.size());
+  for (std::size_t i = 0; i < result.stuck.size(); ++i) {
+    rank.data()[i] = result.stuck[i].rank;
+    op.data()[i] = result.stuck[i].op;
+    started.data()[i] = result.stuck[i].started ? 1 : 0;
+  }
+  out["stuck_rank"] = rank;
+  out["stuck_op"] = op;
+  out["stuck_started"] = started;
+  auto to = column<std::uint32_t>(result.orphans.size());
+  auto source = column<std::uint32_t>(result.orphans.size());
+  auto send = column<std::uint32_t>(result.orphans.size());
+  for (std::size_t i = 0; i < result.orphans.size(); ++i) {
+    to.data()[i] = result.orphans[i].rank;
+    source.data()[i] = result.orphans[i].source;
+    send.data()[i] = result.orphans[i].op;
+  }
+  out["orphan_rank"] = to;
+  out["orphan_source"] = source;
+  out["orphan_op"] = send;
+  out["finish"] = array_from(std::move(result.finish));
+  out["breakdown"] = array_from(std::move(result.breakdown));
+  out["start"] = array_from(std::move(result.start));
+  out["end"] = array_from(std::move(result.end));
+  out["partner"] = array_from(std::move(result.partner));
+  out["busy"] = array_from(std::move(result.busy));
+  out["handled"] = array_from(std::move(result.handled));
+  std::vector<std::uint64_t> log(result.log.size());
+  for (std::size_t i = 0; i < log.size(); ++i)
+    log[i] = result.log[i].op() << 3 | static_cast<std::uint8_t>(result.log[i].kind());
+  out["log"] = array_from(std::move(log));
+  out["log_noise"] = array_from(std::move(result.log_noise));
+  return out;
+}
+
+}  // namespace
+
+void bind_simulate(nb::module_& module) {
+  nb::class_<SimulationOptions>(module, "SimulationOptions", "Parameters of a simulation; see isthmus.simulate.")
+      .def(
+          "__init__",
+          [](SimulationOptions* self, const LevelTuple& socket, const LevelTuple& node, const LevelTuple& network,
+             const std::string& detail, std::uint64_t seed, double copy_rate, double reduce_rate) {
+            auto* o = new (self) SimulationOptions;
+            o->cost[0] = level_from(socket);
+            o->cost[1] = level_from(node);
+            o->cost[2] = level_from(network);
+            o->detail = detail_from(detail);
+            o->seed = seed;
+            o->copy_rate = copy_rate;
+            o->reduce_rate = reduce_rate;
+          },
+          "socket"_a, "node"_a, "network"_a, "detail"_a, "seed"_a, "copy_rate"_a, "reduce_rate"_a)
+      .def(
+          "place",
+          [](SimulationOptions& o, const Topology& topology, const Input<std::uint32_t>& node,
+             const Input<std::uint32_t>& socket, const Input<std::uint32_t>& nic, std::uint32_t nics) {
+            o.places.topology = &topology;
+            o.places.node = vector_of(node);
+            o.places.socket = vector_of(socket);
+            o.places.nic = vector_of(nic);
+            o.places.nics = nics;
+          },
+          "topology"_a, "node"_a, "socket"_a, "nic"_a, "nics"_a, nb::keep_alive<1, 2>())
+      .def(
+          "noise",
+          [](SimulationOptions& o, const std::string& kind, std::int64_t period, std::int64_t duration,
+             const Input<std::int64_t>& starts, const Input<std::int64_t>& durations, std::int64_t length) {
+            o.noise.kind = noise_from(kind);
+            o.noise.period = period;
+            o.noise.duration = duration;
+            o.noise.starts = vector_of(starts);
+            o.noise.durations = vector_of(durations);
+            o.noise.length = length;
+          },
+          "kind"_a, "period"_a, "duration"_a, "starts"_a, "durations"_a, "length"_a)
+      .def(
+          "changed",
+          [](const SimulationOptions& o, const std::string& parameter, double x) {
+            SimulationOptions changed = o;
+            changed.detail = Detail::finish;
+            change(changed, parameter_from(parameter), x);
+            return changed;
+          },
+          "parameter"_a, "x"_a, nb::keep_alive<0, 1>(),
+          "The same with a parameter changed by x (ps, ps per byte, a factor of compute), for a simulation of the finish.");
+
+  module.def(
+      "simulate_loggops",
+      [](const Schedule& schedule, const SimulationOptions& options, nb::object progress) {
+        SimulationOptions run = options;
+        run.progress = [&](std::uint64_t done) {
+          const nb::gil_scoped_acquire hold;
+          if (PyErr_CheckSignals() != 0) return false;
+          if (!progress.is_none()) progress(done);
+          return true;
+        };
+        Simulated result;
+        {
+          const nb::gil_scoped_release release;
+          result = simulate_loggops(schedule, run);
+        }
+        if (result.stopped) throw nb::python_error();
+        return dict_of(std::move(result));
+      },
+      "schedule"_a, "options"_a, "progress"_a.none(),
+      "Simulates; progress is called with the number of operations done. Ctrl-C stops it.");
+  module.def(
+      "critical_path",
+      [](const Schedule& schedule, const SimulationOptions& options, const Input<std::uint64_t>& log,
+         const Input<std::int64_t>& noise) {
+        std::vector<Step> path;
+        {
+          const nb::gil_scoped_release release;
+          path = critical_path(schedule, options, log_from(log, schedule.ops.size()), view(noise));
+        }
+        nb::dict out;
+        const auto put = [&]<class T>(const char* name, T, auto member) {
+          auto values = column<T>(path.size());
+          for (std::size_t i = 0; i < path.size(); ++i) values.data()[i] = static_cast<T>(path[i].*member);
+          out[name] = values;
+        };
+        put("begin", std::int64_t{}, &Step::begin);
+        put("end", std::int64_t{}, &Step::end);
+        put("op", std::uint64_t{}, &Step::op);
+        put("rank", std::uint32_t{}, &Step::rank);
+        put("via", std::uint8_t{}, &Step::via);
+        put("latency", std::int64_t{}, &Step::latency);
+        put("noise", std::int64_t{}, &Step::noise);
+        return out;
+      },
+      "schedule"_a, "options"_a, "log"_a, "noise"_a, "Steps from 0 to the makespan; see core/simulate/replay.hpp.");
+  module.def(
+      "sensitivity",
+      [](const Schedule& schedule, const SimulationOptions& options, const Input<std::uint64_t>& log,
+         const Input<std::int64_t>& noise, const std::string& parameter) {
+        const Parameter which = parameter_from(parameter);
+        const nb::gil_scoped_release release;
+        const Sensitivity s = sensitivity(schedule, options, log_from(log, schedule.ops.size()), view(noise), which);
+        return std::make_tuple(s.slope, s.slope_below, s.lower, s.upper);
+      },
+      "schedule"_a, "options"_a, "log"_a, "noise"_a, "parameter"_a,
+      "Slope for a larger and for a smaller parameter, and the range of the change for which they hold (ps, ps per byte).");
+}
+
+}  // namespace isthmus

@@ -1,0 +1,83 @@
+// The textbook algorithms, one family a file. Each is arithmetic on ranks, for any number of ranks and any root.
+//
+// Blocks that stay on their rank are not copied (MPI_IN_PLACE). Messages of 0 bytes are sent where the algorithm sends
+// them; reductions and copies of 0 bytes are not written.
+#pragma once
+
+#include "collectives/rounds.hpp"
+
+namespace isthmus {
+
+/// Trees in which the rank at distance 2^k from its parent is the root of 2^k ranks: S. L. Johnsson and C.-T. Ho,
+/// Optimum broadcasting and personalized communication in hypercubes, IEEE Trans. Computers 38(9), 1989; for any number
+/// of ranks as in R. Thakur, R. Rabenseifner, W. Gropp, Optimization of collective communication operations in MPICH,
+/// Int. J. High Performance Computing Applications 19(1), 2005.
+namespace binomial {
+void barrier(const CollectiveCall& call, Emitter& out);  ///< reduce, then bcast, of nothing
+void bcast(const CollectiveCall& call, Emitter& out);
+void reduce(const CollectiveCall& call, Emitter& out);
+void allreduce(const CollectiveCall& call, Emitter& out);  ///< reduce to rank 0, then bcast
+void gather(const CollectiveCall& call, Emitter& out);
+void scatter(const CollectiveCall& call, Emitter& out);
+}  // namespace binomial
+
+/// Everybody directly: the flat tree of J. Pjesivac-Grbovic et al., Performance analysis of MPI collective operations,
+/// Cluster Computing 10(2), 2007, and what Open MPI calls basic linear.
+namespace linear {
+void barrier(const CollectiveCall& call, Emitter& out);  ///< reduce to rank 0, then bcast, of nothing
+void bcast(const CollectiveCall& call, Emitter& out);
+void reduce(const CollectiveCall& call, Emitter& out);     ///< the root takes one after the other
+void allreduce(const CollectiveCall& call, Emitter& out);  ///< reduce to rank 0, then bcast
+void gather(const CollectiveCall& call, Emitter& out);
+void scatter(const CollectiveCall& call, Emitter& out);
+void allgather(const CollectiveCall& call, Emitter& out);       ///< gather to rank 0, then bcast
+void alltoall(const CollectiveCall& call, Emitter& out);        ///< all at once; with counts, no empty messages
+void reduce_scatter(const CollectiveCall& call, Emitter& out);  ///< reduce to rank 0, then scatter
+void scan(const CollectiveCall& call, Emitter& out);            ///< along the chain of ranks
+void exscan(const CollectiveCall& call, Emitter& out);
+/// All at once, no empty messages: T. Hoefler and J. L. Traeff, Sparse collective operations for MPI, HIPS 2009.
+void neighbor_alltoall(const CollectiveCall& call, Emitter& out);
+}  // namespace linear
+
+/// Along the circle of ranks, or the chain that starts at the root.
+namespace ring {
+void bcast(const CollectiveCall& call, Emitter& out);   ///< chain, one segment (Pjesivac-Grbovic et al. 2007)
+void reduce(const CollectiveCall& call, Emitter& out);  ///< the same backwards
+/// Reduce-scatter, then allgather, of blocks of floor or ceil(bytes / ranks): P. Patarasuk and X. Yuan, Bandwidth
+/// optimal all-reduce algorithms for clusters of workstations, J. Parallel and Distributed Computing 69(2), 2009.
+void allreduce(const CollectiveCall& call, Emitter& out);
+/// The bucket algorithms of E. Chan, M. Heimlich, A. Purkayastha, R. van de Geijn, Collective communication: theory,
+/// practice, and experience, Concurrency and Computation 19(13), 2007.
+void allgather(const CollectiveCall& call, Emitter& out);
+void reduce_scatter(const CollectiveCall& call, Emitter& out);
+}  // namespace ring
+
+/// Exchanges at distances 1, 2, 4 … (Thakur, Rabenseifner, Gropp 2005). Where the number of ranks is no power of two,
+/// the excess ranks hand their part to a neighbour first and get the result from it in the end.
+namespace recursive_doubling {
+void allreduce(const CollectiveCall& call, Emitter& out);
+void allgather(const CollectiveCall& call, Emitter& out);
+/// As MPICH has them: besides its result, a rank keeps the sum over all ranks that it has heard of. No rank is in
+/// excess.
+void scan(const CollectiveCall& call, Emitter& out);
+void exscan(const CollectiveCall& call, Emitter& out);
+}  // namespace recursive_doubling
+
+/// To the rank 2^k further on, from the rank 2^k before.
+namespace dissemination {
+/// D. Hensgen, R. Finkel, U. Manber, Two algorithms for barrier synchronization, Int. J. Parallel Programming 17(1),
+/// 1988.
+void barrier(const CollectiveCall& call, Emitter& out);
+/// J. Bruck, C.-T. Ho, S. Kipnis, E. Upfal, D. Weathersby, Efficient algorithms for all-to-all communications in
+/// multiport message-passing systems, IEEE Trans. Parallel and Distributed Systems 8(11), 1997; ranks but the first
+/// turn their blocks into place in the end.
+void allgather(const CollectiveCall& call, Emitter& out);
+}  // namespace dissemination
+
+/// Round i with the ranks i further on and i before (Thakur, Rabenseifner, Gropp 2005).
+namespace pairwise {
+void alltoall(const CollectiveCall& call, Emitter& out);
+void reduce_scatter(const CollectiveCall& call, Emitter& out);
+}  // namespace pairwise
+
+}  // namespace isthmus

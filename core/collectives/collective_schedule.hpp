@@ -1,0 +1,15 @@
+// The schedule of one collective.
+#pragma once
+
+#include "schedule/collective.hpp"
+#include "schedule/schedule.hpp"
+
+namespace isthmus {
+
+/// What all ranks do when they call the collective once; memory is that of the schedule. `call.rank` is ignored.
+/// `call.counts`: as CollectiveKind says, but of alltoall the bytes from rank i to rank j at [i * ranks + j], and of
+/// neighbor_alltoall one triple for every message: sender, receiver, bytes. Throws InvalidInput for no ranks, a root
+/// that is none of them, counts that do not fit, and more operations than a schedule may have.
+Schedule collective_schedule(const CollectiveCall& call, const Generator& generator);
+
+}  // namespace isthmus

@@ -1,0 +1,66 @@
+// Building schedules rank by rank: memory stays at one rank's dependencies beside the schedule itself.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "schedule/schedule.hpp"
+
+namespace isthmus {
+
+class ScheduleBuilder;
+
+/// The operations of one rank while they are being written.
+class RankBuilder {
+ public:
+  /// Appends an operation (its first_edge and needs are set later); returns its number within the rank.
+  std::uint32_t add(const Operation& operation) {
+    ops_.push_back(operation);
+    if (!slices_.empty()) slices_.emplace_back();
+    return size() - 1;
+  }
+  std::uint32_t add(const Operation& operation, const Slices& slices);
+  /// `op` starts only after `on` is done; both exist already. The order of the two does not matter, acyclicity is
+  /// checked by validate().
+  void require(std::uint32_t op, std::uint32_t on) { dependencies_.push_back({on, Edge(op, false)}); }
+  /// `op` starts only after `on` has started.
+  void require_start(std::uint32_t op, std::uint32_t on) { dependencies_.push_back({on, Edge(op, true)}); }
+
+  [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(ops_.size()); }
+  [[nodiscard]] const Operation& operator[](std::uint32_t op) const { return ops_[op]; }
+  /// `edge.to()` depends on `on`.
+  struct Dependency {
+    std::uint32_t on;
+    Edge edge;
+  };
+  /// All so far, in the order in which they were written.
+  [[nodiscard]] std::span<const Dependency> dependencies() const { return dependencies_; }
+  /// Forgets everything but its memory.
+  void clear();
+
+ private:
+  friend class ScheduleBuilder;
+  std::vector<Operation> ops_;
+  std::vector<Slices> slices_;  // empty, or as long as ops_
+  std::vector<Dependency> dependencies_;
+};
+
+/// Puts ranks together in their order.
+class ScheduleBuilder {
+ public:
+  /// Room for so many operations and edges, where they are known beforehand.
+  void reserve(std::uint64_t ops, std::uint64_t edges);
+  void set_buffers(Buffers buffers) { schedule_.buffers = std::move(buffers); }
+  /// Appends the next rank and clears `rank` for the one after it. Throws InvalidInput for a dependency on an operation
+  /// that does not exist or on itself, and for more than max_rank_ops operations.
+  void append(RankBuilder& rank);
+  /// The schedule of all ranks appended; the builder is empty afterwards. Does not validate().
+  Schedule build();
+
+ private:
+  Schedule schedule_;
+  std::vector<std::uint32_t> counts_;
+};
+
+}  // namespace isthmus

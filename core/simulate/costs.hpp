@@ -1,0 +1,85 @@
+// What a message costs between two ranks.
+#pragma once
+
+#include <cstdint>
+
+#include "simulate/parameters.hpp"
+
+namespace isthmus {
+
+/// Costs of one message.
+struct MessageCost {
+  Picoseconds wire = 0;      ///< L with the distance
+  Picoseconds bytes_G = 0;   ///< (s - 1) G
+  Picoseconds bytes_O = 0;   ///< (s - 1) O
+  const LevelCost* level = nullptr;
+  [[nodiscard]] Picoseconds send_cpu() const { return level->o_send + bytes_O; }
+  [[nodiscard]] Picoseconds recv_cpu() const { return level->o_recv + (bytes_O > bytes_G ? bytes_O : bytes_G); }
+  [[nodiscard]] Picoseconds gap() const { return level->g + bytes_G; }
+};
+
+/// (s - 1) bytes at a rate, to the nearest picosecond.
+inline Picoseconds bytes_after_first(std::uint64_t bytes, double rate) {
+  return bytes <= 1 || rate == 0 ? 0 : static_cast<Picoseconds>(static_cast<double>(bytes - 1) * rate + 0.5);
+}
+
+/// CPU time of a calc, copy or reduce.
+inline Picoseconds work_of(const Operation& op, const SimulationOptions& options) {
+  if (op.kind == OpKind::calc && options.compute_factor == 1) return static_cast<Picoseconds>(op.amount);
+  const double rate = (op.kind == OpKind::calc   ? 1
+                       : op.kind == OpKind::copy ? options.copy_rate
+                                                 : options.reduce_rate) *
+                      options.compute_factor;
+  return static_cast<Picoseconds>(static_cast<double>(op.amount) * rate + 0.5);
+}
+
+/// Answers for pairs of ranks; one for each simulation (it remembers the last size of each level).
+class Costs {
+ public:
+  Costs(const LevelCost (&levels_in)[levels], const Places& places) : places_(&places) {
+    for (int i = 0; i < levels; ++i) {
+      level_[i] = levels_in[i];
+      last_[i] = {level_[i].L, 0, 0, &level_[i]};
+    }
+  }
+
+  [[nodiscard]] Level level_of(Rank a, Rank b) const {
+    if (places_->topology == nullptr || places_->node[a] != places_->node[b]) return Level::network;
+    return places_->socket[a] == places_->socket[b] ? Level::socket : Level::node;
+  }
+
+  [[nodiscard]] bool is_network(const MessageCost& cost) const {
+    return cost.level == &level_[static_cast<int>(Level::network)];
+  }
+
+  /// The reference holds until the next call.
+  const MessageCost& of(Rank from, Rank to, std::uint64_t bytes) {
+    MessageCost& last = last_[static_cast<int>(Level::network)];
+    if (places_->topology == nullptr && bytes == bytes_[static_cast<int>(Level::network)]) return last;
+    return compute(from, to, bytes);
+  }
+
+ private:
+  const MessageCost& compute(Rank from, Rank to, std::uint64_t bytes) {
+    const auto at = static_cast<int>(level_of(from, to));
+    const LevelCost& level = level_[at];
+    MessageCost& last = last_[at];
+    if (bytes != bytes_[at]) {
+      bytes_[at] = bytes;
+      last.bytes_G = bytes_after_first(bytes, level.G);
+      last.bytes_O = bytes_after_first(bytes, level.O);
+    }
+    if (places_->topology != nullptr && at == static_cast<int>(Level::network) && level.per_hop != 0) {
+      const std::uint32_t hops = places_->topology->route_length(places_->node[from], places_->node[to]);
+      last.wire = level.L + static_cast<Picoseconds>(hops > 0 ? hops - 1 : 0) * level.per_hop;
+    }
+    return last;
+  }
+
+  LevelCost level_[levels];
+  MessageCost last_[levels];           // of the last size at each level
+  std::uint64_t bytes_[levels] = {};   // that size
+  const Places* places_;
+};
+
+}  // namespace isthmus

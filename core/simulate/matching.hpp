@@ -1,0 +1,157 @@
+// Message matching as MPI has it: a message meets the earliest posted receive that takes it, a receive the earliest
+// message that has come. Receives and messages are found by hashing (source, tag, communicator); a wildcard is a key of
+// its own, so that no queue is ever searched, however deep.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "schedule/schedule.hpp"
+
+namespace isthmus {
+
+struct MatchKey {
+  std::uint32_t source;  ///< or any_rank
+  std::uint32_t tag;     ///< or any_tag
+  std::uint32_t comm;
+  bool operator==(const MatchKey&) const = default;
+};
+
+/// A posted receive, or a message that has come before its receive.
+struct Match {
+  MatchKey key;
+  std::uint32_t source = 0;    ///< message: rank of the sender
+  std::uint64_t op = 0;        ///< posted: the receive; message: the send; indices into Schedule::ops
+  std::uint32_t chain = 0;     ///< the first of the next key in the slot
+  std::uint32_t next = 0;      ///< the next of the same key
+  std::uint32_t previous = 0;  ///< the one before; 0: this is the first of its key
+  std::uint32_t last = 0;      ///< of the first: the last of the key
+  std::uint32_t twin = 0;      ///< a ring of the entries of one message under its wildcard keys
+  std::int64_t time = 0;       ///< posted: when; message: when it arrived
+  std::uint64_t order = 0;     ///< posted: sequence number; message: when its handling ended
+};
+static_assert(sizeof(Match) == 64);
+
+/// Both queues of every rank.
+class Matching {
+ public:
+  static constexpr std::uint32_t none = 0;
+
+  /// `wildcards`: does any receive have one?
+  Matching(const Schedule& schedule, bool wildcards);
+
+  /// Posts a receive of `rank` that no message waits for.
+  void post(Rank rank, const MatchKey& key, std::uint64_t op, std::int64_t time, std::uint64_t order) {
+    const std::uint32_t index = add(posted_[rank], key);
+    Match& m = pool_[index];
+    m.op = op;
+    m.time = time;
+    m.order = order;
+  }
+  /// Takes the earliest posted receive of `rank` that accepts the message; none if there is none. The match stays valid
+  /// until release().
+  std::uint32_t take_posted(Rank rank, const MatchKey& message) {
+    const std::uint8_t shapes = wildcards_.empty() ? 0 : wildcards_[rank];
+    const std::uint32_t found = shapes ? earliest_posted(rank, message, shapes) : find(posted_[rank], message);
+    if (found != none) unlink(posted_[rank], found);
+    return found;
+  }
+  /// Puts a message that no posted receive accepts among those that wait.
+  void wait(Rank rank, const MatchKey& message, Rank source, std::uint64_t op, std::int64_t arrival,
+            std::int64_t handled);
+  /// Takes the earliest waiting message that a receive with this key accepts.
+  std::uint32_t take_waiting(Rank rank, const MatchKey& key) {
+    const std::uint32_t found = find(waiting_[rank], key);
+    if (found != none) take_twins(rank, found);
+    return found;
+  }
+  const Match& operator[](std::uint32_t index) const { return pool_[index]; }
+  void release(std::uint32_t index) {
+    pool_[index].next = free_;
+    free_ = index;
+  }
+
+  /// Calls visit(rank, match) for every receive that is still posted, and for every message that still waits.
+  template <class Posted, class Waiting>
+  void remaining(Posted posted, Waiting waiting) const {
+    for (Rank r = 0; r < posted_.size(); ++r) {
+      visit(posted_[r], [&](const Match& m) { posted(r, m); });
+      visit(waiting_[r], [&](const Match& m) {
+        if (m.key.source != any_rank && m.key.tag != any_tag) waiting(r, m);
+      });
+    }
+  }
+  /// Three steps of fetching what a message to the rank will probably meet, each some time after the one before.
+  void prefetch_queue(Rank rank) const { __builtin_prefetch(&posted_[rank]); }
+  void prefetch_match(Rank rank, const MatchKey& message) {
+    if (posted_[rank].table == 0)
+      __builtin_prefetch(&pool_[posted_[rank].chain]);
+    else
+      __builtin_prefetch(&slot(posted_[rank], message));
+  }
+  [[nodiscard]] std::uint64_t probable_op(Rank rank) const { return pool_[posted_[rank].chain].op; }
+
+ private:
+  // Which wildcards the receives of a rank use: bit 1 any source, bit 2 any tag, bit 3 both.
+  static constexpr std::uint8_t any_source_bit = 1, any_tag_bit = 2, any_both_bit = 4;
+
+  /// The keys of one rank's queue: one chain while they are few, a hash table of chains when they are many.
+  struct Queue {
+    std::uint32_t chain = none;  // while table == 0
+    std::uint32_t table = 0;     // index into tables_
+  };
+  struct Table {
+    std::unique_ptr<std::uint32_t[]> slots;  // 1 << bits chains
+    std::uint32_t keys = 0;
+    std::uint8_t bits = 0;
+  };
+  static constexpr int long_chain = 8;
+
+  static std::uint32_t hash(const MatchKey& k) {
+    std::uint64_t h = (std::uint64_t{k.tag} << 32 | k.source) * 0x9e3779b97f4a7c15ULL;
+    h = (h ^ h >> 29 ^ k.comm) * 0xbf58476d1ce4e5b9ULL;
+    return static_cast<std::uint32_t>(h >> 32);
+  }
+  std::uint32_t& slot(Queue& q, const MatchKey& key) {
+    if (q.table == 0) return q.chain;
+    Table& t = tables_[q.table];
+    return t.slots[hash(key) >> (32 - t.bits)];
+  }
+  /// The first of the key.
+  std::uint32_t find(Queue& q, const MatchKey& key) {
+    std::uint32_t at = slot(q, key);
+    while (at != none && pool_[at].key != key) at = pool_[at].chain;
+    return at;
+  }
+  template <class Visitor>
+  void visit(const Queue& q, Visitor visitor) const {
+    const std::size_t slots = q.table == 0 ? 1 : std::size_t{1} << tables_[q.table].bits;
+    for (std::size_t s = 0; s < slots; ++s)
+      for (std::uint32_t first = q.table == 0 ? q.chain : tables_[q.table].slots[s]; first != none;
+           first = pool_[first].chain)
+        for (std::uint32_t at = first; at != none; at = pool_[at].next) visitor(pool_[at]);
+  }
+
+  std::uint32_t allocate() {
+    if (free_ == none) return extend();
+    const std::uint32_t index = free_;
+    free_ = pool_[index].next;
+    return index;
+  }
+  std::uint32_t extend();
+  std::uint32_t add(Queue& q, const MatchKey& key);
+  void unlink(Queue& q, std::uint32_t index);
+  void grow(Queue& q);
+  std::uint32_t earliest_posted(Rank rank, const MatchKey& message, std::uint8_t shapes);
+  void take_twins(Rank rank, std::uint32_t index);
+
+  std::vector<Queue> posted_;
+  std::vector<Queue> waiting_;
+  std::vector<Table> tables_{1};         // [0] is unused
+  std::vector<std::uint8_t> wildcards_;  // of each rank, or empty where no receive has one
+  std::vector<Match> pool_;              // [0] is none
+  std::uint32_t free_ = none;
+};
+
+}  // namespace isthmus

@@ -1,0 +1,143 @@
+// What the simulator knows about a machine: LogGOPS parameters per level and where the ranks sit. Times are whole
+// picoseconds, so that sums are exact and ties are ties on every platform.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "schedule/schedule.hpp"
+#include "topology/topology.hpp"
+
+namespace isthmus {
+
+using Picoseconds = std::int64_t;
+
+/// LogGOPS parameters of one level (Hoefler, Schneider and Lumsdaine, "LogGOPSim", 2010).
+struct LevelCost {
+  Picoseconds L = 0;
+  Picoseconds o_send = 0;
+  Picoseconds o_recv = 0;
+  Picoseconds g = 0;
+  double G = 0;  ///< picoseconds per byte, NIC
+  double O = 0;  ///< picoseconds per byte, CPU
+  std::uint64_t S = 65535;    ///< largest message that is sent eagerly
+  Picoseconds per_hop = 0;    ///< per link of the route beyond the first
+};
+
+enum class Level : std::uint8_t { socket, node, network };
+inline constexpr int levels = 3;
+
+/// Where the ranks sit. Without a topology all ranks are equally far from each other, at the network level, and have
+/// interfaces of their own: the machine of LogGOPSim.
+struct Places {
+  const Topology* topology = nullptr;
+  std::vector<Vertex> node;           ///< of every rank
+  std::vector<std::uint32_t> socket;  ///< of every rank, within its node
+  std::vector<std::uint32_t> nic;     ///< first interface of every rank, within its node
+  std::uint32_t nics = 1;             ///< interfaces of a node, which its ranks share between nodes
+};
+
+/// Interruptions of every CPU stream.
+struct NoiseSpec {
+  enum class Kind : std::uint8_t { none, periodic, exponential, trace } kind = Kind::none;
+  Picoseconds period = 0;                 ///< from one interruption's begin to the next one's, or its mean
+  Picoseconds duration = 0;               ///< or its mean
+  std::vector<Picoseconds> starts;        ///< of a trace, ascending, not overlapping
+  std::vector<Picoseconds> durations;
+  Picoseconds length = 0;                 ///< of the trace, which repeats
+};
+
+/// How much a simulation writes down.
+enum class Detail : std::uint8_t {
+  finish,  ///< finish times only
+  ranks,   ///< where the time of every rank went
+  ops,     ///< begin and end of every operation, matches, and what critical_path() needs
+};
+
+struct SimulationOptions {
+  LevelCost cost[levels];
+  Places places;
+  NoiseSpec noise;
+  std::uint64_t seed = 0;
+  double copy_rate = 0;    ///< picoseconds per byte
+  double reduce_rate = 0;  ///< picoseconds per byte
+  double compute_factor = 1;  ///< of the time of calc, copy and reduce
+  Detail detail = Detail::ranks;
+  /// Called now and then with the number of operations that are done; false stops the simulation.
+  std::function<bool(std::uint64_t)> progress;
+};
+
+/// Where the time of a rank goes; its CPU streams together.
+enum class Share : std::uint8_t {
+  compute,        ///< calc, copy, reduce
+  send_overhead,  ///< o and O of sends
+  recv_overhead,  ///< o of receives, and O or G of their bytes, whichever takes longer
+  gap,            ///< waiting for the own interface
+  latency,        ///< waiting for a message that is on its way, or for a put or get
+  late_sender,    ///< waiting for a message that has not been sent yet
+  late_receiver,  ///< waiting for the receiver of a message that has arrived (rendezvous)
+  noise,
+  idle,  ///< the rest: nothing to do until the last rank has finished, or until another stream has
+};
+inline constexpr int shares = 9;
+
+/// An operation that has not been done when nothing can happen any more.
+struct Stuck {
+  Rank rank;
+  std::uint32_t op;
+  bool started;  ///< a posted receive, a sent message; otherwise it waits for other operations of its rank
+};
+
+/// A message that arrived and was never received.
+struct Orphan {
+  Rank rank;    ///< receiver
+  Rank source;  ///< sender
+  std::uint32_t op;  ///< the send
+};
+
+/// One thing that happened, in order: what it takes to tell the story again with other parameters.
+class LogEntry {
+ public:
+  enum class Kind : std::uint8_t {
+    start,   ///< an operation occupies its CPU stream (send, calc, put, get, ...)
+    post,    ///< a receive is posted
+    handle,  ///< the receiver handles the message of a send
+    meet,    ///< a receive takes its message; the next entry is the send
+    sender,  ///< belongs to the meet before it: the send
+    leave,   ///< the bytes of a get leave the target's interface
+    land,    ///< the bytes of a put or get pass the interface where they are needed
+    done,    ///< a put or get is done
+  };
+  LogEntry(Kind kind, std::uint64_t op) : bits_(op << 3 | static_cast<std::uint8_t>(kind)) {}
+  [[nodiscard]] Kind kind() const { return static_cast<Kind>(bits_ & 7); }
+  [[nodiscard]] std::uint64_t op() const { return bits_ >> 3; }  ///< index into Schedule::ops
+
+ private:
+  std::uint64_t bits_;
+};
+
+struct Simulated {
+  Picoseconds makespan = 0;
+  std::vector<Picoseconds> finish;     ///< of every rank
+  std::vector<Picoseconds> breakdown;  ///< ranks x shares, from Detail::ranks on
+  std::uint64_t executed = 0;          ///< operations done
+  std::uint64_t events = 0;
+  std::uint64_t messages = 0;
+  std::uint64_t bytes = 0;
+  bool stopped = false;  ///< by progress
+  std::vector<Stuck> stuck;
+  std::vector<Orphan> orphans;
+  // Detail::ops: of every operation; -1 where it never happened.
+  std::vector<Picoseconds> start;
+  std::vector<Picoseconds> end;
+  std::vector<std::int64_t> partner;  ///< of a send its receive and vice versa, as index into Schedule::ops
+  std::vector<Picoseconds> busy;     ///< time it takes of its CPU stream; of a receive, to handle its message
+  std::vector<Picoseconds> handled;  ///< of a send: when the receiver begins to handle its message
+  std::vector<LogEntry> log;
+  std::vector<Picoseconds> log_noise;  ///< of every entry, or empty
+  std::uint32_t simulated_ranks = 0;   ///< fewer than there are where ranks are indistinguishable
+};
+
+}  // namespace isthmus

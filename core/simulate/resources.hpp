@@ -1,0 +1,142 @@
+// CPU streams and network interfaces: when each is free, and the events that wait for it.
+//
+// A blocked event waits at the resource that is busy longest and is looked at again when that is free; among those that
+// wait the one with the lowest sequence number is looked at first. This gives the order of a simulator that puts every
+// blocked event back into its queue, without moving each of them every time.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "simulate/event_queue.hpp"
+#include "simulate/parameters.hpp"
+
+namespace isthmus {
+
+struct Resource {
+  Picoseconds free = 0;
+  std::uint32_t queue = 0;  ///< of waiting events; 0: none waits
+};
+
+/// Waiting events, lowest sequence number first. They nearly always come in this order.
+class WaitQueue {
+ public:
+  [[nodiscard]] bool empty() const { return head_ == in_order_.size() && heap_.empty(); }
+  [[nodiscard]] std::uint64_t lowest() const {
+    std::uint64_t low = ~std::uint64_t{0};
+    if (head_ < in_order_.size()) low = in_order_[head_].sequence();
+    if (!heap_.empty()) low = std::min(low, heap_.front().sequence());
+    return low;
+  }
+  void push(const Event& event) {
+    if (head_ == in_order_.size() || in_order_.back().sequence() < event.sequence()) {
+      in_order_.push_back(event);
+    } else {
+      heap_.push_back(event);
+      std::push_heap(heap_.begin(), heap_.end(), later);
+    }
+  }
+  Event pop() {
+    if (head_ < in_order_.size() && (heap_.empty() || in_order_[head_].sequence() < heap_.front().sequence())) {
+      const Event event = in_order_[head_++];
+      if (head_ == in_order_.size()) {
+        in_order_.clear();
+        head_ = 0;
+      } else if (head_ >= 64 && 2 * head_ >= in_order_.size()) {
+        in_order_.erase(in_order_.begin(), in_order_.begin() + static_cast<std::ptrdiff_t>(head_));
+        head_ = 0;
+      }
+      return event;
+    }
+    std::pop_heap(heap_.begin(), heap_.end(), later);
+    const Event event = heap_.back();
+    heap_.pop_back();
+    return event;
+  }
+
+ private:
+  static bool later(const Event& a, const Event& b) { return a.sequence() > b.sequence(); }
+  std::vector<Event> in_order_;
+  std::size_t head_ = 0;
+  std::vector<Event> heap_;
+};
+
+/// All resources of a simulation: of every rank its CPU streams, then its interfaces, each with a sending and a receiving
+/// side; where ranks share the interfaces of nodes, those of every node after them.
+class Resources {
+ public:
+  Resources(Rank ranks, std::uint32_t cpus, std::uint32_t nics, const Places& places);
+
+  [[nodiscard]] std::uint32_t cpu(Rank rank, std::uint8_t stream) const { return rank * stride_ + stream; }
+  /// The sending side; the receiving side is the one after it.
+  [[nodiscard]] std::uint32_t nic(Rank rank, std::uint8_t nic, bool network) const {
+    if (!shared_ || !network) return rank * stride_ + cpus_ + 2 * nic;
+    return node_first_ + 2 * (node_slot_[rank] * places_->nics + (places_->nic[rank] + nic) % places_->nics);
+  }
+  [[nodiscard]] std::uint32_t cpus() const { return cpus_; }
+  [[nodiscard]] std::size_t size() const { return resources_.size(); }
+
+  Resource& operator[](std::uint32_t index) { return resources_[index]; }
+  const Resource& operator[](std::uint32_t index) const { return resources_[index]; }
+
+  /// Lets an event wait until the resource is free, but not before `earliest`.
+  void wait(std::uint32_t index, const Event& event, EventQueue& queue, Picoseconds earliest = 0) {
+    Resource& r = resources_[index];
+    if (r.queue == 0) r.queue = take_queue();
+    WaitQueue& waiting = queues_[r.queue];
+    const bool first = waiting.empty() || event.sequence() < waiting.lowest();
+    waiting.push(event);
+    if (first) wake(index, event.sequence(), std::max(r.free, earliest), queue);
+  }
+  /// The event that the wake announces, once the resource is free and if the event still is the first that waits.
+  bool woken(const Event& wake_up, Event& event, EventQueue& queue) {
+    Resource& r = resources_[wake_up.rank];
+    if (r.queue == 0 || queues_[r.queue].lowest() != wake_up.sequence()) return false;
+    if (r.free > wake_up.time) {
+      wake(wake_up.rank, wake_up.sequence(), r.free, queue);
+      return false;
+    }
+    event = queues_[r.queue].pop();
+    return true;
+  }
+  /// After a woken event has been dealt with: the next one's turn.
+  void wake_next(std::uint32_t index, Picoseconds now, EventQueue& queue) {
+    Resource& r = resources_[index];
+    WaitQueue& waiting = queues_[r.queue];
+    if (waiting.empty()) {
+      unused_.push_back(r.queue);
+      r.queue = 0;
+    } else {
+      wake(index, waiting.lowest(), std::max(now, r.free), queue);
+    }
+  }
+  void prefetch(Rank rank) const { __builtin_prefetch(&resources_[rank * stride_]); }
+  [[nodiscard]] bool shared() const { return shared_; }
+
+ private:
+  static void wake(std::uint32_t index, std::uint64_t sequence, Picoseconds time, EventQueue& queue) {
+    queue.push_again({time, Event::make_order(sequence, EventType::wake), index, 0, 0});
+  }
+  std::uint32_t take_queue() {
+    if (unused_.empty()) {
+      queues_.emplace_back();
+      return static_cast<std::uint32_t>(queues_.size() - 1);
+    }
+    const std::uint32_t index = unused_.back();
+    unused_.pop_back();
+    return index;
+  }
+
+  std::uint32_t cpus_;
+  std::uint32_t stride_;
+  bool shared_;
+  const Places* places_;
+  std::uint32_t node_first_ = 0;
+  std::vector<std::uint32_t> node_slot_;  // of every rank: its node, numbered densely
+  std::vector<Resource> resources_;
+  std::vector<WaitQueue> queues_{1};  // [0] is unused
+  std::vector<std::uint32_t> unused_;
+};
+
+}  // namespace isthmus

@@ -1,0 +1,156 @@
+"""Collectives and their algorithms: schedules of single ones, and the registry that lowering chooses from."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import _core
+from .errors import InvalidInput
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from .schedule.schedule import Schedule
+
+#: What an algorithm is: it writes the operations of ``call.rank`` into ``out``.
+Algorithm = Callable[["_core.CollectiveCall", "_core.CollectiveOut"], Any]
+
+# Algorithms written in Python; the core looks them up here.
+_functions: dict[tuple[str, str], Algorithm] = {}
+
+_LARGEST = {"ranks": 2**32 - 2, "bytes": 2**63 - 1, "root": 2**32 - 2}
+
+
+def algorithms(kind: str) -> tuple[str, ...]:
+    """Names of the algorithms of a collective, its default first.
+
+    Examples
+    --------
+    >>> algorithms("alltoall")
+    ('pairwise', 'linear')
+    """
+    return tuple(_core.collective_algorithms(kind))
+
+
+def register(kind: str, name: str, function: Algorithm) -> None:
+    """Add an algorithm, for ``collective`` and ``lower``; one that was added before is replaced.
+
+    Parameters
+    ----------
+    kind : str
+        Of the collective, such as ``"bcast"``.
+    name : str
+        By which it is chosen.
+    function : callable
+        Called as ``function(call, out)`` for every rank, twice: once to count operations, once to write them.
+        ``call`` has ``kind``, ``rank``, ``ranks``, ``root``, ``bytes`` and ``counts`` (an array, empty where the
+        collective has none). ``out.send(to, bytes)``, ``out.recv(source, bytes)``, ``out.copy(bytes)`` and
+        ``out.reduce(bytes)`` append an operation and return its number; ``out.require(op, on)`` makes ``op`` wait until
+        ``on`` is done, ``out.require_start(op, on)`` until it has started. Ranks are those of the communicator.
+        Operations that no other waits for are what the collective ends with.
+
+    Raises
+    ------
+    InvalidInput
+        For an unknown collective, or the name of a textbook algorithm.
+
+    Examples
+    --------
+    A broadcast along the chain of ranks, root 0 only:
+
+    >>> def chain(call, out):
+    ...     got = out.recv(call.rank - 1, call.bytes) if call.rank > 0 else None
+    ...     if call.rank + 1 < call.ranks:
+    ...         sent = out.send(call.rank + 1, call.bytes)
+    ...         if got is not None:
+    ...             out.require(sent, got)
+    >>> register("bcast", "my chain", chain)
+    >>> print(collective("bcast", ranks=4, bytes=8, algorithm="my chain"))
+    Schedule of 4 ranks, 6 operations (3 send, 3 recv), 24 B in 3 messages, 2 dependencies
+    """
+    if not callable(function):
+        raise InvalidInput(f"algorithm {name!r} of {kind} is {function!r}: a function of call and out is needed")
+    _core.register_collective(kind, name)
+    _functions[kind, name] = function
+
+
+def collective(
+    kind: str,
+    *,
+    ranks: int,
+    bytes: int = 0,
+    algorithm: str | None = None,
+    root: int = 0,
+    counts: ArrayLike | None = None,
+) -> Schedule:
+    """What all ranks do when they call one collective.
+
+    Parameters
+    ----------
+    kind : str
+        barrier, bcast, reduce, allreduce, gather, allgather, scatter, alltoall, reduce_scatter, scan, exscan or
+        neighbor_alltoall.
+    ranks : int
+    bytes : int
+        bcast, reduce, allreduce, scan, exscan: of the vector; gather, allgather, scatter, alltoall, reduce_scatter: of
+        one rank's block.
+    algorithm : str, optional
+        One of :func:`algorithms`; by default the first.
+    root : int
+        Of bcast, reduce, gather and scatter.
+    counts : array of int, optional
+        Bytes in place of equal blocks. gather, allgather, scatter, reduce_scatter: of each rank's block; alltoall: a
+        matrix, from rank i to rank j in row i and column j; neighbor_alltoall (which needs it): a row of sender,
+        receiver and bytes for every message.
+
+    Returns
+    -------
+    Schedule
+        Its messages have tag 0 and communicator 0.
+
+    Raises
+    ------
+    InvalidInput
+        For unknown names (the message lists the allowed ones), a root that is no rank, and counts that do not fit.
+
+    Examples
+    --------
+    >>> print(collective("allreduce", ranks=4, bytes=1000, algorithm="ring"))
+    Schedule of 4 ranks, 60 operations (24 send, 24 recv, 12 reduce), 6 kB in 24 messages, 80 dependencies
+    """
+    from .schedule.schedule import Schedule
+
+    numbers = {name: _number(name, value) for name, value in (("ranks", ranks), ("bytes", bytes), ("root", root))}
+    return Schedule(
+        _core.collective_schedule(
+            kind, "" if algorithm is None else algorithm, **numbers, counts=_flat(kind, numbers["ranks"], counts)
+        )
+    )
+
+
+def _number(name: str, value: Any) -> int:
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise InvalidInput(f"{name} is {value!r}: a whole number is needed") from None
+    if not 0 <= number <= _LARGEST[name]:
+        raise InvalidInput(f"{name} is {number}: 0 to {_LARGEST[name]} is allowed")
+    return number
+
+
+def _flat(kind: str, ranks: int, counts: ArrayLike | None) -> NDArray[np.int64]:
+    if counts is None:
+        return np.empty(0, np.int64)
+    given = np.asarray(counts)
+    if given.size == 0:
+        given = given.astype(np.int64)
+    if given.dtype.kind not in "iu" or (given.size and int(given.max()) > _LARGEST["bytes"]):
+        raise InvalidInput(f"counts of {kind} have type {given.dtype}: whole numbers below 2^63 are allowed")
+    shape = {"alltoall": (ranks, ranks), "neighbor_alltoall": (len(given) if given.ndim else 0, 3)}.get(kind, (ranks,))
+    if given.shape != shape and not (kind == "neighbor_alltoall" and given.size == 0):
+        raise InvalidInput(f"counts of {kind} have shape {given.shape}: {shape} is needed")
+    return np.ascontiguousarray(given, dtype=np.int64).reshape(-1)

@@ -1,0 +1,99 @@
+"""Columns of numbers: what users pass becomes arrays of the core's types, or one clear sentence."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import InvalidInput
+
+if TYPE_CHECKING:
+    from enum import IntEnum
+
+    from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+
+def integers(name: str, values: ArrayLike, dtype: DTypeLike, lowest: int = 0) -> NDArray[Any]:
+    """An array of one dimension (of one element for a scalar) of an unsigned or signed integer type.
+
+    Parameters
+    ----------
+    lowest : int
+        Smallest number allowed; -1 for columns where it means "any" and becomes all ones.
+
+    Raises
+    ------
+    InvalidInput
+        For numbers that are not whole, out of the type's range, or below ``lowest``. The array is not copied where its
+        type has the right width.
+    """
+    given = np.atleast_1d(np.asarray(values))
+    wanted = np.dtype(dtype)
+    if given.ndim != 1:
+        raise InvalidInput(f"{name} has {given.ndim} dimensions: a number or a column is allowed")
+    if given.dtype == wanted and lowest <= np.iinfo(wanted).min:
+        return np.ascontiguousarray(given)
+    if given.size == 0:
+        return np.empty(0, wanted)
+    if given.dtype.kind == "b":
+        given = given.astype(np.uint8)
+    if given.dtype.kind == "f" and np.all(np.mod(given, 1) == 0) and np.all(np.abs(given) < 2**63):
+        given = given.astype(np.int64)
+    if given.dtype.kind not in "iu":
+        raise InvalidInput(f"{name} has elements of type {given.dtype}: whole numbers are allowed")
+    low, high, most = int(given.min()), int(given.max()), int(np.iinfo(wanted).max)
+    if low < lowest or high > most:
+        wrong = low if low < lowest else high
+        at = int(np.flatnonzero(given == wrong)[0])
+        where = f"{name}[{at}]" if given.size > 1 else name
+        raise InvalidInput(f"{where} is {wrong}: allowed are {lowest} to {most}")
+    if given.dtype.itemsize == wanted.itemsize:
+        return np.ascontiguousarray(given).view(wanted)
+    return given.astype(wanted)
+
+
+def numbers(name: str, values: ArrayLike) -> NDArray[np.float64]:
+    """A column of floating-point numbers; whether they are in range is the core's to say."""
+    try:
+        given = np.atleast_1d(np.asarray(values, dtype=np.float64))
+    except (TypeError, ValueError):
+        raise InvalidInput(f"{name} holds something that is no number") from None
+    if given.ndim != 1:
+        raise InvalidInput(f"{name} has {given.ndim} dimensions: a number or a column is allowed")
+    return np.ascontiguousarray(given)
+
+
+def kinds(name: str, values: ArrayLike, allowed: type[IntEnum]) -> NDArray[np.uint8]:
+    """A column of numbers of ``allowed``, given as such or by name; unknown numbers are the core's to reject."""
+    given = np.atleast_1d(np.asarray(values))
+    if given.dtype.kind not in "UO":
+        return integers(name, given, np.uint8)
+    different, index = np.unique(given.astype(str), return_inverse=True)
+    numbered = np.empty(len(different), np.uint8)
+    for i, word in enumerate(different):
+        if word not in allowed.__members__:
+            raise InvalidInput(f"{name} {str(word)!r} is unknown: allowed are {', '.join(allowed.__members__)}")
+        numbered[i] = allowed[word]
+    return numbered[index.reshape(given.shape)]
+
+
+def length(columns: dict[str, NDArray[Any]]) -> int:
+    """How many elements columns have that hold one element for all or one each."""
+    sizes = {name: len(column) for name, column in columns.items() if len(column) != 1}
+    if len(set(sizes.values())) > 1:
+        raise InvalidInput("columns differ in length: " + ", ".join(f"{name} {n}" for name, n in sizes.items()))
+    return next(iter(sizes.values()), 1)
+
+
+def lengths(first: NDArray[Any]) -> NDArray[np.int64]:
+    """How long the parts are that begin at ``first``, whose last element is the end of all."""
+    offsets = first.astype(np.int64, copy=False)
+    return offsets[1:] - offsets[:-1]
+
+
+def frozen(array: NDArray[Any]) -> NDArray[Any]:
+    """A read-only look at an array."""
+    look = array.view()
+    look.flags.writeable = False
+    return look

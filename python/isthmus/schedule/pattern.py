@@ -1,0 +1,230 @@
+"""The Pattern: who sends how much to whom, whatever the order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import _core
+from ..errors import InvalidInput, Unsupported
+from ..units import text
+from . import columns
+from .program import NULL, SENDS, EventKind, Program
+from .schedule import Schedule
+from .summary import counted
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+#: Most ranks of a dense matrix: 2 GiB.
+_DENSE = 1 << 14
+
+
+@dataclass(frozen=True, eq=False, repr=False, slots=True)
+class Pattern:
+    """Bytes and messages between ranks, added up per pair and direction; made by ``pattern`` and :meth:`of`.
+
+    Attributes
+    ----------
+    first : array of uint64, ranks + 1
+        Partners that rank r sends to are ``peer[first[r] : first[r + 1]]``, in ascending order.
+    peer : array of uint32
+    bytes : array of uint64
+        From the rank to this partner.
+    messages : array of uint64
+        From the rank to this partner.
+    load : array of float64, ranks
+        Seconds of computation of each rank.
+    """
+
+    first: NDArray[np.uint64]
+    peer: NDArray[np.uint32]
+    bytes: NDArray[np.uint64]
+    messages: NDArray[np.uint64]
+    load: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        for f in fields(self):
+            object.__setattr__(self, f.name, columns.frozen(getattr(self, f.name)))
+
+    @classmethod
+    def of(
+        cls,
+        ranks: int,
+        *,
+        source: ArrayLike,
+        target: ArrayLike,
+        bytes: ArrayLike,
+        messages: ArrayLike = 1,
+        load: ArrayLike = 0.0,
+    ) -> Pattern:
+        """A pattern from transfers in any order, one element each or one for all.
+
+        Parameters
+        ----------
+        source, target : array of int
+            Transfers of the same source and target are added up.
+        bytes, messages : array of int
+        load : array of float
+            Seconds of computation of each rank.
+
+        Raises
+        ------
+        InvalidInput
+            For columns of different lengths and ranks out of range.
+
+        Examples
+        --------
+        >>> print(Pattern.of(4, source=[0, 0, 3], target=[1, 1, 0], bytes=[8, 8, 1000]))
+        Pattern of 4 ranks, 3 messages of 1016 B between 2 pairs, partners 1 at most
+        """
+        table = {
+            "source": columns.integers("source", source, np.uint32),
+            "target": columns.integers("target", target, np.uint32),
+            "bytes": columns.integers("bytes", bytes, np.uint64),
+            "messages": columns.integers("messages", messages, np.uint64),
+        }
+        count = columns.length(table)
+        for name in ("source", "target"):
+            table[name] = np.ascontiguousarray(np.broadcast_to(table[name], count))
+        seconds = columns.numbers("load", load)
+        if len(seconds) not in (1, ranks):
+            raise InvalidInput(f"load has {len(seconds)} elements: one for each of {ranks} ranks is allowed")
+        first, peer, sizes, numbers, _ = _core.pattern_of_transfers(ranks, **table)
+        return cls(first, peer, sizes, numbers, np.broadcast_to(seconds, ranks).copy())
+
+    @property
+    def ranks(self) -> int:
+        return len(self.first) - 1
+
+    @property
+    def total_bytes(self) -> int:
+        return int(self.bytes.sum())
+
+    @property
+    def total_messages(self) -> int:
+        return int(self.messages.sum())
+
+    def __len__(self) -> int:
+        """Number of pairs of ranks, each direction counted."""
+        return len(self.peer)
+
+    def sources(self) -> NDArray[np.uint32]:
+        """The sending rank of each element of ``peer``."""
+        return np.repeat(np.arange(self.ranks, dtype=np.uint32), columns.lengths(self.first))
+
+    def matrix(self, what: str = "bytes") -> NDArray[np.uint64]:
+        """A dense matrix of senders by receivers, of ``"bytes"`` or ``"messages"``.
+
+        Raises
+        ------
+        Unsupported
+            For more ranks than anyone has memory for.
+        """
+        if what not in ("bytes", "messages"):
+            raise InvalidInput(f"a matrix of {what!r}: 'bytes' and 'messages' are allowed")
+        if self.ranks > _DENSE:
+            raise Unsupported(
+                f"a dense matrix of {self.ranks} ranks, at most {_DENSE} are possible: first, peer, {what} are its rows"
+            )
+        out = np.zeros((self.ranks, self.ranks), np.uint64)
+        out[self.sources(), self.peer] = getattr(self, what)
+        return out
+
+    def symmetric(self) -> Pattern:
+        """The pattern in which both directions of a pair have the sum of the two."""
+        source = self.sources()
+        other = source != self.peer
+        both = {
+            "source": np.concatenate([source, self.peer[other]]),
+            "target": np.concatenate([self.peer, source[other]]),
+            "bytes": np.concatenate([self.bytes, self.bytes[other]]),
+            "messages": np.concatenate([self.messages, self.messages[other]]),
+        }
+        return Pattern.of(self.ranks, **both, load=self.load)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Pattern):
+            return NotImplemented
+        return all(np.array_equal(getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"<Pattern: {counted(self.ranks, 'rank')}, {counted(len(self), 'pair')}>"
+
+    def __str__(self) -> str:
+        partners = int(columns.lengths(self.first).max())
+        parts = [
+            f"Pattern of {counted(self.ranks, 'rank')}",
+            f"{counted(self.total_messages, 'message')} of {text(self.total_bytes, 'B')} "
+            f"between {counted(len(self), 'pair')}",
+            f"partners {partners} at most",
+        ]
+        if self.load.any():
+            parts.append(
+                f"load {text(float(self.load.mean()), 's', 4)} on average, {text(self.load.max(), 's', 4)} at most"
+            )
+        return ", ".join(parts)
+
+
+def pattern(what: Program | Schedule, collectives: Mapping[str, Any] | None = None) -> Pattern:
+    """Who sends how much to whom.
+
+    Parameters
+    ----------
+    what : Program or Schedule
+        Sends and puts count for their rank, gets for the rank that the bytes come from. Receives count nothing, so that
+        wildcards do not matter.
+    collectives : mapping of str to algorithm, optional
+        For a Program: lower it with these algorithms, as ``lower`` takes them, and count the messages of collectives
+        too. By default only point-to-point and one-sided messages count.
+
+    Returns
+    -------
+    Pattern
+
+    Examples
+    --------
+    >>> import isthmus
+    >>> b = isthmus.ProgramBuilder(2)
+    >>> b.send(0, 1, 8)
+    >>> b.recv(1, isthmus.ANY, 8)
+    >>> print(pattern(b.build()))
+    Pattern of 2 ranks, 1 message of 8 B between 1 pair, partners 1 at most
+    """
+    if isinstance(what, Program):
+        if collectives is None:
+            return _of_program(what)
+        from .lower import lower
+
+        schedule = lower(what, collectives=dict(collectives))
+    elif not isinstance(what, Schedule):
+        raise InvalidInput(f"a pattern of {type(what).__name__}: Program and Schedule have one")
+    elif collectives is not None:
+        raise InvalidInput("collectives of a Schedule are lowered already: only a Program takes algorithms")
+    else:
+        schedule = what
+    first, peer, sizes, numbers, picoseconds = _core.pattern_of_schedule(schedule.arrays)
+    return Pattern(first, peer, sizes, numbers, picoseconds / 1e12)
+
+
+def _of_program(program: Program) -> Pattern:
+    index = np.flatnonzero(np.isin(program.kind, SENDS) & (program.peer != NULL))
+    source = (np.searchsorted(program.first, index, side="right") - 1).astype(np.uint32)
+    peer, comm = program.peer[index].astype(np.int64), program.comm[index]
+    begin, end = program.comm_first.view(np.int64)[comm], program.comm_first.view(np.int64)[comm + np.uint32(1)]
+    if (wrong := (peer < 0) | (peer >= end - begin)).any():
+        at = int(np.argmax(wrong))
+        event = index[at] - int(program.first[source[at]])
+        raise InvalidInput(f"rank {source[at]}, event {event}: peer {peer[at]} is not in communicator {comm[at]}")
+    target = program.comm_ranks[begin + peer]
+    fetched = program.kind[index] == EventKind.get
+    source, target = np.where(fetched, target, source), np.where(fetched, source, target)
+    computing = np.flatnonzero(program.kind == EventKind.compute)
+    rank = np.searchsorted(program.first, computing, side="right") - 1
+    load = np.bincount(rank, weights=program.amount[computing], minlength=program.ranks) / 1e12
+    return Pattern.of(program.ranks, source=source, target=target, bytes=program.amount[index], load=load)

@@ -1,0 +1,333 @@
+"""The Program: what each rank does, in terms of MPI, as columns of events."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field, fields
+from enum import IntEnum
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ..errors import InvalidInput
+from ..units import text
+from . import columns
+from .summary import counted
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+#: MPI_ANY_SOURCE and MPI_ANY_TAG.
+ANY = -1
+#: MPI_PROC_NULL: the call does nothing.
+NULL = -2
+#: Element of location and phase that stands for none, and amount of a comm_create that leaves the rank out.
+NONE = 0xFFFFFFFF
+NO_COMMUNICATOR = 0xFFFFFFFFFFFFFFFF
+
+
+class EventKind(IntEnum):
+    """What an event is; which columns it uses is said in :class:`Program`."""
+
+    compute = 1
+    send = 2
+    recv = 3
+    isend = 4
+    irecv = 5
+    sendrecv = 6
+    wait = 7
+    waitall = 8
+    waitany = 9
+    test = 10
+    collective = 11
+    comm_create = 12
+    put = 13
+    get = 14
+    fence = 15
+    flush = 16
+    lock = 17
+    unlock = 18
+    iteration = 19
+
+
+class CollectiveKind(IntEnum):
+    """Collectives as MPI has them."""
+
+    barrier = 1
+    bcast = 2
+    reduce = 3
+    allreduce = 4
+    gather = 5
+    allgather = 6
+    scatter = 7
+    alltoall = 8
+    reduce_scatter = 9
+    scan = 10
+    exscan = 11
+    neighbor_alltoall = 12
+
+
+#: Kinds whose columns say what is sent or fetched.
+SENDS = (EventKind.send, EventKind.isend, EventKind.sendrecv, EventKind.put, EventKind.get)
+#: Kinds whose peer is a rank.
+PEERED = (
+    *SENDS, EventKind.recv, EventKind.irecv, EventKind.flush, EventKind.lock, EventKind.unlock
+)  # fmt: skip
+#: Collectives whose peer is the root.
+ROOTED = (CollectiveKind.bcast, CollectiveKind.reduce, CollectiveKind.gather, CollectiveKind.scatter)
+#: Columns of one element per event, with their types.
+EVENT_COLUMNS: dict[str, Any] = {
+    "kind": np.uint8,
+    "what": np.uint8,
+    "peer": np.int32,
+    "tag": np.int32,
+    "comm": np.uint32,
+    "amount": np.uint64,
+    "request": np.uint32,
+    "detail": np.uint32,
+}
+#: Columns of one element per event, or of none where nothing is known.
+OPTIONAL_COLUMNS: dict[str, Any] = {"location": np.uint32, "phase": np.uint32}
+#: Columns of other lengths.
+TABLES: dict[str, Any] = {"first": np.uint64, "details": np.int64, "comm_first": np.uint64, "comm_ranks": np.uint32}
+
+
+class Event(NamedTuple):
+    """One event, for people to read; ``detail`` are its numbers, or None."""
+
+    kind: EventKind
+    what: CollectiveKind | None
+    peer: int
+    tag: int
+    comm: int
+    amount: int
+    request: int
+    detail: tuple[int, ...] | None
+    location: str | None
+    phase: str | None
+
+    def __str__(self) -> str:
+        from .events import describe
+
+        return describe(self)
+
+
+def _empty(dtype: type[np.generic]) -> NDArray[Any]:
+    return np.empty(0, dtype)
+
+
+@dataclass(frozen=True, eq=False, repr=False, slots=True, kw_only=True)
+class Program:
+    """Immutable columns; made by :class:`ProgramBuilder`, trace readers and ``read``.
+
+    Arrays are taken over, not copied.
+
+    Attributes
+    ----------
+    first : array of uint64, ranks + 1
+        Events of rank r are ``first[r]`` up to ``first[r + 1]``, in their order.
+    kind : array of uint8
+        :class:`EventKind`.
+    what : array of uint8
+        :class:`CollectiveKind` of a collective, otherwise 0.
+    peer : array of int32
+        Rank within the communicator, ``ANY`` or ``NULL``; root of a collective; flush and unlock: ``ANY`` for all.
+    tag : array of int32
+        Of point-to-point messages, or ``ANY``.
+    comm : array of uint32
+        Communicator; comm_create: the parent; one-sided: the window's.
+    amount : array of uint64
+        Bytes; compute: picoseconds; waitany: index of the completed request; test: 1 if completed; comm_create: the new
+        communicator, all ones if the rank is in none; iteration: its number.
+    request : array of uint32
+        From 1, unique among those open on the rank; 0: none.
+    detail : array of uint32
+        0: none; otherwise ``details[detail]`` numbers follow there. sendrecv: source, receive tag, receive bytes;
+        waitall and waitany: requests (waitall without: all open ones); gather, allgather, scatter, reduce_scatter:
+        bytes of every rank's block; alltoall: bytes to each, then bytes from each; neighbor_alltoall: triples of
+        neighbour, bytes to it, bytes from it.
+    details : array of int64
+        Element 0 is unused. By default there are none.
+    comm_first, comm_ranks : arrays of uint64 and uint32
+        Members of communicator c are ``comm_ranks[comm_first[c] : comm_first[c + 1]]``; communicator 0 is the world,
+        which is all that there is by default.
+    location, phase : arrays of uint32
+        Indices into ``locations`` and ``phases``, all ones for none; empty where nothing is known.
+    locations, phases : tuples of str
+
+    Raises
+    ------
+    InvalidInput
+        For columns that do not fit each other. Whether the program makes sense is for :meth:`validate` to say.
+    """
+
+    first: NDArray[np.uint64]
+    kind: NDArray[np.uint8]
+    what: NDArray[np.uint8]
+    peer: NDArray[np.int32]
+    tag: NDArray[np.int32]
+    comm: NDArray[np.uint32]
+    amount: NDArray[np.uint64]
+    request: NDArray[np.uint32]
+    detail: NDArray[np.uint32]
+    details: NDArray[np.int64] = field(default_factory=partial(_empty, np.int64))
+    comm_first: NDArray[np.uint64] = field(default_factory=partial(_empty, np.uint64))
+    comm_ranks: NDArray[np.uint32] = field(default_factory=partial(_empty, np.uint32))
+    location: NDArray[np.uint32] = field(default_factory=partial(_empty, np.uint32))
+    phase: NDArray[np.uint32] = field(default_factory=partial(_empty, np.uint32))
+    locations: tuple[str, ...] = ()
+    phases: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        defaults = {
+            "details": np.zeros(1, np.int64),
+            "comm_first": np.array([0, max(len(self.first) - 1, 0)], np.uint64),
+            "comm_ranks": np.arange(len(self.first) - 1, dtype=np.uint32),
+        }
+        if len(self.comm_first):
+            del defaults["comm_first"], defaults["comm_ranks"]
+        for name, dtype in {**EVENT_COLUMNS, **OPTIONAL_COLUMNS, **TABLES}.items():
+            given = getattr(self, name)
+            if not len(given) and name in defaults:
+                given = defaults[name]
+            column = columns.integers(name, given, dtype, np.iinfo(dtype).min)
+            object.__setattr__(self, name, columns.frozen(column))
+        object.__setattr__(self, "locations", tuple(self.locations))
+        object.__setattr__(self, "phases", tuple(self.phases))
+        from .program_checks import check_columns
+
+        check_columns(self)
+
+    @property
+    def ranks(self) -> int:
+        return len(self.first) - 1
+
+    @property
+    def communicators(self) -> int:
+        """Number of communicators, with the world."""
+        return len(self.comm_first) - 1
+
+    def __len__(self) -> int:
+        return len(self.kind)
+
+    def members(self, comm: int) -> NDArray[np.uint32]:
+        """World ranks of a communicator, in its order."""
+        if not 0 <= comm < self.communicators:
+            raise InvalidInput(f"communicator {comm} does not exist: there are {self.communicators}")
+        return self.comm_ranks[self.comm_first[comm] : self.comm_first[comm + 1]]
+
+    def rank_of_events(self) -> NDArray[np.uint32]:
+        """The rank of every event."""
+        return np.repeat(np.arange(self.ranks, dtype=np.uint32), columns.lengths(self.first))
+
+    def expanded(self, index: NDArray[np.integer[Any]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Details of the events ``index``, one after another, and how many each has; it has 0 also without a detail."""
+        from .details import expand
+
+        return expand(self.details, self.detail[index])
+
+    def events(self, rank: int) -> list[Event]:
+        """Events of one rank, for people to read; ``str`` of each is a line.
+
+        Examples
+        --------
+        >>> import isthmus
+        >>> b = isthmus.ProgramBuilder(2)
+        >>> b.send(0, 1, 8)
+        >>> b.recv(1, 0, 8)
+        >>> b.allreduce(None, 1000)
+        >>> for event in b.build().events(1):
+        ...     print(event)
+        recv 8 B from 0 tag 0
+        allreduce 1 kB
+        """
+        from .events import events_of
+
+        return events_of(self, rank)
+
+    def validate(self) -> None:
+        """Check that the program makes sense.
+
+        Raises
+        ------
+        InvalidInput
+            Naming rank, event within the rank, and reason: a peer outside its communicator, a rank outside the
+            communicator that it uses, a request that is unknown or opened twice, details that do not fit, collectives
+            that the members of a communicator do not call alike.
+        """
+        from .program_checks import check_meaning
+
+        check_meaning(self)
+
+    def relabel(self, permutation: ArrayLike) -> Program:
+        """The same program with rank ``r`` called ``permutation[r]``.
+
+        Point-to-point messages keep their partners. The world is in the order of the new ranks, other communicators
+        keep the order of their members.
+
+        Raises
+        ------
+        InvalidInput
+            If it is no permutation of the ranks.
+        """
+        from .details import relabelled
+
+        return relabelled(self, columns.integers("permutation", permutation, np.uint32))
+
+    def save(self, path: str | os.PathLike[str], *, compression: str = "auto") -> None:
+        """Write an HDF5 file (``.h5`` or ``.hdf5``), whole or not at all.
+
+        Parameters
+        ----------
+        compression : {"auto", "gzip", "none"}
+            See :mod:`isthmus.schedule.hdf5`.
+        """
+        if os.path.splitext(path)[1] not in (".h5", ".hdf5"):
+            raise InvalidInput(f"{os.fspath(path)!r} does not end in .h5 or .hdf5: programs are saved as HDF5")
+        from .hdf5 import write_program
+
+        write_program(self, path, compression=compression)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Program):
+            return NotImplemented
+        names = [f.name for f in fields(self) if f.name not in ("detail", "details")]
+        if not all(np.array_equal(getattr(self, name), getattr(other, name)) for name in names):
+            return False
+        # Where details lie does not matter, what they are does.
+        if not np.array_equal(self.detail != 0, other.detail != 0):
+            return False
+        index = np.flatnonzero(self.detail)
+        mine, theirs = self.expanded(index), other.expanded(index)
+        return all(np.array_equal(a, b) for a, b in zip(mine, theirs, strict=True))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"<Program: {counted(self.ranks, 'rank')}, {counted(len(self), 'event')}>"
+
+    def __str__(self) -> str:
+        number = np.bincount(self.kind, minlength=len(EventKind) + 1)
+        lines = [f"Program of {counted(self.ranks, 'rank')}, {counted(len(self), 'event')}"]
+        if len(self):
+            lines.append("events: " + ", ".join(f"{number[k]} {k.name}" for k in EventKind if number[k]))
+        sends = np.isin(self.kind, SENDS) & (self.peer != NULL)
+        if messages := int(sends.sum()):
+            lines.append(f"messages: {messages}, {text(int(self.amount[sends].sum()), 'B')}")
+        if number[EventKind.collective]:
+            called = self.kind == EventKind.collective
+            # Every member of a communicator calls: each call is one part of a collective.
+            part = 1.0 / columns.lengths(self.comm_first)[self.comm[called]]
+            calls = np.bincount(self.what[called], weights=part, minlength=len(CollectiveKind) + 1)
+            lines.append("collectives: " + ", ".join(f"{calls[k]:.0f} {k.name}" for k in CollectiveKind if calls[k]))
+        if number[EventKind.compute]:
+            picoseconds = self.amount[self.kind == EventKind.compute].sum(dtype=np.float64)
+            lines.append(f"compute: {text(float(picoseconds) * 1e-12, 's', 4)}")
+        if number[EventKind.iteration]:
+            lines.append(f"iterations: {len(np.unique(self.amount[self.kind == EventKind.iteration]))}")
+        if self.communicators > 1:
+            lines.append(f"communicators: {self.communicators}")
+        if self.phases:
+            lines.append("phases: " + ", ".join(self.phases))
+        return "\n  ".join(lines)

@@ -1,0 +1,66 @@
+"""Reading nouns from files, whatever their format."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from ..errors import ParseError
+
+if TYPE_CHECKING:
+    from ..simulation.timeline import Timeline
+    from .program import Program
+    from .schedule import Schedule
+
+_HDF5 = b"\x89HDF\r\n\x1a\n"
+# First 8 bytes of binary GOAL files: fresh ones, and those that LogGOPSim --save-mem consumed.
+_BINARY_GOAL = tuple(number.to_bytes(8, "little") for number in (4223, 2342))
+# In this many bytes, comments included, a GOAL text says how many ranks it has.
+_HEAD = 1 << 16
+
+
+def read(path: str | os.PathLike[str], *, unit: str = "ns") -> Program | Schedule | Timeline:
+    """What a file holds, told by its content.
+
+    Parameters
+    ----------
+    path : path
+        HDF5 as ``save`` writes it, GOAL text, or binary GOAL.
+    unit : {"ns", "ps", "us", "ms", "s"}
+        What times in GOAL count.
+
+    Returns
+    -------
+    Program, Schedule or Timeline
+
+    Raises
+    ------
+    ParseError
+        For a file that is damaged or of another format.
+    OSError
+        For a file that cannot be opened.
+    """
+    with open(path, "rb") as stream:
+        head = stream.read(_HEAD)
+    if head.startswith(_HDF5):
+        return _read_hdf5(path)
+    if not head.startswith(_BINARY_GOAL) and b"num_ranks" not in head:
+        allowed = "HDF5 written by Isthmus, GOAL text (which begins with num_ranks), and binary GOAL"
+        raise ParseError(os.fspath(path), None, None, f"the content is of no known format: allowed are {allowed}")
+    from .goal import read_goal
+    from .schedule import Schedule
+
+    return Schedule(read_goal(path, unit=unit))
+
+
+def _read_hdf5(path: str | os.PathLike[str]) -> Any:
+    from .hdf5 import open_columns, read_noun
+
+    with open_columns(path) as (noun, _, reader):
+        if noun == "timeline":
+            from ..simulation.hdf5 import read_timeline
+
+            return read_timeline(path)
+        if noun not in ("program", "schedule"):
+            raise reader.fail("noun", f"{noun!r} is unknown: allowed are program, schedule and timeline")
+    return read_noun(path)

@@ -1,0 +1,381 @@
+"""The Schedule: a DAG of operations per rank, between whatever produces communication and whatever consumes it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from .. import _core
+from ..errors import InvalidInput
+from ..units import text
+from . import columns
+from .summary import counted
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from .rank import RankOperations
+
+
+class OpKind(IntEnum):
+    """What an operation does; the numbers of binary GOAL where GOAL has the operation."""
+
+    send = 1
+    recv = 2
+    calc = 3
+    put = 4
+    get = 5
+    copy = 6
+    reduce = 7
+
+
+#: One operation. ``amount`` is in bytes (calc: picoseconds); ``first_edge`` is its first dependant, counted from the
+#: first edge of its rank; ``needs`` is how many operations it waits for.
+OPS = np.dtype(
+    [("amount", "<u8"), ("peer", "<u4"), ("tag", "<u4"), ("comm", "<u4"), ("first_edge", "<u4"), ("needs", "<u4"),
+     ("kind", "u1"), ("cpu", "u1"), ("nic", "u1"), ("unused", "u1")]
+)  # fmt: skip
+#: A part of a buffer, ``offset`` in bytes; its length is the amount of the operation.
+SLICE = np.dtype([("buffer", "<u4"), ("unused", "<u4"), ("offset", "<u8")])
+#: Where the bytes of an operation come from and go to.
+SLICES = np.dtype([("from", SLICE), ("to", SLICE)])
+#: Peer and tag of receives from whoever sends whatever, buffer of slices that name none: all ones.
+ALL_ONES = 0xFFFFFFFF
+#: Bit of an edge: the dependant may start when the operation has started.
+START_BIT = 0x80000000
+
+
+class Dependencies(NamedTuple):
+    """Operation ``op[i]`` waits for ``on[i]``: until it has started where ``start[i]``, else until it is done."""
+
+    op: NDArray[np.int64]
+    on: NDArray[np.int64]
+    start: NDArray[np.bool_]
+
+
+class Schedule:
+    """An immutable schedule; made by :meth:`of`, ``lower``, ``collective`` and ``read``.
+
+    Parameters
+    ----------
+    arrays : _core.ScheduleArrays
+        The arrays in the core. Attributes are read-only looks at the same memory.
+
+    Notes
+    -----
+    Operations of a rank are contiguous and numbered from 0 within it; independent ones are posted in this order.
+    Operation ``i`` of rank ``r`` is ``ops[op_first[r] + i]``. Its dependants are ``edges[edge_first[r] + first_edge]``
+    up to the first edge of the next operation: 31 bits of number within the rank, and the highest bit if the dependant
+    may start when the operation has started.
+    """
+
+    __slots__ = ("__weakref__", "_arrays", "_ops", "_slices")
+
+    def __init__(self, arrays: _core.ScheduleArrays) -> None:
+        self._arrays = arrays
+        self._ops = arrays.ops.view(OPS)
+        self._slices = arrays.slices.view(SLICES)
+
+    @classmethod
+    def of(
+        cls,
+        ranks: int,
+        *,
+        rank: ArrayLike,
+        kind: ArrayLike,
+        amount: ArrayLike = 0,
+        seconds: ArrayLike | None = None,
+        peer: ArrayLike = 0,
+        tag: ArrayLike = 0,
+        comm: ArrayLike = 0,
+        cpu: ArrayLike = 0,
+        nic: ArrayLike = 0,
+        op: ArrayLike | None = None,
+        on: ArrayLike | None = None,
+        start: ArrayLike = False,
+        buffers: Mapping[str, ArrayLike] | None = None,
+        slices: NDArray[Any] | None = None,
+    ) -> Schedule:
+        """A schedule from columns: one element per operation, or one for all.
+
+        Parameters
+        ----------
+        ranks : int
+        rank : array of int
+            Rank of each operation, in any order; operations of one rank keep the order in which they are given.
+        kind : array of str or int
+            Names or numbers of :class:`OpKind`.
+        amount : array of int
+            Bytes; picoseconds of a calc if ``seconds`` is not given.
+        seconds : array of float, optional
+            Duration of each calc, rounded to picoseconds; not looked at elsewhere.
+        peer : array of int
+            The other rank of send, recv, put and get; -1: receive from any. Not looked at elsewhere.
+        tag, comm : array of int
+            Of messages; tag -1: receive any.
+        cpu, nic : array of int
+            CPU stream and network interface, 0 to 255.
+        op, on : array of int, optional
+            Operation ``op[i]`` waits for operation ``on[i]`` of the same rank, numbered from 0 as given here.
+        start : array of bool
+            True: until that one has started; False: until it is done.
+        buffers : mapping of str to int or array of int, optional
+            Names and sizes of buffers in bytes, of every rank or of each.
+        slices : structured array of ``SLICES``, optional
+            Which parts of buffers operations read and write; buffer 0xFFFFFFFF: none.
+
+        Returns
+        -------
+        Schedule
+
+        Raises
+        ------
+        InvalidInput
+            For columns of different lengths and numbers out of range. Cycles and unmatched messages are what
+            :meth:`validate` looks for.
+
+        Examples
+        --------
+        >>> s = Schedule.of(2, rank=[0, 1, 1], kind=["send", "recv", "calc"], peer=[1, 0, 0], amount=8,
+        ...                 seconds=1e-6, op=2, on=1)
+        >>> print(s)
+        Schedule of 2 ranks, 3 operations (1 send, 1 recv, 1 calc), 8 B in 1 message, 1 us of calc, 1 dependency
+        """
+        if (op is None) != (on is None):
+            raise InvalidInput("op and on are pairs: give both or none")
+        u4, u8 = np.uint32, np.uint64
+        table: dict[str, NDArray[Any]] = {
+            "rank": columns.integers("rank", rank, u4),
+            "kind": columns.kinds("kind", kind, OpKind),
+            "amount": columns.integers("amount", amount, u8),
+            "peer": columns.integers("peer", peer, u4, -1),
+            "tag": columns.integers("tag", tag, u4, -1),
+            "comm": columns.integers("comm", comm, u4),
+            "cpu": columns.integers("cpu", cpu, np.uint8),
+            "nic": columns.integers("nic", nic, np.uint8),
+        }
+        if seconds is not None:
+            table["seconds"] = columns.numbers("seconds", seconds)
+        count = columns.length(table)
+        table.setdefault("seconds", np.empty(0))
+        pairs = {
+            "op": columns.integers("op", () if op is None else op, u8),
+            "on": columns.integers("on", () if on is None else on, u8),
+        }
+        begin = columns.integers("start", start, np.uint8)
+        number = columns.length(pairs | {"start": begin})
+        pairs = {name: np.ascontiguousarray(np.broadcast_to(column, number)) for name, column in pairs.items()}
+        ranks = _rank_count(ranks)
+        names, sizes = _buffer_sizes(ranks, buffers or {})
+        if slices is None:
+            places = np.empty(0, np.uint8)
+        elif slices.dtype == SLICES and slices.shape == (count,):
+            places = np.ascontiguousarray(slices).view(np.uint8)
+        else:
+            raise InvalidInput(f"slices are {slices.shape} of {slices.dtype}: one of dtype SLICES for each of {count}")
+        return cls(
+            _core.ScheduleArrays.of_columns(
+                ranks, count, **table, **pairs, start=begin, buffer_names=names, buffer_bytes=sizes, slices=places
+            )
+        )
+
+    @property
+    def arrays(self) -> _core.ScheduleArrays:
+        """What the core works on."""
+        return self._arrays
+
+    @property
+    def ranks(self) -> int:
+        return self._arrays.ranks
+
+    @property
+    def ops(self) -> NDArray[Any]:
+        """Operations of all ranks, one after another: a structured array of dtype ``OPS``."""
+        return self._ops
+
+    @property
+    def op_first(self) -> NDArray[np.uint64]:
+        """The first operation of each rank, and their number: ranks + 1 elements."""
+        return self._arrays.op_first
+
+    @property
+    def edge_first(self) -> NDArray[np.uint64]:
+        """The first edge of each rank, and their number: ranks + 1 elements."""
+        return self._arrays.edge_first
+
+    @property
+    def edges(self) -> NDArray[np.uint32]:
+        """Dependants of all operations; see the notes of the class."""
+        return self._arrays.edges
+
+    @property
+    def buffers(self) -> dict[str, NDArray[np.uint64]]:
+        """Bytes of each named buffer on each rank."""
+        names = self._arrays.buffer_names
+        table = self._arrays.buffer_bytes.reshape(self.ranks, len(names))
+        return {name: table[:, i] for i, name in enumerate(names)}
+
+    @property
+    def slices(self) -> NDArray[Any]:
+        """Parts of buffers, one element of dtype ``SLICES`` per operation; empty if operations name no buffers."""
+        return self._slices
+
+    def __len__(self) -> int:
+        return len(self._ops)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Schedule):
+            return NotImplemented
+        a, b = self._arrays, other._arrays
+        return (
+            a.buffer_names == b.buffer_names
+            and np.array_equal(a.op_first, b.op_first)
+            and np.array_equal(a.edge_first, b.edge_first)
+            and np.array_equal(_words(a.ops), _words(b.ops))
+            and np.array_equal(a.edges, b.edges)
+            and np.array_equal(a.buffer_bytes, b.buffer_bytes)
+            and np.array_equal(_words(a.slices), _words(b.slices))
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        size = f"{counted(len(self), 'operation')}, {counted(len(self.edges), 'dependency')}"
+        return f"<Schedule: {counted(self.ranks, 'rank')}, {size}>"
+
+    def __str__(self) -> str:
+        number = np.bincount(self._ops["kind"], minlength=len(OpKind) + 1)
+        amount = self._ops["amount"]
+        parts = [f"Schedule of {counted(self.ranks, 'rank')}", counted(len(self), "operation")]
+        if len(self):
+            parts[-1] += " (" + ", ".join(f"{number[kind]} {kind.name}" for kind in OpKind if number[kind]) + ")"
+        moving = [OpKind.send, OpKind.put, OpKind.get]
+        if messages := int(number[moving].sum()):
+            size = sum(int(amount[self._ops["kind"] == kind].sum()) for kind in moving if number[kind])
+            parts.append(f"{text(size, 'B')} in {counted(messages, 'message')}")
+        if number[OpKind.calc]:
+            picoseconds = amount[self._ops["kind"] == OpKind.calc].sum(dtype=np.float64)
+            parts.append(f"{text(float(picoseconds) * 1e-12, 's', 4)} of calc")
+        if self.buffers:
+            parts.append("buffers " + " ".join(self.buffers))
+        return ", ".join([*parts, counted(len(self.edges), "dependency")])
+
+    def dependencies(self) -> Dependencies:
+        """All dependencies as columns, numbered as ``ops``; what :meth:`of` takes as op, on and start."""
+        op_first, edge_first = self.op_first.view(np.int64), self.edge_first.view(np.int64)
+        # Edges of an operation end where those of the next one begin, also at the end of a rank.
+        begin = self._ops["first_edge"] + np.repeat(edge_first[:-1], columns.lengths(op_first))
+        on = np.repeat(np.arange(len(self)), columns.lengths(np.append(begin, len(self.edges))))
+        to = np.repeat(op_first[:-1], columns.lengths(edge_first))
+        to += self.edges & ~np.uint32(START_BIT)
+        return Dependencies(to, on, self.edges >= START_BIT)
+
+    def rank(self, rank: int) -> RankOperations:
+        """The operations of one rank and what they wait for, for people to read.
+
+        Examples
+        --------
+        >>> s = Schedule.of(2, rank=[0, 1, 1], kind=["send", "recv", "calc"], peer=[1, 0, 0], amount=8, op=2, on=1)
+        >>> print(s.rank(1))
+        rank 1
+          0: recv 8 B from 0 tag 0
+          1: calc 8 ps requires 0
+        """
+        from .rank import RankOperations
+
+        if not 0 <= rank < self.ranks:
+            raise InvalidInput(f"rank {rank} does not exist: ranks are 0 to {self.ranks - 1}")
+        first, end = int(self.op_first[rank]), int(self.op_first[rank + 1])
+        return RankOperations(rank, self._ops[first:end], self.edges[self.edge_first[rank] : self.edge_first[rank + 1]])
+
+    def requires(self, rank: int, operation: int) -> list[tuple[int, bool]]:
+        """What an operation waits for: numbers within the rank, and whether only until they have started."""
+        return self.rank(rank).requires(operation)
+
+    def relabel(self, permutation: ArrayLike) -> Schedule:
+        """The same schedule with rank ``r`` called ``permutation[r]``.
+
+        Raises
+        ------
+        InvalidInput
+            If it is no permutation of the ranks.
+        """
+        return Schedule(self._arrays.relabel(columns.integers("permutation", permutation, np.uint32)))
+
+    def validate(self) -> None:
+        """Check that the schedule can run: ranges, cycles, and messages that match.
+
+        Raises
+        ------
+        InvalidInput
+            Naming rank, operation and reason.
+        """
+        _core.validate(self._arrays)
+
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        compression: str = "auto",
+        unit: str = "ns",
+        seconds_per_byte: float | None = None,
+    ) -> None:
+        """Write a file, whole or not at all, in the format of its suffix.
+
+        Parameters
+        ----------
+        path : path
+            ``.h5`` or ``.hdf5``: HDF5; ``.goal``: GOAL text; ``.bin``: binary GOAL.
+        compression : {"auto", "gzip", "none"}
+            Of HDF5, see :mod:`isthmus.schedule.hdf5`.
+        unit : {"ns", "ps", "us", "ms", "s"}
+            What times in GOAL count, to which they are rounded.
+        seconds_per_byte : float, optional
+            In GOAL, copy and reduce become calc of so much time.
+
+        Raises
+        ------
+        InvalidInput
+            For another suffix.
+        Unsupported
+            For operations that the format cannot hold.
+        """
+        suffix = os.path.splitext(path)[1]
+        if suffix in (".h5", ".hdf5"):
+            from .hdf5 import write_schedule
+
+            write_schedule(self, path, compression=compression)
+        elif suffix in (".goal", ".bin"):
+            from .goal import write_goal
+
+            write_goal(self._arrays, path, binary=suffix == ".bin", unit=unit, seconds_per_byte=seconds_per_byte)
+        else:
+            raise InvalidInput(f"{os.fspath(path)!r} ends in {suffix!r}: allowed are .h5, .hdf5, .goal and .bin")
+
+
+def _words(records: NDArray[np.uint8]) -> NDArray[np.uint64]:
+    """Bytes of records, whose size is a multiple of 8, as fewer numbers to compare."""
+    return records.view(np.uint64)
+
+
+def _rank_count(ranks: int) -> int:
+    if not isinstance(ranks, (int, np.integer)) or not 1 <= ranks < ALL_ONES:
+        raise InvalidInput(f"ranks is {ranks!r}: a whole number from 1 to {ALL_ONES - 1} is allowed")
+    return int(ranks)
+
+
+def _buffer_sizes(ranks: int, buffers: Mapping[str, ArrayLike]) -> tuple[list[str], NDArray[np.uint64]]:
+    """Names, and sizes of every rank's buffers one after another."""
+    table = np.empty((ranks, len(buffers)), np.uint64)
+    for i, (name, size) in enumerate(buffers.items()):
+        column = columns.integers(f"size of buffer {name}", size, np.uint64)
+        if len(column) not in (1, ranks):
+            raise InvalidInput(
+                f"buffer {name} has {len(column)} sizes: one, or one for each of {ranks} ranks, is allowed"
+            )
+        table[:, i] = column
+    return list(buffers), table.reshape(-1)

@@ -1,0 +1,139 @@
+"""What CPU streams did: the bars of a picture of a simulation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..errors import InvalidInput
+from ..schedule.columns import lengths
+from ..schedule.schedule import OpKind
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from .timeline import Timeline
+
+#: Begin and end in seconds.
+Window = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Activities:
+    """Bars, one element of each array per bar; those of one CPU stream do not overlap.
+
+    Attributes
+    ----------
+    op : ndarray of int64
+        Operation, as index into ``schedule.ops``. The bar of a receive is the handling of its message.
+    rank, cpu : ndarray of int64
+        Where: the CPU stream. A message is handled on the stream that its send names.
+    kind : ndarray of uint8
+        See OpKind.
+    begin, end : ndarray of int64
+        Picoseconds.
+    """
+
+    op: NDArray[np.int64]
+    rank: NDArray[np.int64]
+    cpu: NDArray[np.int64]
+    kind: NDArray[np.uint8]
+    begin: NDArray[np.int64]
+    end: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.op)
+
+    def pick(self, which: NDArray[np.bool_] | NDArray[np.intp]) -> Activities:
+        """Those of a mask or of indices."""
+        columns = (self.op, self.rank, self.cpu, self.kind, self.begin, self.end)
+        return Activities(*(column[which] for column in columns))
+
+
+def chosen_ranks(timeline: Timeline, ranks: Sequence[int] | NDArray[np.integer] | None) -> NDArray[np.int64]:
+    """The ranks as an array without doubles, ascending; None: all."""
+    if ranks is None:
+        return np.arange(timeline.ranks)
+    given = np.atleast_1d(np.asarray(ranks))
+    if given.dtype.kind not in "iu" and given.size:
+        raise InvalidInput(f"ranks have type {given.dtype}: whole numbers are allowed")
+    if given.size and not 0 <= given.min() <= given.max() < timeline.ranks:
+        wrong = given.min() if given.min() < 0 else given.max()
+        raise InvalidInput(f"rank {wrong} does not exist: ranks are 0 to {timeline.ranks - 1}")
+    return np.unique(given.astype(np.int64))
+
+
+def window_ps(timeline: Timeline, window: Window | None) -> tuple[int, int]:
+    """Begin and end in picoseconds; None: everything."""
+    if window is None:
+        return 0, timeline.makespan_ps
+    try:
+        begin, end = (float(time) for time in window)
+    except (TypeError, ValueError):
+        raise InvalidInput(f"window is {window!r}: begin and end in seconds are allowed") from None
+    if not 0 <= begin < end < 4.6e6:
+        raise InvalidInput(f"window is {begin:g} to {end:g} s: a begin from 0 and an end after it are allowed")
+    return round(begin * 1e12), round(end * 1e12)
+
+
+def ops_of(timeline: Timeline, ranks: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Operations of these ranks, and the rank of each."""
+    first = timeline.schedule.op_first.view(np.int64)
+    if len(ranks) == timeline.ranks:
+        return np.arange(first[-1]), np.repeat(ranks, lengths(first))
+    count = first[ranks + 1] - first[ranks]
+    ends = np.cumsum(count)
+    op = np.arange(ends[-1] if len(ends) else 0)
+    op += np.repeat(first[ranks] - (ends - count), count)
+    return op, np.repeat(ranks, count)
+
+
+def need_ops(timeline: Timeline, what: str) -> None:
+    """Raise InvalidInput if begin and end of operations were not recorded."""
+    if timeline.record != "ops":
+        raise InvalidInput(f"{what} needs a simulation with record='ops'; this one has record={timeline.record!r}")
+
+
+def activities(timeline: Timeline, ranks: NDArray[np.int64], begin: int, end: int) -> Activities:
+    """Bars of these ranks that touch begin to end (picoseconds), whole, in the order of the operations."""
+    op, rank = ops_of(timeline, ranks)
+    ops = timeline.schedule.ops
+    start = timeline.start_ps[op]
+    cpu_of = op
+    receives = ops["kind"][op] == OpKind.recv
+    if receives.any():
+        # A receive that never got its message has no bar.
+        send = np.where(receives, timeline.partner[op], op)
+        start = np.where(receives, np.where(send < 0, -1, timeline.handled_ps[send]), start)
+        cpu_of = send
+    stop = start + timeline.busy_ps[op]
+    drawn = (start >= 0) & (start <= end) & (stop >= begin)
+    op, cpu_of = op[drawn], cpu_of[drawn]
+    return Activities(op, rank[drawn], ops["cpu"][cpu_of].astype(np.int64), ops["kind"][op], start[drawn], stop[drawn])
+
+
+def waits(timeline: Timeline, ranks: NDArray[np.int64], begin: int, end: int) -> Activities:
+    """From when an operation no longer needs the CPU until what it waits for has come.
+
+    A receive from being posted until its message is handled, a send by rendezvous until its receiver has it, a put or get
+    until it is done; what never came until the end of the simulation.
+    """
+    op, rank = ops_of(timeline, ranks)
+    ops = timeline.schedule.ops
+    kind = ops["kind"][op]
+    waiting = np.isin(kind, (OpKind.send, OpKind.recv, OpKind.put, OpKind.get)) & (timeline.start_ps[op] >= 0)
+    op, rank, kind = op[waiting], rank[waiting], kind[waiting]
+    receives = kind == OpKind.recv
+    partner = timeline.partner[op]
+    start = timeline.start_ps[op] + np.where(receives, 0, timeline.busy_ps[op])
+    stop = np.where(receives & (partner >= 0), timeline.handled_ps[partner], timeline.end_ps[op])
+    stuck_rank, stuck_op, _ = timeline._stuck
+    if len(stuck_op):
+        never = np.isin(op, timeline.schedule.op_first.view(np.int64)[stuck_rank] + stuck_op)
+        stop = np.where(never, timeline.makespan_ps, stop)
+    drawn = (stop > start) & (start <= end) & (stop >= begin)
+    op = op[drawn]
+    return Activities(op, rank[drawn], ops["cpu"][op].astype(np.int64), kind[drawn], start[drawn], stop[drawn])

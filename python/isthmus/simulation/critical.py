@@ -1,0 +1,228 @@
+"""Why the makespan is what it is: the critical path, and how the makespan follows the machine's parameters."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from .. import _core, units
+from ..errors import InvalidInput
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from .timeline import Timeline
+
+PARAMETERS = ("L", "o", "g", "G", "O", "compute")
+_UNITS = {"L": "s", "o": "s", "g": "s", "G": "s/B", "O": "s/B", "compute": ""}
+
+# The core's Via: how time passes on a step.
+VIAS = ("nothing", "compute", "send_overhead", "recv_overhead", "gap", "wire", "way", "landing")
+PATH_SHARES = ("compute", "send_overhead", "recv_overhead", "gap", "latency", "noise")
+
+
+@dataclass(frozen=True, eq=False)
+class CriticalPath:
+    """The chain of causes that ends with the last rank; each step begins where the one before ends.
+
+    Attributes
+    ----------
+    begin_ps, end_ps : ndarray of int64
+        Of every step, picoseconds; from 0 to the makespan without holes.
+    op : ndarray of uint64
+        Operation whose time passes, an index into the schedule's operations.
+    rank : ndarray of uint32
+        Where it passes; on the wire: the sender.
+    via : ndarray of str
+        compute; send_overhead (o and O); recv_overhead (o, and O or G); gap (g and G of an interface that the next
+        operation needs); wire (the sender's o, then L); way, landing (one-sided: L; G).
+    shares_ps : dict of str to int
+        Picoseconds by PATH_SHARES; they add up to the makespan. On the path nobody waits: what others wait for is on it.
+    """
+
+    begin_ps: NDArray[np.int64]
+    end_ps: NDArray[np.int64]
+    op: NDArray[np.uint64]
+    rank: NDArray[np.uint32]
+    via: NDArray[np.str_]
+    shares_ps: dict[str, int]
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """Seconds by PATH_SHARES."""
+        return {name: ps / 1e12 for name, ps in self.shares_ps.items()}
+
+    def __len__(self) -> int:
+        return len(self.op)
+
+    def __str__(self) -> str:
+        total = sum(self.shares_ps.values())
+        hops = int((self.rank[1:] != self.rank[:-1]).sum()) if len(self) else 0
+        lines = [f"critical path: {units.text(total / 1e12, 's', 4)} in {len(self)} steps, {hops} changes of rank"]
+        for name, ps in self.shares_ps.items():
+            if ps:
+                lines.append(f"  {name.replace('_', ' '):<14} {units.text(ps / 1e12, 's', 4):>12}  {ps / total:6.1%}")
+        return "\n".join(lines)
+
+
+def critical_path(timeline: Timeline) -> CriticalPath:
+    """The critical path of a simulation with ``record="ops"``; raises InvalidInput for others."""
+    import numpy as np
+
+    _need_log(timeline, "the critical path")
+    raw = _core.critical_path(timeline.schedule.arrays, timeline._options, timeline._log, timeline._log_noise)
+    via = raw["via"]
+    length = raw["end"] - raw["begin"]
+    latency, noise = raw["latency"], raw["noise"]
+    rest = length - latency - noise
+    names = np.array(VIAS)
+    shares = dict.fromkeys(PATH_SHARES, 0)
+    shares["latency"] = int(latency.sum())
+    shares["noise"] = int(noise.sum())
+    # The wire holds the sender's overhead too; way has nothing but L, and landing is the transfer of the bytes.
+    belongs = {"compute": "compute", "send_overhead": "send_overhead", "recv_overhead": "recv_overhead", "gap": "gap"}
+    belongs |= {"wire": "send_overhead", "way": "latency", "landing": "gap", "nothing": "latency"}
+    for number, name in enumerate(VIAS):
+        shares[belongs[name]] += int(rest[via == number].sum())
+    return CriticalPath(raw["begin"], raw["end"], raw["op"], raw["rank"], names[via], shares)
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """How the makespan follows one parameter.
+
+    Attributes
+    ----------
+    parameter : str
+        L, o (both overheads), g, G, O: of all levels, by the same amount; compute: the time of all calc, copy and
+        reduce operations, by the same factor.
+    slope : float
+        Seconds of makespan per unit of the parameter (s, s/B; compute: for a factor 1 + x, per x), for a larger one.
+    slope_below : float
+        The same for a smaller one; it differs where several paths are critical.
+    lower, upper : float
+        The change of the parameter from and up to which the slopes hold; ``upper`` may be infinite.
+    verified : bool
+        The simulation was run again at both ends and agreed; a disagreement (operations served in another order) has
+        shortened the range.
+    """
+
+    parameter: str
+    slope: float
+    slope_below: float
+    lower: float
+    upper: float
+    verified: bool
+
+    @property
+    def unit(self) -> str:
+        """Of the parameter; empty for the factor of compute."""
+        return _UNITS[self.parameter]
+
+
+class Sensitivities(dict[str, Sensitivity]):
+    """By parameter."""
+
+    def __str__(self) -> str:
+        lines = ["makespan for a change x of      slope below   slope above   holds for x from            to"]
+        for s in self.values():
+            bounds = [
+                "any" if math.isinf(b) else (units.text(b, s.unit, 4) if s.unit else f"{b:+.2%}")
+                for b in (s.lower, s.upper)
+            ]
+            per = {"s": "", "s/B": " B", "": " s"}[s.unit]
+            name = "compute (relative)" if s.parameter == "compute" else f"{s.parameter} ({s.unit})"
+            mark = "" if s.verified else "  (not verified)"
+            lines.append(
+                f"  {name:<26} {s.slope_below:>12.6g}{per:<2} {s.slope:>12.6g}{per:<2} {bounds[0]:>16} "
+                f"{bounds[1]:>13}{mark}"
+            )
+        return "\n".join(lines)
+
+
+def sensitivities(
+    timeline: Timeline, parameters: Sequence[str] = PARAMETERS, *, verify: bool | None = None
+) -> Sensitivities:
+    """How the makespan changes with L, o, g, G, O and the time of computation, and in which range.
+
+    The makespan is the longest of many paths, a convex, piecewise linear function of each parameter as long as
+    operations and messages are served in the order that was recorded; its slope at 0 and the next bends on both sides
+    are exact (per-byte times are rounded to picoseconds per message). ``verify`` simulates again with the parameter at
+    both ends, because another value may change that order, and shortens the range where the result differs.
+
+    Parameters
+    ----------
+    timeline : Timeline
+        With ``record="ops"``.
+    parameters : sequence of str
+        A subset of PARAMETERS.
+    verify : bool, optional
+        By default for up to a million operations.
+
+    Returns
+    -------
+    Sensitivities
+
+    References
+    ----------
+    Shen, Huang and Hoefler and others, "LLAMP: Assessing network latency tolerance of HPC applications with linear
+    programming", 2024, for the notion; here by replay of the simulation's log instead of a linear program.
+    """
+    _need_log(timeline, "sensitivities")
+    if verify is None:
+        verify = len(timeline.schedule) <= 1_000_000
+    out = Sensitivities()
+    for parameter in parameters:
+        if parameter not in PARAMETERS:
+            raise InvalidInput(f"parameter {parameter!r}: allowed are {', '.join(PARAMETERS)}")
+        slope, below, lower, upper = _core.sensitivity(
+            timeline.schedule.arrays, timeline._options, timeline._log, timeline._log_noise, parameter
+        )
+        if verify:
+            lower = _verified(timeline, parameter, below, lower)
+            upper = _verified(timeline, parameter, slope, upper)
+        # The core counts in picoseconds: per picosecond of L, o and g, per picosecond a byte of G and O.
+        scale = 1.0 if parameter == "compute" else 1e-12
+        per = 1e-12 if parameter == "compute" else 1.0
+        out[parameter] = Sensitivity(parameter, slope * per, below * per, lower * scale, upper * scale, verify)
+    return out
+
+
+def _verified(timeline: Timeline, parameter: str, slope: float, end: float) -> float:
+    """The largest part of the way from 0 to ``end`` at whose end the simulation agrees with the slope."""
+    if end == 0:
+        return end
+    if math.isinf(end):
+        # Far enough for every other path to show itself.
+        probe = 10.0 if parameter == "compute" else max(100.0 * timeline.makespan_ps, 1e6)
+        probe = probe / 1e6 if parameter in ("G", "O") else probe
+        return end if _agrees(timeline, parameter, slope, probe) else _bisect(timeline, parameter, slope, probe)
+    return end if _agrees(timeline, parameter, slope, end) else _bisect(timeline, parameter, slope, end)
+
+
+def _bisect(timeline: Timeline, parameter: str, slope: float, end: float) -> float:
+    good, bad = 0.0, end
+    for _ in range(30):
+        middle = (good + bad) / 2
+        good, bad = (middle, bad) if _agrees(timeline, parameter, slope, middle) else (good, middle)
+    return good
+
+
+def _agrees(timeline: Timeline, parameter: str, slope: float, x: float) -> bool:
+    if parameter in ("L", "o", "g"):
+        x = math.trunc(x)  # the simulator counts whole picoseconds
+    options = timeline._options.changed(parameter, x)
+    makespan = _core.simulate_loggops(timeline.schedule.arrays, options, None)["makespan"]
+    # Per-byte times and computation are rounded to a picosecond per operation on the path.
+    slack = 0.5 if parameter in ("L", "o", "g") else 2.0 + len(timeline.schedule) / max(timeline.ranks, 1)
+    predicted = timeline.makespan_ps + slope * x
+    return bool(abs(makespan - predicted) <= slack + 1e-9 * abs(predicted))
+
+
+def _need_log(timeline: Timeline, what: str) -> None:
+    if timeline.record != "ops" or timeline._options is None:
+        raise InvalidInput(f'{what}: only of a simulation just made with record="ops"')

@@ -1,0 +1,249 @@
+"""The verb ``simulate``."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING, Any
+
+from .. import _core
+from ..errors import InvalidInput, Unsupported
+from ..machine import Level, Levels, Machine, Noise
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..machine import Allocation
+    from ..schedule.program import Program
+    from ..schedule.schedule import Schedule
+    from .timeline import Timeline
+
+MODELS = ("loggops",)
+RECORDS = ("finish", "ranks", "ops")
+
+
+def simulate(
+    what: Program | Schedule,
+    machine: Machine | Level | str,
+    placement: Any = None,
+    *,
+    model: str = "loggops",
+    record: str = "ranks",
+    collectives: Any = None,
+    noise: Noise | None = None,
+    seed: int = 0,
+    copy_rate: float | None = None,
+    reduce_rate: float | None = None,
+    symmetry: bool = True,
+    progress: bool | Callable[[int, int], None] = False,
+) -> Timeline:
+    """When everything in a program or schedule happens on a machine.
+
+    Parameters
+    ----------
+    what : Program or Schedule
+        A program is lowered first, see :func:`isthmus.lower`.
+    machine : Machine, Level or str
+        A machine, or what :func:`isthmus.load` makes one of; or one set of LogGOPS parameters for all pairs of ranks,
+        each rank with interfaces of its own.
+    placement : Allocation or array of int, optional
+        Where the ranks sit: an allocation of the machine, or a node id per rank (the ranks of a node take its cores in
+        their order). By default one rank per core, node after node.
+    model : str
+        Of the network: "loggops", in which messages do not meet (Hoefler, Schneider and Lumsdaine, "LogGOPSim:
+        simulating large-scale applications in the LogGOPS model", 2010).
+    record : {"finish", "ranks", "ops"}
+        Finish times only; where the time of every rank went too; begin and end of every operation too, with what the
+        critical path and sensitivities need (about 60 bytes an operation).
+    collectives : dict, optional
+        Algorithms for the collectives of a program, see :func:`isthmus.lower`.
+    noise : Noise, optional
+        Operating system noise; by default the machine's.
+    seed : int
+        Of the noise.
+    copy_rate, reduce_rate : float, optional
+        Seconds per byte of copy and reduce operations. By default from the memory bandwidth of a node, shared by its
+        cores: two bytes moved for a byte copied, three for a byte reduced; 0 where the machine does not say.
+    symmetry : bool
+        Simulate one of several ranks that are indistinguishable where that gives exactly the same result.
+    progress : bool or callable
+        True: a progress bar on standard error. A callable gets the operations done and their number.
+
+    Returns
+    -------
+    Timeline
+
+    Raises
+    ------
+    InvalidInput
+        For parameters out of range or a placement that does not fit.
+    Unsupported
+        For a model that does not exist yet.
+
+    Examples
+    --------
+    >>> import isthmus
+    >>> barrier = isthmus.collective("barrier", ranks=1024, algorithm="dissemination")
+    >>> isthmus.simulate(barrier, isthmus.Level(L=2.5e-6, o_send=1.5e-6, o_recv=1.5e-6, g=1e-6, G=6e-9)).makespan
+    5.5e-05
+    """
+    from ..schedule.program import Program
+    from ..schedule.schedule import Schedule
+    from .timeline import Timeline
+
+    if model not in MODELS:
+        raise Unsupported(f"model {model!r}: allowed are {', '.join(MODELS)}")
+    if record not in RECORDS:
+        raise InvalidInput(f"record = {record!r}: allowed are {', '.join(RECORDS)}")
+    if isinstance(what, Program):
+        from ..schedule.lower import lower
+
+        what = lower(what, collectives=collectives)
+    elif collectives is not None:
+        raise InvalidInput("collectives: a schedule has none left to choose algorithms for, only a program has")
+    if not isinstance(what, Schedule):
+        raise InvalidInput(f"{type(what).__name__} cannot be simulated: a Program or a Schedule is allowed")
+    if isinstance(machine, (str, os.PathLike)):
+        from ..loading import load
+
+        machine = load(machine)
+    options = _options(what, machine, placement, record, noise, seed, copy_rate, reduce_rate)
+    begin = time.perf_counter()
+    report = _reporter(len(what), progress)
+    try:
+        result = _core.simulate_loggops(what.arrays, options, report)
+    finally:
+        if report is not None:
+            report.close()
+    result["options"] = options
+    return Timeline(what, machine, result, wall=time.perf_counter() - begin, record=record)
+
+
+def _ps(seconds: float, name: str) -> int:
+    ps = seconds * 1e12
+    if not 0 <= ps < 2**62:
+        raise InvalidInput(f"{name} = {seconds} s: 0 to 4.6e6 s is allowed")
+    return round(ps)
+
+
+def _level(level: Level, name: str) -> tuple[int, int, int, int, float, float, int, int]:
+    times = [_ps(getattr(level, f), f"{name}.{f}") for f in ("L", "o_send", "o_recv", "g")]
+    rates = [getattr(level, f) * 1e12 for f in ("G", "O")]
+    for f, rate in zip("GO", rates, strict=True):
+        if not 0 <= rate < 1e15:
+            raise InvalidInput(f"{name}.{f} = {getattr(level, f)} s/B: 0 to 1000 s/B is allowed")
+    eager = min(max(level.S, 0.0), float(2**63))
+    return (times[0], times[1], times[2], times[3], rates[0], rates[1], int(eager), _ps(level.per_hop, f"{name}.per_hop"))
+
+
+def _options(
+    schedule: Schedule,
+    machine: Machine | Level,
+    placement: Any,
+    record: str,
+    noise: Noise | None,
+    seed: int,
+    copy_rate: float | None,
+    reduce_rate: float | None,
+) -> _core.SimulationOptions:
+    if isinstance(machine, Level):
+        if placement is not None:
+            raise InvalidInput("placement: without a machine there is nowhere to place ranks")
+        levels = Levels(socket=machine, node=machine, network=machine)
+        byte = 0.0
+    elif isinstance(machine, Machine):
+        levels = machine.level
+        bandwidth = machine.node.memory_bandwidth
+        byte = machine.node.cores / bandwidth if bandwidth else 0.0
+        noise = machine.noise if noise is None else noise
+    else:
+        raise InvalidInput(f"machine: {type(machine).__name__}; allowed are a Machine, a Level, a name or specification")
+    if not 0 <= seed < 2**64:
+        raise InvalidInput(f"seed = {seed}: whole numbers from 0 below 2^64 are allowed")
+    rates = [2 * byte if copy_rate is None else copy_rate, 3 * byte if reduce_rate is None else reduce_rate]
+    if not all(0 <= rate < 1e3 for rate in rates):
+        raise InvalidInput(f"copy_rate, reduce_rate = {rates} s/B: 0 to 1000 s/B is allowed")
+    options = _core.SimulationOptions(
+        _level(levels.socket, "socket"),
+        _level(levels.node, "node"),
+        _level(levels.network, "network"),
+        record,
+        seed,
+        rates[0] * 1e12,
+        rates[1] * 1e12,
+    )
+    if isinstance(machine, Machine):
+        _place(options, schedule.ranks, machine, placement)
+    if noise is not None and noise.kind != "none":
+        _set_noise(options, noise)
+    return options
+
+
+def _place(options: _core.SimulationOptions, ranks: int, machine: Machine, placement: Any) -> None:
+    import numpy as np
+
+    from ..machine import Allocation
+
+    if placement is None:
+        cores = machine.node.cores
+        if ranks > machine.cores:
+            raise InvalidInput(f"{ranks} ranks: {machine.name} has {machine.cores} cores; give a placement to share them")
+        if ranks == 0:
+            return
+        placement = machine.allocate(-(-ranks // cores))
+    if isinstance(placement, Allocation):
+        if placement.machine != machine:
+            raise InvalidInput("placement: it is an allocation of another machine")
+        if placement.ranks < ranks:
+            raise InvalidInput(f"placement: it has {placement.ranks} places, the schedule {ranks} ranks")
+        where = placement.location(np.arange(ranks))
+        node, socket, core = where.node, where.socket, where.core
+    else:
+        node = machine._array(placement).reshape(-1)
+        if len(node) != ranks:
+            raise InvalidInput(f"placement: {len(node)} node ids for {ranks} ranks; one per rank is allowed")
+        core = _place_in_node(node) % machine.node.cores
+        per_socket = machine.node.cores // machine.node.sockets
+        block = machine.node.core_order == "block"
+        socket = core // per_socket if block else core % machine.node.sockets
+    nics = max(machine.node.nics, 1)
+    # Cores are spread over the interfaces in blocks, as the sockets to which they are attached are.
+    nic = core.astype(np.int64) * nics // machine.node.cores
+    columns = [np.ascontiguousarray(a, dtype=np.uint32) for a in (node, socket, nic)]
+    options.place(machine.topology, *columns, nics)
+
+
+def _place_in_node(node: Any) -> Any:
+    """For every rank, how many ranks before it sit on the same node."""
+    import numpy as np
+
+    order = np.argsort(node, kind="stable")
+    ordered = node[order]
+    first = np.concatenate([[True], ordered[1:] != ordered[:-1]]) if len(node) else np.zeros(0, bool)
+    starts = np.maximum.accumulate(np.where(first, np.arange(len(node)), 0))
+    place = np.empty(len(node), dtype=np.int64)
+    place[order] = np.arange(len(node)) - starts
+    return place
+
+
+def _set_noise(options: _core.SimulationOptions, noise: Noise) -> None:
+    import numpy as np
+
+    empty = np.zeros(0, dtype=np.int64)
+    if noise.kind == "file":
+        from .noise import read_noise
+
+        starts, durations, length = read_noise(noise.file)
+        options.noise("file", 0, 0, starts, durations, length)
+        return
+    if noise.period is None or noise.duration is None:
+        raise InvalidInput(f"{noise.kind} noise: period and duration are both needed")
+    options.noise(noise.kind, _ps(noise.period, "noise.period"), _ps(noise.duration, "noise.duration"), empty, empty, 0)
+
+
+def _reporter(total: int, progress: bool | Callable[[int, int], None]) -> Any:
+    if progress is False:
+        return None
+    from .progress import Reporter
+
+    return Reporter(total, None if progress is True else progress)
