@@ -144,7 +144,8 @@ void bind_collectives(nb::module_& module) {
       .def_ro("ranks", &Call::ranks, "Of the communicator.")
       .def_ro("root", &Call::root)
       .def_ro("bytes", &Call::bytes, "Of the vector, or of one rank's block.")
-      .def_prop_ro("counts", [](const Call& c) { return array_of(c.counts); }, "Empty: bytes everywhere.");
+      .def_prop_ro(
+          "counts", [](const Call& c) { return array_of(c.counts); }, nb::rv_policy::move, "Empty: bytes everywhere.");
 
   nb::class_<Out>(module, "CollectiveOut",
                   "Where an algorithm writes a rank's operations; see isthmus.collectives.register.")

@@ -22,11 +22,12 @@ using namespace nanobind::literals;
 namespace isthmus {
 namespace {
 
-template <class T>
-std::vector<T> records(const Input<std::uint8_t>& bytes) {
+template <class Vector>
+Vector records(const Input<std::uint8_t>& bytes) {
+  using T = typename Vector::value_type;
   static_assert(std::is_trivially_copyable_v<T>);
   require(bytes.shape(0) % sizeof(T) == 0, bytes.shape(0), " bytes are no whole number of records");
-  std::vector<T> out(bytes.shape(0) / sizeof(T));
+  Vector out(bytes.shape(0) / sizeof(T));
   if (!out.empty()) std::memcpy(static_cast<void*>(out.data()), bytes.data(), bytes.shape(0));
   return out;
 }
@@ -37,9 +38,10 @@ std::vector<T> vector_of(const Input<T>& values) {
   return {span.begin(), span.end()};
 }
 
-template <class T>
-auto bytes_of(const std::vector<T>& values, nb::handle owner) {
-  return look(reinterpret_cast<const std::uint8_t*>(values.data()), values.size() * sizeof(T), owner);
+template <class Vector>
+auto bytes_of(const Vector& values, nb::handle owner) {
+  const std::size_t bytes = values.size() * sizeof(typename Vector::value_type);
+  return look(reinterpret_cast<const std::uint8_t*>(values.data()), bytes, owner);
 }
 
 template <class T>
@@ -72,12 +74,12 @@ void bind_schedule(nb::module_& module) {
             s.ranks = static_cast<Rank>(op_first.shape(0) - 1);
             s.op_first = vector_of(op_first);
             s.edge_first = vector_of(edge_first);
-            s.ops = records<Operation>(ops);
+            s.ops = records<LargeVector<Operation>>(ops);
             s.edges.resize(edges.shape(0));
             if (edges.shape(0) != 0) std::memcpy(static_cast<void*>(s.edges.data()), edges.data(), edges.shape(0) * 4);
             s.buffers.names = std::move(buffer_names);
             s.buffers.bytes = vector_of(buffer_bytes);
-            s.slices = records<Slices>(slices);
+            s.slices = records<std::vector<Slices>>(slices);
             return s;
           },
           "op_first"_a, "ops"_a, "edge_first"_a, "edges"_a, "buffer_names"_a, "buffer_bytes"_a, "slices"_a,
@@ -103,7 +105,7 @@ void bind_schedule(nb::module_& module) {
             columns.comm = column(comm, count);
             columns.cpu = column(cpu, count);
             columns.nic = column(nic, count);
-            const auto held = records<Slices>(slices);
+            const auto held = records<std::vector<Slices>>(slices);
             columns.slices = held;
             return schedule_of(ranks, columns, {view(op), view(on), column(start, op.shape(0))},
                                {std::move(buffer_names), vector_of(buffer_bytes)});
@@ -111,32 +113,37 @@ void bind_schedule(nb::module_& module) {
           "ranks"_a, "count"_a, "rank"_a, "kind"_a, "amount"_a, "seconds"_a, "peer"_a, "tag"_a, "comm"_a, "cpu"_a,
           "nic"_a, "op"_a, "on"_a, "start"_a, "buffer_names"_a, "buffer_bytes"_a, "slices"_a,
           "A schedule of count operations; columns have as many elements or one. See isthmus.Schedule.of.")
-      .def("relabel", [](const Schedule& s, const Input<Rank>& to) { return relabel(s, view(to)); }, "to"_a,
-           "The same schedule with rank r called to[r].")
+      .def(
+          "relabel", [](const Schedule& s, const Input<Rank>& to) { return relabel(s, view(to)); }, "to"_a,
+          "The same schedule with rank r called to[r].")
       .def_ro("ranks", &Schedule::ranks)
-      .def_prop_ro("op_first", [](nb::handle_t<Schedule> self) {
-        const auto& s = nb::cast<const Schedule&>(self);
-        return look(s.op_first.data(), s.op_first.size(), self);
-      })
-      .def_prop_ro("edge_first", [](nb::handle_t<Schedule> self) {
-        const auto& s = nb::cast<const Schedule&>(self);
-        return look(s.edge_first.data(), s.edge_first.size(), self);
-      })
-      .def_prop_ro("ops", [](nb::handle_t<Schedule> self) {
-        return bytes_of(nb::cast<const Schedule&>(self).ops, self);
-      }, "Operations as bytes, 32 each.")
-      .def_prop_ro("edges", [](nb::handle_t<Schedule> self) {
-        const auto& s = nb::cast<const Schedule&>(self);
-        return look(reinterpret_cast<const std::uint32_t*>(s.edges.data()), s.edges.size(), self);
-      })
+      .def_prop_ro("op_first",
+                   [](nb::handle_t<Schedule> self) {
+                     const auto& s = nb::cast<const Schedule&>(self);
+                     return look(s.op_first.data(), s.op_first.size(), self);
+                   })
+      .def_prop_ro("edge_first",
+                   [](nb::handle_t<Schedule> self) {
+                     const auto& s = nb::cast<const Schedule&>(self);
+                     return look(s.edge_first.data(), s.edge_first.size(), self);
+                   })
+      .def_prop_ro(
+          "ops", [](nb::handle_t<Schedule> self) { return bytes_of(nb::cast<const Schedule&>(self).ops, self); },
+          "Operations as bytes, 32 each.")
+      .def_prop_ro("edges",
+                   [](nb::handle_t<Schedule> self) {
+                     const auto& s = nb::cast<const Schedule&>(self);
+                     return look(reinterpret_cast<const std::uint32_t*>(s.edges.data()), s.edges.size(), self);
+                   })
       .def_prop_ro("buffer_names", [](const Schedule& s) { return s.buffers.names; })
-      .def_prop_ro("buffer_bytes", [](nb::handle_t<Schedule> self) {
-        const auto& s = nb::cast<const Schedule&>(self);
-        return look(s.buffers.bytes.data(), s.buffers.bytes.size(), self);
-      })
-      .def_prop_ro("slices", [](nb::handle_t<Schedule> self) {
-        return bytes_of(nb::cast<const Schedule&>(self).slices, self);
-      }, "Slices as bytes, 32 each; empty where operations name no buffers.");
+      .def_prop_ro("buffer_bytes",
+                   [](nb::handle_t<Schedule> self) {
+                     const auto& s = nb::cast<const Schedule&>(self);
+                     return look(s.buffers.bytes.data(), s.buffers.bytes.size(), self);
+                   })
+      .def_prop_ro(
+          "slices", [](nb::handle_t<Schedule> self) { return bytes_of(nb::cast<const Schedule&>(self).slices, self); },
+          "Slices as bytes, 32 each; empty where operations name no buffers.");
   module.def(
       "check_arrays", [](const Schedule& s) { check_arrays(s); }, "schedule"_a,
       "Whether arrays fit each other, so that whoever follows them stays inside; less than validate.");
@@ -151,7 +158,8 @@ void bind_schedule(nb::module_& module) {
         return arrays_of(pattern_of(ranks, view(source), view(target), column(bytes, count), column(messages, count)),
                          std::vector<double>(ranks));
       },
-      "ranks"_a, "source"_a, "target"_a, "bytes"_a, "messages"_a, "The same of transfers given one by one, without load.");
+      "ranks"_a, "source"_a, "target"_a, "bytes"_a, "messages"_a,
+      "The same of transfers given one by one, without load.");
   module.def(
       "order_by_rank",
       [](const Input<Rank>& rank, Rank ranks) {

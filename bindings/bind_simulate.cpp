@@ -98,14 +98,17 @@ nb::dict dict_of(Simulated&& result) {
   auto to = column<std::uint32_t>(result.orphans.size());
   auto source = column<std::uint32_t>(result.orphans.size());
   auto send = column<std::uint32_t>(result.orphans.size());
+  auto handled = column<std::int64_t>(result.orphans.size());
   for (std::size_t i = 0; i < result.orphans.size(); ++i) {
     to.data()[i] = result.orphans[i].rank;
     source.data()[i] = result.orphans[i].source;
     send.data()[i] = result.orphans[i].op;
+    handled.data()[i] = result.orphans[i].handled;
   }
   out["orphan_rank"] = to;
   out["orphan_source"] = source;
   out["orphan_op"] = send;
+  out["orphan_handled"] = handled;
   out["finish"] = array_from(std::move(result.finish));
   out["breakdown"] = array_from(std::move(result.breakdown));
   out["start"] = array_from(std::move(result.start));
@@ -128,7 +131,7 @@ void bind_simulate(nb::module_& module) {
       .def(
           "__init__",
           [](SimulationOptions* self, const LevelTuple& socket, const LevelTuple& node, const LevelTuple& network,
-             const std::string& detail, std::uint64_t seed, double copy_rate, double reduce_rate) {
+             const std::string& detail, std::uint64_t seed, double copy_rate, double reduce_rate, bool symmetry) {
             auto* o = new (self) SimulationOptions;
             o->cost[0] = level_from(socket);
             o->cost[1] = level_from(node);
@@ -137,8 +140,10 @@ void bind_simulate(nb::module_& module) {
             o->seed = seed;
             o->copy_rate = copy_rate;
             o->reduce_rate = reduce_rate;
+            o->symmetry = symmetry;
           },
-          "socket"_a, "node"_a, "network"_a, "detail"_a, "seed"_a, "copy_rate"_a, "reduce_rate"_a)
+          "socket"_a, "node"_a, "network"_a, "detail"_a, "seed"_a, "copy_rate"_a, "reduce_rate"_a,
+          "symmetry"_a)
       .def(
           "place",
           [](SimulationOptions& o, const Topology& topology, const Input<std::uint32_t>& node,

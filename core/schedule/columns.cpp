@@ -74,8 +74,8 @@ class Sorter {
 
   void write_edges(const DependencyColumns& dependencies) {
     const std::size_t pairs = dependencies.op.size();
-    // Dependants are counted in first_edge, which then becomes the place of the next edge to be written, and then the end
-    // of the operation's edges, that is the beginning of those of the next one.
+    // Dependants are counted in first_edge, which then becomes the place of the next edge to be written, and then the
+    // end of the operation's edges, that is the beginning of those of the next one.
     out_.edge_first.assign(std::size_t{out_.ranks} + 1, 0);
     for (std::size_t i = 0; i < pairs; ++i) {
       const std::uint64_t op = dependencies.op[i], on = dependencies.on[i];
@@ -141,9 +141,7 @@ class Sorter {
     return op;
   }
 
-  static std::string peer_text(std::uint32_t peer) {
-    return peer == any_rank ? "any rank" : message("rank ", peer);
-  }
+  static std::string peer_text(std::uint32_t peer) { return peer == any_rank ? "any rank" : message("rank ", peer); }
 
   [[nodiscard]] std::uint64_t picoseconds(std::uint64_t i) const {
     const double seconds = columns_.seconds[columns_.seconds.size() == 1 ? 0 : i];
@@ -183,7 +181,8 @@ Schedule schedule_of(Rank ranks, const OperationColumns& ops, const DependencyCo
   require(ops.slices.empty() || ops.slices.size() == ops.count, "got ", ops.slices.size(), " slices for ", ops.count,
           " operations");
   require(buffers.bytes.size() == buffers.names.size() * std::size_t{ranks}, "got ", buffers.bytes.size(),
-          " sizes of buffers: each of the ", buffers.names.size(), " buffers needs one on each of the ", ranks, " ranks");
+          " sizes of buffers: each of the ", buffers.names.size(), " buffers needs one on each of the ", ranks,
+          " ranks");
   Schedule out;
   out.buffers = std::move(buffers);
   Sorter sorter(ranks, ops, out);

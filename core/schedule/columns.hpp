@@ -37,8 +37,8 @@ struct OperationColumns {
   std::span<const Slices> slices;  ///< one each, or empty
 };
 
-/// Operation op[i] waits for operation on[i], numbered as in OperationColumns; until it has started where start[i] != 0,
-/// else until it is done.
+/// Operation op[i] waits for operation on[i], numbered as in OperationColumns; until it has started where start[i] !=
+/// 0, else until it is done.
 struct DependencyColumns {
   std::span<const std::uint64_t> op;
   std::span<const std::uint64_t> on;

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "schedule/validate.hpp"
-
 namespace isthmus {
 namespace {
 

@@ -11,6 +11,7 @@
 
 #include "base/error.hpp"
 #include "schedule/schedule.hpp"
+#include "schedule/validate.hpp"
 
 namespace isthmus {
 
@@ -31,8 +32,6 @@ class GoalError : public InvalidInput {
 
 inline constexpr std::uint64_t nanosecond = 1000;  ///< in picoseconds: the unit in which GOAL files usually count
 inline constexpr std::uint64_t goal_magic = 4223;  ///< the first eight bytes of a binary file
-/// Largest amount of an operation: times are signed 64-bit picoseconds.
-inline constexpr std::uint64_t max_amount = 0x7FFFFFFFFFFFFFFF;
 
 /// How a schedule becomes a GOAL file.
 struct GoalWriting {

@@ -22,7 +22,8 @@ struct Pattern {
 /// What moves: sends and puts from their rank, gets from their peer. Receives add nothing.
 Pattern pattern_of(const Schedule& schedule);
 
-/// Transfers in any order; those of the same source and target are added up. Throws InvalidInput for a rank out of range.
+/// Transfers in any order; those of the same source and target are added up. Throws InvalidInput for a rank out of
+/// range.
 Pattern pattern_of(Rank ranks, std::span<const Rank> source, std::span<const Rank> target,
                    const Column<std::uint64_t>& bytes, const Column<std::uint64_t>& messages);
 

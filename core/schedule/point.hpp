@@ -44,11 +44,10 @@ class Point {
     for (const std::uint32_t on : started_) out.require_start(op, on);
   }
   void sort() {
-    std::ranges::sort(done_);
-    const auto repeated = std::ranges::unique(done_);
-    done_.erase(repeated.begin(), repeated.end());
+    std::sort(done_.begin(), done_.end());
+    done_.erase(std::unique(done_.begin(), done_.end()), done_.end());
     // What is done has started.
-    std::erase_if(started_, [&](std::uint32_t op) { return std::ranges::binary_search(done_, op); });
+    std::erase_if(started_, [&](std::uint32_t op) { return std::binary_search(done_.begin(), done_.end(), op); });
     sorted_ = true;
   }
 

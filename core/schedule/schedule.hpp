@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "base/pages.hpp"
+
 namespace isthmus {
 
 using Rank = std::uint32_t;
@@ -81,8 +83,8 @@ struct Schedule {
   Rank ranks = 0;
   std::vector<std::uint64_t> op_first{0};    ///< ranks + 1: the first operation of each rank
   std::vector<std::uint64_t> edge_first{0};  ///< ranks + 1: the first edge of each rank
-  std::vector<Operation> ops;
-  std::vector<Edge> edges;
+  LargeVector<Operation> ops;
+  LargeVector<Edge> edges;
   Buffers buffers;
   std::vector<Slices> slices;  ///< as long as ops, or empty
 

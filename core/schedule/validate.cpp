@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/error.hpp"
-#include "schedule/goal.hpp"
 
 namespace isthmus {
 namespace {

@@ -1,9 +1,14 @@
 // Whether a schedule is one.
 #pragma once
 
+#include <cstdint>
+
 #include "schedule/schedule.hpp"
 
 namespace isthmus {
+
+/// Largest amount of an operation: times are signed 64-bit picoseconds.
+inline constexpr std::uint64_t max_amount = 0x7FFFFFFFFFFFFFFF;
 
 /// Arrays that fit each other, and operations that are possible taken one by one: kinds, peers, tags, dependencies,
 /// buffers. Throws InvalidInput with one sentence that names rank, operation and reason.

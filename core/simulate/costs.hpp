@@ -52,15 +52,24 @@ class Costs {
     return cost.level == &level_[static_cast<int>(Level::network)];
   }
 
+  /// of() where all ranks are equally far from each other.
+  const MessageCost& uniform(std::uint64_t bytes) {
+    constexpr auto at = static_cast<int>(Level::network);
+    if (bytes != bytes_[at]) {
+      bytes_[at] = bytes;
+      last_[at].bytes_G = bytes_after_first(bytes, level_[at].G);
+      last_[at].bytes_O = bytes_after_first(bytes, level_[at].O);
+    }
+    return last_[at];
+  }
+
   /// The reference holds until the next call.
   const MessageCost& of(Rank from, Rank to, std::uint64_t bytes) {
-    MessageCost& last = last_[static_cast<int>(Level::network)];
-    if (places_->topology == nullptr && bytes == bytes_[static_cast<int>(Level::network)]) return last;
-    return compute(from, to, bytes);
+    return places_->topology == nullptr ? uniform(bytes) : placed(from, to, bytes);
   }
 
  private:
-  const MessageCost& compute(Rank from, Rank to, std::uint64_t bytes) {
+  const MessageCost& placed(Rank from, Rank to, std::uint64_t bytes) {
     const auto at = static_cast<int>(level_of(from, to));
     const LevelCost& level = level_[at];
     MessageCost& last = last_[at];
@@ -69,7 +78,7 @@ class Costs {
       last.bytes_G = bytes_after_first(bytes, level.G);
       last.bytes_O = bytes_after_first(bytes, level.O);
     }
-    if (places_->topology != nullptr && at == static_cast<int>(Level::network) && level.per_hop != 0) {
+    if (at == static_cast<int>(Level::network) && level.per_hop != 0) {
       const std::uint32_t hops = places_->topology->route_length(places_->node[from], places_->node[to]);
       last.wire = level.L + static_cast<Picoseconds>(hops > 0 ? hops - 1 : 0) * level.per_hop;
     }

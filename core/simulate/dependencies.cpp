@@ -5,9 +5,11 @@
 
 namespace isthmus {
 
-Dependencies::Dependencies(const Schedule& schedule) : schedule_(schedule), work_(schedule.ops.size()) {
+Dependencies::Dependencies(const Schedule& schedule) : schedule_(&schedule), work_(schedule.ops.size()) {
   constexpr std::int64_t far = std::numeric_limits<std::int16_t>::max();
-  std::uint8_t cpu = 0, nic = 0;
+  const auto is_far = [](std::int64_t distance) { return static_cast<std::uint64_t>(distance + far) > 2 * far; };
+  const auto phase = [](Edge e) -> unsigned { return e.on_start() ? started : done; };
+  unsigned streams = 0;  // all bits of all streams and interfaces
   for (Rank r = 0; r < schedule.ranks; ++r) {
     const Operation* ops = schedule.ops.data() + schedule.op_first[r];
     const Edge* edges = schedule.edges.data() + schedule.edge_first[r];
@@ -16,33 +18,36 @@ Dependencies::Dependencies(const Schedule& schedule) : schedule_(schedule), work
     const auto all_edges = static_cast<std::uint32_t>(schedule.edge_first[r + 1] - schedule.edge_first[r]);
     for (std::uint32_t i = 0; i < n; ++i) {
       const Operation& op = ops[i];
-      cpu = std::max(cpu, op.cpu);
-      nic = std::max(nic, op.nic);
+      streams |= op.cpu | op.nic;
       const std::uint32_t end = i + 1 < n ? ops[i + 1].first_edge : all_edges;
       unsigned count = std::min(end - op.first_edge, many);
       unsigned bits = static_cast<unsigned>(op.kind);
-      Work w{0, 0, 0, 0};
-      if (count == 1 || count == 2) {
-        const Edge first = edges[op.first_edge], second = edges[end - 1];
-        const std::int64_t a = std::int64_t{first.to()} - i, b = std::int64_t{second.to()} - i;
-        if (std::max(std::abs(a), std::abs(b)) > far) count = many;
-        w.first = static_cast<std::int16_t>(a);
-        w.second = static_cast<std::int16_t>(b);
-        bits |= (first.on_start() ? started : done) << first_phase_at | (second.on_start() ? started : done) << second_phase_at;
+      std::int64_t first = 0, second = 0;
+      if (count - 1 < 2) {
+        const Edge a = edges[op.first_edge], b = edges[end - 1];
+        first = std::int64_t{a.to()} - i;
+        second = std::int64_t{b.to()} - i;
+        bits |= phase(a) << first_phase_at | phase(b) << second_phase_at;
+        if (is_far(first) || is_far(second)) count = many;
       }
-      w.bits = static_cast<std::uint16_t>(bits | count << count_at);
-      w.needs = static_cast<std::uint16_t>(std::min<std::uint32_t>(op.needs, too_many));
-      if (w.needs == too_many) more_needs_.emplace(schedule.op_first[r] + i, op.needs);
+      work[i] = {static_cast<std::uint16_t>(std::min<std::uint32_t>(op.needs, too_many)),
+                 static_cast<std::int16_t>(first), static_cast<std::int16_t>(second),
+                 static_cast<std::uint16_t>(bits | count << count_at)};
+      if (op.needs >= too_many) more_needs_.emplace(schedule.op_first[r] + i, op.needs);
       if (op.kind == OpKind::recv) {
         shape_.wildcards |= op.peer == any_rank || op.tag == any_tag;
-        for (std::uint32_t e = op.first_edge; e < end && !shape_.receives_free_on_start; ++e)
-          shape_.receives_free_on_start = edges[e].on_start();
+        if (count == many)
+          for (std::uint32_t e = op.first_edge; e < end; ++e) shape_.receives_free_on_start |= edges[e].on_start();
+        else
+          shape_.receives_free_on_start |= ((bits >> first_phase_at | bits >> second_phase_at) & started) != 0;
       }
-      work[i] = w;
     }
   }
-  shape_.cpus = cpu + 1U;
-  shape_.nics = nic + 1U;
+  if (streams == 0) return;
+  for (const Operation& op : schedule.ops) {
+    shape_.cpus = std::max<std::uint32_t>(shape_.cpus, op.cpu + 1U);
+    shape_.nics = std::max<std::uint32_t>(shape_.nics, op.nic + 1U);
+  }
 }
 
 bool Dependencies::fulfil_one_of_many(std::uint64_t op) {

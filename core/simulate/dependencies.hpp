@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/pages.hpp"
 #include "schedule/schedule.hpp"
 
 namespace isthmus {
@@ -26,26 +27,34 @@ class Dependencies {
 
   enum Phase : unsigned { started = 1, done = 2 };
 
+  /// Writes the dependants that the operation frees by the phases it has just reached, at most two; false where release()
+  /// has to look them up in the schedule.
+  bool release_few(std::uint64_t op, unsigned phases, std::uint64_t (&ready)[2], int& count) {
+    const Work w = work_[op];
+    count = 0;
+    const unsigned dependants = w.bits >> count_at & 3U;
+    if (dependants == 0) return true;
+    if (dependants == many) return false;
+    const std::uint64_t first = op + static_cast<std::uint64_t>(std::int64_t{w.first});
+    if ((phases & w.bits >> first_phase_at) != 0 && fulfil(first)) ready[count++] = first;
+    if (dependants == 1) return true;
+    const std::uint64_t second = op + static_cast<std::uint64_t>(std::int64_t{w.second});
+    if ((phases & w.bits >> second_phase_at) != 0 && fulfil(second)) ready[count++] = second;
+    return true;
+  }
   /// Calls ready(operation) for each dependant that the operation of `rank` frees by the phases it has just reached.
   template <class Callback>
   void release(Rank rank, std::uint64_t op, unsigned phases, Callback&& ready) {
-    const Work w = work_[op];
-    const unsigned count = w.bits >> count_at & 3U;
-    if (count == many) {
-      const auto index = static_cast<std::uint32_t>(op - schedule_.op_first[rank]);
-      for (const Edge e : schedule_.dependants(rank, index))
+    if ((work_[op].bits >> count_at & 3U) == many) {
+      const auto index = static_cast<std::uint32_t>(op - schedule_->op_first[rank]);
+      for (const Edge e : schedule_->dependants(rank, index))
         if ((phases & (e.on_start() ? started : done)) != 0 && fulfil(op - index + e.to())) ready(op - index + e.to());
       return;
     }
-    if (count == 0) return;
-    if ((phases & w.bits >> first_phase_at) != 0) {
-      const std::uint64_t to = op + static_cast<std::uint64_t>(std::int64_t{w.first});
-      if (fulfil(to)) ready(to);
-    }
-    if (count == 2 && (phases & w.bits >> second_phase_at) != 0) {
-      const std::uint64_t to = op + static_cast<std::uint64_t>(std::int64_t{w.second});
-      if (fulfil(to)) ready(to);
-    }
+    std::uint64_t few[2];
+    int found = 0;
+    release_few(op, phases, few, found);
+    for (int i = 0; i < found; ++i) ready(few[i]);
   }
   /// Does the operation wait for others?
   [[nodiscard]] bool waits(std::uint64_t op) const { return work_[op].needs != 0; }
@@ -70,9 +79,9 @@ class Dependencies {
   }
   bool fulfil_one_of_many(std::uint64_t op);
 
-  const Schedule& schedule_;
+  const Schedule* schedule_;
   Shape shape_;
-  std::vector<Work> work_;
+  LargeVector<Work> work_;
   std::unordered_map<std::uint64_t, std::uint32_t> more_needs_;
 };
 

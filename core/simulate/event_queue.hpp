@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
-#include <functional>
 #include <queue>
 #include <vector>
 
@@ -48,9 +47,18 @@ class EventQueue {
   /// A new event, with a sequence number above all before; its time is not before that of the last event popped.
   void push(const Event& event) {
     ISTHMUS_ASSERT(event.time >= now_);
-    const int bucket = bucket_of(event.time);
-    buckets_[bucket].push_back(event);
-    filled_ |= std::uint64_t{1} << bucket;
+    const int b = bucket_of(event.time);
+    Bucket& bucket = buckets_[b];
+    const std::uint64_t bit = std::uint64_t{1} << b;
+    if ((filled_ & bit) == 0) {
+      filled_ |= bit;
+      bucket.least = event.time;
+      bucket.mixed = false;
+    } else if (event.time != bucket.least) {
+      bucket.mixed = true;
+      if (event.time < bucket.least) bucket.least = event.time;
+    }
+    bucket.events.push_back(event);
   }
   /// An event with an old sequence number.
   void push_again(const Event& event) {
@@ -64,22 +72,28 @@ class EventQueue {
 
   /// Takes the next event; false when there is none.
   bool pop(Event& event) {
-    if (head_ == buckets_[0].size()) {
+    if (head_ == current_.size()) {
       if (!early_.empty()) return pop_early(event);
       if (!refill()) return false;
-    } else if (!early_.empty() && early_.top().order < buckets_[0][head_].order) {
+    } else if (!early_.empty() && early_.top().order < current_[head_].order) {
       return pop_early(event);
     }
-    event = buckets_[0][head_++];
+    event = current_[head_++];
     return true;
   }
 
   /// The event that comes `ahead` places later unless something intervenes, or nullptr: for prefetching.
   [[nodiscard]] const Event* peek(std::size_t ahead) const {
-    return head_ + ahead < buckets_[0].size() ? &buckets_[0][head_ + ahead] : nullptr;
+    return head_ + ahead < current_.size() ? &current_[head_ + ahead] : nullptr;
   }
 
  private:
+  using Events = std::vector<Event>;
+  struct Bucket {
+    std::int64_t least = 0;
+    bool mixed = false;  // events of several times
+    Events events;
+  };
   struct Later {
     bool operator()(const Event& a, const Event& b) const { return a.order > b.order; }
   };
@@ -94,48 +108,50 @@ class EventQueue {
     return true;
   }
 
-  /// Moves the events of the next time into bucket 0.
+  /// Makes the events of the next time the current ones.
   bool refill() {
-    buckets_[0].clear();
+    current_.clear();
     head_ = 0;
-    filled_ &= ~std::uint64_t{1};
-    if (filled_ == 0) return false;
-    const int lowest = std::countr_zero(filled_);
-    filled_ &= filled_ - 1;
-    std::vector<Event>& from = buckets_[lowest];
-    now_ = from[0].time;
-    for (const Event& e : from) now_ = std::min(now_, e.time);
-    if (lowest == 1 || from.size() == 1) {
-      // All events of bucket 1 have the same time.
-      buckets_[0].swap(from);
-    } else {
-      for (const Event& e : from) {
-        const int bucket = bucket_of(e.time);
-        buckets_[bucket].push_back(e);
-        filled_ |= std::uint64_t{1} << bucket;
-      }
-      from.clear();
-      if (from.capacity() > keep) std::vector<Event>().swap(from);
+    // Events of this very time that came meanwhile.
+    if ((filled_ & 1) != 0) {
+      current_.swap(buckets_[0].events);
+      filled_ &= ~std::uint64_t{1};
+      return true;
     }
-    filled_ |= 1;
+    if (filled_ == 0) return false;
+    Bucket& from = buckets_[std::countr_zero(filled_)];
+    filled_ &= filled_ - 1;
+    now_ = from.least;
+    if (!from.mixed) {
+      current_.swap(from.events);
+    } else {
+      for (const Event& e : from.events) {
+        if (e.time == now_)
+          current_.push_back(e);
+        else
+          push(e);
+      }
+      from.events.clear();
+      if (from.events.capacity() > keep) Events().swap(from.events);
+    }
     if (disordered_) restore_order();
     return true;
   }
 
   void restore_order() {
-    auto& events = buckets_[0];
     const auto before = [](const Event& a, const Event& b) { return a.order < b.order; };
-    if (!std::is_sorted(events.begin(), events.end(), before)) std::sort(events.begin(), events.end(), before);
+    if (!std::is_sorted(current_.begin(), current_.end(), before)) std::sort(current_.begin(), current_.end(), before);
   }
 
   /// Buckets that held more events than this give their memory back when they have been emptied.
   static constexpr std::size_t keep = 1 << 16;
 
   std::int64_t now_ = 0;
-  std::vector<Event> buckets_[64];  // [b]: times that differ from now_ in bit b - 1 and in no higher one
+  Bucket buckets_[64];              // [b]: times that differ from now_ in bit b - 1 and in no higher one; [0]: now
   std::uint64_t filled_ = 0;        // bit b: bucket b holds events
-  std::size_t head_ = 0;            // in bucket 0
-  std::priority_queue<Event, std::vector<Event>, Later> early_;  // of this very time, with old sequence numbers
+  Events current_;                  // of now_, from head_ on
+  std::size_t head_ = 0;
+  std::priority_queue<Event, Events, Later> early_;  // of now_, with old sequence numbers
   bool disordered_ = false;
 };
 

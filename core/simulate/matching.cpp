@@ -7,6 +7,8 @@ namespace isthmus {
 
 Matching::Matching(const Schedule& schedule, bool wildcards)
     : posted_(schedule.ranks), waiting_(schedule.ranks), pool_(1) {
+  // Most schedules have one receive of a rank posted at a time, or a few.
+  pool_.reserve(std::size_t{schedule.ranks} + 1);
   if (!wildcards) return;
   wildcards_.resize(schedule.ranks);
   for (Rank r = 0; r < schedule.ranks; ++r) {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/pages.hpp"
 #include "schedule/schedule.hpp"
 
 namespace isthmus {
@@ -146,11 +147,11 @@ class Matching {
   std::uint32_t earliest_posted(Rank rank, const MatchKey& message, std::uint8_t shapes);
   void take_twins(Rank rank, std::uint32_t index);
 
-  std::vector<Queue> posted_;
-  std::vector<Queue> waiting_;
+  LargeVector<Queue> posted_;
+  LargeVector<Queue> waiting_;
   std::vector<Table> tables_{1};         // [0] is unused
   std::vector<std::uint8_t> wildcards_;  // of each rank, or empty where no receive has one
-  std::vector<Match> pool_;              // [0] is none
+  LargeVector<Match> pool_;              // [0] is none
   std::uint32_t free_ = none;
 };
 

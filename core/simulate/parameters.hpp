@@ -65,6 +65,8 @@ struct SimulationOptions {
   double reduce_rate = 0;  ///< picoseconds per byte
   double compute_factor = 1;  ///< of the time of calc, copy and reduce
   Detail detail = Detail::ranks;
+  bool symmetry = false;      ///< simulate one of several ranks that are indistinguishable, where that is exact
+  bool stop_at_ties = false;  ///< stop where the order of simultaneous events of different ranks may matter
   /// Called now and then with the number of operations that are done; false stops the simulation.
   std::function<bool(std::uint64_t)> progress;
 };
@@ -95,6 +97,7 @@ struct Orphan {
   Rank rank;    ///< receiver
   Rank source;  ///< sender
   std::uint32_t op;  ///< the send
+  Picoseconds handled;  ///< when the receiver had handled it
 };
 
 /// One thing that happened, in order: what it takes to tell the story again with other parameters.
@@ -127,6 +130,7 @@ struct Simulated {
   std::uint64_t messages = 0;
   std::uint64_t bytes = 0;
   bool stopped = false;  ///< by progress
+  bool tie = false;      ///< stopped by stop_at_ties
   std::vector<Stuck> stuck;
   std::vector<Orphan> orphans;
   // Detail::ops: of every operation; -1 where it never happened.

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/pages.hpp"
 #include "simulate/event_queue.hpp"
 #include "simulate/parameters.hpp"
 
@@ -28,6 +29,12 @@ class WaitQueue {
     if (head_ < in_order_.size()) low = in_order_[head_].sequence();
     if (!heap_.empty()) low = std::min(low, heap_.front().sequence());
     return low;
+  }
+  /// The one that is next; there must be one.
+  [[nodiscard]] const Event& first() const {
+    if (head_ < in_order_.size() && (heap_.empty() || in_order_[head_].sequence() < heap_.front().sequence()))
+      return in_order_[head_];
+    return heap_.front();
   }
   void push(const Event& event) {
     if (head_ == in_order_.size() || in_order_.back().sequence() < event.sequence()) {
@@ -100,6 +107,11 @@ class Resources {
     event = queues_[r.queue].pop();
     return true;
   }
+  /// The event that waits for the resource behind the one that was just woken, or nullptr.
+  [[nodiscard]] const Event* behind(std::uint32_t index) const {
+    const std::uint32_t queue = resources_[index].queue;
+    return queue == 0 || queues_[queue].empty() ? nullptr : &queues_[queue].first();
+  }
   /// After a woken event has been dealt with: the next one's turn.
   void wake_next(std::uint32_t index, Picoseconds now, EventQueue& queue) {
     Resource& r = resources_[index];
@@ -134,7 +146,7 @@ class Resources {
   const Places* places_;
   std::uint32_t node_first_ = 0;
   std::vector<std::uint32_t> node_slot_;  // of every rank: its node, numbered densely
-  std::vector<Resource> resources_;
+  LargeVector<Resource> resources_;
   std::vector<WaitQueue> queues_{1};  // [0] is unused
   std::vector<std::uint32_t> unused_;
 };

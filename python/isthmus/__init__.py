@@ -50,8 +50,6 @@ if TYPE_CHECKING:
     from .errors import ParseError as ParseError
     from .errors import Unsupported as Unsupported
     from .loading import load as load
-    from .simulation import Timeline as Timeline
-    from .simulation import simulate as simulate
     from .machine import Allocation as Allocation
     from .machine import Level as Level
     from .machine import Levels as Levels
@@ -70,6 +68,8 @@ if TYPE_CHECKING:
     from .schedule.program import Program as Program
     from .schedule.reading import read as read
     from .schedule.schedule import Schedule as Schedule
+    from .simulation import Timeline as Timeline
+    from .simulation import simulate as simulate
 
 
 def __getattr__(name: str) -> Any:

@@ -332,6 +332,21 @@ TEST_CASE("what cannot be followed is named with its rank and event") {
   CHECK(reaching.reason() == "column kind has 1 elements, the program 9 events");
 }
 
+TEST_CASE("a collective ends when all is done that none of its operations waits for to be done") {
+  const Generator chained = [](const CollectiveCall&, Emitter& out) {
+    const std::uint32_t a = out.copy(1);
+    const std::uint32_t b = out.copy(2);
+    const std::uint32_t c = out.copy(3);
+    out.require_start(b, a);
+    out.require(c, b);
+  };
+  LowerOptions options{collective_rules({})};
+  options.collectives[static_cast<std::uint8_t>(CollectiveKind::barrier)] = {{0, chained}};
+  const Columns c({{{compute, 0, 9}, barrier_of(), {compute, 0, 9}}});
+  CHECK(words(lower(c.program(), options), 0) ==
+        Lines{"0 calc 9", "1 copy 1 <0", "2 copy 2 ~1", "3 copy 3 <2", "4 calc 9 <1 <3"});
+}
+
 TEST_CASE("an algorithm may only order its own operations") {
   const Generator wrong = [](const CollectiveCall&, Emitter& out) { out.require(out.send(0, 1), 0); };
   LowerOptions options{collective_rules({})};

@@ -27,7 +27,7 @@ struct Given {
 
 Given random_operations(Rank ranks, std::size_t count, std::uint64_t seed) {
   Rng rng(seed);
-  const auto below = [&](std::uint64_t n) { return static_cast<std::uint32_t>(rng() % n); };
+  const auto below = [&](std::uint64_t n) { return rng.below(static_cast<std::uint32_t>(n)); };
   Given g;
   for (std::size_t i = 0; i < count; ++i) {
     g.rank.push_back(below(ranks));
@@ -104,8 +104,8 @@ Schedule from_ranks(Rank ranks, const Given& g) {
 }
 
 bool same(const Operation& a, const Operation& b) {
-  return a.amount == b.amount && a.peer == b.peer && a.tag == b.tag && a.comm == b.comm && a.first_edge == b.first_edge &&
-         a.needs == b.needs && a.kind == b.kind && a.cpu == b.cpu && a.nic == b.nic;
+  return a.amount == b.amount && a.peer == b.peer && a.tag == b.tag && a.comm == b.comm &&
+         a.first_edge == b.first_edge && a.needs == b.needs && a.kind == b.kind && a.cpu == b.cpu && a.nic == b.nic;
 }
 
 bool same(const Schedule& a, const Schedule& b) {
@@ -228,7 +228,8 @@ TEST_CASE("messages name rank, operation and reason") {
   h.op = {1};
   h.on = {0};
   h.start = {0};
-  CHECK(text(h) == "operation 1 (of rank 1): depends on operation 0 of rank 0, but only messages lead from rank to rank");
+  CHECK(text(h) ==
+        "operation 1 (of rank 1): depends on operation 0 of rank 0, but only messages lead from rank to rank");
   h.on = {4};
   CHECK(text(h) == "dependency 0: operation 1 on operation 4, but there are 4 operations");
   h.on = {1};
@@ -244,8 +245,8 @@ TEST_CASE("a rank's dependencies are checked when it is appended") {
   rank.clear();
   rank.add({});
   rank.require(0, 1);
-  CHECK_THROWS_WITH_AS(builder.append(rank), "rank 0: operation 0 depends on operation 1, but the rank has 1 operations",
-                       InvalidInput);
+  CHECK_THROWS_WITH_AS(builder.append(rank),
+                       "rank 0: operation 0 depends on operation 1, but the rank has 1 operations", InvalidInput);
 }
 
 TEST_CASE("patterns are sums by pair") {

@@ -43,8 +43,9 @@ def random_columns(random: Random, ranks: int, ops: int, buffers: int = 0) -> Co
     if buffers:
         table["buffers"] = {f"büffer {b}": [2**41 + random.randrange(9) for _ in range(ranks)] for b in range(buffers)}
         slices = np.zeros(ops, SLICES)
-        for side in ("from", "to"):
-            slices[side]["buffer"] = [random.choice([ALL_ONES, *range(buffers)]) for _ in range(ops)]
+        for side, without in (("from", ("recv", "calc")), ("to", ("send", "calc"))):
+            named = [ALL_ONES if kind in without else random.randrange(buffers) for kind in table["kind"]]
+            slices[side]["buffer"] = named
             slices[side]["offset"] = [random.randrange(100) for _ in range(ops)]
         table["slices"] = slices
     return table

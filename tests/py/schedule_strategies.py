@@ -5,6 +5,7 @@ Hypothesis draws the limits and a seed; Python's generator fills in the rest, wh
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
@@ -69,7 +70,8 @@ def other(random: Random, limit: Limits) -> Op:
     """Anything that is no message."""
     kind = random.choice([CALC, CALC, COPY, REDUCE] + 2 * limit.one_sided * [PUT, GET])
     peer = random.randrange(limit.ranks) if kind in (PUT, GET) else 0
-    return Op(kind, random.randint(0, limit.sizes), peer, 0, 0, random.randrange(limit.cpus), random.randrange(limit.nics))
+    size, cpu, nic = (random.randrange(n) for n in (limit.sizes + 1, limit.cpus, limit.nics))
+    return Op(kind, size, peer, cpu=cpu, nic=nic)
 
 
 def depend(random: Random, limit: Limits, ops: list[Op], first: int) -> None:
@@ -141,7 +143,7 @@ def symmetric(limit: Limits, seed: int, shape: tuple[int, ...]) -> Ranks:
     random = Random(seed)
     count = int(np.prod(shape))
     grid = np.arange(count).reshape(shape)
-    plan: list[tuple[Op, np.ndarray]] = []
+    plan: list[tuple[Op, np.ndarray | None]] = []
     for _ in range(limit.ops):
         if random.random() < 0.4:
             op = other(random, limit)
@@ -152,19 +154,17 @@ def symmetric(limit: Limits, seed: int, shape: tuple[int, ...]) -> Ranks:
         offset = [random.randrange(n) for n in shape]
         plan.append((send, np.roll(grid, [-x for x in offset], range(len(shape))).ravel()))
         plan.append((recv, np.roll(grid, offset, range(len(shape))).ravel()))
-    random.shuffle(plan)
+    if random.random() < 0.5:
+        random.shuffle(plan)
     pattern = [op for op, _ in plan]
     depend(random, limit, pattern, 0)
-    ranks: Ranks = []
-    for rank in range(count):
-        ranks.append(
-            [
-                Op(op.kind, op.amount, op.peer if op.peer == ANY or peers is None else int(peers[rank]), op.tag, op.comm, op.cpu,
-                   op.nic, list(op.after), list(op.after_start))
-                for op, peers in plan
-            ]
-        )  # fmt: skip
-    return ranks
+
+    def copy(op: Op, peers: np.ndarray | None, rank: int) -> Op:
+        fixed = peers is None or op.peer == ANY
+        peer = op.peer if fixed else int(peers[rank])
+        return dataclasses.replace(op, peer=peer, after=list(op.after), after_start=list(op.after_start))
+
+    return [[copy(op, peers, rank) for op, peers in plan] for rank in range(count)]
 
 
 def schedules(kind: Callable[[Limits, int], Ranks], **more: int) -> st.SearchStrategy[Ranks]:
@@ -183,18 +183,16 @@ def schedule_of(ranks: Ranks) -> isthmus.Schedule:
         for on in list_
     ]
 
-    def column(values: list, dtype: type) -> np.ndarray:
-        return np.array(values, dtype)
+    def column(name: str) -> np.ndarray:
+        return np.array([getattr(op, name) for op in ops], np.uint64)
 
     return isthmus.Schedule.of(
         len(ranks),
         rank=np.repeat(np.arange(len(ranks), dtype=np.uint32), np.diff(first)),
-        kind=column([op.kind for op in ops], np.uint8),
-        amount=column([op.amount for op in ops], np.uint64),
-        **{name: column([getattr(op, name) for op in ops], np.uint32) for name in ("peer", "tag", "comm", "cpu", "nic")},
-        op=column([p[0] for p in pairs], np.uint64),
-        on=column([p[1] for p in pairs], np.uint64),
-        start=column([p[2] for p in pairs], np.uint8),
+        **{name: column(name) for name in ("kind", "amount", "peer", "tag", "comm", "cpu", "nic")},
+        op=np.array([pair[0] for pair in pairs], np.uint64),
+        on=np.array([pair[1] for pair in pairs], np.uint64),
+        start=np.array([pair[2] for pair in pairs], np.uint8),
     )
 
 
@@ -227,5 +225,5 @@ def parameters(most: int = 5) -> st.SearchStrategy[Parameters]:
 
 
 def level_of(p: Parameters) -> isthmus.Level:
-    ps = 1e-12
-    return isthmus.Level(L=p.L * ps, o_send=p.o_send * ps, o_recv=p.o_recv * ps, g=p.g * ps, G=p.G * ps, O=p.O * ps, S=p.S)
+    seconds = {name: getattr(p, name) * 1e-12 for name in ("L", "o_send", "o_recv", "g", "G", "O")}
+    return isthmus.Level(**seconds, S=p.S)

@@ -8,6 +8,7 @@ import struct
 import threading
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -286,22 +287,19 @@ def test_units(tmp_path: Path) -> None:
         read_goal(path, unit="h")
 
 
-def one(kind: str, **more: object) -> isthmus.Schedule:
-    return isthmus.Schedule.of(2, rank=[0, 1], kind=["calc", kind], amount=500, **more)  # type: ignore[arg-type]
-
-
 @pytest.mark.parametrize("suffix", [".goal", ".bin"])
 @pytest.mark.parametrize(
-    ("schedule", "message"),
+    ("columns_", "message"),
     [
-        (one("put"), r"rank 1, operation 0 \(put\): GOAL has no one-sided operations"),
-        (one("get"), r"rank 1, operation 0 \(get\): GOAL has no one-sided operations"),
-        (one("copy"), r"rank 1, operation 0 \(copy\): GOAL has send, recv and calc only"),
-        (one("reduce"), r"rank 1, operation 0 \(reduce\): GOAL has send, recv and calc only"),
-        (one("recv", comm=1, tag=-1), r"rank 1, operation 0 \(recv\): GOAL has no communicators"),
+        ({"kind": ["calc", "put"]}, r"rank 1, operation 0 \(put\): GOAL has no one-sided operations"),
+        ({"kind": ["calc", "get"]}, r"rank 1, operation 0 \(get\): GOAL has no one-sided operations"),
+        ({"kind": ["calc", "copy"]}, r"rank 1, operation 0 \(copy\): GOAL has send, recv and calc only"),
+        ({"kind": ["calc", "reduce"]}, r"rank 1, operation 0 \(reduce\): GOAL has send, recv and calc only"),
+        ({"kind": ["calc", "recv"], "comm": 1, "tag": -1}, r"rank 1, operation 0 \(recv\): GOAL has no communicators"),
     ],
 )
-def test_refused(tmp_path: Path, suffix: str, schedule: isthmus.Schedule, message: str) -> None:
+def test_refused(tmp_path: Path, suffix: str, columns_: dict[str, Any], message: str) -> None:
+    schedule = isthmus.Schedule.of(2, rank=[0, 1], amount=500, **columns_)
     path = tmp_path / f"x{suffix}"
     path.write_text("old")
     with pytest.raises(Unsupported, match=message):

@@ -38,7 +38,7 @@ def test_programs_come_back(tmp_path: Path, p: Program) -> None:
 
 def example_schedule() -> Schedule:
     slices = np.zeros(4, SLICES)
-    slices["to"]["offset"] = [0, 1, 2, 3]
+    slices["to"]["offset"] = [0, 1, 2, 3]  # of buffer 0
     return Schedule.of(
         2,
         rank=[0, 1, 1, 1],
@@ -169,7 +169,7 @@ OF_SCHEDULES: list[tuple[Defect, str]] = [
 OF_PROGRAMS: list[tuple[Defect, str]] = [
     (deleted("kind"), "kind: the dataset is missing"),
     (deleted("phases"), "phases: the dataset is missing"),
-    (replaced("kind", [b"a"]), "is of type |S1 instead of"),
+    (replaced("kind", [b"a"]), "kind: the dataset is of type text instead of uint8"),
     (replaced("amount", np.zeros(1, "u8")), "amount: the dataset has 1 elements instead of 8"),
     (replaced("amount", np.zeros(8, "i8")), "amount: the dataset is of type int64 instead of uint64"),
     (replaced("location", np.zeros(7, "u4")), "location: the dataset has 7 elements instead of 8"),
@@ -251,7 +251,11 @@ def test_missing_file(tmp_path: Path) -> None:
 
 def test_columns_of_another_noun(tmp_path: Path) -> None:
     path = tmp_path / "x.h5"
-    columns = [Column("a/b", np.arange(3.0), "s", "times"), Column("names", ["ä", ""]), Column("none", np.empty(0, "u4"))]
+    columns = [
+        Column("a/b", np.arange(3.0), "s", "times"),
+        Column("names", ["ä", ""]),
+        Column("none", np.empty(0, "u4")),
+    ]
     write_columns(path, "other", columns, {"seed": 7, "scale": 0.5, "model": "loggp"})
     with open_columns(path) as (noun, version, reader):
         assert (noun, version) == ("other", 1)

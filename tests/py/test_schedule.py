@@ -139,13 +139,26 @@ def test_extremes() -> None:
 
 
 def test_equality_sees_every_part() -> None:
-    table: Columns = {"rank": [0, 0], "kind": "copy", "op": 1, "on": 0, "buffers": {"a": 9}, "slices": np.zeros(2, SLICES)}
+    table: Columns = {
+        "rank": [0, 0],
+        "kind": "copy",
+        "op": 1,
+        "on": 0,
+        "buffers": {"a": 9},
+        "slices": np.zeros(2, SLICES),
+    }
     s = Schedule.of(1, **table)
     other = np.zeros(2, SLICES)
     other["to"]["offset"] = 1
     assert s == Schedule.of(1, **table)
     assert s != "schedule"
-    for change in ({"kind": "reduce"}, {"start": True}, {"buffers": {"b": 9}}, {"buffers": {"a": 8}}, {"slices": other}):
+    for change in (
+        {"kind": "reduce"},
+        {"start": True},
+        {"buffers": {"b": 9}},
+        {"buffers": {"a": 8}},
+        {"slices": other},
+    ):
         assert s != Schedule.of(1, **(table | change))
 
 
@@ -244,7 +257,7 @@ def test_unknown_rank_operation_and_suffix(tmp_path: Path) -> None:
             s.rank(rank)
     with pytest.raises(InvalidInput, match="rank 0 has no operation 1: it has 1"):
         s.requires(0, 1)
-    with pytest.raises(InvalidInput, match="allowed are .h5, .hdf5, .goal and .bin"):
+    with pytest.raises(InvalidInput, match=r"allowed are \.h5, .hdf5, .goal and .bin"):
         s.save(tmp_path / "s.txt")
 
 

@@ -10,13 +10,13 @@ import isthmus
 from oracles import loggops, textbook
 from oracles.loggops import Parameters
 from oracles.textbook import log2_up, step
-from schedule_strategies import level_of, operations_of
+from schedule_strategies import level_of, operations_of, schedule_of
 
 BALANCED = Parameters(L=2_500_000, o_send=1_500_000, o_recv=1_500_000, g=1_000_000, G=6000, S=65535)
 FAST_RECEIVER = Parameters(L=900_001, o_send=400_003, o_recv=150_007, g=300_000, G=40, S=10**9)
 CHEAP_CPU = Parameters(L=5_000_000, o_send=1_000, o_recv=2_000, g=3_000, G=100, S=10**9)
 PARAMETERS = pytest.mark.parametrize("p", [BALANCED, FAST_RECEIVER, CHEAP_CPU])
-RANKS = pytest.mark.parametrize("ranks", [1, 2, 3, 4, 5, 8, 13, 16, 31, 64, 100])
+RANKS = pytest.mark.parametrize("ranks", [1, 2, 3, 5, 8, 13, 31, 64, 100])
 POWERS = pytest.mark.parametrize("ranks", [1, 2, 4, 8, 32, 128])
 
 
@@ -37,7 +37,7 @@ def all_ranks(t: isthmus.Timeline, **parts: int) -> None:
 
 
 @PARAMETERS
-@RANKS
+@POWERS
 @pytest.mark.parametrize("size", [0, 1, 1000])
 def test_binomial_broadcast(ranks: int, size: int, p: Parameters) -> None:
     t = run("bcast", "binomial", ranks, size, p)
@@ -49,7 +49,7 @@ def test_binomial_broadcast(ranks: int, size: int, p: Parameters) -> None:
     assert t.breakdown_ps["recv_overhead"].tolist() == [0] + (ranks - 1) * [p.o_recv + p.wire(size)]
     assert t.breakdown_ps["compute"].sum() == 0
     assert t.breakdown_ps["noise"].sum() == 0
-    if ranks == 2**depth > 1:
+    if ranks > 1:
         # The last rank gets its message in the last step, from one that got its own in the step before.
         waits = {name: int(times[-1]) for name, times in t.breakdown_ps.items()}
         assert waits["late_sender"] == (depth - 1) * step(p, size)
@@ -76,9 +76,7 @@ def test_recursive_doubling_allreduce(ranks: int, size: int, p: Parameters) -> N
     assert t.makespan_ps == rounds * step(p, size)
     assert t.bytes == rounds * ranks * size
     network = rounds * p.wire(size)
-    all_ranks(
-        t, send_overhead=rounds * p.o_send, recv_overhead=rounds * p.o_recv + network, latency=rounds * p.L
-    )
+    all_ranks(t, send_overhead=rounds * p.o_send, recv_overhead=rounds * p.o_recv + network, latency=rounds * p.L)
 
 
 @POWERS
@@ -101,9 +99,7 @@ def test_ring_allreduce(ranks: int, block: int, p: Parameters) -> None:
     assert t.messages == rounds * ranks
     assert t.bytes == rounds * ranks * block
     network = rounds * p.wire(block)
-    all_ranks(
-        t, send_overhead=rounds * p.o_send, recv_overhead=rounds * p.o_recv + network, latency=rounds * p.L
-    )
+    all_ranks(t, send_overhead=rounds * p.o_send, recv_overhead=rounds * p.o_recv + network, latency=rounds * p.L)
 
 
 @pytest.mark.parametrize("ranks", [4, 8, 16, 64, 128, 257])
@@ -111,14 +107,13 @@ def test_linear_alltoall(ranks: int) -> None:
     t = run("alltoall", "linear", ranks, 1, BALANCED)
     assert t.makespan_ps == (2 * ranks - 2) * BALANCED.o_send
     assert t.messages == ranks * (ranks - 1)
-    all_ranks(
-        t, send_overhead=(ranks - 1) * BALANCED.o_send, recv_overhead=(ranks - 1) * BALANCED.o_recv
-    )
+    all_ranks(t, send_overhead=(ranks - 1) * BALANCED.o_send, recv_overhead=(ranks - 1) * BALANCED.o_recv)
 
 
-def test_broadcast_of_a_million_ranks() -> None:
-    t = run("bcast", "binomial", 2**20, 1, BALANCED)
-    assert t.makespan_ps == 110_000_000
+def test_broadcast_of_many_ranks() -> None:
+    """Where LogGOPSim with the unstable sort of its C library is wrong: more than 65 536 ranks."""
+    t = run("bcast", "binomial", 2**17, 1, BALANCED)
+    assert t.makespan_ps == 93_500_000
 
 
 collectives = st.sampled_from(
@@ -149,8 +144,6 @@ def test_collectives_of_any_size_take_what_the_oracle_says(
 @pytest.mark.parametrize("ranks", [2, 8, 64])
 def test_halving_and_doubling(ranks: int) -> None:
     """Two sweeps with messages of half, a quarter, ... of the vector: the schedule is the test's own."""
-    from schedule_strategies import schedule_of
-
     size = 65536
     t = isthmus.simulate(schedule_of(textbook.halving_doubling(ranks, size)), level_of(CHEAP_CPU))
     assert t.makespan_ps == textbook.halving_doubling_time(CHEAP_CPU, ranks, size)

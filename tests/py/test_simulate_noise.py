@@ -57,7 +57,7 @@ def phases(period: int, seed: int, ranks: int, cpus: int) -> Streams:
     st.booleans(),
     parameters(),
     st.integers(0, 2**63),
-    st.sampled_from([(1, 0), (2, 1), (5, 2), (7, 6), (40, 3), (300, 290)]),
+    st.sampled_from([(2, 0), (2, 1), (5, 2), (7, 6), (40, 3), (300, 290)]),
 )
 def test_periodic_noise_is_as_defined(
     limit: Limits, content: int, may_stop: bool, p: Parameters, seed: int, interruption: tuple[int, int]
@@ -67,11 +67,10 @@ def test_periodic_noise_is_as_defined(
     cpus = max((op.cpu for ops in ranks for op in ops), default=0) + 1
     begins = phases(period, seed, len(ranks), cpus)
     assert all(0 <= phase < period for phase in begins.values())
-    streams = {s: partial(interruptions.periodic, phase=phase, period=period, duration=duration) for s, phase in begins.items()}
+    noise = partial(interruptions.periodic, period=period, duration=duration)
+    streams = {stream: partial(noise, phase=phase) for stream, phase in begins.items()}
     slow = loggops.simulate(ranks, p, noise=interruptions.noise(streams))
-    t = isthmus.simulate(
-        schedule_of(ranks), level_of(p), noise=periodic(period, duration), seed=seed, record="ops"
-    )
+    t = isthmus.simulate(schedule_of(ranks), level_of(p), noise=periodic(period, duration), seed=seed, record="ops")
     agree(ranks, t, slow)
 
 
@@ -146,7 +145,9 @@ def test_a_trace_of_noise_repeats(trace_file: Path) -> None:
     assert len(set(entries)) > 10
 
 
-@pytest.mark.parametrize("text", ["", "1e-6\n", "1e-6 x\n", "2e-6 1e-6\n1e-6 1e-6\n", "0 2e-6\n1e-6 1e-6\n", "1e-6 -1e-6\n"])
+@pytest.mark.parametrize(
+    "text", ["", "1e-6\n", "1e-6 x\n", "2e-6 1e-6\n1e-6 1e-6\n", "0 2e-6\n1e-6 1e-6\n", "1e-6 -1e-6\n"]
+)
 def test_traces_that_make_no_sense_are_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "noise.txt"
     path.write_text(text)
@@ -211,8 +212,7 @@ def test_symmetry_does_not_hide_noise() -> None:
     noise = isthmus.Noise(kind="exponential", period=20e-9, duration=3e-9)
     schedule = schedule_of(textbook.dissemination(64, 8))
     a, b = (
-        isthmus.simulate(schedule, level_of(SOME), noise=noise, seed=2, symmetry=symmetry)
-        for symmetry in (True, False)
+        isthmus.simulate(schedule, level_of(SOME), noise=noise, seed=2, symmetry=symmetry) for symmetry in (True, False)
     )
     assert a.finish_ps.tolist() == b.finish_ps.tolist()
     assert len(set(a.breakdown_ps["noise"].tolist())) > 10

@@ -139,7 +139,8 @@ def test_cycles(seed: int) -> None:
         (
             "recv",
             1,
-            "rank 0, operation 1 (recv 1024 B from rank 1, tag 2): rank 1 sends no such message, but 1 are received",
+            "rank 0, operation 1 (recv 1024 B from rank 1, tag 2): "
+            "rank 1 sends no such message, but the rank posts 1 such receive",
         ),
     ],
 )

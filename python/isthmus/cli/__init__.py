@@ -15,6 +15,9 @@ from ..errors import InvalidInput, ParseError, Unsupported
 # Command -> (module, one line of help): the help page needs no import.
 _COMMANDS = {
     "machine": ("machine", "Machines: interconnects, nodes, catalogue, routes, plots."),
+    "schedule": ("schedule", "Programs and schedules: collectives, formats, checks, patterns."),
+    "show": ("show", "What a program, schedule or timeline holds."),
+    "simulate": ("simulate", "When everything in a program or schedule happens on a machine."),
 }
 
 
@@ -40,7 +43,8 @@ class LazyGroup(click.Group):
     cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
     epilog="\b\nExamples:\n  isthmus machine list\n  isthmus machine show cielo\n"
-    "  isthmus machine route 'torus:8x8x16 link=425MB/s' 0 1023",
+    "  isthmus machine route 'torus:8x8x16 link=425MB/s' 0 1023\n"
+    "  isthmus simulate allreduce:ranks=64,bytes=8 torus-4x4x4",
 )
 @click.version_option(__version__, prog_name="isthmus")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")

@@ -22,8 +22,13 @@ def json_option(function: Callable[..., Any]) -> Callable[..., Any]:
     return click.option("--json", "as_json", is_flag=True, help="Print JSON (numbers in SI units).")(function)
 
 
-def machine_argument(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The argument MACHINE with the options of reading it; the function gets a Machine as ``machine``."""
+def machine_argument(
+    function: Callable[..., Any], otherwise: Callable[[str], Any | None] = lambda text: None
+) -> Callable[..., Any]:
+    """The argument MACHINE with the options of reading it; the function gets a Machine as ``machine``.
+
+    ``otherwise`` may make something else of the text, before it is taken for a machine.
+    """
 
     @click.argument("machine", metavar="MACHINE")
     @click.option(
@@ -48,7 +53,9 @@ def machine_argument(function: Callable[..., Any]) -> Callable[..., Any]:
         for key, value in named.items():
             if not value or key not in IMPORT_OPTIONS:
                 raise InvalidInput(f"--import {key}: allowed are {'=..., '.join(IMPORT_OPTIONS)}=...")
-        return function(*args, machine=load(machine, format=format, node=node, **named), **rest)
+        other = otherwise(machine)
+        loaded = load(machine, format=format, node=node, **named) if other is None else other
+        return function(*args, machine=loaded, **rest)
 
     return wrapped
 

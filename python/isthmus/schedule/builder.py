@@ -28,8 +28,8 @@ _LOWEST = {"peer": -2, "tag": -1}
 _COLLECTIVES = {kind.name: kind.value for kind in CollectiveKind}
 # Numbers of kinds: members of an enumeration take longer to look up than an event takes to write.
 (
-    _COMPUTE, _SEND, _RECV, _ISEND, _IRECV, _SENDRECV, _WAIT, _WAITALL, _WAITANY, _TEST, _COLLECTIVE, _COMM_CREATE, _PUT,
-    _GET, _FENCE, _FLUSH, _LOCK, _UNLOCK, _ITERATION,
+    _COMPUTE, _SEND, _RECV, _ISEND, _IRECV, _SENDRECV, _WAIT, _WAITALL, _WAITANY, _TEST, _COLLECTIVE, _COMM_CREATE,
+    _PUT, _GET, _FENCE, _FLUSH, _LOCK, _UNLOCK, _ITERATION,
 ) = (kind.value for kind in EventKind)  # fmt: skip
 
 
@@ -178,7 +178,7 @@ class ProgramBuilder:
         nonblocking : bool
             Returns a request as :meth:`isend` does.
         """
-        what = _COLLECTIVES.get(kind) or int(columns.kinds("collective", kind, CollectiveKind)[0])  # type: ignore[call-overload]
+        what = _COLLECTIVES.get(str(kind)) or int(columns.kinds("collective", kind, CollectiveKind)[0])
         detail = 0 if counts is None else self._detail(rank, counts)
         return self._add(_COLLECTIVE, rank, what, root, 0, comm, bytes, detail=detail, opens=nonblocking)
 
@@ -422,7 +422,7 @@ class ProgramBuilder:
     def _add(
         self,
         kind: int,
-        rank: ArrayLike | None,
+        rank: Any,
         what: int = 0,
         peer: ArrayLike = 0,
         tag: ArrayLike = 0,
@@ -443,7 +443,7 @@ class ProgramBuilder:
             if not opens:
                 table["request"] = request
             return self._add_columns(kind, what, rank, table, opens)
-        if rank >= self.ranks:  # type: ignore[operator]
+        if rank >= self.ranks:
             raise InvalidInput(f"rank {rank} does not exist: ranks are 0 to {self.ranks - 1}")
         self._records += record
         if opens:

@@ -7,8 +7,8 @@ stored but this number as their fill value, which every HDF5 library reads as a 
 Whoever saves another noun uses :func:`write_columns` with a list of :class:`Column`, and :func:`open_columns`, whose
 :class:`Reader` gives columns, texts and attributes back or raises a ParseError that names the dataset.
 
-Compression is that of HDF5 itself (shuffle and gzip level 1), which takes several times as long as writing: "auto" leaves
-columns of more than ``AUTO`` elements as they are.
+Compression is that of HDF5 itself (shuffle and gzip level 1), which takes several times as long as writing: "auto"
+leaves columns of more than ``AUTO`` elements as they are.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -175,9 +175,12 @@ class Reader:
         return found
 
     def _numbers(self, name: str, dtype: DTypeLike, size: int | None) -> h5py.Dataset:
+        import h5py
+
         dataset = self._dataset(name)
         if dataset.dtype != np.dtype(dtype):
-            raise self.fail(name, f"the dataset is of type {dataset.dtype} instead of {np.dtype(dtype)}")
+            given = "text" if h5py.check_string_dtype(dataset.dtype) else dataset.dtype
+            raise self.fail(name, f"the dataset is of type {given} instead of {np.dtype(dtype)}")
         if size is not None and dataset.shape[0] != size:
             raise self.fail(name, f"the dataset has {dataset.shape[0]} elements instead of {size}")
         return dataset
@@ -253,8 +256,8 @@ _EVENT_MEANINGS = {
 }
 
 
-def write_schedule(schedule: Schedule, path: str | os.PathLike[str], *, compression: str = "auto") -> None:
-    """Write a Schedule; see :meth:`Schedule.save`."""
+def schedule_columns(schedule: Schedule, group: str = "") -> list[Column]:
+    """A Schedule as columns, for a file of its own or in a group (``"schedule/"``) of another noun's."""
     arrays = schedule.arrays
     columns = [
         Column("op_first", arrays.op_first, "", "first operation of each rank, and the number of all"),
@@ -273,34 +276,40 @@ def write_schedule(schedule: Schedule, path: str | os.PathLike[str], *, compress
             for side in ("from", "to")
             for name, words in _SLICE_MEANINGS.items()
         ]
-    write_columns(path, "schedule", columns, compression=compression)
+    return [replace(column, name=group + column.name) for column in columns]
 
 
-def _read_schedule(reader: Reader) -> Schedule:
-    size = reader.size("ops/kind")
+def write_schedule(schedule: Schedule, path: str | os.PathLike[str], *, compression: str = "auto") -> None:
+    """Write a Schedule; see :meth:`Schedule.save`."""
+    write_columns(path, "schedule", schedule_columns(schedule), compression=compression)
+
+
+def read_schedule(reader: Reader, group: str = "") -> Schedule:
+    """A Schedule from the columns of :func:`schedule_columns`."""
+    size = reader.size(f"{group}ops/kind")
     # Lengths are compared before memory is taken for what a damaged file says.
     for name in _OP_MEANINGS:
-        if reader.size(f"ops/{name}") != size:
-            raise reader.fail(f"ops/{name}", f"the dataset has {reader.size(f'ops/{name}')} elements instead of {size}")
+        if (found := reader.size(f"{group}ops/{name}")) != size:
+            raise reader.fail(f"{group}ops/{name}", f"the dataset has {found} elements instead of {size}")
     ops = np.zeros(size, OPS)
     for name in _OP_MEANINGS:
-        reader.into(f"ops/{name}", ops[name])
-    op_first = reader.column("op_first", np.uint64)
+        reader.into(f"{group}ops/{name}", ops[name])
+    op_first = reader.column(f"{group}op_first", np.uint64)
     if len(op_first) < 2:
-        raise reader.fail("op_first", "a schedule has at least one rank, and one element more than ranks")
+        raise reader.fail(f"{group}op_first", "a schedule has at least one rank, and one element more than ranks")
     names: list[str] = []
     sizes = np.empty(0, np.uint64)
-    if reader.has("buffers/names"):
-        names = reader.texts("buffers/names")
-        sizes = reader.column("buffers/bytes", np.uint64, len(names) * (len(op_first) - 1))
+    if reader.has(f"{group}buffers/names"):
+        names = reader.texts(f"{group}buffers/names")
+        sizes = reader.column(f"{group}buffers/bytes", np.uint64, len(names) * (len(op_first) - 1))
     slices = np.empty(0, SLICES)
-    if reader.has("slices"):
+    if reader.has(f"{group}slices"):
         slices = np.zeros(size, SLICES)
         for side in ("from", "to"):
             for name in _SLICE_MEANINGS:
-                reader.into(f"slices/{side}/{name}", slices[side][name])
-    edge_first = reader.column("edge_first", np.uint64, len(op_first))
-    edges = reader.column("edges", np.uint32)
+                reader.into(f"{group}slices/{side}/{name}", slices[side][name])
+    edge_first = reader.column(f"{group}edge_first", np.uint64, len(op_first))
+    edges = reader.column(f"{group}edges", np.uint32)
     arrays = _core.ScheduleArrays.of(
         op_first, ops.view(np.uint8), edge_first, edges, names, sizes, slices.view(np.uint8)
     )
@@ -334,7 +343,7 @@ def _read_program(reader: Reader) -> Program:
 
 #: What reads which version of which noun.
 _READERS: dict[str, dict[int, Callable[[Reader], Any]]] = {
-    "schedule": {1: _read_schedule},
+    "schedule": {1: read_schedule},
     "program": {1: _read_program},
 }
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from .. import _core
 from ..errors import InvalidInput
 from .schedule import Schedule
@@ -34,9 +36,9 @@ def lower(program: Program, *, collectives: Mapping[str, Choice] | None = None, 
     Returns
     -------
     Schedule
-        Messages of the program are in communicator 2 c, those of collectives in 2 c + 1, told apart by their tags. Every
-        operation is posted after those before it in the program have started, and after what the program waited for is
-        done. Puts and gets are done where a fence, flush or unlock says so; a lock is a round trip.
+        Messages of the program are in communicator 2 c, those of collectives in 2 c + 1, told apart by their tags.
+        Every operation is posted after those before it in the program have started, and after what the program waited
+        for is done. Puts and gets are done where a fence, flush or unlock says so; a lock is a round trip.
 
     Raises
     ------
@@ -49,32 +51,33 @@ def lower(program: Program, *, collectives: Mapping[str, Choice] | None = None, 
     --------
     >>> import isthmus
     >>> b = isthmus.ProgramBuilder(4)
-    >>> b.compute(None, 1e-6)
     >>> b.allreduce(None, 1000)
     >>> print(lower(b.build(), collectives={"allreduce": [(64, "recursive_doubling"), (None, "ring")]}))
-    Schedule of 4 ranks, 64 operations (24 send, 24 recv, 4 calc, 12 reduce), 6 kB in 24 messages, 4 us of calc, 88 dependencies
+    Schedule of 4 ranks, 60 operations (24 send, 24 recv, 12 reduce), 6 kB in 24 messages, 80 dependencies
     """
-    if not isinstance(progress_stream, int) or not 0 <= progress_stream <= 255:
+    if not isinstance(progress_stream, (int, np.integer)) or not 0 <= progress_stream <= 255:
         raise InvalidInput(f"progress_stream is {progress_stream!r}: 0 to 255 is allowed")
-    rules = [
-        (kind, most, name)
-        for kind, choice in (collectives or {}).items()
-        for most, name in _pairs(kind, choice)
-    ]
+    rules = [(kind, most, name) for kind, choice in (collectives or {}).items() for most, name in _pairs(kind, choice)]
     p = program
     arrays = _core.lower(
         p.ranks, p.first, p.kind, p.what, p.peer, p.tag, p.comm, p.amount, p.request, p.detail, p.details,
-        p.comm_first, p.comm_ranks, rules, progress_stream,
+        p.comm_first, p.comm_ranks, rules, int(progress_stream),
     )  # fmt: skip
     return Schedule(arrays)
 
 
 def _pairs(kind: str, choice: Choice) -> list[tuple[int | None, str]]:
     """The choice as pairs; a name is one without a limit."""
-    pairs = [(None, choice)] if isinstance(choice, str) else list(choice)
+    if not isinstance(choice, (str, Sequence)):
+        raise InvalidInput(
+            f"rule {choice!r} of {kind}: an algorithm, or pairs of most bytes and algorithm, are allowed"
+        )
+    pairs: list[tuple[int | None, str]] = [(None, choice)] if isinstance(choice, str) else list(choice)
     for pair in pairs:
         if not isinstance(pair, (tuple, list)) or len(pair) != 2 or not isinstance(pair[1], str) or not pair[1]:
-            raise InvalidInput(f"rule {pair!r} of {kind}: an algorithm, or pairs of most bytes and algorithm, are allowed")
-        if pair[0] is not None and (not isinstance(pair[0], int) or not 0 <= pair[0] < 2**63):
+            raise InvalidInput(
+                f"rule {pair!r} of {kind}: an algorithm, or pairs of most bytes and algorithm, are allowed"
+            )
+        if pair[0] is not None and (not isinstance(pair[0], (int, np.integer)) or not 0 <= pair[0] < 2**63):
             raise InvalidInput(f"rule {pair!r} of {kind}: most bytes are a whole number below 2^63, or None for any")
-    return [(most, name) for most, name in pairs]
+    return [(None if most is None else int(most), name) for most, name in pairs]

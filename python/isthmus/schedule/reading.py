@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..errors import ParseError
 
@@ -53,7 +53,7 @@ def read(path: str | os.PathLike[str], *, unit: str = "ns") -> Program | Schedul
     return Schedule(read_goal(path, unit=unit))
 
 
-def _read_hdf5(path: str | os.PathLike[str]) -> Any:
+def _read_hdf5(path: str | os.PathLike[str]) -> Program | Schedule | Timeline:
     from .hdf5 import open_columns, read_noun
 
     with open_columns(path) as (noun, _, reader):
@@ -63,4 +63,5 @@ def _read_hdf5(path: str | os.PathLike[str]) -> Any:
             return read_timeline(path)
         if noun not in ("program", "schedule"):
             raise reader.fail("noun", f"{noun!r} is unknown: allowed are program, schedule and timeline")
-    return read_noun(path)
+    found: Program | Schedule = read_noun(path)
+    return found

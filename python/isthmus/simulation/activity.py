@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,13 +28,16 @@ class Activities:
     Attributes
     ----------
     op : ndarray of int64
-        Operation, as index into ``schedule.ops``. The bar of a receive is the handling of its message.
+        Operation, as index into ``schedule.ops``; -1 for a message that nobody received. The bar of a receive is the
+        handling of its message.
     rank, cpu : ndarray of int64
         Where: the CPU stream. A message is handled on the stream that its send names.
     kind : ndarray of uint8
         See OpKind.
     begin, end : ndarray of int64
         Picoseconds.
+    send : ndarray of int64
+        The send of the message that is handled; -1 for bars that are no handling.
     """
 
     op: NDArray[np.int64]
@@ -43,14 +46,14 @@ class Activities:
     kind: NDArray[np.uint8]
     begin: NDArray[np.int64]
     end: NDArray[np.int64]
+    send: NDArray[np.int64]
 
     def __len__(self) -> int:
         return len(self.op)
 
     def pick(self, which: NDArray[np.bool_] | NDArray[np.intp]) -> Activities:
         """Those of a mask or of indices."""
-        columns = (self.op, self.rank, self.cpu, self.kind, self.begin, self.end)
-        return Activities(*(column[which] for column in columns))
+        return Activities(*(getattr(self, field.name)[which] for field in fields(self)))
 
 
 def chosen_ranks(timeline: Timeline, ranks: Sequence[int] | NDArray[np.integer] | None) -> NDArray[np.int64]:
@@ -98,28 +101,33 @@ def need_ops(timeline: Timeline, what: str) -> None:
 
 
 def activities(timeline: Timeline, ranks: NDArray[np.int64], begin: int, end: int) -> Activities:
-    """Bars of these ranks that touch begin to end (picoseconds), whole, in the order of the operations."""
+    """Bars of these ranks that touch begin to end (picoseconds), whole; own operations of the schedule in its order."""
     op, rank = ops_of(timeline, ranks)
     ops = timeline.schedule.ops
-    start = timeline.start_ps[op]
-    cpu_of = op
-    receives = ops["kind"][op] == OpKind.recv
-    if receives.any():
-        # A receive that never got its message has no bar.
-        send = np.where(receives, timeline.partner[op], op)
-        start = np.where(receives, np.where(send < 0, -1, timeline.handled_ps[send]), start)
-        cpu_of = send
+    kind = ops["kind"][op]
+    # A receive that never got its message has no bar, a message that was never received has one.
+    send = np.where(kind == OpKind.recv, timeline.partner[op], -1)
+    start = np.where(kind == OpKind.recv, np.where(send < 0, -1, timeline.handled_ps[send]), timeline.start_ps[op])
     stop = start + timeline.busy_ps[op]
+    receiver, source, number, handled = timeline._orphans
+    if len(receiver):
+        here = np.isin(receiver, ranks)
+        lost = timeline.schedule.op_first.view(np.int64)[source[here]] + number[here]
+        op, rank = np.append(op, np.full(len(lost), -1)), np.append(rank, receiver[here].astype(np.int64))
+        kind = np.append(kind, np.full(len(lost), OpKind.recv, np.uint8))
+        send = np.append(send, lost)
+        start, stop = np.append(start, timeline.handled_ps[lost]), np.append(stop, handled[here])
     drawn = (start >= 0) & (start <= end) & (stop >= begin)
-    op, cpu_of = op[drawn], cpu_of[drawn]
-    return Activities(op, rank[drawn], ops["cpu"][cpu_of].astype(np.int64), ops["kind"][op], start[drawn], stop[drawn])
+    op, rank, kind, send = op[drawn], rank[drawn], kind[drawn], send[drawn]
+    cpu = ops["cpu"][np.where(send < 0, op, send)].astype(np.int64)
+    return Activities(op, rank, cpu, kind, start[drawn], stop[drawn], send)
 
 
 def waits(timeline: Timeline, ranks: NDArray[np.int64], begin: int, end: int) -> Activities:
     """From when an operation no longer needs the CPU until what it waits for has come.
 
-    A receive from being posted until its message is handled, a send by rendezvous until its receiver has it, a put or get
-    until it is done; what never came until the end of the simulation.
+    A receive from being posted until its message is handled, a send by rendezvous until its receiver has it, a put or
+    get until it is done; what never came until the end of the simulation.
     """
     op, rank = ops_of(timeline, ranks)
     ops = timeline.schedule.ops
@@ -136,4 +144,5 @@ def waits(timeline: Timeline, ranks: NDArray[np.int64], begin: int, end: int) ->
         stop = np.where(never, timeline.makespan_ps, stop)
     drawn = (stop > start) & (start <= end) & (stop >= begin)
     op = op[drawn]
-    return Activities(op, rank[drawn], ops["cpu"][op].astype(np.int64), kind[drawn], start[drawn], stop[drawn])
+    cpu = ops["cpu"][op].astype(np.int64)
+    return Activities(op, rank[drawn], cpu, kind[drawn], start[drawn], stop[drawn], np.full(len(op), -1))

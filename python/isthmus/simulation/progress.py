@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
+
+# Seconds before which no bar appears: short runs need none.
+_PATIENCE = 1.0
 
 
 class Reporter:
@@ -12,29 +16,31 @@ class Reporter:
     def __init__(self, total: int, callback: Callable[[int, int], None] | None) -> None:
         self.total = total
         self.callback = callback
+        self._begin = time.perf_counter()
         self._bar: Any = None
-        if callback is None:
-            from rich.console import Console
-            from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
-
-            self._bar = Progress(
-                TextColumn("simulating"),
-                BarColumn(),
-                TaskProgressColumn(),
-                TextColumn("{task.fields[rate]}"),
-                TimeRemainingColumn(),
-                console=Console(stderr=True),
-                transient=True,
-            )
-            self._task = self._bar.add_task("", total=total, rate="")
-            self._bar.start()
 
     def __call__(self, done: int) -> None:
         if self.callback is not None:
             self.callback(done, self.total)
             return
-        speed = self._bar.tasks[0].speed or 0.0
-        self._bar.update(self._task, completed=done, rate=f"{speed / 1e6:.1f} M operations/s" if speed else "")
+        passed = time.perf_counter() - self._begin
+        if passed < _PATIENCE:
+            return
+        if self._bar is None:
+            self._start()
+        # The mean speed from the start on also tells what is left where few reports have come.
+        left = passed * (self.total - done) / done if done else 0.0
+        rate = f"{done / passed / 1e6:.1f} M operations/s"
+        self._bar.update(self._task, completed=done, rate=rate, left=f"{left:.0f} s left" if done else "")
+
+    def _start(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+
+        columns = (BarColumn(), TaskProgressColumn(), TextColumn("{task.fields[rate]}, {task.fields[left]}"))
+        self._bar = Progress(TextColumn("simulating"), *columns, console=Console(stderr=True), transient=True)
+        self._task = self._bar.add_task("", total=self.total, rate="", left="")
+        self._bar.start()
 
     def close(self) -> None:
         if self._bar is not None:

@@ -107,7 +107,7 @@ def simulate(
         from ..loading import load
 
         machine = load(machine)
-    options = _options(what, machine, placement, record, noise, seed, copy_rate, reduce_rate)
+    options = _options(what, machine, placement, record, noise, seed, copy_rate, reduce_rate, symmetry)
     begin = time.perf_counter()
     report = _reporter(len(what), progress)
     try:
@@ -145,6 +145,7 @@ def _options(
     seed: int,
     copy_rate: float | None,
     reduce_rate: float | None,
+    symmetry: bool,
 ) -> _core.SimulationOptions:
     if isinstance(machine, Level):
         if placement is not None:
@@ -171,6 +172,7 @@ def _options(
         seed,
         rates[0] * 1e12,
         rates[1] * 1e12,
+        symmetry,
     )
     if isinstance(machine, Machine):
         _place(options, schedule.ranks, machine, placement)

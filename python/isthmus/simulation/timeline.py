@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import numpy as np
     from numpy.typing import NDArray
 
     from ..machine import Level, Machine
     from ..schedule.schedule import Schedule
+    from .activity import Activities, Window
     from .critical import CriticalPath, Sensitivities
+    from .deadlock import Deadlock, Orphans
 
 # Where the time of a rank goes, in the order of the core's Share.
 SHARES = (
@@ -55,14 +58,17 @@ class Timeline:
         With ``record="ops"``: begin and end of every operation, -1 where it never happened. A receive begins when it is
         posted and ends when its message has been handled.
     partner : ndarray of int64, shape (operations,)
-        With ``record="ops"``: of every send its receive and vice versa, as index of an operation; -1 where there is none.
+        With ``record="ops"``: of every send its receive and vice versa, as index of an operation; -1: there is none.
+    busy_ps : ndarray of int64, shape (operations,)
+        With ``record="ops"``: time that the operation takes of its CPU stream; of a receive, to handle its message.
+    handled_ps : ndarray of int64, shape (operations,)
+        With ``record="ops"``: of every send, when the receiver begins to handle its message; -1 where it never does and
+        of other operations.
     """
 
     def __init__(
         self, schedule: Schedule, machine: Machine | Level, result: dict[str, Any], *, wall: float, record: str
     ) -> None:
-        import numpy as np
-
         self.schedule = schedule
         self.machine = machine
         self.record = record
@@ -77,13 +83,16 @@ class Timeline:
         self.start_ps: NDArray[np.int64] = result["start"]
         self.end_ps: NDArray[np.int64] = result["end"]
         self.partner: NDArray[np.int64] = result["partner"]
+        self.busy_ps: NDArray[np.int64] = result["busy"]
+        self.handled_ps: NDArray[np.int64] = result["handled"]
         self._breakdown = result["breakdown"].reshape(-1, len(SHARES))
         self._log = result["log"]
         self._log_noise = result["log_noise"]
         self._options = result.get("options")
         self._stuck = tuple(result[f"stuck_{name}"] for name in ("rank", "op", "started"))
-        self._orphans = tuple(result[f"orphan_{name}"] for name in ("rank", "source", "op"))
-        for array in (self.finish_ps, self.start_ps, self.end_ps, self.partner, self._breakdown):
+        self._orphans = tuple(result[f"orphan_{name}"] for name in ("rank", "source", "op", "handled"))
+        by_operation = (self.start_ps, self.end_ps, self.partner, self.busy_ps, self.handled_ps)
+        for array in (self.finish_ps, self._breakdown, *by_operation):
             array.setflags(write=False)
 
     @property
@@ -112,6 +121,50 @@ class Timeline:
         """Where the time of every rank went, seconds."""
         return {name: values / 1e12 for name, values in self.breakdown_ps.items()}
 
+    @cached_property
+    def deadlock(self) -> Deadlock | None:
+        """Why the simulation ended before everything was done; None if everything was."""
+        from .deadlock import Deadlock
+
+        return Deadlock(self) if len(self._stuck[0]) else None
+
+    @property
+    def orphans(self) -> Orphans:
+        """Messages that arrived and that nobody received."""
+        from .deadlock import Orphans
+
+        return Orphans(self)
+
+    def activities(
+        self, ranks: Sequence[int] | NDArray[np.integer[Any]] | None = None, window: Window | None = None
+    ) -> Activities:
+        """What the CPU streams did, as bars; needs ``record="ops"``.
+
+        Parameters
+        ----------
+        ranks : sequence of int, optional
+            By default all.
+        window : tuple of float, optional
+            Begin and end in seconds: only bars that touch it.
+        """
+        from .activity import activities, chosen_ranks, need_ops, window_ps
+
+        need_ops(self, "what CPU streams did")
+        return activities(self, chosen_ranks(self, ranks), *window_ps(self, window))
+
+    def waits(
+        self, ranks: Sequence[int] | NDArray[np.integer[Any]] | None = None, window: Window | None = None
+    ) -> Activities:
+        """What operations wait for without the CPU, as bars, which may overlap; needs ``record="ops"``.
+
+        A receive from being posted until its message is handled, a send by rendezvous until its receiver has it, a put
+        or get until it is done.
+        """
+        from .activity import chosen_ranks, need_ops, waits, window_ps
+
+        need_ops(self, "what operations wait for")
+        return waits(self, chosen_ranks(self, ranks), *window_ps(self, window))
+
     def critical_path(self) -> CriticalPath:
         """The chain of causes that ends with the last rank; needs ``record="ops"``."""
         from .critical import critical_path
@@ -119,7 +172,89 @@ class Timeline:
         return critical_path(self)
 
     def sensitivities(self, parameters: Sequence[str] | None = None, *, verify: bool | None = None) -> Sensitivities:
-        """How the makespan changes with L, o, g, G, O and computation; see :func:`isthmus.simulation.critical.sensitivities`."""
+        """How the makespan changes with L, o, g, G, O and computation; needs ``record="ops"``.
+
+        See :func:`isthmus.simulation.critical.sensitivities`.
+        """
         from .critical import PARAMETERS, sensitivities
 
         return sensitivities(self, PARAMETERS if parameters is None else parameters, verify=verify)
+
+    def save(self, path: str | os.PathLike[str], *, compression: str = "auto") -> None:
+        """Write an HDF5 file (.h5, .hdf5), whole or not at all; :func:`isthmus.read` gives an equal Timeline.
+
+        The schedule and the machine are part of it. What :meth:`critical_path` and :meth:`sensitivities` need is not.
+
+        Parameters
+        ----------
+        path : path
+        compression : {"auto", "gzip", "none"}
+            See :mod:`isthmus.schedule.hdf5`.
+        """
+        from .hdf5 import write_timeline
+
+        write_timeline(self, path, compression=compression)
+
+    def save_chrome(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        ranks: Sequence[int] | NDArray[np.integer[Any]] | None = None,
+        window: Window | None = None,
+    ) -> None:
+        """Write a trace for Perfetto (ui.perfetto.dev) and chrome://tracing; needs ``record="ops"``.
+
+        See :func:`isthmus.simulation.chrome.write_chrome`.
+        """
+        from .chrome import write_chrome
+
+        write_chrome(self, path, ranks=ranks, window=window)
+
+    def plot(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        ranks: Sequence[int] | NDArray[np.integer[Any]] | None = None,
+        window: Window | None = None,
+    ) -> None:
+        """Draw what ranks did when; needs ``record="ops"``. See :func:`isthmus.plot.timeline.plot_timeline`."""
+        from ..plot.timeline import plot_timeline
+
+        plot_timeline(self, path, ranks=ranks, window=window)
+
+    def plot_breakdown(self, path: str | os.PathLike[str]) -> None:
+        """Draw where the time of every rank went. See :func:`isthmus.plot.breakdown.plot_breakdown`."""
+        from ..plot.breakdown import plot_breakdown
+
+        plot_breakdown(self, path)
+
+    def __eq__(self, other: object) -> bool:
+        """The same result of the same schedule on the same machine, however long it took to compute."""
+        if not isinstance(other, Timeline):
+            return NotImplemented
+        from .hdf5 import ARRAYS, NUMBERS
+
+        return (
+            self.record == other.record
+            and all(getattr(self, name) == getattr(other, name) for name in NUMBERS)
+            and self.machine == other.machine
+            and self._same_arrays(other, ARRAYS)
+            and self.schedule == other.schedule
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _same_arrays(self, other: Timeline, names: Sequence[str]) -> bool:
+        import numpy as np
+
+        pairs = [(getattr(self, name), getattr(other, name)) for name in names]
+        pairs += zip((*self._stuck, *self._orphans), (*other._stuck, *other._orphans), strict=True)
+        return all(np.array_equal(a, b) for a, b in pairs)
+
+    def __repr__(self) -> str:
+        return f"<Timeline: {self.ranks} ranks, {len(self.schedule)} operations, {self.makespan:g} s>"
+
+    def __str__(self) -> str:
+        from .report import report
+
+        return report(self)

@@ -103,11 +103,12 @@ class Simulation:
         self.queue: list[tuple] = []
         self.stamps = 0
         self.ready: list[At] = []
-        self.waits = {(r, i): len(op.after) + len(op.after_start) for r, ops in enumerate(ranks) for i, op in enumerate(ops)}
+        self.waits: dict[At, int] = {}
         self.done_frees: dict[At, list[At]] = defaultdict(list)
         self.start_frees: dict[At, list[At]] = defaultdict(list)
         for r, ops in enumerate(ranks):
             for i, op in enumerate(ops):
+                self.waits[r, i] = len(op.after) + len(op.after_start)
                 for j in op.after:
                     self.done_frees[r, j].append((r, i))
                 for j in op.after_start:

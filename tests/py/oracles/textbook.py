@@ -17,7 +17,7 @@ def log2_up(n: int) -> int:
 
 
 def binomial_broadcast(ranks: int, size: int) -> Ranks:
-    """From rank 0: rank r receives from r without its lowest bit, then sends to r + 2^k for all lower k, largest first."""
+    """From rank 0: rank r receives from r without its lowest bit, then sends to r + 2^k for lower k, largest first."""
     out: Ranks = []
     for r in range(ranks):
         ops = [Op(RECV, size, r & (r - 1))] if r else []

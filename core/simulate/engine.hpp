@@ -1,0 +1,582 @@
+// The event loop of the LogGOPS simulator.
+#pragma once
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "schedule/schedule.hpp"
+#include "simulate/costs.hpp"
+#include "simulate/dependencies.hpp"
+#include "simulate/event_queue.hpp"
+#include "simulate/matching.hpp"
+#include "simulate/noise.hpp"
+#include "simulate/resources.hpp"
+#include "simulate/ties.hpp"
+
+namespace isthmus {
+
+/// One simulation. `detail`: how much it writes down. `plain`: one CPU stream and one interface per rank, all ranks
+/// equally far from each other, no noise, no watch for ties: the machine of most large simulations, without a branch for
+/// anything else. Operations are indices into Schedule::ops.
+template <Detail detail, bool plain>
+class Engine {
+ public:
+  Engine(const Schedule& schedule, const SimulationOptions& options, Dependencies&& dependencies)
+      : s_(schedule),
+        options_(options),
+        dependencies_(std::move(dependencies)),
+        costs_(options.cost, options.places),
+        resources_(schedule.ranks, dependencies_.shape().cpus, dependencies_.shape().nics, options.places),
+        matching_(schedule, dependencies_.shape().wildcards),
+        noise_(options.noise, options.seed, std::size_t{schedule.ranks} * dependencies_.shape().cpus),
+        noisy_(options.noise.kind != NoiseSpec::Kind::none),
+        one_stream_(plain || dependencies_.shape().cpus == 1),
+        // With one stream receives are posted in the order in which they become ready, whatever their times.
+        post_ahead_(one_stream_ && !dependencies_.shape().receives_free_on_start) {
+    if constexpr (detail != Detail::finish) out_.breakdown.resize(std::size_t{s_.ranks} * shares);
+    if constexpr (detail == Detail::ops) {
+      out_.start.assign(s_.ops.size(), -1);
+      out_.end.assign(s_.ops.size(), -1);
+      out_.partner.assign(s_.ops.size(), -1);
+      out_.busy.assign(s_.ops.size(), 0);
+      out_.handled.assign(s_.ops.size(), -1);
+    }
+  }
+
+  Simulated run() {
+    if (watch_ties()) ties_.watch(s_.ranks);
+    start_all();
+    Event event;
+    std::uint64_t until_report = report_every;
+    while (queue_.pop(event)) {
+      prefetch();
+      now_ = event.time;
+      if (watch_ties()) {
+        ties_.now(now_, sequence_);
+        if (ties_.found()) {
+          out_.tie = true;
+          return std::move(out_);
+        }
+      }
+      if (event.type() == EventType::wake) {
+        Event waiting;
+        const std::uint32_t resource = event.rank;
+        if (resources_.woken(event, waiting, queue_)) {
+          if (const Event* next = resources_.behind(resource); watch_ties() && next != nullptr)
+            ties_.choose(waiting, *next);
+          examine(waiting);
+          resources_.wake_next(resource, now_, queue_);
+        }
+      } else {
+        examine(event);
+      }
+      ++out_.events;
+      if (--until_report == 0) {
+        until_report = report_every;
+        if (options_.progress && !options_.progress(out_.executed)) {
+          out_.stopped = true;
+          return std::move(out_);
+        }
+      }
+    }
+    finish();
+    return std::move(out_);
+  }
+
+ private:
+  static constexpr std::uint64_t report_every = 1 << 18;
+  static constexpr bool ranks_detail = detail != Detail::finish;
+  static constexpr unsigned started = Dependencies::started;
+  static constexpr unsigned done = Dependencies::done;
+
+  [[nodiscard]] bool watch_ties() const { return !plain && options_.stop_at_ties; }
+  [[nodiscard]] bool noisy() const { return !plain && noisy_; }
+  [[nodiscard]] std::uint32_t cpu_of(Rank rank, std::uint8_t stream) const {
+    return plain ? rank * 3 : resources_.cpu(rank, stream);
+  }
+  /// The sending side of an interface; the receiving side is the one after it.
+  [[nodiscard]] std::uint32_t interface_of(Rank rank, std::uint8_t nic, const MessageCost& cost) const {
+    return plain ? rank * 3 + 1 : resources_.nic(rank, nic, costs_.is_network(cost));
+  }
+  const MessageCost& cost_of(Rank from, Rank to, std::uint64_t bytes) {
+    return plain ? costs_.uniform(bytes) : costs_.of(from, to, bytes);
+  }
+
+  // -- time of a rank -------------------------------------------------------------------------------------------------
+
+  void add(Rank rank, Share share, Picoseconds time) {
+    if constexpr (ranks_detail) out_.breakdown[std::size_t{rank} * shares + static_cast<std::size_t>(share)] += time;
+  }
+  void log(LogEntry::Kind kind, std::uint64_t op, Picoseconds lost = 0) {
+    if constexpr (detail == Detail::ops) {
+      out_.log.emplace_back(kind, op);
+      if (noisy()) out_.log_noise.push_back(lost);
+    }
+  }
+  /// Occupies a CPU stream from now on; returns what the operating system took.
+  Picoseconds occupy(Rank rank, std::uint8_t stream, Picoseconds work, Share share) {
+    Resource& r = resources_[cpu_of(rank, stream)];
+    Picoseconds lost = 0;
+    if (noisy()) {
+      lost = noise_.lost(std::size_t{rank} * resources_.cpus() + stream, now_, work);
+      add(rank, Share::noise, lost);
+    }
+    r.free = now_ + work + lost;
+    add(rank, share, work);
+    return lost;
+  }
+  /// The stream was idle from `from` until now before an operation of its own.
+  void idle_before_op(Rank rank, Picoseconds from, Picoseconds interface_free) {
+    if constexpr (ranks_detail) {
+      if (from >= now_) return;
+      const Picoseconds until = std::clamp(interface_free, from, now_);
+      add(rank, Share::gap, until - from);
+      // With one stream, only the end of a put or get makes an operation ready while the stream is idle.
+      add(rank, one_stream_ ? Share::latency : Share::idle, now_ - until);
+    }
+  }
+  /// The stream was idle from `from` until now, when it handles a message that was sent and arrived at these times.
+  void idle_before_message(Rank rank, Picoseconds from, Picoseconds sent, Picoseconds arrived) {
+    if constexpr (ranks_detail) {
+      if (from >= now_) return;
+      const Picoseconds sender = std::clamp(sent, from, now_);
+      const Picoseconds wire = std::clamp(arrived, sender, now_);
+      add(rank, Share::late_sender, sender - from);
+      add(rank, Share::latency, wire - sender);
+      add(rank, Share::gap, now_ - wire);
+    }
+  }
+  void begin(std::uint64_t op, Picoseconds end) {
+    if constexpr (detail == Detail::ops) {
+      out_.start[op] = now_;
+      out_.end[op] = end;
+      out_.busy[op] = end - now_;
+    }
+  }
+
+  // -- dependencies ---------------------------------------------------------------------------------------------------
+
+  struct Ready {
+    Rank rank;
+    OpKind kind;
+    std::uint64_t op;
+  };
+
+  void count(std::uint64_t op, unsigned phases) {
+    if ((phases & done) == 0) return;
+    ++out_.executed;
+    if constexpr (detail == Detail::ops) out_.end[op] = std::max(out_.end[op], now_);
+  }
+  /// Lets everything come that the operation frees by having started, by being done, or by both at once.
+  void release_and_go(Rank rank, std::uint64_t op, unsigned phases) {
+    std::uint64_t ready[2];
+    int found = 0;
+    if (!dependencies_.release_few(op, phases, ready, found)) {
+      release(rank, op, phases);
+      go();
+      return;
+    }
+    count(op, phases);
+    if (found == 0) return;
+    std::uint32_t occupied = no_resource;
+    Ready first{rank, dependencies_.kind(ready[0]), ready[0]};
+    if (found == 2) {
+      Ready second{rank, dependencies_.kind(ready[1]), ready[1]};
+      if (comes_before(second, first)) std::swap(first, second);
+      schedule(first, occupied);
+      schedule(second, occupied);
+    } else {
+      schedule(first, occupied);
+    }
+  }
+  /// Collects the dependants that the operation frees.
+  void release(Rank rank, std::uint64_t op, unsigned phases) {
+    count(op, phases);
+    dependencies_.release(rank, op, phases,
+                          [&](std::uint64_t to) { ready_.push_back({rank, dependencies_.kind(to), to}); });
+  }
+  /// Lets everything that was collected come: by rank, then sends before receives before the rest, then in posting order.
+  void go() {
+    if (ready_.empty()) return;
+    if (ready_.size() == 2) {
+      if (comes_before(ready_[1], ready_[0])) std::swap(ready_[0], ready_[1]);
+    } else if (ready_.size() > 2) {
+      std::sort(ready_.begin(), ready_.end(), comes_before);
+    }
+    std::uint32_t occupied = no_resource;
+    for (const Ready& r : ready_) schedule(r, occupied);
+    ready_.clear();
+  }
+  static bool comes_before(const Ready& a, const Ready& b) {
+    // Operations are numbered by rank.
+    if (a.rank != b.rank) return a.rank < b.rank;
+    return a.kind != b.kind ? a.kind < b.kind : a.op < b.op;
+  }
+
+  std::uint64_t next_order(EventType type) { return Event::make_order(sequence_++, type); }
+
+  static constexpr std::uint32_t no_resource = 0xFFFFFFFF;
+
+  /// `occupied`: the CPU stream for which the operation before this one will come; this one then waits behind it.
+  void schedule(const Ready& ready, std::uint32_t& occupied) {
+    const Operation& op = s_.ops[ready.op];
+    const std::uint32_t stream = cpu_of(ready.rank, op.cpu);
+    Picoseconds time = std::max(now_, resources_[stream].free);
+    if (ready.kind == OpKind::recv) {
+      const std::uint64_t order = next_order(post_ahead_ ? EventType::matched : EventType::operation);
+      if (post_ahead_)
+        post(ready.rank, ready.op, time, order);
+      else
+        queue_.push({time, order, ready.rank, ready.rank, ready.op});
+      return;
+    }
+    if (ready.kind == OpKind::send || ready.kind == OpKind::put) {
+      const bool network = plain || !resources_.shared() || costs_.level_of(ready.rank, op.peer) == Level::network;
+      const std::uint32_t interface = plain ? stream + 1 : resources_.nic(ready.rank, op.nic, network);
+      time = std::max(time, resources_[interface].free);
+    }
+    const Event event{time, next_order(EventType::operation), ready.rank, ready.rank, ready.op};
+    if (occupied == stream && resources_[stream].free <= time) {
+      resources_.wait(stream, event, queue_, time);
+    } else {
+      queue_.push(event);
+      occupied = stream;
+    }
+  }
+
+  void start_all() {
+    for (Rank r = 0; r < s_.ranks; ++r) {
+      for (std::uint64_t op = s_.op_first[r]; op < s_.op_first[r + 1]; ++op)
+        if (!dependencies_.waits(op)) ready_.push_back({r, dependencies_.kind(op), op});
+      go();
+    }
+  }
+
+  // -- events ---------------------------------------------------------------------------------------------------------
+
+  void examine(const Event& event) {
+    if (watch_ties()) ties_.look(event);
+    switch (event.type()) {
+      case EventType::operation:
+        operation(event);
+        break;
+      case EventType::message:
+        message(event);
+        break;
+      case EventType::matched:
+        meet_ahead(event);
+        break;
+      case EventType::put_arrives:
+      case EventType::get_asks:
+      case EventType::get_arrives:
+        pass_interface(event);
+        break;
+      case EventType::put_done:
+      case EventType::get_done:
+        log(LogEntry::Kind::done, event.op);
+        note_completion(event.rank);
+        release_and_go(event.rank, event.op, done);
+        break;
+      case EventType::wake:
+        break;
+    }
+  }
+
+  void operation(const Event& event) {
+    switch (dependencies_.kind(event.op)) {
+      case OpKind::recv:
+        post(event.rank, event.op, event.time, event.order);
+        break;
+      case OpKind::send:
+      case OpKind::put:
+      case OpKind::get:
+        transfer(event);
+        break;
+      default:
+        compute(event);
+    }
+  }
+
+  void compute(const Event& event) {
+    const Operation& op = s_.ops[event.op];
+    const std::uint32_t stream = cpu_of(event.rank, op.cpu);
+    if (resources_[stream].free > now_) return resources_.wait(stream, event, queue_);
+    const Picoseconds work = work_of(op, options_);
+    idle_before_op(event.rank, resources_[stream].free, 0);
+    const Picoseconds lost = occupy(event.rank, op.cpu, work, Share::compute);
+    begin(event.op, now_ + work + lost);
+    log(LogEntry::Kind::start, event.op, lost);
+    release_and_go(event.rank, event.op, started | done);
+  }
+
+  /// A send, put or get leaves.
+  void transfer(const Event& event) {
+    const Rank rank = event.rank;
+    const Operation& op = s_.ops[event.op];
+    const std::uint32_t stream = cpu_of(rank, op.cpu);
+    const bool get = op.kind == OpKind::get;
+    const MessageCost& cost = cost_of(rank, op.peer, op.amount);
+    const std::uint32_t interface = interface_of(rank, op.nic, cost);
+    const Picoseconds cpu_free = resources_[stream].free;
+    const Picoseconds interface_free = get ? 0 : resources_[interface].free;
+    if (std::max(cpu_free, interface_free) > now_)
+      return resources_.wait(cpu_free >= interface_free ? stream : interface, event, queue_);
+    idle_before_op(rank, cpu_free, interface_free);
+    const Picoseconds work = get ? cost.level->o_send : cost.send_cpu();
+    const Picoseconds lost = occupy(rank, op.cpu, work, Share::send_overhead);
+    begin(event.op, now_ + work + lost);
+    log(LogEntry::Kind::start, event.op, lost);
+    if (!get) resources_[interface].free = now_ + cost.gap();
+    const EventType type = op.kind == OpKind::send  ? EventType::message
+                           : op.kind == OpKind::put ? EventType::put_arrives
+                                                    : EventType::get_asks;
+    // What the operating system takes delays the message too.
+    queue_.push({now_ + cost.level->o_send + lost + cost.wire, next_order(type), op.peer, rank, event.op});
+    bool eager = false;
+    if (op.kind == OpKind::send) {
+      ++out_.messages;
+      out_.bytes += op.amount;
+      eager = op.amount <= cost.level->S;
+    }
+    release_and_go(rank, event.op, eager ? started | done : started);
+  }
+
+  /// One-sided bytes pass an interface without the CPU: of a put at the target; of a get first at the target, where they
+  /// leave, then at the initiator.
+  void pass_interface(const Event& event) {
+    const Operation& op = s_.ops[event.op];
+    const MessageCost& cost = cost_of(event.source, op.peer, op.amount);
+    const bool leaves = event.type() == EventType::get_asks;
+    const std::uint32_t interface =
+        interface_of(event.rank, op.nic, cost) + (leaves ? 0 : 1);
+    if (resources_[interface].free > now_) return resources_.wait(interface, event, queue_);
+    resources_[interface].free = now_ + cost.gap();
+    log(leaves ? LogEntry::Kind::leave : LogEntry::Kind::land, event.op);
+    if (leaves) {
+      queue_.push({now_ + cost.wire, next_order(EventType::get_arrives), event.source, event.source, event.op});
+      return;
+    }
+    const bool put = event.type() == EventType::put_arrives;
+    ++out_.messages;
+    out_.bytes += op.amount;
+    queue_.push({now_ + cost.bytes_G + (put ? cost.wire : 0),
+                 next_order(put ? EventType::put_done : EventType::get_done), event.source, event.source, event.op});
+  }
+
+  // -- messages and receives ------------------------------------------------------------------------------------------
+
+  /// Posts a receive at `time` (which may be ahead of now; then `order` is its place among the events of that time).
+  void post(Rank rank, std::uint64_t recv, Picoseconds time, std::uint64_t order) {
+    const Operation& op = s_.ops[recv];
+    if constexpr (detail == Detail::ops) out_.start[recv] = time;
+    log(LogEntry::Kind::post, recv);
+    const MatchKey key{op.peer, op.tag, op.comm};
+    const std::uint32_t found = matching_.take_waiting(rank, key);
+    if (found == Matching::none) {
+      matching_.post(rank, key, recv, time, order >> Event::type_bits);
+      if (!post_ahead_) {
+        release_and_go(rank, recv, started);
+      }
+      return;
+    }
+    const Match m = matching_[found];
+    matching_.release(found);
+    const Meeting meeting{recv, m.op, rank, m.source, m.time, static_cast<Picoseconds>(m.order)};
+    if (post_ahead_) {
+      queue_.push({time, order, rank, rank, meet_later(meeting)});
+    } else {
+      meet(meeting, started | done);
+    }
+  }
+
+  /// A receive and its message, which came to the receiver at `arrived` and whose handling ends at `handled`.
+  struct Meeting {
+    std::uint64_t recv;
+    std::uint64_t send;
+    Rank rank;
+    Rank source;
+    Picoseconds arrived;
+    Picoseconds handled;
+  };
+
+  /// Keeps a meeting until the turn of a receive that was posted ahead; returns its number.
+  std::uint32_t meet_later(const Meeting& meeting) {
+    if (unused_.empty()) {
+      later_.push_back(meeting);
+      return static_cast<std::uint32_t>(later_.size() - 1);
+    }
+    const std::uint32_t index = unused_.back();
+    unused_.pop_back();
+    later_[index] = meeting;
+    return index;
+  }
+  void meet_ahead(const Event& event) {
+    const Meeting meeting = later_[event.op];
+    unused_.push_back(static_cast<std::uint32_t>(event.op));
+    meet(meeting, done);
+  }
+
+  /// A message has arrived: its handling.
+  void message(const Event& event) {
+    const Rank source = event.source, rank = event.rank;
+    const Operation& send = s_.ops[event.op];
+    const MessageCost& cost = cost_of(source, rank, send.amount);
+    const std::uint32_t stream = cpu_of(rank, send.cpu);
+    const std::uint32_t interface = interface_of(rank, send.nic, cost) + 1;
+    const Picoseconds cpu_free = resources_[stream].free;
+    const Picoseconds interface_free = resources_[interface].free;
+    if (std::max(cpu_free, interface_free) > now_)
+      return resources_.wait(cpu_free >= interface_free ? stream : interface, event, queue_);
+    idle_before_message(rank, cpu_free, event.time - cost.wire - cost.level->o_send, event.time);
+    const Picoseconds lost = occupy(rank, send.cpu, cost.recv_cpu(), Share::recv_overhead);
+    resources_[interface].free = now_ + cost.gap();
+    log(LogEntry::Kind::handle, event.op, lost);
+    if constexpr (detail == Detail::ops) out_.handled[event.op] = now_;
+    const Picoseconds handled = resources_[stream].free;
+    const MatchKey key{source, send.tag, send.comm};
+    const std::uint32_t found = matching_.take_posted(rank, key);
+    if (found == Matching::none) {
+      matching_.wait(rank, key, source, event.op, event.time, handled);
+      return;
+    }
+    const Match& m = matching_[found];
+    const Meeting meeting{m.op, event.op, rank, source, event.time, handled};
+    const Picoseconds posted = m.time;
+    const std::uint64_t sequence = m.order;
+    matching_.release(found);
+    if (watch_ties() && posted == now_) ties_.compare(sequence, event.sequence());
+    if (posted > now_ || (posted == now_ && sequence > event.sequence())) {
+      // The receive was posted ahead of its time, which comes only after this event.
+      queue_.push_again(
+          {posted, Event::make_order(sequence, EventType::matched), rank, rank, meet_later(meeting)});
+      return;
+    }
+    meet(meeting, done);
+  }
+
+  /// The receive has its message: it is done, and so is a send by rendezvous.
+  void meet(const Meeting& m, unsigned phases) {
+    log(LogEntry::Kind::meet, m.recv);
+    log(LogEntry::Kind::sender, m.send);
+    if constexpr (detail == Detail::ops) {
+      out_.partner[m.recv] = static_cast<std::int64_t>(m.send);
+      out_.partner[m.send] = static_cast<std::int64_t>(m.recv);
+      out_.end[m.recv] = m.handled;
+      out_.busy[m.recv] = m.handled - out_.handled[m.send];
+    }
+    const Operation& op = s_.ops[m.send];
+    const MessageCost& cost = cost_of(m.source, m.rank, op.amount);
+    if (op.amount <= cost.level->S) return release_and_go(m.rank, m.recv, phases);
+    release(m.rank, m.recv, phases);
+    if (watch_ties()) ties_.touch(m.source);
+    Resource& stream = resources_[cpu_of(m.source, op.cpu)];
+    if (stream.free < now_) {
+      const Picoseconds wire = std::clamp(m.arrived, stream.free, now_);
+      add(m.source, Share::latency, wire - stream.free);
+      add(m.source, Share::late_receiver, now_ - wire);
+      stream.free = now_;
+    }
+    Resource& interface = resources_[interface_of(m.source, op.nic, cost)];
+    interface.free = std::max(interface.free, now_);
+    release(m.source, m.send, done);
+    go();
+  }
+
+  // -- the end --------------------------------------------------------------------------------------------------------
+
+  /// A put or get that nobody waits for still belongs to its rank's time.
+  void note_completion(Rank rank) {
+    if (completions_.empty()) completions_.resize(s_.ranks);
+    completions_[rank] = now_;
+  }
+
+  void finish() {
+    out_.finish.resize(s_.ranks);
+    for (Rank r = 0; r < s_.ranks; ++r) {
+      Picoseconds last = completions_.empty() ? 0 : completions_[r];
+      for (std::uint32_t c = 0; c < resources_.cpus(); ++c)
+        last = std::max(last, resources_[resources_.cpu(r, static_cast<std::uint8_t>(c))].free);
+      out_.finish[r] = last;
+      out_.makespan = std::max(out_.makespan, last);
+    }
+    if constexpr (ranks_detail) share_out_idle();
+    out_.simulated_ranks = s_.ranks;
+    collect_remaining();
+  }
+
+  void share_out_idle() {
+    for (Rank r = 0; r < s_.ranks; ++r) {
+      std::uint32_t streams = 1;
+      if (!one_stream_)
+        for (const Operation& op : s_.ops_of(r)) streams = std::max<std::uint32_t>(streams, op.cpu + 1U);
+      Picoseconds rest = out_.makespan * streams;
+      for (int i = 0; i < shares; ++i) rest -= out_.breakdown[std::size_t{r} * shares + static_cast<std::size_t>(i)];
+      add(r, Share::idle, rest);
+    }
+  }
+
+  /// What waits, and messages that nobody received, in the order of ranks and operations.
+  void collect_remaining() {
+    const auto stuck = [&](Rank rank, std::uint64_t op, bool has_started) {
+      out_.stuck.push_back({rank, static_cast<std::uint32_t>(op - s_.op_first[rank]), has_started});
+    };
+    matching_.remaining([&](Rank rank, const Match& m) { stuck(rank, m.op, true); },
+                        [&](Rank rank, const Match& m) {
+                          out_.orphans.push_back(
+                              {rank, m.source, static_cast<std::uint32_t>(m.op - s_.op_first[m.source]),
+                               static_cast<Picoseconds>(m.order)});
+                          const std::uint64_t bytes = s_.ops[m.op].amount;
+                          if (bytes <= cost_of(m.source, rank, bytes).level->S) return;
+                          stuck(m.source, m.op, true);
+                          if constexpr (detail == Detail::ops) out_.end[m.op] = -1;
+                        });
+    for (Rank r = 0; r < s_.ranks && out_.executed != s_.ops.size(); ++r)
+      for (std::uint64_t op = s_.op_first[r]; op < s_.op_first[r + 1]; ++op)
+        if (dependencies_.waits(op)) stuck(r, op, false);
+    std::sort(out_.stuck.begin(), out_.stuck.end(),
+              [](const Stuck& a, const Stuck& b) { return a.rank != b.rank ? a.rank < b.rank : a.op < b.op; });
+    std::sort(out_.orphans.begin(), out_.orphans.end(), [](const Orphan& a, const Orphan& b) {
+      return a.rank != b.rank ? a.rank < b.rank : a.source != b.source ? a.source < b.source : a.op < b.op;
+    });
+  }
+
+  /// Memory that events to come will touch: fetched while those before them are dealt with.
+  void prefetch() {
+    if (const Event* e = queue_.peek(9); e != nullptr && e->type() <= EventType::message) {
+      __builtin_prefetch(&s_.ops[e->op]);
+      dependencies_.prefetch(e->op);
+      resources_.prefetch(e->rank);
+      if (e->type() == EventType::message) matching_.prefetch_queue(e->rank);
+    }
+    if (const Event* e = queue_.peek(6); e != nullptr && e->type() == EventType::message)
+      matching_.prefetch_match(e->rank, {e->source, s_.ops[e->op].tag, s_.ops[e->op].comm});
+    if (const Event* e = queue_.peek(3); e != nullptr && e->type() == EventType::message) {
+      const std::uint64_t recv = matching_.probable_op(e->rank);
+      dependencies_.prefetch(recv);
+      __builtin_prefetch(&s_.ops[recv] + 2);
+    }
+  }
+
+  const Schedule& s_;
+  const SimulationOptions& options_;
+  Dependencies dependencies_;
+  Costs costs_;
+  Resources resources_;
+  Matching matching_;
+  Noise noise_;
+  bool noisy_;
+  bool one_stream_;
+  bool post_ahead_;
+  EventQueue queue_;
+  Ties ties_;
+  std::vector<Ready> ready_;
+  std::vector<Meeting> later_;
+  std::vector<std::uint32_t> unused_;  // numbers in later_
+  std::vector<Picoseconds> completions_;  // of the last put or get of each rank
+  std::uint64_t sequence_ = 0;
+  Picoseconds now_ = 0;
+  Simulated out_;
+};
+
+}  // namespace isthmus

@@ -1,0 +1,176 @@
+"""What commands on programs and schedules read: files, one-line collectives, LogGOPS parameters, noise, placements."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import re
+from typing import TYPE_CHECKING, Any
+
+from .. import units
+from ..errors import InvalidInput, ParseError
+
+if TYPE_CHECKING:
+    from ..machine import Level, Machine, Noise
+    from ..schedule.program import Program
+    from ..schedule.schedule import Schedule
+    from ..simulation import Timeline
+
+WORK = """FILE is a program or schedule (HDF5; GOAL text or binary), or one collective such as
+allreduce:ranks=1024,bytes=8,algorithm=ring."""
+
+
+def read_any(text: str, unit: str = "ns") -> Program | Schedule | Timeline:
+    """What a file holds, or the schedule of a one-line collective."""
+    if not os.path.exists(text) and re.match("[a-z_]+:", text):
+        return parse_collective(text)
+    from ..schedule.reading import read
+
+    return read(text, unit=unit)
+
+
+def read_work(text: str, unit: str = "ns") -> Program | Schedule:
+    """The same without timelines."""
+    from ..schedule.program import Program
+    from ..schedule.schedule import Schedule
+
+    found = read_any(text, unit)
+    if not isinstance(found, (Program, Schedule)):
+        raise InvalidInput(f"{text} holds a timeline: a program or a schedule is needed")
+    return found
+
+
+def parse_collective(text: str) -> Schedule:
+    """The schedule of ``kind:ranks=N,bytes=N,algorithm=NAME,root=N``."""
+    from ..collectives import collective
+
+    kind, _, rest = text.partition(":")
+    values = _pairs(text, rest, ("ranks", "bytes", "algorithm", "root"))
+    if "ranks" not in values:
+        raise InvalidInput(f"{units.shown(text)}: ranks=... is missing")
+    options: dict[str, Any] = {key: _whole(key, values[key]) for key in ("ranks", "root") if key in values}
+    if "bytes" in values:
+        options["bytes"] = _bytes(values["bytes"])
+    return collective(kind, algorithm=values.get("algorithm"), **options)
+
+
+def parse_level(text: str) -> Level | None:
+    """LogGOPS parameters from ``loggops:L=2.5us,o=1.5us,g=1us,G=6ns,O=0,S=65535``; None for another text."""
+    if not text.startswith("loggops:"):
+        return None
+    from ..machine import Level
+
+    fields = {field.name: field.metadata["unit"] for field in dataclasses.fields(Level) if field.name != "per_hop"}
+    values: dict[str, float] = {}
+    for key, value in _pairs(text, text.partition(":")[2], ("o", *fields)).items():
+        unit = fields["o_send" if key == "o" else key]
+        # Per byte goes without saying.
+        given = f"{value}/B" if unit == "s/B" and value.endswith("s") else value
+        try:
+            number = units.parse(given, unit)
+        except InvalidInput as error:
+            raise InvalidInput(f"{key}={value}: {error}") from None
+        if number < 0:
+            raise InvalidInput(f"{key}={value} is negative: numbers from 0 are allowed")
+        for name in ("o_send", "o_recv") if key == "o" else (key,):
+            values.setdefault(name, number)
+            if key != "o":
+                values[name] = number
+    return Level(**values)
+
+
+def parse_noise(text: str) -> Noise:
+    """Noise from ``periodic,period=1ms,duration=10us`` or ``file,file=noise.txt``."""
+    from ..machine import Noise
+    from ..machine.parts import NOISE_KINDS
+
+    kind, _, rest = text.partition(",")
+    if kind not in NOISE_KINDS:
+        raise InvalidInput(f"--noise {kind}: allowed are {', '.join(NOISE_KINDS)}")
+    values = _pairs(text, rest, ("period", "duration", "file"))
+    times: dict[str, float] = {}
+    for key in ("period", "duration"):
+        if key in values:
+            try:
+                times[key] = units.parse(values[key], "s")
+            except InvalidInput as error:
+                raise InvalidInput(f"--noise: {key}={values[key]}: {error}") from None
+    return Noise(kind=kind, file=values.get("file"), **times)
+
+
+def parse_collectives(rules: tuple[str, ...]) -> dict[str, str] | None:
+    """Algorithms from ``kind=algorithm``; None where there are none."""
+    out: dict[str, str] = {}
+    for rule in rules:
+        kind, _, algorithm = rule.partition("=")
+        if not kind or not algorithm:
+            raise InvalidInput(f"--collectives {rule}: kind=algorithm is allowed, such as allreduce=ring")
+        out[kind] = algorithm
+    return out or None
+
+
+def parse_placement(
+    machine: Machine | Level, ranks: int, placement: str | None, nodes: str | None, per_node: int | None
+) -> Any:
+    """What ``isthmus.simulate`` takes as placement; None where nothing is asked for."""
+    from ..machine import Level
+
+    if placement is None and nodes is None and per_node is None:
+        return None
+    if isinstance(machine, Level):
+        raise InvalidInput(
+            "--placement, --nodes, --ranks-per-node: a machine is needed, LogGOPS parameters have no nodes"
+        )
+    if placement not in (None, "block", "cyclic"):
+        if nodes is not None or per_node is not None:
+            raise InvalidInput("--nodes, --ranks-per-node: a placement file says where the ranks sit")
+        return read_placement(machine, str(placement))
+    per_node = machine.node.cores if per_node is None else per_node
+    found: Any = -(-ranks // per_node) if nodes is None else nodes
+    if isinstance(found, str) and re.fullmatch("[0-9]{1,18}", found):
+        found = int(found)
+    return machine.allocate(found, ranks_per_node=per_node, order=placement or "block")
+
+
+def read_placement(machine: Machine, path: str) -> list[int]:
+    """Node ids from a file with the node of a rank on each line: an id or a name; # begins a comment."""
+    out = []
+    with open(path, encoding="utf-8", errors="replace") as file:
+        for number, line in enumerate(file, 1):
+            word = line.partition("#")[0].strip()
+            if not word:
+                continue
+            try:
+                out.append(machine.node_id(int(word) if re.fullmatch("[0-9]{1,18}", word) else word))
+            except InvalidInput as error:
+                raise ParseError(path, number, "node", str(error)) from None
+    return out
+
+
+def _pairs(text: str, rest: str, allowed: tuple[str, ...]) -> dict[str, str]:
+    """key=value, separated by commas."""
+    out: dict[str, str] = {}
+    for part in filter(None, (part.strip() for part in rest.split(","))):
+        key, _, value = (word.strip() for word in part.partition("="))
+        if key not in allowed or not value:
+            raise InvalidInput(f"{units.shown(text)}: {units.shown(part)}: allowed are {'=..., '.join(allowed)}=...")
+        if key in out:
+            raise InvalidInput(f"{units.shown(text)}: {key} is given twice")
+        out[key] = value
+    return out
+
+
+def _whole(key: str, value: str) -> int:
+    if not re.fullmatch("[0-9]{1,18}", value):
+        raise InvalidInput(f"{key}={value}: a whole number is needed")
+    return int(value)
+
+
+def _bytes(value: str) -> int:
+    try:
+        number = units.parse(value if re.search("[Bb]$", value) else f"{value}B", "B")
+    except InvalidInput as error:
+        raise InvalidInput(f"bytes={value}: {error}") from None
+    if number < 0 or number != int(number):
+        raise InvalidInput(f"bytes={value}: a whole number from 0 is needed")
+    return int(number)

@@ -1,0 +1,168 @@
+"""isthmus simulate ..."""
+
+from __future__ import annotations
+
+import functools
+import os
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..errors import InvalidInput
+from .inputs import WORK, parse_collectives, parse_level, parse_noise, parse_placement, read_work
+from .output import json_option, machine_argument, print_json
+
+if TYPE_CHECKING:
+    from ..simulation import Timeline
+
+_MACHINE = """MACHINE is a name of the catalogue, a file, a specification in quotes (see isthmus machine), or
+LogGOPS parameters such as loggops:L=2.5us,o=1.5us,g=1us,G=6ns,O=0,S=65535, one set for all pairs of ranks."""
+_SUFFIXES = {
+    "--output": (".h5", ".hdf5"),
+    "--trace": (".json", ".json.gz"),
+    "--plot": (".png", ".svg", ".pdf"),
+    "--breakdown": (".png", ".svg", ".pdf"),
+}
+
+
+@click.command(
+    "simulate",
+    epilog="\b\nExamples:\n"
+    "  isthmus simulate allreduce:ranks=64,bytes=1MB,algorithm=ring torus-4x4x4 --ranks-per-node 1\n"
+    "  isthmus simulate barrier:ranks=1024 loggops:L=2.5us,o=1.5us,g=1us,G=6ns\n"
+    "  isthmus simulate program.h5 cielo --collectives allreduce=ring -o timeline.h5 --trace trace.json\n"
+    "  isthmus simulate schedule.goal cielo --noise periodic,period=1ms,duration=10us --seed 7",
+    help="When everything in a program or schedule happens on a machine, and where the time goes.\n\n"
+    f"{WORK}\n\n{_MACHINE}\n\n"
+    "A deadlock is a result too: it is explained, and the exit status is 1.",
+)
+@click.argument("file", metavar="FILE")
+@functools.partial(machine_argument, otherwise=parse_level)
+@click.option(
+    "--placement",
+    metavar="block|cyclic|FILE",
+    help="Ranks fill node after node, or go round the nodes, or sit where a file says: a node a line, for every rank.",
+)
+@click.option("--nodes", metavar="N|LIST", help="So many nodes, or those of a list such as 'nid[00012-00075]'.")
+@click.option("--ranks-per-node", type=click.IntRange(1), help="By default one rank per core.")
+@click.option(
+    "--record",
+    type=click.Choice(["finish", "ranks", "ops"]),
+    help="How much to write down: finish times, where the time of ranks goes (default), or every operation too.",
+)
+@click.option("--noise", metavar="KIND,...", help="periodic or exponential,period=T,duration=T; file,file=F; none.")
+@click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=0, show_default=True, help="Of the noise.")
+@click.option("--collectives", multiple=True, metavar="KIND=ALGORITHM", help="Algorithm for a program's collectives.")
+@click.option("--no-symmetry", is_flag=True, help="Simulate ranks that are indistinguishable one by one too.")
+@click.option("--unit", type=click.Choice(["ns", "ps", "us", "ms", "s"]), default="ns", help="Of times in GOAL files.")
+@click.option("-o", "--output", metavar="FILE", help="Write the timeline: .h5.")
+@click.option("--trace", metavar="FILE", help="Write a trace for Perfetto and chrome://tracing: .json, .json.gz.")
+@click.option("--plot", metavar="FILE", help="Draw what ranks did when: .png, .svg, .pdf.")
+@click.option("--breakdown", metavar="FILE", help="Draw where the time of every rank goes: .png, .svg, .pdf.")
+@click.option("--critical", is_flag=True, help="The critical path too.")
+@click.option("--sensitivity", is_flag=True, help="How the makespan follows L, o, g, G, O and computation too.")
+@click.option("--progress/--no-progress", default=None, help="A progress bar; by default on a terminal.")
+@json_option
+def command(
+    file: str,
+    machine: Any,
+    placement: str | None,
+    nodes: str | None,
+    ranks_per_node: int | None,
+    record: str | None,
+    noise: str | None,
+    seed: int,
+    collectives: tuple[str, ...],
+    no_symmetry: bool,
+    unit: str,
+    output: str | None,
+    trace: str | None,
+    plot: str | None,
+    breakdown: str | None,
+    critical: bool,
+    sensitivity: bool,
+    progress: bool | None,
+    as_json: bool,
+) -> None:
+    import sys
+
+    from ..simulation import simulate
+
+    files = {"--output": output, "--trace": trace, "--plot": plot, "--breakdown": breakdown}
+    _check_files(files)
+    record = _record(record, {"--trace": trace, "--plot": plot, "--critical": critical, "--sensitivity": sensitivity})
+    if record == "finish" and breakdown:
+        raise InvalidInput("--breakdown needs --record ranks or ops")
+    what = read_work(file, unit)
+    timeline = simulate(
+        what,
+        machine,
+        parse_placement(machine, what.ranks, placement, nodes, ranks_per_node),
+        record=record,
+        collectives=parse_collectives(collectives),
+        noise=None if noise is None else parse_noise(noise),
+        seed=seed,
+        symmetry=not no_symmetry,
+        progress=sys.stderr.isatty() if progress is None else progress,
+    )
+    _write(timeline, files)
+    stuck = timeline.deadlock is not None
+    more = {
+        "critical_path": timeline.critical_path() if critical and not stuck else None,
+        "sensitivities": timeline.sensitivities() if sensitivity and not stuck else None,
+    }
+    if as_json:
+        from ..simulation.report import summary
+
+        written = {name.removeprefix("--"): path for name, path in files.items() if path}
+        print_json(summary(timeline) | {"files": written} | _plain(more))
+    else:
+        click.echo(str(timeline))
+        for part in more.values():
+            if part is not None:
+                click.echo(f"\n{part}")
+        for path in filter(None, files.values()):
+            click.echo(f"wrote {path}")
+    if stuck:
+        raise click.exceptions.Exit(1)
+
+
+def _check_files(files: dict[str, str | None]) -> None:
+    """Before the simulation: what would fail after it."""
+    for option, path in files.items():
+        if path is None:
+            continue
+        if not path.lower().endswith(_SUFFIXES[option]):
+            raise InvalidInput(f"{option} {path}: a file in {', '.join(_SUFFIXES[option])} is allowed")
+        folder = os.path.dirname(path)
+        if folder and not os.path.isdir(folder):
+            raise InvalidInput(f"{option} {path}: there is no folder {folder}")
+
+
+def _record(record: str | None, wanted: dict[str, Any]) -> str:
+    """How much to record, for what is asked for."""
+    needed = [option for option, value in wanted.items() if value]
+    if needed and record in ("finish", "ranks"):
+        raise InvalidInput(f"{needed[0]} needs --record ops")
+    return record or ("ops" if needed else "ranks")
+
+
+def _write(timeline: Timeline, files: dict[str, str | None]) -> None:
+    for option, write in (
+        ("--output", timeline.save),
+        ("--trace", timeline.save_chrome),
+        ("--plot", timeline.plot),
+        ("--breakdown", timeline.plot_breakdown),
+    ):
+        if path := files[option]:
+            write(path)
+
+
+def _plain(more: dict[str, Any]) -> dict[str, Any]:
+    """The critical path and the sensitivities as JSON, where they were asked for."""
+    out: dict[str, Any] = {}
+    if (path := more["critical_path"]) is not None:
+        out["critical_path"] = {"steps": len(path), "shares": path.shares}
+    if (found := more["sensitivities"]) is not None:
+        out["sensitivities"] = dict(found)
+    return out

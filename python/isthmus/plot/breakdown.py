@@ -1,0 +1,82 @@
+"""Pictures of simulations: where the time of ranks went."""
+
+from __future__ import annotations
+
+import math
+import os
+from typing import Any
+
+import numpy as np
+
+from ..errors import InvalidInput
+from .chart import COMPUTE, HANDLE, SEND, facts, figure, legend, save, still_suffix, title, unit_of
+
+# Up to so many ranks each has a bar; more than this share one step.
+_BARS, _STEPS = 64, 4000
+_SHARES = {
+    "compute": ("computing", COMPUTE),
+    "send_overhead": ("sending (o, O)", SEND),
+    "recv_overhead": ("receiving (o, O, G)", HANDLE),
+    "gap": ("waiting for the interface (g, G)", "#56B4E9"),
+    "latency": ("waiting for the wire (L)", "#F0E442"),
+    "late_sender": ("waiting for late senders", "#CC79A7"),
+    "late_receiver": ("waiting for late receivers", "#7A5195"),
+    "noise": ("noise", "#26323D"),
+    "idle": ("nothing to do", "#E4E8EC"),
+}
+
+
+def plot_breakdown(timeline: Any, path: str | os.PathLike[str]) -> None:
+    """Draw where the time of every rank went: stacked bars, or for more than 64 ranks an area over them.
+
+    Parameters
+    ----------
+    timeline : Timeline
+        With ``record="ranks"`` or ``"ops"``.
+    path : path
+        File to write: .png, .svg or .pdf.
+
+    Raises
+    ------
+    InvalidInput
+        For another suffix, and a simulation that recorded finish times only.
+    """
+    suffix = still_suffix(path)
+    if timeline.record == "finish":
+        raise InvalidInput("a breakdown needs a simulation with record='ranks' or 'ops'; this one has record='finish'")
+    save(_breakdown(timeline), path, suffix)
+
+
+def _breakdown(timeline: Any) -> Any:
+    from matplotlib.patches import Patch
+
+    t = timeline
+    power, unit = unit_of(t.makespan_ps)
+    total = sum(int(v.sum()) for v in t.breakdown_ps.values()) or 1
+    names = [name for name in _SHARES if t.breakdown_ps[name].any()]
+    share = math.ceil(t.ranks / _STEPS)
+    edges = np.append(np.arange(0, t.ranks, share), t.ranks)
+    fig, ax = figure(title(t, "Where the time goes"), facts(t), 6.4)
+    base = np.zeros(len(edges) - 1)
+    few = t.ranks <= _BARS
+    rows = []
+    for name in names:
+        values = np.add.reduceat(t.breakdown_ps[name], edges[:-1]) / np.diff(edges) / 10.0**power
+        words, colour = _SHARES[name]
+        if few:
+            ax.bar(np.arange(t.ranks), values, 0.86, base, color=colour, linewidth=0, zorder=2)
+        else:
+            ax.stairs(base + values, edges - 0.5, baseline=base, fill=True, color=colour, linewidth=0, zorder=2)
+        base = base + values
+        part = 100 * int(t.breakdown_ps[name].sum()) / total
+        rows.append((Patch(color=colour), f"{words}: {'< 0.1' if part < 0.05 else f'{part:.1f}'} %"))
+    ax.set_xlim(-0.5 - 0.1 * few, t.ranks - 0.5 + 0.1 * few)
+    ax.set_ylim(0, 1.02 * float(base.max(initial=1e-9)))
+    ax.xaxis.get_major_locator().set_params(integer=True)
+    ax.xaxis.set_major_formatter(lambda x, _: f"{x:,.0f}")
+    ax.set_xlabel("rank" if share == 1 else f"rank (means of {share} neighbours)")
+    streams = base.max(initial=0) > 1.5 * t.makespan_ps / 10.0**power
+    ax.set_ylabel(f"time ({unit}{', CPU streams added up' if streams else ''})")
+    # The first share is at the bottom, in the legend too.
+    legend(fig, ax, rows[::-1], "Mean over all ranks")
+    return fig

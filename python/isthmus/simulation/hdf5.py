@@ -1,0 +1,141 @@
+"""HDF5 files of Timelines: the result, the schedule and the machine in one file."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import InvalidInput, ParseError
+from ..machine import Level, Machine
+from ..schedule.hdf5 import Column, Reader, open_columns, read_schedule, schedule_columns, write_columns
+from .simulate import RECORDS
+from .timeline import SHARES, Timeline
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+#: Whole numbers of a Timeline.
+NUMBERS = ("makespan_ps", "messages", "bytes", "executed", "events", "simulated_ranks")
+#: Columns by operation, and what they mean.
+_OPERATIONS = {
+    "start": ("start_ps", "ps", "begin of the operation; -1: never"),
+    "end": ("end_ps", "ps", "end of the operation; -1: never"),
+    "partner": ("partner", "", "of a send its receive and vice versa, counted over all ranks; -1: none"),
+    "busy": ("busy_ps", "ps", "time of the CPU stream; of a receive, to handle its message"),
+    "handled": ("handled_ps", "ps", "of a send: when its receiver begins to handle the message; -1: never"),
+}
+#: Arrays of a Timeline.
+ARRAYS = ("finish_ps", "_breakdown", *(attribute for attribute, _, _ in _OPERATIONS.values()))
+_STUCK = {"rank": np.uint32, "op": np.uint32, "started": np.uint8}
+_ORPHANS = {"rank": np.uint32, "source": np.uint32, "op": np.uint32, "handled": np.int64}
+
+_MEANINGS = {
+    "rank": "where it waits or has arrived",
+    "op": "number within the rank, of an orphan that of its send within the source",
+    "started": "1: waits for another rank; 0: for operations of its own",
+    "source": "sender",
+    "handled": "when the receiver had handled the message",
+}
+
+
+def write_timeline(timeline: Timeline, path: str | os.PathLike[str], *, compression: str = "auto") -> None:
+    """Write a Timeline; see :meth:`Timeline.save`."""
+    suffix = os.path.splitext(path)[1]
+    if suffix not in (".h5", ".hdf5"):
+        raise InvalidInput(f"{os.fspath(path)!r} ends in {suffix!r}: a timeline is saved as .h5 or .hdf5")
+    t = timeline
+    columns = [Column("finish", t.finish_ps, "ps", "when each rank finished")]
+    if t.record != "finish":
+        shares = np.ascontiguousarray(t._breakdown.T)
+        columns += [Column(f"breakdown/{name}", shares[i], "ps", "of each rank") for i, name in enumerate(SHARES)]
+    if t.record == "ops":
+        columns += [
+            Column(f"operations/{name}", getattr(t, attribute), unit, meaning)
+            for name, (attribute, unit, meaning) in _OPERATIONS.items()
+        ]
+    for group, names, arrays in (("stuck", _STUCK, t._stuck), ("orphans", _ORPHANS, t._orphans)):
+        for name, values in zip(names, arrays, strict=True):
+            columns.append(Column(f"{group}/{name}", values, "ps" if name == "handled" else "", _MEANINGS[name]))
+    attributes: dict[str, int | float | str] = {name: getattr(t, name) for name in NUMBERS}
+    attributes |= {"record": t.record, "wall": t.wall}
+    if isinstance(t.machine, Level):
+        attributes |= {f"level.{field.name}": float(getattr(t.machine, field.name)) for field in _level_fields()}
+    else:
+        columns.append(Column("machine", [t.machine.toml()], "", "the TOML form of the machine"))
+    columns += schedule_columns(t.schedule, "schedule/")
+    write_columns(path, "timeline", columns, attributes, compression=compression)
+
+
+def read_timeline(path: str | os.PathLike[str]) -> Timeline:
+    """The Timeline in a file.
+
+    Raises
+    ------
+    ParseError
+        For a file that is damaged, holds another noun, or is of a version to come.
+    """
+    with open_columns(path) as (noun, _, reader):
+        if noun != "timeline":
+            raise reader.fail("noun", f"the file holds a {noun} instead of a timeline")
+        try:
+            return _read(reader)
+        except InvalidInput as error:
+            raise reader.fail(None, str(error)) from None
+
+
+def _read(reader: Reader) -> Timeline:
+    schedule = read_schedule(reader, "schedule/")
+    ranks, operations = schedule.ranks, len(schedule)
+    record = reader.attribute("record", str)
+    if record not in RECORDS:
+        raise reader.fail("record", f"the attribute is {record!r}: allowed are {', '.join(RECORDS)}")
+    result: dict[str, Any] = {name.removesuffix("_ps"): reader.attribute(name, int) for name in NUMBERS}
+    result["finish"] = reader.column("finish", np.int64, ranks)
+    breakdown = np.empty((ranks if record != "finish" else 0, len(SHARES)), np.int64)
+    if record != "finish":
+        for i, name in enumerate(SHARES):
+            breakdown[:, i] = reader.column(f"breakdown/{name}", np.int64, ranks)
+    result["breakdown"] = breakdown
+    for name in _OPERATIONS:
+        result[name] = np.empty(0, np.int64)
+        if record == "ops":
+            result[name] = reader.column(f"operations/{name}", np.int64, operations)
+    _check(reader, "operations/partner", result["partner"], -1, operations)
+    result |= {"log": np.empty(0, np.uint64), "log_noise": np.empty(0, np.int64)}
+    first = schedule.op_first.view(np.int64)
+    for group, columns, owner in (("stuck", _STUCK, "rank"), ("orphan", _ORPHANS, "source")):
+        folder = "stuck" if group == "stuck" else "orphans"
+        size = reader.size(f"{folder}/op")
+        for name, dtype in columns.items():
+            result[f"{group}_{name}"] = reader.column(f"{folder}/{name}", dtype, size)
+        for name in ("rank", owner):
+            _check(reader, f"{folder}/{name}", result[f"{group}_{name}"], 0, ranks)
+        of = result[f"{group}_{owner}"]
+        _check(reader, f"{folder}/op", result[f"{group}_op"], 0, first[of + 1] - first[of])
+    return Timeline(schedule, _machine(reader), result, wall=reader.attribute("wall", float), record=record)
+
+
+def _check(reader: Reader, name: str, values: NDArray[Any], low: int, end: int | NDArray[np.int64]) -> None:
+    wrong = (values < low) | (values.astype(np.int64) >= end)
+    if wrong.any():
+        at = int(wrong.argmax())
+        raise reader.fail(name, f"element {at} is {values[at]}: there is no such rank or operation")
+
+
+def _machine(reader: Reader) -> Machine | Level:
+    if not reader.has("machine"):
+        return Level(**{field.name: reader.attribute(f"level.{field.name}", float) for field in _level_fields()})
+    from ..machine.toml import parse_toml
+
+    text = "\n".join(reader.texts("machine"))
+    try:
+        return Machine(parse_toml(text, reader.path))
+    except ParseError as error:
+        raise reader.fail("machine", str(error)) from None
+
+
+def _level_fields() -> tuple[dataclasses.Field[Any], ...]:
+    return dataclasses.fields(Level)

@@ -1,0 +1,176 @@
+"""What ``print(timeline)`` and ``isthmus show`` say."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..machine import Level
+from ..schedule.schedule import OpKind
+from ..units import text
+
+if TYPE_CHECKING:
+    from ..machine import Machine
+    from .timeline import Timeline
+
+#: The shares in words.
+WORDS = {
+    "compute": "computing",
+    "send_overhead": "sending (o, O)",
+    "recv_overhead": "receiving (o, O, G)",
+    "gap": "waiting for the interface (g, G)",
+    "latency": "waiting for the wire (L)",
+    "late_sender": "waiting for late senders",
+    "late_receiver": "waiting for late receivers",
+    "noise": "noise",
+    "idle": "nothing to do",
+}
+_BAR = 24
+_EIGHTHS = " ▏▎▍▌▋▊▉"
+
+
+def bar(share: float, width: int = _BAR) -> str:
+    """A bar of blocks, an eighth of a character exact."""
+    eighths = round(min(max(share, 0.0), 1.0) * width * 8)
+    return ("█" * (eighths // 8) + _EIGHTHS[eighths % 8]).rstrip()
+
+
+def machine_words(machine: Machine | Level) -> str:
+    """The machine on one line."""
+    if isinstance(machine, Level):
+        times = [f"{name} {text(getattr(machine, name), 's', 4)}" for name in ("L", "o_send", "o_recv", "g")]
+        rates = [f"{name} {text(getattr(machine, name), 's/B', 4)}" for name in ("G", "O")]
+        return "LogGOPS " + ", ".join([*times, *rates, f"S {text(machine.S, 'B')}"])
+    nodes = f"{machine.nodes:,} node{'' if machine.nodes == 1 else 's'}"
+    title = machine.title if machine.title == machine.name else f"{machine.name}: {machine.title}"
+    return f"{title} ({machine.topology.spec}; {nodes}, {machine.cores:,} cores)"
+
+
+def shares(timeline: Timeline) -> list[dict[str, Any]]:
+    """A row per share: mean over the ranks, most, the rank that has most (seconds), part of all time."""
+    total = int(timeline._breakdown.sum(dtype=np.int64))
+    out = []
+    for name, values in timeline.breakdown_ps.items():
+        mean = float(values.mean()) if len(values) else 0.0
+        worst = int(values.argmax()) if len(values) else 0
+        out.append(
+            {
+                "share": name,
+                "mean": mean / 1e12,
+                "most": int(values[worst]) / 1e12 if len(values) else 0.0,
+                "rank": worst,
+                "part": int(values.sum()) / total if total else 0.0,
+            }
+        )
+    return out
+
+
+def summary(timeline: Timeline) -> dict[str, Any]:
+    """The report for programs: numbers in SI."""
+    t = timeline
+    finish = t.finish_ps
+    first, last = int(finish.argmin()), int(finish.argmax())
+    machine: Any = t.machine if isinstance(t.machine, Level) else t.machine.spec
+    out: dict[str, Any] = {
+        "machine": machine,
+        "ranks": t.ranks,
+        "operations": len(t.schedule),
+        "executed": t.executed,
+        "messages": t.messages,
+        "bytes": t.bytes,
+        "makespan": t.makespan,
+        "first": {"rank": first, "finish": int(finish[first]) / 1e12},
+        "last": {"rank": last, "finish": int(finish[last]) / 1e12},
+        "mean_finish": float(finish.mean()) / 1e12,
+        "events": t.events,
+        "simulated_ranks": t.simulated_ranks,
+        "wall": t.wall,
+        "orphans": len(t.orphans),
+        "deadlock": None,
+    }
+    if t.record != "finish":
+        out["breakdown"] = shares(t)
+    if t.deadlock is not None:
+        d = t.deadlock
+        out["deadlock"] = {
+            "operations": len(d.waiting),
+            "cycle": [{"rank": w.rank, "op": w.op} for w in d.cycle],
+            # As many as somebody may want to look at.
+            "waiting": [
+                {"rank": w.rank, "op": w.op, "kind": w.kind.name, "peer": w.peer, "tag": w.tag, "comm": w.comm}
+                | {"bytes": w.bytes, "started": w.started, "reason": w.reason, "hint": w.hint}
+                for w in d.waiting[:1000]
+            ],
+            "text": str(d),
+        }
+    return out
+
+
+def report(timeline: Timeline) -> str:
+    """What the simulation found, for people."""
+    t = timeline
+    finish = t.finish_ps
+    first, last = int(finish.argmin()), int(finish.argmax())
+    ended = text(t.makespan, "s", 4)
+    ranks = f"{t.ranks:,} rank{'' if t.ranks == 1 else 's'}"
+    stop = "makespan" if t.deadlock is None else "deadlock after"
+    lines = [f"Timeline: {ranks}, {len(t.schedule):,} operations, {stop} {ended}"]
+    rows = [
+        ("machine", machine_words(t.machine)),
+        ("messages", f"{t.messages:,}, {text(t.bytes, 'B', 4)} in all" if t.messages else "none"),
+    ]
+    if t.ranks > 1:
+        times = f"first rank {first} after {text(int(finish[first]) / 1e12, 's', 4)}, last rank {last} after {ended}"
+        rows.append(("finish", f"{times}, mean {text(float(finish.mean()) / 1e12, 's', 4)}"))
+    rate = f", {_rate(t.executed / t.wall)}" if t.wall > 0 and t.executed >= 1000 else ""
+    equal = f"; {t.simulated_ranks:,} ranks, to which the others are equal" if t.simulated_ranks < t.ranks else ""
+    rows.append(("simulated in", f"{text(t.wall, 's', 3)}{rate}{equal}"))
+    lines += [f"  {name:<13} {words}" for name, words in rows]
+    if t.record != "finish" and t.makespan_ps:
+        lines += ["", *_breakdown(t)]
+    if t.deadlock is not None:
+        lines += ["", *str(t.deadlock).split("\n")]
+    elif t.orphans:
+        number = len(t.orphans)
+        verb = "message was" if number == 1 else "messages were"
+        lines += ["", f"{number:,} {verb} never received, such as {t.orphans[0]}"]
+    return "\n".join(lines)
+
+
+def _rate(per_second: float) -> str:
+    scale, letter = next(((s, f" {p}") for s, p in ((1e9, "G"), (1e6, "M"), (1e3, "k")) if per_second >= s), (1.0, ""))
+    return f"{per_second / scale:.3g}{letter} operations/s"
+
+
+def _breakdown(timeline: Timeline) -> list[str]:
+    """A table of the shares that are not nothing."""
+    rows = [row for row in shares(timeline) if row["part"] > 0]
+    width = max(len(WORDS[row["share"]]) for row in rows)
+    lines = [f"  {'where the time goes':<{width}}  {'mean':>10}  {'most':>10}  {'on rank':>9}"]
+    for row in rows:
+        cells = f"{text(row['mean'], 's', 4):>10}  {text(row['most'], 's', 4):>10}  {row['rank']:>9}"
+        blocks = bar(row["part"])
+        lines.append(f"  {WORDS[row['share']]:<{width}}  {cells}  {100 * row['part']:>5.1f} %  {blocks}".rstrip())
+    return lines
+
+
+def rank_rows(timeline: Timeline, rank: int) -> list[dict[str, Any]]:
+    """The operations of one rank with begin, end (seconds; None: never) and the operation at the other end."""
+    schedule = timeline.schedule
+    operations = schedule.rank(rank)
+    first = schedule.op_first.view(np.int64)
+    rows = []
+    for i in range(len(operations)):
+        at = int(first[rank]) + i
+        row: dict[str, Any] = {"op": i, "what": operations.describe(i), "kind": OpKind(operations.ops["kind"][i]).name}
+        if timeline.record == "ops":
+            start, end, other = int(timeline.start_ps[at]), int(timeline.end_ps[at]), int(timeline.partner[at])
+            row["start"] = None if start < 0 else start / 1e12
+            row["end"] = None if end < 0 else end / 1e12
+            row["partner"] = None
+            if other >= 0:
+                peer = int(np.searchsorted(first, other, side="right")) - 1
+                row["partner"] = {"rank": peer, "op": other - int(first[peer])}
+        rows.append(row)
+    return rows

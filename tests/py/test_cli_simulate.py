@@ -1,0 +1,363 @@
+"""The commands simulate, show and schedule."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import isthmus
+from isthmus.cli import main
+from isthmus.cli.inputs import parse_level, parse_noise
+from isthmus.errors import InvalidInput, ParseError
+
+ISTHMUS = [sys.executable, "-m", "isthmus"]
+LOGGOPS = "loggops:L=2.5us,o=1.5us,g=1us,G=6ns,O=0,S=65535"
+
+
+class Run:
+    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
+        self.capsys = capsys
+
+    def __call__(self, *words: str) -> tuple[int, str, str]:
+        self.capsys.readouterr()
+        try:
+            main(list(words))
+            status = 0
+        except SystemExit as stop:
+            status = int(stop.code or 0)
+        out, err = self.capsys.readouterr()
+        return status, out, err
+
+    def ok(self, *words: str) -> str:
+        status, out, err = self(*words)
+        assert (status, err) == (0, "")
+        return out
+
+    def json(self, *words: str) -> Any:
+        return json.loads(self.ok(*words, "--json"))
+
+    def error(self, *words: str) -> str:
+        status, out, err = self(*words)
+        assert (status, out) == (2, "")
+        assert err.startswith("isthmus: ")
+        assert err.count("\n") == 1
+        return err.removeprefix("isthmus: ")[:-1]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    monkeypatch.chdir(tmp_path)
+    b = isthmus.ProgramBuilder(4)
+    with b.phase("step"):
+        b.compute(None, 2e-6)
+        b.allreduce(None, 800)
+    b.build().save("program.h5")
+    isthmus.collective("bcast", ranks=8, bytes=1000).save("bcast.goal")
+    dead = isthmus.Schedule.of(2, rank=[0, 0, 1, 1], kind=["recv", "send"] * 2, peer=[1, 1, 0, 0], op=[1, 3], on=[0, 2])
+    dead.save("dead.h5")
+    return Run(capsys)
+
+
+# simulate
+
+
+def test_report(run: Run) -> None:
+    out = run.ok("simulate", "barrier:ranks=1024,algorithm=dissemination", LOGGOPS)
+    assert out.startswith("Timeline: 1,024 ranks, 20,480 operations, makespan 55 us")
+    s = isthmus.collective("barrier", ranks=1024, algorithm="dissemination")
+    expected = isthmus.simulate(s, isthmus.Level(L=2.5e-6, o_send=1.5e-6, o_recv=1.5e-6, g=1e-6, G=6e-9))
+    found = run.json("simulate", "barrier:ranks=1024,algorithm=dissemination", LOGGOPS)
+    assert found["makespan"] == expected.makespan
+    assert found["messages"] == expected.messages
+    assert found["machine"]["G"] == 6e-9
+    assert {row["share"]: row["mean"] for row in found["breakdown"]}["send_overhead"] == pytest.approx(15e-6)
+    assert found["deadlock"] is None
+
+
+def test_files(run: Run, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    names = ("t.h5", "t.json", "t.png", "b.svg")
+    out = run.ok("simulate", "bcast.goal", "ring-16", "-o", names[0], "--trace", names[1], "--plot", names[2],
+                 "--breakdown", names[3], "--critical", "--sensitivity")  # fmt: skip
+    for name in names:
+        assert f"wrote {name}" in out
+        assert (tmp_path / name).stat().st_size > 500
+    assert "critical path: " in out
+    assert "makespan for a change x of" in out
+    t = isthmus.read("t.h5")
+    assert t == isthmus.simulate(isthmus.read("bcast.goal"), "ring-16", record="ops")
+    found = run.json("simulate", "bcast.goal", "ring-16", "--critical", "--sensitivity", "-o", "t.h5")
+    assert found["files"] == {"output": "t.h5"}
+    assert sum(found["critical_path"]["shares"].values()) == pytest.approx(found["makespan"])
+    assert found["sensitivities"]["L"]["slope"] > 0
+
+
+def test_programs_and_algorithms(run: Run) -> None:
+    ring = run.json("simulate", "program.h5", LOGGOPS, "--collectives", "allreduce=ring")
+    doubling = run.json("simulate", "program.h5", LOGGOPS, "--collectives", "allreduce=recursive_doubling")
+    assert ring["messages"] == 24
+    assert doubling["messages"] == 8
+    assert "a schedule has none left" in run.error("simulate", "bcast.goal", LOGGOPS, "--collectives", "bcast=binomial")
+    assert "kind=algorithm" in run.error("simulate", "program.h5", LOGGOPS, "--collectives", "ring")
+
+
+def test_placements(run: Run) -> None:
+    spec = "torus:4x4 cores=4"
+
+    def makespan(*options: str) -> float:
+        return float(run.json("simulate", "allgather:ranks=8,bytes=64kB", spec, *options)["makespan"])
+
+    assert makespan() == makespan("--placement", "block", "--nodes", "2")
+    spread = makespan("--ranks-per-node", "1")
+    assert spread == makespan("--nodes", "8", "--placement", "cyclic")
+    assert spread != makespan()
+    Path("places.txt").write_text("# of every rank\n" + "\n".join(str(n) for n in range(8)) + "\n")
+    assert spread == makespan("--placement", "places.txt")
+    Path("places.txt").write_text("0\n1\n99\n")
+    assert run.error("simulate", "allgather:ranks=3", spec, "--placement", "places.txt").startswith("places.txt:3: node: ")
+    assert "a machine is needed" in run.error("simulate", "bcast.goal", LOGGOPS, "--nodes", "3")
+    assert "says where the ranks sit" in run.error("simulate", "bcast.goal", spec, "--placement", "p.txt", "--nodes", "2")
+    assert "8 ranks" in run.error("simulate", "bcast.goal", spec, "--nodes", "1")
+
+
+def test_noise_and_seed(run: Run) -> None:
+    def makespan(*options: str) -> float:
+        return float(run.json("simulate", "program.h5", LOGGOPS, *options)["makespan"])
+
+    noise = ("--noise", "exponential,period=10us,duration=2us")
+    quiet = makespan()
+    assert makespan("--noise", "none") == quiet
+    assert makespan(*noise, "--seed", "1") > quiet
+    assert makespan(*noise, "--seed", "1") == makespan(*noise, "--seed", "1")
+    assert makespan(*noise, "--seed", "1") != makespan(*noise, "--seed", "2")
+    assert parse_noise("file,file=n.txt") == isthmus.Noise(kind="file", file="n.txt")
+
+
+def test_symmetry_is_an_option(run: Run) -> None:
+    words = ("simulate", "allgather:ranks=256,bytes=8,algorithm=ring", LOGGOPS, "--record", "finish")
+    folded, whole = run.json(*words), run.json(*words, "--no-symmetry")
+    assert folded["simulated_ranks"] < whole["simulated_ranks"] == 256
+    assert folded["makespan"] == whole["makespan"]
+
+
+def test_deadlock(run: Run, tmp_path: Path) -> None:
+    status, out, err = run("simulate", "dead.h5", LOGGOPS, "-o", "t.h5")
+    assert (status, err) == (1, "")
+    assert "2 ranks in a circle:" in out
+    assert "rank 0 waits to receive from rank 1 (recv, operation 0, tag 0) →" in out
+    assert isthmus.read(tmp_path / "t.h5").deadlock is not None
+    status, out, _ = run("simulate", "dead.h5", LOGGOPS, "--critical", "--json")
+    found = json.loads(out)["deadlock"]
+    assert status == 1
+    assert found["operations"] == 4
+    assert found["cycle"] == [{"rank": 0, "op": 0}, {"rank": 1, "op": 0}]
+    assert found["waiting"][0]["reason"] == "waits to receive from rank 1"
+
+
+def test_parameters() -> None:
+    assert parse_level(LOGGOPS) == isthmus.Level(L=2.5e-6, o_send=1.5e-6, o_recv=1.5e-6, g=1e-6, G=6e-9, O=0.0, S=65535)
+    assert parse_level("loggops:o_recv=2us,o=1us,S=8KiB") == isthmus.Level(o_send=1e-6, o_recv=2e-6, S=8192)
+    assert parse_level("loggops:o=1us,o_recv=2us,G=0.5ns/B") == isthmus.Level(o_send=1e-6, o_recv=2e-6, G=0.5e-9)
+    assert parse_level("torus:4x4") is None
+    for wrong in ("loggops:l=1us", "loggops:L", "loggops:L=1B", "loggops:L=1us,L=2us", "loggops:g=-1us"):
+        with pytest.raises(InvalidInput):
+            parse_level(wrong)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("nofile.h5", "cielo"), "nofile.h5: No such file or directory"),
+        (("bcast.goal", "nomachine"), "'nomachine' is neither a machine"),
+        (("bcast.goal", "loggops:Q=1"), "allowed are o=..., L=..."),
+        (("bcast.goal", "loggops:L=fast"), "L=fast: "),
+        (("foo:ranks=3", "cielo"), "collective 'foo'"),
+        (("bcast:bytes=3", "cielo"), "ranks=... is missing"),
+        (("bcast:ranks=x", "cielo"), "ranks=x: a whole number is needed"),
+        (("bcast:ranks=2,bytes=1.5", "cielo"), "bytes=1.5: a whole number"),
+        (("bcast:ranks=2,bytes=1us", "cielo"), "bytes=1us: "),
+        (("bcast:ranks=2,ranks=3", "cielo"), "ranks is given twice"),
+        (("bcast:ranks=2,colour=red", "cielo"), "allowed are ranks=..., bytes=..."),
+        (("bcast:ranks=2,algorithm=ping", "cielo"), "ping"),
+        (("bcast.goal", "ring:4"), "8 ranks"),
+        (("bcast.goal", LOGGOPS, "--noise", "loud"), "--noise loud"),
+        (("bcast.goal", LOGGOPS, "--noise", "periodic,period=x"), "period=x"),
+        (("bcast.goal", LOGGOPS, "--noise", "periodic,period=1ms"), "duration"),
+        (("bcast.goal", LOGGOPS, "--noise", "file,file=nofile"), "nofile: No such file"),
+        (("bcast.goal", LOGGOPS, "--trace", "t.txt"), "--trace t.txt: a file in .json, .json.gz is allowed"),
+        (("bcast.goal", LOGGOPS, "-o", "t.goal"), "--output t.goal"),
+        (("bcast.goal", LOGGOPS, "--plot", "nodir/a.png"), "there is no folder nodir"),
+        (("bcast.goal", LOGGOPS, "--plot", "a.png", "--record", "ranks"), "--plot needs --record ops"),
+        (("bcast.goal", LOGGOPS, "--breakdown", "a.png", "--record", "finish"), "--breakdown needs"),
+        (("bcast.goal", LOGGOPS, "--record", "all"), "all"),
+        (("bcast.goal", LOGGOPS, "--seed", "-1"), "-1"),
+        (("bcast.goal",), "MACHINE"),
+    ],
+)
+def test_errors(run: Run, tmp_path: Path, words: tuple[str, ...], message: str) -> None:
+    before = sorted(tmp_path.iterdir())
+    assert message in run.error("simulate", *words)
+    assert sorted(tmp_path.iterdir()) == before
+
+
+# Long simulations
+
+LONG = ("simulate", "alltoall:ranks=1500,bytes=8,algorithm=linear", LOGGOPS)
+
+
+def test_interrupted(tmp_path: Path) -> None:
+    process = subprocess.Popen([*ISTHMUS, *LONG, "-o", "t.h5"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    time.sleep(2.5)
+    assert process.poll() is None, "the machine is too fast for this test"
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert out == b""
+    assert err.decode().strip() == "isthmus: interrupted"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_progress_on_a_terminal_only(tmp_path: Path) -> None:
+    """A pseudo terminal as standard error; a run of under a second shows nothing there."""
+
+    def shown(*words: str) -> str:
+        master, slave = pty.openpty()
+        process = subprocess.Popen([*ISTHMUS, *words], cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=slave)
+        os.close(slave)
+        text = b""
+        while True:
+            try:
+                part = os.read(master, 1 << 16)
+            except OSError:  # the other end is closed
+                break
+            if not part:
+                break
+            text += part
+        os.close(master)
+        assert process.wait(timeout=120) == 0
+        return text.decode(errors="replace")
+
+    assert shown("simulate", "bcast:ranks=8", LOGGOPS) == ""
+    text = shown(*LONG)
+    assert "M operations/s" in text
+    assert "s left" in text
+    assert shown(*LONG[:1], "alltoall:ranks=400", LOGGOPS, "--no-progress") == ""
+
+
+def test_callable_progress() -> None:
+    seen: list[tuple[int, int]] = []
+    s = isthmus.collective("alltoall", ranks=400, bytes=8, algorithm="linear")
+    isthmus.simulate(s, parse_level(LOGGOPS), progress=lambda done, total: seen.append((done, total)))
+    assert seen
+    assert all(0 < done <= total == len(s) for done, total in seen)
+    assert seen == sorted(seen)
+
+
+# show
+
+
+def test_show_program(run: Run) -> None:
+    assert run.ok("show", "program.h5") == str(isthmus.read("program.h5")) + "\n"
+    out = run.ok("show", "program.h5", "--rank", "3")
+    assert "compute 2 us in step" in out
+    found = run.json("show", "program.h5")
+    assert (found["noun"], found["ranks"]) == ("program", 4)
+    assert found["events"] == {"compute": 4, "collective": 4}
+    assert found["compute"] == pytest.approx(8e-6)
+    events = run.json("show", "program.h5", "--rank", "0")["events"]
+    assert [(e["kind"], e["what"]) for e in events] == [("compute", None), ("collective", "allreduce")]
+
+
+def test_show_schedule(run: Run) -> None:
+    assert run.ok("show", "bcast.goal") == str(isthmus.read("bcast.goal")) + "\n"
+    assert "send 1 kB to 4 tag 0" in run.ok("show", "bcast.goal", "--rank", "0")
+    found = run.json("show", "bcast.goal")
+    assert (found["noun"], found["operations"], found["bytes"]) == ("schedule", {"send": 7, "recv": 7}, 7000)
+    operations = run.json("show", "bcast.goal", "--rank", "4")["operations"]
+    assert operations[0]["kind"] == "recv"
+    assert operations[1]["requires"] == [[0, False]]
+    assert run.json("show", "bcast:ranks=8,bytes=1kB")["bytes"] == 7000
+
+
+def test_show_timeline(run: Run) -> None:
+    run.ok("simulate", "bcast.goal", LOGGOPS, "--record", "ops", "-o", "t.h5")
+    t = isthmus.read("t.h5")
+    assert run.ok("show", "t.h5") == str(t) + "\n"
+    assert run.json("show", "t.h5")["makespan"] == t.makespan
+    out = run.ok("show", "t.h5", "--rank", "4")
+    assert "rank 0, operation 0" in out
+    rows = run.json("show", "t.h5", "--rank", "4")["operations"]
+    assert rows[0]["partner"] == {"rank": 0, "op": 0}
+    assert rows[0]["end"] == t.end_ps[int(t.schedule.op_first[4])] / 1e12
+    run.ok("simulate", "bcast.goal", LOGGOPS, "-o", "t.h5")
+    assert "were not recorded" in run.ok("show", "t.h5", "--rank", "4")
+    run("simulate", "dead.h5", LOGGOPS, "--record", "ops", "-o", "t.h5")
+    assert "never" in run.ok("show", "t.h5", "--rank", "0")
+    assert "timeline" in run.error("simulate", "t.h5", LOGGOPS)
+
+
+def test_show_errors(run: Run) -> None:
+    assert "rank 8 does not exist" in run.error("show", "bcast.goal", "--rank", "8")
+    assert "rank 4 does not exist" in run.error("show", "program.h5", "--rank", "4")
+    run.ok("simulate", "bcast.goal", LOGGOPS, "-o", "t.h5")
+    assert "rank 8 does not exist" in run.error("show", "t.h5", "--rank", "8")
+    Path("x.h5").write_bytes(b"\x89HDF\r\n\x1a\n rubbish")
+    assert run.error("show", "x.h5").startswith("x.h5: not an HDF5 file")
+    Path("x.goal").write_text("num_ranks 1\nrank 0 {\nl1: sond 1b to 0\n}\n")
+    assert run.error("show", "x.goal").startswith("x.goal:3: ")
+
+
+# schedule
+
+
+def test_schedule_group(run: Run) -> None:
+    assert "wrote s.goal" in run.ok("schedule", "collective", "bcast:ranks=8,bytes=1kB", "-o", "s.goal")
+    assert isthmus.read("s.goal") == isthmus.read("bcast.goal")
+    run.ok("schedule", "convert", "s.goal", "s.h5")
+    assert run.json("schedule", "convert", "s.h5", "s.bin")["file"] == "s.bin"
+    assert isthmus.read("s.bin") == isthmus.read("s.goal")
+    assert run.ok("schedule", "validate", "s.bin").startswith("s.bin: ok, Schedule of 8 ranks")
+    run.ok("schedule", "lower", "program.h5", "-o", "p.h5", "--collectives", "allreduce=ring")
+    assert isthmus.read("p.h5") == isthmus.lower(isthmus.read("program.h5"), collectives={"allreduce": "ring"})
+    run.ok("schedule", "lower", "program.h5", "-o", "p.goal", "--byte-time", "1ns")
+    assert "lower makes one" in run.error("schedule", "convert", "program.h5", "p.goal")
+    assert "a program is needed" in run.error("schedule", "lower", "bcast.goal", "-o", "p.h5")
+    run.ok("schedule", "convert", "program.h5", "copy.h5")
+    assert isthmus.read("copy.h5") == isthmus.read("program.h5")
+
+
+def test_validate_tells(run: Run) -> None:
+    isthmus.Schedule.of(2, rank=[0], kind="send", peer=1, amount=8).save("lost.goal")
+    assert run.error("schedule", "validate", "lost.goal").startswith("lost.goal: rank 0")
+    status, out, _ = run("schedule", "validate", "lost.goal", "--json")
+    assert status == 2
+    assert json.loads(out)["ok"] is False
+
+
+def test_pattern(run: Run) -> None:
+    pytest.importorskip("matplotlib")
+    run.ok("schedule", "pattern", "bcast.goal", "-o", "p.csv", "--plot", "p.png")
+    lines = Path("p.csv").read_text().splitlines()
+    assert lines[0] == "source,target,bytes,messages"
+    assert len(lines) == 8
+    assert lines[1] == "0,1,1000,1"
+    found = run.json("schedule", "pattern", "program.h5", "--collectives", "allreduce=ring")
+    assert (found["ranks"], found["pairs"], found["messages"]) == (4, 4, 24)
+    assert ".csv" in run.error("schedule", "pattern", "bcast.goal", "-o", "p.txt")
+
+
+def test_placement_files_name_lines(tmp_path: Path) -> None:
+    from isthmus.cli.inputs import read_placement
+
+    (tmp_path / "p").write_text("0\n1  # comment\n\nnowhere\n")
+    with pytest.raises(ParseError, match="p:4: node: "):
+        read_placement(isthmus.load("ring-16"), str(tmp_path / "p"))
