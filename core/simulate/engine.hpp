@@ -11,6 +11,7 @@
 #include "simulate/event_queue.hpp"
 #include "simulate/matching.hpp"
 #include "simulate/noise.hpp"
+#include "simulate/operations.hpp"
 #include "simulate/resources.hpp"
 #include "simulate/ties.hpp"
 
@@ -26,6 +27,7 @@ class Engine {
       : s_(schedule),
         options_(options),
         dependencies_(std::move(dependencies)),
+        operations_(schedule),
         costs_(options.cost, options.places),
         resources_(schedule.ranks, dependencies_.shape().cpus, dependencies_.shape().nics, options.places),
         matching_(schedule, dependencies_.shape().wildcards),
@@ -228,7 +230,7 @@ class Engine {
       if (post_ahead_)
         post(ready.rank, ready.op, time, order);
       else
-        queue_.push({time, order, ready.rank, ready.rank, ready.op});
+        queue_.push({time, order, ready.rank, op.peer, ready.op});
       return;
     }
     if (ready.kind == OpKind::send || ready.kind == OpKind::put) {
@@ -236,7 +238,7 @@ class Engine {
       const std::uint32_t interface = plain ? stream + 1 : resources_.nic(ready.rank, op.nic, network);
       time = std::max(time, resources_[interface].free);
     }
-    const Event event{time, next_order(EventType::operation), ready.rank, ready.rank, ready.op};
+    const Event event{time, next_order(EventType::operation), ready.rank, op.peer, operations_.what(ready.op)};
     if (occupied == stream && resources_[stream].free <= time) {
       resources_.wait(stream, event, queue_, time);
     } else {
@@ -274,9 +276,9 @@ class Engine {
         break;
       case EventType::put_done:
       case EventType::get_done:
-        log(LogEntry::Kind::done, event.op);
+        log(LogEntry::Kind::done, event.op());
         note_completion(event.rank);
-        release_and_go(event.rank, event.op, done);
+        release_and_go(event.rank, event.op(), done);
         break;
       case EventType::wake:
         break;
@@ -284,9 +286,9 @@ class Engine {
   }
 
   void operation(const Event& event) {
-    switch (dependencies_.kind(event.op)) {
+    switch (operations_.of(event).kind) {
       case OpKind::recv:
-        post(event.rank, event.op, event.time, event.order);
+        post(event.rank, event.op(), event.time, event.order);
         break;
       case OpKind::send:
       case OpKind::put:
@@ -299,24 +301,24 @@ class Engine {
   }
 
   void compute(const Event& event) {
-    const Operation& op = s_.ops[event.op];
+    const Operation& op = operations_.of(event);
     const std::uint32_t stream = cpu_of(event.rank, op.cpu);
     if (resources_[stream].free > now_) return resources_.wait(stream, event, queue_);
     const Picoseconds work = work_of(op, options_);
     idle_before_op(event.rank, resources_[stream].free, 0);
     const Picoseconds lost = occupy(event.rank, op.cpu, work, Share::compute);
-    begin(event.op, now_ + work + lost);
-    log(LogEntry::Kind::start, event.op, lost);
-    release_and_go(event.rank, event.op, started | done);
+    begin(event.op(), now_ + work + lost);
+    log(LogEntry::Kind::start, event.op(), lost);
+    release_and_go(event.rank, event.op(), started | done);
   }
 
   /// A send, put or get leaves.
   void transfer(const Event& event) {
     const Rank rank = event.rank;
-    const Operation& op = s_.ops[event.op];
+    const Operation& op = operations_.of(event);
     const std::uint32_t stream = cpu_of(rank, op.cpu);
     const bool get = op.kind == OpKind::get;
-    const MessageCost& cost = cost_of(rank, op.peer, op.amount);
+    const MessageCost& cost = cost_of(rank, event.other, op.amount);
     const std::uint32_t interface = interface_of(rank, op.nic, cost);
     const Picoseconds cpu_free = resources_[stream].free;
     const Picoseconds interface_free = get ? 0 : resources_[interface].free;
@@ -325,43 +327,43 @@ class Engine {
     idle_before_op(rank, cpu_free, interface_free);
     const Picoseconds work = get ? cost.level->o_send : cost.send_cpu();
     const Picoseconds lost = occupy(rank, op.cpu, work, Share::send_overhead);
-    begin(event.op, now_ + work + lost);
-    log(LogEntry::Kind::start, event.op, lost);
+    begin(event.op(), now_ + work + lost);
+    log(LogEntry::Kind::start, event.op(), lost);
     if (!get) resources_[interface].free = now_ + cost.gap();
     const EventType type = op.kind == OpKind::send  ? EventType::message
                            : op.kind == OpKind::put ? EventType::put_arrives
                                                     : EventType::get_asks;
     // What the operating system takes delays the message too.
-    queue_.push({now_ + cost.level->o_send + lost + cost.wire, next_order(type), op.peer, rank, event.op});
+    queue_.push({now_ + cost.level->o_send + lost + cost.wire, next_order(type), event.other, rank, event.what});
     bool eager = false;
     if (op.kind == OpKind::send) {
       ++out_.messages;
       out_.bytes += op.amount;
       eager = op.amount <= cost.level->S;
     }
-    release_and_go(rank, event.op, eager ? started | done : started);
+    release_and_go(rank, event.op(), eager ? started | done : started);
   }
 
   /// One-sided bytes pass an interface without the CPU: of a put at the target; of a get first at the target, where they
   /// leave, then at the initiator.
   void pass_interface(const Event& event) {
-    const Operation& op = s_.ops[event.op];
-    const MessageCost& cost = cost_of(event.source, op.peer, op.amount);
+    const Operation& op = s_.ops[event.op()];
+    const MessageCost& cost = cost_of(event.other, op.peer, op.amount);
     const bool leaves = event.type() == EventType::get_asks;
     const std::uint32_t interface =
         interface_of(event.rank, op.nic, cost) + (leaves ? 0 : 1);
     if (resources_[interface].free > now_) return resources_.wait(interface, event, queue_);
     resources_[interface].free = now_ + cost.gap();
-    log(leaves ? LogEntry::Kind::leave : LogEntry::Kind::land, event.op);
+    log(leaves ? LogEntry::Kind::leave : LogEntry::Kind::land, event.op());
     if (leaves) {
-      queue_.push({now_ + cost.wire, next_order(EventType::get_arrives), event.source, event.source, event.op});
+      queue_.push({now_ + cost.wire, next_order(EventType::get_arrives), event.other, event.other, event.what});
       return;
     }
     const bool put = event.type() == EventType::put_arrives;
     ++out_.messages;
     out_.bytes += op.amount;
     queue_.push({now_ + cost.bytes_G + (put ? cost.wire : 0),
-                 next_order(put ? EventType::put_done : EventType::get_done), event.source, event.source, event.op});
+                 next_order(put ? EventType::put_done : EventType::get_done), event.other, event.other, event.what});
   }
 
   // -- messages and receives ------------------------------------------------------------------------------------------
@@ -382,7 +384,7 @@ class Engine {
     }
     const Match m = matching_[found];
     matching_.release(found);
-    const Meeting meeting{recv, m.op, rank, m.source, m.time, static_cast<Picoseconds>(m.order)};
+    const Meeting meeting{recv, m.op, rank, m.source, m.time, static_cast<Picoseconds>(m.order), m.rendezvous};
     if (post_ahead_) {
       queue_.push({time, order, rank, rank, meet_later(meeting)});
     } else {
@@ -398,6 +400,7 @@ class Engine {
     Rank source;
     Picoseconds arrived;
     Picoseconds handled;
+    bool rendezvous;  // the sender waits for it
   };
 
   /// Keeps a meeting until the turn of a receive that was posted ahead; returns its number.
@@ -412,15 +415,15 @@ class Engine {
     return index;
   }
   void meet_ahead(const Event& event) {
-    const Meeting meeting = later_[event.op];
-    unused_.push_back(static_cast<std::uint32_t>(event.op));
+    const Meeting meeting = later_[event.what];
+    unused_.push_back(static_cast<std::uint32_t>(event.what));
     meet(meeting, done);
   }
 
   /// A message has arrived: its handling.
   void message(const Event& event) {
-    const Rank source = event.source, rank = event.rank;
-    const Operation& send = s_.ops[event.op];
+    const Rank source = event.other, rank = event.rank;
+    const Operation& send = operations_.of(event);
     const MessageCost& cost = cost_of(source, rank, send.amount);
     const std::uint32_t stream = cpu_of(rank, send.cpu);
     const std::uint32_t interface = interface_of(rank, send.nic, cost) + 1;
@@ -431,17 +434,18 @@ class Engine {
     idle_before_message(rank, cpu_free, event.time - cost.wire - cost.level->o_send, event.time);
     const Picoseconds lost = occupy(rank, send.cpu, cost.recv_cpu(), Share::recv_overhead);
     resources_[interface].free = now_ + cost.gap();
-    log(LogEntry::Kind::handle, event.op, lost);
-    if constexpr (detail == Detail::ops) out_.handled[event.op] = now_;
+    log(LogEntry::Kind::handle, event.op(), lost);
+    if constexpr (detail == Detail::ops) out_.handled[event.op()] = now_;
     const Picoseconds handled = resources_[stream].free;
+    const bool rendezvous = send.amount > cost.level->S;
     const MatchKey key{source, send.tag, send.comm};
     const std::uint32_t found = matching_.take_posted(rank, key);
     if (found == Matching::none) {
-      matching_.wait(rank, key, source, event.op, event.time, handled);
+      matching_.wait(rank, key, source, event.op(), event.time, handled, rendezvous);
       return;
     }
     const Match& m = matching_[found];
-    const Meeting meeting{m.op, event.op, rank, source, event.time, handled};
+    const Meeting meeting{m.op, event.op(), rank, source, event.time, handled, rendezvous};
     const Picoseconds posted = m.time;
     const std::uint64_t sequence = m.order;
     matching_.release(found);
@@ -465,9 +469,9 @@ class Engine {
       out_.end[m.recv] = m.handled;
       out_.busy[m.recv] = m.handled - out_.handled[m.send];
     }
+    if (!m.rendezvous) return release_and_go(m.rank, m.recv, phases);
     const Operation& op = s_.ops[m.send];
     const MessageCost& cost = cost_of(m.source, m.rank, op.amount);
-    if (op.amount <= cost.level->S) return release_and_go(m.rank, m.recv, phases);
     release(m.rank, m.recv, phases);
     if (watch_ties()) ties_.touch(m.source);
     Resource& stream = resources_[cpu_of(m.source, op.cpu)];
@@ -543,15 +547,14 @@ class Engine {
 
   /// Memory that events to come will touch: fetched while those before them are dealt with.
   void prefetch() {
-    if (const Event* e = queue_.peek(9); e != nullptr && e->type() <= EventType::message) {
-      __builtin_prefetch(&s_.ops[e->op]);
-      dependencies_.prefetch(e->op);
-      resources_.prefetch(e->rank);
-      if (e->type() == EventType::message) matching_.prefetch_queue(e->rank);
+    if (const Event* e = queue_.peek(12); e != nullptr) {
+      if (e->type() == EventType::operation)
+        dependencies_.prefetch(e->op());
+      else if (e->type() == EventType::message)
+        matching_.prefetch_match(e->rank, {e->other, operations_.of(*e).tag, operations_.of(*e).comm});
     }
-    if (const Event* e = queue_.peek(6); e != nullptr && e->type() == EventType::message)
-      matching_.prefetch_match(e->rank, {e->source, s_.ops[e->op].tag, s_.ops[e->op].comm});
-    if (const Event* e = queue_.peek(3); e != nullptr && e->type() == EventType::message) {
+    if (const Event* e = queue_.peek(6); e != nullptr && e->type() == EventType::message) {
+      // The receive, and the next operation, which it will often set free.
       const std::uint64_t recv = matching_.probable_op(e->rank);
       dependencies_.prefetch(recv);
       __builtin_prefetch(&s_.ops[recv] + 2);
@@ -561,6 +564,7 @@ class Engine {
   const Schedule& s_;
   const SimulationOptions& options_;
   Dependencies dependencies_;
+  Operations operations_;
   Costs costs_;
   Resources resources_;
   Matching matching_;

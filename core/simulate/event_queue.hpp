@@ -16,12 +16,12 @@ namespace isthmus {
 /// What is to happen.
 enum class EventType : std::uint8_t {
   operation,    ///< an operation may start
-  message,      ///< the message of the send `op` of rank `source` arrives
+  message,      ///< the message of the send arrives
   wake,         ///< a resource (in `rank`) with waiting events becomes free
-  matched,      ///< a receive that was posted ahead is done (in `op`: which, see Engine::Pending)
-  put_arrives,  ///< bytes of a put of rank `source` at the target's interface
+  matched,      ///< a receive that was posted ahead is done (in `what`: which, see Engine::later_)
+  put_arrives,  ///< bytes of a put at the target's interface
   put_done,
-  get_asks,     ///< request of a get of rank `source` at the target's interface
+  get_asks,     ///< request of a get at the target's interface
   get_arrives,  ///< bytes of a get at the interface of the rank that asked for them
   get_done,
 };
@@ -29,13 +29,15 @@ enum class EventType : std::uint8_t {
 struct Event {
   std::int64_t time;    ///< picoseconds
   std::uint64_t order;  ///< sequence number and, in the lowest bits, the type
-  std::uint32_t rank;    ///< where it happens
-  std::uint32_t source;  ///< whose operation it is
-  std::uint64_t op;      ///< index into Schedule::ops
+  std::uint32_t rank;   ///< where it happens
+  std::uint32_t other;  ///< of an operation its peer; of a message, put or get the rank whose operation it is
+  std::uint64_t what;   ///< index into Schedule::ops and, above it, the kind of operation (see Operations)
 
   static constexpr int type_bits = 4;
+  static constexpr int op_bits = 48;
   [[nodiscard]] EventType type() const { return static_cast<EventType>(order & ((1U << type_bits) - 1)); }
   [[nodiscard]] std::uint64_t sequence() const { return order >> type_bits; }
+  [[nodiscard]] std::uint64_t op() const { return what & ((std::uint64_t{1} << op_bits) - 1); }
   static std::uint64_t make_order(std::uint64_t sequence, EventType type) {
     return sequence << type_bits | static_cast<std::uint8_t>(type);
   }
@@ -73,11 +75,11 @@ class EventQueue {
   /// Takes the next event; false when there is none.
   bool pop(Event& event) {
     if (head_ == current_.size()) {
-      if (!early_.empty()) return pop_early(event);
+      // New events of this very time come before the next time, and among them those with old numbers.
+      if (!early_.empty() && (filled_ & 1) == 0) return pop_early(event);
       if (!refill()) return false;
-    } else if (!early_.empty() && early_.top().order < current_[head_].order) {
-      return pop_early(event);
     }
+    if (!early_.empty() && early_.top().order < current_[head_].order) return pop_early(event);
     event = current_[head_++];
     return true;
   }

@@ -115,7 +115,7 @@ std::uint32_t Matching::earliest_posted(Rank rank, const MatchKey& message, std:
 }
 
 void Matching::wait(Rank rank, const MatchKey& message, Rank source, std::uint64_t op, std::int64_t arrival,
-                    std::int64_t handled) {
+                    std::int64_t handled, bool rendezvous) {
   Queue& q = waiting_[rank];
   const auto enter = [&](const MatchKey& key) {
     const std::uint32_t index = add(q, key);
@@ -123,6 +123,7 @@ void Matching::wait(Rank rank, const MatchKey& message, Rank source, std::uint64
     m.source = source;
     m.op = op;
     m.time = arrival;
+    m.rendezvous = rendezvous;
     m.order = static_cast<std::uint64_t>(handled);
     return index;
   };

@@ -29,6 +29,7 @@ struct Match {
   std::uint32_t previous = 0;  ///< the one before; 0: this is the first of its key
   std::uint32_t last = 0;      ///< of the first: the last of the key
   std::uint32_t twin = 0;      ///< a ring of the entries of one message under its wildcard keys
+  bool rendezvous = false;     ///< message: does its sender wait for the match?
   std::int64_t time = 0;       ///< posted: when; message: when it arrived
   std::uint64_t order = 0;     ///< posted: sequence number; message: when its handling ended
 };
@@ -60,7 +61,7 @@ class Matching {
   }
   /// Puts a message that no posted receive accepts among those that wait.
   void wait(Rank rank, const MatchKey& message, Rank source, std::uint64_t op, std::int64_t arrival,
-            std::int64_t handled);
+            std::int64_t handled, bool rendezvous);
   /// Takes the earliest waiting message that a receive with this key accepts.
   std::uint32_t take_waiting(Rank rank, const MatchKey& key) {
     const std::uint32_t found = find(waiting_[rank], key);
@@ -83,8 +84,7 @@ class Matching {
       });
     }
   }
-  /// Three steps of fetching what a message to the rank will probably meet, each some time after the one before.
-  void prefetch_queue(Rank rank) const { __builtin_prefetch(&posted_[rank]); }
+  /// Two steps of fetching what a message to the rank will probably meet, the second some time after the first.
   void prefetch_match(Rank rank, const MatchKey& message) {
     if (posted_[rank].table == 0)
       __builtin_prefetch(&pool_[posted_[rank].chain]);

@@ -85,7 +85,10 @@ def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.
 
 def test_the_commands() -> None:
     assert [" ".join(path) for path, _ in LEAVES] == [
-        f"machine {name}" for name in ("convert", "distance", "list", "plot", "route", "show", "validate")
+        *(f"machine {name}" for name in ("convert", "distance", "list", "plot", "route", "show", "validate")),
+        *(f"schedule {name}" for name in ("collective", "convert", "lower", "pattern", "validate")),
+        "show",
+        "simulate",
     ]
 
 
@@ -131,6 +134,13 @@ def test_examples_of_the_help_run(line: str, run: Run, tmp_path: Path) -> None:
     ]:
         (tmp_path / name).write_bytes((DATA / source).read_bytes())
     isthmus.load("ring-16").save("mycluster.toml")
+    b = isthmus.ProgramBuilder(4)
+    b.bcast(None, 1000)
+    b.build().save("program.h5")
+    schedule = isthmus.collective("bcast", ranks=4, bytes=1000)
+    for name in ("bcast.goal", "schedule.goal", "schedule.h5"):
+        schedule.save(name)
+    isthmus.simulate(schedule, "ring-16").save("timeline.h5")
     out = run.ok(*shlex.split(line)[1:])
     assert out
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 import os
 import pty
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +17,8 @@ from isthmus.cli import main
 from isthmus.cli.inputs import parse_level, parse_noise
 from isthmus.errors import InvalidInput, ParseError
 
-ISTHMUS = [sys.executable, "-m", "isthmus"]
 LOGGOPS = "loggops:L=2.5us,o=1.5us,g=1us,G=6ns,O=0,S=65535"
+LOGGOPS_LEVEL = isthmus.Level(L=2.5e-6, o_send=1.5e-6, o_recv=1.5e-6, g=1e-6, G=6e-9)
 
 
 class Run:
@@ -74,7 +72,7 @@ def test_report(run: Run) -> None:
     out = run.ok("simulate", "barrier:ranks=1024,algorithm=dissemination", LOGGOPS)
     assert out.startswith("Timeline: 1,024 ranks, 20,480 operations, makespan 55 us")
     s = isthmus.collective("barrier", ranks=1024, algorithm="dissemination")
-    expected = isthmus.simulate(s, isthmus.Level(L=2.5e-6, o_send=1.5e-6, o_recv=1.5e-6, g=1e-6, G=6e-9))
+    expected = isthmus.simulate(s, LOGGOPS_LEVEL)
     found = run.json("simulate", "barrier:ranks=1024,algorithm=dissemination", LOGGOPS)
     assert found["makespan"] == expected.makespan
     assert found["messages"] == expected.messages
@@ -123,10 +121,12 @@ def test_placements(run: Run) -> None:
     Path("places.txt").write_text("# of every rank\n" + "\n".join(str(n) for n in range(8)) + "\n")
     assert spread == makespan("--placement", "places.txt")
     Path("places.txt").write_text("0\n1\n99\n")
-    assert run.error("simulate", "allgather:ranks=3", spec, "--placement", "places.txt").startswith("places.txt:3: node: ")
-    assert "a machine is needed" in run.error("simulate", "bcast.goal", LOGGOPS, "--nodes", "3")
-    assert "says where the ranks sit" in run.error("simulate", "bcast.goal", spec, "--placement", "p.txt", "--nodes", "2")
-    assert "8 ranks" in run.error("simulate", "bcast.goal", spec, "--nodes", "1")
+    error = run.error("simulate", "allgather:ranks=3", spec, "--placement", "places.txt")
+    assert error.startswith("places.txt:3: node: ")
+    words = ("simulate", "bcast.goal")
+    assert "a machine is needed" in run.error(*words, LOGGOPS, "--nodes", "3")
+    assert "says where the ranks sit" in run.error(*words, spec, "--placement", "places.txt", "--nodes", "2")
+    assert "8 ranks" in run.error(*words, spec, "--nodes", "1")
 
 
 def test_noise_and_seed(run: Run) -> None:
@@ -164,7 +164,7 @@ def test_deadlock(run: Run, tmp_path: Path) -> None:
 
 
 def test_parameters() -> None:
-    assert parse_level(LOGGOPS) == isthmus.Level(L=2.5e-6, o_send=1.5e-6, o_recv=1.5e-6, g=1e-6, G=6e-9, O=0.0, S=65535)
+    assert parse_level(LOGGOPS) == LOGGOPS_LEVEL
     assert parse_level("loggops:o_recv=2us,o=1us,S=8KiB") == isthmus.Level(o_send=1e-6, o_recv=2e-6, S=8192)
     assert parse_level("loggops:o=1us,o_recv=2us,G=0.5ns/B") == isthmus.Level(o_send=1e-6, o_recv=2e-6, G=0.5e-9)
     assert parse_level("torus:4x4") is None
@@ -211,52 +211,54 @@ def test_errors(run: Run, tmp_path: Path, words: tuple[str, ...], message: str) 
 
 # Long simulations
 
-LONG = ("simulate", "alltoall:ranks=1500,bytes=8,algorithm=linear", LOGGOPS)
+LONG = ("simulate", "alltoall:ranks=1000,bytes=8,algorithm=linear", LOGGOPS, "--no-symmetry")
 
 
 def test_interrupted(tmp_path: Path) -> None:
-    process = subprocess.Popen([*ISTHMUS, *LONG, "-o", "t.h5"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    time.sleep(2.5)
-    assert process.poll() is None, "the machine is too fast for this test"
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert out == b""
-    assert err.decode().strip() == "isthmus: interrupted"
+    """Ctrl-C while the core is at work."""
+    code = (
+        "import signal, sys; from isthmus import _core; from isthmus.cli import main\n"
+        "signal.signal(signal.SIGALRM, signal.default_int_handler); run = _core.simulate_loggops\n"
+        "def interrupted(*words): signal.setitimer(signal.ITIMER_REAL, 0.03); return run(*words)\n"
+        "_core.simulate_loggops = interrupted; main(sys.argv[1:])"
+    )
+    words = [sys.executable, "-c", code, *LONG, "-o", "t.h5", "--plot", "t.png"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr.strip()) == (130, "", "isthmus: interrupted")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_progress_on_a_terminal_only(tmp_path: Path) -> None:
-    """A pseudo terminal as standard error; a run of under a second shows nothing there."""
-
-    def shown(*words: str) -> str:
-        master, slave = pty.openpty()
-        process = subprocess.Popen([*ISTHMUS, *words], cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=slave)
-        os.close(slave)
-        text = b""
-        while True:
-            try:
-                part = os.read(master, 1 << 16)
-            except OSError:  # the other end is closed
-                break
-            if not part:
-                break
+def on_a_terminal(patience: float, *words: str) -> str:
+    """What appears on a pseudo terminal as standard error."""
+    code = "import sys; from isthmus.simulation import progress; from isthmus.cli import main\n"
+    code += f"progress._PATIENCE = {patience}; main(sys.argv[1:])"
+    master, slave = pty.openpty()
+    process = subprocess.Popen([sys.executable, "-c", code, *words], stdout=subprocess.DEVNULL, stderr=slave)
+    os.close(slave)
+    text = b""
+    try:
+        while part := os.read(master, 1 << 16):
             text += part
-        os.close(master)
-        assert process.wait(timeout=120) == 0
-        return text.decode(errors="replace")
+    except OSError:  # the other end is closed
+        pass
+    os.close(master)
+    assert process.wait(timeout=120) == 0
+    return text.decode(errors="replace")
 
-    assert shown("simulate", "bcast:ranks=8", LOGGOPS) == ""
-    text = shown(*LONG)
+
+def test_progress_on_a_terminal() -> None:
+    text = on_a_terminal(0.0, *LONG)
     assert "M operations/s" in text
     assert "s left" in text
-    assert shown(*LONG[:1], "alltoall:ranks=400", LOGGOPS, "--no-progress") == ""
+    assert on_a_terminal(0.0, *LONG, "--no-progress") == ""
+    # Short runs show nothing.
+    assert on_a_terminal(1.0, "simulate", "bcast:ranks=8", LOGGOPS) == ""
 
 
 def test_callable_progress() -> None:
     seen: list[tuple[int, int]] = []
     s = isthmus.collective("alltoall", ranks=400, bytes=8, algorithm="linear")
-    isthmus.simulate(s, parse_level(LOGGOPS), progress=lambda done, total: seen.append((done, total)))
+    isthmus.simulate(s, LOGGOPS_LEVEL, symmetry=False, progress=lambda done, total: seen.append((done, total)))
     assert seen
     assert all(0 < done <= total == len(s) for done, total in seen)
     assert seen == sorted(seen)

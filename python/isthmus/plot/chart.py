@@ -34,7 +34,7 @@ def save(fig: Any, path: str | os.PathLike[str], suffix: str) -> None:
         ".svg": {"Date": None},
         ".pdf": {"CreationDate": None},
     }
-    settings = {"font.family": "DejaVu Sans", "svg.hashsalt": "isthmus", "svg.fonttype": "path"}
+    settings: Any = {"font.family": "DejaVu Sans", "svg.hashsalt": "isthmus", "svg.fonttype": "path"}
     with replacing(path) as name, open(name, "wb") as file, matplotlib.rc_context(settings):
         fig.savefig(file, format=suffix[1:], metadata=constant[suffix])
 

@@ -195,7 +195,7 @@ def _messages(ax: Any, view: _View, middle: Any) -> list[tuple[Any, str]]:
     ends = [np.stack([view.time(bars.begin[i]), middle[view.lane[i]]], 1) for i in (at, handled)]
     # Many lines are a web: paler then.
     alpha = 0.8 if len(at) <= 60 else 0.45
-    lines = LineCollection(np.stack(ends, 1), colors=INK, linewidths=0.7, alpha=alpha, zorder=3)
+    lines = LineCollection(list(np.stack(ends, 1)), colors=INK, linewidths=0.7, alpha=alpha, zorder=3)
     ax.add_collection(lines, autolim=False)
     ax.scatter(*ends[1].T, s=9, color=INK, linewidths=0, zorder=3.1)
     return [(Line2D([0, 1], [0, 0], color=INK, lw=0.9, marker="o", ms=3, markevery=[1]), "message, to its receiver")]

@@ -17,6 +17,7 @@ import numpy as np
 
 from ..errors import InvalidInput
 from ..files import replacing
+from ..schedule.columns import lengths
 from ..schedule.schedule import ALL_ONES, OpKind
 from .activity import Activities, Window, activities, chosen_ranks, need_ops, waits, window_ps
 
@@ -102,9 +103,8 @@ def _blocks(timeline: Timeline, ranks: NDArray[np.int64], begin: int, end: int) 
     """Events, some at a time. Slices come before the flows, which belong to the slice that came last at their time."""
     did = activities(timeline, ranks, begin, end)
     yield from _names(ranks, did)
-    local = np.arange(len(timeline.schedule)) - np.repeat(
-        timeline.schedule.op_first.view(np.int64)[:-1], np.diff(timeline.schedule.op_first.view(np.int64))
-    )
+    first = timeline.schedule.op_first.view(np.int64)
+    local = np.arange(len(timeline.schedule)) - np.repeat(first[:-1], lengths(first))
     for part in _parts(did):
         yield from _slices(timeline, part, local)
     own = did.pick(did.send < 0)

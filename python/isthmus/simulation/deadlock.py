@@ -226,8 +226,8 @@ class Deadlock:
             reason = f"rank {peer} has no operation left that {verb} it"
         else:
             reason = f"rank {peer} has finished"
-        if kind == OpKind.recv and (other := self._instead(rank, peer)):
-            reason += f"; what has arrived is {other}"
+        if kind == OpKind.recv and (instead := self._instead(rank, peer)):
+            reason += f"; what has arrived is {instead}"
         return reason
 
     def _is_stuck(self, rank: int) -> bool:

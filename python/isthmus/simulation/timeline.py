@@ -88,7 +88,7 @@ class Timeline:
         self._breakdown = result["breakdown"].reshape(-1, len(SHARES))
         self._log = result["log"]
         self._log_noise = result["log_noise"]
-        self._options = result.get("options")
+        self._options: Any = result.get("options")
         self._stuck = tuple(result[f"stuck_{name}"] for name in ("rank", "op", "started"))
         self._orphans = tuple(result[f"orphan_{name}"] for name in ("rank", "source", "op", "handled"))
         by_operation = (self.start_ps, self.end_ps, self.partner, self.busy_ps, self.handled_ps)

@@ -132,15 +132,15 @@ def _blockers(schedule: Schedule, rank: int, op: int, started: Numbers) -> list[
     """Which of the started operations of a rank a blocked one waits for, directly or not."""
     operations = schedule.rank(rank)
     place = {number: i for i, number in enumerate(started.tolist())}
-    seen, todo, found = {op}, [op], []
+    seen, todo, found = {op}, [op], set()
     while todo:
         for on, until_start in operations.requires(todo.pop()):
-            if on in seen:
-                continue
-            seen.add(on)
-            if on not in place:
+            if on in place:
+                # Whoever waits for its start only has waited long enough.
+                if not until_start:
+                    found.add(place[on])
+            elif on not in seen:
                 # Also over operations that are done, which wait for nothing that has not been done.
+                seen.add(on)
                 todo.append(on)
-            elif not until_start:
-                found.append(place[on])
     return sorted(found)
