@@ -24,7 +24,8 @@ namespace isthmus {
 namespace {
 
 /// L, o_send, o_recv, g (ps), G, O (ps per byte), S (bytes), per_hop (ps).
-using LevelTuple = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t, double, double, std::uint64_t, std::int64_t>;
+using LevelTuple =
+    std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t, double, double, std::uint64_t, std::int64_t>;
 
 LevelCost level_from(const LevelTuple& t) {
   LevelCost c;
@@ -142,8 +143,7 @@ void bind_simulate(nb::module_& module) {
             o->reduce_rate = reduce_rate;
             o->symmetry = symmetry;
           },
-          "socket"_a, "node"_a, "network"_a, "detail"_a, "seed"_a, "copy_rate"_a, "reduce_rate"_a,
-          "symmetry"_a)
+          "socket"_a, "node"_a, "network"_a, "detail"_a, "seed"_a, "copy_rate"_a, "reduce_rate"_a, "symmetry"_a)
       .def(
           "place",
           [](SimulationOptions& o, const Topology& topology, const Input<std::uint32_t>& node,
@@ -176,7 +176,8 @@ void bind_simulate(nb::module_& module) {
             return changed;
           },
           "parameter"_a, "x"_a, nb::keep_alive<0, 1>(),
-          "The same with a parameter changed by x (ps, ps per byte, a factor of compute), for a simulation of the finish.");
+          "The same with a parameter changed by x (ps, ps per byte, a factor of compute), for a simulation of the "
+          "finish.");
 
   module.def(
       "simulate_loggops",
@@ -233,7 +234,8 @@ void bind_simulate(nb::module_& module) {
         return std::make_tuple(s.slope, s.slope_below, s.lower, s.upper);
       },
       "schedule"_a, "options"_a, "log"_a, "noise"_a, "parameter"_a,
-      "Slope for a larger and for a smaller parameter, and the range of the change for which they hold (ps, ps per byte).");
+      "Slope for a larger and for a smaller parameter, and the range of the change for which they hold (ps, ps per "
+      "byte).");
 }
 
 }  // namespace isthmus

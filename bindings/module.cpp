@@ -9,7 +9,7 @@ void bind_collectives(nb::module_& module);
 void bind_goal(nb::module_& module);
 void bind_schedule(nb::module_& module);
 void bind_simulate(nb::module_& module);
-}
+}  // namespace isthmus
 void bind_topology(nb::module_& module);
 
 NB_MODULE(_core, module) {

@@ -33,10 +33,8 @@ class LargePages {
     return static_cast<T*>(memory);
   }
   void deallocate(T* memory, std::size_t count) {
-    if (count * sizeof(T) < threshold)
-      ::operator delete(memory, std::align_val_t{alignof(T)});
-    else
-      std::free(memory);
+    if (count * sizeof(T) < threshold) ::operator delete(memory, std::align_val_t{alignof(T)});
+    else std::free(memory);
   }
   template <class U>
   bool operator==(const LargePages<U>&) const {

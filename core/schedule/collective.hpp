@@ -1,5 +1,5 @@
-// What a collective's generator gets and what it writes to. A generator answers for one rank at a time, by arithmetic on
-// ranks only: it knows neither time nor the other ranks' operations.
+// What a collective's generator gets and what it writes to. A generator answers for one rank at a time, by arithmetic
+// on ranks only: it knows neither time nor the other ranks' operations.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,8 @@ struct CollectiveCall {
 class Emitter {
  public:
   /// `world`: world ranks of the communicator's members; empty means that both are the same.
-  Emitter(RankBuilder& out, std::span<const std::uint32_t> world, std::uint32_t comm, std::uint32_t tag, std::uint8_t cpu)
+  Emitter(RankBuilder& out, std::span<const std::uint32_t> world, std::uint32_t comm, std::uint32_t tag,
+          std::uint8_t cpu)
       : out_(out), world_(world), comm_(comm), tag_(tag), cpu_(cpu) {}
 
   std::uint32_t send(Rank to, std::uint64_t bytes) { return message(OpKind::send, to, bytes); }
@@ -62,8 +63,8 @@ class Emitter {
   std::uint8_t cpu_;
 };
 
-/// Writes the operations of call.rank. Whatever it leaves without a dependant is what the collective ends with; whatever
-/// it leaves without a dependency starts with the call.
+/// Writes the operations of call.rank. Whatever it leaves without a dependant is what the collective ends with;
+/// whatever it leaves without a dependency starts with the call.
 using Generator = std::function<void(const CollectiveCall& call, Emitter& out)>;
 
 }  // namespace isthmus

@@ -1,5 +1,5 @@
-// The Program: what each rank does in MPI terms, as columns of events. The columns belong to the caller (NumPy arrays of
-// the Python class Program, or a reader); the core only looks at them.
+// The Program: what each rank does in MPI terms, as columns of events. The columns belong to the caller (NumPy arrays
+// of the Python class Program, or a reader); the core only looks at them.
 #pragma once
 
 #include <cstdint>
@@ -10,25 +10,25 @@
 namespace isthmus {
 
 enum class EventKind : std::uint8_t {
-  compute = 1,      ///< amount: picoseconds
-  send = 2,         ///< blocking: peer, tag, comm, amount bytes
+  compute = 1,  ///< amount: picoseconds
+  send = 2,     ///< blocking: peer, tag, comm, amount bytes
   recv = 3,
-  isend = 4,        ///< with request
+  isend = 4,  ///< with request
   irecv = 5,
-  sendrecv = 6,     ///< the send half in the columns; detail: [source, receive tag, receive bytes]
-  wait = 7,         ///< request
-  waitall = 8,      ///< detail: requests; no detail: all that are open
-  waitany = 9,      ///< detail: requests; amount: which of them completed, counted from 0
-  test = 10,        ///< request; amount: 1 if it completed, 0 if not
-  collective = 11,  ///< what, comm, peer = root, amount bytes (see CollectiveKind); request 0: blocking
-  comm_create = 12, ///< comm = parent; amount: index of the new communicator, all ones if this rank is in none
-  put = 13,         ///< one-sided: peer, comm = window's communicator, amount bytes; done at the next fence or flush
+  sendrecv = 6,      ///< the send half in the columns; detail: [source, receive tag, receive bytes]
+  wait = 7,          ///< request
+  waitall = 8,       ///< detail: requests; no detail: all that are open
+  waitany = 9,       ///< detail: requests; amount: which of them completed, counted from 0
+  test = 10,         ///< request; amount: 1 if it completed, 0 if not
+  collective = 11,   ///< what, comm, peer = root, amount bytes (see CollectiveKind); request 0: blocking
+  comm_create = 12,  ///< comm = parent; amount: index of the new communicator, all ones if this rank is in none
+  put = 13,          ///< one-sided: peer, comm = window's communicator, amount bytes; done at the next fence or flush
   get = 14,
-  fence = 15,       ///< all own puts and gets on comm done, then a barrier
-  flush = 16,       ///< all own puts and gets to peer (-1: to all) done
-  lock = 17,        ///< a round trip to peer (contention for the lock itself is not modelled)
-  unlock = 18,      ///< as flush of peer
-  iteration = 19,   ///< marker, amount: number of the iteration
+  fence = 15,      ///< all own puts and gets on comm done, then a barrier
+  flush = 16,      ///< all own puts and gets to peer (-1: to all) done
+  lock = 17,       ///< a round trip to peer (contention for the lock itself is not modelled)
+  unlock = 18,     ///< as flush of peer
+  iteration = 19,  ///< marker, amount: number of the iteration
 };
 inline constexpr int event_kinds = 20;
 
@@ -61,14 +61,14 @@ inline constexpr std::int32_t program_null = -2;  ///< MPI_PROC_NULL: the call d
 struct Program {
   Rank ranks = 0;
   std::span<const std::uint64_t> first;
-  std::span<const std::uint8_t> kind;     ///< EventKind
-  std::span<const std::uint8_t> what;     ///< CollectiveKind, otherwise 0
+  std::span<const std::uint8_t> kind;  ///< EventKind
+  std::span<const std::uint8_t> what;  ///< CollectiveKind, otherwise 0
   std::span<const std::int32_t> peer;
   std::span<const std::int32_t> tag;
-  std::span<const std::uint32_t> comm;    ///< 0: the world
+  std::span<const std::uint32_t> comm;  ///< 0: the world
   std::span<const std::uint64_t> amount;
-  std::span<const std::uint32_t> request; ///< from 1, unique among those open on the rank; 0: none
-  std::span<const std::uint32_t> detail;  ///< 0: none; otherwise details[detail] = n, followed by n numbers
+  std::span<const std::uint32_t> request;  ///< from 1, unique among those open on the rank; 0: none
+  std::span<const std::uint32_t> detail;   ///< 0: none; otherwise details[detail] = n, followed by n numbers
   std::span<const std::int64_t> details;
   std::span<const std::uint64_t> comm_first;  ///< communicators + 1
   std::span<const std::uint32_t> comm_ranks;  ///< world ranks of the members, in their order

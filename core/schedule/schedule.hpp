@@ -1,4 +1,5 @@
-// The Schedule: a DAG of operations per rank. Whatever produces communication ends here, whatever consumes it starts here.
+// The Schedule: a DAG of operations per rank. Whatever produces communication ends here, whatever consumes it starts
+// here.
 //
 // Operations of a rank are contiguous and numbered from 0 within it; independent ones are posted in this order. An edge
 // leads from an operation to a dependant of the same rank; dependants of an operation are contiguous too.
@@ -40,8 +41,8 @@ struct Operation {
 };
 static_assert(sizeof(Operation) == 32);
 
-/// One dependant: its number within the rank, and whether it may start when the operation has started (GOAL's irequires)
-/// or only when it is done (requires).
+/// One dependant: its number within the rank, and whether it may start when the operation has started (GOAL's
+/// irequires) or only when it is done (requires).
 class Edge {
  public:
   static constexpr std::uint32_t start_bit = 0x80000000;

@@ -9,9 +9,9 @@ namespace isthmus {
 
 /// Costs of one message.
 struct MessageCost {
-  Picoseconds wire = 0;      ///< L with the distance
-  Picoseconds bytes_G = 0;   ///< (s - 1) G
-  Picoseconds bytes_O = 0;   ///< (s - 1) O
+  Picoseconds wire = 0;     ///< L with the distance
+  Picoseconds bytes_G = 0;  ///< (s - 1) G
+  Picoseconds bytes_O = 0;  ///< (s - 1) O
   const LevelCost* level = nullptr;
   [[nodiscard]] Picoseconds send_cpu() const { return level->o_send + bytes_O; }
   [[nodiscard]] Picoseconds recv_cpu() const { return level->o_recv + (bytes_O > bytes_G ? bytes_O : bytes_G); }
@@ -86,8 +86,8 @@ class Costs {
   }
 
   LevelCost level_[levels];
-  MessageCost last_[levels];           // of the last size at each level
-  std::uint64_t bytes_[levels] = {};   // that size
+  MessageCost last_[levels];          // of the last size at each level
+  std::uint64_t bytes_[levels] = {};  // that size
   const Places* places_;
 };
 

@@ -38,8 +38,7 @@ Dependencies::Dependencies(const Schedule& schedule) : schedule_(&schedule), wor
         shape_.wildcards |= op.peer == any_rank || op.tag == any_tag;
         if (count == many)
           for (std::uint32_t e = op.first_edge; e < end; ++e) shape_.receives_free_on_start |= edges[e].on_start();
-        else
-          shape_.receives_free_on_start |= ((bits >> first_phase_at | bits >> second_phase_at) & started) != 0;
+        else shape_.receives_free_on_start |= ((bits >> first_phase_at | bits >> second_phase_at) & started) != 0;
       }
     }
   }

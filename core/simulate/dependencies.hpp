@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/pages.hpp"
+#include "base/prefetch.hpp"
 #include "schedule/schedule.hpp"
 
 namespace isthmus {
@@ -27,8 +28,8 @@ class Dependencies {
 
   enum Phase : unsigned { started = 1, done = 2 };
 
-  /// Writes the dependants that the operation frees by the phases it has just reached, at most two; false where release()
-  /// has to look them up in the schedule.
+  /// Writes the dependants that the operation frees by the phases it has just reached, at most two; false where
+  /// release() has to look them up in the schedule.
   bool release_few(std::uint64_t op, unsigned phases, std::uint64_t (&ready)[2], int& count) {
     const Work w = work_[op];
     count = 0;
@@ -59,7 +60,7 @@ class Dependencies {
   /// Does the operation wait for others?
   [[nodiscard]] bool waits(std::uint64_t op) const { return work_[op].needs != 0; }
   [[nodiscard]] OpKind kind(std::uint64_t op) const { return static_cast<OpKind>(work_[op].bits & 15U); }
-  void prefetch(std::uint64_t op) const { __builtin_prefetch(&work_[op]); }
+  void prefetch(std::uint64_t op) const { prefetch_line(&work_[op]); }
 
  private:
   static constexpr std::uint16_t too_many = 0xFFFF;  // needs: the number stands in more_needs_
@@ -68,9 +69,9 @@ class Dependencies {
 
   struct Work {
     std::uint16_t needs;
-    std::int16_t first;   // dependant, counted from the operation itself
+    std::int16_t first;  // dependant, counted from the operation itself
     std::int16_t second;
-    std::uint16_t bits;   // kind, number of dependants, the phase that frees each
+    std::uint16_t bits;  // kind, number of dependants, the phase that frees each
   };
 
   bool fulfil(std::uint64_t op) {

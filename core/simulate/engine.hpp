@@ -5,7 +5,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/prefetch.hpp"
 #include "schedule/schedule.hpp"
+#include "simulate/breakdown.hpp"
 #include "simulate/costs.hpp"
 #include "simulate/dependencies.hpp"
 #include "simulate/event_queue.hpp"
@@ -18,8 +20,8 @@
 namespace isthmus {
 
 /// One simulation. `detail`: how much it writes down. `plain`: one CPU stream and one interface per rank, all ranks
-/// equally far from each other, no noise, no watch for ties: the machine of most large simulations, without a branch for
-/// anything else. Operations are indices into Schedule::ops.
+/// equally far from each other, no noise, no watch for ties: the machine of most large simulations, without a branch
+/// for anything else. Operations are indices into Schedule::ops.
 template <Detail detail, bool plain>
 class Engine {
  public:
@@ -27,6 +29,7 @@ class Engine {
       : s_(schedule),
         options_(options),
         dependencies_(std::move(dependencies)),
+        breakdown_(schedule.ranks),
         operations_(schedule),
         costs_(options.cost, options.places),
         resources_(schedule.ranks, dependencies_.shape().cpus, dependencies_.shape().nics, options.places),
@@ -36,7 +39,6 @@ class Engine {
         one_stream_(plain || dependencies_.shape().cpus == 1),
         // With one stream receives are posted in the order in which they become ready, whatever their times.
         post_ahead_(one_stream_ && !dependencies_.shape().receives_free_on_start) {
-    if constexpr (detail != Detail::finish) out_.breakdown.resize(std::size_t{s_.ranks} * shares);
     if constexpr (detail == Detail::ops) {
       out_.start.assign(s_.ops.size(), -1);
       out_.end.assign(s_.ops.size(), -1);
@@ -65,10 +67,15 @@ class Engine {
         Event waiting;
         const std::uint32_t resource = event.rank;
         if (resources_.woken(event, waiting, queue_)) {
-          if (const Event* next = resources_.behind(resource); watch_ties() && next != nullptr)
+          if (const Event* next = resources_.first_waiting(resource); watch_ties() && next != nullptr)
             ties_.choose(waiting, *next);
           examine(waiting);
           resources_.wake_next(resource, now_, queue_);
+        } else if (watch_ties()) {
+          // Another event has just taken the resource from the one whose turn it would have been.
+          if (const Event* first = resources_.first_waiting(resource);
+              first != nullptr && first->sequence() == event.sequence())
+            ties_.look(*first);
         }
       } else {
         examine(event);
@@ -82,13 +89,13 @@ class Engine {
         }
       }
     }
+    out_.tie = ties_.found();  // by the last event
     finish();
     return std::move(out_);
   }
 
  private:
   static constexpr std::uint64_t report_every = 1 << 18;
-  static constexpr bool ranks_detail = detail != Detail::finish;
   static constexpr unsigned started = Dependencies::started;
   static constexpr unsigned done = Dependencies::done;
 
@@ -107,9 +114,6 @@ class Engine {
 
   // -- time of a rank -------------------------------------------------------------------------------------------------
 
-  void add(Rank rank, Share share, Picoseconds time) {
-    if constexpr (ranks_detail) out_.breakdown[std::size_t{rank} * shares + static_cast<std::size_t>(share)] += time;
-  }
   void log(LogEntry::Kind kind, std::uint64_t op, Picoseconds lost = 0) {
     if constexpr (detail == Detail::ops) {
       out_.log.emplace_back(kind, op);
@@ -122,32 +126,11 @@ class Engine {
     Picoseconds lost = 0;
     if (noisy()) {
       lost = noise_.lost(std::size_t{rank} * resources_.cpus() + stream, now_, work);
-      add(rank, Share::noise, lost);
+      breakdown_.add(rank, Share::noise, lost);
     }
     r.free = now_ + work + lost;
-    add(rank, share, work);
+    breakdown_.add(rank, share, work);
     return lost;
-  }
-  /// The stream was idle from `from` until now before an operation of its own.
-  void idle_before_op(Rank rank, Picoseconds from, Picoseconds interface_free) {
-    if constexpr (ranks_detail) {
-      if (from >= now_) return;
-      const Picoseconds until = std::clamp(interface_free, from, now_);
-      add(rank, Share::gap, until - from);
-      // With one stream, only the end of a put or get makes an operation ready while the stream is idle.
-      add(rank, one_stream_ ? Share::latency : Share::idle, now_ - until);
-    }
-  }
-  /// The stream was idle from `from` until now, when it handles a message that was sent and arrived at these times.
-  void idle_before_message(Rank rank, Picoseconds from, Picoseconds sent, Picoseconds arrived) {
-    if constexpr (ranks_detail) {
-      if (from >= now_) return;
-      const Picoseconds sender = std::clamp(sent, from, now_);
-      const Picoseconds wire = std::clamp(arrived, sender, now_);
-      add(rank, Share::late_sender, sender - from);
-      add(rank, Share::latency, wire - sender);
-      add(rank, Share::gap, now_ - wire);
-    }
   }
   void begin(std::uint64_t op, Picoseconds end) {
     if constexpr (detail == Detail::ops) {
@@ -169,6 +152,14 @@ class Engine {
     if ((phases & done) == 0) return;
     ++out_.executed;
     if constexpr (detail == Detail::ops) out_.end[op] = std::max(out_.end[op], now_);
+  }
+  /// Dependants wait until the work of the operation is through. On the same stream they do so anyway.
+  void wait_for_work(Rank rank, std::uint64_t op, unsigned phases, Picoseconds end) {
+    if (one_stream_ || (phases & done) == 0 || end <= now_) return;
+    if (not_before_.empty()) not_before_.resize(s_.ops.size());
+    const std::uint64_t first = s_.op_first[rank];
+    for (const Edge e : s_.dependants(rank, static_cast<std::uint32_t>(op - first)))
+      if (!e.on_start()) not_before_[first + e.to()] = std::max(not_before_[first + e.to()], end);
   }
   /// Lets everything come that the operation frees by having started, by being done, or by both at once.
   void release_and_go(Rank rank, std::uint64_t op, unsigned phases) {
@@ -198,7 +189,8 @@ class Engine {
     dependencies_.release(rank, op, phases,
                           [&](std::uint64_t to) { ready_.push_back({rank, dependencies_.kind(to), to}); });
   }
-  /// Lets everything that was collected come: by rank, then sends before receives before the rest, then in posting order.
+  /// Lets everything that was collected come: by rank, then sends before receives before the rest, then in posting
+  /// order.
   void go() {
     if (ready_.empty()) return;
     if (ready_.size() == 2) {
@@ -225,12 +217,11 @@ class Engine {
     const Operation& op = s_.ops[ready.op];
     const std::uint32_t stream = cpu_of(ready.rank, op.cpu);
     Picoseconds time = std::max(now_, resources_[stream].free);
+    if (!plain && !not_before_.empty()) time = std::max(time, not_before_[ready.op]);
     if (ready.kind == OpKind::recv) {
       const std::uint64_t order = next_order(post_ahead_ ? EventType::matched : EventType::operation);
-      if (post_ahead_)
-        post(ready.rank, ready.op, time, order);
-      else
-        queue_.push({time, order, ready.rank, op.peer, ready.op});
+      if (post_ahead_) post(ready.rank, ready.op, time, order);
+      else queue_.push({time, order, ready.rank, op.peer, ready.op});
       return;
     }
     if (ready.kind == OpKind::send || ready.kind == OpKind::put) {
@@ -239,7 +230,8 @@ class Engine {
       time = std::max(time, resources_[interface].free);
     }
     const Event event{time, next_order(EventType::operation), ready.rank, op.peer, operations_.what(ready.op)};
-    if (occupied == stream && resources_[stream].free <= time) {
+    // Those that wait for the interface must not keep others from the stream.
+    if (occupied == stream && time <= std::max(now_, resources_[stream].free)) {
       resources_.wait(stream, event, queue_, time);
     } else {
       queue_.push(event);
@@ -260,43 +252,29 @@ class Engine {
   void examine(const Event& event) {
     if (watch_ties()) ties_.look(event);
     switch (event.type()) {
-      case EventType::operation:
-        operation(event);
-        break;
-      case EventType::message:
-        message(event);
-        break;
-      case EventType::matched:
-        meet_ahead(event);
-        break;
+      case EventType::operation: operation(event); break;
+      case EventType::message: message(event); break;
+      case EventType::matched: meet_ahead(event); break;
       case EventType::put_arrives:
       case EventType::get_asks:
-      case EventType::get_arrives:
-        pass_interface(event);
-        break;
+      case EventType::get_arrives: pass_interface(event); break;
       case EventType::put_done:
       case EventType::get_done:
         log(LogEntry::Kind::done, event.op());
         note_completion(event.rank);
         release_and_go(event.rank, event.op(), done);
         break;
-      case EventType::wake:
-        break;
+      case EventType::wake: break;
     }
   }
 
   void operation(const Event& event) {
     switch (operations_.of(event).kind) {
-      case OpKind::recv:
-        post(event.rank, event.op(), event.time, event.order);
-        break;
+      case OpKind::recv: post(event.rank, event.op(), event.time, event.order); break;
       case OpKind::send:
       case OpKind::put:
-      case OpKind::get:
-        transfer(event);
-        break;
-      default:
-        compute(event);
+      case OpKind::get: transfer(event); break;
+      default: compute(event);
     }
   }
 
@@ -305,10 +283,11 @@ class Engine {
     const std::uint32_t stream = cpu_of(event.rank, op.cpu);
     if (resources_[stream].free > now_) return resources_.wait(stream, event, queue_);
     const Picoseconds work = work_of(op, options_);
-    idle_before_op(event.rank, resources_[stream].free, 0);
+    breakdown_.idle_before_op(event.rank, resources_[stream].free, now_, 0, one_stream_);
     const Picoseconds lost = occupy(event.rank, op.cpu, work, Share::compute);
     begin(event.op(), now_ + work + lost);
     log(LogEntry::Kind::start, event.op(), lost);
+    wait_for_work(event.rank, event.op(), done, now_ + work + lost);
     release_and_go(event.rank, event.op(), started | done);
   }
 
@@ -324,7 +303,7 @@ class Engine {
     const Picoseconds interface_free = get ? 0 : resources_[interface].free;
     if (std::max(cpu_free, interface_free) > now_)
       return resources_.wait(cpu_free >= interface_free ? stream : interface, event, queue_);
-    idle_before_op(rank, cpu_free, interface_free);
+    breakdown_.idle_before_op(rank, cpu_free, now_, interface_free, one_stream_);
     const Picoseconds work = get ? cost.level->o_send : cost.send_cpu();
     const Picoseconds lost = occupy(rank, op.cpu, work, Share::send_overhead);
     begin(event.op(), now_ + work + lost);
@@ -341,29 +320,31 @@ class Engine {
       out_.bytes += op.amount;
       eager = op.amount <= cost.level->S;
     }
+    wait_for_work(rank, event.op(), done, now_ + work + lost);
     release_and_go(rank, event.op(), eager ? started | done : started);
   }
 
-  /// One-sided bytes pass an interface without the CPU: of a put at the target; of a get first at the target, where they
-  /// leave, then at the initiator.
+  /// One-sided bytes pass an interface without the CPU: of a put at the target; of a get first at the target, where
+  /// they leave, then at the initiator.
   void pass_interface(const Event& event) {
     const Operation& op = s_.ops[event.op()];
     const MessageCost& cost = cost_of(event.other, op.peer, op.amount);
     const bool leaves = event.type() == EventType::get_asks;
-    const std::uint32_t interface =
-        interface_of(event.rank, op.nic, cost) + (leaves ? 0 : 1);
+    const std::uint32_t interface = interface_of(event.rank, op.nic, cost) + (leaves ? 0 : 1);
     if (resources_[interface].free > now_) return resources_.wait(interface, event, queue_);
     resources_[interface].free = now_ + cost.gap();
     log(leaves ? LogEntry::Kind::leave : LogEntry::Kind::land, event.op());
+    const Picoseconds bytes_G = cost.bytes_G;
+    const Picoseconds back = cost_of(op.peer, event.other, op.amount).wire;
     if (leaves) {
-      queue_.push({now_ + cost.wire, next_order(EventType::get_arrives), event.other, event.other, event.what});
+      queue_.push({now_ + back, next_order(EventType::get_arrives), event.other, event.other, event.what});
       return;
     }
     const bool put = event.type() == EventType::put_arrives;
     ++out_.messages;
     out_.bytes += op.amount;
-    queue_.push({now_ + cost.bytes_G + (put ? cost.wire : 0),
-                 next_order(put ? EventType::put_done : EventType::get_done), event.other, event.other, event.what});
+    queue_.push({now_ + bytes_G + (put ? back : 0), next_order(put ? EventType::put_done : EventType::get_done),
+                 event.other, event.other, event.what});
   }
 
   // -- messages and receives ------------------------------------------------------------------------------------------
@@ -391,17 +372,6 @@ class Engine {
       meet(meeting, started | done);
     }
   }
-
-  /// A receive and its message, which came to the receiver at `arrived` and whose handling ends at `handled`.
-  struct Meeting {
-    std::uint64_t recv;
-    std::uint64_t send;
-    Rank rank;
-    Rank source;
-    Picoseconds arrived;
-    Picoseconds handled;
-    bool rendezvous;  // the sender waits for it
-  };
 
   /// Keeps a meeting until the turn of a receive that was posted ahead; returns its number.
   std::uint32_t meet_later(const Meeting& meeting) {
@@ -431,7 +401,7 @@ class Engine {
     const Picoseconds interface_free = resources_[interface].free;
     if (std::max(cpu_free, interface_free) > now_)
       return resources_.wait(cpu_free >= interface_free ? stream : interface, event, queue_);
-    idle_before_message(rank, cpu_free, event.time - cost.wire - cost.level->o_send, event.time);
+    breakdown_.idle_before_message(rank, cpu_free, now_, event.time - cost.wire - cost.level->o_send, event.time);
     const Picoseconds lost = occupy(rank, send.cpu, cost.recv_cpu(), Share::recv_overhead);
     resources_[interface].free = now_ + cost.gap();
     log(LogEntry::Kind::handle, event.op(), lost);
@@ -452,8 +422,7 @@ class Engine {
     if (watch_ties() && posted == now_) ties_.compare(sequence, event.sequence());
     if (posted > now_ || (posted == now_ && sequence > event.sequence())) {
       // The receive was posted ahead of its time, which comes only after this event.
-      queue_.push_again(
-          {posted, Event::make_order(sequence, EventType::matched), rank, rank, meet_later(meeting)});
+      queue_.push_again({posted, Event::make_order(sequence, EventType::matched), rank, rank, meet_later(meeting)});
       return;
     }
     meet(meeting, done);
@@ -469,6 +438,7 @@ class Engine {
       out_.end[m.recv] = m.handled;
       out_.busy[m.recv] = m.handled - out_.handled[m.send];
     }
+    wait_for_work(m.rank, m.recv, phases, m.handled);
     if (!m.rendezvous) return release_and_go(m.rank, m.recv, phases);
     const Operation& op = s_.ops[m.send];
     const MessageCost& cost = cost_of(m.source, m.rank, op.amount);
@@ -476,9 +446,7 @@ class Engine {
     if (watch_ties()) ties_.touch(m.source);
     Resource& stream = resources_[cpu_of(m.source, op.cpu)];
     if (stream.free < now_) {
-      const Picoseconds wire = std::clamp(m.arrived, stream.free, now_);
-      add(m.source, Share::latency, wire - stream.free);
-      add(m.source, Share::late_receiver, now_ - wire);
+      breakdown_.late_receiver(m.source, stream.free, now_, m.arrived);
       stream.free = now_;
     }
     Resource& interface = resources_[interface_of(m.source, op.nic, cost)];
@@ -504,20 +472,23 @@ class Engine {
       out_.finish[r] = last;
       out_.makespan = std::max(out_.makespan, last);
     }
-    if constexpr (ranks_detail) share_out_idle();
+    if constexpr (detail != Detail::finish) share_out_idle();
     out_.simulated_ranks = s_.ranks;
     collect_remaining();
   }
 
   void share_out_idle() {
+    // A rank has the streams of its operations and of the messages that it gets.
+    std::vector<std::uint32_t> streams(s_.ranks, 1);
+    if (!one_stream_)
+      for (Rank r = 0; r < s_.ranks; ++r)
+        for (const Operation& op : s_.ops_of(r))
+          for (const Rank at : {r, op.kind == OpKind::send ? op.peer : r})
+            streams[at] = std::max<std::uint32_t>(streams[at], op.cpu + 1U);
     for (Rank r = 0; r < s_.ranks; ++r) {
-      std::uint32_t streams = 1;
-      if (!one_stream_)
-        for (const Operation& op : s_.ops_of(r)) streams = std::max<std::uint32_t>(streams, op.cpu + 1U);
-      Picoseconds rest = out_.makespan * streams;
-      for (int i = 0; i < shares; ++i) rest -= out_.breakdown[std::size_t{r} * shares + static_cast<std::size_t>(i)];
-      add(r, Share::idle, rest);
+      breakdown_.idle_rest(r, out_.makespan * streams[r]);
     }
+    out_.breakdown = breakdown_.take();
   }
 
   /// What waits, and messages that nobody received, in the order of ranks and operations.
@@ -525,16 +496,16 @@ class Engine {
     const auto stuck = [&](Rank rank, std::uint64_t op, bool has_started) {
       out_.stuck.push_back({rank, static_cast<std::uint32_t>(op - s_.op_first[rank]), has_started});
     };
-    matching_.remaining([&](Rank rank, const Match& m) { stuck(rank, m.op, true); },
-                        [&](Rank rank, const Match& m) {
-                          out_.orphans.push_back(
-                              {rank, m.source, static_cast<std::uint32_t>(m.op - s_.op_first[m.source]),
-                               static_cast<Picoseconds>(m.order)});
-                          const std::uint64_t bytes = s_.ops[m.op].amount;
-                          if (bytes <= cost_of(m.source, rank, bytes).level->S) return;
-                          stuck(m.source, m.op, true);
-                          if constexpr (detail == Detail::ops) out_.end[m.op] = -1;
-                        });
+    matching_.remaining(
+        [&](Rank rank, const Match& m) { stuck(rank, m.op, true); },
+        [&](Rank rank, const Match& m) {
+          out_.orphans.push_back({rank, m.source, static_cast<std::uint32_t>(m.op - s_.op_first[m.source]),
+                                  static_cast<Picoseconds>(m.order)});
+          const std::uint64_t bytes = s_.ops[m.op].amount;
+          if (bytes <= cost_of(m.source, rank, bytes).level->S) return;
+          stuck(m.source, m.op, true);
+          if constexpr (detail == Detail::ops) out_.end[m.op] = -1;
+        });
     for (Rank r = 0; r < s_.ranks && out_.executed != s_.ops.size(); ++r)
       for (std::uint64_t op = s_.op_first[r]; op < s_.op_first[r + 1]; ++op)
         if (dependencies_.waits(op)) stuck(r, op, false);
@@ -545,25 +516,39 @@ class Engine {
     });
   }
 
-  /// Memory that events to come will touch: fetched while those before them are dealt with.
+  /// The event that comes so many places later; of a resource that becomes free, the one that waits for it first.
+  const Event* coming(std::size_t ahead) const {
+    const Event* e = queue_.peek(ahead);
+    return e != nullptr && e->type() == EventType::wake ? resources_.first_waiting(e->rank) : e;
+  }
+  /// Memory that events to come will touch, step by step: fetched while those before them are dealt with.
   void prefetch() {
-    if (const Event* e = queue_.peek(12); e != nullptr) {
-      if (e->type() == EventType::operation)
-        dependencies_.prefetch(e->op());
-      else if (e->type() == EventType::message)
-        matching_.prefetch_match(e->rank, {e->other, operations_.of(*e).tag, operations_.of(*e).comm});
+    if (const Event* e = queue_.peek(16); e != nullptr) {
+      if (e->type() == EventType::wake) resources_.prefetch_first(e->rank);
+      else if (plain && e->type() == EventType::message) resources_.prefetch_last(e->rank * 3);
     }
-    if (const Event* e = queue_.peek(6); e != nullptr && e->type() == EventType::message) {
+    if (const Event* e = coming(12); e != nullptr) {
+      if (e->type() == EventType::operation) dependencies_.prefetch(e->op());
+      else if (e->type() == EventType::message) matching_.prefetch_slot(e->rank, key_of(*e));
+    }
+    if (const Event* e = coming(8); e != nullptr && e->type() == EventType::message)
+      matching_.prefetch_match(e->rank, key_of(*e));
+    if (const Event* e = coming(4); e != nullptr && e->type() == EventType::message) {
       // The receive, and the next operation, which it will often set free.
-      const std::uint64_t recv = matching_.probable_op(e->rank);
+      const std::uint64_t recv = matching_.probable_op(e->rank, key_of(*e));
       dependencies_.prefetch(recv);
-      __builtin_prefetch(&s_.ops[recv] + 2);
+      prefetch_line(&s_.ops[recv] + 2);
     }
+  }
+  [[nodiscard]] MatchKey key_of(const Event& message) const {
+    const Operation& op = operations_.of(message);
+    return {message.other, op.tag, op.comm};
   }
 
   const Schedule& s_;
   const SimulationOptions& options_;
   Dependencies dependencies_;
+  Breakdown<detail != Detail::finish> breakdown_;
   Operations operations_;
   Costs costs_;
   Resources resources_;
@@ -576,7 +561,8 @@ class Engine {
   Ties ties_;
   std::vector<Ready> ready_;
   std::vector<Meeting> later_;
-  std::vector<std::uint32_t> unused_;  // numbers in later_
+  std::vector<std::uint32_t> unused_;     // numbers in later_
+  std::vector<Picoseconds> not_before_;   // with several streams, of every operation: the end of what it waits for
   std::vector<Picoseconds> completions_;  // of the last put or get of each rank
   std::uint64_t sequence_ = 0;
   Picoseconds now_ = 0;

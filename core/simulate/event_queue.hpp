@@ -1,6 +1,6 @@
 // The queue of coming events, in the order (time, sequence number): a radix heap (Ahuja, Mehlhorn, Orlin and Tarjan,
-// "Faster algorithms for the shortest path problem", 1990). Simulated time never goes back, so an event moves through at
-// most 64 buckets, each move a sequential copy; events of the same time stay in the order in which they came.
+// "Faster algorithms for the shortest path problem", 1990). Simulated time never goes back, so an event moves through
+// at most 64 buckets, each move a sequential copy; events of the same time stay in the order in which they came.
 #pragma once
 
 #include <algorithm>
@@ -128,10 +128,8 @@ class EventQueue {
       current_.swap(from.events);
     } else {
       for (const Event& e : from.events) {
-        if (e.time == now_)
-          current_.push_back(e);
-        else
-          push(e);
+        if (e.time == now_) current_.push_back(e);
+        else push(e);
       }
       from.events.clear();
       if (from.events.capacity() > keep) Events().swap(from.events);
@@ -149,9 +147,9 @@ class EventQueue {
   static constexpr std::size_t keep = 1 << 16;
 
   std::int64_t now_ = 0;
-  Bucket buckets_[64];              // [b]: times that differ from now_ in bit b - 1 and in no higher one; [0]: now
-  std::uint64_t filled_ = 0;        // bit b: bucket b holds events
-  Events current_;                  // of now_, from head_ on
+  Bucket buckets_[64];        // [b]: times that differ from now_ in bit b - 1 and in no higher one; [0]: now
+  std::uint64_t filled_ = 0;  // bit b: bucket b holds events
+  Events current_;            // of now_, from head_ on
   std::size_t head_ = 0;
   std::priority_queue<Event, Events, Later> early_;  // of now_, with old sequence numbers
   bool disordered_ = false;

@@ -28,12 +28,9 @@ Simulated simulate_as(const Schedule& schedule, const SimulationOptions& options
 
 Simulated simulate_all(const Schedule& schedule, const SimulationOptions& options) {
   switch (options.detail) {
-    case Detail::finish:
-      return simulate_as<Detail::finish>(schedule, options);
-    case Detail::ranks:
-      return simulate_as<Detail::ranks>(schedule, options);
-    default:
-      return simulate_as<Detail::ops>(schedule, options);
+    case Detail::finish: return simulate_as<Detail::finish>(schedule, options);
+    case Detail::ranks: return simulate_as<Detail::ranks>(schedule, options);
+    default: return simulate_as<Detail::ops>(schedule, options);
   }
 }
 

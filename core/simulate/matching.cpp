@@ -1,5 +1,7 @@
 #include "simulate/matching.hpp"
 
+#include <utility>
+
 #include "base/assert.hpp"
 #include "base/error.hpp"
 
@@ -56,10 +58,8 @@ void Matching::unlink(Queue& q, std::uint32_t index) {
   Match& m = pool_[index];
   if (m.previous != none) {
     pool_[m.previous].next = m.next;
-    if (m.next != none)
-      pool_[m.next].previous = m.previous;
-    else
-      pool_[find(q, m.key)].last = m.previous;
+    if (m.next != none) pool_[m.next].previous = m.previous;
+    else pool_[find(q, m.key)].last = m.previous;
     return;
   }
   std::uint32_t* link = &slot(q, m.key);
@@ -106,7 +106,10 @@ std::uint32_t Matching::earliest_posted(Rank rank, const MatchKey& message, std:
   const auto consider = [&](std::uint8_t shape, const MatchKey& key) {
     if ((shapes & shape) == 0) return;
     const std::uint32_t other = find(q, key);
-    if (other != none && (best == none || pool_[other].order < pool_[best].order)) best = other;
+    // With several CPU streams the numbers of receives are not in the order of their times.
+    if (other != none && (best == none || std::pair(pool_[other].time, pool_[other].order) <
+                                              std::pair(pool_[best].time, pool_[best].order)))
+      best = other;
   };
   consider(any_source_bit, {any_rank, message.tag, message.comm});
   consider(any_tag_bit, {message.source, any_tag, message.comm});

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/pages.hpp"
+#include "base/prefetch.hpp"
 #include "schedule/schedule.hpp"
 
 namespace isthmus {
@@ -34,6 +35,17 @@ struct Match {
   std::uint64_t order = 0;     ///< posted: sequence number; message: when its handling ended
 };
 static_assert(sizeof(Match) == 64);
+
+/// A receive and its message, which came to the receiver at `arrived` and whose handling ends at `handled`.
+struct Meeting {
+  std::uint64_t recv;
+  std::uint64_t send;
+  Rank rank;
+  Rank source;
+  std::int64_t arrived;
+  std::int64_t handled;
+  bool rendezvous;  // the sender waits for it
+};
 
 /// Both queues of every rank.
 class Matching {
@@ -84,14 +96,12 @@ class Matching {
       });
     }
   }
-  /// Two steps of fetching what a message to the rank will probably meet, the second some time after the first.
-  void prefetch_match(Rank rank, const MatchKey& message) {
-    if (posted_[rank].table == 0)
-      __builtin_prefetch(&pool_[posted_[rank].chain]);
-    else
-      __builtin_prefetch(&slot(posted_[rank], message));
+  /// Three steps of fetching what a message to the rank will probably meet, each some time after the one before.
+  void prefetch_slot(Rank rank, const MatchKey& message) { prefetch_line(&slot(posted_[rank], message)); }
+  void prefetch_match(Rank rank, const MatchKey& message) { prefetch_line(&pool_[slot(posted_[rank], message)]); }
+  [[nodiscard]] std::uint64_t probable_op(Rank rank, const MatchKey& message) {
+    return pool_[slot(posted_[rank], message)].op;
   }
-  [[nodiscard]] std::uint64_t probable_op(Rank rank) const { return pool_[posted_[rank].chain].op; }
 
  private:
   // Which wildcards the receives of a rank use: bit 1 any source, bit 2 any tag, bit 3 both.

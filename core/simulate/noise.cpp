@@ -49,15 +49,12 @@ Noise::Noise(const NoiseSpec& spec, std::uint64_t seed, std::size_t streams)
     Stream& stream = streams_[s];
     const double u = uniform(bits_of(seed, s, 0));
     switch (spec.kind) {
-      case Kind::periodic:
-        stream.phase = static_cast<Picoseconds>(u * static_cast<double>(spec.period));
-        break;
+      case Kind::periodic: stream.phase = static_cast<Picoseconds>(u * static_cast<double>(spec.period)); break;
       case Kind::trace: {
         stream.phase = static_cast<Picoseconds>(u * static_cast<double>(spec.length));
         break;
       }
-      default:
-        break;
+      default: break;
     }
     if (spec.kind == Kind::exponential) {
       advance(s);
@@ -78,8 +75,7 @@ Noise::Interruption Noise::interruption(std::size_t stream, std::uint64_t k) con
   const auto first = static_cast<std::size_t>(std::lower_bound(spec_.starts.begin(), spec_.starts.end(), s.phase) -
                                               spec_.starts.begin());
   const std::uint64_t at = first + k;
-  const Picoseconds begin =
-      spec_.starts[at % n] - s.phase + static_cast<Picoseconds>(at / n) * spec_.length;
+  const Picoseconds begin = spec_.starts[at % n] - s.phase + static_cast<Picoseconds>(at / n) * spec_.length;
   return {begin, begin + spec_.durations[at % n]};
 }
 

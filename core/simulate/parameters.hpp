@@ -20,10 +20,10 @@ struct LevelCost {
   Picoseconds o_send = 0;
   Picoseconds o_recv = 0;
   Picoseconds g = 0;
-  double G = 0;  ///< picoseconds per byte, NIC
-  double O = 0;  ///< picoseconds per byte, CPU
-  std::uint64_t S = 65535;    ///< largest message that is sent eagerly
-  Picoseconds per_hop = 0;    ///< per link of the route beyond the first
+  double G = 0;             ///< picoseconds per byte, NIC
+  double O = 0;             ///< picoseconds per byte, CPU
+  std::uint64_t S = 65535;  ///< largest message that is sent eagerly
+  Picoseconds per_hop = 0;  ///< per link of the route beyond the first
 };
 
 enum class Level : std::uint8_t { socket, node, network };
@@ -42,11 +42,11 @@ struct Places {
 /// Interruptions of every CPU stream.
 struct NoiseSpec {
   enum class Kind : std::uint8_t { none, periodic, exponential, trace } kind = Kind::none;
-  Picoseconds period = 0;                 ///< from one interruption's begin to the next one's, or its mean
-  Picoseconds duration = 0;               ///< or its mean
-  std::vector<Picoseconds> starts;        ///< of a trace, ascending, not overlapping
+  Picoseconds period = 0;           ///< from one interruption's begin to the next one's, or its mean
+  Picoseconds duration = 0;         ///< or its mean
+  std::vector<Picoseconds> starts;  ///< of a trace, ascending, not overlapping
   std::vector<Picoseconds> durations;
-  Picoseconds length = 0;                 ///< of the trace, which repeats
+  Picoseconds length = 0;  ///< of the trace, which repeats
 };
 
 /// How much a simulation writes down.
@@ -61,8 +61,8 @@ struct SimulationOptions {
   Places places;
   NoiseSpec noise;
   std::uint64_t seed = 0;
-  double copy_rate = 0;    ///< picoseconds per byte
-  double reduce_rate = 0;  ///< picoseconds per byte
+  double copy_rate = 0;       ///< picoseconds per byte
+  double reduce_rate = 0;     ///< picoseconds per byte
   double compute_factor = 1;  ///< of the time of calc, copy and reduce
   Detail detail = Detail::ranks;
   bool symmetry = false;      ///< simulate one of several ranks that are indistinguishable, where that is exact
@@ -94,9 +94,9 @@ struct Stuck {
 
 /// A message that arrived and was never received.
 struct Orphan {
-  Rank rank;    ///< receiver
-  Rank source;  ///< sender
-  std::uint32_t op;  ///< the send
+  Rank rank;            ///< receiver
+  Rank source;          ///< sender
+  std::uint32_t op;     ///< the send
   Picoseconds handled;  ///< when the receiver had handled it
 };
 
@@ -137,8 +137,8 @@ struct Simulated {
   std::vector<Picoseconds> start;
   std::vector<Picoseconds> end;
   std::vector<std::int64_t> partner;  ///< of a send its receive and vice versa, as index into Schedule::ops
-  std::vector<Picoseconds> busy;     ///< time it takes of its CPU stream; of a receive, to handle its message
-  std::vector<Picoseconds> handled;  ///< of a send: when the receiver begins to handle its message
+  std::vector<Picoseconds> busy;      ///< time it takes of its CPU stream; of a receive, to handle its message
+  std::vector<Picoseconds> handled;   ///< of a send: when the receiver begins to handle its message
   std::vector<LogEntry> log;
   std::vector<Picoseconds> log_noise;  ///< of every entry, or empty
   std::uint32_t simulated_ranks = 0;   ///< fewer than there are where ranks are indistinguishable

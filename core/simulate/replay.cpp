@@ -57,6 +57,7 @@ class Replay {
     resources_ = &resources;
     free_.assign(resources.size(), Moment{});
     at_.assign(s_.ops.size(), Moment{});
+    handled_.assign(dependencies.shape().cpus > 1 ? s_.ops.size() : 0, Moment{});
     begins_.clear();
     last_ = Moment{};
     for (std::size_t i = 0; i < log_.size(); ++i) tell(static_cast<std::uint32_t>(i));
@@ -106,6 +107,11 @@ class Replay {
             span(c.level->g, Parameter::g, 1),      span(c.bytes_G, Parameter::G, rest),
             span(c.bytes_O, Parameter::O, rest),    span(c.wire, Parameter::L, 1)};
   }
+  /// L from the peer, which may differ where routes do.
+  [[nodiscard]] Span back(std::uint64_t op) {
+    const Operation& o = s_.ops[op];
+    return span(costs_->of(o.peer, rank_[op], o.amount).wire, Parameter::L, 1);
+  }
   [[nodiscard]] Span lost(std::uint32_t event) const { return {noise_.empty() ? 0 : noise_[event], 0}; }
 
   /// The event begins at the last of these moments.
@@ -115,18 +121,19 @@ class Replay {
     return {m.a, m.b, event, Via::nothing};
   }
 
-  void release(std::uint64_t op, unsigned phases, const Moment& when) {
+  /// The operation has reached the phases at `when`; its work is through at `end`.
+  void release(std::uint64_t op, unsigned phases, const Moment& when, const Moment& end) {
     dependencies_->release(rank_[op], op, phases, [&](std::uint64_t to) { ready_.push_back(to); });
-    for_dependants(op, phases, when);
+    for_dependants(op, phases, when, later(when, end));
   }
   /// Every dependant remembers the last of what it waited for.
-  void for_dependants(std::uint64_t op, unsigned phases, const Moment& when) {
+  void for_dependants(std::uint64_t op, unsigned phases, const Moment& when, const Moment& end) {
     const Rank rank = rank_[op];
     const auto index = static_cast<std::uint32_t>(op - s_.op_first[rank]);
     for (const Edge e : s_.dependants(rank, index)) {
       if ((phases & (e.on_start() ? Dependencies::started : Dependencies::done)) == 0) continue;
       Moment& at = at_[s_.op_first[rank] + e.to()];
-      at = later(at, when);
+      at = later(at, e.on_start() ? when : end);
     }
   }
   /// Receives are posted when they become ready, but not while their stream is busy then.
@@ -145,13 +152,11 @@ class Replay {
     const Operation& op = s_.ops[index];
     const Rank rank = rank_[index];
     switch (log_[event].kind()) {
-      case LogEntry::Kind::start:
-        start(event, index, op, rank);
-        break;
+      case LogEntry::Kind::start: start(event, index, op, rank); break;
       case LogEntry::Kind::post: {
         const Moment when = begin(event, at_[index]);
         at_[index] = when;
-        release(index, Dependencies::started, when);
+        release(index, Dependencies::started, when, when);
         go();
         break;
       }
@@ -162,13 +167,14 @@ class Replay {
         const Moment when = begin(event, at_[index], stream, in);
         stream = after(when, c.o_recv + longer(c.O, c.G) + lost(event), event, Via::handle);
         in = after(when, c.g + c.G, event, Via::interface);
+        if (!handled_.empty()) handled_[index] = stream;
         at_[index] = when;
         break;
       }
       case LogEntry::Kind::meet: {
         const std::uint64_t send = log_[event + 1].op();
         const Moment when = begin(event, at_[index], at_[send]);
-        release(index, Dependencies::done, when);
+        release(index, Dependencies::done, when, handled_.empty() ? when : handled_[send]);
         consider(send);
         if (!eager_) {
           const Operation& from = s_.ops[send];
@@ -176,7 +182,7 @@ class Replay {
           Moment& out = interface(rank_[send], from.nic, false);
           stream = later(stream, when);
           out = later(out, when);
-          release(send, Dependencies::done, when);
+          release(send, Dependencies::done, when, when);
         }
         go();
         break;
@@ -189,7 +195,7 @@ class Replay {
         Moment& out = interface(op.peer, op.nic, false);
         const Moment when = begin(event, at_[index], out);
         out = after(when, c.g + c.G, event, Via::interface);
-        at_[index] = after(when, c.wire, event, Via::way);
+        at_[index] = after(when, back(index), event, Via::way);
         break;
       }
       case LogEntry::Kind::land: {
@@ -198,13 +204,13 @@ class Replay {
         Moment& in = interface(put ? op.peer : rank, op.nic, true);
         const Moment when = begin(event, at_[index], in);
         in = after(when, c.g + c.G, event, Via::interface);
-        at_[index] = after(when, put ? c.G + c.wire : c.G, event, Via::landing);
+        at_[index] = after(when, put ? c.G + back(index) : c.G, event, Via::landing);
         break;
       }
       case LogEntry::Kind::done: {
         const Moment when = begin(event, at_[index]);
         last_ = later(last_, at_[index]);
-        release(index, Dependencies::done, when);
+        release(index, Dependencies::done, when, when);
         go();
         break;
       }
@@ -217,7 +223,7 @@ class Replay {
       const Moment when = begin(event, at_[index], stream);
       const Picoseconds work = work_of(op, options_);
       stream = after(when, span(work, Parameter::compute, static_cast<double>(work)) + lost(event), event, Via::work);
-      release(index, Dependencies::started | Dependencies::done, when);
+      release(index, Dependencies::started | Dependencies::done, when, stream);
       go();
       return;
     }
@@ -228,7 +234,8 @@ class Replay {
     stream = after(when, (get ? c.o_send : c.o_send + c.O) + lost(event), event, Via::send);
     if (!get) out = after(when, c.g + c.G, event, Via::interface);
     at_[index] = after(when, c.o_send + lost(event) + c.wire, event, Via::wire);
-    release(index, eager ? Dependencies::started | Dependencies::done : Dependencies::started, when);
+    for_dependants(index, Dependencies::done, stream, stream);
+    release(index, eager ? Dependencies::started | Dependencies::done : Dependencies::started, when, stream);
     go();
   }
 
@@ -242,8 +249,9 @@ class Replay {
   Dependencies* dependencies_ = nullptr;
   Costs* costs_ = nullptr;
   Resources* resources_ = nullptr;
-  std::vector<Moment> free_;  // of every resource
-  std::vector<Moment> at_;    // of every operation: ready, posted; then its message: arrives, handled, lands
+  std::vector<Moment> free_;     // of every resource
+  std::vector<Moment> at_;       // of every operation: ready, posted; then its message: arrives, handled, lands
+  std::vector<Moment> handled_;  // with several streams, of every send: when the receiver is through with its message
   std::vector<std::uint64_t> ready_;
   std::vector<Moment> begins_;
   Moment last_;
@@ -254,28 +262,21 @@ class Replay {
 }  // namespace
 
 void change(SimulationOptions& options, Parameter parameter, double x) {
-  const auto time = [&](Picoseconds& t) { t = std::max<Picoseconds>(0, t + static_cast<Picoseconds>(std::llround(x))); };
+  const auto time = [&](Picoseconds& t) {
+    t = std::max<Picoseconds>(0, t + static_cast<Picoseconds>(std::llround(x)));
+  };
   const auto rate = [&](double& r) { r = std::max(0.0, r + x); };
   for (LevelCost& c : options.cost) {
     switch (parameter) {
-      case Parameter::L:
-        time(c.L);
-        break;
+      case Parameter::L: time(c.L); break;
       case Parameter::o:
         time(c.o_send);
         time(c.o_recv);
         break;
-      case Parameter::g:
-        time(c.g);
-        break;
-      case Parameter::G:
-        rate(c.G);
-        break;
-      case Parameter::O:
-        rate(c.O);
-        break;
-      case Parameter::compute:
-        break;
+      case Parameter::g: time(c.g); break;
+      case Parameter::G: rate(c.G); break;
+      case Parameter::O: rate(c.O); break;
+      case Parameter::compute: break;
     }
   }
   if (parameter == Parameter::compute) options.compute_factor = std::max(0.0, options.compute_factor * (1 + x));
@@ -296,8 +297,10 @@ std::vector<Step> critical_path(const Schedule& schedule, const SimulationOption
     const bool at_receiver = entry.kind() == LogEntry::Kind::handle || entry.kind() == LogEntry::Kind::leave ||
                              (entry.kind() == LogEntry::Kind::land && op.kind == OpKind::put);
     if (at_receiver) step.rank = op.peer;
-    if (m.via == Via::wire || m.via == Via::way || (m.via == Via::landing && op.kind == OpKind::put))
-      step.latency = costs.of(replay.rank_of(entry.op()), op.peer, op.amount).wire;
+    const Rank own = replay.rank_of(entry.op());
+    if (m.via == Via::wire) step.latency = costs.of(own, op.peer, op.amount).wire;
+    else if (m.via == Via::way || (m.via == Via::landing && op.kind == OpKind::put))
+      step.latency = costs.of(op.peer, own, op.amount).wire;
     if (!noise.empty() && (m.via == Via::work || m.via == Via::send || m.via == Via::handle || m.via == Via::wire))
       step.noise = noise[m.cause];
     path.push_back(step);

@@ -13,14 +13,14 @@ namespace isthmus {
 
 /// How time passes from the begin of an event to something that it makes possible.
 enum class Via : std::uint8_t {
-  nothing,   ///< at once: a dependency, a match
-  work,      ///< the CPU stream of a calc, copy or reduce
-  send,      ///< the CPU stream of a send, put or get: o, O
-  handle,    ///< the CPU stream of a receiver: o, and O or G
-  interface, ///< g and G
-  wire,      ///< o, then L
-  way,       ///< L: of a get from the target's interface
-  landing,   ///< G, and for a put L back
+  nothing,    ///< at once: a dependency, a match
+  work,       ///< the CPU stream of a calc, copy or reduce
+  send,       ///< the CPU stream of a send, put or get: o, O
+  handle,     ///< the CPU stream of a receiver: o, and O or G
+  interface,  ///< g and G
+  wire,       ///< o, then L
+  way,        ///< L: of a get from the target's interface
+  landing,    ///< G, and for a put L back
 };
 
 /// One step of the critical path.
@@ -41,7 +41,7 @@ std::vector<Step> critical_path(const Schedule& schedule, const SimulationOption
 /// What changes in a sensitivity.
 enum class Parameter : std::uint8_t {
   L,
-  o,        ///< both overheads, by the same amount
+  o,  ///< both overheads, by the same amount
   g,
   G,
   O,

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/pages.hpp"
+#include "base/prefetch.hpp"
 #include "simulate/event_queue.hpp"
 #include "simulate/parameters.hpp"
 
@@ -36,6 +37,8 @@ class WaitQueue {
       return in_order_[head_];
     return heap_.front();
   }
+  void prefetch_first() const { prefetch_line(in_order_.data() + head_); }
+  void prefetch_last() const { prefetch_line(in_order_.data() + in_order_.size()); }
   void push(const Event& event) {
     if (head_ == in_order_.size() || in_order_.back().sequence() < event.sequence()) {
       in_order_.push_back(event);
@@ -69,8 +72,8 @@ class WaitQueue {
   std::vector<Event> heap_;
 };
 
-/// All resources of a simulation: of every rank its CPU streams, then its interfaces, each with a sending and a receiving
-/// side; where ranks share the interfaces of nodes, those of every node after them.
+/// All resources of a simulation: of every rank its CPU streams, then its interfaces, each with a sending and a
+/// receiving side; where ranks share the interfaces of nodes, those of every node after them.
 class Resources {
  public:
   Resources(Rank ranks, std::uint32_t cpus, std::uint32_t nics, const Places& places);
@@ -107,11 +110,6 @@ class Resources {
     event = queues_[r.queue].pop();
     return true;
   }
-  /// The event that waits for the resource behind the one that was just woken, or nullptr.
-  [[nodiscard]] const Event* behind(std::uint32_t index) const {
-    const std::uint32_t queue = resources_[index].queue;
-    return queue == 0 || queues_[queue].empty() ? nullptr : &queues_[queue].first();
-  }
   /// After a woken event has been dealt with: the next one's turn.
   void wake_next(std::uint32_t index, Picoseconds now, EventQueue& queue) {
     Resource& r = resources_[index];
@@ -123,7 +121,13 @@ class Resources {
       wake(index, waiting.lowest(), std::max(now, r.free), queue);
     }
   }
-  void prefetch(Rank rank) const { __builtin_prefetch(&resources_[rank * stride_]); }
+  /// The event that waits for the resource first, or nullptr.
+  [[nodiscard]] const Event* first_waiting(std::uint32_t index) const {
+    const std::uint32_t queue = resources_[index].queue;
+    return queue == 0 || queues_[queue].empty() ? nullptr : &queues_[queue].first();
+  }
+  void prefetch_first(std::uint32_t index) const { queues_[resources_[index].queue].prefetch_first(); }
+  void prefetch_last(std::uint32_t index) const { queues_[resources_[index].queue].prefetch_last(); }
   [[nodiscard]] bool shared() const { return shared_; }
 
  private:

@@ -83,8 +83,8 @@ std::uint64_t hash_of_program(const Schedule& s, Rank r) {
 
 /// Divides kinds until the partners of a kind's ranks are of the same kinds. False: too many.
 bool refine(const Schedule& s, Kinds& kind, std::vector<Rank>& representatives, std::uint32_t most) {
-  // Kinds that many rounds do not settle are those of a schedule whose ranks are all different in the end, such as a grid
-  // with boundaries.
+  // Kinds that many rounds do not settle are those of a schedule whose ranks are all different in the end, such as a
+  // grid with boundaries.
   for (int round = 0; representatives.size() > 1; ++round) {
     if (round == 8) return false;
     Classifier classifier(most);

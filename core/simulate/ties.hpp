@@ -10,8 +10,8 @@
 namespace isthmus {
 
 /// Watches what concerns every rank. Events of one rank at one time are told apart by their sequence numbers; if two of
-/// them were put into the queue at the same time by different ranks, these numbers follow from the numbering of the ranks
-/// and not from what the ranks do.
+/// them were put into the queue at the same time by different ranks, these numbers follow from the numbering of the
+/// ranks and not from what the ranks do.
 class Ties {
  public:
   void watch(std::size_t ranks) { seen_.resize(ranks); }

@@ -94,6 +94,7 @@ class Simulation:
         self.ranks, self.params, self.noise, self.interface = ranks, params, noise, interface
         self.rate = {CALC: 1, COPY: copy_rate, REDUCE: reduce_rate}
         self.cpu_free: dict[At, int] = defaultdict(int)  # rank and stream
+        self.not_before: dict[At, int] = defaultdict(int)  # operations that wait for another stream
         self.send_free: dict[Hashable, int] = defaultdict(int)  # interface
         self.recv_free: dict[Hashable, int] = defaultdict(int)
         self.posted: dict[int, list[At]] = defaultdict(list)  # rank: receives in the order of posting
@@ -150,7 +151,7 @@ class Simulation:
         """Puts operations that have nothing more to wait for into the queue: by rank, kind, number."""
         for at in sorted(self.ready, key=lambda at: (at[0], self.op(at).kind, at[1])):
             op = self.op(at)
-            time = max(now, self.cpu_free[at[0], op.cpu])
+            time = max(now, self.cpu_free[at[0], op.cpu], self.not_before[at])
             if op.kind in (SEND, PUT):
                 time = max(time, self.send_free[self.near(at)])
             handle = {SEND: self.send, RECV: self.recv, PUT: self.send, GET: self.get}.get(op.kind, self.local)
@@ -164,6 +165,8 @@ class Simulation:
     def done(self, end: int, at: At) -> None:
         self.result.end[at] = end
         self.is_done.add(at)
+        for dependant in self.done_frees[at]:  # on whatever stream, it waits for the work
+            self.not_before[dependant] = max(self.not_before[dependant], end)
         self.freed(self.done_frees[at])
 
     def freed(self, dependants: list[At]) -> None:

@@ -1,0 +1,123 @@
+"""Speed and memory of the simulator, beside LogGOPSim where its binary is given.
+
+Every case runs in a process of its own: the schedule is generated, then simulated several times on one core without
+looking for symmetry, then once with it. Processor seconds are medians; bytes are the peak of the process above what it
+had before the schedule was made, so they hold the schedule and the simulation.
+
+    python bench/simulate.py [--peer /path/to/LogGOPSim] [--quick]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+# Name, collective, algorithm, ranks, bytes; is it part of --quick, does the peer finish it in minutes?
+CASES = (
+    ("dissemination 65,536", "barrier", "dissemination", 65536, 1, True, True),
+    ("linear alltoall 512", "alltoall", "linear", 512, 1, True, True),
+    ("linear alltoall 1,024", "alltoall", "linear", 1024, 1, True, False),
+    ("ring allreduce 1,024", "allreduce", "ring", 1024, 65536, True, True),
+    ("dissemination 1,048,576", "barrier", "dissemination", 1048576, 1, False, False),
+    ("binomial broadcast 1,048,576", "bcast", "binomial", 1048576, 1, False, True),
+    ("recursive doubling 1,048,576", "allreduce", "recursive_doubling", 1048576, 1, False, False),
+)
+PARAMETERS = {"L": 2500, "o": 1500, "g": 1000, "G": 6, "O": 0, "S": 65535}  # nanoseconds, bytes
+
+
+def memory(field: str) -> int:
+    with open("/proc/self/status") as status:
+        return next(int(line.split()[1]) * 1024 for line in status if line.startswith(field))
+
+
+def measure(kind: str, algorithm: str, ranks: int, size: int, repeats: int, record: str) -> dict[str, float]:
+    import isthmus
+
+    p = {name: value * 1e-9 for name, value in PARAMETERS.items()}
+    level = isthmus.Level(L=p["L"], o_send=p["o"], o_recv=p["o"], g=p["g"], G=p["G"], O=p["O"], S=PARAMETERS["S"])
+    warm = isthmus.collective("barrier", ranks=2)
+    isthmus.simulate(warm, level)
+    before = memory("VmRSS")
+    begin = time.process_time()
+    schedule = isthmus.collective(kind, ranks=ranks, bytes=size, algorithm=algorithm)
+    generated = time.process_time() - begin
+    seconds, timeline = [], None
+    for _ in range(repeats):
+        timeline = None
+        begin = time.process_time()
+        timeline = isthmus.simulate(schedule, level, record=record, symmetry=False)
+        seconds.append(time.process_time() - begin)
+    peak = memory("VmHWM") - before
+    begin = time.process_time()
+    symmetric = isthmus.simulate(schedule, level, record=record)
+    with_symmetry = time.process_time() - begin
+    assert timeline is not None
+    assert symmetric.makespan_ps == timeline.makespan_ps
+    return {
+        "operations": len(schedule),
+        "events": timeline.events,
+        "generated": generated,
+        "seconds": statistics.median(seconds),
+        "peak": peak,
+        "makespan": timeline.makespan,
+        "symmetry": with_symmetry,
+        "kinds": symmetric.simulated_ranks,
+    }
+
+
+def peer_seconds(peer: str, kind: str, algorithm: str, ranks: int, size: int) -> tuple[float, float, float]:
+    """Processor seconds, peak bytes and makespan of LogGOPSim on the same schedule."""
+    import isthmus
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "schedule.bin")
+        isthmus.collective(kind, ranks=ranks, bytes=size, algorithm=algorithm).save(path)
+        options = [text for name, value in PARAMETERS.items() for text in (f"-{name}", str(value))]
+        run = subprocess.Popen([peer, "-f", path, *options, "-b"], stdout=subprocess.PIPE, text=True)
+        assert run.stdout is not None
+        out = run.stdout.read()
+        _, _, usage = os.wait4(run.pid, 0)
+        times = [int(line.rsplit(":", 1)[1].split()[0]) for line in out.splitlines() if "inishing time" in line]
+        return usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024, max(times) * 1e-9 if times else float("nan")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--peer", help="LogGOPSim, built with a stable sort")
+    parser.add_argument("--quick", action="store_true", help="only the cases of seconds")
+    parser.add_argument("--record", default="finish", choices=("finish", "ranks"))
+    parser.add_argument("--case", help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.case:
+        name, kind, algorithm, ranks, size, quick, _ = CASES[int(given.case)]
+        print(json.dumps(measure(kind, algorithm, ranks, size, 7 if quick else 3, given.record)))
+        return
+    print(f"{'case':<30} {'operations':>11} {'s':>7} {'M op/s':>7} {'B/op':>6} {'makespan':>12} {'symmetric s':>11} {'kinds':>6}")
+    for number, (name, kind, algorithm, ranks, size, quick, peer_too) in enumerate(CASES):
+        if given.quick and not quick:
+            continue
+        command = [sys.executable, __file__, "--case", str(number), "--record", given.record]
+        m = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+        rate = m["operations"] / m["seconds"] / 1e6
+        print(
+            f"{name:<30} {m['operations']:>11,} {m['seconds']:>7.3f} {rate:>7.1f} {m['peak'] / m['operations']:>6.1f} "
+            f"{m['makespan'] * 1e6:>9.3f} us {m['symmetry']:>11.3f} {m['kinds']:>6}",
+            flush=True,
+        )
+        if given.peer and peer_too:
+            seconds, peak, makespan = peer_seconds(given.peer, kind, algorithm, ranks, size)
+            print(
+                f"{'  LogGOPSim':<30} {'':>11} {seconds:>7.3f} {m['operations'] / seconds / 1e6:>7.1f} "
+                f"{peak / m['operations']:>6.1f} {makespan * 1e6:>9.3f} us   {seconds / m['seconds']:.1f} times ours",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,63 @@
+// Where the time of every rank goes.
+#pragma once
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "simulate/parameters.hpp"
+
+namespace isthmus {
+
+/// Sums by rank and Share; with `on` false, nothing at all.
+template <bool on>
+class Breakdown {
+ public:
+  explicit Breakdown(Rank ranks) : sums_(on ? std::size_t{ranks} * shares : 0) {}
+
+  void add(Rank rank, Share share, Picoseconds time) {
+    if constexpr (on) sums_[std::size_t{rank} * shares + static_cast<std::size_t>(share)] += time;
+  }
+  /// The stream was idle from `from` until `now` before an operation of its own.
+  void idle_before_op(Rank rank, Picoseconds from, Picoseconds now, Picoseconds interface_free, bool one_stream) {
+    if constexpr (on) {
+      if (from >= now) return;
+      const Picoseconds until = std::clamp(interface_free, from, now);
+      add(rank, Share::gap, until - from);
+      // With one stream, only the end of a put or get makes an operation ready while the stream is idle.
+      add(rank, one_stream ? Share::latency : Share::idle, now - until);
+    }
+  }
+  /// The stream was idle from `from` until `now`, when it handles a message that was sent and arrived at these times.
+  void idle_before_message(Rank rank, Picoseconds from, Picoseconds now, Picoseconds sent, Picoseconds arrived) {
+    if constexpr (on) {
+      if (from >= now) return;
+      const Picoseconds sender = std::clamp(sent, from, now);
+      const Picoseconds wire = std::clamp(arrived, sender, now);
+      add(rank, Share::late_sender, sender - from);
+      add(rank, Share::latency, wire - sender);
+      add(rank, Share::gap, now - wire);
+    }
+  }
+  /// The stream of a sender by rendezvous was idle from `from` until `now`, when its message was matched.
+  void late_receiver(Rank rank, Picoseconds from, Picoseconds now, Picoseconds arrived) {
+    if constexpr (on) {
+      const Picoseconds wire = std::clamp(arrived, from, now);
+      add(rank, Share::latency, wire - from);
+      add(rank, Share::late_receiver, now - wire);
+    }
+  }
+  /// What is left of `all`, the time of the rank's streams together.
+  void idle_rest(Rank rank, Picoseconds all) {
+    if constexpr (on) {
+      for (int i = 0; i < shares; ++i) all -= sums_[std::size_t{rank} * shares + static_cast<std::size_t>(i)];
+      add(rank, Share::idle, all);
+    }
+  }
+  std::vector<Picoseconds> take() { return std::move(sums_); }
+
+ private:
+  std::vector<Picoseconds> sums_;  // ranks x shares
+};
+
+}  // namespace isthmus

@@ -1,0 +1,274 @@
+#include "naive_loggops.hpp"
+
+#include <algorithm>
+#include <list>
+#include <map>
+#include <memory>
+#include <set>
+#include <tuple>
+
+#include "simulate/noise.hpp"
+
+namespace isthmus::test {
+namespace {
+
+enum class What : std::uint8_t { start, message, put_arrives, get_asks, get_arrives, back };
+
+struct Event {
+  Picoseconds time;
+  std::uint64_t number;
+  What what;
+  Rank rank;
+  std::uint64_t op;
+  bool operator<(const Event& other) const { return std::tie(time, number) < std::tie(other.time, other.number); }
+};
+
+enum class Side : std::uint8_t { cpu, sending, receiving };
+
+class Simulator {
+ public:
+  Simulator(const Schedule& schedule, const SimulationOptions& options)
+      : s_(schedule), o_(options), needs_(s_.ops.size()), owner_(s_.ops.size()) {
+    for (const Operation& op : s_.ops) cpus_ = std::max<std::uint32_t>(cpus_, op.cpu + 1U);
+    noise_ = std::make_unique<Noise>(options.noise, options.seed, std::size_t{s_.ranks} * cpus_);
+    out_.start.assign(s_.ops.size(), -1);
+    out_.partner.assign(s_.ops.size(), -1);
+    out_.done.assign(s_.ops.size(), false);
+    out_.finish.assign(s_.ranks, 0);
+    posted_.resize(s_.ranks);
+    unexpected_.resize(s_.ranks);
+  }
+
+  Naive run() {
+    for (Rank r = 0; r < s_.ranks; ++r) {
+      for (std::uint64_t i = s_.op_first[r]; i < s_.op_first[r + 1]; ++i) {
+        owner_[i] = r;
+        needs_[i] = s_.ops[i].needs;
+        if (needs_[i] == 0) free_.push_back(i);
+      }
+      come();
+    }
+    while (!queue_.empty()) {
+      const Event event = *queue_.begin();
+      queue_.erase(queue_.begin());
+      now_ = event.time;
+      happen(event);
+      come();
+    }
+    for (const auto& [key, time] : clocks_)
+      if (std::get<0>(key) == Side::cpu) {
+        Picoseconds& last = out_.finish[std::get<1>(key)];
+        last = std::max(last, time);
+      }
+    for (const Picoseconds t : out_.finish) out_.makespan = std::max(out_.makespan, t);
+    return std::move(out_);
+  }
+
+ private:
+  // -- the machine ----------------------------------------------------------------------------------------------------
+
+  [[nodiscard]] int level(Rank a, Rank b) const {
+    const Places& p = o_.places;
+    if (p.topology == nullptr || p.node[a] != p.node[b]) return static_cast<int>(Level::network);
+    return static_cast<int>(p.socket[a] == p.socket[b] ? Level::socket : Level::node);
+  }
+  [[nodiscard]] const LevelCost& cost(Rank a, Rank b) const { return o_.cost[level(a, b)]; }
+  [[nodiscard]] Picoseconds latency(Rank a, Rank b) const {
+    const LevelCost& c = cost(a, b);
+    if (o_.places.topology == nullptr || level(a, b) != static_cast<int>(Level::network)) return c.L;
+    const auto hops = o_.places.topology->route_length(o_.places.node[a], o_.places.node[b]);
+    return c.L + static_cast<Picoseconds>(std::max(hops, 1U) - 1) * c.per_hop;
+  }
+  static Picoseconds rest(std::uint64_t bytes, double rate) {
+    return bytes == 0 ? 0 : static_cast<Picoseconds>(static_cast<double>(bytes - 1) * rate + 0.5);
+  }
+  Picoseconds& cpu(Rank rank, const Operation& op) { return clocks_[{Side::cpu, rank, op.cpu}]; }
+  /// The interface of `rank` that a message of `op` between it and `other` passes.
+  Picoseconds& nic(Side side, Rank rank, Rank other, const Operation& op) {
+    const Places& p = o_.places;
+    if (p.topology == nullptr || level(rank, other) != static_cast<int>(Level::network))
+      return clocks_[{side, rank, op.nic}];
+    return clocks_[{side, s_.ranks + p.node[rank], (p.nic[rank] + op.nic) % p.nics}];
+  }
+
+  // -- dependencies ---------------------------------------------------------------------------------------------------
+
+  void fulfil(std::uint64_t op, bool on_start) {
+    const Rank rank = owner_[op];
+    for (const Edge e : s_.dependants(rank, static_cast<std::uint32_t>(op - s_.op_first[rank])))
+      if (e.on_start() == on_start && --needs_[s_.op_first[rank] + e.to()] == 0)
+        free_.push_back(s_.op_first[rank] + e.to());
+  }
+  void start(std::uint64_t op) {
+    out_.start[op] = now_;
+    fulfil(op, true);
+  }
+  void finish(std::uint64_t op) {
+    out_.done[op] = true;
+    ++out_.executed;
+    fulfil(op, false);
+  }
+  /// What has become executable comes into the queue.
+  void come() {
+    std::sort(free_.begin(), free_.end());
+    std::stable_sort(free_.begin(), free_.end(), [&](std::uint64_t a, std::uint64_t b) {
+      return std::make_pair(owner_[a], s_.ops[a].kind) < std::make_pair(owner_[b], s_.ops[b].kind);
+    });
+    for (const std::uint64_t i : free_) {
+      const Operation& op = s_.ops[i];
+      Picoseconds time = std::max(now_, cpu(owner_[i], op));
+      if (op.kind == OpKind::send || op.kind == OpKind::put)
+        time = std::max(time, nic(Side::sending, owner_[i], op.peer, op));
+      push(time, What::start, owner_[i], i);
+    }
+    free_.clear();
+  }
+  void push(Picoseconds time, What what, Rank rank, std::uint64_t op) { queue_.insert({time, number_++, what, rank, op}); }
+  /// Is the event too early? Then it comes again.
+  bool blocked(const Event& event, Picoseconds free) {
+    if (free <= now_) return false;
+    queue_.insert({free, event.number, event.what, event.rank, event.op});
+    return true;
+  }
+  void occupy(Rank rank, const Operation& op, Picoseconds work) {
+    lost_ = noise_->lost(std::size_t{rank} * cpus_ + op.cpu, now_, work);
+    cpu(rank, op) = now_ + work + lost_;
+  }
+
+  // -- events ---------------------------------------------------------------------------------------------------------
+
+  void happen(const Event& event) {
+    const Operation& op = s_.ops[event.op];
+    const Rank owner = owner_[event.op];
+    const bool has_peer = op.kind == OpKind::send || op.kind == OpKind::put || op.kind == OpKind::get;
+    const Rank peer = has_peer ? op.peer : owner;
+    const LevelCost& c = cost(owner, peer);
+    const Picoseconds G = rest(op.amount, c.G), O = rest(op.amount, c.O), L = latency(owner, peer);
+    switch (event.what) {
+      case What::start:
+        if (op.kind == OpKind::recv) {
+          post(event.op, owner);
+        } else if (!has_peer) {
+          if (blocked(event, cpu(owner, op))) return;
+          const double rate = op.kind == OpKind::calc ? 1 : op.kind == OpKind::copy ? o_.copy_rate : o_.reduce_rate;
+          occupy(owner, op, static_cast<Picoseconds>(static_cast<double>(op.amount) * rate * o_.compute_factor + 0.5));
+          start(event.op);
+          finish(event.op);
+        } else if (op.kind == OpKind::get) {
+          if (blocked(event, cpu(owner, op))) return;
+          occupy(owner, op, c.o_send);
+          push(now_ + c.o_send + lost_ + L, What::get_asks, peer, event.op);
+          start(event.op);
+        } else {
+          Picoseconds& out = nic(Side::sending, owner, peer, op);
+          if (blocked(event, std::max(cpu(owner, op), out))) return;
+          occupy(owner, op, c.o_send + O);
+          out = now_ + c.g + G;
+          const bool send = op.kind == OpKind::send;
+          push(now_ + c.o_send + lost_ + L, send ? What::message : What::put_arrives, peer, event.op);
+          start(event.op);
+          if (send) count(op);
+          if (send && op.amount <= c.S) finish(event.op);
+        }
+        return;
+      case What::message: {
+        Picoseconds& in = nic(Side::receiving, peer, owner, op);
+        if (blocked(event, std::max(cpu(peer, op), in))) return;
+        occupy(peer, op, c.o_recv + std::max(G, O));
+        in = now_ + c.g + G;
+        auto& posted = posted_[peer];
+        const auto match = std::find_if(posted.begin(), posted.end(), [&](std::uint64_t r) { return accepts(r, event.op); });
+        if (match == posted.end()) {
+          unexpected_[peer].push_back(event.op);
+          return;
+        }
+        const std::uint64_t recv = *match;
+        posted.erase(match);
+        meet(recv, event.op);
+        return;
+      }
+      case What::put_arrives: {
+        Picoseconds& in = nic(Side::receiving, peer, owner, op);
+        if (blocked(event, in)) return;
+        in = now_ + c.g + G;
+        count(op);
+        push(now_ + G + L, What::back, owner, event.op);
+        return;
+      }
+      case What::get_asks: {
+        Picoseconds& out = nic(Side::sending, peer, owner, op);
+        if (blocked(event, out)) return;
+        out = now_ + c.g + G;
+        push(now_ + L, What::get_arrives, owner, event.op);
+        return;
+      }
+      case What::get_arrives: {
+        Picoseconds& in = nic(Side::receiving, owner, peer, op);
+        if (blocked(event, in)) return;
+        in = now_ + c.g + G;
+        count(op);
+        push(now_ + G, What::back, owner, event.op);
+        return;
+      }
+      case What::back:
+        out_.finish[owner] = now_;
+        finish(event.op);
+        return;
+    }
+  }
+  void count(const Operation& op) {
+    ++out_.messages;
+    out_.bytes += op.amount;
+  }
+
+  [[nodiscard]] bool accepts(std::uint64_t recv, std::uint64_t send) const {
+    const Operation& r = s_.ops[recv];
+    const Operation& m = s_.ops[send];
+    return r.comm == m.comm && (r.peer == any_rank || r.peer == owner_[send]) && (r.tag == any_tag || r.tag == m.tag);
+  }
+  void post(std::uint64_t recv, Rank rank) {
+    start(recv);
+    auto& waiting = unexpected_[rank];
+    const auto match = std::find_if(waiting.begin(), waiting.end(), [&](std::uint64_t m) { return accepts(recv, m); });
+    if (match == waiting.end()) {
+      posted_[rank].push_back(recv);
+      return;
+    }
+    const std::uint64_t send = *match;
+    waiting.erase(match);
+    meet(recv, send);
+  }
+  void meet(std::uint64_t recv, std::uint64_t send) {
+    out_.partner[recv] = static_cast<std::int64_t>(send);
+    out_.partner[send] = static_cast<std::int64_t>(recv);
+    finish(recv);
+    const Operation& op = s_.ops[send];
+    if (op.amount <= cost(owner_[send], op.peer).S) return;
+    for (Picoseconds* clock : {&cpu(owner_[send], op), &nic(Side::sending, owner_[send], op.peer, op)})
+      *clock = std::max(*clock, now_);
+    finish(send);
+  }
+
+  const Schedule& s_;
+  const SimulationOptions& o_;
+  std::uint32_t cpus_ = 1;
+  std::unique_ptr<Noise> noise_;
+  std::set<Event> queue_;
+  std::map<std::tuple<Side, std::uint64_t, std::uint64_t>, Picoseconds> clocks_;
+  std::vector<std::uint32_t> needs_;
+  std::vector<Rank> owner_;
+  std::vector<std::uint64_t> free_;
+  std::vector<std::list<std::uint64_t>> posted_, unexpected_;
+  Picoseconds now_ = 0;
+  Picoseconds lost_ = 0;
+  std::uint64_t number_ = 0;
+  Naive out_;
+};
+
+}  // namespace
+
+Naive simulate_naively(const Schedule& schedule, const SimulationOptions& options) {
+  return Simulator(schedule, options).run();
+}
+
+}  // namespace isthmus::test
