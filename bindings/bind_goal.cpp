@@ -14,6 +14,9 @@ using namespace nanobind::literals;
 namespace isthmus {
 namespace {
 
+/// Takes pieces of a file.
+using Sink = nb::typed<nb::callable, nb::any(nb::bytes)>;
+
 /// Raises isthmus.errors.ParseError, whose four arguments a translated C++ exception could not carry.
 [[noreturn]] void raise_parse_error(const std::string& file, const GoalError& error) {
   const nb::object type = nb::module_::import_("isthmus.errors").attr("ParseError");
@@ -35,7 +38,7 @@ Schedule parsed(Parse parse, const Input<std::uint8_t>& data, const std::string&
 }
 
 template <class Write>
-void written(Write write, const Schedule& schedule, const nb::callable& sink, std::uint64_t unit,
+void written(Write write, const Schedule& schedule, const Sink& sink, std::uint64_t unit,
              std::optional<double> picoseconds_per_byte) {
   write(schedule, GoalWriting{unit, picoseconds_per_byte},
         [&](std::span<const char> piece) { sink(nb::bytes(piece.data(), piece.size())); });
@@ -60,16 +63,14 @@ void bind_goal(nb::module_& module) {
       "The schedule of a GOAL binary, given as bytes; file is for messages, unit in picoseconds. See read_goal.");
   module.def(
       "goal_write_text",
-      [](const Schedule& schedule, const nb::callable& sink, std::uint64_t unit,
-         std::optional<double> picoseconds_per_byte) {
+      [](const Schedule& schedule, const Sink& sink, std::uint64_t unit, std::optional<double> picoseconds_per_byte) {
         written(write_goal_text, schedule, sink, unit, picoseconds_per_byte);
       },
       "schedule"_a, "sink"_a, "unit"_a, "picoseconds_per_byte"_a.none(),
       "Calls sink with pieces of a GOAL text, as bytes; unit in picoseconds. See write_goal.");
   module.def(
       "goal_write_binary",
-      [](const Schedule& schedule, const nb::callable& sink, std::uint64_t unit,
-         std::optional<double> picoseconds_per_byte) {
+      [](const Schedule& schedule, const Sink& sink, std::uint64_t unit, std::optional<double> picoseconds_per_byte) {
         written(write_goal_binary, schedule, sink, unit, picoseconds_per_byte);
       },
       "schedule"_a, "sink"_a, "unit"_a, "picoseconds_per_byte"_a.none(),

@@ -76,8 +76,10 @@ std::vector<LogEntry> log_from(const Input<std::uint64_t>& log, std::size_t ops)
   return out;
 }
 
-nb::dict dict_of(Simulated&& result) {
-  nb::dict out;
+using Result = nb::typed<nb::dict, nb::str, nb::any>;
+
+Result dict_of(Simulated&& result) {
+  Result out;
   out["makespan"] = result.makespan;
   out["executed"] = result.executed;
   out["events"] = result.events;
@@ -181,7 +183,7 @@ void bind_simulate(nb::module_& module) {
 
   module.def(
       "simulate_loggops",
-      [](const Schedule& schedule, const SimulationOptions& options, nb::object progress) {
+      [](const Schedule& schedule, const SimulationOptions& options, nb::object progress) -> Result {
         SimulationOptions run = options;
         run.progress = [&](std::uint64_t done) {
           const nb::gil_scoped_acquire hold;
@@ -202,13 +204,13 @@ void bind_simulate(nb::module_& module) {
   module.def(
       "critical_path",
       [](const Schedule& schedule, const SimulationOptions& options, const Input<std::uint64_t>& log,
-         const Input<std::int64_t>& noise) {
+         const Input<std::int64_t>& noise) -> Result {
         std::vector<Step> path;
         {
           const nb::gil_scoped_release release;
           path = critical_path(schedule, options, log_from(log, schedule.ops.size()), view(noise));
         }
-        nb::dict out;
+        Result out;
         const auto put = [&]<class T>(const char* name, T, auto member) {
           auto values = column<T>(path.size());
           for (std::size_t i = 0; i < path.size(); ++i) values.data()[i] = static_cast<T>(path[i].*member);

@@ -15,12 +15,13 @@ from typing import Any
 import click
 
 import isthmus
-from isthmus import units
+from isthmus import collectives, units
 from isthmus.cli import cli
 from isthmus.gallery import machines
 from isthmus.imports import FORMATS
 from isthmus.machine import parts
 from isthmus.machine.kinds import KINDS, Parameter
+from isthmus.schedule.program import CollectiveKind
 
 _MARK = re.compile(r"^<!-- generated: (\w+)(?: (\S+))? -->$", re.MULTILINE)
 
@@ -167,6 +168,16 @@ def _catalogue() -> str:
     return _table(["name", "machine, interconnect", "nodes.", "cores.", "status, %"], rows)
 
 
+# Collectives
+
+
+def _collectives() -> str:
+    def names(kind: CollectiveKind) -> str:
+        return ", ".join(map("`{}`".format, collectives.algorithms(kind.name)))
+
+    return _table(["collective", "algorithms"], [[f"`{kind.name}`", names(kind)] for kind in CollectiveKind])
+
+
 # Commands and classes
 
 
@@ -176,7 +187,7 @@ def _commands(name: str) -> str:
 
     def add(command: click.Command, context: click.Context, depth: int) -> None:
         out.append(f"{'#' * depth} {context.command_path}\n\n```text\n{command.get_help(context)}\n```\n")
-        if isinstance(command, click.Group) and (depth > 2 or name == "machine"):
+        if isinstance(command, click.Group):
             for sub in command.list_commands(context):
                 below = command.get_command(context, sub)
                 assert below is not None

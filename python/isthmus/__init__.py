@@ -68,8 +68,8 @@ if TYPE_CHECKING:
     from .schedule.program import Program as Program
     from .schedule.reading import read as read
     from .schedule.schedule import Schedule as Schedule
-    from .simulation import Timeline as Timeline
-    from .simulation import simulate as simulate
+    from .simulation.simulate import simulate as simulate
+    from .simulation.timeline import Timeline as Timeline
 
 
 def __getattr__(name: str) -> Any:

@@ -28,7 +28,13 @@ enum class Side : std::uint8_t { cpu, sending, receiving };
 class Simulator {
  public:
   Simulator(const Schedule& schedule, const SimulationOptions& options)
-      : s_(schedule), o_(options), needs_(s_.ops.size()), owner_(s_.ops.size()) {
+      : s_(schedule),
+        o_(options),
+        needs_(s_.ops.size()),
+        owner_(s_.ops.size()),
+        end_(s_.ops.size()),
+        handled_(s_.ops.size()),
+        not_before_(s_.ops.size()) {
     for (const Operation& op : s_.ops) cpus_ = std::max<std::uint32_t>(cpus_, op.cpu + 1U);
     noise_ = std::make_unique<Noise>(options.noise, options.seed, std::size_t{s_.ranks} * cpus_);
     out_.start.assign(s_.ops.size(), -1);
@@ -103,9 +109,13 @@ class Simulator {
     out_.start[op] = now_;
     fulfil(op, true);
   }
+  /// Dependants wait for the end of its work too, on whatever stream they are.
   void finish(std::uint64_t op) {
     out_.done[op] = true;
     ++out_.executed;
+    const std::uint64_t first = s_.op_first[owner_[op]];
+    for (const Edge e : s_.dependants(owner_[op], static_cast<std::uint32_t>(op - first)))
+      if (!e.on_start()) not_before_[first + e.to()] = std::max(not_before_[first + e.to()], end_[op]);
     fulfil(op, false);
   }
   /// What has become executable comes into the queue.
@@ -116,23 +126,26 @@ class Simulator {
     });
     for (const std::uint64_t i : free_) {
       const Operation& op = s_.ops[i];
-      Picoseconds time = std::max(now_, cpu(owner_[i], op));
+      Picoseconds time = std::max({now_, cpu(owner_[i], op), not_before_[i]});
       if (op.kind == OpKind::send || op.kind == OpKind::put)
         time = std::max(time, nic(Side::sending, owner_[i], op.peer, op));
       push(time, What::start, owner_[i], i);
     }
     free_.clear();
   }
-  void push(Picoseconds time, What what, Rank rank, std::uint64_t op) { queue_.insert({time, number_++, what, rank, op}); }
+  void push(Picoseconds time, What what, Rank rank, std::uint64_t op) {
+    queue_.insert({time, number_++, what, rank, op});
+  }
   /// Is the event too early? Then it comes again.
   bool blocked(const Event& event, Picoseconds free) {
     if (free <= now_) return false;
     queue_.insert({free, event.number, event.what, event.rank, event.op});
     return true;
   }
-  void occupy(Rank rank, const Operation& op, Picoseconds work) {
+  /// Returns when the work ends.
+  Picoseconds occupy(Rank rank, const Operation& op, Picoseconds work) {
     lost_ = noise_->lost(std::size_t{rank} * cpus_ + op.cpu, now_, work);
-    cpu(rank, op) = now_ + work + lost_;
+    return cpu(rank, op) = now_ + work + lost_;
   }
 
   // -- events ---------------------------------------------------------------------------------------------------------
@@ -151,18 +164,19 @@ class Simulator {
         } else if (!has_peer) {
           if (blocked(event, cpu(owner, op))) return;
           const double rate = op.kind == OpKind::calc ? 1 : op.kind == OpKind::copy ? o_.copy_rate : o_.reduce_rate;
-          occupy(owner, op, static_cast<Picoseconds>(static_cast<double>(op.amount) * rate * o_.compute_factor + 0.5));
+          end_[event.op] = occupy(
+              owner, op, static_cast<Picoseconds>(static_cast<double>(op.amount) * rate * o_.compute_factor + 0.5));
           start(event.op);
           finish(event.op);
         } else if (op.kind == OpKind::get) {
           if (blocked(event, cpu(owner, op))) return;
-          occupy(owner, op, c.o_send);
+          end_[event.op] = occupy(owner, op, c.o_send);
           push(now_ + c.o_send + lost_ + L, What::get_asks, peer, event.op);
           start(event.op);
         } else {
           Picoseconds& out = nic(Side::sending, owner, peer, op);
           if (blocked(event, std::max(cpu(owner, op), out))) return;
-          occupy(owner, op, c.o_send + O);
+          end_[event.op] = occupy(owner, op, c.o_send + O);
           out = now_ + c.g + G;
           const bool send = op.kind == OpKind::send;
           push(now_ + c.o_send + lost_ + L, send ? What::message : What::put_arrives, peer, event.op);
@@ -174,10 +188,11 @@ class Simulator {
       case What::message: {
         Picoseconds& in = nic(Side::receiving, peer, owner, op);
         if (blocked(event, std::max(cpu(peer, op), in))) return;
-        occupy(peer, op, c.o_recv + std::max(G, O));
+        handled_[event.op] = occupy(peer, op, c.o_recv + std::max(G, O));
         in = now_ + c.g + G;
         auto& posted = posted_[peer];
-        const auto match = std::find_if(posted.begin(), posted.end(), [&](std::uint64_t r) { return accepts(r, event.op); });
+        const auto match =
+            std::find_if(posted.begin(), posted.end(), [&](std::uint64_t r) { return accepts(r, event.op); });
         if (match == posted.end()) {
           unexpected_[peer].push_back(event.op);
           return;
@@ -192,14 +207,14 @@ class Simulator {
         if (blocked(event, in)) return;
         in = now_ + c.g + G;
         count(op);
-        push(now_ + G + L, What::back, owner, event.op);
+        push(now_ + G + latency(peer, owner), What::back, owner, event.op);
         return;
       }
       case What::get_asks: {
         Picoseconds& out = nic(Side::sending, peer, owner, op);
         if (blocked(event, out)) return;
         out = now_ + c.g + G;
-        push(now_ + L, What::get_arrives, owner, event.op);
+        push(now_ + latency(peer, owner), What::get_arrives, owner, event.op);
         return;
       }
       case What::get_arrives: {
@@ -241,6 +256,7 @@ class Simulator {
   void meet(std::uint64_t recv, std::uint64_t send) {
     out_.partner[recv] = static_cast<std::int64_t>(send);
     out_.partner[send] = static_cast<std::int64_t>(recv);
+    end_[recv] = handled_[send];
     finish(recv);
     const Operation& op = s_.ops[send];
     if (op.amount <= cost(owner_[send], op.peer).S) return;
@@ -257,6 +273,9 @@ class Simulator {
   std::map<std::tuple<Side, std::uint64_t, std::uint64_t>, Picoseconds> clocks_;
   std::vector<std::uint32_t> needs_;
   std::vector<Rank> owner_;
+  std::vector<Picoseconds> end_;         // of the work of every operation; of a receive, of its message's handling
+  std::vector<Picoseconds> handled_;     // of every send: the end of its message's handling
+  std::vector<Picoseconds> not_before_;  // of every operation: the end of what it waited for
   std::vector<std::uint64_t> free_;
   std::vector<std::list<std::uint64_t>> posted_, unexpected_;
   Picoseconds now_ = 0;

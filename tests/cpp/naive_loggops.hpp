@@ -1,5 +1,5 @@
-// LogGOPS as its authors tell it: one queue of events, each blocked event put back into it with its old number. Slow and
-// obvious, for comparison with simulate_loggops().
+// LogGOPS as its authors tell it: one queue of events, each blocked event put back into it with its old number. Slow
+// and obvious, for comparison with simulate_loggops().
 #pragma once
 
 #include <cstdint>

@@ -41,10 +41,8 @@ void append(Random& random, const Recipe& recipe, const Draft& draft, ScheduleBu
   RankBuilder rank;
   for (std::size_t i = 0; i < n; ++i) rank.add(draft.ops[at[i]]);
   for (const auto& d : draft.dependencies) {
-    if (d.edge.on_start())
-      rank.require_start(place[d.edge.to()], place[d.on]);
-    else
-      rank.require(place[d.edge.to()], place[d.on]);
+    if (d.edge.on_start()) rank.require_start(place[d.edge.to()], place[d.on]);
+    else rank.require(place[d.edge.to()], place[d.on]);
   }
   builder.append(rank);
 }

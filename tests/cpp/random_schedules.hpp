@@ -33,7 +33,8 @@ struct Recipe {
   bool shuffled = false;   ///< operations are not numbered in the order in which they can happen
 };
 
-/// Without wildcards, and with sends of one channel in the order of the receives, it can be completed; others may block.
+/// Without wildcards, and with sends of one channel in the order of the receives, it can be completed; others may
+/// block.
 Schedule random_schedule(Random& random, const Recipe& recipe);
 
 /// Parameters so small that many events happen at the same time.

@@ -63,9 +63,7 @@ void check_path(const Schedule& schedule, const SimulationOptions& options) {
         CHECK(step.rank == op.peer);
         CHECK(s.handled[step.op] == step.begin);
         break;
-      case Via::interface:
-        CHECK(message);
-        break;
+      case Via::interface: CHECK(message); break;
       case Via::wire:
         CHECK(message);
         CHECK(s.start[step.op] == step.begin);
@@ -74,11 +72,8 @@ void check_path(const Schedule& schedule, const SimulationOptions& options) {
         CHECK(op.kind == OpKind::get);
         CHECK(step.latency == step.end - step.begin);
         break;
-      case Via::landing:
-        CHECK(one_sided);
-        break;
-      case Via::nothing:
-        FAIL("a step takes time");
+      case Via::landing: CHECK(one_sided); break;
+      case Via::nothing: FAIL("a step takes time");
     }
   }
   CHECK(at == s.makespan);
@@ -114,6 +109,11 @@ void check_sensitivity(const Schedule& schedule, const SimulationOptions& option
   tried.bounded += std::isfinite(line.upper);
   const auto order = order_at_ranks(schedule, now);
   const bool factor = parameter == Parameter::compute;
+  if (!factor && now.messages == 0) {
+    CHECK(line.slope == 0);
+    CHECK(line.slope_below == 0);
+    return;
+  }
   // Times of work are rounded to picoseconds after they have been scaled.
   const double rounding = factor ? 0.5 * static_cast<double>(schedule.ops.size()) : 0.25;
   const auto attempt = [&](double x) {
@@ -150,8 +150,7 @@ void check_sensitivity(const Schedule& schedule, const SimulationOptions& option
   double least = 1;
   if (!factor) {
     const LevelCost& c = options.cost[static_cast<int>(Level::network)];
-    const std::array<double, 5> values = {static_cast<double>(c.L),
-                                          static_cast<double>(std::min(c.o_send, c.o_recv)),
+    const std::array<double, 5> values = {static_cast<double>(c.L), static_cast<double>(std::min(c.o_send, c.o_recv)),
                                           static_cast<double>(c.g), c.G, c.O};
     least = values[static_cast<std::size_t>(parameter)];
   }

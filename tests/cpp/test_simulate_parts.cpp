@@ -1,4 +1,5 @@
-// The parts of the simulator against slow and obvious ones: the queue of events, matching, waiting for resources, noise.
+// The parts of the simulator against slow and obvious ones: the queue of events, matching, waiting for resources,
+// noise.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -37,8 +38,7 @@ std::int64_t distance(Random& random, int shape) {
       return static_cast<std::int64_t>(below(random, 3));
     case 1:  // some of every size
       return once_in(random, 3) ? 0 : static_cast<std::int64_t>(random() >> (20 + below(random, 44)));
-    default:
-      return once_in(random, 2) ? 0 : static_cast<std::int64_t>(below(random, 1000));
+    default: return once_in(random, 2) ? 0 : static_cast<std::int64_t>(below(random, 1000));
   }
 }
 
@@ -84,8 +84,7 @@ void run_queue(Random& random, int shape, int steps, std::size_t most) {
     now = event.time;
     if (once_in(random, 2)) old.push_back(event.order);
     for (const std::size_t ahead : {0, 1, 5})
-      if (const Event* peeked = queue.peek(ahead))
-        REQUIRE(expected.count({peeked->time, peeked->order}) == 1);
+      if (const Event* peeked = queue.peek(ahead)) REQUIRE(expected.count({peeked->time, peeked->order}) == 1);
   }
   Event event{};
   while (queue.pop(event)) {
@@ -150,10 +149,8 @@ class MatchingCheck {
       const int phase = step / traffic_.deep % 4;
       const bool receive = phase == 1 || phase == 2 ? once_in(random_, 4) : !once_in(random_, 4);
       const auto rank = static_cast<Rank>(below(random_, 8));
-      if (receive)
-        post(rank);
-      else
-        arrive(rank);
+      if (receive) post(rank);
+      else arrive(rank);
       if (step % 997 == 0) check_remaining();
     }
     check_remaining();
@@ -179,7 +176,8 @@ class MatchingCheck {
     const std::uint64_t order = static_cast<std::uint64_t>(time_ % 2) << 40 | number_;  // across times in any order
     const std::uint64_t op = next_op_++;
     auto& waiting = waiting_[rank];
-    const auto expected = std::find_if(waiting.begin(), waiting.end(), [&](const Message& m) { return accepts(key, m.key); });
+    const auto expected =
+        std::find_if(waiting.begin(), waiting.end(), [&](const Message& m) { return accepts(key, m.key); });
     const std::uint32_t found = matching_.take_waiting(rank, key);
     REQUIRE((found == Matching::none) == (expected == waiting.end()));
     if (found == Matching::none) {
@@ -200,7 +198,8 @@ class MatchingCheck {
     const MatchKey key = message_key();
     const std::uint64_t op = next_op_++;
     auto& posted = posted_[rank];
-    const auto expected = std::find_if(posted.begin(), posted.end(), [&](const Receive& r) { return accepts(r.key, key); });
+    const auto expected =
+        std::find_if(posted.begin(), posted.end(), [&](const Receive& r) { return accepts(r.key, key); });
     const std::uint32_t found = matching_.take_posted(rank, key);
     REQUIRE((found == Matching::none) == (expected == posted.end()));
     if (found == Matching::none) {
@@ -516,8 +515,8 @@ TEST_CASE("a trace of noise repeats from where each stream enters it") {
   std::set<Picoseconds> entries;
   for (std::size_t stream = 0; stream < 50; ++stream) {
     const Interruptions all = felt(spec, 3, stream, 9, 600);
-    const auto first = static_cast<std::size_t>(
-        std::find(spec.durations.begin(), spec.durations.end(), all[0].second) - spec.durations.begin());
+    const auto first = static_cast<std::size_t>(std::find(spec.durations.begin(), spec.durations.end(), all[0].second) -
+                                                spec.durations.begin());
     REQUIRE(first < spec.starts.size());
     for (std::size_t k = 0; k < all.size(); ++k) {
       const std::size_t at = first + k;

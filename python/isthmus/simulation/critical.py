@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .. import _core, units
 from ..errors import InvalidInput
@@ -41,7 +41,7 @@ class CriticalPath:
         compute; send_overhead (o and O); recv_overhead (o, and O or G); gap (g and G of an interface that the next
         operation needs); wire (the sender's o, then L); way, landing (one-sided: L; G).
     shares_ps : dict of str to int
-        Picoseconds by PATH_SHARES; they add up to the makespan. On the path nobody waits: what others wait for is on it.
+        Picoseconds by PATH_SHARES; they add up to the makespan. Nobody waits on the path: what others wait for is it.
     """
 
     begin_ps: NDArray[np.int64]

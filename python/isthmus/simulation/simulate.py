@@ -13,7 +13,6 @@ from ..machine import Level, Levels, Machine, Noise
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..machine import Allocation
     from ..schedule.program import Program
     from ..schedule.schedule import Schedule
     from .timeline import Timeline
@@ -54,7 +53,7 @@ def simulate(
         simulating large-scale applications in the LogGOPS model", 2010).
     record : {"finish", "ranks", "ops"}
         Finish times only; where the time of every rank went too; begin and end of every operation too, with what the
-        critical path and sensitivities need (about 60 bytes an operation).
+        critical path and sensitivities need (about 70 bytes an operation).
     collectives : dict, optional
         Algorithms for the collectives of a program, see :func:`isthmus.lower`.
     noise : Noise, optional
@@ -133,7 +132,8 @@ def _level(level: Level, name: str) -> tuple[int, int, int, int, float, float, i
         if not 0 <= rate < 1e15:
             raise InvalidInput(f"{name}.{f} = {getattr(level, f)} s/B: 0 to 1000 s/B is allowed")
     eager = min(max(level.S, 0.0), float(2**63))
-    return (times[0], times[1], times[2], times[3], rates[0], rates[1], int(eager), _ps(level.per_hop, f"{name}.per_hop"))
+    per_hop = _ps(level.per_hop, f"{name}.per_hop")
+    return (times[0], times[1], times[2], times[3], rates[0], rates[1], int(eager), per_hop)
 
 
 def _options(
@@ -158,7 +158,7 @@ def _options(
         byte = machine.node.cores / bandwidth if bandwidth else 0.0
         noise = machine.noise if noise is None else noise
     else:
-        raise InvalidInput(f"machine: {type(machine).__name__}; allowed are a Machine, a Level, a name or specification")
+        raise InvalidInput(f"machine: {type(machine).__name__}; a Machine, a Level, a name or specification is allowed")
     if not 0 <= seed < 2**64:
         raise InvalidInput(f"seed = {seed}: whole numbers from 0 below 2^64 are allowed")
     rates = [2 * byte if copy_rate is None else copy_rate, 3 * byte if reduce_rate is None else reduce_rate]
@@ -189,7 +189,7 @@ def _place(options: _core.SimulationOptions, ranks: int, machine: Machine, place
     if placement is None:
         cores = machine.node.cores
         if ranks > machine.cores:
-            raise InvalidInput(f"{ranks} ranks: {machine.name} has {machine.cores} cores; give a placement to share them")
+            raise InvalidInput(f"{ranks} ranks: {machine.name} has {machine.cores} cores; a placement can share them")
         if ranks == 0:
             return
         placement = machine.allocate(-(-ranks // cores))
@@ -211,8 +211,8 @@ def _place(options: _core.SimulationOptions, ranks: int, machine: Machine, place
     nics = max(machine.node.nics, 1)
     # Cores are spread over the interfaces in blocks, as the sockets to which they are attached are.
     nic = core.astype(np.int64) * nics // machine.node.cores
-    columns = [np.ascontiguousarray(a, dtype=np.uint32) for a in (node, socket, nic)]
-    options.place(machine.topology, *columns, nics)
+    nodes, sockets, interfaces = (np.ascontiguousarray(a, dtype=np.uint32) for a in (node, socket, nic))
+    options.place(machine.topology, nodes, sockets, interfaces, nics)
 
 
 def _place_in_node(node: Any) -> Any:
