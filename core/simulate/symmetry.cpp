@@ -130,6 +130,47 @@ bool partners_of(const Schedule& s, Rank rank, std::vector<std::uint32_t>& partn
   return true;
 }
 
+/// Do receives with the same tag and communicator have the same source on a rank where they have it on the
+/// representative of its kind, and only there? Otherwise they could take each other's messages on some ranks of a kind
+/// and not on others.
+bool same_coincidences(const Schedule& s, const Kinds& kind, const std::vector<Rank>& representatives) {
+  struct Receive {
+    std::uint64_t channel;  // tag and communicator
+    std::uint32_t op;
+    std::uint32_t first;  // the first receive of this channel from the same source
+  };
+  std::vector<std::vector<Receive>> receives(representatives.size());  // by channel
+  for (std::size_t k = 0; k < representatives.size(); ++k) {
+    const auto ops = s.ops_of(representatives[k]);
+    std::map<std::pair<std::uint64_t, Rank>, std::uint32_t> first;
+    for (std::uint32_t i = 0; i < ops.size(); ++i) {
+      if (ops[i].kind != OpKind::recv) continue;
+      const std::uint64_t channel = std::uint64_t{ops[i].tag} << 32 | ops[i].comm;
+      receives[k].push_back({channel, i, first.try_emplace({channel, ops[i].peer}, i).first->second});
+    }
+    std::stable_sort(receives[k].begin(), receives[k].end(),
+                     [](const Receive& a, const Receive& b) { return a.channel < b.channel; });
+  }
+  // Of every source: on which rank's channel it was last met, and at which receive.
+  std::vector<std::uint64_t> met(s.ranks, 0);
+  std::vector<std::uint32_t> at(s.ranks);
+  std::uint64_t turn = 0;
+  for (Rank r = 0; r < s.ranks; ++r) {
+    const auto ops = s.ops_of(r);
+    const auto& mine = receives[kind[r]];
+    for (std::size_t i = 0; i < mine.size(); ++i) {
+      if (i == 0 || mine[i].channel != mine[i - 1].channel) ++turn;
+      const Rank source = ops[mine[i].op].peer;
+      if (met[source] != turn) {
+        met[source] = turn;
+        at[source] = mine[i].op;
+      }
+      if (at[source] != mine[i].first) return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 std::optional<Quotient> quotient(const Schedule& s, std::uint32_t most) {
@@ -183,6 +224,7 @@ std::optional<Quotient> quotient(const Schedule& s, std::uint32_t most) {
       if (recv.peer != r || recv.tag != ops[i].tag || recv.comm != ops[i].comm) return std::nullopt;
     }
   }
+  if (!same_coincidences(s, out.kind, representatives)) return std::nullopt;
 
   // The quotient: kinds as ranks. Several ranks of a kind may send to a representative; who it really is goes into the
   // communicator, so that messages meet the receives that they would meet in the whole.

@@ -138,52 +138,61 @@ SimulationOptions odd_machine(Random& random, std::uint64_t eager) {
 }
 
 Schedule transitive_schedule(Random& random, const Recipe& recipe) {
-  const Rank p = recipe.ranks;
+  const Rank kinds = recipe.kinds, p = recipe.ranks / kinds;
   const std::uint64_t shape = below(random, std::has_single_bit(p) ? 3 : 2);
   // A torus of `width` columns; 1 is a circle.
   Rank width = 1;
   if (shape == 1)
     for (Rank w = 2; w * w <= p; ++w)
       if (p % w == 0) width = w;
-  const auto neighbour = [&](Rank rank, Rank offset, bool forth) -> Rank {
-    if (shape == 2) return rank ^ offset;
+  const auto neighbour = [&](Rank cell, Rank offset, bool forth) -> Rank {
+    if (shape == 2) return cell ^ offset;
     const Rank height = p / width;
     const Rank dx = offset % width, dy = offset / width;
-    const Rank x = rank % width, y = rank / width;
+    const Rank x = cell % width, y = cell / width;
     return forth ? (x + dx) % width + (y + dy) % height * width
                  : (x + width - dx) % width + (y + height - dy) % height * width;
   };
-  // One rank's program: peers are offsets.
-  Draft draft;
-  std::vector<Rank> offsets;
-  const auto add = [&](const Operation& op, Rank offset) {
-    draft.ops.push_back(op);
-    offsets.push_back(offset);
-    depend(random, recipe, draft);
+  // The programs of one cell; where the other rank of a message is, by operation.
+  struct Other {
+    Rank offset, kind;
+  };
+  std::vector<Draft> drafts(kinds);
+  std::vector<std::vector<Other>> others(kinds);
+  const auto add = [&](Rank kind, Operation op, Other other) {
+    op.cpu = static_cast<std::uint8_t>(below(random, recipe.cpus));
+    drafts[kind].ops.push_back(op);
+    others[kind].push_back(other);
+    depend(random, recipe, drafts[kind]);
   };
   for (std::uint32_t step = 0; step < recipe.steps; ++step) {
+    const auto a = static_cast<Rank>(below(random, kinds)), b = static_cast<Rank>(below(random, kinds));
     if (once_in(random, 3)) {
-      add(local(random, recipe), 0);
+      add(a, local(random, recipe), {0, a});
       continue;
     }
-    const auto offset = static_cast<Rank>(1 + below(random, p - 1));
+    const auto offset = static_cast<Rank>(a == b ? 1 + below(random, p - 1) : below(random, p));
     Operation op;
     op.tag = static_cast<std::uint32_t>(below(random, recipe.tags));
     op.comm = static_cast<std::uint32_t>(below(random, recipe.comms));
     op.amount = amount(random, recipe, recipe.most_bytes);
-    // All ranks do the same: where a send waits for its receive's like, all are stuck.
-    op.kind = once_in(random, 10) ? OpKind::recv : OpKind::send;
-    add(op, offset);
-    op.kind = op.kind == OpKind::send ? OpKind::recv : OpKind::send;
-    add(op, offset);
+    // All cells do the same: where a send waits for its receive's like, all are stuck.
+    const bool send_first = !once_in(random, 10);
+    for (const bool send : {send_first, !send_first}) {
+      op.kind = send ? OpKind::send : OpKind::recv;
+      add(send ? a : b, op, {offset, send ? b : a});
+    }
   }
   ScheduleBuilder builder;
   const std::uint64_t order = random();
-  for (Rank r = 0; r < p; ++r) {
-    Draft mine = draft;
+  for (Rank r = 0; r < p * kinds; ++r) {
+    const Rank cell = r / kinds, kind = r % kinds;
+    Draft mine = drafts[kind];
     for (std::size_t i = 0; i < mine.ops.size(); ++i) {
-      if (mine.ops[i].kind == OpKind::send) mine.ops[i].peer = neighbour(r, offsets[i], true);
-      if (mine.ops[i].kind == OpKind::recv) mine.ops[i].peer = neighbour(r, offsets[i], false);
+      Operation& op = mine.ops[i];
+      const Other& other = others[kind][i];
+      if (op.kind == OpKind::send || op.kind == OpKind::recv)
+        op.peer = neighbour(cell, other.offset, op.kind == OpKind::send) * kinds + other.kind;
     }
     Random same(order);
     append(same, recipe, mine, builder);

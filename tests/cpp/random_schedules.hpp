@@ -30,6 +30,7 @@ struct Recipe {
   bool one_sided = false;
   bool on_start = false;   ///< some dependencies are fulfilled by the start of an operation
   bool to_itself = false;  ///< ranks send to themselves
+  Rank kinds = 1;          ///< of transitive_schedule
   bool shuffled = false;   ///< operations are not numbered in the order in which they can happen
 };
 
@@ -42,8 +43,8 @@ SimulationOptions small_machine(Random& random);
 /// Parameters so large and odd that hardly any do. Eager up to `eager` bytes.
 SimulationOptions odd_machine(Random& random, std::uint64_t eager);
 
-/// Every rank does the same with ranks at the same places relative to its own: on a circle, a torus of a x b, or a
-/// hypercube. Amounts up to most_bytes and most_work; `odd` as above.
+/// Cells of recipe.kinds ranks stand on a circle, a torus or a hypercube of recipe.ranks / recipe.kinds cells, and
+/// every cell does the same with cells at the same places relative to its own.
 Schedule transitive_schedule(Random& random, const Recipe& recipe);
 
 }  // namespace isthmus::test
