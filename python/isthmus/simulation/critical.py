@@ -188,7 +188,7 @@ def sensitivities(
         # The core counts in picoseconds: per picosecond of L, o and g, per picosecond a byte of G and O.
         scale = 1.0 if parameter == "compute" else 1e-12
         per = 1e-12 if parameter == "compute" else 1.0
-        out[parameter] = Sensitivity(parameter, slope * per, below * per, lower * scale, upper * scale, verify)
+        out[parameter] = Sensitivity(parameter, slope * per, below * per, lower * scale + 0.0, upper * scale, verify)
     return out
 
 

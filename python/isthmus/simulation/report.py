@@ -124,7 +124,10 @@ def report(timeline: Timeline) -> str:
         times = f"first rank {first} after {text(int(finish[first]) / 1e12, 's', 4)}, last rank {last} after {ended}"
         rows.append(("finish", f"{times}, mean {text(float(finish.mean()) / 1e12, 's', 4)}"))
     rate = f", {_rate(t.executed / t.wall)}" if t.wall > 0 and t.executed >= 1000 else ""
-    equal = f"; {t.simulated_ranks:,} ranks, to which the others are equal" if t.simulated_ranks < t.ranks else ""
+    equal = ""
+    if t.simulated_ranks < t.ranks:
+        one = t.simulated_ranks == 1
+        equal = f"; {t.simulated_ranks:,} rank{'' if one else 's'}, to which the others are equal"
     rows.append(("simulated in", f"{text(t.wall, 's', 3)}{rate}{equal}"))
     lines += [f"  {name:<13} {words}" for name, words in rows]
     if t.record != "finish" and t.makespan_ps:
