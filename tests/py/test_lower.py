@@ -181,12 +181,16 @@ def matched_programs(draw: st.DrawFn) -> ProgramBuilder:
 def test_matched_programs_end(b: ProgramBuilder, eager: bool, progress_stream: int, data: st.DataObject) -> None:
     from isthmus.collectives import algorithms
 
+    def textbook(kind: str) -> list[str]:
+        # Tests of the registry leave their own algorithms, "my ...", behind.
+        return [name for name in algorithms(kind) if not name.startswith("my")]
+
     chosen: dict[str, Any] = {
-        kind: data.draw(st.sampled_from(algorithms(kind)))
+        kind: data.draw(st.sampled_from(textbook(kind)))
         for kind in ("barrier", "bcast", "reduce", "gather", "scatter", "alltoall", "reduce_scatter", "scan", "exscan")
     }
     chosen["allreduce"] = [(10, "linear"), (None, "ring")]
-    chosen["allgather"] = [[5, data.draw(st.sampled_from(algorithms("allgather")))]]
+    chosen["allgather"] = [[5, data.draw(st.sampled_from(textbook("allgather")))]]
     program = b.build()
     program.validate()
     schedule = isthmus.lower(program, collectives=chosen, progress_stream=progress_stream)
