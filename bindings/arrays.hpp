@@ -27,6 +27,11 @@ std::span<const T> view(const Input<T>& array) {
   return {array.data(), array.shape(0)};
 }
 
+template <class T>
+std::vector<T> vector_of(const Input<T>& array) {
+  return {array.data(), array.data() + array.shape(0)};
+}
+
 /// A NumPy array of uninitialised numbers that owns its memory.
 template <class T>
 std::pair<T*, nb::capsule> allocate(std::size_t count) {

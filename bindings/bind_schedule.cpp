@@ -32,12 +32,6 @@ Vector records(const Input<std::uint8_t>& bytes) {
   return out;
 }
 
-template <class T>
-std::vector<T> vector_of(const Input<T>& values) {
-  const auto span = view(values);
-  return {span.begin(), span.end()};
-}
-
 template <class Vector>
 auto bytes_of(const Vector& values, nb::handle owner) {
   const std::size_t bytes = values.size() * sizeof(typename Vector::value_type);

@@ -33,11 +33,6 @@ LevelCost level_from(const LevelTuple& t) {
   return c;
 }
 
-template <class T>
-std::vector<T> vector_of(const Input<T>& values) {
-  return {values.data(), values.data() + values.shape(0)};
-}
-
 Detail detail_from(const std::string& name) {
   if (name == "finish") return Detail::finish;
   if (name == "ranks") return Detail::ranks;

@@ -53,15 +53,7 @@ class Costs {
   }
 
   /// of() where all ranks are equally far from each other.
-  const MessageCost& uniform(std::uint64_t bytes) {
-    constexpr auto at = static_cast<int>(Level::network);
-    if (bytes != bytes_[at]) {
-      bytes_[at] = bytes;
-      last_[at].bytes_G = bytes_after_first(bytes, level_[at].G);
-      last_[at].bytes_O = bytes_after_first(bytes, level_[at].O);
-    }
-    return last_[at];
-  }
+  const MessageCost& uniform(std::uint64_t bytes) { return sized(static_cast<int>(Level::network), bytes); }
 
   /// The reference holds until the next call.
   const MessageCost& of(Rank from, Rank to, std::uint64_t bytes) {
@@ -69,15 +61,19 @@ class Costs {
   }
 
  private:
-  const MessageCost& placed(Rank from, Rank to, std::uint64_t bytes) {
-    const auto at = static_cast<int>(level_of(from, to));
-    const LevelCost& level = level_[at];
+  MessageCost& sized(int at, std::uint64_t bytes) {
     MessageCost& last = last_[at];
     if (bytes != bytes_[at]) {
       bytes_[at] = bytes;
-      last.bytes_G = bytes_after_first(bytes, level.G);
-      last.bytes_O = bytes_after_first(bytes, level.O);
+      last.bytes_G = bytes_after_first(bytes, level_[at].G);
+      last.bytes_O = bytes_after_first(bytes, level_[at].O);
     }
+    return last;
+  }
+  const MessageCost& placed(Rank from, Rank to, std::uint64_t bytes) {
+    const auto at = static_cast<int>(level_of(from, to));
+    const LevelCost& level = level_[at];
+    MessageCost& last = sized(at, bytes);
     if (at == static_cast<int>(Level::network) && level.per_hop != 0) {
       const std::uint32_t hops = places_->topology->route_length(places_->node[from], places_->node[to]);
       last.wire = level.L + static_cast<Picoseconds>(hops > 0 ? hops - 1 : 0) * level.per_hop;

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 # Units in which a file may count time, in picoseconds.
 UNITS = {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12}
 # The first eight bytes of binary files: fresh ones, and those that LogGOPSim --save-mem consumed.
-_MAGIC = tuple(number.to_bytes(8, "little") for number in (4223, 2342))
+BINARY_MAGIC = tuple(number.to_bytes(8, "little") for number in (4223, 2342))
 
 
 def read_goal(path: str | os.PathLike[str], *, unit: str = "ns") -> ScheduleArrays:
@@ -45,7 +45,7 @@ def read_goal(path: str | os.PathLike[str], *, unit: str = "ns") -> ScheduleArra
             data = stream.read()
     if not data:
         raise ParseError(name, None, None, "the file is empty")
-    parse = _core.goal_parse_binary if data[:8] in _MAGIC else _core.goal_parse_text
+    parse = _core.goal_parse_binary if data[:8] in BINARY_MAGIC else _core.goal_parse_text
     return parse(np.frombuffer(data, dtype=np.uint8), name, picoseconds)
 
 

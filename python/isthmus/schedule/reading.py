@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from .schedule import Schedule
 
 _HDF5 = b"\x89HDF\r\n\x1a\n"
-# First 8 bytes of binary GOAL files: fresh ones, and those that LogGOPSim --save-mem consumed.
-_BINARY_GOAL = tuple(number.to_bytes(8, "little") for number in (4223, 2342))
 # In this many bytes, comments included, a GOAL text says how many ranks it has.
 _HEAD = 1 << 16
 
@@ -44,10 +42,11 @@ def read(path: str | os.PathLike[str], *, unit: str = "ns") -> Program | Schedul
         head = stream.read(_HEAD)
     if head.startswith(_HDF5):
         return _read_hdf5(path)
-    if not head.startswith(_BINARY_GOAL) and b"num_ranks" not in head:
+    from .goal import BINARY_MAGIC, read_goal
+
+    if not head.startswith(BINARY_MAGIC) and b"num_ranks" not in head:
         allowed = "HDF5 written by Isthmus, GOAL text (which begins with num_ranks), and binary GOAL"
         raise ParseError(os.fspath(path), None, None, f"the content is of no known format: allowed are {allowed}")
-    from .goal import read_goal
     from .schedule import Schedule
 
     return Schedule(read_goal(path, unit=unit))
