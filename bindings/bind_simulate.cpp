@@ -48,6 +48,22 @@ NoiseSpec::Kind noise_from(const std::string& name) {
   return NoiseSpec::Kind::trace;
 }
 
+Model model_from(const std::string& name) {
+  if (name == "loggops") return Model::loggops;
+  if (name == "flow") return Model::flow;
+  if (name == "reserve") return Model::reserve;
+  require(name == "packet", "model '", name, "': allowed are loggops, flow, reserve, packet");
+  return Model::packet;
+}
+
+Route route_from(const std::string& name) {
+  if (name == "minimal") return Route::minimal;
+  if (name == "random") return Route::random;
+  if (name == "valiant") return Route::valiant;
+  require(name == "adaptive", "routing '", name, "': allowed are minimal, random, valiant, adaptive");
+  return Route::adaptive;
+}
+
 Parameter parameter_from(const std::string& name) {
   static constexpr const char* names[parameters] = {"L", "o", "g", "G", "O", "compute"};
   const auto* at = std::find(std::begin(names), std::end(names), name);
@@ -114,6 +130,13 @@ Result dict_of(Simulated&& result) {
   out["partner"] = array_from(std::move(result.partner));
   out["busy"] = array_from(std::move(result.busy));
   out["handled"] = array_from(std::move(result.handled));
+  out["lost"] = array_from(std::move(result.lost));
+  out["link_bytes"] = array_from(std::vector<double>(result.traffic.bytes()));
+  out["link_slices"] = array_from(std::vector<float>(result.traffic.in_slice()));
+  out["slice_width"] = result.traffic.width();
+  out["route_messages"] = array_from(std::vector<std::uint64_t>(result.traffic.messages()));
+  out["route_links"] = array_from(std::vector<std::uint32_t>(result.traffic.links()));
+  out["route_ends"] = array_from(std::vector<std::uint64_t>(result.traffic.ends()));
   std::vector<std::uint64_t> log(result.log.size());
   for (std::size_t i = 0; i < log.size(); ++i)
     log[i] = result.log[i].op() << 3 | static_cast<std::uint8_t>(result.log[i].kind());
@@ -152,6 +175,14 @@ void bind_simulate(nb::module_& module) {
             o.places.nics = nics;
           },
           "topology"_a, "node"_a, "socket"_a, "nic"_a, "nics"_a, nb::keep_alive<1, 2>())
+      .def(
+          "network",
+          [](SimulationOptions& o, const std::string& model, const std::string& routing, std::uint32_t slices) {
+            o.model = model_from(model);
+            o.route = route_from(routing);
+            o.slices = slices;
+          },
+          "model"_a, "routing"_a, "slices"_a)
       .def(
           "noise",
           [](SimulationOptions& o, const std::string& kind, std::int64_t period, std::int64_t duration,

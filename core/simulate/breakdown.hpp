@@ -22,8 +22,13 @@ class Breakdown {
   void idle_before_op(Rank rank, Picoseconds from, Picoseconds now, Picoseconds interface_free, bool one_stream) {
     if constexpr (on) {
       if (from >= now) return;
-      const Picoseconds until = std::clamp(interface_free, from, now);
+      Picoseconds until = std::clamp(interface_free, from, now);
       add(rank, Share::gap, until - from);
+      if (!tails_.empty()) {
+        const Picoseconds tail = std::clamp(tails_[rank], until, now);
+        add(rank, Share::contention, tail - until);
+        until = tail;
+      }
       // With one stream, only the end of a put or get makes an operation ready while the stream is idle.
       add(rank, one_stream ? Share::latency : Share::idle, now - until);
     }
@@ -47,6 +52,13 @@ class Breakdown {
       add(rank, Share::late_receiver, now - wire);
     }
   }
+  /// The last byte of a message that the rank has taken arrives at this time, late because of other messages.
+  void contended_until(Rank rank, Picoseconds tail) {
+    if constexpr (on) {
+      if (tails_.empty()) tails_.resize(sums_.size() / shares);
+      tails_[rank] = std::max(tails_[rank], tail);
+    }
+  }
   /// What is left of `all`, the time of the rank's streams together.
   void idle_rest(Rank rank, Picoseconds all) {
     if constexpr (on) {
@@ -57,7 +69,8 @@ class Breakdown {
   std::vector<Picoseconds> take() { return std::move(sums_); }
 
  private:
-  std::vector<Picoseconds> sums_;  // ranks x shares
+  std::vector<Picoseconds> sums_;   // ranks x shares
+  std::vector<Picoseconds> tails_;  // of every rank, or empty
 };
 
 }  // namespace isthmus

@@ -16,14 +16,22 @@
 #include "simulate/operations.hpp"
 #include "simulate/resources.hpp"
 #include "simulate/ties.hpp"
+#include "simulate/ways.hpp"
 
 namespace isthmus {
 
-/// One simulation. `detail`: how much it writes down. `plain`: one CPU stream and one interface per rank, all ranks
-/// equally far from each other, no noise, no watch for ties: the machine of most large simulations, without a branch
-/// for anything else. Operations are indices into Schedule::ops.
-template <Detail detail, bool plain>
+enum class Variant : std::uint8_t {
+  plain,  ///< one CPU stream and one interface per rank, all ranks equally far from each other, no noise, no watch for
+          ///< ties: the machine of most large simulations, without a branch for anything else
+  general,
+  network,  ///< messages meet in a network
+};
+
+/// One simulation. `detail`: how much it writes down. Operations are indices into Schedule::ops.
+template <Detail detail, Variant variant>
 class Engine {
+  static constexpr bool plain = variant == Variant::plain, contended = variant == Variant::network;
+
  public:
   Engine(const Schedule& schedule, const SimulationOptions& options, Dependencies&& dependencies)
       : s_(schedule),
@@ -46,6 +54,7 @@ class Engine {
       out_.busy.assign(s_.ops.size(), 0);
       out_.handled.assign(s_.ops.size(), -1);
     }
+    if constexpr (contended) ways_.start(options, s_.ops.size());
   }
 
   Simulated run() {
@@ -90,6 +99,7 @@ class Engine {
       }
     }
     out_.tie = ties_.found();  // by the last event
+    if constexpr (contended) out_.traffic = ways_.take_traffic();
     finish();
     return std::move(out_);
   }
@@ -131,6 +141,11 @@ class Engine {
     r.free = now_ + work + lost;
     breakdown_.add(rank, share, work);
     return lost;
+  }
+  /// The event has taken both resources: who waited behind it leads now.
+  void follow(std::uint32_t stream, std::uint32_t interface, const Event& event) {
+    Event next;
+    if (resources_.follow(stream, interface, event, next, queue_) && watch_ties()) ties_.choose(event, next);
   }
   void begin(std::uint64_t op, Picoseconds end) {
     if constexpr (detail == Detail::ops) {
@@ -211,6 +226,7 @@ class Engine {
   std::uint64_t next_order(EventType type) { return Event::make_order(sequence_++, type); }
 
   static constexpr std::uint32_t no_resource = 0xFFFFFFFF;
+  static constexpr Rank no_rank = Ways::no_rank;
 
   /// `occupied`: the CPU stream for which the operation before this one will come; this one then waits behind it.
   void schedule(const Ready& ready, std::uint32_t& occupied) {
@@ -218,21 +234,30 @@ class Engine {
     const std::uint32_t stream = cpu_of(ready.rank, op.cpu);
     Picoseconds time = std::max(now_, resources_[stream].free);
     if (!plain && !not_before_.empty()) time = std::max(time, not_before_[ready.op]);
+    const bool held = contended && ready.rank == arriving_;
+    if (held) time = std::max(time, tail_);
     if (ready.kind == OpKind::recv) {
       const std::uint64_t order = next_order(post_ahead_ ? EventType::matched : EventType::operation);
-      if (post_ahead_) post(ready.rank, ready.op, time, order);
+      if (held && tail_ == never) ways_.hold(way_, {resources_[stream].free, order, ready.rank, op.peer, ready.op});
+      else if (post_ahead_) post(ready.rank, ready.op, time, order);
       else queue_.push({time, order, ready.rank, op.peer, ready.op});
       return;
     }
+    std::uint32_t interface = no_resource;
     if (ready.kind == OpKind::send || ready.kind == OpKind::put) {
       const bool network = plain || !resources_.shared() || costs_.level_of(ready.rank, op.peer) == Level::network;
-      const std::uint32_t interface = plain ? stream + 1 : resources_.nic(ready.rank, op.nic, network);
+      interface = plain ? stream + 1 : resources_.nic(ready.rank, op.nic, network);
       time = std::max(time, resources_[interface].free);
     }
-    const Event event{time, next_order(EventType::operation), ready.rank, op.peer, operations_.what(ready.op)};
+    Event event{time, next_order(EventType::operation), ready.rank, op.peer, operations_.what(ready.op)};
+    if (held && tail_ == never) {
+      event.time = std::max(now_, resources_[stream].free);
+      return ways_.hold(way_, event);
+    }
     // Those that wait for the interface must not keep others from the stream.
     if (occupied == stream && time <= std::max(now_, resources_[stream].free)) {
-      resources_.wait(stream, event, queue_, time);
+      if (interface == no_resource) resources_.wait(stream, event, queue_, time);
+      else resources_.wait(stream, interface, event, queue_, time);
     } else {
       queue_.push(event);
       occupied = stream;
@@ -261,11 +286,54 @@ class Engine {
       case EventType::put_done:
       case EventType::get_done:
         log(LogEntry::Kind::done, event.op());
-        note_completion(event.rank);
+        note_completion(event.rank, now_);
         release_and_go(event.rank, event.op(), done);
+        break;
+      case EventType::network:
+        if constexpr (contended) go_on();
         break;
       case EventType::wake: break;
     }
+  }
+
+  // -- the network ----------------------------------------------------------------------------------------------------
+
+  /// A message of `op` enters the network on its way to an interface of another node.
+  void enter(std::uint64_t op, Rank from, Rank to, std::uint8_t nic, std::uint64_t bytes, const MessageCost& cost,
+             Picoseconds leaves) {
+    if (bytes < 2 || !costs_.is_network(cost)) return;
+    ways_.send(op, from, to, nic, bytes, cost.bytes_G, leaves, cost.wire);
+    arm();
+  }
+  void arm() {
+    if (const Picoseconds next = ways_.next(); next < alarm_) {
+      alarm_ = next;
+      queue_.push({next, next_order(EventType::network), 0, 0, 0});
+    }
+  }
+  void go_on() {
+    if (now_ == alarm_) alarm_ = never;
+    ways_.advance(
+        now_,
+        [&](const Way& way, Picoseconds lost) {
+          if constexpr (detail == Detail::ops) {
+            if (out_.lost.empty()) out_.lost.resize(s_.ops.size());
+            out_.lost[way.op] = lost;
+          }
+          if (way.receiver != no_rank) arrived(way.receiver, way.tail, way.recv);
+        },
+        [&](Event event, Picoseconds tail, Picoseconds further) {
+          event.time = std::max(event.time, tail) + further;
+          if (event.type() == EventType::matched) post(event.rank, event.op(), event.time, event.order);
+          else queue_.push_again(event);
+        });
+    arm();
+  }
+  /// The last byte of a message that a receive has taken arrives later than without other messages.
+  void arrived(Rank rank, Picoseconds tail, std::uint64_t recv) {
+    note_completion(rank, tail);
+    breakdown_.contended_until(rank, tail);
+    if constexpr (detail == Detail::ops) out_.end[recv] = std::max(out_.end[recv], tail);
   }
 
   void operation(const Event& event) {
@@ -301,19 +369,27 @@ class Engine {
     const std::uint32_t interface = interface_of(rank, op.nic, cost);
     const Picoseconds cpu_free = resources_[stream].free;
     const Picoseconds interface_free = get ? 0 : resources_[interface].free;
-    if (std::max(cpu_free, interface_free) > now_)
-      return resources_.wait(cpu_free >= interface_free ? stream : interface, event, queue_);
+    if (std::max(cpu_free, interface_free) > now_) {
+      if (get) resources_.wait(stream, event, queue_);
+      else resources_.wait(stream, interface, event, queue_);
+      return;
+    }
     breakdown_.idle_before_op(rank, cpu_free, now_, interface_free, one_stream_);
     const Picoseconds work = get ? cost.level->o_send : cost.send_cpu();
     const Picoseconds lost = occupy(rank, op.cpu, work, Share::send_overhead);
     begin(event.op(), now_ + work + lost);
     log(LogEntry::Kind::start, event.op(), lost);
-    if (!get) resources_[interface].free = now_ + cost.gap();
+    if (!get) {
+      resources_[interface].free = now_ + cost.gap();
+      follow(stream, interface, event);
+    }
     const EventType type = op.kind == OpKind::send  ? EventType::message
                            : op.kind == OpKind::put ? EventType::put_arrives
                                                     : EventType::get_asks;
     // What the operating system takes delays the message too.
-    queue_.push({now_ + cost.level->o_send + lost + cost.wire, next_order(type), event.other, rank, event.what});
+    queue_.push({now_ + cost.level->o_send + lost + cost.wire, next_order(type), event.other, rank, event.subject()});
+    if constexpr (contended)
+      if (!get) enter(event.op(), rank, event.other, op.nic, op.amount, cost, now_ + cost.level->o_send + lost);
     bool eager = false;
     if (op.kind == OpKind::send) {
       ++out_.messages;
@@ -335,16 +411,30 @@ class Engine {
     resources_[interface].free = now_ + cost.gap();
     log(leaves ? LogEntry::Kind::leave : LogEntry::Kind::land, event.op());
     const Picoseconds bytes_G = cost.bytes_G;
-    const Picoseconds back = cost_of(op.peer, event.other, op.amount).wire;
+    const MessageCost& cost_back = cost_of(op.peer, event.other, op.amount);
+    const Picoseconds back = cost_back.wire;
     if (leaves) {
-      queue_.push({now_ + back, next_order(EventType::get_arrives), event.other, event.other, event.what});
+      if constexpr (contended) enter(event.op(), event.rank, event.other, op.nic, op.amount, cost_back, now_);
+      queue_.push({now_ + back, next_order(EventType::get_arrives), event.other, event.other, event.subject()});
       return;
     }
     const bool put = event.type() == EventType::put_arrives;
     ++out_.messages;
     out_.bytes += op.amount;
-    queue_.push({now_ + bytes_G + (put ? back : 0), next_order(put ? EventType::put_done : EventType::get_done),
-                 event.other, event.other, event.what});
+    const Picoseconds further = put ? back : 0;
+    Event landed{now_ + bytes_G, next_order(put ? EventType::put_done : EventType::get_done), event.other, event.other,
+                 event.subject()};
+    if constexpr (contended) {
+      if (const std::uint32_t way = ways_.of(event.op()); way != Ways::none) {
+        ways_.meet(way, no_rank, 0);
+        const Picoseconds tail = ways_.tail(way);
+        if (tail == never) return ways_.hold(way, landed, further);
+        landed.time = std::max(landed.time, tail);
+        ways_.release(way);
+      }
+    }
+    landed.time += further;
+    queue_.push(landed);
   }
 
   // -- messages and receives ------------------------------------------------------------------------------------------
@@ -399,11 +489,11 @@ class Engine {
     const std::uint32_t interface = interface_of(rank, send.nic, cost) + 1;
     const Picoseconds cpu_free = resources_[stream].free;
     const Picoseconds interface_free = resources_[interface].free;
-    if (std::max(cpu_free, interface_free) > now_)
-      return resources_.wait(cpu_free >= interface_free ? stream : interface, event, queue_);
+    if (std::max(cpu_free, interface_free) > now_) return resources_.wait(stream, interface, event, queue_);
     breakdown_.idle_before_message(rank, cpu_free, now_, event.time - cost.wire - cost.level->o_send, event.time);
     const Picoseconds lost = occupy(rank, send.cpu, cost.recv_cpu(), Share::recv_overhead);
     resources_[interface].free = now_ + cost.gap();
+    follow(stream, interface, event);
     log(LogEntry::Kind::handle, event.op(), lost);
     if constexpr (detail == Detail::ops) out_.handled[event.op()] = now_;
     const Picoseconds handled = resources_[stream].free;
@@ -439,6 +529,25 @@ class Engine {
       out_.busy[m.recv] = m.handled - out_.handled[m.send];
     }
     wait_for_work(m.rank, m.recv, phases, m.handled);
+    if constexpr (contended) {
+      if (const std::uint32_t way = ways_.of(m.send); way != Ways::none) return meet_on_way(m, phases, way);
+    }
+    meet_now(m, phases);
+  }
+  /// What a receive sets free waits until the last byte is there.
+  void meet_on_way(const Meeting& m, unsigned phases, std::uint32_t way) {
+    arriving_ = m.rank;
+    way_ = way;
+    tail_ = ways_.tail(way);
+    ways_.meet(way, m.rank, m.recv);
+    meet_now(m, phases);
+    if (tail_ != never) {
+      if (tail_ > now_) arrived(m.rank, tail_, m.recv);
+      ways_.release(way);
+    }
+    arriving_ = no_rank;
+  }
+  void meet_now(const Meeting& m, unsigned phases) {
     if (!m.rendezvous) return release_and_go(m.rank, m.recv, phases);
     const Operation& op = s_.ops[m.send];
     const MessageCost& cost = cost_of(m.source, m.rank, op.amount);
@@ -457,10 +566,10 @@ class Engine {
 
   // -- the end --------------------------------------------------------------------------------------------------------
 
-  /// A put or get that nobody waits for still belongs to its rank's time.
-  void note_completion(Rank rank) {
+  /// A put or get that nobody waits for still belongs to its rank's time, and so does the end of a message.
+  void note_completion(Rank rank, Picoseconds when) {
     if (completions_.empty()) completions_.resize(s_.ranks);
-    completions_[rank] = now_;
+    completions_[rank] = std::max(completions_[rank], when);
   }
 
   void finish() {
@@ -523,10 +632,8 @@ class Engine {
   }
   /// Memory that events to come will touch, step by step: fetched while those before them are dealt with.
   void prefetch() {
-    if (const Event* e = queue_.peek(16); e != nullptr) {
-      if (e->type() == EventType::wake) resources_.prefetch_first(e->rank);
-      else if (plain && e->type() == EventType::message) resources_.prefetch_last(e->rank * 3);
-    }
+    if (const Event* e = queue_.peek(16); e != nullptr && e->type() == EventType::wake)
+      resources_.prefetch_first(e->rank);
     if (const Event* e = coming(12); e != nullptr) {
       if (e->type() == EventType::operation) dependencies_.prefetch(e->op());
       else if (e->type() == EventType::message) matching_.prefetch_slot(e->rank, key_of(*e));
@@ -558,6 +665,11 @@ class Engine {
   bool one_stream_;
   bool post_ahead_;
   EventQueue queue_;
+  Ways ways_;  // of messages through the network
+  Picoseconds alarm_ = never;
+  Rank arriving_ = no_rank;  // receiver of the message that is being taken, its way, and when its last byte arrives
+  std::uint32_t way_ = 0;
+  Picoseconds tail_ = 0;
   Ties ties_;
   std::vector<Ready> ready_;
   std::vector<Meeting> later_;

@@ -11,9 +11,9 @@
 namespace isthmus {
 namespace {
 
-template <Detail detail, bool plain>
+template <Detail detail, Variant variant>
 Simulated simulate_as(const Schedule& schedule, const SimulationOptions& options, Dependencies&& dependencies) {
-  return Engine<detail, plain>(schedule, options, std::move(dependencies)).run();
+  return Engine<detail, variant>(schedule, options, std::move(dependencies)).run();
 }
 
 template <Detail detail>
@@ -22,8 +22,10 @@ Simulated simulate_as(const Schedule& schedule, const SimulationOptions& options
   const Shape& shape = dependencies.shape();
   const bool plain = shape.cpus == 1 && shape.nics == 1 && options.places.topology == nullptr &&
                      options.noise.kind == NoiseSpec::Kind::none && !options.stop_at_ties;
-  return plain ? simulate_as<detail, true>(schedule, options, std::move(dependencies))
-               : simulate_as<detail, false>(schedule, options, std::move(dependencies));
+  if (options.model != Model::loggops)
+    return simulate_as<detail, Variant::network>(schedule, options, std::move(dependencies));
+  return plain ? simulate_as<detail, Variant::plain>(schedule, options, std::move(dependencies))
+               : simulate_as<detail, Variant::general>(schedule, options, std::move(dependencies));
 }
 
 Simulated simulate_all(const Schedule& schedule, const SimulationOptions& options) {

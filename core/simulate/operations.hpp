@@ -24,7 +24,7 @@ class Operations {
   }
   /// The operation of an event, but for its peer and its dependencies.
   [[nodiscard]] const Operation& of(const Event& event) const {
-    const std::uint64_t known = event.what >> Event::op_bits;
+    const std::uint64_t known = event.subject() >> Event::op_bits;
     return known != 0 ? known_[known] : ops_[event.op()];
   }
 

@@ -7,11 +7,10 @@
 #include <vector>
 
 #include "schedule/schedule.hpp"
+#include "simulate/traffic.hpp"
 #include "topology/topology.hpp"
 
 namespace isthmus {
-
-using Picoseconds = std::int64_t;
 
 /// LogGOPS parameters of one level (Hoefler, Schneider and Lumsdaine, "LogGOPSim", 2010).
 struct LevelCost {
@@ -48,6 +47,22 @@ struct NoiseSpec {
   Picoseconds length = 0;  ///< of the trace, which repeats
 };
 
+/// How messages between nodes meet.
+enum class Model : std::uint8_t {
+  loggops,  ///< never
+  flow,     ///< links are shared max-min fairly
+  reserve,  ///< every link carries one message after the other
+  packet,   ///< packets wait in the buffers of switches
+};
+
+/// Which way a message takes between nodes.
+enum class Route : std::uint8_t {
+  minimal,   ///< the machine's deterministic minimal route
+  random,    ///< a random minimal route
+  valiant,   ///< through a random intermediate
+  adaptive,  ///< minimal or Valiant, whichever is less loaded when the message leaves
+};
+
 /// How much a simulation writes down.
 enum class Detail : std::uint8_t {
   finish,  ///< finish times only
@@ -58,6 +73,9 @@ enum class Detail : std::uint8_t {
 struct SimulationOptions {
   LevelCost cost[levels];
   Places places;
+  Model model = Model::loggops;
+  Route route = Route::minimal;
+  std::uint32_t slices = 0;  ///< of time, in which the traffic of every link is counted
   NoiseSpec noise;
   std::uint64_t seed = 0;
   double copy_rate = 0;       ///< picoseconds per byte
@@ -80,9 +98,10 @@ enum class Share : std::uint8_t {
   late_sender,    ///< waiting for a message that has not been sent yet
   late_receiver,  ///< waiting for the receiver of a message that has arrived (rendezvous)
   noise,
-  idle,  ///< the rest: nothing to do until the last rank has finished, or until another stream has
+  contention,  ///< waiting for a message that shares links with others
+  idle,        ///< the rest: nothing to do until the last rank has finished, or until another stream has
 };
-inline constexpr int shares = 9;
+inline constexpr int shares = 10;
 
 /// An operation that has not been done when nothing can happen any more.
 struct Stuck {
@@ -138,8 +157,10 @@ struct Simulated {
   std::vector<std::int64_t> partner;  ///< of a send its receive and vice versa, as index into Schedule::ops
   std::vector<Picoseconds> busy;      ///< time it takes of its CPU stream; of a receive, to handle its message
   std::vector<Picoseconds> handled;   ///< of a send: when the receiver begins to handle its message
+  std::vector<Picoseconds> lost;      ///< of a send, put or get: to other messages in the network; or empty
   std::vector<LogEntry> log;
   std::vector<Picoseconds> log_noise;  ///< of every entry, or empty
+  Traffic traffic;                     ///< of the network's links
   std::uint32_t simulated_ranks = 0;   ///< fewer than there are where ranks are indistinguishable
 };
 

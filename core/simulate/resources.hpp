@@ -1,12 +1,15 @@
 // CPU streams and network interfaces: when each is free, and the events that wait for it.
 //
 // A blocked event waits at the resource that is busy longest and is looked at again when that is free; among those that
-// wait the one with the lowest sequence number is looked at first. This gives the order of a simulator that puts every
-// blocked event back into its queue, without moving each of them every time.
+// wait the one with the lowest sequence number is looked at first. Events that need two resources would move to and fro
+// between them, all of them each time that one is taken. So of those that need the same two, one leads: it waits at the
+// resources while the others stay behind it. This gives the order of a simulator that puts every blocked event back
+// into its queue, without moving each of them every time.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "base/pages.hpp"
@@ -18,7 +21,8 @@ namespace isthmus {
 
 struct Resource {
   Picoseconds free = 0;
-  std::uint32_t queue = 0;  ///< of waiting events; 0: none waits
+  std::uint32_t queue = 0;   ///< of waiting events; 0: none waits
+  std::uint32_t convoy = 0;  ///< first of those of a CPU stream; 0: there is none
 };
 
 /// Waiting events, lowest sequence number first. They nearly always come in this order.
@@ -38,7 +42,6 @@ class WaitQueue {
     return heap_.front();
   }
   void prefetch_first() const { prefetch_line(in_order_.data() + head_); }
-  void prefetch_last() const { prefetch_line(in_order_.data() + in_order_.size()); }
   void push(const Event& event) {
     if (head_ == in_order_.size() || in_order_.back().sequence() < event.sequence()) {
       in_order_.push_back(event);
@@ -72,6 +75,15 @@ class WaitQueue {
   std::vector<Event> heap_;
 };
 
+/// Events that need the same CPU stream and the same side of an interface.
+struct Convoy {
+  std::uint32_t interface;
+  std::uint32_t next = 0;  ///< of the stream
+  std::uint32_t leaders = 0;
+  std::uint64_t leader = 0;  ///< sequence number of one of them; events with higher numbers go behind
+  WaitQueue behind;
+};
+
 /// All resources of a simulation: of every rank its CPU streams, then its interfaces, each with a sending and a
 /// receiving side; where ranks share the interfaces of nodes, those of every node after them.
 class Resources {
@@ -98,6 +110,36 @@ class Resources {
     const bool first = waiting.empty() || event.sequence() < waiting.lowest();
     waiting.push(event);
     if (first) wake(index, event.sequence(), std::max(r.free, earliest), queue);
+  }
+  /// Lets an event wait that needs both resources and has found one of them busy.
+  void wait(std::uint32_t stream, std::uint32_t interface, Event event, EventQueue& queue, Picoseconds earliest = 0) {
+    if (!event.leading()) {
+      Convoy& convoy = convoy_of(stream, interface);
+      if (convoy.leaders > 0 && event.sequence() > convoy.leader) return convoy.behind.push(event);
+      ++convoy.leaders;
+      convoy.leader = event.sequence();
+      event.lead();
+    }
+    const bool at_stream = resources_[stream].free >= resources_[interface].free;
+    wait(at_stream ? stream : interface, event, queue, earliest);
+  }
+  /// The event has got both; true if another one leads now instead.
+  bool follow(std::uint32_t stream, std::uint32_t interface, const Event& event, Event& next, EventQueue& queue) {
+    if (!event.leading()) return false;
+    std::uint32_t* at = &resources_[stream].convoy;
+    while (convoys_[*at].interface != interface) at = &convoys_[*at].next;
+    Convoy& convoy = convoys_[*at];
+    --convoy.leaders;
+    convoy.leader = ~std::uint64_t{0};
+    if (!convoy.behind.empty()) {
+      next = convoy.behind.pop();
+      wait(stream, interface, next, queue);
+      return true;
+    }
+    if (convoy.leaders == 0) {
+      unused_convoys_.push_back(std::exchange(*at, convoy.next));
+    }
+    return false;
   }
   /// The event that the wake announces, once the resource is free and if the event still is the first that waits.
   bool woken(const Event& wake_up, Event& event, EventQueue& queue) {
@@ -127,12 +169,29 @@ class Resources {
     return queue == 0 || queues_[queue].empty() ? nullptr : &queues_[queue].first();
   }
   void prefetch_first(std::uint32_t index) const { queues_[resources_[index].queue].prefetch_first(); }
-  void prefetch_last(std::uint32_t index) const { queues_[resources_[index].queue].prefetch_last(); }
   [[nodiscard]] bool shared() const { return shared_; }
 
  private:
   static void wake(std::uint32_t index, std::uint64_t sequence, Picoseconds time, EventQueue& queue) {
     queue.push_again({time, Event::make_order(sequence, EventType::wake), index, 0, 0});
+  }
+  Convoy& convoy_of(std::uint32_t stream, std::uint32_t interface) {
+    std::uint32_t& first = resources_[stream].convoy;
+    for (std::uint32_t at = first; at != 0; at = convoys_[at].next)
+      if (convoys_[at].interface == interface) return convoys_[at];
+    std::uint32_t index;
+    if (unused_convoys_.empty()) {
+      index = static_cast<std::uint32_t>(convoys_.size());
+      convoys_.emplace_back();
+    } else {
+      index = unused_convoys_.back();
+      unused_convoys_.pop_back();
+    }
+    Convoy& convoy = convoys_[index];
+    convoy.interface = interface;
+    convoy.next = first;
+    first = index;
+    return convoy;
   }
   std::uint32_t take_queue() {
     if (unused_.empty()) {
@@ -153,6 +212,8 @@ class Resources {
   LargeVector<Resource> resources_;
   std::vector<WaitQueue> queues_{1};  // [0] is unused
   std::vector<std::uint32_t> unused_;
+  std::vector<Convoy> convoys_{1};  // [0] is unused
+  std::vector<std::uint32_t> unused_convoys_;
 };
 
 }  // namespace isthmus

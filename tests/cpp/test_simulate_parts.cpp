@@ -271,11 +271,17 @@ Served served_by_resources(const std::vector<Job>& jobs, Rank ranks) {
   }
   Served served;
   const auto look = [&](const Event& event, std::int64_t now) {
-    const Job& job = jobs[event.what];
-    const std::int64_t a = resources[job.first].free, b = resources[job.second].free;
-    if (std::max(a, b) > now) return resources.wait(a >= b ? job.first : job.second, event, queue);
-    served.emplace_back(now, event.what);
+    const Job& job = jobs[event.subject()];
+    const bool two = job.first != job.second;
+    if (std::max(resources[job.first].free, resources[job.second].free) > now) {
+      if (two) resources.wait(job.first, job.second, event, queue);
+      else resources.wait(job.first, event, queue);
+      return;
+    }
+    served.emplace_back(now, event.subject());
     serve(job, now, [&](std::uint32_t r) -> std::int64_t& { return resources[r].free; });
+    Event next{};
+    if (two) resources.follow(job.first, job.second, event, next, queue);
   };
   Event event{}, waiting{};
   while (queue.pop(event)) {

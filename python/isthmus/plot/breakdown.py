@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import os
 from typing import Any
 
-import numpy as np
-
 from ..errors import InvalidInput
-from .chart import COMPUTE, HANDLE, SEND, facts, figure, legend, save, still_suffix, title, unit_of
+from .chart import COMPUTE, HANDLE, SEND, facts, figure, legend, save, stack_ranks, still_suffix, title, unit_of
 
-# Up to so many ranks each has a bar; more than this share one step.
-_BARS, _STEPS = 64, 4000
 _SHARES = {
     "compute": ("computing", COMPUTE),
     "send_overhead": ("sending (o, O)", SEND),
@@ -22,6 +17,7 @@ _SHARES = {
     "late_sender": ("waiting for late senders", "#CC79A7"),
     "late_receiver": ("waiting for late receivers", "#7A5195"),
     "noise": ("noise", "#26323D"),
+    "contention": ("waiting for shared links", "#8B1E3F"),
     "idle": ("nothing to do", "#E4E8EC"),
 }
 
@@ -54,28 +50,14 @@ def _breakdown(timeline: Any) -> Any:
     power, unit = unit_of(t.makespan_ps)
     total = sum(int(v.sum()) for v in t.breakdown_ps.values()) or 1
     names = [name for name in _SHARES if t.breakdown_ps[name].any()]
-    share = math.ceil(t.ranks / _STEPS)
-    edges = np.append(np.arange(0, t.ranks, share), t.ranks)
     fig, ax = figure(title(t, "Where the time goes"), facts(t), 6.4)
-    base = np.zeros(len(edges) - 1)
-    few = t.ranks <= _BARS
-    rows = []
+    parts, rows = [], []
     for name in names:
-        values = np.add.reduceat(t.breakdown_ps[name], edges[:-1]) / np.diff(edges) / 10.0**power
         words, colour = _SHARES[name]
-        if few:
-            ax.bar(np.arange(t.ranks), values, 0.86, base, color=colour, linewidth=0, zorder=2)
-        else:
-            ax.stairs(base + values, edges - 0.5, baseline=base, fill=True, color=colour, linewidth=0, zorder=2)
-        base = base + values
+        parts.append((t.breakdown_ps[name] / 10.0**power, colour))
         part = 100 * int(t.breakdown_ps[name].sum()) / total
         rows.append((Patch(color=colour), f"{words}: {'< 0.1' if part < 0.05 else f'{part:.1f}'} %"))
-    ax.set_xlim(-0.5 - 0.1 * few, t.ranks - 0.5 + 0.1 * few)
-    ax.set_ylim(0, 1.02 * float(base.max(initial=1e-9)))
-    ax.xaxis.get_major_locator().set_params(integer=True)
-    ax.xaxis.set_major_formatter(lambda x, _: f"{x:,.0f}")
-    ax.set_xlabel("rank" if share == 1 else f"rank (means of {share} neighbours)")
-    streams = base.max(initial=0) > 1.5 * t.makespan_ps / 10.0**power
+    streams = stack_ranks(ax, t.ranks, parts) > 1.5 * t.makespan_ps / 10.0**power
     ax.set_ylabel(f"time ({unit}{', CPU streams added up' if streams else ''})")
     # The first share is at the bottom, in the legend too.
     legend(fig, ax, rows[::-1], "Mean over all ranks")

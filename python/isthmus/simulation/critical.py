@@ -40,6 +40,8 @@ class CriticalPath:
     via : ndarray of str
         compute; send_overhead (o and O); recv_overhead (o, and O or G); gap (g and G of an interface that the next
         operation needs); wire (the sender's o, then L); way, landing (one-sided: L; G).
+    latency_ps, noise_ps : ndarray of int64
+        Of every step: what of it is L, and what the operating system takes.
     shares_ps : dict of str to int
         Picoseconds by PATH_SHARES; they add up to the makespan. Nobody waits on the path: what others wait for is it.
     """
@@ -49,6 +51,8 @@ class CriticalPath:
     op: NDArray[np.uint64]
     rank: NDArray[np.uint32]
     via: NDArray[np.str_]
+    latency_ps: NDArray[np.int64]
+    noise_ps: NDArray[np.int64]
     shares_ps: dict[str, int]
 
     @property
@@ -88,7 +92,7 @@ def critical_path(timeline: Timeline) -> CriticalPath:
     belongs |= {"wire": "send_overhead", "way": "latency", "landing": "gap", "nothing": "latency"}
     for number, name in enumerate(VIAS):
         shares[belongs[name]] += int(rest[via == number].sum())
-    return CriticalPath(raw["begin"], raw["end"], raw["op"], raw["rank"], names[via], shares)
+    return CriticalPath(raw["begin"], raw["end"], raw["op"], raw["rank"], names[via], latency, noise, shares)
 
 
 @dataclass(frozen=True)

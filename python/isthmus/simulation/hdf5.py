@@ -97,7 +97,9 @@ def _read(reader: Reader) -> Timeline:
     breakdown = np.empty((ranks if record != "finish" else 0, len(SHARES)), np.int64)
     if record != "finish":
         for i, name in enumerate(SHARES):
-            breakdown[:, i] = reader.column(f"breakdown/{name}", np.int64, ranks)
+            # Files of before there was contention have none.
+            absent = name == "contention" and not reader.has(f"breakdown/{name}")
+            breakdown[:, i] = 0 if absent else reader.column(f"breakdown/{name}", np.int64, ranks)
     result["breakdown"] = breakdown
     for name in _OPERATIONS:
         result[name] = np.empty(0, np.int64)

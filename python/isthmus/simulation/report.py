@@ -24,6 +24,7 @@ WORDS = {
     "late_sender": "waiting for late senders",
     "late_receiver": "waiting for late receivers",
     "noise": "noise",
+    "contention": "waiting for shared links",
     "idle": "nothing to do",
 }
 _BAR = 24

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from ..schedule.schedule import Schedule
     from .timeline import Timeline
 
-MODELS = ("loggops",)
+MODELS = ("loggops", "flow")
+ROUTINGS = ("minimal", "random", "valiant", "adaptive")
 RECORDS = ("finish", "ranks", "ops")
 
 
@@ -27,6 +28,8 @@ def simulate(
     placement: Any = None,
     *,
     model: str = "loggops",
+    routing: str = "minimal",
+    slices: int = 0,
     record: str = "ranks",
     collectives: Any = None,
     noise: Noise | None = None,
@@ -50,7 +53,13 @@ def simulate(
         their order). By default one rank per core, node after node.
     model : str
         Of the network: "loggops", in which messages do not meet (Hoefler, Schneider and Lumsdaine, "LogGOPSim:
-        simulating large-scale applications in the LogGOPS model", 2010).
+        simulating large-scale applications in the LogGOPS model", 2010); "flow", in which those on the same links share
+        their bandwidth max-min fairly.
+    routing : {"minimal", "random", "valiant", "adaptive"}
+        Of messages between nodes, where they meet: the machine's deterministic minimal routes, random minimal ones,
+        Valiant's through a random intermediate, or for each message the less loaded of the last two.
+    slices : int
+        Number of slices of time in which the traffic of every link is counted, at least; 0 for sums only.
     record : {"finish", "ranks", "ops"}
         Finish times only; where the time of every rank went too; begin and end of every operation too, with what the
         critical path and sensitivities need (about 70 bytes an operation).
@@ -92,6 +101,10 @@ def simulate(
 
     if model not in MODELS:
         raise Unsupported(f"model {model!r}: allowed are {', '.join(MODELS)}")
+    if routing not in ROUTINGS:
+        raise InvalidInput(f"routing = {routing!r}: allowed are {', '.join(ROUTINGS)}")
+    if not 0 <= slices <= 4096:
+        raise InvalidInput(f"slices = {slices}: 0 to 4096 are allowed")
     if record not in RECORDS:
         raise InvalidInput(f"record = {record!r}: allowed are {', '.join(RECORDS)}")
     if isinstance(what, Program):
@@ -107,6 +120,10 @@ def simulate(
 
         machine = load(machine)
     options = _options(what, machine, placement, record, noise, seed, copy_rate, reduce_rate, symmetry)
+    if model != "loggops":
+        if not isinstance(machine, Machine):
+            raise InvalidInput(f"model {model!r}: messages can meet on a machine only, not in one set of parameters")
+        options.network(model, routing, slices + slices % 2)
     begin = time.perf_counter()
     report = _reporter(len(what), progress)
     try:

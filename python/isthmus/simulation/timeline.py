@@ -27,6 +27,7 @@ SHARES = (
     "late_sender",
     "late_receiver",
     "noise",
+    "contention",
     "idle",
 )
 

@@ -1,0 +1,193 @@
+#include "simulate/flow.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/assert.hpp"
+#include "base/error.hpp"
+
+namespace isthmus {
+
+FlowNetwork::FlowNetwork(const SimulationOptions& options)
+    : topology_(options.places.topology),
+      router_(*topology_, options.route, options.seed),
+      per_byte_(options.cost[static_cast<int>(Level::network)].G),
+      nics_(options.places.nics),
+      shares_(per_byte_ > 0 ? 1 / per_byte_ : 0),
+      traffic_(topology_->links(), options.slices),
+      log_routes_(options.detail == Detail::ops),
+      index_(topology_->links() + std::size_t{topology_->nodes()} * nics_ * 2) {}
+
+void FlowNetwork::send(const Passage& passage) { starts_.push({passage, order_++}); }
+
+Picoseconds FlowNetwork::next() const {
+  Picoseconds time = never;
+  if (!starts_.empty()) time = starts_.top().passage.leaves;
+  if (!ends_.empty()) time = std::min(time, ends_.front().time);
+  return time;
+}
+
+void FlowNetwork::advance(Picoseconds now, std::vector<Passed>& passed) {
+  while (!ends_.empty() && ends_.front().time <= now) take_ended(ends_.front().bundle, now, passed);
+  for (; !starts_.empty() && starts_.top().passage.leaves <= now; starts_.pop()) start(starts_.top().passage);
+  shares_.solve();
+  for (const FairShare::FlowId id : shares_.changed()) {
+    bring_up_to(bundles_[id], id, now);
+    bundles_[id].rate = shares_.rate(id);
+    mark(id);
+  }
+  for (const FairShare::FlowId id : stale_) {
+    Bundle& b = bundles_[id];
+    b.stale = false;
+    if (b.members.empty()) continue;
+    const double left = std::max(b.members.front().until - b.work, 0.0) / b.rate;
+    // Flows that are slower than this are none: the time would not fit.
+    ISTHMUS_ASSERT(left < 9e18);
+    set_end(id, b.at + static_cast<Picoseconds>(std::llround(left)));
+  }
+  stale_.clear();
+}
+
+void FlowNetwork::mark(FairShare::FlowId id) {
+  if (bundles_[id].stale) return;
+  bundles_[id].stale = true;
+  stale_.push_back(id);
+}
+
+void FlowNetwork::bring_up_to(Bundle& b, FairShare::FlowId id, Picoseconds now) {
+  if (now == b.at) return;
+  const double done = b.rate * static_cast<double>(now - b.at);
+  b.work += done;
+  if (traffic_.slices() > 0)
+    for (const std::uint32_t l : shares_.links(id))
+      if (link_of_[l] < topology_->links()) traffic_.add(link_of_[l], done * shares_.weight(id), b.at, now);
+  b.at = now;
+}
+
+void FlowNetwork::start(const Passage& p) {
+  const bool fixed = router_.fixed();
+  // One of the interfaces of a node: numbers of nodes are below 2^32, but nodes x interfaces need not be.
+  const std::uint64_t out = std::uint64_t{p.from} * nics_ + p.nic_from, in = std::uint64_t{p.to} * nics_ + p.nic_to;
+  const std::uint64_t key = out << 32 | in;
+  FairShare::FlowId id = FairShare::no_link;
+  if (fixed)
+    if (const auto found = by_ends_.find(key); found != by_ends_.end()) id = found->second;
+  const std::vector<LinkId>* links = nullptr;
+  if (id == FairShare::no_link || log_routes_)
+    links = &router_.route(p.from, p.to, [&](LinkId l) {
+      return index_[l] == 0 ? 0.0 : static_cast<double>(shares_.bundles(index_[l] - 1)) / topology_->bandwidth(l);
+    });
+  if (log_routes_) traffic_.log(p.op, *links);
+  if (id == FairShare::no_link) {
+    path_.clear();
+    if (per_byte_ > 0) path_.push_back(index_of(static_cast<std::uint32_t>(topology_->links() + 2 * out), 0));
+    for (const LinkId l : *links) path_.push_back(index_of(l, topology_->bandwidth(l)));
+    if (per_byte_ > 0) path_.push_back(index_of(static_cast<std::uint32_t>(topology_->links() + 2 * in + 1), 0));
+    id = shares_.add(path_, 1);
+    if (id >= bundles_.size()) bundles_.resize(id + 1);
+    Bundle& b = bundles_[id];
+    b.work = b.rate = 0;
+    b.at = p.leaves;
+    b.key = key;
+    if (fixed) by_ends_.emplace(key, id);
+  } else {
+    bring_up_to(bundles_[id], id, p.leaves);
+    shares_.set_weight(id, shares_.weight(id) + 1);
+  }
+  Bundle& b = bundles_[id];
+  b.members.push_back({b.work + static_cast<double>(p.bytes), p.message, p.leaves + p.duration});
+  std::push_heap(b.members.begin(), b.members.end(), later);
+  if (traffic_.slices() == 0)
+    for (const std::uint32_t l : shares_.links(id))
+      if (link_of_[l] < topology_->links()) traffic_.add(link_of_[l], static_cast<double>(p.bytes), p.leaves, p.leaves);
+  mark(id);
+}
+
+void FlowNetwork::take_ended(FairShare::FlowId id, Picoseconds now, std::vector<Passed>& passed) {
+  Bundle& b = bundles_[id];
+  bring_up_to(b, id, now);
+  remove_end(id);
+  const std::size_t before = b.members.size();
+  // Times are rounded to picoseconds: what is left of the first may be half of one's bytes.
+  const double through = std::max(b.members.front().until, b.work + b.rate);
+  while (!b.members.empty() && b.members.front().until <= through) {
+    const Member& m = b.members.front();
+    // One that nobody slowed down may still differ by the rounding of its duration.
+    const Picoseconds lost = now - m.due;
+    passed.push_back({m.message, lost > 1 ? lost : 0});
+    std::pop_heap(b.members.begin(), b.members.end(), later);
+    b.members.pop_back();
+  }
+  shares_.set_weight(id, shares_.weight(id) - static_cast<std::uint32_t>(before - b.members.size()));
+  if (b.members.empty()) {
+    if (router_.fixed()) by_ends_.erase(b.key);
+  } else {
+    mark(id);
+  }
+}
+
+std::uint32_t FlowNetwork::index_of(std::uint32_t link, double bandwidth) {
+  if (index_[link] == 0) {
+    index_[link] = shares_.add_link(bandwidth > 0 ? bandwidth * 1e-12 : 1 / per_byte_) + 1;
+    link_of_.push_back(link);
+  }
+  return index_[link] - 1;
+}
+
+void FlowNetwork::put(std::size_t at, const End& end) {
+  ends_[at] = end;
+  bundles_[end.bundle].heap = static_cast<std::uint32_t>(at + 1);
+}
+
+void FlowNetwork::set_end(FairShare::FlowId id, Picoseconds time) {
+  const std::uint32_t place = bundles_[id].heap;
+  if (place == 0) {
+    ends_.push_back({time, id});
+    sift_up(ends_.size() - 1);
+    return;
+  }
+  const std::size_t at = place - 1;
+  const bool sooner = time < ends_[at].time;
+  ends_[at].time = time;
+  if (sooner) sift_up(at);
+  else sift_down(at);
+}
+
+void FlowNetwork::remove_end(FairShare::FlowId id) {
+  const std::size_t at = bundles_[id].heap - 1;
+  bundles_[id].heap = 0;
+  const End last = ends_.back();
+  ends_.pop_back();
+  if (at == ends_.size()) return;
+  put(at, last);
+  sift_up(at);
+  sift_down(bundles_[last.bundle].heap - 1);
+}
+
+void FlowNetwork::sift_up(std::size_t at) {
+  const End end = ends_[at];
+  while (at > 0) {
+    const std::size_t parent = (at - 1) / 4;
+    if (!(end < ends_[parent])) break;
+    put(at, ends_[parent]);
+    at = parent;
+  }
+  put(at, end);
+}
+
+void FlowNetwork::sift_down(std::size_t at) {
+  const End end = ends_[at];
+  for (;;) {
+    const std::size_t first = 4 * at + 1;
+    if (first >= ends_.size()) break;
+    std::size_t least = first;
+    for (std::size_t c = first + 1; c < std::min(first + 4, ends_.size()); ++c)
+      if (ends_[c] < ends_[least]) least = c;
+    if (!(ends_[least] < end)) break;
+    put(at, ends_[least]);
+    at = least;
+  }
+  put(at, end);
+}
+
+}  // namespace isthmus
