@@ -16,12 +16,20 @@ constexpr double tolerance = 1e-9;
 
 bool above(double a, double b) { return a > b * (1 + tolerance); }
 
+/// The number without its last 14 bits: what is the same but for rounding is the same then, whatever was added and
+/// subtracted to get there. Flows that are alike stay alike, and rates do not depend on which others were solved too.
+double clean(double rate) {
+  constexpr std::uint64_t last = 1 << 14;
+  return std::bit_cast<double>((std::bit_cast<std::uint64_t>(rate) + last / 2) & ~(last - 1));
+}
+
 }  // namespace
 
 FairShare::FairShare(double cap) : cap_(cap > 0 ? cap : std::numeric_limits<double>::infinity()) {}
 
 std::uint32_t FairShare::add_link(double capacity) {
   links_.emplace_back().capacity = capacity;
+  passages_.emplace_back();
   return static_cast<std::uint32_t>(links_.size() - 1);
 }
 
@@ -62,11 +70,10 @@ FairShare::FlowId FairShare::add(std::span<const std::uint32_t> links, std::uint
   flow.first = take_route(flow.room);
   for (std::size_t i = 0; i < links.size(); ++i) {
     const auto at = static_cast<std::uint32_t>(flow.first + i);
-    Link& link = links_[links[i]];
+    std::vector<Passage>& passages = passages_[links[i]];
     route_[at] = links[i];
-    place_[at] = static_cast<std::uint32_t>(link.passages.size());
-    link.passages.push_back({id, at});
-    touch(links[i]);
+    place_[at] = static_cast<std::uint32_t>(passages.size());
+    passages.push_back({id, at});
   }
   fresh_.push_back(id);
   return id;
@@ -81,19 +88,19 @@ void FairShare::set_weight(FlowId id, std::uint32_t weight) {
   }
   flow.weight = weight;
   if (weight == 0) detach(id);
-  else fresh_.push_back(id);
+  else if (flow.rate > 0) choose(id);
 }
 
 void FairShare::detach(FlowId id) {
   Flow& flow = flows_[id];
   if (flow.bottleneck != no_link) --links_[flow.bottleneck].held;
   for (std::uint32_t at = flow.first; at < flow.first + flow.length; ++at) {
-    Link& link = links_[route_[at]];
-    const Passage last = link.passages.back();
-    link.passages[place_[at]] = last;
+    std::vector<Passage>& passages = passages_[route_[at]];
+    const Passage last = passages.back();
+    passages[place_[at]] = last;
     place_[last.at] = place_[at];
-    link.passages.pop_back();
-    if (link.passages.empty()) link.load = 0;
+    passages.pop_back();
+    if (passages.empty()) links_[route_[at]].load = 0;
   }
   free_[flow.room].push_back(flow.first);
   flow.length = 0;
@@ -108,8 +115,12 @@ void FairShare::choose(FlowId id) {
 }
 
 void FairShare::choose_held(std::uint32_t link) {
-  for (const Passage& p : links_[link].passages)
+  for (const Passage& p : passages_[link])
     if (flows_[p.flow].bottleneck == link) choose(p.flow);
+}
+
+void FairShare::choose_all() {
+  for (FlowId id = 0; id < flows_.size(); ++id) choose(id);
 }
 
 void FairShare::fix(FlowId id, double rate, std::uint32_t bottleneck) {
@@ -117,79 +128,84 @@ void FairShare::fix(FlowId id, double rate, std::uint32_t bottleneck) {
   flow.fixed = true;
   flow.next_rate = rate;
   flow.next_bottleneck = bottleneck;
+  const double all = flow.weight * rate;
   for (const std::uint32_t l : links(id)) {
-    Active& a = active_[links_[l].active - 1];
-    a.left -= flow.weight * rate;
-    a.count -= flow.weight;
-    a.fastest = std::max(a.fastest, rate);
+    Link& link = links_[l];
+    link.left -= all;
+    link.count -= flow.weight;
+    // Rates are given in ascending order.
+    link.fastest = rate;
   }
-}
-
-void FairShare::fix_rest(double rate) {
-  for (const FlowId id : chosen_)
-    if (!flows_[id].fixed) fix(id, rate, no_link);
 }
 
 /// Progressive filling of the chosen bundles in what the others leave of the links.
 void FairShare::fill() {
-  for (const Active& a : active_) links_[a.link].active = 0;
+  for (const std::uint32_t l : active_) links_[l].active = false;
   active_.clear();
   solved_ += chosen_.size();
   for (const FlowId id : chosen_) {
     Flow& flow = flows_[id];
     flow.fixed = false;
+    const double all = flow.weight * flow.rate;
     for (const std::uint32_t l : links(id)) {
       Link& link = links_[l];
-      if (link.active == 0) {
-        active_.push_back({l, 0, link.held, link.capacity - link.load});
-        link.active = static_cast<std::uint32_t>(active_.size());
+      if (!link.active) {
+        active_.push_back(l);
+        link.active = true;
+        link.count = 0;
+        link.left = link.capacity - link.load;
+        link.others = link.held;
+        link.next_level = -1;
+        link.fastest = 0;
       }
-      Active& a = active_[link.active - 1];
-      a.count += flow.weight;
-      a.left += flow.weight * flow.rate;
-      if (flow.bottleneck == l) --a.held;
+      link.count += flow.weight;
+      link.left += all;
     }
+    if (flow.bottleneck != no_link) --links_[flow.bottleneck].others;
   }
-  const auto share = [](const Active& a) { return std::max(a.left, 0.0) / a.count; };
+  const auto share = [](const Link& l) { return std::max(l.left, 0.0) / l.count; };
   const auto later = [](const Level& p, const Level& q) {
-    return p.share != q.share ? p.share > q.share : p.active > q.active;
+    return p.share != q.share ? p.share > q.share : p.link > q.link;
   };
   heap_.clear();
-  for (std::uint32_t i = 0; i < active_.size(); ++i)
-    if (const double s = share(active_[i]); !above(s, cap_)) heap_.push_back({s, i});
+  for (const std::uint32_t l : active_)
+    if (const double s = share(links_[l]); !above(s, cap_)) heap_.push_back({s, l});
   std::make_heap(heap_.begin(), heap_.end(), later);
   while (!heap_.empty()) {
     std::pop_heap(heap_.begin(), heap_.end(), later);
     const Level lowest = heap_.back();
     heap_.pop_back();
-    Active& a = active_[lowest.active];
-    if (a.count == 0) continue;
-    const double s = share(a);
+    Link& link = links_[lowest.link];
+    if (link.count == 0) continue;
+    const double s = share(link);
     // Links fill up more slowly as their flows are held back elsewhere: an old share is too low, if anything.
     if (above(s, lowest.share)) {
-      heap_.push_back({s, lowest.active});
+      if (above(s, cap_)) continue;
+      heap_.push_back({s, lowest.link});
       std::push_heap(heap_.begin(), heap_.end(), later);
       continue;
     }
     if (s >= cap_) break;
-    a.level = s;
-    for (const Passage& p : links_[a.link].passages)
-      if (flows_[p.flow].chosen && !flows_[p.flow].fixed) fix(p.flow, s, a.link);
+    link.next_level = clean(s);
+    for (const Passage& p : passages_[lowest.link])
+      if (flows_[p.flow].chosen && !flows_[p.flow].fixed) fix(p.flow, link.next_level, lowest.link);
   }
-  fix_rest(cap_);
+  for (const FlowId id : chosen_)
+    if (!flows_[id].fixed) fix(id, cap_, no_link);
 }
 
 /// Chooses those whose rate is not right any more; false if there are none.
 bool FairShare::spread() {
   const std::size_t before = chosen_.size();
-  for (const Active& a : active_) {
-    const Link& link = links_[a.link];
+  for (const std::uint32_t l : active_) {
+    const Link& link = links_[l];
     // Others that the link held back: is it still full, and are they still among the fastest?
-    if (a.held > 0 && (above(a.left, link.capacity * tolerance) || above(a.fastest, link.level))) choose_held(a.link);
+    if (link.others > 0 && (above(link.left, link.capacity * tolerance) || above(link.fastest, link.level)))
+      choose_held(l);
     // Others that are faster than those that it holds back now. Where it was a bottleneck none was faster than that.
-    if (a.level >= 0 && (link.held == 0 || above(link.level, a.level)))
-      for (const Passage& p : link.passages)
-        if (!flows_[p.flow].chosen && above(flows_[p.flow].rate, a.level)) choose(p.flow);
+    if (link.next_level >= 0 && (link.held == 0 || above(link.level, link.next_level)))
+      for (const Passage& p : passages_[l])
+        if (!flows_[p.flow].chosen && above(flows_[p.flow].rate, link.next_level)) choose(p.flow);
   }
   return chosen_.size() > before;
 }
@@ -207,26 +223,56 @@ void FairShare::settle() {
     if (above(flow.next_rate, flow.rate) || above(flow.rate, flow.next_rate)) changed_.push_back(id);
     flow.rate = flow.next_rate;
   }
-  for (const Active& a : active_) {
-    links_[a.link].load = links_[a.link].capacity - a.left;
-    links_[a.link].active = 0;
+  for (const std::uint32_t l : active_) {
+    links_[l].load = links_[l].capacity - links_[l].left;
+    links_[l].active = false;
   }
   active_.clear();
   chosen_.clear();
 }
 
+/// Gives a new bundle its cap if all its links have room for that: nobody else is concerned.
+bool FairShare::admit(FlowId id) {
+  Flow& flow = flows_[id];
+  const double all = flow.weight * cap_;
+  for (const std::uint32_t l : links(id))
+    if (links_[l].held > 0 || above(links_[l].load + all, links_[l].capacity)) return false;
+  for (const std::uint32_t l : links(id)) links_[l].load += all;
+  flow.rate = cap_;
+  flow.bottleneck = no_link;
+  changed_.push_back(id);
+  return true;
+}
+
 void FairShare::solve() {
   changed_.clear();
-  for (const FlowId id : fresh_) choose(id);
-  fresh_.clear();
+  // Bundles that have gone may have been chosen before.
+  std::erase_if(chosen_, [&](FlowId id) { return flows_[id].weight == 0 || !flows_[id].chosen; });
   for (const std::uint32_t l : touched_) {
     links_[l].touched = false;
     if (links_[l].held > 0) choose_held(l);
   }
   touched_.clear();
+  for (const FlowId id : fresh_) {
+    if (flows_[id].weight == 0 || flows_[id].rate > 0 || flows_[id].chosen || admit(id)) continue;
+    choose(id);
+    for (const std::uint32_t l : links(id))
+      if (links_[l].held > 0) choose_held(l);
+  }
+  fresh_.clear();
   if (chosen_.empty()) return;
-  do fill();
-  while (spread());
+  // Where most changes reach most bundles in the end, taking all at once is cheaper than finding them out.
+  constexpr std::uint32_t stay_wide = 8;
+  if (wide_ > 0 && --wide_ > 0) {
+    choose_all();
+    fill();
+  } else {
+    const std::size_t few = chosen_.size();
+    do fill();
+    while (spread());
+    if (chosen_.size() > 2 * few && chosen_.size() > std::max<std::size_t>(64, (flows_.size() - unused_.size()) / 3))
+      wide_ = stay_wide;
+  }
   settle();
 }
 

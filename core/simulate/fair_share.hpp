@@ -42,7 +42,7 @@ class FairShare {
   }
   /// Sum of the rates on a link, and bundles on it.
   [[nodiscard]] double load(std::uint32_t link) const { return links_[link].load; }
-  [[nodiscard]] std::size_t bundles(std::uint32_t link) const { return links_[link].passages.size(); }
+  [[nodiscard]] std::size_t bundles(std::uint32_t link) const { return passages_[link].size(); }
   /// Numbers of bundles are below this.
   [[nodiscard]] std::size_t size() const { return flows_.size(); }
   /// Bundles that were given a rate, over all calls of solve(): its work.
@@ -65,26 +65,23 @@ class FairShare {
     FlowId flow;
     std::uint32_t at;  // in route_
   };
-  struct Link {
+  struct alignas(64) Link {  // a cache line
     double capacity = 0;
     double load = 0;
-    double level = 0;          // rate of the bundles whose bottleneck it is
-    std::uint32_t held = 0;    // how many these are
-    std::uint32_t active = 0;  // index into active_ + 1 while being solved
+    double level = 0;  // rate of the bundles whose bottleneck it is
+    // While it is one of those of chosen bundles:
+    double left = 0;           // capacity for flows without a rate
+    double next_level = -1;    // rate at which it has become a bottleneck
+    double fastest = 0;        // rate of the chosen
+    std::uint32_t count = 0;   // flows without a rate
+    std::uint32_t others = 0;  // bundles that it held back and that are not chosen
+    std::uint32_t held = 0;    // bundles whose bottleneck it is
     bool touched = false;
-    std::vector<Passage> passages;
-  };
-  struct Active {  // a link with chosen bundles
-    std::uint32_t link;
-    std::uint32_t count = 0;  // flows without a rate
-    std::uint32_t held = 0;   // bundles that it held back and that are not chosen
-    double left = 0;          // capacity for the flows without a rate
-    double level = -1;        // rate at which it has become a bottleneck
-    double fastest = 0;       // of the chosen
+    bool active = false;  // is it?
   };
   struct Level {
     double share;
-    std::uint32_t active;
+    std::uint32_t link;
   };
 
   std::uint32_t take_route(std::uint8_t room);
@@ -92,27 +89,30 @@ class FairShare {
   void detach(FlowId flow);
   void choose(FlowId flow);
   void choose_held(std::uint32_t link);
+  void choose_all();
   void fill();
   void fix(FlowId flow, double rate, std::uint32_t bottleneck);
-  void fix_rest(double rate);
   bool spread();
   void settle();
+  bool admit(FlowId flow);
 
   double cap_;
   std::vector<Flow> flows_;
   std::vector<FlowId> unused_;
   std::vector<Link> links_;
-  LargeVector<std::uint32_t> route_;     // links of the bundles
-  LargeVector<std::uint32_t> place_;     // of the same: index into Link::passages
-  std::vector<std::uint32_t> free_[17];  // of route_, by room
+  std::vector<std::vector<Passage>> passages_;  // of every link
+  LargeVector<std::uint32_t> route_;            // links of the bundles
+  LargeVector<std::uint32_t> place_;            // of the same: index into Link::passages
+  std::vector<std::uint32_t> free_[17];         // of route_, by room
 
   std::vector<std::uint32_t> touched_;  // links whose flows have come, gone or changed in number
   std::vector<FlowId> fresh_;           // bundles that have no rate yet, or another weight
   std::vector<FlowId> chosen_;
-  std::vector<Active> active_;
+  std::vector<std::uint32_t> active_;
   std::vector<Level> heap_;
   std::vector<FlowId> changed_;
   std::uint64_t solved_ = 0;
+  std::uint32_t wide_ = 0;  // solve()s to come that start with all bundles
 };
 
 }  // namespace isthmus

@@ -11,6 +11,7 @@ namespace isthmus {
 FlowNetwork::FlowNetwork(const SimulationOptions& options)
     : topology_(options.places.topology),
       router_(*topology_, options.route, options.seed),
+      resolution_(options.resolution),
       per_byte_(options.cost[static_cast<int>(Level::network)].G),
       nics_(options.places.nics),
       shares_(per_byte_ > 0 ? 1 / per_byte_ : 0),
@@ -28,7 +29,10 @@ Picoseconds FlowNetwork::next() const {
 }
 
 void FlowNetwork::advance(Picoseconds now, std::vector<Passed>& passed) {
-  while (!ends_.empty() && ends_.front().time <= now) take_ended(ends_.front().bundle, now, passed);
+  // When rates change anyway, flows that are nearly through leave with those that are: they are told their own time,
+  // and the others get the rest of their share a little early.
+  while (!ends_.empty() && ends_.front().time - now <= grace(ends_.front().bundle, now))
+    take_ended(ends_.front().bundle, now, passed);
   for (; !starts_.empty() && starts_.top().passage.leaves <= now; starts_.pop()) start(starts_.top().passage);
   shares_.solve();
   for (const FairShare::FlowId id : shares_.changed()) {
@@ -46,6 +50,10 @@ void FlowNetwork::advance(Picoseconds now, std::vector<Passed>& passed) {
     set_end(id, b.at + static_cast<Picoseconds>(std::llround(left)));
   }
   stale_.clear();
+}
+
+Picoseconds FlowNetwork::grace(FairShare::FlowId id, Picoseconds now) const {
+  return static_cast<Picoseconds>(resolution_ * static_cast<double>(now - bundles_[id].members.front().began));
 }
 
 void FlowNetwork::mark(FairShare::FlowId id) {
@@ -95,7 +103,7 @@ void FlowNetwork::start(const Passage& p) {
     shares_.set_weight(id, shares_.weight(id) + 1);
   }
   Bundle& b = bundles_[id];
-  b.members.push_back({b.work + static_cast<double>(p.bytes), p.message, p.leaves + p.duration});
+  b.members.push_back({b.work + static_cast<double>(p.bytes), p.message, p.leaves, p.leaves + p.duration});
   std::push_heap(b.members.begin(), b.members.end(), later);
   if (traffic_.slices() == 0)
     for (const std::uint32_t l : shares_.links(id))
@@ -106,15 +114,15 @@ void FlowNetwork::start(const Passage& p) {
 void FlowNetwork::take_ended(FairShare::FlowId id, Picoseconds now, std::vector<Passed>& passed) {
   Bundle& b = bundles_[id];
   bring_up_to(b, id, now);
+  const Picoseconds end = std::max(ends_[b.heap - 1].time, now);
   remove_end(id);
   const std::size_t before = b.members.size();
-  // Times are rounded to picoseconds: what is left of the first may be half of one's bytes.
-  const double through = std::max(b.members.front().until, b.work + b.rate);
-  while (!b.members.empty() && b.members.front().until <= through) {
+  const double until = b.members.front().until;
+  while (!b.members.empty() && b.members.front().until <= until) {
     const Member& m = b.members.front();
     // One that nobody slowed down may still differ by the rounding of its duration.
-    const Picoseconds lost = now - m.due;
-    passed.push_back({m.message, lost > 1 ? lost : 0});
+    const Picoseconds lost = end - m.due;
+    passed.push_back({m.message, end, lost > 1 ? lost : 0});
     std::pop_heap(b.members.begin(), b.members.end(), later);
     b.members.pop_back();
   }

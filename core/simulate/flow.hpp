@@ -28,6 +28,7 @@ class FlowNetwork final : public Network {
   struct Member {
     double until;  // work of the bundle when it is through
     std::uint32_t message;
+    Picoseconds began;
     Picoseconds due;  // when it would have been through alone
   };
   struct Bundle {
@@ -57,6 +58,7 @@ class FlowNetwork final : public Network {
   }
 
   void start(const Passage& passage);
+  [[nodiscard]] Picoseconds grace(FairShare::FlowId id, Picoseconds now) const;
   void take_ended(FairShare::FlowId id, Picoseconds now, std::vector<Passed>& passed);
   void bring_up_to(Bundle& bundle, FairShare::FlowId id, Picoseconds now);
   void mark(FairShare::FlowId id);
@@ -71,6 +73,7 @@ class FlowNetwork final : public Network {
 
   const Topology* topology_;
   Router router_;
+  double resolution_;
   double per_byte_;  // picoseconds of an interface; 0: no limit
   std::uint32_t nics_;
   FairShare shares_;

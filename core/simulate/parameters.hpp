@@ -75,6 +75,7 @@ struct SimulationOptions {
   Places places;
   Model model = Model::loggops;
   Route route = Route::minimal;
+  double resolution = 0.01;  ///< of a flow's time: flows that end so close together do so at once
   std::uint32_t slices = 0;  ///< of time, in which the traffic of every link is counted
   NoiseSpec noise;
   std::uint64_t seed = 0;

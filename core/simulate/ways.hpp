@@ -78,7 +78,7 @@ class Ways {
     network_->advance(now, passed_);
     for (const Passed& p : passed_) {
       Way& way = ways_[p.message];
-      way.tail = now + way.wire;
+      way.tail = p.at + way.wire;
       if (!way.met) way.receiver = no_rank;
       passed(way, p.lost);
       if (!way.met) continue;
