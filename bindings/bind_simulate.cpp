@@ -131,6 +131,7 @@ Result dict_of(Simulated&& result) {
   out["busy"] = array_from(std::move(result.busy));
   out["handled"] = array_from(std::move(result.handled));
   out["lost"] = array_from(std::move(result.lost));
+  out["lost_in_all"] = result.lost_in_all;
   out["link_bytes"] = array_from(std::vector<double>(result.traffic.bytes()));
   out["link_slices"] = array_from(std::vector<float>(result.traffic.in_slice()));
   out["slice_width"] = result.traffic.width();
@@ -230,11 +231,13 @@ void bind_simulate(nb::module_& module) {
   module.def(
       "critical_path",
       [](const Schedule& schedule, const SimulationOptions& options, const Input<std::uint64_t>& log,
-         const Input<std::int64_t>& noise) -> Result {
+         const Input<std::int64_t>& noise, const Input<std::int64_t>& lost) -> Result {
+        require(lost.shape(0) == 0 || lost.shape(0) == schedule.ops.size(), "lost has ", lost.shape(0),
+                " elements, the schedule ", schedule.ops.size(), " operations");
         std::vector<Step> path;
         {
           const nb::gil_scoped_release release;
-          path = critical_path(schedule, options, log_from(log, schedule.ops.size()), view(noise));
+          path = critical_path(schedule, options, log_from(log, schedule.ops.size()), view(noise), view(lost));
         }
         Result out;
         const auto put = [&]<class T>(const char* name, T, auto member) {
@@ -249,9 +252,10 @@ void bind_simulate(nb::module_& module) {
         put("via", std::uint8_t{}, &Step::via);
         put("latency", std::int64_t{}, &Step::latency);
         put("noise", std::int64_t{}, &Step::noise);
+        put("lost", std::int64_t{}, &Step::lost);
         return out;
       },
-      "schedule"_a, "options"_a, "log"_a, "noise"_a, "Steps from 0 to the makespan; see core/simulate/replay.hpp.");
+      "schedule"_a, "options"_a, "log"_a, "noise"_a, "lost"_a, "Steps from 0 to the makespan; see core/simulate/replay.hpp.");
   module.def(
       "sensitivity",
       [](const Schedule& schedule, const SimulationOptions& options, const Input<std::uint64_t>& log,

@@ -234,12 +234,10 @@ class Engine {
     const std::uint32_t stream = cpu_of(ready.rank, op.cpu);
     Picoseconds time = std::max(now_, resources_[stream].free);
     if (!plain && !not_before_.empty()) time = std::max(time, not_before_[ready.op]);
-    const bool held = contended && ready.rank == arriving_;
-    if (held) time = std::max(time, tail_);
     if (ready.kind == OpKind::recv) {
       const std::uint64_t order = next_order(post_ahead_ ? EventType::matched : EventType::operation);
-      if (held && tail_ == never) ways_.hold(way_, {resources_[stream].free, order, ready.rank, op.peer, ready.op});
-      else if (post_ahead_) post(ready.rank, ready.op, time, order);
+      if (contended && ways_.stops(ready.op, time, {time, order, ready.rank, op.peer, ready.op})) return;
+      if (post_ahead_) post(ready.rank, ready.op, time, order);
       else queue_.push({time, order, ready.rank, op.peer, ready.op});
       return;
     }
@@ -250,9 +248,9 @@ class Engine {
       time = std::max(time, resources_[interface].free);
     }
     Event event{time, next_order(EventType::operation), ready.rank, op.peer, operations_.what(ready.op)};
-    if (held && tail_ == never) {
-      event.time = std::max(now_, resources_[stream].free);
-      return ways_.hold(way_, event);
+    if constexpr (contended) {
+      if (ways_.stops(ready.op, time, event)) return;
+      event.time = time;
     }
     // Those that wait for the interface must not keep others from the stream.
     if (occupied == stream && time <= std::max(now_, resources_[stream].free)) {
@@ -296,45 +294,17 @@ class Engine {
     }
   }
 
-  // -- the network ----------------------------------------------------------------------------------------------------
+  // -- the network (engine_network.hpp) -------------------------------------------------------------------------------
 
-  /// A message of `op` enters the network on its way to an interface of another node.
   void enter(std::uint64_t op, Rank from, Rank to, std::uint8_t nic, std::uint64_t bytes, const MessageCost& cost,
-             Picoseconds leaves) {
-    if (bytes < 2 || !costs_.is_network(cost)) return;
-    ways_.send(op, from, to, nic, bytes, cost.bytes_G, leaves, cost.wire);
-    arm();
-  }
-  void arm() {
-    if (const Picoseconds next = ways_.next(); next < alarm_) {
-      alarm_ = next;
-      queue_.push({next, next_order(EventType::network), 0, 0, 0});
-    }
-  }
-  void go_on() {
-    if (now_ == alarm_) alarm_ = never;
-    ways_.advance(
-        now_,
-        [&](const Way& way, Picoseconds lost) {
-          if constexpr (detail == Detail::ops) {
-            if (out_.lost.empty()) out_.lost.resize(s_.ops.size());
-            out_.lost[way.op] = lost;
-          }
-          if (way.receiver != no_rank) arrived(way.receiver, way.tail, way.recv);
-        },
-        [&](Event event, Picoseconds tail, Picoseconds further) {
-          event.time = std::max(event.time, tail) + further;
-          if (event.type() == EventType::matched) post(event.rank, event.op(), event.time, event.order);
-          else queue_.push_again(event);
-        });
-    arm();
-  }
-  /// The last byte of a message that a receive has taken arrives later than without other messages.
-  void arrived(Rank rank, Picoseconds tail, std::uint64_t recv) {
-    note_completion(rank, tail);
-    breakdown_.contended_until(rank, tail);
-    if constexpr (detail == Detail::ops) out_.end[recv] = std::max(out_.end[recv], tail);
-  }
+             Picoseconds leaves);
+  void arm();
+  void note_loss(std::uint64_t op, Picoseconds lost);
+  void go_on();
+  void arrived(Rank rank, Picoseconds tail, std::uint64_t recv);
+  void pass_interface(const Event& event);
+
+  // -- what events do -------------------------------------------------------------------------------------------------
 
   void operation(const Event& event) {
     switch (operations_.of(event).kind) {
@@ -398,43 +368,6 @@ class Engine {
     }
     wait_for_work(rank, event.op(), done, now_ + work + lost);
     release_and_go(rank, event.op(), eager ? started | done : started);
-  }
-
-  /// One-sided bytes pass an interface without the CPU: of a put at the target; of a get first at the target, where
-  /// they leave, then at the initiator.
-  void pass_interface(const Event& event) {
-    const Operation& op = s_.ops[event.op()];
-    const MessageCost& cost = cost_of(event.other, op.peer, op.amount);
-    const bool leaves = event.type() == EventType::get_asks;
-    const std::uint32_t interface = interface_of(event.rank, op.nic, cost) + (leaves ? 0 : 1);
-    if (resources_[interface].free > now_) return resources_.wait(interface, event, queue_);
-    resources_[interface].free = now_ + cost.gap();
-    log(leaves ? LogEntry::Kind::leave : LogEntry::Kind::land, event.op());
-    const Picoseconds bytes_G = cost.bytes_G;
-    const MessageCost& cost_back = cost_of(op.peer, event.other, op.amount);
-    const Picoseconds back = cost_back.wire;
-    if (leaves) {
-      if constexpr (contended) enter(event.op(), event.rank, event.other, op.nic, op.amount, cost_back, now_);
-      queue_.push({now_ + back, next_order(EventType::get_arrives), event.other, event.other, event.subject()});
-      return;
-    }
-    const bool put = event.type() == EventType::put_arrives;
-    ++out_.messages;
-    out_.bytes += op.amount;
-    const Picoseconds further = put ? back : 0;
-    Event landed{now_ + bytes_G, next_order(put ? EventType::put_done : EventType::get_done), event.other, event.other,
-                 event.subject()};
-    if constexpr (contended) {
-      if (const std::uint32_t way = ways_.of(event.op()); way != Ways::none) {
-        ways_.meet(way, no_rank, 0);
-        const Picoseconds tail = ways_.tail(way);
-        if (tail == never) return ways_.hold(way, landed, further);
-        landed.time = std::max(landed.time, tail);
-        ways_.release(way);
-      }
-    }
-    landed.time += further;
-    queue_.push(landed);
   }
 
   // -- messages and receives ------------------------------------------------------------------------------------------
@@ -536,16 +469,16 @@ class Engine {
   }
   /// What a receive sets free waits until the last byte is there.
   void meet_on_way(const Meeting& m, unsigned phases, std::uint32_t way) {
-    arriving_ = m.rank;
-    way_ = way;
-    tail_ = ways_.tail(way);
     ways_.meet(way, m.rank, m.recv);
-    meet_now(m, phases);
-    if (tail_ != never) {
-      if (tail_ > now_) arrived(m.rank, tail_, m.recv);
-      ways_.release(way);
+    const Picoseconds tail = ways_.tail(way);
+    if (tail > now_) {
+      const std::uint64_t first = s_.op_first[m.rank];
+      for (const Edge e : s_.dependants(m.rank, static_cast<std::uint32_t>(m.recv - first)))
+        if (!e.on_start()) ways_.gate(way, first + e.to());
+      if (tail != never) arrived(m.rank, tail, m.recv);
     }
-    arriving_ = no_rank;
+    meet_now(m, phases);
+    if (tail != never) ways_.release(way);
   }
   void meet_now(const Meeting& m, unsigned phases) {
     if (!m.rendezvous) return release_and_go(m.rank, m.recv, phases);
@@ -564,66 +497,13 @@ class Engine {
     go();
   }
 
-  // -- the end --------------------------------------------------------------------------------------------------------
+  // -- the end (engine_end.hpp) -----------------------------------------------------------------------------------------
+  // --------------------------------------------------------------------------------------------------------
 
-  /// A put or get that nobody waits for still belongs to its rank's time, and so does the end of a message.
-  void note_completion(Rank rank, Picoseconds when) {
-    if (completions_.empty()) completions_.resize(s_.ranks);
-    completions_[rank] = std::max(completions_[rank], when);
-  }
-
-  void finish() {
-    out_.finish.resize(s_.ranks);
-    for (Rank r = 0; r < s_.ranks; ++r) {
-      Picoseconds last = completions_.empty() ? 0 : completions_[r];
-      for (std::uint32_t c = 0; c < resources_.cpus(); ++c)
-        last = std::max(last, resources_[resources_.cpu(r, static_cast<std::uint8_t>(c))].free);
-      out_.finish[r] = last;
-      out_.makespan = std::max(out_.makespan, last);
-    }
-    if constexpr (detail != Detail::finish) share_out_idle();
-    out_.simulated_ranks = s_.ranks;
-    collect_remaining();
-  }
-
-  void share_out_idle() {
-    // A rank has the streams of its operations and of the messages that it gets.
-    std::vector<std::uint32_t> streams(s_.ranks, 1);
-    if (!one_stream_)
-      for (Rank r = 0; r < s_.ranks; ++r)
-        for (const Operation& op : s_.ops_of(r))
-          for (const Rank at : {r, op.kind == OpKind::send ? op.peer : r})
-            streams[at] = std::max<std::uint32_t>(streams[at], op.cpu + 1U);
-    for (Rank r = 0; r < s_.ranks; ++r) {
-      breakdown_.idle_rest(r, out_.makespan * streams[r]);
-    }
-    out_.breakdown = breakdown_.take();
-  }
-
-  /// What waits, and messages that nobody received, in the order of ranks and operations.
-  void collect_remaining() {
-    const auto stuck = [&](Rank rank, std::uint64_t op, bool has_started) {
-      out_.stuck.push_back({rank, static_cast<std::uint32_t>(op - s_.op_first[rank]), has_started});
-    };
-    matching_.remaining(
-        [&](Rank rank, const Match& m) { stuck(rank, m.op, true); },
-        [&](Rank rank, const Match& m) {
-          out_.orphans.push_back({rank, m.source, static_cast<std::uint32_t>(m.op - s_.op_first[m.source]),
-                                  static_cast<Picoseconds>(m.order)});
-          const std::uint64_t bytes = s_.ops[m.op].amount;
-          if (bytes <= cost_of(m.source, rank, bytes).level->S) return;
-          stuck(m.source, m.op, true);
-          if constexpr (detail == Detail::ops) out_.end[m.op] = -1;
-        });
-    for (Rank r = 0; r < s_.ranks && out_.executed != s_.ops.size(); ++r)
-      for (std::uint64_t op = s_.op_first[r]; op < s_.op_first[r + 1]; ++op)
-        if (dependencies_.waits(op)) stuck(r, op, false);
-    std::sort(out_.stuck.begin(), out_.stuck.end(),
-              [](const Stuck& a, const Stuck& b) { return a.rank != b.rank ? a.rank < b.rank : a.op < b.op; });
-    std::sort(out_.orphans.begin(), out_.orphans.end(), [](const Orphan& a, const Orphan& b) {
-      return a.rank != b.rank ? a.rank < b.rank : a.source != b.source ? a.source < b.source : a.op < b.op;
-    });
-  }
+  void note_completion(Rank rank, Picoseconds when);
+  void finish();
+  void share_out_idle();
+  void collect_remaining();
 
   /// The event that comes so many places later; of a resource that becomes free, the one that waits for it first.
   const Event* coming(std::size_t ahead) const {
@@ -667,9 +547,6 @@ class Engine {
   EventQueue queue_;
   Ways ways_;  // of messages through the network
   Picoseconds alarm_ = never;
-  Rank arriving_ = no_rank;  // receiver of the message that is being taken, its way, and when its last byte arrives
-  std::uint32_t way_ = 0;
-  Picoseconds tail_ = 0;
   Ties ties_;
   std::vector<Ready> ready_;
   std::vector<Meeting> later_;
@@ -682,3 +559,6 @@ class Engine {
 };
 
 }  // namespace isthmus
+
+#include "simulate/engine_end.hpp"
+#include "simulate/engine_network.hpp"

@@ -19,7 +19,10 @@ FlowNetwork::FlowNetwork(const SimulationOptions& options)
       log_routes_(options.detail == Detail::ops),
       index_(topology_->links() + std::size_t{topology_->nodes()} * nics_ * 2) {}
 
-void FlowNetwork::send(const Passage& passage) { starts_.push({passage, order_++}); }
+Picoseconds FlowNetwork::send(const Passage& passage) {
+  starts_.push({passage, order_++});
+  return never;
+}
 
 Picoseconds FlowNetwork::next() const {
   Picoseconds time = never;

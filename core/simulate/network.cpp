@@ -2,6 +2,8 @@
 
 #include "base/error.hpp"
 #include "simulate/flow.hpp"
+#include "simulate/packet.hpp"
+#include "simulate/reserve.hpp"
 
 namespace isthmus {
 
@@ -13,7 +15,9 @@ std::unique_ptr<Network> make_network(const SimulationOptions& options) {
             " bytes per second: a network needs more than 0");
   switch (options.model) {
     case Model::flow: return std::make_unique<FlowNetwork>(options);
-    default: throw Unsupported("this network model does not exist yet");
+    case Model::reserve: return std::make_unique<ReserveNetwork>(options);
+    case Model::packet: return std::make_unique<PacketNetwork>(options);
+    default: return nullptr;
   }
 }
 

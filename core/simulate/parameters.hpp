@@ -70,12 +70,23 @@ enum class Detail : std::uint8_t {
   ops,     ///< begin and end of every operation, matches, and what critical_path() needs
 };
 
+/// Of the packet model.
+struct PacketOptions {
+  static constexpr std::uint32_t most_bytes = 1 << 28;
+  std::uint32_t bytes = 2048;  ///< of a packet
+  std::uint32_t flit = 32;     ///< bytes of its head that a switch must have to send it on
+  /// Bytes of the buffer of a virtual channel at the input of a switch; 0: on each link two packets more than pass it
+  /// until the first one's credit is back, so that only other messages can stop a message.
+  std::uint64_t buffer = 0;
+};
+
 struct SimulationOptions {
   LevelCost cost[levels];
   Places places;
   Model model = Model::loggops;
   Route route = Route::minimal;
   double resolution = 0.01;  ///< of a flow's time: flows that end so close together do so at once
+  PacketOptions packet;
   std::uint32_t slices = 0;  ///< of time, in which the traffic of every link is counted
   NoiseSpec noise;
   std::uint64_t seed = 0;
@@ -148,8 +159,9 @@ struct Simulated {
   std::uint64_t events = 0;
   std::uint64_t messages = 0;
   std::uint64_t bytes = 0;
-  bool stopped = false;  ///< by progress
-  bool tie = false;      ///< stopped by stop_at_ties
+  Picoseconds lost_in_all = 0;  ///< by all messages to others in the network
+  bool stopped = false;         ///< by progress
+  bool tie = false;             ///< stopped by stop_at_ties
   std::vector<Stuck> stuck;
   std::vector<Orphan> orphans;
   // Detail::ops: of every operation; -1 where it never happened.

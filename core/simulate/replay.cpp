@@ -38,8 +38,8 @@ struct Change {
 class Replay {
  public:
   Replay(const Schedule& schedule, const SimulationOptions& options, std::span<const LogEntry> log,
-         std::span<const Picoseconds> noise)
-      : s_(schedule), options_(options), log_(log), noise_(noise), rank_(schedule.ops.size()) {
+         std::span<const Picoseconds> noise, std::span<const Picoseconds> lost = {})
+      : s_(schedule), options_(options), log_(log), noise_(noise), lost_(lost), rank_(schedule.ops.size()) {
     for (Rank r = 0; r < s_.ranks; ++r)
       std::fill(rank_.begin() + static_cast<std::ptrdiff_t>(s_.op_first[r]),
                 rank_.begin() + static_cast<std::ptrdiff_t>(s_.op_first[r + 1]), r);
@@ -59,6 +59,7 @@ class Replay {
     at_.assign(s_.ops.size(), Moment{});
     handled_.assign(dependencies.shape().cpus > 1 ? s_.ops.size() : 0, Moment{});
     begins_.clear();
+    tails_.assign(lost_.size(), Moment{});
     last_ = Moment{};
     for (std::size_t i = 0; i < log_.size(); ++i) tell(static_cast<std::uint32_t>(i));
     for (Rank r = 0; r < s_.ranks; ++r)
@@ -174,7 +175,12 @@ class Replay {
       case LogEntry::Kind::meet: {
         const std::uint64_t send = log_[event + 1].op();
         const Moment when = begin(event, at_[index], at_[send]);
-        release(index, Dependencies::done, when, handled_.empty() ? when : handled_[send]);
+        Moment end = handled_.empty() ? when : handled_[send];
+        if (!tails_.empty()) {
+          end = later(end, tails_[send]);
+          last_ = later(last_, tails_[send]);
+        }
+        release(index, Dependencies::done, when, end);
         consider(send);
         if (!eager_) {
           const Operation& from = s_.ops[send];
@@ -196,6 +202,7 @@ class Replay {
         const Moment when = begin(event, at_[index], out);
         out = after(when, c.g + c.G, event, Via::interface);
         at_[index] = after(when, back(index), event, Via::way);
+        note_tail(index, when, back(index) + c.G, event);
         break;
       }
       case LogEntry::Kind::land: {
@@ -205,6 +212,11 @@ class Replay {
         const Moment when = begin(event, at_[index], in);
         in = after(when, c.g + c.G, event, Via::interface);
         at_[index] = after(when, put ? c.G + back(index) : c.G, event, Via::landing);
+        if (!tails_.empty() && tails_[index].cause != nobody) {
+          Moment tail = tails_[index];
+          if (put) tail.a += back(index).a;
+          at_[index] = later(at_[index], tail);
+        }
         break;
       }
       case LogEntry::Kind::done: {
@@ -234,16 +246,24 @@ class Replay {
     stream = after(when, (get ? c.o_send : c.o_send + c.O) + lost(event), event, Via::send);
     if (!get) out = after(when, c.g + c.G, event, Via::interface);
     at_[index] = after(when, c.o_send + lost(event) + c.wire, event, Via::wire);
+    if (!get) note_tail(index, when, c.o_send + lost(event) + c.wire + c.G, event);
     for_dependants(index, Dependencies::done, stream, stream);
     release(index, eager ? Dependencies::started | Dependencies::done : Dependencies::started, when, stream);
     go();
+  }
+
+  /// When the last byte of a message arrives that others have delayed.
+  void note_tail(std::uint64_t op, const Moment& when, const Span& alone, std::uint32_t event) {
+    if (!lost_.empty() && lost_[op] > 0) tails_[op] = after(when, alone + Span{lost_[op], 0}, event, Via::contention);
   }
 
   const Schedule& s_;
   const SimulationOptions& options_;
   std::span<const LogEntry> log_;
   std::span<const Picoseconds> noise_;
-  std::vector<Rank> rank_;  // of every operation
+  std::span<const Picoseconds> lost_;  // of every operation: to other messages in the network; or empty
+  std::vector<Moment> tails_;          // of the same: when the last byte of the message arrives
+  std::vector<Rank> rank_;             // of every operation
   Change change_;
   bool keep_ = false;
   Dependencies* dependencies_ = nullptr;
@@ -283,8 +303,9 @@ void change(SimulationOptions& options, Parameter parameter, double x) {
 }
 
 std::vector<Step> critical_path(const Schedule& schedule, const SimulationOptions& options,
-                                std::span<const LogEntry> log, std::span<const Picoseconds> noise) {
-  Replay replay(schedule, options, log, noise);
+                                std::span<const LogEntry> log, std::span<const Picoseconds> noise,
+                                std::span<const Picoseconds> lost) {
+  Replay replay(schedule, options, log, noise, lost);
   const Moment end = replay.run({}, true);
   Costs costs(options.cost, options.places);
   std::vector<Step> path;
@@ -292,16 +313,19 @@ std::vector<Step> critical_path(const Schedule& schedule, const SimulationOption
     const Moment& before = replay.begins()[m.cause];
     const LogEntry& entry = log[m.cause];
     const Operation& op = schedule.ops[entry.op()];
-    Step step{before.a, m.a, entry.op(), replay.rank_of(entry.op()), m.via, 0, 0};
+    Step step{before.a, m.a, entry.op(), replay.rank_of(entry.op()), m.via, 0, 0, 0};
     if (step.begin == step.end) continue;
     const bool at_receiver = entry.kind() == LogEntry::Kind::handle || entry.kind() == LogEntry::Kind::leave ||
                              (entry.kind() == LogEntry::Kind::land && op.kind == OpKind::put);
     if (at_receiver) step.rank = op.peer;
     const Rank own = replay.rank_of(entry.op());
-    if (m.via == Via::wire) step.latency = costs.of(own, op.peer, op.amount).wire;
-    else if (m.via == Via::way || (m.via == Via::landing && op.kind == OpKind::put))
+    if (m.via == Via::contention) step.lost = lost[entry.op()];
+    if (m.via == Via::wire || (m.via == Via::contention && entry.kind() == LogEntry::Kind::start))
+      step.latency = costs.of(own, op.peer, op.amount).wire;
+    else if (m.via == Via::way || m.via == Via::contention || (m.via == Via::landing && op.kind == OpKind::put))
       step.latency = costs.of(op.peer, own, op.amount).wire;
-    if (!noise.empty() && (m.via == Via::work || m.via == Via::send || m.via == Via::handle || m.via == Via::wire))
+    if (!noise.empty() && (m.via == Via::work || m.via == Via::send || m.via == Via::handle || m.via == Via::wire ||
+                           m.via == Via::contention))
       step.noise = noise[m.cause];
     path.push_back(step);
   }

@@ -13,14 +13,15 @@ namespace isthmus {
 
 /// How time passes from the begin of an event to something that it makes possible.
 enum class Via : std::uint8_t {
-  nothing,    ///< at once: a dependency, a match
-  work,       ///< the CPU stream of a calc, copy or reduce
-  send,       ///< the CPU stream of a send, put or get: o, O
-  handle,     ///< the CPU stream of a receiver: o, and O or G
-  interface,  ///< g and G
-  wire,       ///< o, then L
-  way,        ///< L: of a get from the target's interface
-  landing,    ///< G, and for a put L back
+  nothing,     ///< at once: a dependency, a match
+  work,        ///< the CPU stream of a calc, copy or reduce
+  send,        ///< the CPU stream of a send, put or get: o, O
+  handle,      ///< the CPU stream of a receiver: o, and O or G
+  interface,   ///< g and G
+  wire,        ///< o, then L
+  way,         ///< L: of a get from the target's interface
+  landing,     ///< G, and for a put L back
+  contention,  ///< o, L, G, and what a message loses to others in the network
 };
 
 /// One step of the critical path.
@@ -32,11 +33,13 @@ struct Step {
   Via via;
   Picoseconds latency;  ///< of it: on the wire
   Picoseconds noise;    ///< of it: taken by the operating system
+  Picoseconds lost;     ///< of it: to other messages
 };
 
-/// Steps from time 0 to the makespan, without holes; each ends where the next begins.
+/// Steps from time 0 to the makespan, without holes; each ends where the next begins. `lost`: see Simulated.
 std::vector<Step> critical_path(const Schedule& schedule, const SimulationOptions& options,
-                                std::span<const LogEntry> log, std::span<const Picoseconds> noise);
+                                std::span<const LogEntry> log, std::span<const Picoseconds> noise,
+                                std::span<const Picoseconds> lost = {});
 
 /// What changes in a sensitivity.
 enum class Parameter : std::uint8_t {

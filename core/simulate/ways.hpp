@@ -1,8 +1,10 @@
 // Messages on their way through a network, and what waits for their last bytes.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -14,14 +16,14 @@ namespace isthmus {
 
 /// One message. Its head travels as in LogGOPS; this is about its last byte.
 struct Way {
-  Picoseconds tail = never;  ///< when that arrives; never: not known yet
-  Picoseconds wire = 0;      ///< latency
-  std::uint64_t op = 0;      ///< the send, put or get
-  std::uint64_t recv = 0;    ///< the receive that has taken it
-  Rank receiver = 0;         ///< its rank; Ways::no_rank: of a put or get
-  std::uint32_t held = 0;    ///< first of what waits
-  std::uint32_t last = 0;    ///< last of it
-  bool met = false;          ///< a receive has taken it
+  Picoseconds tail = never;   ///< when that arrives; never: not known yet
+  Picoseconds wire = 0;       ///< latency
+  std::uint64_t op = 0;       ///< the send, put or get
+  std::uint64_t recv = 0;     ///< the receive that has taken it
+  Rank receiver = 0;          ///< its rank; Ways::no_rank: of a put or get
+  std::uint32_t waiting = 0;  ///< first of what waits
+  std::uint32_t last = 0;     ///< last of it
+  bool met = false;           ///< a receive has taken it
 };
 
 class Ways {
@@ -35,16 +37,20 @@ class Ways {
     of_.resize(ops);
   }
 
-  void send(std::uint64_t op, Rank from, Rank to, std::uint8_t nic, std::uint64_t bytes, Picoseconds duration,
-            Picoseconds leaves, Picoseconds wire) {
+  /// Sends a message; returns what it loses to others if that is known already, otherwise never.
+  Picoseconds send(std::uint64_t op, Rank from, Rank to, std::uint8_t nic, std::uint64_t bytes, Picoseconds duration,
+                   Picoseconds leaves, Picoseconds wire) {
     const std::uint32_t id = take(unused_way_, ways_);
     ways_[id] = Way{};
     ways_[id].op = op;
     ways_[id].wire = wire;
     of_[op] = id;
     const std::uint32_t nics = places_->nics;
-    network_->send({id, op, places_->node[from], places_->node[to], (places_->nic[from] + nic) % nics,
-                    (places_->nic[to] + nic) % nics, bytes - 1, leaves, duration});
+    const Picoseconds lost =
+        network_->send({id, op, places_->node[from], places_->node[to], (places_->nic[from] + nic) % nics,
+                        (places_->nic[to] + nic) % nics, bytes - 1, leaves, duration});
+    if (lost != never) ways_[id].tail = leaves + duration + lost + wire;
+    return lost;
   }
   [[nodiscard]] Picoseconds next() const { return network_->next(); }
   [[nodiscard]] std::uint32_t of(std::uint64_t op) const { return of_[op]; }
@@ -56,12 +62,34 @@ class Ways {
     ways_[way].receiver = receiver;
     ways_[way].recv = recv;
   }
-  /// The event comes at its time or when the last byte has arrived, whichever is later, and `further` later than that.
-  void hold(std::uint32_t way, const Event& event, Picoseconds further = 0) {
-    const std::uint32_t id = take(unused_held_, held_);
-    held_[id] = {event, further, none};
-    (ways_[way].held == none ? ways_[way].held : held_[ways_[way].last].next) = id;
-    ways_[way].last = id;
+  /// The event of a put or get comes at its time or when the last byte has arrived, whichever is later, and `further`
+  /// later than that.
+  void hold(std::uint32_t way, const Event& event, Picoseconds further) { append(way, {event, further, 0, none}); }
+  /// The operation, an index into Schedule::ops, does not begin before the last byte has arrived.
+  void gate(std::uint32_t way, std::uint64_t op) {
+    Gate& gate = gates_[op];
+    if (ways_[way].tail == never) {
+      ++gate.closed;
+      append(way, {{}, 0, op + 1, none});
+    } else {
+      gate.not_before = std::max(gate.not_before, ways_[way].tail);
+    }
+  }
+  /// The operation is ready but for last bytes: true if the event has to wait for them, otherwise it does not come
+  /// before `time`.
+  bool stops(std::uint64_t op, Picoseconds& time, const Event& event) {
+    if (gates_.empty()) return false;
+    const auto found = gates_.find(op);
+    if (found == gates_.end()) return false;
+    Gate& gate = found->second;
+    if (gate.closed > 0) {
+      gate.held = true;
+      gate.event = event;
+      return true;
+    }
+    time = std::max(time, gate.not_before);
+    gates_.erase(found);
+    return false;
   }
   /// Forgets a message that has been taken and has arrived.
   void release(std::uint32_t way) {
@@ -70,7 +98,7 @@ class Ways {
   }
 
   /// Lets the network go on: passed(way, lost) for every message whose last byte has left it, then
-  /// let_go(event, tail, further) for every event that was held for it.
+  /// let_go(event) for every event that was held for it, its time set.
   template <class Pass, class LetGo>
   void advance(Picoseconds now, Pass passed, LetGo let_go) {
     if (network_->next() > now) return;
@@ -83,24 +111,49 @@ class Ways {
       passed(way, p.lost);
       if (!way.met) continue;
       const Picoseconds tail = way.tail;
-      std::uint32_t at = way.held;
+      std::uint32_t at = way.waiting;
       release(p.message);
       while (at != none) {
-        const Held held = held_[at];
-        unused_held_.push_back(at);
-        let_go(held.event, tail, held.further);
-        at = held.next;
+        Waiting w = waiting_[at];
+        unused_waiting_.push_back(at);
+        at = w.next;
+        if (w.gated == 0) {
+          w.event.time = std::max(w.event.time, tail) + w.further;
+          let_go(w.event);
+          continue;
+        }
+        const auto gate = gates_.find(w.gated - 1);
+        gate->second.not_before = std::max(gate->second.not_before, tail);
+        if (--gate->second.closed > 0 || !gate->second.held) continue;
+        Event event = gate->second.event;
+        event.time = std::max(event.time, gate->second.not_before);
+        gates_.erase(gate);
+        let_go(event);
       }
     }
   }
   Traffic take_traffic() { return network_->take_traffic(); }
 
  private:
-  struct Held {
+  struct Waiting {
     Event event;
     Picoseconds further = 0;
+    std::uint64_t gated = 0;  // or an operation + 1
     std::uint32_t next = none;
   };
+  struct Gate {
+    std::uint32_t closed = 0;  // messages that it waits for
+    bool held = false;         // with the event
+    Picoseconds not_before = 0;
+    Event event{};
+  };
+
+  void append(std::uint32_t way, const Waiting& waiting) {
+    const std::uint32_t id = take(unused_waiting_, waiting_);
+    waiting_[id] = waiting;
+    (ways_[way].waiting == none ? ways_[way].waiting : waiting_[ways_[way].last].next) = id;
+    ways_[way].last = id;
+  }
 
   template <class T>
   static std::uint32_t take(std::vector<std::uint32_t>& unused, std::vector<T>& all) {
@@ -119,8 +172,9 @@ class Ways {
   const Places* places_ = nullptr;
   std::vector<std::uint32_t> of_;  // of every operation
   std::vector<Way> ways_;
-  std::vector<Held> held_;
-  std::vector<std::uint32_t> unused_way_, unused_held_;
+  std::vector<Waiting> waiting_;
+  std::unordered_map<std::uint64_t, Gate> gates_;  // of operations
+  std::vector<std::uint32_t> unused_way_, unused_waiting_;
   std::vector<Passed> passed_;
 };
 

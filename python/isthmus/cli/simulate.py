@@ -50,6 +50,20 @@ _SUFFIXES = {
     type=click.Choice(["finish", "ranks", "ops"]),
     help="How much to write down: finish times, where the time of ranks goes (default), or every operation too.",
 )
+@click.option(
+    "--model",
+    type=click.Choice(["loggops", "flow", "reserve", "packet"]),
+    default="loggops",
+    show_default=True,
+    help="Of the network: messages never meet, share links fairly, take links one after the other, or are packets.",
+)
+@click.option(
+    "--routing",
+    type=click.Choice(["minimal", "random", "valiant", "adaptive"]),
+    default="minimal",
+    show_default=True,
+    help="Where messages meet: the machine's minimal routes, random minimal ones, Valiant's, the less loaded of those.",
+)
 @click.option("--noise", metavar="KIND,...", help="periodic or exponential,period=T,duration=T; file,file=F; none.")
 @click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=0, show_default=True, help="Of the noise.")
 @click.option("--collectives", multiple=True, metavar="KIND=ALGORITHM", help="Algorithm for a program's collectives.")
@@ -70,6 +84,8 @@ def command(
     nodes: str | None,
     ranks_per_node: int | None,
     record: str | None,
+    model: str,
+    routing: str,
     noise: str | None,
     seed: int,
     collectives: tuple[str, ...],
@@ -98,6 +114,8 @@ def command(
         what,
         machine,
         parse_placement(machine, what.ranks, placement, nodes, ranks_per_node),
+        model=model,
+        routing=routing,
         record=record,
         collectives=parse_collectives(collectives),
         noise=None if noise is None else parse_noise(noise),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .. import _core, units
-from ..errors import InvalidInput
+from ..errors import InvalidInput, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,8 +21,8 @@ PARAMETERS = ("L", "o", "g", "G", "O", "compute")
 _UNITS = {"L": "s", "o": "s", "g": "s", "G": "s/B", "O": "s/B", "compute": ""}
 
 # The core's Via: how time passes on a step.
-VIAS = ("nothing", "compute", "send_overhead", "recv_overhead", "gap", "wire", "way", "landing")
-PATH_SHARES = ("compute", "send_overhead", "recv_overhead", "gap", "latency", "noise")
+VIAS = ("nothing", "compute", "send_overhead", "recv_overhead", "gap", "wire", "way", "landing", "contention")
+PATH_SHARES = ("compute", "send_overhead", "recv_overhead", "gap", "latency", "contention", "noise")
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,9 +39,10 @@ class CriticalPath:
         Where it passes; on the wire: the sender.
     via : ndarray of str
         compute; send_overhead (o and O); recv_overhead (o, and O or G); gap (g and G of an interface that the next
-        operation needs); wire (the sender's o, then L); way, landing (one-sided: L; G).
-    latency_ps, noise_ps : ndarray of int64
-        Of every step: what of it is L, and what the operating system takes.
+        operation needs); wire (the sender's o, then L); way, landing (one-sided: L; G); contention (of a message that
+        others delay, from its send to its last byte: o, L, G and what it loses).
+    latency_ps, noise_ps, lost_ps : ndarray of int64
+        Of every step: what of it is L, what the operating system takes, what is lost to other messages in the network.
     shares_ps : dict of str to int
         Picoseconds by PATH_SHARES; they add up to the makespan. Nobody waits on the path: what others wait for is it.
     """
@@ -53,6 +54,7 @@ class CriticalPath:
     via: NDArray[np.str_]
     latency_ps: NDArray[np.int64]
     noise_ps: NDArray[np.int64]
+    lost_ps: NDArray[np.int64]
     shares_ps: dict[str, int]
 
     @property
@@ -78,21 +80,24 @@ def critical_path(timeline: Timeline) -> CriticalPath:
     import numpy as np
 
     _need_log(timeline, "the critical path")
-    raw = _core.critical_path(timeline.schedule.arrays, timeline._options, timeline._log, timeline._log_noise)
+    raw = _core.critical_path(
+        timeline.schedule.arrays, timeline._options, timeline._log, timeline._log_noise, timeline.lost_ps
+    )
     via = raw["via"]
     length = raw["end"] - raw["begin"]
-    latency, noise = raw["latency"], raw["noise"]
-    rest = length - latency - noise
+    latency, noise, lost = raw["latency"], raw["noise"], raw["lost"]
+    rest = length - latency - noise - lost
     names = np.array(VIAS)
     shares = dict.fromkeys(PATH_SHARES, 0)
     shares["latency"] = int(latency.sum())
     shares["noise"] = int(noise.sum())
+    shares["contention"] = int(lost.sum())
     # The wire holds the sender's overhead too; way has nothing but L, and landing is the transfer of the bytes.
     belongs = {"compute": "compute", "send_overhead": "send_overhead", "recv_overhead": "recv_overhead", "gap": "gap"}
-    belongs |= {"wire": "send_overhead", "way": "latency", "landing": "gap", "nothing": "latency"}
+    belongs |= {"wire": "send_overhead", "way": "latency", "landing": "gap", "contention": "gap", "nothing": "latency"}
     for number, name in enumerate(VIAS):
         shares[belongs[name]] += int(rest[via == number].sum())
-    return CriticalPath(raw["begin"], raw["end"], raw["op"], raw["rank"], names[via], latency, noise, shares)
+    return CriticalPath(raw["begin"], raw["end"], raw["op"], raw["rank"], names[via], latency, noise, lost, shares)
 
 
 @dataclass(frozen=True)
@@ -177,6 +182,11 @@ def sensitivities(
     programming", 2024, for the notion; here by replay of the simulation's log instead of a linear program.
     """
     _need_log(timeline, "sensitivities")
+    if timeline.model != "loggops":
+        raise Unsupported(
+            f"sensitivities with model {timeline.model!r}: what messages lose to each other is no linear function of "
+            "the parameters; simulate again with others, or with model='loggops'"
+        )
     if verify is None:
         verify = len(timeline.schedule) <= 1_000_000
     out = Sensitivities()

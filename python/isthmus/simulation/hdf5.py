@@ -27,8 +27,16 @@ _OPERATIONS = {
     "busy": ("busy_ps", "ps", "time of the CPU stream; of a receive, to handle its message"),
     "handled": ("handled_ps", "ps", "of a send: when its receiver begins to handle the message; -1: never"),
 }
+#: Of simulations in which messages meet.
+_TRAFFIC = {
+    "link_bytes": (np.float64, "B", "over each link"),
+    "link_slices": (np.float32, "B", "over each link in each slice of time"),
+    "route_messages": (np.uint64, "", "operations whose messages took links, counted over all ranks"),
+    "route_links": (np.uint32, "", "their links, one message after another"),
+    "route_ends": (np.uint64, "", "where the links of each end"),
+}
 #: Arrays of a Timeline.
-ARRAYS = ("finish_ps", "_breakdown", *(attribute for attribute, _, _ in _OPERATIONS.values()))
+ARRAYS = ("finish_ps", "_breakdown", "lost_ps", *(attribute for attribute, _, _ in _OPERATIONS.values()))
 _STUCK = {"rank": np.uint32, "op": np.uint32, "started": np.uint8}
 _ORPHANS = {"rank": np.uint32, "source": np.uint32, "op": np.uint32, "handled": np.int64}
 
@@ -61,6 +69,14 @@ def write_timeline(timeline: Timeline, path: str | os.PathLike[str], *, compress
             columns.append(Column(f"{group}/{name}", values, "ps" if name == "handled" else "", _MEANINGS[name]))
     attributes: dict[str, int | float | str] = {name: getattr(t, name) for name in NUMBERS}
     attributes |= {"record": t.record, "wall": t.wall}
+    if t.model != "loggops":
+        attributes |= {"model": t.model, "routing": t.routing, "lost_in_all_ps": t.lost_in_all_ps}
+        attributes["slice_width"] = t._traffic_arrays["slice_width"]
+        columns.append(Column("operations/lost", t.lost_ps, "ps", "to other messages in the network"))
+        columns += [
+            Column(f"traffic/{name}", t._traffic_arrays[name], unit, meaning)
+            for name, (_, unit, meaning) in _TRAFFIC.items()
+        ]
     if isinstance(t.machine, Level):
         attributes |= {f"level.{field.name}": float(getattr(t.machine, field.name)) for field in _level_fields()}
     else:
@@ -106,6 +122,15 @@ def _read(reader: Reader) -> Timeline:
         if record == "ops":
             result[name] = reader.column(f"operations/{name}", np.int64, operations)
     _check(reader, "operations/partner", result["partner"], -1, operations)
+    result |= {"lost": np.empty(0, np.int64), "lost_in_all": 0}
+    if reader.has("traffic/link_bytes"):
+        result |= {name: reader.attribute(name, str) for name in ("model", "routing")}
+        result |= {
+            "lost_in_all": reader.attribute("lost_in_all_ps", int),
+            "slice_width": reader.attribute("slice_width", int),
+        }
+        result["lost"] = reader.column("operations/lost", np.int64)
+        result |= {name: reader.column(f"traffic/{name}", dtype) for name, (dtype, _, _) in _TRAFFIC.items()}
     result |= {"log": np.empty(0, np.uint64), "log_noise": np.empty(0, np.int64)}
     first = schedule.op_first.view(np.int64)
     for group, columns, owner in (("stuck", _STUCK, "rank"), ("orphan", _ORPHANS, "source")):

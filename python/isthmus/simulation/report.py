@@ -124,6 +124,11 @@ def report(timeline: Timeline) -> str:
     if t.ranks > 1:
         times = f"first rank {first} after {text(int(finish[first]) / 1e12, 's', 4)}, last rank {last} after {ended}"
         rows.append(("finish", f"{times}, mean {text(float(finish.mean()) / 1e12, 's', 4)}"))
+    if t.model != "loggops":
+        words = {"minimal": "", "random": ", random minimal routes", "valiant": ", Valiant routes"}
+        lost = text(t.lost_in_all_ps / 1e12 / max(t.messages, 1), "s", 4)
+        routes = words.get(t.routing, ", adaptive routes")
+        rows.append(("network", f"{t.model} model{routes}; a message loses {lost} to others on average"))
     rate = f", {_rate(t.executed / t.wall)}" if t.wall > 0 and t.executed >= 1000 else ""
     equal = ""
     if t.simulated_ranks < t.ranks:
@@ -133,6 +138,8 @@ def report(timeline: Timeline) -> str:
     lines += [f"  {name:<13} {words}" for name, words in rows]
     if t.record != "finish" and t.makespan_ps:
         lines += ["", *_breakdown(t)]
+    if t.traffic is not None and t.traffic.bytes.any():
+        lines += ["", *str(t.traffic).split("\n")]
     if t.deadlock is not None:
         lines += ["", *str(t.deadlock).split("\n")]
     elif t.orphans:

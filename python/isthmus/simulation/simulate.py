@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..schedule.schedule import Schedule
     from .timeline import Timeline
 
-MODELS = ("loggops", "flow")
+MODELS = ("loggops", "flow", "reserve", "packet")
 ROUTINGS = ("minimal", "random", "valiant", "adaptive")
 RECORDS = ("finish", "ranks", "ops")
 
@@ -54,7 +54,8 @@ def simulate(
     model : str
         Of the network: "loggops", in which messages do not meet (Hoefler, Schneider and Lumsdaine, "LogGOPSim:
         simulating large-scale applications in the LogGOPS model", 2010); "flow", in which those on the same links share
-        their bandwidth max-min fairly.
+        their bandwidth max-min fairly; "reserve", in which each takes its links whole, one after the other; "packet",
+        in which packets wait in the buffers of switches.
     routing : {"minimal", "random", "valiant", "adaptive"}
         Of messages between nodes, where they meet: the machine's deterministic minimal routes, random minimal ones,
         Valiant's through a random intermediate, or for each message the less loaded of the last two.
@@ -131,7 +132,7 @@ def simulate(
     finally:
         if report is not None:
             report.close()
-    result["options"] = options
+    result |= {"options": options, "model": model, "routing": routing}
     return Timeline(what, machine, result, wall=time.perf_counter() - begin, record=record)
 
 

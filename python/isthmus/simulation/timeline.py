@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .activity import Activities, Window
     from .critical import CriticalPath, Sensitivities
     from .deadlock import Deadlock, Orphans
+    from .traffic import Traffic
 
 # Where the time of a rank goes, in the order of the core's Share.
 SHARES = (
@@ -30,6 +31,9 @@ SHARES = (
     "contention",
     "idle",
 )
+
+# What the core says about links, see Traffic.
+TRAFFIC = ("link_bytes", "link_slices", "slice_width", "route_messages", "route_links", "route_ends")
 
 
 class Timeline:
@@ -62,6 +66,15 @@ class Timeline:
         With ``record="ops"``: of every send its receive and vice versa, as index of an operation; -1: there is none.
     busy_ps : ndarray of int64, shape (operations,)
         With ``record="ops"``: time that the operation takes of its CPU stream; of a receive, to handle its message.
+    lost_ps : ndarray of int64, shape (operations,)
+        With ``record="ops"`` and a model in which messages meet: what every send, put or get lost to other messages;
+        otherwise empty.
+    lost_in_all_ps : int
+        What all messages together lost to others.
+    model, routing : str
+        Of the network.
+    traffic : Traffic or None
+        Of the links, where messages meet.
     handled_ps : ndarray of int64, shape (operations,)
         With ``record="ops"``: of every send, when the receiver begins to handle its message; -1 where it never does and
         of other operations.
@@ -86,13 +99,18 @@ class Timeline:
         self.partner: NDArray[np.int64] = result["partner"]
         self.busy_ps: NDArray[np.int64] = result["busy"]
         self.handled_ps: NDArray[np.int64] = result["handled"]
+        self.lost_ps: NDArray[np.int64] = result["lost"]
+        self.lost_in_all_ps: int = result["lost_in_all"]
+        self.model: str = result.get("model", "loggops")
+        self.routing: str = result.get("routing", "minimal")
+        self._traffic_arrays = {name: result[name] for name in TRAFFIC if name in result}
         self._breakdown = result["breakdown"].reshape(-1, len(SHARES))
         self._log = result["log"]
         self._log_noise = result["log_noise"]
         self._options: Any = result.get("options")
         self._stuck = tuple(result[f"stuck_{name}"] for name in ("rank", "op", "started"))
         self._orphans = tuple(result[f"orphan_{name}"] for name in ("rank", "source", "op", "handled"))
-        by_operation = (self.start_ps, self.end_ps, self.partner, self.busy_ps, self.handled_ps)
+        by_operation = (self.start_ps, self.end_ps, self.partner, self.busy_ps, self.handled_ps, self.lost_ps)
         for array in (self.finish_ps, self._breakdown, *by_operation):
             array.setflags(write=False)
 
@@ -121,6 +139,16 @@ class Timeline:
     def breakdown(self) -> dict[str, NDArray[np.float64]]:
         """Where the time of every rank went, seconds."""
         return {name: values / 1e12 for name, values in self.breakdown_ps.items()}
+
+    @cached_property
+    def traffic(self) -> Traffic | None:
+        """Bytes over every link of the network; None where messages do not meet."""
+        from ..machine import Machine
+        from .traffic import Traffic
+
+        if not isinstance(self.machine, Machine):
+            return None
+        return Traffic.of(self.machine, {**self._traffic_arrays, "makespan": self.makespan_ps})
 
     @cached_property
     def deadlock(self) -> Deadlock | None:

@@ -1,0 +1,130 @@
+"""What the links of the network carried in a simulation in which messages meet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ..errors import InvalidInput
+from ..units import text
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ..machine import Machine
+
+
+class HotLink(NamedTuple):
+    """One link; ``utilisation`` is the part of the makespan times its bandwidth that it carried."""
+
+    link: int
+    kind: str
+    source: str
+    target: str
+    bytes: float
+    utilisation: float
+
+
+@dataclass(frozen=True, eq=False)
+class Traffic:
+    """Bytes over every link.
+
+    Attributes
+    ----------
+    bytes : ndarray of float64, shape (links,)
+    slices : ndarray of float32, shape (links, slices)
+        The same by slices of time; no columns where none were asked for.
+    width_ps : int
+        Length of a slice, picoseconds.
+    route_op : ndarray of uint64
+        With ``record="ops"``: the messages that took links, by the index of their send, put or get.
+    route_first, route_links : ndarrays of uint64 and uint32
+        The links of message i of ``route_op`` are ``route_links[route_first[i] : route_first[i + 1]]``.
+    """
+
+    machine: Machine
+    makespan_ps: int
+    bytes: NDArray[np.float64]
+    slices: NDArray[np.float32]
+    width_ps: int
+    route_op: NDArray[np.uint64]
+    route_first: NDArray[np.uint64]
+    route_links: NDArray[np.uint32]
+
+    @classmethod
+    def of(cls, machine: Machine, result: dict[str, Any]) -> Traffic | None:
+        """From what the core returns; None where messages did not meet."""
+        if not len(result.get("link_bytes", ())):
+            return None
+        links = len(result["link_bytes"])
+        slices = result["link_slices"].reshape(links, -1) if len(result["link_slices"]) else np.empty((links, 0), "f4")
+        first = np.concatenate([np.zeros(1, np.uint64), result["route_ends"]])
+        arrays = (result["link_bytes"], slices, result["route_messages"], first, result["route_links"])
+        for array in arrays:
+            array.setflags(write=False)
+        return cls(machine, result["makespan"], arrays[0], arrays[1], result["slice_width"], *arrays[2:])
+
+    @property
+    def utilisation(self) -> NDArray[np.float64]:
+        """Of every link: bytes over what it could have carried until the makespan, 0 to 1."""
+        return self.bytes / np.maximum(self._bandwidth() * (self.makespan_ps / 1e12), 1e-300)
+
+    @property
+    def times(self) -> NDArray[np.float64]:
+        """Edges of the slices up to the one in which the simulation ends, seconds."""
+        used = min(self.slices.shape[1], -(-self.makespan_ps // self.width_ps)) if self.slices.size else 0
+        return np.arange(used + 1) * (self.width_ps / 1e12)
+
+    def over_time(self) -> NDArray[np.float64]:
+        """Utilisation of every link in every slice, shape (links, slices); needs ``slices`` of simulate."""
+        if not self.slices.shape[1]:
+            raise InvalidInput("links over time: simulate with slices=100 or so; this simulation has sums only")
+        most = self._bandwidth() * (self.width_ps / 1e12)
+        out: NDArray[np.float64] = self.slices[:, : len(self.times) - 1] / most[:, None]
+        return out
+
+    def hottest(self, count: int = 10) -> list[HotLink]:
+        """Links that were used most, by utilisation."""
+        topology = self.machine.topology
+        use = self.utilisation
+        order = np.argsort(-use, kind="stable")[:count]
+        order = order[self.bytes[order] > 0]
+        classes = topology.link_class(order.astype(np.uint32))
+        ends = topology.link_ends(order.astype(np.uint32))
+        return [
+            HotLink(
+                int(link),
+                topology.link_classes[int(classes[i])][0],
+                topology.label(int(ends[i][0])),
+                topology.label(int(ends[i][1])),
+                float(self.bytes[link]),
+                float(use[link]),
+            )
+            for i, link in enumerate(order)
+        ]
+
+    def messages(self, link: int) -> NDArray[np.uint64]:
+        """Messages over a link, as indices of their operations; needs ``record="ops"``."""
+        if not len(self.route_op) and self.bytes.any():
+            raise InvalidInput('messages of a link: simulate with record="ops"')
+        owner = np.repeat(np.arange(len(self.route_op)), np.diff(self.route_first.astype(np.int64)))
+        out: NDArray[np.uint64] = self.route_op[owner[self.route_links == link]]
+        return out
+
+    def _bandwidth(self) -> NDArray[np.float64]:
+        topology = self.machine.topology
+        of_class = np.array([c[1] for c in topology.link_classes])
+        out: NDArray[np.float64] = of_class[topology.link_class(np.arange(len(self.bytes), dtype=np.uint32))]
+        return out
+
+    def __str__(self) -> str:
+        used = self.bytes > 0
+        lines = [f"traffic: {text(float(self.bytes.sum()), 'B', 4)} over {int(used.sum()):,} of {len(used):,} links"]
+        for hot in self.hottest(5):
+            lines.append(
+                f"  {hot.utilisation:6.1%}  {text(hot.bytes, 'B', 4):>10}  link {hot.link} ({hot.kind}) from "
+                f"{hot.source} to {hot.target}"
+            )
+        return "\n".join(lines)
