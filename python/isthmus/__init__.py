@@ -15,6 +15,7 @@ __version__ = "0.1.0"
 # Name -> module: imported on first use, so that `import isthmus` and the command line start at once.
 _LAZY = {
     "ANY": "schedule.program",
+    "Advice": "advice.advice",
     "Allocation": "machine",
     "InvalidInput": "errors",
     "Level": "machine",
@@ -31,12 +32,16 @@ _LAZY = {
     "Schedule": "schedule.schedule",
     "Topology": "_core",
     "Unsupported": "errors",
+    "advise": "advice.advise",
     "alpha_beta_gamma": "machine",
     "collective": "collectives",
+    "example": "examples",
     "load": "loading",
     "lower": "schedule.lower",
     "pattern": "schedule.pattern",
+    "profile": "recording.profile",
     "read": "schedule.reading",
+    "record": "recording.record",
     "Timeline": "simulation.timeline",
     "simulate": "simulation.simulate",
     "wormhole_latency": "machine",
@@ -45,10 +50,13 @@ __all__ = ["__version__", *_LAZY]
 
 if TYPE_CHECKING:
     from ._core import Topology as Topology
+    from .advice.advice import Advice as Advice
+    from .advice.advise import advise as advise
     from .collectives import collective as collective
     from .errors import InvalidInput as InvalidInput
     from .errors import ParseError as ParseError
     from .errors import Unsupported as Unsupported
+    from .examples import example as example
     from .loading import load as load
     from .machine import Allocation as Allocation
     from .machine import Level as Level
@@ -59,6 +67,8 @@ if TYPE_CHECKING:
     from .machine import Provenance as Provenance
     from .machine import alpha_beta_gamma as alpha_beta_gamma
     from .machine import wormhole_latency as wormhole_latency
+    from .recording.profile import profile as profile
+    from .recording.record import record as record
     from .schedule.builder import ProgramBuilder as ProgramBuilder
     from .schedule.lower import lower as lower
     from .schedule.pattern import Pattern as Pattern

@@ -16,6 +16,7 @@ import pytest
 
 import isthmus
 from isthmus.cli import cli, main
+from recordings import Call, recorded
 
 DATA = Path(__file__).parents[1] / "data" / "imports"
 ISTHMUS = [sys.executable, "-m", "isthmus"]
@@ -137,6 +138,7 @@ def test_examples_of_the_help_run(line: str, run: Run, tmp_path: Path) -> None:
     b = isthmus.ProgramBuilder(4)
     b.bcast(None, 1000)
     b.build().save("program.h5")
+    recorded(b.build(), [Call(rank, "MPI_Bcast", 0, 1000) for rank in range(4)]).save("app.h5")
     schedule = isthmus.collective("bcast", ranks=4, bytes=1000)
     for name in ("bcast.goal", "schedule.goal", "schedule.h5"):
         schedule.save(name)

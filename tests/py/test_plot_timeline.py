@@ -175,7 +175,7 @@ def test_very_many_ranks_share_lines(tmp_path: Path, figures: list[Any]) -> None
     assert figures[0].axes[0].images[0].get_array().shape[:2] == (1125, 1600)
     assert any("of 8 CPU streams" in text.replace("\n", " ") for text in words(figures[0]))
     assert "rank (means of 3 neighbours)" in words(figures[1])
-    assert any("a cell is 9 × 9 ranks" in text for text in words(figures[2]))
+    assert "receiver (rank; a cell adds up 32 × 32 ranks)" in words(figures[2])
     for fig in figures:
         assert overlaps(fig) == []
 

@@ -14,7 +14,9 @@ from ..errors import InvalidInput, ParseError, Unsupported
 
 # Command -> (module, one line of help): the help page needs no import.
 _COMMANDS = {
+    "advise": ("advise", "What limits a program on a machine, and what would help."),
     "machine": ("machine", "Machines: interconnects, nodes, catalogue, routes, plots."),
+    "record": ("record", "Run an MPI program and record what it communicates and computes."),
     "schedule": ("schedule", "Programs and schedules: collectives, formats, checks, patterns."),
     "show": ("show", "What a program, schedule or timeline holds."),
     "simulate": ("simulate", "When everything in a program or schedule happens on a machine."),

@@ -86,6 +86,11 @@ def _plain(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} has no JSON form")
 
 
+def line_width() -> int | None:
+    """Columns of the terminal; None into a pipe or a file, where lines are as long as they need to be."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
 def print_table(
     columns: Sequence[str], rows: Iterable[Sequence[object]], right: Sequence[str] = (), wrap: Sequence[str] = ()
 ) -> None:
@@ -94,8 +99,7 @@ def print_table(
     from rich.console import Console
     from rich.table import Table
 
-    # Into a pipe or a file, lines are as long as they need to be.
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 10_000
+    width = line_width() or 10_000
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for column in columns:
         table.add_column(

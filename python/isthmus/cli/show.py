@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .. import units
+from ..errors import InvalidInput
 from .inputs import WORK, read_any
-from .output import json_option, print_json, print_table
+from .output import json_option, line_width, print_json, print_table
 
 if TYPE_CHECKING:
     from ..schedule.program import Program
@@ -16,27 +17,83 @@ if TYPE_CHECKING:
     from ..simulation import Timeline
 
 
+PLOTS = ("matrix", "sizes", "ranks", "calls")
+
+
 @click.command(
     "show",
-    epilog="\b\nExamples:\n  isthmus show program.h5\n  isthmus show schedule.goal --rank 0\n"
-    "  isthmus show timeline.h5 --rank 3 --json\n  isthmus show bcast:ranks=8,bytes=1kB --rank 0",
-    help=f"What a program, schedule or timeline holds.\n\n{WORK}\n\nIt may be a timeline (HDF5) as well.",
+    epilog="\b\nExamples:\n  isthmus show app.h5\n  isthmus show app.h5 --rank 3 --full\n"
+    "  isthmus show app.h5 -o matrix.png\n  isthmus show app.h5 --plot ranks -o ranks.svg\n"
+    "  isthmus show schedule.goal --rank 0\n  isthmus show timeline.h5 --rank 3 --json\n"
+    "  isthmus show bcast:ranks=8,bytes=1kB --rank 0",
+    help="What a program, schedule or timeline holds; of a program that was recorded, its profile.\n\n"
+    f"{WORK}\n\nIt may be a timeline (HDF5) as well.",
 )
 @click.argument("file", metavar="FILE")
-@click.option("--rank", type=click.IntRange(0), help="The events or operations of this rank, as a table.")
+@click.option(
+    "--rank", type=click.IntRange(0), help="The events or operations of this rank, or its profile if it was recorded."
+)
+@click.option("--events", is_flag=True, help="Of a recorded program: events, not the profile.")
+@click.option("--full", is_flag=True, help="Of a profile: all places, sizes and ranks, and the largest pairs.")
+@click.option("-o", "--output", metavar="FILE", help="Draw a program, instead of printing it: .png, .svg, .pdf.")
+@click.option(
+    "--plot", type=click.Choice(PLOTS),
+    help="What is drawn: who sends how much to whom (which is the default), sizes of messages, time of ranks, time of "
+    "calls. All but the matrix need a recording.",
+)  # fmt: skip
+@click.option("--messages", is_flag=True, help="In the matrix: messages, not bytes.")
+@click.option("--collectives", is_flag=True, help="In the matrix: messages of collectives too, by default algorithms.")
 @click.option("--unit", type=click.Choice(["ns", "ps", "us", "ms", "s"]), default="ns", help="Of times in GOAL files.")
 @json_option
-def command(file: str, rank: int | None, unit: str, as_json: bool) -> None:
+def command(
+    file: str, rank: int | None, events: bool, full: bool, output: str | None, plot: str | None, messages: bool,
+    collectives: bool, unit: str, as_json: bool,
+) -> None:  # fmt: skip
     from ..schedule.program import Program
     from ..simulation.timeline import Timeline
 
     what = read_any(file, unit)
-    if isinstance(what, Program):
-        _show_program(what, rank, as_json)
+    if output is not None:
+        if not isinstance(what, Program):
+            raise InvalidInput(f"-o: {file} holds no program: isthmus schedule pattern draws schedules")
+        _draw(what, output, plot or "matrix", messages, collectives, as_json)
+    elif plot or messages or collectives:
+        raise InvalidInput("--plot, --messages, --collectives: -o FILE says where to draw")
+    elif isinstance(what, Program):
+        if what.recording is None or events:
+            _show_program(what, rank, as_json)
+        else:
+            _show_profile(what, rank, full, as_json)
     elif isinstance(what, Timeline):
         _show_timeline(what, rank, as_json)
     else:
         _show_schedule(what, rank, as_json)
+
+
+def _draw(program: Program, output: str, plot: str, messages: bool, collectives: bool, as_json: bool) -> None:
+    from ..plot.profile import DRAWINGS
+
+    options: dict[str, Any] = {}
+    if plot == "matrix":
+        options = {"what": "messages" if messages else "bytes", "collectives": collectives}
+    elif messages or collectives:
+        raise InvalidInput(f"--messages, --collectives: they are for --plot matrix, not {plot}")
+    DRAWINGS[plot](program, output, **options)
+    if as_json:
+        print_json({"file": output})
+    else:
+        click.echo(f"wrote {output}")
+
+
+def _show_profile(program: Program, rank: int | None, full: bool, as_json: bool) -> None:
+    from ..recording.profile import profile
+    from ..recording.profile_text import report, summary
+
+    found = profile(program, rank=rank)
+    if as_json:
+        print_json(summary(found))
+    else:
+        click.echo(report(found, full=full, width=line_width()))
 
 
 def _show_program(program: Program, rank: int | None, as_json: bool) -> None:

@@ -1,15 +1,26 @@
-"""The catalogue: machines that come with Isthmus, one TOML file each."""
+"""The catalogue: machines and recorded programs that come with Isthmus, one file each."""
 
 from __future__ import annotations
 
 import os
 from functools import cache
 
-_FOLDER = os.path.join(os.path.dirname(__file__), "machines")
+_FOLDER = os.path.dirname(__file__)
+
+
+def _files(folder: str, suffix: str) -> dict[str, str]:
+    path = os.path.join(_FOLDER, folder)
+    found = os.listdir(path) if os.path.isdir(path) else []
+    return {name.removesuffix(suffix): os.path.join(path, name) for name in sorted(found) if name.endswith(suffix)}
 
 
 @cache
 def machines() -> dict[str, str]:
     """Path of every machine of the catalogue by name, sorted."""
-    names = sorted(f.removesuffix(".toml") for f in os.listdir(_FOLDER) if f.endswith(".toml"))
-    return {name: os.path.join(_FOLDER, f"{name}.toml") for name in names}
+    return _files("machines", ".toml")
+
+
+@cache
+def programs() -> dict[str, str]:
+    """Path of every recorded program by name, sorted."""
+    return _files("programs", ".h5")

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import os
 import textwrap
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
+
+import numpy as np
 
 from ..errors import InvalidInput
 from ..files import replacing
@@ -13,20 +16,31 @@ from .common import FAINT, INK, MUTED, count, quantity
 
 _SUFFIXES = (".png", ".svg", ".pdf")
 _WIDTH, _DPI = 12.8, 110
+# Inches to the left of the axes, for its numbers, and to the right, for the legend.
+LEFT, RIGHT = 0.96, 3.07
+# Up to so many ranks each has a bar; more than this share one step.
+_BARS, _STEPS = 64, 4000
 # Okabe and Ito (2008): told apart also by those who are colour-blind.
 COMPUTE, SEND, HANDLE, REDUCE, ONE_SIDED = "#009E73", "#0072B2", "#E69F00", "#CC79A7", "#56B4E9"
 
 
-def still_suffix(path: str | os.PathLike[str]) -> str:
-    """Suffix of a file, or InvalidInput."""
-    suffix = Path(path).suffix.lower()
+#: A file to write, or a binary stream.
+Target = str | os.PathLike[str] | IO[bytes]
+
+
+def still_suffix(target: Target, format: str | None = None) -> str:
+    """Suffix of a file, or the format for a stream, or InvalidInput."""
+    if isinstance(target, (str, os.PathLike)):
+        suffix, got = Path(target).suffix.lower(), f"{os.fspath(target)}: suffix"
+    else:
+        suffix, got = f".{format}", "a stream: format"
     if suffix not in _SUFFIXES:
-        raise InvalidInput(f"{os.fspath(path)}: suffix {suffix!r}; allowed are {', '.join(_SUFFIXES)}")
+        raise InvalidInput(f"{got} {suffix!r}; allowed are {', '.join(_SUFFIXES)}")
     return suffix
 
 
-def save(fig: Any, path: str | os.PathLike[str], suffix: str) -> None:
-    """Write a figure, whole or not at all, the same bytes every time."""
+def save(fig: Any, target: Target, suffix: str) -> None:
+    """Write a figure, to a file whole or not at all, the same bytes every time."""
     import matplotlib
 
     constant: dict[str, dict[str, Any]] = {
@@ -35,23 +49,29 @@ def save(fig: Any, path: str | os.PathLike[str], suffix: str) -> None:
         ".pdf": {"CreationDate": None},
     }
     settings: Any = {"font.family": "DejaVu Sans", "svg.hashsalt": "isthmus", "svg.fonttype": "path"}
-    with replacing(path) as name, open(name, "wb") as file, matplotlib.rc_context(settings):
-        fig.savefig(file, format=suffix[1:], metadata=constant[suffix])
+    options: Any = {"format": suffix[1:], "metadata": constant[suffix]}
+    with matplotlib.rc_context(settings):
+        if isinstance(target, (str, os.PathLike)):
+            with replacing(target) as name, open(name, "wb") as file:
+                fig.savefig(file, **options)
+        else:
+            fig.savefig(target, **options)
 
 
-def figure(headline: str, words: str, height: float) -> tuple[Any, Any]:
+def figure(headline: str, words: str, height: float, width: float = _WIDTH) -> tuple[Any, Any]:
     """A figure with its title and an axes; the legend's place is on the right."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    fig = Figure(figsize=(_WIDTH, height), dpi=_DPI, facecolor="white")
+    fig = Figure(figsize=(width, height), dpi=_DPI, facecolor="white")
     FigureCanvasAgg(fig)
-    fig.text(0.022, 1 - 0.27 / height, headline, size=17, weight="bold", color=INK, va="top")
-    rows = textwrap.wrap(words, 150)
-    fig.text(0.022, 1 - 0.66 / height, "\n".join(rows), size=10, color=MUTED, va="top", linespacing=1.4)
+    left = 0.28 / width
+    fig.text(left, 1 - 0.27 / height, headline, size=17, weight="bold", color=INK, va="top")
+    rows = textwrap.wrap(words, int(150 * width / _WIDTH))
+    fig.text(left, 1 - 0.66 / height, "\n".join(rows), size=10, color=MUTED, va="top", linespacing=1.4)
     top = 1 - (0.85 + 0.23 * len(rows)) / height
     bottom = 0.62 / height
-    ax = fig.add_axes((0.075, bottom, 0.685, top - bottom))
+    ax = fig.add_axes((LEFT / width, bottom, 1 - (LEFT + RIGHT) / width, top - bottom))
     ax.spines[["top", "right"]].set_visible(False)
     ax.spines[["left", "bottom"]].set_color(FAINT)
     ax.tick_params(colors=INK, labelsize=10, color=FAINT)
@@ -70,6 +90,27 @@ def legend(fig: Any, ax: Any, rows: list[tuple[Any, str]], heading: str) -> None
         labelspacing=0.75,
     )  # fmt: skip
     made.get_title().set(size=10, weight="bold", color=INK)
+
+
+def stack_ranks(ax: Any, ranks: int, parts: list[tuple[Any, str]]) -> float:
+    """Stack bars, or for more than 64 ranks areas over them: a column of numbers and a colour each. The largest sum."""
+    share = math.ceil(ranks / _STEPS)
+    edges = np.append(np.arange(0, ranks, share), ranks)
+    base = np.zeros(len(edges) - 1)
+    few = ranks <= _BARS
+    for column, colour in parts:
+        values = np.add.reduceat(column, edges[:-1]) / np.diff(edges)
+        if few:
+            ax.bar(np.arange(ranks), values, 0.86, base, color=colour, linewidth=0, zorder=2)
+        else:
+            ax.stairs(base + values, edges - 0.5, baseline=base, fill=True, color=colour, linewidth=0, zorder=2)
+        base = base + values
+    ax.set_xlim(-0.5 - 0.1 * few, ranks - 0.5 + 0.1 * few)
+    ax.set_ylim(0, 1.02 * float(base.max(initial=1e-9)))
+    ax.xaxis.get_major_locator().set_params(integer=True)
+    ax.xaxis.set_major_formatter(lambda x, _: f"{x:,.0f}")
+    ax.set_xlabel("rank" if share == 1 else f"rank (means of {share} neighbours)")
+    return float(base.max(initial=0))
 
 
 def unit_of(ps: int) -> tuple[int, str]:

@@ -395,7 +395,7 @@ class ProgramBuilder:
         self._flush()
         count = sum(n for n, _ in self._chunks)
         first, order = _core.order_by_rank(self._column("rank", count), self.ranks)
-        made = {name: self._column(name, count)[order] for name in EVENT_COLUMNS}
+        made: dict[str, Any] = {name: self._column(name, count)[order] for name in EVENT_COLUMNS}
         if self._locations:
             made["location"] = self._column("location", count)[order]
         if self._phases:

@@ -56,6 +56,10 @@ def relabelled(program: Program, to: NDArray[np.uint32]) -> Program:
     comm_ranks = to[program.comm_ranks]
     comm_ranks[:ranks] = np.arange(ranks)
     first = np.concatenate([[0], np.cumsum(lengths[at])]).astype(np.uint64)
+    if program.recording is not None:
+        events = np.empty(len(order), np.int64)
+        events[order] = np.arange(len(order))
+        named["recording"] = program.recording.relabelled(to, events)
     return replace(program, first=first, peer=peer, detail=detail, details=details, comm_ranks=comm_ranks, **named)
 
 

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     import h5py
     from numpy.typing import DTypeLike, NDArray
 
-#: Version that is written; all versions up to it are read.
-VERSION = 1
+#: Versions up to this one are read; written is the lowest that has what is to be written. Version 2 has recordings.
+VERSION = 2
 #: Elements of the largest column that "auto" compresses.
 AUTO = 1 << 24
 #: Elements of a chunk of a dataset, and of a block in which columns are copied.
@@ -57,6 +57,7 @@ def write_columns(
     attributes: Mapping[str, int | float | str] | None = None,
     *,
     compression: str = "auto",
+    version: int = 1,
 ) -> None:
     """Write one noun to a file, whole or not at all.
 
@@ -67,6 +68,8 @@ def write_columns(
     attributes : mapping, optional
         Of the root, besides format, noun and version.
     compression : {"auto", "gzip", "none"}
+    version : int
+        The lowest version of the format that has these columns.
 
     Raises
     ------
@@ -78,7 +81,7 @@ def write_columns(
     if compression not in ("auto", "gzip", "none"):
         raise InvalidInput(f"compression {compression!r} is unknown: allowed are auto, gzip and none")
     with replacing(path) as temporary, h5py.File(temporary, "w") as file:
-        file.attrs.update({"format": "isthmus", "noun": noun, "version": VERSION, **(attributes or {})})
+        file.attrs.update({"format": "isthmus", "noun": noun, "version": version, **(attributes or {})})
         for column in columns:
             if isinstance(column.values, np.ndarray):
                 dataset = _write_numbers(file, column.name, column.values, compression)
@@ -325,12 +328,18 @@ def write_program(program: Program, path: str | os.PathLike[str], *, compression
         if name not in OPTIONAL_COLUMNS or len(getattr(program, name))
     ]
     columns += [Column("locations", program.locations), Column("phases", program.phases)]
-    write_columns(path, "program", columns, compression=compression)
+    if program.recording is None:
+        write_columns(path, "program", columns, compression=compression)
+        return
+    from ..recording.hdf5 import recording_columns
+
+    more, attributes = recording_columns(program.recording)
+    write_columns(path, "program", columns + more, attributes, compression=compression, version=2)
 
 
-def _read_program(reader: Reader) -> Program:
+def _read_program(reader: Reader, **more: Any) -> Program:
     events = reader.size("kind")
-    columns = {name: reader.column(name, dtype, events) for name, dtype in EVENT_COLUMNS.items()}
+    columns: dict[str, Any] = {name: reader.column(name, dtype, events) for name, dtype in EVENT_COLUMNS.items()}
     for name, dtype in OPTIONAL_COLUMNS.items():
         if reader.has(name):
             columns[name] = reader.column(name, dtype, events)
@@ -338,13 +347,20 @@ def _read_program(reader: Reader) -> Program:
     for name in ("first", "details", "comm_first"):
         if len(columns[name]) == 0:
             raise reader.fail(name, "the dataset is empty")
-    return Program(**columns, locations=tuple(reader.texts("locations")), phases=tuple(reader.texts("phases")))
+    locations, phases = (tuple(reader.texts(name)) for name in ("locations", "phases"))
+    return Program(**columns, **more, locations=locations, phases=phases)
+
+
+def _read_recorded_program(reader: Reader) -> Program:
+    from ..recording.hdf5 import read_recording
+
+    return _read_program(reader, recording=read_recording(reader, reader.size("first") - 1))
 
 
 #: What reads which version of which noun.
 _READERS: dict[str, dict[int, Callable[[Reader], Any]]] = {
-    "schedule": {1: read_schedule},
-    "program": {1: _read_program},
+    "schedule": {1: read_schedule, 2: read_schedule},
+    "program": {1: _read_program, 2: _read_recorded_program},
 }
 
 

@@ -18,6 +18,8 @@ from .summary import counted
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from ..recording.recording import Recording
+
 #: MPI_ANY_SOURCE and MPI_ANY_TAG.
 ANY = -1
 #: MPI_PROC_NULL: the call does nothing.
@@ -155,6 +157,8 @@ class Program:
     location, phase : arrays of uint32
         Indices into ``locations`` and ``phases``, all ones for none; empty where nothing is known.
     locations, phases : tuples of str
+    recording : Recording or None
+        What was measured, if the program was recorded. Programs are equal, or not, whatever was measured.
 
     Raises
     ------
@@ -178,6 +182,7 @@ class Program:
     phase: NDArray[np.uint32] = field(default_factory=partial(_empty, np.uint32))
     locations: tuple[str, ...] = ()
     phases: tuple[str, ...] = ()
+    recording: Recording | None = None
 
     def __post_init__(self) -> None:
         defaults = {
@@ -195,9 +200,11 @@ class Program:
             object.__setattr__(self, name, columns.frozen(column))
         object.__setattr__(self, "locations", tuple(self.locations))
         object.__setattr__(self, "phases", tuple(self.phases))
-        from .program_checks import check_columns
+        from .program_checks import check_columns, check_recording
 
         check_columns(self)
+        if self.recording is not None:
+            check_recording(self, self.recording)
 
     @property
     def ranks(self) -> int:
@@ -264,7 +271,7 @@ class Program:
         """The same program with rank ``r`` called ``permutation[r]``.
 
         Point-to-point messages keep their partners. The world is in the order of the new ranks, other communicators
-        keep the order of their members.
+        keep the order of their members. A recording is relabelled too.
 
         Raises
         ------
@@ -292,7 +299,7 @@ class Program:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Program):
             return NotImplemented
-        names = [f.name for f in fields(self) if f.name not in ("detail", "details")]
+        names = [f.name for f in fields(self) if f.name not in ("detail", "details", "recording")]
         if not all(np.array_equal(getattr(self, name), getattr(other, name)) for name in names):
             return False
         # Where details lie does not matter, what they are does.

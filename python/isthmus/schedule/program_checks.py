@@ -26,6 +26,8 @@ from .program import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from ..recording.recording import Recording
+
 _TAGGED = (EventKind.send, EventKind.isend, EventKind.sendrecv, EventKind.recv, EventKind.irecv)
 _SIZED = (*SENDS, EventKind.recv, EventKind.irecv, EventKind.collective, EventKind.compute)
 #: Collectives of the same bytes on all ranks, which may have no detail.
@@ -74,6 +76,20 @@ def check_columns(p: Program) -> None:
     if (wrong := (length < 0) | (length > room)).any():
         at = int(np.argmax(wrong))
         _fail(p, int(used[at]), f"detail of {length[at]} numbers, where {room[at]} follow")
+
+
+def check_recording(p: Program, recording: Recording) -> None:
+    """A recording is of this program: of its ranks, events and communicators.
+
+    Raises
+    ------
+    InvalidInput
+    """
+    _check(recording.ranks == p.ranks, f"the recording is of {recording.ranks} ranks, the program of {p.ranks}")
+    for name, limit in (("event", len(p)), ("comm", p.communicators)):
+        column = getattr(recording, name)
+        if len(column) and column.max() >= limit:
+            raise InvalidInput(f"the recording has {name} {column.max()}, which does not exist: there are {limit}")
 
 
 def check_meaning(p: Program) -> None:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .schedule import Schedule
 
 _HDF5 = b"\x89HDF\r\n\x1a\n"
+_DUMPI = b" entering at walltime "
 # In this many bytes, comments included, a GOAL text says how many ranks it has.
 _HEAD = 1 << 16
 
@@ -23,7 +24,8 @@ def read(path: str | os.PathLike[str], *, unit: str = "ns") -> Program | Schedul
     Parameters
     ----------
     path : path
-        HDF5 as ``save`` writes it, GOAL text, or binary GOAL.
+        HDF5 as ``save`` writes it, GOAL text, binary GOAL, an OTF2 trace (its anchor file, ``traces.otf2``), or a dumpi
+        trace as dumpi2ascii prints it (a directory, or the file of one rank, whose neighbours are read too).
     unit : {"ns", "ps", "us", "ms", "s"}
         What times in GOAL count.
 
@@ -38,14 +40,29 @@ def read(path: str | os.PathLike[str], *, unit: str = "ns") -> Program | Schedul
     OSError
         For a file that cannot be opened.
     """
+    if os.path.isdir(path):
+        from ..imports.dumpi import read_dumpi
+
+        return read_dumpi(path)
     with open(path, "rb") as stream:
         head = stream.read(_HEAD)
+    if os.fspath(path).endswith(".otf2"):
+        from ..imports.otf2 import read_otf2
+
+        return read_otf2(path)
     if head.startswith(_HDF5):
         return _read_hdf5(path)
+    if _DUMPI in head:
+        from ..imports.dumpi import read_dumpi
+
+        return read_dumpi(path)
     from .goal import BINARY_MAGIC, read_goal
 
     if not head.startswith(BINARY_MAGIC) and b"num_ranks" not in head:
-        allowed = "HDF5 written by Isthmus, GOAL text (which begins with num_ranks), and binary GOAL"
+        allowed = (
+            "HDF5 written by Isthmus, GOAL text (which begins with num_ranks), binary GOAL, OTF2 (traces.otf2) and the "
+            "text of dumpi2ascii"
+        )
         raise ParseError(os.fspath(path), None, None, f"the content is of no known format: allowed are {allowed}")
     from .schedule import Schedule
 

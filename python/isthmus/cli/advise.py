@@ -1,0 +1,103 @@
+"""isthmus advise ..."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import click
+
+from ..errors import InvalidInput
+from .inputs import parse_collectives, parse_noise, read_work
+from .output import json_option, print_json
+
+
+@click.command(
+    "advise",
+    epilog="\b\nExamples:\n"
+    "  isthmus advise app.h5 --machine cielo\n"
+    "  isthmus advise app.h5 --machine cielo --machine edison --ranks-per-node 16 -o report.html\n"
+    "  isthmus advise app.h5 --machine cluster.toml --scale-compute 0.5\n"
+    "  isthmus advise --example lammps --machine eos",
+    help="What limits a program on a machine, what would help, and by how much at most.\n\n"
+    "FILE is a program (HDF5, such as isthmus record writes) or a schedule (HDF5, GOAL). The first machine is looked "
+    "at in detail, others are compared with it. Ranks fill node after node.",
+)
+@click.argument("file", metavar="FILE", required=False)
+@click.option(
+    "--machine",
+    "machines",
+    metavar="MACHINE",
+    multiple=True,
+    required=True,
+    help="A name of the catalogue, a file, or a specification in quotes (see isthmus machine); may be repeated.",
+)
+@click.option("--ranks-per-node", type=click.IntRange(1), help="By default one rank per core.")
+@click.option(
+    "--scale-compute",
+    type=click.FloatRange(0, min_open=True),
+    default=1.0,
+    metavar="FACTOR",
+    help="Multiply all computation: 0.5 for cores twice as fast as those of the recording.",
+)
+@click.option("-o", "--output", metavar="FILE", help="Write the report as one page: .html.")
+@click.option("--example", metavar="NAME", help="A recorded program that comes with Isthmus, instead of FILE.")
+@click.option("--collectives", multiple=True, metavar="KIND=ALGORITHM", help="Algorithm for a program's collectives.")
+@click.option("--noise", metavar="KIND,...", help="periodic or exponential,period=T,duration=T; file,file=F; none.")
+@click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=0, show_default=True, help="Of the noise.")
+@click.option("--unit", type=click.Choice(["ns", "ps", "us", "ms", "s"]), default="ns", help="Of times in GOAL files.")
+@click.option("--progress/--no-progress", default=None, help="A progress bar; by default on a terminal.")
+@json_option
+def command(
+    file: str | None,
+    machines: tuple[str, ...],
+    ranks_per_node: int | None,
+    scale_compute: float,
+    output: str | None,
+    example: str | None,
+    collectives: tuple[str, ...],
+    noise: str | None,
+    seed: int,
+    unit: str,
+    progress: bool | None,
+    as_json: bool,
+) -> None:
+    import sys
+
+    from ..advice.advise import advise
+    from ..loading import load
+
+    if output is not None:
+        from ..advice.report import check_path
+
+        check_path(output)
+    if (file is None) == (example is None):
+        raise InvalidInput("give FILE, or --example NAME: one of them is needed")
+    loaded = [load(machine) for machine in machines]
+    what: Any
+    if example is not None:
+        from .. import examples
+
+        what = examples.example(example)
+    else:
+        assert file is not None
+        what = read_work(file, unit)
+    advice = advise(
+        what,
+        loaded,
+        ranks_per_node=ranks_per_node,
+        scale_compute=scale_compute,
+        collectives=parse_collectives(collectives),
+        noise=None if noise is None else parse_noise(noise),
+        seed=seed,
+        name=example or os.path.basename(str(file)),
+        progress=sys.stderr.isatty() if progress is None else progress,
+    )
+    if output is not None:
+        advice.save(output)
+    if as_json:
+        print_json(advice.json() | {"files": {} if output is None else {"output": output}})
+        return
+    click.echo(str(advice))
+    if output is not None:
+        click.echo(f"\nwrote {output}")

@@ -1,0 +1,105 @@
+"""The command that starts an MPI program: which word is the launcher, which are programs, where options may go."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+_LAUNCHERS = (
+    "mpirun",
+    "mpiexec",
+    "orterun",
+    "oshrun",
+    "prterun",
+    "prun",
+    "srun",
+    "hydra",
+    "mpirun_rsh",
+    "aprun",
+    "jsrun",
+    "ibrun",
+)
+# Options of launchers that take values; all others are taken to take none.
+_ONE = """
+    -n -np -c -N -x -H -host --host -hosts -f -hostfile --hostfile -machinefile --machinefile -wdir --wdir -wd
+    -path --path --map-by -map-by --rank-by -rank-by --bind-to -bind-to --mapby --rankby --bindto -ppn
+    -npernode --npernode -npersocket --npersocket --prefix -am -tune --tune --timeout -timeout
+    --output-filename -output-filename -stdin --stdin -report-uri -genvlist -envlist -iface -launcher
+    -bootstrap -rmk -usize -rankmap -mem-bind -configfile --cpu-set --cpu-list -cpu-set -cpu-list -t -p -A -J
+    -o -e -i -w -D -m -K -cpus-per-proc --cpus-per-proc --cpus-per-rank --app -app --ompi-server --rankfile
+    -rankfile -rf --output -output -nodes
+"""
+_TWO = "--mca -mca --gmca -gmca -genv -env --prtemca --pmixmca"
+_VALUES = dict.fromkeys(_ONE.split(), 1) | dict.fromkeys(_TWO.split(), 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command line, taken apart.
+
+    Parameters
+    ----------
+    words : tuple of str
+        As given.
+    launcher : int or None
+        Which word starts the ranks (``mpirun``); None if the command is the program.
+    programs : tuple of int
+        Which words are the programs, one for each part of ``a : b``; empty if none was recognised.
+    """
+
+    words: tuple[str, ...]
+    launcher: int | None
+    programs: tuple[int, ...]
+
+    @property
+    def parts(self) -> tuple[int, ...]:
+        """Where options of each part may be inserted: behind the launcher and behind every ``:``."""
+        if self.launcher is None:
+            return ()
+        more = range(self.launcher + 1, len(self.words))
+        return (self.launcher + 1, *(i + 1 for i in more if self.words[i] == ":"))
+
+    def path(self, index: int) -> str | None:
+        """File that a word names, through PATH and links; None if there is none."""
+        return executable(self.words[index])
+
+
+def executable(word: str) -> str | None:
+    """Path of an executable file, links resolved; None if there is none of this name."""
+    found = shutil.which(word)
+    return os.path.realpath(found) if found else None
+
+
+def launcher_name(word: str) -> str | None:
+    """``"srun"`` for ``/opt/slurm/bin/srun``; None if the word is no launcher."""
+    base = os.path.basename(word)
+    return next((name for name in _LAUNCHERS if base == name or base.startswith(f"{name}.")), None)
+
+
+def take_apart(words: Sequence[str]) -> Command:
+    """Find launcher and programs.
+
+    Examples
+    --------
+    >>> take_apart(["mpirun", "-n", "2", "true", ":", "-n", "2", "true"]).programs
+    (3, 7)
+    """
+    found = tuple(words)
+    launcher = next((i for i, word in enumerate(found) if launcher_name(word) and executable(word)), None)
+    if launcher is None:
+        return Command(found, None, (0,) if found else ())
+    programs: list[int] = []
+    i, searching = launcher + 1, True
+    while i < len(found):
+        word = found[i]
+        if word == ":":
+            searching = True
+        elif searching and word.startswith("-"):
+            i += 0 if "=" in word else _VALUES.get(word, 0)
+        elif searching and executable(word):
+            programs.append(i)
+            searching = False
+        i += 1
+    return Command(found, launcher, tuple(programs))

@@ -1,0 +1,100 @@
+"""Recordings in the HDF5 file of their Program: the group ``recording/`` and attributes of the root."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .recording import CALL_COLUMNS, RANK_COLUMNS, Recording
+
+if TYPE_CHECKING:
+    from ..schedule.hdf5 import Column, Reader
+
+GROUP = "recording/"
+_TEXTS = ("command", "directory", "started", "library")
+_LISTS = {"hosts": "names of hosts", "functions": "names of functions", "sites": "places in the program"}
+_MEANINGS = {
+    "host": ("", "number of the name in hosts, of each rank"),
+    "cpus": ("", "processors that each rank may run on"),
+    "cpus_online": ("", "processors of its host"),
+    "cpus_shared": ("", "processors that the ranks of its host may run on together"),
+    "ending": ("", "bits: 1 finalized, 2 aborted, 4 signalled, 8 exited, 16 no room, 32 calls lost"),
+    "wall": ("s", "from the end of MPI_Init to the begin of MPI_Finalize"),
+    "cpu": ("s", "processor time of the process up to there"),
+    "init": ("s", "in MPI_Init"),
+    "finalize": ("s", "in MPI_Finalize"),
+    "recorder": ("s", "of the recorder in MPI_Init and MPI_Finalize"),
+    "memory": ("B", "of the recorder"),
+    "lost": ("", "calls that were not recorded"),
+    "clock_error": ("s", "by which times may be wrong relative to rank 0"),
+    "function": ("", "number of the name in functions"),
+    "site": ("", "number of the text in sites; 0xFFFFFFFF: none"),
+    "begin": ("ns", "since the recording began, by the clock of rank 0"),
+    "end": ("ns", "since the recording began, by the clock of rank 0"),
+    "count": ("", "calls that this one stands for"),
+    "sent": ("B", "put into MPI"),
+    "received": ("B", "got out of MPI"),
+    "peer": ("", "world rank of the only partner; -1: none, or several"),
+    "comm": ("", "communicator; 0 where there is none"),
+    "wait": ("ns", "until the last rank arrived at a collective; -1: not known"),
+    "thread": ("", "of the process"),
+    "event": ("", "first event of the program that came of the call; -1: none"),
+    "first": ("", "first call of each rank, and the number of all"),
+}
+
+
+def recording_columns(recording: Recording) -> tuple[list[Column], dict[str, int | float | str]]:
+    """A Recording as columns and attributes of the root."""
+    from ..schedule.hdf5 import Column
+
+    r = recording
+    columns = [
+        Column(GROUP + name, getattr(r, name), *words)
+        for name, words in _MEANINGS.items()
+        if name != "cpus_shared" or len(r.cpus_shared)
+    ]
+    columns += [Column(GROUP + name, getattr(r, name), "", meaning) for name, meaning in _LISTS.items()]
+    counts = np.concatenate([np.empty(0, np.uint64), *r.untimed.values()])
+    columns += [
+        Column(f"{GROUP}untimed/functions", list(r.untimed), "", "functions that are only counted"),
+        Column(f"{GROUP}untimed/calls", counts, "", "calls of the first function by each rank, of the second, ..."),
+        Column(f"{GROUP}unmodelled/functions", list(r.unmodelled), "", "functions that the program does not contain"),
+        Column(f"{GROUP}unmodelled/calls", np.array(list(r.unmodelled.values()), np.int64), "", "of each function"),
+        Column(f"{GROUP}notes", r.notes, "", "what the reader of the trace found"),
+    ]
+    attributes: dict[str, int | float | str] = {name: getattr(r, name) for name in _TEXTS}
+    attributes |= {"mpi_version": r.mpi[0], "mpi_subversion": r.mpi[1], "recorded_by": r.version}
+    return columns, attributes
+
+
+def read_recording(reader: Reader, ranks: int) -> Recording | None:
+    """The Recording in the file of a Program of so many ranks, or None if there is none.
+
+    Raises
+    ------
+    ParseError, InvalidInput
+        For columns that are missing or do not fit each other.
+    """
+    if not reader.has(GROUP):
+        return None
+    calls = reader.size(GROUP + "function")
+    found: dict[str, Any] = {}
+    for name, dtype in RANK_COLUMNS.items():
+        found[name] = reader.column(GROUP + name, dtype, ranks)
+    for name, dtype in CALL_COLUMNS.items():
+        found[name] = reader.column(GROUP + name, dtype, calls)
+    found["first"] = reader.column(GROUP + "first", np.uint64, ranks + 1)
+    if reader.has(GROUP + "cpus_shared"):
+        found["cpus_shared"] = reader.column(GROUP + "cpus_shared", np.uint32, ranks)
+    for name in (*_LISTS, "notes"):
+        found[name] = tuple(reader.texts(GROUP + name))
+    names = reader.texts(f"{GROUP}untimed/functions")
+    counts = reader.column(f"{GROUP}untimed/calls", np.uint64, len(names) * ranks).reshape(len(names), ranks)
+    found["untimed"] = {name: counts[i] for i, name in enumerate(names)}
+    names = reader.texts(f"{GROUP}unmodelled/functions")
+    missing = reader.column(f"{GROUP}unmodelled/calls", np.int64, len(names))
+    found["unmodelled"] = dict(zip(names, missing.tolist(), strict=True))
+    found |= {name: reader.attribute(name, str) for name in (*_TEXTS,)}
+    mpi = (reader.attribute("mpi_version", int), reader.attribute("mpi_subversion", int))
+    return Recording(**found, mpi=mpi, version=reader.attribute("recorded_by", str))

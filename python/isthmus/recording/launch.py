@@ -1,0 +1,101 @@
+"""Running a command with the recorder loaded into its ranks."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import FrameType
+
+from .command import Command, launcher_name
+from .mpi import MPICH, OPEN_MPI, launcher_family
+
+
+def with_recorder(command: Command, library: Path, settings: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:
+    """The command line and environment that load the recorder into the ranks, and into nothing else if possible.
+
+    Parameters
+    ----------
+    command : Command
+        What is to be run.
+    library : Path
+        The recorder.
+    settings : mapping
+        ``ISTHMUS_...`` variables for it.
+    """
+    words = list(command.words)
+    environment = dict(os.environ)
+    preload = " ".join(filter(None, (str(library), environment.get("LD_PRELOAD"))))
+    values = {"LD_PRELOAD": preload, **settings}
+    if command.launcher is None:
+        return words, environment | values
+    path = command.path(command.launcher) or words[command.launcher]
+    name, family = launcher_name(words[command.launcher]), launcher_family(path)
+    if family == OPEN_MPI:
+        # The values are taken from the environment of mpirun but for LD_PRELOAD, which would be loaded into mpirun too.
+        environment |= settings
+        options = ["-x", f"LD_PRELOAD={preload}"] + [word for key in settings for word in ("-x", key)]
+        for at in reversed(command.parts):
+            words[at:at] = options
+    elif family == MPICH:
+        at = command.parts[0]
+        words[at:at] = [word for key, value in values.items() for word in ("-genv", key, value)]
+    elif name == "srun":
+        environment |= settings
+        at = command.parts[0]
+        given = next((i for i in range(at, len(words)) if words[i].startswith("--export=")), None)
+        if given is None:
+            words.insert(at, f"--export=ALL,LD_PRELOAD={preload}")
+        else:
+            words[given] += "".join(f",{key}={value}" for key, value in values.items())
+    else:
+        environment |= values
+    return words, environment
+
+
+def run(words: list[str], environment: Mapping[str, str]) -> int:
+    """Run a command to its end; signals that ask for an end reach it, and it is waited for nevertheless.
+
+    Returns
+    -------
+    int
+        Its exit status as shells give it: 128 and the number of the signal that ended it.
+    """
+    process = subprocess.Popen(words, env=dict(environment))
+    with _forwarding(process):
+        status = process.wait()
+    return status if status >= 0 else 128 - status
+
+
+@contextlib.contextmanager
+def _forwarding(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    def forward(number: int, frame: FrameType | None) -> None:
+        # Ctrl-C on a terminal has reached the command already, and a second one would be a harsher order.
+        if not (number == signal.SIGINT and _in_foreground()):
+            process.send_signal(number)
+
+    old = {}
+    try:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            with contextlib.suppress(ValueError):  # not in the main thread
+                old[number] = signal.signal(number, forward)
+        yield
+    finally:
+        for number, handler in old.items():
+            signal.signal(number, handler)
+
+
+def _in_foreground() -> bool:
+    try:
+        terminal = os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY)
+    except OSError:
+        return False
+    try:
+        return os.tcgetpgrp(terminal) == os.getpgrp()
+    except OSError:
+        return False
+    finally:
+        os.close(terminal)

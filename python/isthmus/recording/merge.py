@@ -1,0 +1,125 @@
+"""Raw traces of all ranks as one Program with its Recording."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import InvalidInput
+from . import raw
+from .assembly import Assembly, number
+from .clocks import clocks
+from .headers import about, span
+from .recording import FULL, LOST_CALLS
+
+if TYPE_CHECKING:
+    from ..schedule.program import Program
+
+_NAME = re.compile(r"(\d+|x)\.(\d+)\.(\d+)\.trace$")
+
+
+def merge(
+    directory: str | os.PathLike[str],
+    *,
+    command: str = "",
+    wildcards: str = "recorded",
+    progress: Callable[[int, int], None] | None = None,
+) -> Program:
+    """The Program that a recording left as raw traces.
+
+    Parameters
+    ----------
+    directory : path
+        Where the files ``RANK.THREAD.PID.trace`` are.
+    command : str
+        What was run; by default what rank 0 says.
+    wildcards : {"recorded", "free"}
+        Whether receives from any source, or of any tag, name what they received in the recorded run, or take in a
+        simulation whatever comes first.
+    progress : callable, optional
+        Called with the bytes read and the bytes of all.
+
+    Returns
+    -------
+    Program
+        Its ``recording`` has the measured times; ``recording.notes`` says what could not be kept.
+
+    Raises
+    ------
+    InvalidInput
+        If there is no trace.
+    ParseError
+        For a file that is damaged; one that is cut off is read as far as it goes.
+    """
+    notes: list[str] = []
+    files = _find(os.fspath(directory), notes)
+    headers = {rank: mine[0][1] for rank, mine in files.items()}
+    ranks = max(max(files) + 1, *(int(h["ranks"]) for h in headers.values()))
+    threaded = any(sum(header["used"] > 0 for _, header in mine) > 1 for mine in files.values())
+    assembly = Assembly(ranks, threaded=threaded, wildcards=wildcards)
+    assembly.notes += notes
+    of_host = clocks(headers)
+    zero = min(int(of_host[r].convert(np.array([h["started_ns"]], np.int64))[0]) for r, h in headers.items())
+    sizes = {path: os.path.getsize(path) for mine in files.values() for path, _ in mine}
+    lost, ending = np.zeros(ranks, np.uint64), np.zeros(ranks, np.uint32)
+    read, cut_off = 0, 0
+    for rank in range(ranks):
+        if rank not in files:
+            assembly.nothing()
+            continue
+        traces = [raw.read_trace(path) for path, _ in files[rank]]
+        clock = of_host[rank].since(zero)
+        begin, end = clock.convert(np.array(span(headers[rank]), np.int64)).tolist()
+        assembly.add(traces, clock, begin, end)
+        ending[rank] = headers[rank]["flags"]
+        for trace in traces:
+            lost[rank] += trace.header["lost"]
+            ending[rank] |= trace.header["flags"] & (FULL | LOST_CALLS)
+            cut_off += not trace.whole
+        read += sum(sizes[path] for path, _ in files[rank])
+        if progress is not None:
+            progress(read, sum(sizes.values()))
+    if cut_off:
+        assembly.notes.append(f"{number(cut_off, 'trace file')} cut off: read as far as whole records go")
+    missing = [rank for rank in range(ranks) if rank not in files]
+    if missing:
+        assembly.notes.append(f"no trace of {number(len(missing), 'rank')}: {_some(missing)}")
+    return assembly.finish({**about(ranks, headers, of_host, command), "lost": lost, "ending": ending})
+
+
+def _find(directory: str, notes: list[str]) -> dict[int, list[tuple[str, Any]]]:
+    """Files of every rank with their headers, the first thread's first, of the world that began first."""
+    paths = [os.path.join(directory, name) for name in sorted(os.listdir(directory)) if _NAME.match(name)]
+    found = [(path, raw.read_header(path)) for path in paths]
+    known = [(path, header) for path, header in found if header["rank"] >= 0]
+    if not known:
+        what = "whose process knew its rank" if found else "at all"
+        raise InvalidInput(f"{directory!r} holds no trace {what}: no rank got as far as the end of MPI_Init")
+    if len(found) > len(known):
+        early = number(len(found) - len(known), "process", "processes")
+        notes.append(f"left out: {early} that ended before MPI_Init did")
+    # Later ones are of programs that were run one after another, or that the first one started.
+    known.sort(key=lambda f: (int(f[1]["started_realtime_ns"]), int(f[1]["thread"])))
+    world = int(known[0][1]["ranks"])
+    files: dict[int, list[tuple[str, Any]]] = {}
+    strangers = set()
+    for path, header in known:
+        mine = files.setdefault(int(header["rank"]), []) if header["ranks"] == world else None
+        if mine is None or (mine and mine[0][1]["pid"] != header["pid"]):
+            strangers.add((int(header["pid"]), bytes(header["host"])))
+        else:
+            mine.append((path, header))
+    if strangers:
+        count = number(len(strangers), "process", "processes")
+        notes.append(f"left out: {count} of other MPI programs, or started by this one")
+    for mine in files.values():
+        mine.sort(key=lambda f: int(f[1]["thread"]))
+    return files
+
+
+def _some(ranks: Sequence[int]) -> str:
+    return ", ".join(map(str, ranks[:8])) + (", ..." if len(ranks) > 8 else "")

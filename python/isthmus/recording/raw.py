@@ -1,0 +1,360 @@
+"""Raw traces as recorder/trace.h describes them: one file per thread of a process, read into columns.
+
+Only the heads of records are walked one by one; what is behind them is gathered with NumPy, a kind at a time.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ..errors import ParseError
+from ..schedule.details import ranges
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+MAGIC, VERSION, ORDER, HEADER_BYTES = b"ISTHMTRC", 1, 0x01020304, 8192
+#: Ranks and tags that are no numbers.
+ANY, NULL, ROOT, OUTSIDE, MANY, NO_RANK = -1, -2, -3, -4, -5, -6
+#: Kinds of records.
+CALL, POLLS, COMM, SITE, COUNT, MARK, NAME = range(1, 8)
+#: Forms of calls.
+PLAIN, MESSAGE, DONE, COLLECTIVE, RMA, START, CREATED, IO = range(8)
+#: Flags of requests that completed.
+CANCELLED, RECEIVED, FREED = 1, 2, 4
+#: Collectives that Programs do not have, and flags of collectives.
+OTHER_COLLECTIVE = 32
+IN_PLACE, INTER, PERSISTENT, CREATED_ONLY = 1, 2, 4, 8
+#: Kinds of one-sided calls.
+(
+    PUT, GET, ACCUMULATE, GET_ACCUMULATE, FENCE, POST, WIN_START, COMPLETE, WIN_WAIT, LOCK, LOCK_ALL, UNLOCK,
+    UNLOCK_ALL, FLUSH, FLUSH_ALL, FLUSH_LOCAL, FLUSH_LOCAL_ALL, SYNC, WIN_TEST,
+) = range(1, 20)  # fmt: skip
+#: Marks.
+ITERATION, OFF, ON, PHASE = range(1, 5)
+#: Modes of sends.
+STANDARD, SYNCHRONOUS, BUFFERED, READY, PARTITIONED = range(5)
+
+_SYNC = [("local_ns", "=i8"), ("offset_ns", "=i8"), ("error_ns", "=i8")]
+HEADER = np.dtype([
+    ("magic", "S8"), ("version", "=u4"), ("order", "=u4"), ("used", "=u8"), ("lost", "=u8"), ("flags", "=u4"),
+    ("signal", "=u4"), ("rank", "=i4"), ("ranks", "=i4"), ("thread", "=u4"), ("pid", "=u4"), ("cpus", "=u4"),
+    ("cpus_online", "=u4"), ("threads_given", "=u4"), ("world_local", "=u4"), ("started_ns", "=i8"),
+    ("started_realtime_ns", "=i8"), ("init_begin", "=i8"), ("init_end", "=i8"), ("finalize_begin", "=i8"),
+    ("finalize_end", "=i8"), ("last_ns", "=i8"), ("cpu_ns", "=i8"), ("recorder_ns", "=i8"), ("recorder_bytes", "=i8"),
+    ("sync", _SYNC, 2), ("mpi_version", "=u4"), ("mpi_subversion", "=u4"), ("affinity", "=u4", 16), ("host", "S256"),
+    ("library", "S512"), ("command", "V2048"), ("directory", "S512"),
+])  # fmt: skip
+_HEAD = [("kind", "=u2"), ("unused", "=u2"), ("words", "=u4")]
+CALL_RECORD = np.dtype([
+    *_HEAD, ("function", "=u2"), ("form", "=u2"), ("site", "=u4"), ("begin", "=i8"), ("end", "=i8"),
+    ("cpu_gap", "=i8"), ("n", "=u4"), ("error", "=i4"),
+])  # fmt: skip
+MESSAGE_ITEM = np.dtype([
+    ("request", "=u4"), ("direction", "=u2"), ("mode", "=u2"), ("peer", "=i4"), ("tag", "=i4"), ("asked_peer", "=i4"),
+    ("asked_tag", "=i4"), ("comm", "=u8"), ("bytes", "=u8"), ("world", "=i4"), ("derived", "=u4"),
+])  # fmt: skip
+DONE_ITEM = np.dtype([("request", "=u4"), ("flags", "=u4"), ("peer", "=i4"), ("tag", "=i4"), ("bytes", "=u8")])
+COLLECTIVE_ITEM = np.dtype([
+    ("request", "=u4"), ("kind", "=u2"), ("flags", "=u2"), ("root", "=i4"), ("counts", "=u4"), ("comm", "=u8"),
+    ("bytes", "=u8"), ("sent", "=u8"), ("received", "=u8"),
+])  # fmt: skip
+RMA_ITEM = np.dtype([
+    ("request", "=u4"), ("kind", "=u2"), ("derived", "=u2"), ("peer", "=i4"), ("world", "=i4"), ("comm", "=u8"),
+    ("window", "=u8"), ("bytes", "=u8"), ("fetched", "=u8"),
+])  # fmt: skip
+CREATED_ITEM = np.dtype([("id", "=u8"), ("parent", "=u8"), ("window", "=u8"), ("request", "=u4"), ("freed", "=u4")])
+IO_ITEM = np.dtype([("bytes", "=i8"), ("write", "=i8"), ("comm", "=i8")])
+POLLS_RECORD = np.dtype([
+    *_HEAD, ("function", "=u2"), ("unused2", "=u2"), ("site", "=u4"), ("count", "=u8"), ("begin", "=i8"),
+    ("end", "=i8"), ("inside", "=i8"), ("cpu_gap", "=i8"),
+])  # fmt: skip
+COMM_RECORD = np.dtype([
+    *_HEAD, ("id", "=u8"), ("parent", "=u8"), ("ranks", "=u4"), ("remote", "=u4"), ("rank", "=i4"), ("topology", "=u4"),
+])  # fmt: skip
+SITE_RECORD = np.dtype([*_HEAD, ("id", "=u8"), ("address", "=u8"), ("offset", "=u8")])
+COUNT_RECORD = np.dtype([*_HEAD, ("function", "=u8"), ("count", "=u8")])
+MARK_RECORD = np.dtype([
+    *_HEAD, ("what", "=u4"), ("unused2", "=u4"), ("value", "=i8"), ("at", "=i8"), ("cpu_gap", "=i8")
+])  # fmt: skip
+NAME_RECORD = np.dtype([*_HEAD, ("id", "=u8")])
+
+_RECORDS = {
+    CALL: CALL_RECORD, POLLS: POLLS_RECORD, COMM: COMM_RECORD, SITE: SITE_RECORD, COUNT: COUNT_RECORD,
+    MARK: MARK_RECORD, NAME: NAME_RECORD,
+}  # fmt: skip
+#: What stands behind a call, by form.
+ITEMS = {
+    MESSAGE: MESSAGE_ITEM, DONE: DONE_ITEM, COLLECTIVE: COLLECTIVE_ITEM, RMA: RMA_ITEM, START: MESSAGE_ITEM,
+    CREATED: CREATED_ITEM, IO: IO_ITEM,
+}  # fmt: skip
+# Forms of which a call has n items; of others it has one.
+_SEVERAL = (MESSAGE, DONE, START)
+#: Columns of what happened, in order: calls, folded polls and marks.
+STEP = np.dtype([
+    ("kind", "u1"), ("form", "u1"), ("function", "u2"), ("site", "u4"), ("begin", "i8"), ("end", "i8"),
+    ("cpu_gap", "i8"), ("count", "u4"), ("error", "i4"), ("inside", "i8"), ("value", "i8"),
+])  # fmt: skip
+
+
+class Communicator(NamedTuple):
+    """What one rank says of a communicator; ``local`` is empty where rank 0 of the group says it."""
+
+    id: int
+    parent: int
+    rank: int
+    local: tuple[int, ...]
+    remote: tuple[int, ...]
+
+
+class Place(NamedTuple):
+    """Where calls come from."""
+
+    address: int
+    offset: int
+    module: str
+    symbol: str
+
+
+@dataclass
+class Items:
+    """Items of calls of one form: a structured array, and the step that each belongs to."""
+
+    step: NDArray[np.int64]
+    item: NDArray[Any]
+
+
+@dataclass
+class Trace:
+    """What one thread did.
+
+    Attributes
+    ----------
+    header : structured scalar of HEADER
+    steps : structured array of STEP
+        Calls, folded polls and marks in their order. ``value`` is of marks, whose ``form`` is what they mark.
+    items : dict of int to Items
+        Of every form of call; items of starts stand with those of messages.
+    counts : array of int64
+        Of the collectives that have some, one list after another.
+    groups : array of int32, and groups_length : array of int64
+        Ranks of posts and starts, one list after another, and how long that of each item of RMA is.
+    whole : bool
+        False for a file that ends before what its header announces.
+    """
+
+    path: str
+    header: Any
+    steps: NDArray[Any]
+    items: dict[int, Items]
+    counts: NDArray[np.int64]
+    groups: NDArray[np.int32]
+    groups_length: NDArray[np.int64]
+    comms: list[Communicator] = field(default_factory=list)
+    sites: dict[int, Place] = field(default_factory=dict)
+    functions: dict[int, str] = field(default_factory=dict)
+    untimed: dict[int, int] = field(default_factory=dict)
+    whole: bool = True
+
+
+def nothing() -> Trace:
+    """The trace of a rank that left none."""
+    items = {form: Items(np.empty(0, np.int64), np.empty(0, dtype)) for form, dtype in ITEMS.items() if form != START}
+    return Trace(
+        "", np.zeros(1, HEADER)[0], np.empty(0, STEP), items, np.empty(0, np.int64), np.empty(0, np.int32),
+        np.empty(0, np.int64),
+    )  # fmt: skip
+
+
+def read_header(path: str | os.PathLike[str]) -> Any:
+    """The header of a raw trace.
+
+    Raises
+    ------
+    ParseError
+        For a file that is none, or of another version or byte order.
+    """
+    name = os.fspath(path)
+    with open(path, "rb") as stream:
+        data = stream.read(HEADER_BYTES)
+    if not data.startswith(MAGIC):
+        raise ParseError(name, None, "byte 0", f"not a raw trace: it does not begin with {MAGIC.decode()}")
+    if len(data) < HEADER_BYTES:
+        raise ParseError(
+            name, None, f"byte {len(data)}", f"the header of {HEADER_BYTES} bytes is cut off: nothing was recorded"
+        )
+    header = np.frombuffer(data, HEADER, 1)[0]
+    if header["order"] != ORDER:
+        swapped = int(header["order"].byteswap()) == ORDER
+        what = "in the byte order of another kind of machine: read it on one" if swapped else "damaged"
+        raise ParseError(name, None, "byte 12", f"the trace is {what}")
+    if header["version"] != VERSION:
+        raise ParseError(
+            name, None, "byte 8", f"the trace is of version {header['version']}, this Isthmus reads version {VERSION}"
+        )
+    return header
+
+
+def read_trace(path: str | os.PathLike[str]) -> Trace:
+    """All that one file holds; a file that is cut off is read up to its last whole record.
+
+    Raises
+    ------
+    ParseError
+        Naming file and byte of a record that cannot be one.
+    """
+    name = os.fspath(path)
+    header = read_header(path)
+    words = _words(name, int(header["used"]))
+    reader = _Reader(name, words)
+    whole = reader.end * 8 == int(header["used"])
+    return reader.trace(header, whole)
+
+
+def _words(path: str, used: int) -> NDArray[np.uint64]:
+    there = (os.path.getsize(path) - HEADER_BYTES) // 8
+    size = min(there, used // 8)
+    if size == 0:
+        return np.empty(0, np.uint64)
+    return np.memmap(path, np.uint64, "r", HEADER_BYTES, (size,))
+
+
+class _Reader:
+    def __init__(self, path: str, words: NDArray[np.uint64]) -> None:
+        self.path = path
+        self.words = words
+        self.at = self._walk()
+        heads = words[self.at]
+        self.kind = (heads & np.uint64(0xFFFF)).astype(np.uint8)
+        self.length = (heads >> np.uint64(32)).astype(np.int64)
+        self._check((heads & np.uint64(0xFFFF)) - np.uint64(1) >= len(_RECORDS), "a record of unknown kind")
+        for kind, record in _RECORDS.items():
+            short = (self.kind == kind) & (self.length * 8 < record.itemsize)
+            self._check(short, "a record too short for its kind")
+
+    def _walk(self) -> NDArray[np.int64]:
+        """Where records begin; ``end`` becomes where the last whole one ends."""
+        end = len(self.words)
+        # Of every word the upper half, which is the length where a record begins.
+        lengths = memoryview(self.words.view(np.uint32)[1::2])  # type: ignore[arg-type]
+        found: list[int] = []
+        add = found.append
+        at = 0
+        while at < end:
+            length = lengths[at]
+            if length == 0:
+                raise ParseError(self.path, None, f"byte {HEADER_BYTES + 8 * at}", "a record without a length")
+            add(at)
+            at += length
+        if at > end:
+            at = found.pop()
+        self.end = at
+        return np.array(found, np.int64)
+
+    def _check(self, wrong: NDArray[np.bool_], reason: str, at: NDArray[np.int64] | None = None) -> None:
+        if wrong.any():
+            place = HEADER_BYTES + 8 * int((self.at if at is None else at)[np.argmax(wrong)])
+            raise ParseError(self.path, None, f"byte {place}", reason)
+
+    def _gather(self, at: NDArray[np.int64], dtype: np.dtype[Any]) -> NDArray[Any]:
+        """Structures of this type that begin at these words."""
+        size = dtype.itemsize // 8
+        out = np.empty((len(at), size), np.uint64)
+        for i in range(size):
+            out[:, i] = self.words[at + i]
+        return out.reshape(-1).view(dtype)
+
+    def _of(self, kind: int) -> tuple[NDArray[np.int64], NDArray[Any]]:
+        """Words where records of this kind begin, and the records."""
+        at = self.at[self.kind == kind]
+        return at, self._gather(at, _RECORDS[kind])
+
+    def trace(self, header: Any, whole: bool) -> Trace:
+        stepping = np.isin(self.kind, (CALL, POLLS, MARK))
+        steps = np.zeros(int(stepping.sum()), STEP)
+        steps["kind"] = self.kind[stepping]
+        at, calls = self._of(CALL)
+        self._check(calls["form"] >= IO + 1, "a call of unknown form", at)
+        for name in ("form", "function", "site", "begin", "end", "cpu_gap", "error"):
+            steps[name][steps["kind"] == CALL] = calls[name]
+        steps["count"] = 1
+        where = steps["kind"] == POLLS
+        polls = self._of(POLLS)[1]
+        for name in ("function", "site", "begin", "end", "cpu_gap", "inside"):
+            steps[name][where] = polls[name]
+        steps["count"][where] = np.minimum(polls["count"], 0xFFFFFFFF)
+        where = steps["kind"] == MARK
+        marks = self._of(MARK)[1]
+        for name, source in (("form", "what"), ("begin", "at"), ("end", "at"), ("cpu_gap", "cpu_gap"), ("value",) * 2):
+            steps[name][where] = marks[source]
+        steps["count"][where] = 0
+        items, tail = self._items(at, calls, np.flatnonzero(steps["kind"] == CALL))
+        trace = Trace(self.path, header, steps, items, *tail, whole=whole)
+        self._tables(trace)
+        return trace
+
+    def _items(
+        self, at: NDArray[np.int64], calls: NDArray[Any], step: NDArray[np.int64]
+    ) -> tuple[dict[int, Items], tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]]:
+        """Items by form, and what stands behind them: counts of collectives, groups of one-sided calls."""
+        begin = CALL_RECORD.itemsize // 8
+        room = calls["words"].astype(np.int64) - begin
+        found: dict[int, Items] = {}
+        counts, groups = np.empty(0, np.int64), np.empty(0, np.int32)
+        groups_length = np.empty(0, np.int64)
+        for form, dtype in ITEMS.items():
+            of = np.flatnonzero(calls["form"] == form)
+            size = dtype.itemsize // 8
+            n = calls["n"][of].astype(np.int64) if form in _SEVERAL else np.ones(len(of), np.int64)
+            self._check(n * size > room[of], "a call too short for what it holds", at[of])
+            owner = np.repeat(of, n)
+            offset = ranges(np.zeros(len(of)), n)
+            items = Items(step[owner], self._gather(at[owner] + begin + size * offset, dtype))
+            if form == COLLECTIVE:
+                behind = items.item["counts"].astype(np.int64)
+                self._check(size + behind > room[of], "a collective too short for its counts", at[of])
+                counts = self.words[ranges(at[of] + begin + size, behind)].view(np.int64)
+            if form == RMA:
+                ranked = np.isin(items.item["kind"], (POST, WIN_START))
+                groups_length = np.where(ranked, calls["n"][of], 0).astype(np.int64)
+                self._check(size + (groups_length + 1) // 2 > room[of], "a call too short for its group", at[of])
+                groups = self.words.view(np.int32)[ranges(2 * (at[of] + begin + size), groups_length)]
+            found[form] = items
+        found[MESSAGE] = _merged(found[MESSAGE], found.pop(START))
+        return found, (counts, groups, groups_length)
+
+    def _tables(self, trace: Trace) -> None:
+        for at, record in zip(*self._of(COMM), strict=True):
+            sizes = (int(record["ranks"]), int(record["remote"]))
+            if 2 * COMM_RECORD.itemsize // 8 + sum(sizes) > 2 * int(record["words"]):
+                self._check(np.array([True]), "a communicator too short for its members", np.array([at]))
+            first = 2 * (int(at) + COMM_RECORD.itemsize // 8)
+            members = self.words.view(np.int32)[first : first + sum(sizes)].tolist()
+            groups = tuple(members[: sizes[0]]), tuple(members[sizes[0] :])
+            trace.comms.append(Communicator(int(record["id"]), int(record["parent"]), int(record["rank"]), *groups))
+        for at, record in zip(*self._of(SITE), strict=True):
+            module, symbol = (*self._texts(at, record, SITE_RECORD), "", "")[:2]
+            trace.sites[int(record["id"])] = Place(int(record["address"]), int(record["offset"]), module, symbol)
+        for at, record in zip(*self._of(NAME), strict=True):
+            trace.functions[int(record["id"])] = self._texts(at, record, NAME_RECORD)[0]
+        for record in self._of(COUNT)[1]:
+            function = int(record["function"])
+            trace.untimed[function] = trace.untimed.get(function, 0) + int(record["count"])
+
+    def _texts(self, at: np.int64, record: Any, dtype: np.dtype[Any]) -> list[str]:
+        """Texts behind a record, which end with NUL."""
+        data = self.words[int(at) + dtype.itemsize // 8 : int(at) + int(record["words"])].tobytes()
+        return [text.decode(errors="replace") for text in data.split(b"\0")]
+
+
+def _merged(a: Items, b: Items) -> Items:
+    """Items of two forms in the order of their steps."""
+    if not len(b.step):
+        return a
+    step = np.concatenate([a.step, b.step])
+    order = np.argsort(step, kind="stable")
+    return Items(step[order], np.concatenate([a.item, b.item])[order])

@@ -1,0 +1,288 @@
+"""The Recording: what was measured while a program ran, beside the Program of what it did."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import InvalidInput
+from ..schedule import columns
+from ..schedule.details import ranges
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+#: Site of a call whose place in the program is not known.
+NONE = 0xFFFFFFFF
+#: Bits of ``ending``: how a rank came to its end.
+FINALIZED, ABORTED, SIGNALLED, EXITED, FULL, LOST_CALLS = 1, 2, 4, 8, 16, 32
+#: Share of the wall time below which processor time says that ranks had to wait for processors: MPI libraries wait by
+#: polling, which takes a processor too.
+_BUSY = 0.7
+
+RANK_COLUMNS: dict[str, Any] = {
+    "host": np.uint32,
+    "cpus": np.uint32,
+    "cpus_online": np.uint32,
+    "ending": np.uint32,
+    "wall": np.float64,
+    "cpu": np.float64,
+    "init": np.float64,
+    "finalize": np.float64,
+    "recorder": np.float64,
+    "memory": np.int64,
+    "lost": np.uint64,
+    "clock_error": np.float64,
+}
+CALL_COLUMNS: dict[str, Any] = {
+    "function": np.uint16,
+    "site": np.uint32,
+    "begin": np.int64,
+    "end": np.int64,
+    "count": np.uint32,
+    "sent": np.uint64,
+    "received": np.uint64,
+    "peer": np.int32,
+    "comm": np.uint32,
+    "wait": np.int64,
+    "thread": np.uint16,
+    "event": np.int64,
+}
+
+
+@dataclass(frozen=True, eq=False, repr=False, slots=True, kw_only=True)
+class Recording:
+    """Immutable columns, one element per rank or per call; made by ``merge`` and the importers of traces.
+
+    Arrays are taken over, not copied. Times of calls are whole nanoseconds, other times are seconds.
+
+    Attributes
+    ----------
+    command, directory, started, library : str
+        What was run, where, when (ISO 8601, UTC), and what the MPI library calls itself.
+    mpi : (int, int)
+        Version of the MPI standard that the library has; (0, 0) if it is not known.
+    version : str
+        Of Isthmus that recorded.
+    hosts : tuple of str
+        Names of the different hosts.
+    host : array of uint32, ranks
+        Index into ``hosts``.
+    cpus, cpus_online : arrays of uint32, ranks
+        Processors that the rank may run on, and that its host has; 0: not known.
+    ending : array of uint32, ranks
+        How the rank came to its end, as bits: FINALIZED 1, ABORTED 2, SIGNALLED 4, EXITED 8, FULL 16, LOST_CALLS 32.
+    wall, cpu : arrays of float64, ranks
+        Seconds from the end of MPI_Init to the begin of MPI_Finalize, or to the last that is known of the rank, and
+        processor seconds of the process up to there; nan: not known.
+    init, finalize : arrays of float64, ranks
+        Seconds in MPI_Init and MPI_Finalize; nan: not called, or not known.
+    recorder : array of float64, ranks
+        Seconds that the recorder took in MPI_Init and MPI_Finalize.
+    memory : array of int64, ranks
+        Bytes that the recorder took.
+    lost : array of uint64, ranks
+        Calls that were not recorded.
+    clock_error : array of float64, ranks
+        Seconds by which times of the rank may be wrong relative to those of rank 0.
+    first : array of uint64, ranks + 1
+        Calls of rank r are ``first[r]`` up to ``first[r + 1]``, in the order in which they began.
+    function : array of uint16
+        Index into ``functions``.
+    site : array of uint32
+        Index into ``sites``, or all ones.
+    begin, end : arrays of int64
+        Nanoseconds since the recording began, by the clock of rank 0.
+    count : array of uint32
+        Calls that this stands for: polling calls that found nothing are one.
+    sent, received : arrays of uint64
+        Bytes of messages and collectives that the call put into MPI, and got out of it. Nonblocking receives count
+        where they complete.
+    peer : array of int32
+        World rank of the partner, if there is one only; otherwise -1.
+    comm : array of uint32
+        Communicator of the Program; 0 where there is none.
+    wait : array of int64
+        Collectives: nanoseconds until the last rank arrived; -1: not known, or no collective.
+    thread : array of uint16
+        Thread of the process, from 0.
+    event : array of int64
+        First event of the Program that came of this call; -1: none.
+    functions, sites : tuples of str
+        Names such as "MPI_Isend", and places such as "halo2d.c:57".
+    untimed : dict of str to array of uint64, ranks
+        Functions that are only counted.
+    unmodelled : dict of str to int
+        Functions whose effect the Program does not contain, with the number of calls.
+    notes : tuple of str
+        What else the reader of the trace found: sentences for people.
+    cpus_shared : array of uint32, ranks
+        Processors that the ranks of the same host may run on, all together; empty: not known.
+
+    Raises
+    ------
+    InvalidInput
+        For columns that do not fit each other.
+    """
+
+    command: str
+    directory: str
+    started: str
+    library: str
+    mpi: tuple[int, int]
+    version: str
+    hosts: tuple[str, ...]
+    host: NDArray[np.uint32]
+    cpus: NDArray[np.uint32]
+    cpus_online: NDArray[np.uint32]
+    ending: NDArray[np.uint32]
+    wall: NDArray[np.float64]
+    cpu: NDArray[np.float64]
+    init: NDArray[np.float64]
+    finalize: NDArray[np.float64]
+    recorder: NDArray[np.float64]
+    memory: NDArray[np.int64]
+    lost: NDArray[np.uint64]
+    clock_error: NDArray[np.float64]
+    first: NDArray[np.uint64]
+    function: NDArray[np.uint16]
+    site: NDArray[np.uint32]
+    begin: NDArray[np.int64]
+    end: NDArray[np.int64]
+    count: NDArray[np.uint32]
+    sent: NDArray[np.uint64]
+    received: NDArray[np.uint64]
+    peer: NDArray[np.int32]
+    comm: NDArray[np.uint32]
+    wait: NDArray[np.int64]
+    thread: NDArray[np.uint16]
+    event: NDArray[np.int64]
+    functions: tuple[str, ...]
+    sites: tuple[str, ...]
+    untimed: dict[str, NDArray[np.uint64]] = field(default_factory=dict)
+    unmodelled: dict[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    cpus_shared: NDArray[np.uint32] = field(default_factory=lambda: np.empty(0, np.uint32))
+
+    def __post_init__(self) -> None:
+        kinds = {**RANK_COLUMNS, **CALL_COLUMNS, "first": np.uint64, "cpus_shared": np.uint32}
+        for name, dtype in kinds.items():
+            object.__setattr__(self, name, columns.frozen(_column(name, getattr(self, name), dtype)))
+        for name in ("hosts", "functions", "sites", "notes"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+        counted = {name: columns.frozen(_column(name, c, np.uint64)) for name, c in self.untimed.items()}
+        object.__setattr__(self, "untimed", counted)
+        self._check()
+
+    def _check(self) -> None:
+        ranks, calls = self.ranks, len(self.function)
+        per_rank = {name: getattr(self, name) for name in RANK_COLUMNS} | self.untimed
+        if len(self.cpus_shared):
+            per_rank["cpus_shared"] = self.cpus_shared
+        for name, column in per_rank.items():
+            if len(column) != ranks:
+                raise InvalidInput(f"{name} of a recording has {len(column)} elements for {ranks} ranks")
+        for name in CALL_COLUMNS:
+            if len(getattr(self, name)) != calls:
+                raise InvalidInput(f"{name} of a recording has {len(getattr(self, name))} elements for {calls} calls")
+        first = self.first
+        if ranks < 1 or first[0] != 0 or first[-1] != calls or (first[1:] < first[:-1]).any():
+            raise InvalidInput(f"first of a recording does not rise from 0 to the number of calls, {calls}")
+        for name, names, none in (
+            ("host", self.hosts, False),
+            ("function", self.functions, False),
+            ("site", self.sites, True),
+        ):
+            column = getattr(self, name)
+            wrong = (column >= len(names)) & ((column != NONE) | (not none))
+            if wrong.any():
+                at = int(np.argmax(wrong))
+                raise InvalidInput(
+                    f"{name} {column[at]} of a recording (element {at}) does not exist: there are {len(names)}"
+                )
+        if calls and (self.peer.max() >= ranks or self.peer.min() < -1):
+            raise InvalidInput(f"a peer of a recording is none of its {ranks} ranks")
+
+    @property
+    def ranks(self) -> int:
+        return len(self.first) - 1
+
+    def __len__(self) -> int:
+        return len(self.function)
+
+    def rank_of_calls(self) -> NDArray[np.uint32]:
+        """The rank of every call."""
+        return np.repeat(np.arange(self.ranks, dtype=np.uint32), columns.lengths(self.first))
+
+    @property
+    def oversubscribed(self) -> str | None:
+        """A sentence why the times in MPI say little, or None if they can be trusted.
+
+        That is where more ranks are on a host than processors they may run on, or where they got less than 70 % of
+        their time on a processor.
+        """
+        for host, name in enumerate(self.hosts):
+            here = np.flatnonzero(self.host == host)
+            cpus = self._cpus_of(here)
+            if 0 < cpus < len(here):
+                return f"{len(here)} ranks on {name} shared {cpus} {'processor' if cpus == 1 else 'processors'}"
+        known = np.isfinite(self.wall) & np.isfinite(self.cpu) & (self.wall > 0)
+        wall, cpu = float(self.wall[known].sum()), float(self.cpu[known].sum())
+        if wall > 0 and cpu < _BUSY * wall:
+            return f"the ranks were on a processor for {100 * cpu / wall:.0f} % of their time only"
+        return None
+
+    def _cpus_of(self, ranks: NDArray[np.intp]) -> int:
+        """Processors that these ranks of one host may run on together; 0: not known."""
+        if not len(ranks):
+            return 0
+        if len(self.cpus_shared):
+            return int(self.cpus_shared[ranks].max())
+        # Ranks that are bound to processors of their own add up, others have all of the host.
+        return min(int(self.cpus_online[ranks].max()), int(self.cpus[ranks].sum()))
+
+    def relabelled(self, to: NDArray[Any], events: NDArray[np.int64]) -> Recording:
+        """The recording with rank r called ``to[r]``, where event i of the Program has become ``events[i]``."""
+        at = np.empty(self.ranks, np.int64)
+        at[to] = np.arange(self.ranks)
+        lengths = columns.lengths(self.first)
+        order = ranges(self.first[at], lengths[at])
+        changed: dict[str, Any] = {name: getattr(self, name)[at] for name in RANK_COLUMNS}
+        changed |= {name: getattr(self, name)[order] for name in CALL_COLUMNS}
+        changed["untimed"] = {name: column[at] for name, column in self.untimed.items()}
+        changed["first"] = np.concatenate([[0], np.cumsum(lengths[at])]).astype(np.uint64)
+        changed["peer"] = _renamed(changed["peer"], np.asarray(to, np.int32))
+        changed["event"] = _renamed(changed["event"], events)
+        if len(self.cpus_shared):
+            changed["cpus_shared"] = self.cpus_shared[at]
+        return replace(self, **changed)
+
+    def differences(self, other: Recording) -> list[str]:
+        """Names of the attributes in which two recordings differ."""
+
+        def same(a: Any, b: Any) -> bool:
+            if isinstance(a, np.ndarray):
+                return bool(np.array_equal(a, b, equal_nan=a.dtype.kind == "f"))
+            if isinstance(a, dict):
+                return a.keys() == b.keys() and all(same(a[key], b[key]) for key in a)
+            return bool(a == b)
+
+        return [f.name for f in fields(self) if not same(getattr(self, f.name), getattr(other, f.name))]
+
+    def __repr__(self) -> str:
+        return f"<Recording: {self.ranks} ranks, {len(self)} calls of {self.command!r}>"
+
+
+def _column(name: str, values: Any, dtype: Any) -> NDArray[Any]:
+    if np.dtype(dtype).kind == "f":
+        return columns.numbers(name, values)
+    return columns.integers(name, values, dtype, np.iinfo(dtype).min)
+
+
+def _renamed(column: NDArray[Any], to: NDArray[Any]) -> NDArray[Any]:
+    """Elements that are indices, renamed; negative ones stay."""
+    if not len(to):
+        return column
+    return np.where(column >= 0, to[np.maximum(column, 0)], column).astype(column.dtype)

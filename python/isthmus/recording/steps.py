@@ -1,0 +1,225 @@
+"""What one rank did: the records of all its threads in one order, by the clock of rank 0."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..schedule.details import ranges
+from . import raw
+from .recording import NONE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from .clocks import Clock
+    from .functions import Functions
+
+#: Nanoseconds between polls above which a program computes there: a loop that only waits asks again at once.
+_POLL_GAP = 20_000
+
+
+@dataclass
+class Steps:
+    """Steps of one rank, sorted by their begin.
+
+    Attributes
+    ----------
+    table : structured array of raw.STEP
+        Functions are numbered for all ranks, sites are indices of the program's; times are those of rank 0's clock.
+    thread : array of uint16
+    items : dict of int to raw.Items
+        By form, in the order of steps.
+    counts, counts_first : arrays of int64
+        Those of collective i are ``counts[counts_first[i]:][:items[raw.COLLECTIVE].item["counts"][i]]``.
+    groups, groups_first, groups_length : arrays
+        The same for one-sided calls.
+    enter, leave : arrays of int64
+        When each step begins and ends relative to those of other threads: numbers in the order of time.
+    overlapping : bool
+        Whether threads were in MPI at the same time.
+    """
+
+    table: NDArray[Any]
+    thread: NDArray[np.uint16]
+    items: dict[int, raw.Items]
+    counts: NDArray[np.int64]
+    counts_first: NDArray[np.int64]
+    groups: NDArray[np.int32]
+    groups_first: NDArray[np.int64]
+    groups_length: NDArray[np.int64]
+    enter: NDArray[np.int64]
+    leave: NDArray[np.int64]
+    overlapping: bool
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+
+def joined(traces: Sequence[raw.Trace], clock: Clock, functions: Functions, sites: Sequence[dict[int, int]]) -> Steps:
+    """The steps of a rank; ``sites`` gives for each trace the program's number of each of its places."""
+    tables = []
+    for trace, places in zip(traces, sites, strict=True):
+        table = trace.steps
+        # A name may be missing where there was no room for it.
+        known = {id: functions[name] for id, name in trace.functions.items()}
+        for id in np.unique(table["function"][table["kind"] != raw.MARK]).tolist():
+            if id not in known:
+                known[id] = functions[f"function {id}"]
+        table["function"] = _mapped(table["function"], known, 0)
+        table["site"] = _mapped(table["site"], places, NONE)
+        table["begin"], table["end"] = clock.convert(table["begin"]), clock.convert(table["end"])
+        tables.append(table)
+    table = np.concatenate(tables) if len(tables) > 1 else tables[0]
+    thread = np.repeat(np.array([int(t.header["thread"]) for t in traces], np.uint16), [len(t.steps) for t in traces])
+    base = np.cumsum([0, *(len(t.steps) for t in traces)])
+    items, order = {}, np.arange(len(table))
+    if len(traces) > 1:
+        order = np.argsort(table["begin"], kind="stable")
+    at = np.empty(len(table), np.int64)
+    at[order] = np.arange(len(table))
+    by_form = {}
+    for form in traces[0].items:
+        step = np.concatenate([at[t.items[form].step + base[i]] for i, t in enumerate(traces)])
+        by_form[form] = np.argsort(step, kind="stable")
+        item = np.concatenate([t.items[form].item for t in traces])
+        items[form] = raw.Items(step[by_form[form]], item[by_form[form]])
+    table, thread = table[order], thread[order]
+    counts_length = np.concatenate([t.items[raw.COLLECTIVE].item["counts"] for t in traces]).astype(np.int64)
+    groups_length = np.concatenate([t.groups_length for t in traces])
+    enter, leave, overlapping = _points(table, len(traces) > 1)
+    return Steps(
+        table,
+        thread,
+        items,
+        np.concatenate([t.counts for t in traces]),
+        (np.cumsum(counts_length) - counts_length)[by_form[raw.COLLECTIVE]],
+        np.concatenate([t.groups for t in traces]),
+        (np.cumsum(groups_length) - groups_length)[by_form[raw.RMA]],
+        groups_length[by_form[raw.RMA]],
+        enter,
+        leave,
+        overlapping,
+    )
+
+
+def _mapped(numbers: NDArray[Any], names: dict[int, int], otherwise: int) -> NDArray[np.int64]:
+    """Numbers of one file as those of the program."""
+    different, index = np.unique(numbers, return_inverse=True)
+    return np.array([names.get(number, otherwise) for number in different.tolist()], np.int64)[index]
+
+
+def _points(table: NDArray[Any], threaded: bool) -> tuple[NDArray[np.int64], NDArray[np.int64], bool]:
+    step = np.arange(len(table))
+    if threaded:
+        latest = np.maximum.accumulate(table["end"])
+        threaded = bool((table["begin"][1:] < latest[:-1]).any())
+    if not threaded:
+        return 2 * step, 2 * step + 1, False
+    time = np.stack([table["begin"], np.maximum(table["end"], table["begin"])], axis=1).reshape(-1)
+    # Of points at the same time those of earlier steps come first, and every begin before its end.
+    place = np.empty(len(time), np.int64)
+    place[np.argsort(time, kind="stable")] = np.arange(len(time))
+    return place[::2].copy(), place[1::2].copy(), True
+
+
+def computed(steps: Steps, begin: int, end: int, polls: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Nanoseconds that the rank computed up to each point in time (``enter`` and ``leave``), and after the last.
+
+    A gap between calls counts as what the processor was busy in it, where that is known. Gaps of a loop that asks for
+    something until it is there are time of waiting.
+
+    Parameters
+    ----------
+    begin, end : int
+        When the rank began and ceased to do what it is about: the end of MPI_Init, the begin of MPI_Finalize.
+    polls : array of bool
+        Which functions ask without waiting.
+    """
+    table = steps.table
+    if steps.overlapping:
+        worked = _computed_by_threads(steps, begin, end, polls)
+    else:
+        worked = np.zeros(2 * len(table) + 1, np.int64)
+        worked[:-1:2] = busy(table, _ends(table, begin)[:-1], polls)
+        worked[1::2] = between_polls(table)
+        worked[-1] = max(end - int(_ends(table, begin)[-1]), 0)
+    if len(table) and table["kind"][-1] == raw.MARK and table["form"][-1] == raw.OFF:
+        worked[-1] = 0
+    return worked
+
+
+def _ends(table: NDArray[Any], begin: int) -> NDArray[np.int64]:
+    """``begin``, and when all up to each step of one thread was over: loops may poll several things in turn."""
+    return np.maximum.accumulate(np.concatenate([[begin], table["end"]]))
+
+
+def busy(table: NDArray[Any], since: NDArray[np.int64], polls: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Nanoseconds of computation between ``since``, the end of the step before, and each step of one thread."""
+    gap = np.maximum(table["begin"] - since, 0)
+    known = table["cpu_gap"] >= 0
+    gap[known] = np.minimum(gap[known], table["cpu_gap"][known])
+    asking = (table["kind"] == raw.POLLS) | ((table["kind"] == raw.CALL) & polls[table["function"]])
+    in_loop = asking[1:] & (table["kind"][:-1] == raw.POLLS) & (gap[1:] < _POLL_GAP)
+    gap[1:][in_loop] = 0
+    # What happened while recording was off is not known.
+    gap[(table["kind"] == raw.MARK) & (table["form"] == raw.ON)] = 0
+    return gap
+
+
+def between_polls(table: NDArray[Any]) -> NDArray[np.int64]:
+    """Nanoseconds of computation of one thread within each step: between polls, where these are far apart.
+
+    Polls in a row belong to one loop; the last of them gets what was computed in it.
+    """
+    polled = np.flatnonzero(table["kind"] == raw.POLLS)
+    worked = np.zeros(len(table), np.int64)
+    if not len(polled):
+        return worked
+    first = np.flatnonzero(np.concatenate([[True], np.diff(polled) > 1]))
+    begin = table["begin"][polled[first]]
+    end = np.maximum.reduceat(table["end"][polled], first)
+    outside = end - begin - np.add.reduceat(table["inside"][polled], first)
+    gaps = np.add.reduceat(table["count"][polled].astype(np.int64), first) - 1
+    last = polled[np.append(first[1:], len(polled)) - 1]
+    worked[last] = np.where((gaps > 0) & (outside >= _POLL_GAP * gaps), outside, 0)
+    return worked
+
+
+def _computed_by_threads(steps: Steps, begin: int, end: int, polls: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """The same for threads that are in MPI at the same time.
+
+    Their events stand one after another in the Program: what they compute at the same time must not be added up.
+    Between any two points in time the rank is as busy as the busiest of its threads.
+    """
+    table = steps.table
+    time = np.empty(2 * len(table) + 1, np.int64)
+    time[steps.enter], time[steps.leave] = table["begin"], np.maximum(table["end"], table["begin"])
+    time[-1] = max(end, int(time[-2]))
+    length = np.diff(np.concatenate([[min(begin, int(time[0]))], time]))
+    point = np.arange(len(time))
+    share = np.zeros(len(time))
+    polled = np.zeros(len(time), np.int64)
+    for thread in np.unique(steps.thread):
+        of = np.flatnonzero(steps.thread == thread)
+        mine = table[of]
+        since = _ends(mine, begin if thread == 0 else int(mine["begin"][0]))[:-1]
+        busy_share = busy(mine, since, polls) / np.maximum(mine["begin"] - since, 1)
+        # An interval up to a point is within the step that was entered before and is left then or later.
+        entered = np.searchsorted(steps.enter[of], point)
+        left = np.searchsorted(np.sort(steps.leave[of]), point)
+        # The first thread goes on after its last call, of the others it is not known.
+        after = 1.0 if thread == 0 else 0.0
+        busy_share = np.append(busy_share, after)[entered]
+        share = np.maximum(share, np.where(entered == left, busy_share, 0.0))
+        polled[steps.leave[of]] = between_polls(mine)
+    return np.rint(length * share).astype(np.int64) + polled
+
+
+def lists(values: NDArray[Any], first: NDArray[np.int64], length: NDArray[np.int64]) -> NDArray[Any]:
+    """Parts of ``values``, one after another."""
+    return values[ranges(first, length)]

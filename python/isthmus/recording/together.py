@@ -1,0 +1,183 @@
+"""Collectives of a recording: the k-th call of every member of a communicator is one collective.
+
+Here the calls of all ranks meet. What only the root was told (counts of gatherv) is told to all, time waiting for the
+last rank is found, and what not all members recorded (a rank that was killed) is taken out.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ..schedule.program import NULL, ROOTED, CollectiveKind, EventKind
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from .emission import Details
+
+#: Collectives whose bytes per rank are the same list on all ranks, and those that have a list of their own.
+_SAME_LIST = (
+    CollectiveKind.gather, CollectiveKind.allgather, CollectiveKind.scatter, CollectiveKind.reduce_scatter
+)  # fmt: skip
+_OWN_LIST = (CollectiveKind.alltoall, CollectiveKind.neighbor_alltoall)
+
+
+class Calls(NamedTuple):
+    """Calls of collectives: event, call of the Recording, rank in the communicator, whether the call waited for it."""
+
+    event: NDArray[np.int64]
+    call: NDArray[np.int64]
+    place: NDArray[np.int64]
+    blocking: NDArray[np.bool_]
+
+
+def align(
+    events: dict[str, NDArray[Any]],
+    comm: NDArray[np.int64],
+    size: NDArray[np.int64],
+    details: Details,
+    calls: Calls,
+    times: dict[str, NDArray[Any]],
+) -> NDArray[np.int64]:
+    """Make the calls of each collective agree.
+
+    Parameters
+    ----------
+    events : dict
+        Columns of the Program, which are changed in place.
+    comm : array of int64
+        Communicator of each event, negative where its members are not known.
+    size : array of int64
+        Members of each communicator.
+    times : dict
+        ``begin``, ``end`` and ``wait`` of the calls of the Recording; ``wait`` is written.
+
+    Returns
+    -------
+    cut : array of int64
+        Events of collectives that cannot stay: from the first on that some member lacks, or calls differently.
+    """
+    order = np.lexsort((calls.event, calls.place, comm[calls.event]))
+    unknown = order[: int((comm[calls.event] < 0).sum())]
+    order = order[len(unknown) :]
+    if not len(order):
+        return calls.event[unknown]
+    number = _numbers(comm[calls.event[order]], calls.place[order])
+    again = np.lexsort((number, comm[calls.event[order]]))
+    order, number = order[again], number[again]
+    event, call, blocking = calls.event[order], calls.call[order], calls.blocking[order]
+    on = comm[event]
+    first = np.flatnonzero(np.concatenate([[True], (on[1:] != on[:-1]) | (number[1:] != number[:-1])]))
+    group = np.repeat(np.arange(len(first)), np.diff(np.append(first, len(on))))
+    root = _roots(events, event, first, group)
+    alike = np.diff(np.append(first, len(on))) == size[on[first]]
+    for column in (events["kind"][event], events["what"][event], blocking, root):
+        alike &= np.logical_and.reduceat(column == column[first][group], first)
+    good = number < _first_bad(on[first], number[first], alike, len(size))[on]
+    kept = event[good]
+    called = good & (events["kind"][event] == EventKind.collective)
+    rooted = np.isin(events["what"][kept], ROOTED)
+    events["peer"][kept[rooted]] = root[good][rooted]
+    _same_bytes(events, event, called, first, group, size[on], details.array())
+    _list_blocks(events, event, called, first, size[on], details)
+    _waits(times, call, blocking & good, first, group)
+    return np.concatenate([calls.event[unknown], event[~good]])
+
+
+def _numbers(on: NDArray[np.int64], place: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The number of each call among those of its rank on its communicator, by which they are sorted."""
+    first = np.flatnonzero(np.concatenate([[True], (on[1:] != on[:-1]) | (place[1:] != place[:-1])]))
+    return np.arange(len(on)) - np.repeat(first, np.diff(np.append(first, len(on))))
+
+
+def _roots(
+    events: dict[str, NDArray[Any]], event: NDArray[np.int64], first: NDArray[np.int64], group: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Roots, also where those in the root's group of an intercommunicator did not name it; 0 without one."""
+    rooted = np.isin(events["what"][event], ROOTED) & (events["kind"][event] == EventKind.collective)
+    root = np.where(rooted, events["peer"][event].astype(np.int64), 0)
+    named = np.maximum.reduceat(root, first)
+    return np.where(root < 0, named[group], root)
+
+
+def _first_bad(
+    on: NDArray[np.int64], number: NDArray[np.int64], alike: NDArray[np.bool_], communicators: int
+) -> NDArray[np.int64]:
+    """For every communicator the number of its first collective that is not called alike."""
+    limit = np.full(communicators, np.iinfo(np.int64).max)
+    np.minimum.at(limit, on[~alike], number[~alike])
+    return limit
+
+
+def _same_bytes(
+    events: dict[str, NDArray[Any]],
+    event: NDArray[np.int64],
+    called: NDArray[np.bool_],
+    first: NDArray[np.int64],
+    group: NDArray[np.int64],
+    size: NDArray[np.int64],
+    details: NDArray[np.int64],
+) -> None:
+    """Lists that only some members have become those of all, and bytes the same on all."""
+    what = events["what"][event]
+    detail = np.where(called, events["detail"][event].astype(np.int64), 0)
+    length = np.where(detail > 0, details[detail], 0)
+    shared = np.isin(what, _SAME_LIST)
+    fits = np.where(what == CollectiveKind.alltoall, length == 2 * size, shared & (length == size))
+    fits |= (what == CollectiveKind.neighbor_alltoall) & (length % 3 == 0)
+    detail = np.where(fits, detail, 0)
+    most = np.maximum.reduceat(detail, first)[group]
+    everywhere = np.minimum.reduceat(detail, first)[group] > 0
+    detail = np.where(shared, most, np.where(np.isin(what, _OWN_LIST) & everywhere, detail, 0))
+    amount = np.where(called, events["amount"][event].astype(np.int64), 0)
+    alike = (detail == 0) & ~np.isin(what, (*_SAME_LIST, CollectiveKind.alltoall))
+    amount = np.where(alike, np.maximum.reduceat(amount, first)[group], amount)
+    events["detail"][event[called]] = detail[called]
+    events["amount"][event[called]] = amount[called]
+
+
+def _list_blocks(
+    events: dict[str, NDArray[Any]],
+    event: NDArray[np.int64],
+    called: NDArray[np.bool_],
+    first: NDArray[np.int64],
+    size: NDArray[np.int64],
+    details: Details,
+) -> None:
+    """Where members have blocks of different sizes that nobody lists, what each says of its own makes the list."""
+    amount = events["amount"][event].astype(np.int64)
+    blocks = called & (events["detail"][event] == 0)
+    blocks &= np.isin(events["what"][event], (*_SAME_LIST, CollectiveKind.alltoall))
+    differ = np.maximum.reduceat(amount, first) != np.minimum.reduceat(amount, first)
+    for begin in first[blocks[first] & differ].tolist():
+        members = slice(begin, begin + int(size[begin]))
+        mine = amount[members]
+        if events["what"][event[begin]] == CollectiveKind.alltoall:
+            rows = [np.concatenate([np.full(len(mine), each), mine]) for each in mine]
+            events["detail"][event[members]] = [details.shared(row) for row in rows]
+        else:
+            events["detail"][event[members]] = details.shared(mine)
+
+
+def _waits(
+    times: dict[str, NDArray[Any]],
+    call: NDArray[np.int64],
+    known: NDArray[np.bool_],
+    first: NDArray[np.int64],
+    group: NDArray[np.int64],
+) -> None:
+    """Time from each call's begin to that of the last, at most as long as the call took."""
+    begin, end = times["begin"][call], times["end"][call]
+    last = np.maximum.reduceat(begin, first)[group]
+    wait = np.minimum(last - begin, np.maximum(end - begin, 0))
+    times["wait"][call[known]] = wait[known]
+
+
+def take_out(events: dict[str, NDArray[Any]], cut: NDArray[np.int64]) -> None:
+    """Make events that cannot stay do nothing, with requests that are complete at once."""
+    asynchronous = events["request"][cut] != 0
+    for name, value in (("what", 0), ("tag", 0), ("comm", 0), ("amount", 0), ("detail", 0), ("peer", NULL)):
+        events[name][cut] = value
+    events["kind"][cut] = np.where(asynchronous, EventKind.isend, EventKind.send)

@@ -1,0 +1,130 @@
+/* Begin and end of a call, and what is the same in the record of every call. */
+#include "recorder.h"
+
+/* Reading a thread's processor time takes a system call: it is read around what lasts longer than this, and where it
+ * was read longer ago than that. In between, processor time passes as wall time does. */
+enum { LONG_NS = 10000, OLD_NS = 200000 };
+
+void call_begin(struct call* call, unsigned function, const void* address) {
+  depth = 1;
+  call->function = function;
+  call->error = 0;
+  if (UNLIKELY(!here) && !thread_attach()) {
+    call->begin = 0;
+    return;
+  }
+  call->site = site_of(address);
+  if (UNLIKELY(regions_watched)) regions_call(function, address);
+  struct thread* thread = here;
+  int64_t begin = clock_now();
+  int64_t gap = begin - thread->last_end;
+  call->cpu_gap = -1;
+  if (gap > LONG_NS || thread->gap_unknown) {
+    int64_t cpu = clock_thread();
+    begin = clock_now();
+    int64_t used = cpu - (thread->cpu_base + (thread->last_end - thread->wall_base));
+    call->cpu_gap = used < 0 ? 0 : used > gap ? gap : used;
+    thread->cpu_base = cpu;
+    thread->wall_base = begin;
+    thread->gap_unknown = false;
+  }
+  call->begin = begin;
+}
+
+void call_end(struct call* call, int error) {
+  int64_t end = clock_now();
+  call->end = end;
+  call->error = error;
+  struct thread* thread = here;
+  if (UNLIKELY(!thread)) return;
+  thread->last_end = end;
+  if (end - call->begin > LONG_NS || end - thread->wall_base > OLD_NS) {
+    thread->cpu_base = clock_thread();
+    thread->wall_base = end;
+  }
+}
+
+void count_call(unsigned function) {
+  if (UNLIKELY(!here)) {
+    depth = 1;
+    bool attached = thread_attach();
+    depth = 0;
+    if (!attached) return;
+  }
+  if (!atomic_load_explicit(&writing, memory_order_relaxed)) return;
+  here->counts[function]++;
+  if (UNLIKELY(++here->counted == 1u << 20)) counts_write(here);
+}
+
+static bool named(unsigned function) {
+  if (LIKELY(here->named[function / 8] >> function % 8 & 1)) return true;
+  record_name(function);
+  return here->named[function / 8] >> function % 8 & 1;
+}
+
+void* record_call(const struct call* call, unsigned form, uint32_t n, size_t bytes) {
+  if (UNLIKELY(!here || !atomic_load_explicit(&writing, memory_order_relaxed))) return NULL;
+  if (UNLIKELY(!named(call->function))) return NULL;
+  struct trace_call* record = record_reserve(TRACE_CALL, sizeof *record + bytes);
+  if (UNLIKELY(!record)) return NULL;
+  record->function = (uint16_t)call->function;
+  record->form = (uint16_t)form;
+  record->site = call->site;
+  record->begin = call->begin;
+  record->end = call->end;
+  record->cpu_gap = call->cpu_gap;
+  record->n = n;
+  record->error = call->error;
+  return record + 1;
+}
+
+void record_plain(const struct call* call) {
+  if (record_call(call, FORM_PLAIN, 0, 0)) record_commit(call->end);
+}
+
+void record_poll(const struct call* call) {
+  if (UNLIKELY(!here || !atomic_load_explicit(&writing, memory_order_relaxed))) return;
+  struct thread* thread = here;
+  /* Loops poll several things in turn: each folds into its own record while nothing else happens. */
+  for (unsigned i = 0; i < thread->polls; i++) {
+    struct trace_polls* polls = thread->poll[i];
+    if (polls->function != call->function || polls->site != call->site) continue;
+    polls->count++;
+    polls->end = call->end;
+    polls->inside += call->end - call->begin;
+    thread->header->last_ns = call->end;
+    return;
+  }
+  if (!named(call->function)) return;
+  struct trace_polls* polls = record_reserve(TRACE_POLLS, sizeof *polls);
+  if (!polls) return;
+  polls->function = (uint16_t)call->function;
+  polls->unused = 0;
+  polls->site = call->site;
+  polls->count = 1;
+  polls->begin = call->begin;
+  polls->end = call->end;
+  polls->inside = call->end - call->begin;
+  polls->cpu_gap = call->cpu_gap;
+  const unsigned most = sizeof thread->poll / sizeof thread->poll[0];
+  if (thread->polls < most) thread->polls++;
+  for (unsigned i = thread->polls - 1; i > 0; i--) thread->poll[i] = thread->poll[i - 1];
+  thread->poll[0] = polls;
+  record_commit(call->end);
+}
+
+void record_mark(uint32_t what, int64_t value) {
+  struct thread* thread = here;
+  struct trace_mark* record = record_reserve(TRACE_MARK, sizeof *record);
+  if (!record) return;
+  record->what = what;
+  record->unused = 0;
+  record->value = value;
+  record->at = clock_now();
+  int64_t used = clock_thread() - (thread->cpu_base + (thread->last_end - thread->wall_base));
+  int64_t gap = record->at - thread->last_end;
+  record->cpu_gap = used < 0 ? 0 : used > gap ? gap : used;
+  thread->cpu_base = clock_thread();
+  thread->wall_base = thread->last_end = record->at;
+  record_commit(record->at);
+}

@@ -1,0 +1,69 @@
+/* Call sites: return addresses, numbered per thread. */
+#include <dlfcn.h>
+#include <link.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "recorder.h"
+
+struct site {
+  uint64_t address;
+  uint32_t id;
+};
+
+static void site_write(uint32_t id, uint64_t address) {
+  Dl_info info;
+  struct link_map* module = NULL;
+  char executable[4096] = "";
+  const char *path = "", *symbol = "";
+  uint64_t offset = address;
+  /* A return address may be the first of the next function. */
+  if (dladdr1((const void*)(uintptr_t)(address - 1), &info, (void**)&module, RTLD_DL_LINKMAP)) {
+    path = info.dli_fname ? info.dli_fname : "";
+    symbol = info.dli_sname ? info.dli_sname : "";
+    if (module) offset = address - (uint64_t)module->l_addr;
+    /* The program's own name may be relative to a directory that it has left. */
+    if (module && !module->l_name[0] && readlink("/proc/self/exe", executable, sizeof executable - 1) > 0)
+      path = executable;
+  }
+  size_t path_bytes = strlen(path) + 1, symbol_bytes = strnlen(symbol, 4096);
+  struct trace_site* record = record_reserve(TRACE_SITE, sizeof *record + path_bytes + symbol_bytes + 1);
+  if (!record) return;
+  record->id = id;
+  record->address = address;
+  record->offset = offset;
+  char* text = (char*)(record + 1);
+  memset(text, 0, 8 * (size_t)record->head.words - sizeof *record);
+  memcpy(text, path, path_bytes);
+  memcpy(text + path_bytes, symbol, symbol_bytes);
+  record_commit(here->header->last_ns);
+}
+
+static struct site* slot_of(struct thread* thread, uint64_t address) {
+  uint32_t mask = thread->site_slots - 1;
+  uint32_t i = (uint32_t)(address * 0x9E3779B97F4A7C15u >> 32) & mask;
+  while (thread->sites[i].id && thread->sites[i].address != address) i = (i + 1) & mask;
+  return &thread->sites[i];
+}
+
+static void sites_grow(struct thread* thread) {
+  struct site* old = thread->sites;
+  uint32_t slots = thread->site_slots;
+  thread->site_slots = slots ? 2 * slots : 256;
+  thread->sites = recorder_allocate(thread->site_slots * sizeof *old);
+  for (uint32_t i = 0; i < slots; i++)
+    if (old[i].id) *slot_of(thread, old[i].address) = old[i];
+  recorder_release(old, slots * sizeof *old);
+}
+
+uint32_t site_of(const void* address) {
+  struct thread* thread = here;
+  if (UNLIKELY(2 * thread->site_count >= thread->site_slots)) sites_grow(thread);
+  struct site* slot = slot_of(thread, (uint64_t)(uintptr_t)address);
+  if (UNLIKELY(!slot->id)) {
+    slot->address = (uint64_t)(uintptr_t)address;
+    slot->id = ++thread->site_count;
+    site_write(slot->id, slot->address);
+  }
+  return slot->id;
+}

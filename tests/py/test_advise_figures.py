@@ -1,0 +1,348 @@
+"""Advice on programs of which every figure is known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import isthmus
+from isthmus.advice.advice import SHARES, Prediction
+from isthmus.errors import InvalidInput, Unsupported
+
+US = 1e-6
+
+
+def machine(L: float = 0, o: float = 0, g: float = 0, G: float = 0, nodes: int = 4, cores: int = 1) -> isthmus.Machine:
+    """Nodes of one core; times in microseconds, G in nanoseconds per byte. Every message is eager."""
+    return isthmus.load(f"ring:{nodes} cores={cores} hop=0s L={L}us o={o}us g={g}us G={G}ns/B S=1GB name=plain")
+
+
+def one_message(bytes: int = 1001) -> isthmus.Program:
+    b = isthmus.ProgramBuilder(2)
+    with b.location("main.c:1"):
+        b.send(0, 1, bytes)
+    with b.location("main.c:2"):
+        b.recv(1, 0, bytes)
+    return b.build()
+
+
+def uneven(compute: list[float]) -> isthmus.Program:
+    b = isthmus.ProgramBuilder(len(compute))
+    with b.location("solve.c:7"):
+        b.compute(None, compute)
+    with b.location("solve.c:9"):
+        b.barrier(None)
+    return b.build()
+
+
+def saving(p: Prediction, name: str) -> float:
+    found = p.what_if(name)
+    assert found is not None
+    return found.saving
+
+
+def test_one_message() -> None:
+    # o + L + o + 1000 G = 1 + 10 + 1 + 2 us.
+    (p,) = isthmus.advise(one_message(), machine(L=10, o=1, G=2)).predictions
+    assert p.time == pytest.approx(14 * US)
+    assert p.path == pytest.approx(
+        {"compute": 0, "overhead": 2 * US, "latency": 10 * US, "bandwidth": 2 * US, "noise": 0}
+    )
+    assert saving(p, "latency") == pytest.approx(10 * US)
+    assert saving(p, "bandwidth") == pytest.approx(2 * US)
+    assert saving(p, "overhead") == pytest.approx(2 * US)
+    assert saving(p, "network") == pytest.approx(14 * US)
+    # Each rank has one overhead; the receiver waits for the sender for no time, and for the wire until 11 us.
+    assert saving(p, "overlap") == pytest.approx(13 * US)
+    assert saving(p, "work") == pytest.approx(13 * US)
+    mean = p.mean
+    assert mean["overhead"] == pytest.approx(1 * US)
+    assert mean["bandwidth"] == pytest.approx(1 * US)
+    assert mean["latency"] == pytest.approx(5.5 * US)
+    assert mean["idle"] == pytest.approx(6.5 * US)
+    assert p.dominant == "latency"
+
+
+def test_calls_pairs_and_sizes_of_one_message() -> None:
+    (p,) = isthmus.advise(one_message(), machine(L=10, o=1, G=2)).predictions
+    (send, recv) = sorted(p.calls, key=lambda c: c.location)
+    assert (send.name, send.location, send.calls, send.messages, send.bytes) == ("send", "main.c:1", 1, 1, 1001)
+    assert (recv.name, recv.location, recv.calls, recv.messages, recv.bytes) == ("recv", "main.c:2", 1, 0, 0)
+    # The message is on its way while the receiver is in its call.
+    assert send.path == 0
+    assert recv.path == pytest.approx(14 * US)
+    assert send.busy == pytest.approx(0.5 * US)
+    assert recv.busy == pytest.approx(1.5 * US)
+    assert (send.waiting, recv.waiting) == pytest.approx((0, 5.5 * US))
+    (pair,) = p.pairs
+    assert (pair.sender, pair.receiver, pair.messages, pair.bytes) == (0, 1, 1, 1001)
+    assert pair.path == pytest.approx(14 * US)
+    (size,) = p.sizes
+    assert (size.low, size.high, size.messages, size.bytes) == (1001, 1001, 1, 1001)
+    assert size.path == pytest.approx(14 * US)
+
+
+def test_nonblocking_receive_waits_in_its_wait() -> None:
+    b = isthmus.ProgramBuilder(2)
+    with b.location("post"):
+        r = b.irecv(1, 0, 8)
+    b.compute(0, 20 * US)
+    b.send(0, 1, 8)
+    with b.location("wait"):
+        b.wait(1, r)
+    (p,) = isthmus.advise(b.build(), machine(L=10, o=1)).predictions
+    calls = {c.location: c for c in p.calls if c.location}
+    assert "post" not in calls or calls["post"].path == calls["post"].waiting == 0
+    # 20 us until it is sent, 11 us until it arrives; the mean of two ranks.
+    assert calls["wait"].waiting == pytest.approx(15.5 * US)
+    assert calls["wait"].path == pytest.approx(12 * US)
+    assert p.mean["waiting"] == pytest.approx(10 * US)
+    assert p.mean["synchronisation"] == 0
+
+
+def test_imbalance_only() -> None:
+    advice = isthmus.advise(uneven([1e-3, 3e-3, 1e-3, 3e-3]), machine())
+    (p,) = advice.predictions
+    assert p.time == pytest.approx(3e-3)
+    e = p.efficiency
+    assert (e.load_balance, e.serialisation, e.transfer) == pytest.approx((2 / 3, 1, 1))
+    assert (e.communication, e.parallel) == pytest.approx((1, 2 / 3))
+    assert p.path is not None
+    assert p.path["compute"] == pytest.approx(3e-3)
+    assert p.beyond == pytest.approx(1e-3)
+    assert saving(p, "balance") == pytest.approx(1e-3)
+    assert saving(p, "synchronisation") == pytest.approx(1e-3)
+    assert saving(p, "overlap") == 0
+    assert p.mean["synchronisation"] == pytest.approx(1e-3)
+    assert p.mean["waiting"] == pytest.approx(0)
+    assert all(s.none and set(s.tolerance.values()) == {None} for s in p.sensitivities)
+    assert p.dominant == "imbalance"
+    assert advice.sentences[0].topic == "balance"
+    assert advice.sentences[0].gain == pytest.approx(1e-3)
+    assert "Rank 1 computes 1.5 times the mean (3 ms against 2 ms)" in advice.sentences[0].text
+    assert "100 % of the critical path" in advice.sentences[0].text
+
+
+def test_balance_is_between_synchronisations() -> None:
+    """The one rank computes first and the other after the barrier: in total they are even, but not between."""
+    b = isthmus.ProgramBuilder(2)
+    b.compute(None, [1e-3, 3e-3])
+    b.barrier(None)
+    b.compute(None, [3e-3, 1e-3])
+    b.barrier(None)
+    advice = isthmus.advise(b.build(), machine())
+    (p,) = advice.predictions
+    assert p.time == pytest.approx(6e-3)
+    assert p.efficiency.load_balance == 1
+    assert p.efficiency.serialisation == pytest.approx(4 / 6)
+    assert saving(p, "balance") == pytest.approx(2e-3)
+    assert "not always the same rank" in next(s.text for s in advice.sentences if s.topic == "balance")
+    overlap = next(s for s in advice.sentences if s.topic == "overlap")
+    assert overlap.gain == pytest.approx(2e-3)
+    assert "An ideal network alone saves 0 s; for another 2 ms ranks wait" in overlap.text
+
+
+def test_ranks_that_compute_nothing_have_no_part_in_balance() -> None:
+    """A master that only hands out work cannot take over any."""
+    b = isthmus.ProgramBuilder(3)
+    b.compute([1, 2], [1e-3, 3e-3])
+    b.barrier(None)
+    (p,) = isthmus.advise(b.build(), machine()).predictions
+    assert p.time - saving(p, "balance") == pytest.approx(2e-3)
+
+
+def test_latency_only() -> None:
+    b = isthmus.ProgramBuilder(2)
+    for _ in range(10):
+        b.send(0, 1, 8)
+        b.recv(1, 0, 8)
+        b.send(1, 0, 8)
+        b.recv(0, 1, 8)
+    advice = isthmus.advise(b.build(), machine(L=3))
+    (p,) = advice.predictions
+    assert p.time == pytest.approx(60 * US)
+    assert p.path is not None
+    assert p.path["latency"] == pytest.approx(60 * US)
+    latency, bandwidth, overhead = p.sensitivities
+    assert (latency.name, latency.level, latency.value) == ("latency", "network", pytest.approx(3 * US))
+    assert latency.ten_percent == pytest.approx(0.1)
+    assert latency.curve == pytest.approx({f: f * 60 * US for f in (0, 0.25, 0.5, 1, 1.1, 2, 4)})
+    for loss, factor in latency.tolerance.items():
+        assert factor == pytest.approx(1 + loss, abs=0.0006)
+    assert bandwidth.none
+    assert overhead.none
+    assert advice.sentences[0].topic in ("latency", "overlap")
+    assert {s.topic for s in advice.sentences} >= {"latency", "overlap"}
+
+
+def test_bandwidth_only() -> None:
+    (p,) = isthmus.advise(one_message(1_000_001), machine(G=1)).predictions
+    assert p.time == pytest.approx(1e-3)
+    assert p.path is not None
+    assert p.path["bandwidth"] == pytest.approx(1e-3)
+    bandwidth = next(s for s in p.sensitivities if s.name == "bandwidth")
+    assert bandwidth.value == pytest.approx(1e9)
+    assert bandwidth.ten_percent == pytest.approx(0.1)
+    assert bandwidth.tolerance[0.05] == pytest.approx(1.05, abs=0.0006)
+    assert p.dominant == "bandwidth"
+
+
+def test_tolerance_beyond_a_bend() -> None:
+    """A latency that computation hides: it may grow until it is longer, and then costs all of its growth."""
+    b = isthmus.ProgramBuilder(2)
+    r = b.irecv(1, 0, 8)
+    b.send(0, 1, 8)
+    b.compute(1, 100 * US)
+    b.wait(1, r)
+    (p,) = isthmus.advise(b.build(), machine(L=10)).predictions
+    latency = p.sensitivities[0]
+    assert p.time == pytest.approx(100 * US)
+    assert latency.ten_percent == 0
+    # 101, 105, 110 us are reached where the latency is that.
+    assert list(latency.tolerance.values()) == pytest.approx([10.1, 10.5, 11], abs=0.006)
+
+
+def test_scale_compute() -> None:
+    program = uneven([2e-3, 2e-3])
+    (p,) = isthmus.advise(program, machine(L=100), scale_compute=0.5).predictions
+    (q,) = isthmus.advise(program, machine(L=100)).predictions
+    assert q.time - p.time == pytest.approx(1e-3)
+    assert "All computation is multiplied by 0.5." in isthmus.advise(program, machine(), scale_compute=0.5).notes
+
+
+def test_comparison_of_machines() -> None:
+    advice = isthmus.advise(one_message(), [machine(L=10), machine(L=40), machine(L=10, o=0.01)])
+    ratios = [row["ratio"] for row in advice.frame()]
+    assert ratios == pytest.approx([1, 4, 1.002])
+    assert [row["time"] for row in advice.frame()] == pytest.approx([10 * US, 40 * US, 10.02 * US])
+    slower, same = (s.text for s in advice.sentences if s.topic == "machines")
+    assert "4.00 times as long" in slower
+    assert "as long as on plain" in same
+    assert advice.predictions[1].sensitivities == () == advice.predictions[1].calls
+    assert advice.predictions[1].path is not None
+
+
+def test_placement_and_levels() -> None:
+    program = one_message()
+    (near,) = isthmus.advise(program, machine(L=10, cores=2)).predictions
+    (far,) = isthmus.advise(program, machine(L=10, cores=2), ranks_per_node=1).predictions
+    assert len(near.placement.nodes) == 1
+    assert len(far.placement.nodes) == 2
+    assert near.sensitivities[0].level == "socket"
+    assert far.sensitivities[0].level == "network"
+    assert {u.path for u in near.used if u.path.startswith("level.")} <= {f"level.socket.{f}" for f in (
+        "L", "o_send", "o_recv", "g", "G", "O", "S")}  # fmt: skip
+
+
+def test_provenance() -> None:
+    advice = isthmus.advise(one_message(), "cielo", ranks_per_node=1)
+    (p,) = advice.predictions
+    used = {u.path: u for u in p.used}
+    assert used["level.network.o_send"].status == "estimated"
+    assert used["node.cores"].status == "exact"
+    assert used["level.network.L"].source
+    # What nobody gave and nothing gives is a default.
+    (plain,) = isthmus.advise(one_message(), "ring:4 cores=1").predictions
+    assert {u.path: u.status for u in plain.used}["level.network.L"] == "default"
+    # A number without a source is named where the time hangs on it.
+    assert any("level.network" in note and "estimated" in note for note in advice.notes)
+
+
+def test_large_programs_are_not_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    from isthmus.advice import prediction
+
+    program = uneven([1e-3, 3e-3, 1e-3, 3e-3])
+    monkeypatch.setattr(prediction, "MOST_RECORDED", 1)
+    monkeypatch.setattr(prediction, "MOST_REFINED", 0)
+    advice = isthmus.advise(program, machine(L=10, o=1))
+    (p,) = advice.predictions
+    assert p.path is None is p.beyond
+    assert p.calls == p.pairs == p.sizes == ()
+    assert p.mean["synchronisation"] is None
+    assert sum(v or 0.0 for v in p.mean.values()) == pytest.approx(p.time)
+    assert saving(p, "balance") == pytest.approx(1e-3)
+    assert any("too many to record" in note for note in advice.notes)
+    # Straight lines between the points of a straight curve are exact.
+    refined = isthmus.advise(program, machine(L=10, o=1))
+    assert not p.sensitivities[0].refined
+    assert p.sensitivities[0].tolerance[0.01] == pytest.approx(refined.predictions[0].sensitivities[0].tolerance[0.01])
+    assert "critical path" not in str(advice).split("advice")[0]
+    assert "too many to record" in advice.html()
+
+
+def test_a_schedule_has_no_calls() -> None:
+    schedule = isthmus.collective("allreduce", ranks=4, bytes=8)
+    (p,) = isthmus.advise(schedule, machine(L=10)).predictions
+    assert p.calls == ()
+    assert p.pairs
+    assert p.what_if("balance") is None
+    with pytest.raises(Unsupported, match="schedule's computation"):
+        isthmus.advise(schedule, machine(), scale_compute=2)
+
+
+def test_efficient_programs_are_left_in_peace() -> None:
+    b = isthmus.ProgramBuilder(4)
+    b.compute(None, 1.0)
+    b.barrier(None)
+    advice = isthmus.advise(b.build(), machine(L=1))
+    assert advice.sentences[0].topic == "efficient"
+    assert "100 % of the time is computation" in advice.sentences[0].text
+
+
+def test_nothing_at_all() -> None:
+    with pytest.raises(InvalidInput, match="on plain the program takes no time"):
+        isthmus.advise(isthmus.ProgramBuilder(2).build(), machine(L=1))
+
+
+def test_noise_is_a_share() -> None:
+    noise = isthmus.Noise(kind="periodic", period=1e-3, duration=1e-4)
+    (p,) = isthmus.advise(uneven([0.01] * 4), machine(L=1), noise=noise, seed=3).predictions
+    assert p.path is not None
+    assert p.path["noise"] > 5e-4
+    assert sum(p.path.values()) == pytest.approx(p.time)
+    assert sum(v or 0.0 for v in p.mean.values()) == pytest.approx(p.time)
+
+
+def test_shares_of_every_rank_add_up() -> None:
+    rank = np.arange(16)
+    b = isthmus.ProgramBuilder(16)
+    for _ in range(3):
+        b.irecv(None, (rank - 1) % 16, 100_000)
+        b.isend(None, (rank + 1) % 16, 100_000)
+        b.compute(None, 1e-4 + rank * 1e-6)
+        b.waitall(None)
+        b.allreduce(None, 64)
+    (p,) = isthmus.advise(b.build(), "cielo", ranks_per_node=4).predictions
+    assert list(p.by_rank) == list(SHARES)
+    together = sum(values for values in p.by_rank.values() if values is not None)
+    assert together == pytest.approx(np.full(16, p.time))
+    assert sum(c.path for c in p.calls) == pytest.approx(p.time)
+    assert sum(c.busy + c.waiting for c in p.calls) + (p.mean["idle"] or 0) == pytest.approx(p.time)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        ({"machines": "ring:4 name=plain"}, "plain is too small: 8 ranks, 1 a node, need 8 nodes, and it has 4"),
+        ({"machines": "cielo", "ranks_per_node": 17}, "a node of cielo has 16 cores"),
+        ({"machines": "ciello"}, "close names are cielo"),
+        ({"machines": []}, "at least one"),
+        ({"machines": "cielo", "scale_compute": 0}, "scale_compute"),
+    ],
+)
+def test_bad_input(arguments: dict[str, object], reason: str) -> None:
+    with pytest.raises(InvalidInput, match=reason):
+        isthmus.advise(uneven([1e-3] * 8), **arguments)
+
+
+def test_a_program_that_hangs() -> None:
+    b = isthmus.ProgramBuilder(2)
+    b.recv(0, 1, 8)
+    b.recv(1, 0, 8)
+    with pytest.raises(InvalidInput, match="on plain the program hangs"):
+        isthmus.advise(b.build(), machine())
+
+
+def test_what_is_no_program() -> None:
+    with pytest.raises(InvalidInput, match="str: advice on a Program or a Schedule"):
+        isthmus.advise("app.h5", "cielo")
