@@ -3,80 +3,25 @@
 from __future__ import annotations
 
 import os
-import re
-import tomllib
 from typing import Any
 
 from .. import units
-from ..errors import ParseError
 from ..files import write_atomically
+from ..toml_text import Lines, parse, read_text
 from .description import FORMAT, Description, normalise
 from .kinds import KINDS
 from .parts import Level, Node, Noise
 
-_HEADER = re.compile(r"\s*\[{1,2}\s*([^\[\]]+?)\s*\]{1,2}\s*(?:#.*)?$")
-_KEY = re.compile(r"""\s*([A-Za-z0-9_+-]+|"[^"]*"|'[^']*')\s*(?:\.\s*([A-Za-z0-9_+-]+))?\s*=""")
-
-
-class _Lines:
-    """Where keys stand: tomllib tells lines of syntax errors only."""
-
-    def __init__(self, text: str) -> None:
-        self.of: dict[str, int] = {}
-        table = ""
-        for number, line in enumerate(text.splitlines(), 1):
-            header = _HEADER.match(line)
-            if header:
-                table = ".".join(part.strip().strip("\"'") for part in header[1].split("."))
-                self._add(table, number)
-                continue
-            key = _KEY.match(line)
-            if key:
-                parts = [table, key[1].strip("\"'"), key[2]]
-                self._add(".".join(p for p in parts if p), number)
-
-    def _add(self, path: str, number: int) -> None:
-        # [links.x] is also where "links" is first spoken of.
-        while path:
-            self.of.setdefault(path, number)
-            path = path.rpartition(".")[0]
-
-    def __call__(self, path: str) -> int | None:
-        # An inner key of an inline table, or a missing key, is reported at what encloses it.
-        while path:
-            if path in self.of:
-                return self.of[path]
-            path = path.rpartition(".")[0]
-        return None
-
 
 def parse_toml(text: str, file: str) -> Description:
     """Read the TOML form of a machine; raises ParseError with file, line and field."""
-    try:
-        raw = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        match = re.search(r"(.*) \(at (?:line (\d+), column \d+|end of document)\)", str(error), re.DOTALL)
-        line = int(match[2]) if match and match[2] else len(text.splitlines())
-        raise ParseError(file, line, None, f"not TOML: {match[1] if match else error}") from None
-    except RecursionError:
-        raise ParseError(file, None, None, "not TOML: nested too deeply") from None
-    except ValueError:
-        # Python reads no longer integers, and tomllib passes its refusal on.
-        raise ParseError(file, None, None, "not TOML: an integer of more than 4300 digits") from None
-    return normalise(raw, file, _Lines(text), folder=os.path.dirname(file))
+    return normalise(parse(text, file), file, Lines(text), folder=os.path.dirname(file))
+
 
 
 def read_toml(path: str | os.PathLike[str]) -> Description:
     """Read a machine file; raises ParseError, or OSError where it cannot be read."""
-    file = os.fspath(path)
-    with open(file, "rb") as stream:
-        data = stream.read()
-    try:
-        text = data.decode()
-    except UnicodeDecodeError as error:
-        line = data[: error.start].count(b"\n") + 1
-        raise ParseError(file, line, None, "not text: TOML in UTF-8 is allowed") from None
-    return parse_toml(text, file)
+    return parse_toml(read_text(path), os.fspath(path))
 
 
 def format_toml(description: Description) -> str:

@@ -1,0 +1,275 @@
+"""The result of ``advise``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from ..machine import Allocation, Machine
+    from ..schedule.program import Program
+    from ..schedule.schedule import Schedule
+    from ..simulation.timeline import Timeline
+    from .calls import Call, Pair, SizeClass
+    from .path import PathSteps
+    from .provenance import Used
+
+#: Where the mean rank's time goes, in words. Only the first four and noise lie on the critical path too.
+SHARES = {
+    "compute": "computing",
+    "overhead": "overhead of messages (o, O)",
+    "latency": "latency (L)",
+    "bandwidth": "bandwidth (g, G)",
+    "waiting": "waiting for partners",
+    "synchronisation": "waiting in collectives",
+    "noise": "noise",
+    "idle": "finished",
+}
+
+
+@dataclass(frozen=True)
+class Efficiency:
+    """Parallel efficiencies as the POP centre of excellence defines them; each is 1 where nothing is lost.
+
+    Attributes
+    ----------
+    load_balance : float
+        Mean over the ranks of their computation, over the most of a rank.
+    serialisation : float
+        The most that a rank computes over the time on an ideal network (L, o, g, G and O are 0): what is lost to ranks
+        that wait for each other.
+    transfer : float
+        The time on the ideal network over the time: what is lost to the network and its overheads.
+
+    References
+    ----------
+    Performance Optimisation and Productivity (POP), "Standard metrics for performance audit", multiplicative model; the
+    ideal network is that of Dimemas there, and a simulation here.
+    """
+
+    load_balance: float
+    serialisation: float
+    transfer: float
+
+    @property
+    def communication(self) -> float:
+        """serialisation x transfer."""
+        return self.serialisation * self.transfer
+
+    @property
+    def parallel(self) -> float:
+        """load balance x communication: mean computation over time."""
+        return self.load_balance * self.communication
+
+
+@dataclass(frozen=True)
+class WhatIf:
+    """What a change would save.
+
+    Attributes
+    ----------
+    name, words : str
+    time : float
+        Seconds that the program would take, or at least takes.
+    saving : float
+        Seconds; never negative for a bound.
+    bound : bool
+        True: no run can save more this way, whether any saves as much is not known. False: a simulation.
+    """
+
+    name: str
+    words: str
+    time: float
+    saving: float
+    bound: bool
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """How the time follows one cost of messages, at all levels of the machine.
+
+    Attributes
+    ----------
+    name : str
+        latency, bandwidth (the time that interfaces take, its inverse) or overhead.
+    curve : mapping of float to float
+        Seconds by factor of the cost, ascending; 1 is the machine.
+    ten_percent : float
+        Relative growth of the time where the cost is 10 % larger.
+    tolerance : mapping of float to float or None
+        By what factor the cost may grow until the time has grown by this part (0.01, 0.05, 0.1); None: by more than was
+        tried, 1024 where refined, otherwise the end of the curve.
+    refined : bool
+        Tolerances were found by simulation to 0.05 % of the time; otherwise by straight lines between the points of the
+        curve, which makes them smaller rather than larger as long as the curve is convex.
+    level : str
+        The farthest level at which messages pass: socket, node or network.
+    value : float
+        What the cost is at that level: L or o_send (s), or 1 / G (B/s).
+    """
+
+    name: str
+    curve: Mapping[float, float]
+    ten_percent: float
+    tolerance: Mapping[float, float | None]
+    refined: bool
+    level: str
+    value: float
+
+    @property
+    def none(self) -> bool:
+        """Does the time not depend on it, as far as was tried?"""
+        times = list(self.curve.values())
+        return max(times) - min(times) <= 1e-6 * max(times)
+
+
+@dataclass(frozen=True, eq=False)
+class Prediction:
+    """The program on one machine.
+
+    Attributes
+    ----------
+    machine, placement : Machine, Allocation
+    timeline : Timeline
+        The simulation; of the first machine with ``record="ops"`` where that fits.
+    efficiency : Efficiency
+    by_rank : dict of str to array of float64 or None
+        Seconds of every rank by SHARES, which add up to the time; None where it was not recorded (waiting has it then).
+    path : dict of str to float, optional
+        Seconds of the critical path by share.
+    beyond : float, optional
+        Seconds that the critical path computes longer than the mean rank: work that others wait for.
+    what_ifs : tuple of WhatIf
+    sensitivities : tuple of Sensitivity
+    calls, pairs, sizes : tuple
+        What of the critical path belongs to which call, pair of ranks, and size of messages; most first.
+    steps : PathSteps, optional
+    used : tuple of Used
+        The numbers of the machine that were used, with their provenance.
+    """
+
+    machine: Machine
+    placement: Allocation
+    timeline: Timeline
+    efficiency: Efficiency
+    by_rank: dict[str, NDArray[np.float64] | None]
+    path: dict[str, float] | None
+    beyond: float | None
+    what_ifs: tuple[WhatIf, ...]
+    used: tuple[Used, ...]
+    sensitivities: tuple[Sensitivity, ...] = ()
+    calls: tuple[Call, ...] = ()
+    pairs: tuple[Pair, ...] = ()
+    sizes: tuple[SizeClass, ...] = ()
+    steps: PathSteps | None = None
+
+    @property
+    def time(self) -> float:
+        """Seconds that the program takes."""
+        return self.timeline.makespan
+
+    @property
+    def mean(self) -> dict[str, float | None]:
+        """Seconds of the mean rank by SHARES."""
+        return {name: None if values is None else float(values.mean()) for name, values in self.by_rank.items()}
+
+    @property
+    def dominant(self) -> str:
+        """What takes most of the critical path (of the mean rank, where the path is not known) beside computation."""
+        shares = self.path if self.path is not None else self.mean
+        lost = {name: value or 0.0 for name, value in shares.items() if name != "compute"}
+        if self.beyond is not None:
+            lost["imbalance"] = self.beyond
+        name = max(lost, key=lambda key: lost[key])
+        return name if lost[name] >= 0.005 * self.time else "compute"
+
+    def what_if(self, name: str) -> WhatIf | None:
+        """By name; None where it was not asked."""
+        return next((w for w in self.what_ifs if w.name == name), None)
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """One piece of advice; ``gain``: seconds that it is worth at most, by which sentences are ordered."""
+
+    topic: str
+    text: str
+    gain: float
+
+
+@dataclass(frozen=True, eq=False)
+class Advice:
+    """What limits a program on machines; ``print`` it, :meth:`save` it.
+
+    Attributes
+    ----------
+    name : str
+        What the program is called.
+    program : Program or Schedule
+        As it was simulated, with computation scaled.
+    predictions : tuple of Prediction
+        One for each machine, in the order given; the first has every detail.
+    sentences : tuple of Sentence
+        What to do, the most worthwhile first.
+    notes : tuple of str
+        What to know about the figures.
+    scale_compute : float
+    """
+
+    name: str
+    program: Program | Schedule
+    predictions: tuple[Prediction, ...]
+    sentences: tuple[Sentence, ...]
+    notes: tuple[str, ...]
+    scale_compute: float = 1.0
+    simulations: int = field(default=0)
+
+    @property
+    def ranks(self) -> int:
+        return self.program.ranks
+
+    def frame(self) -> list[dict[str, Any]]:
+        """The comparison of the machines, a row each, in SI units."""
+        from .page import machine_rows
+
+        return machine_rows(self)
+
+    def json(self) -> dict[str, Any]:
+        """Everything as plain numbers, lists and dicts, in SI units."""
+        from .plain import plain
+
+        return plain(self)
+
+    def html(self) -> str:
+        """The report as one page of HTML that needs nothing else; raises Unsupported without jinja2."""
+        from .report import html
+
+        return html(self)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the report as HTML, whole or not at all.
+
+        Raises
+        ------
+        InvalidInput
+            For another suffix than .html.
+        Unsupported
+            Without the package jinja2, which the extra ``report`` brings.
+        """
+        from .report import save
+
+        save(self, path)
+
+    def __str__(self) -> str:
+        from .page import page
+
+        return page(self)
+
+    def __repr__(self) -> str:
+        machines = ", ".join(f"{p.machine.name} {p.time:g} s" for p in self.predictions)
+        return f"<Advice: {self.ranks} ranks on {machines}>"

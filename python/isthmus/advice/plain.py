@@ -1,0 +1,63 @@
+"""Advice as plain numbers, for programs."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import TYPE_CHECKING, Any
+
+from .page import machine_rows
+from .provenance import quality
+
+if TYPE_CHECKING:
+    from .advice import Advice, Prediction
+
+
+def plain(advice: Advice) -> dict[str, Any]:
+    """Everything in SI units; nothing that JSON does not know."""
+    return {
+        "noun": "advice",
+        "name": advice.name,
+        "ranks": advice.ranks,
+        "scale_compute": advice.scale_compute,
+        "simulations": advice.simulations,
+        "sentences": [dataclasses.asdict(s) for s in advice.sentences],
+        "notes": list(advice.notes),
+        "machines": machine_rows(advice),
+        "predictions": [_prediction(p) for p in advice.predictions],
+    }
+
+
+def _prediction(p: Prediction) -> dict[str, Any]:
+    return {
+        "machine": p.machine.spec,
+        "nodes": len(p.placement.nodes),
+        "ranks_per_node": p.placement.ranks_per_node,
+        "time": p.time,
+        "operations": len(p.timeline.schedule),
+        "messages": p.timeline.messages,
+        "bytes": p.timeline.bytes,
+        "efficiency": dataclasses.asdict(p.efficiency)
+        | {"communication": p.efficiency.communication, "parallel": p.efficiency.parallel},
+        "mean": p.mean,
+        "path": p.path,
+        "path_beyond_mean": p.beyond,
+        "what_ifs": [dataclasses.asdict(w) for w in p.what_ifs],
+        "sensitivities": [_sensitivity(s) for s in p.sensitivities],
+        "calls": [dataclasses.asdict(c) for c in p.calls],
+        "pairs": [dataclasses.asdict(pair) for pair in p.pairs[:1000]],
+        "sizes": [dataclasses.asdict(s) for s in p.sizes],
+        "numbers": {"quality": quality(p.used), "used": [dataclasses.asdict(u) for u in p.used]},
+    }
+
+
+def _sensitivity(s: Any) -> dict[str, Any]:
+    return {
+        "name": s.name,
+        "level": s.level,
+        "value": s.value if math.isfinite(s.value) else None,
+        "curve": [{"factor": factor, "time": time} for factor, time in s.curve.items()],
+        "ten_percent": s.ten_percent,
+        "tolerance": [{"loss": loss, "factor": factor} for loss, factor in s.tolerance.items()],
+        "refined": s.refined,
+    }

@@ -1,0 +1,325 @@
+"""One program on one machine: the simulations that a prediction takes, and what they tell."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import InvalidInput
+from ..machine import Noise
+from ..schedule.program import Program
+from ..simulation.critical import critical_path
+from ..simulation.progress import Reporter
+from ..simulation.simulate import simulate
+from .advice import Efficiency, Prediction, Sensitivity, WhatIf
+from .calls import call_table, pair_table, size_table, waits_by_event
+from .origin import completions, events_of_operations
+from .path import PATH_SHARES, Parameters, path_steps
+from .provenance import levels_used, numbers_used
+from .variation import COSTS, balanced, changed
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ..machine import Allocation, Machine
+    from ..schedule.schedule import Schedule
+    from ..simulation.timeline import Timeline
+
+#: Most operations of which begin and end are recorded: about 3 GB with what is made of them.
+MOST_RECORDED = 4_000_000
+#: Most operations for which tolerances are found by simulation, a few dozen of them.
+MOST_REFINED = 500_000
+#: Points of the curves; of programs that are too large to record only some, as each takes long.
+FACTORS, FEW_FACTORS = (0.25, 0.5, 2.0, 4.0), (2.0, 4.0)
+LOSSES = (0.01, 0.05, 0.1)
+_NOTHING = dict.fromkeys(COSTS, 0.0)
+_MOST_FACTOR = 1024.0
+
+
+class Simulator:
+    """Simulations of schedules in threads, with one bar of progress for all of them.
+
+    Parameters
+    ----------
+    progress : bool
+        Show the bar on standard error.
+    planned : int
+        Operations of all simulations, about.
+    """
+
+    def __init__(self, noise: Noise | None, seed: int, progress: bool, planned: int, operations: int) -> None:
+        self.noise, self.seed = noise, seed
+        # A simulation takes up to 60 bytes an operation while it runs.
+        workers = max(1, min(os.cpu_count() or 1, 64_000_000 // max(operations, 1)))
+        self._pool = ThreadPoolExecutor(workers)
+        self._reporter = Reporter(planned, None) if progress else None
+        self._lock = threading.Lock()
+        self._done: dict[int, int] = {}
+        self._stop = False
+        self.simulations = 0
+
+    def __enter__(self) -> Simulator:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        # After an interruption, running simulations end at their next report.
+        self._stop = True
+        self._pool.shutdown(cancel_futures=True)
+        if self._reporter is not None:
+            self._reporter.close()
+
+    def run(self, schedule: Schedule, machine: Machine, placement: Allocation, record: str = "finish") -> Timeline:
+        """One simulation, in this thread."""
+        with self._lock:
+            self.simulations += 1
+            number = self.simulations
+
+        def report(done: int, total: int) -> None:
+            if self._stop:
+                raise InterruptedError
+            with self._lock:
+                self._done[number] = done
+                if self._reporter is not None:
+                    self._reporter(min(sum(self._done.values()), self._reporter.total))
+
+        timeline = simulate(
+            schedule, machine, placement, record=record, noise=self.noise, seed=self.seed, progress=report
+        )
+        report(len(schedule), len(schedule))
+        return timeline
+
+    def map(self, function: Callable[..., Any], *arguments: Iterable[Any]) -> list[Any]:
+        """The function of each, in threads; it must not call map itself."""
+        return list(self._pool.map(function, *arguments))
+
+
+def predict(
+    what: Program | Schedule,
+    schedule: Schedule,
+    machine: Machine,
+    placement: Allocation,
+    simulator: Simulator,
+    *,
+    even: Schedule | None,
+    collectives: Mapping[str, Any] | None,
+    detailed: bool,
+) -> Prediction:
+    """Simulate and explain; ``even`` is the schedule with computation balanced.
+
+    ``detailed``: with calls, messages and sensitivities; otherwise what a comparison of machines needs.
+    """
+    recorded = len(schedule) <= MOST_RECORDED
+    t = simulator.run(schedule, machine, placement, "ops" if recorded else "ranks")
+    if t.deadlock is not None:
+        raise InvalidInput(
+            f"on {machine.name} the program hangs, {str(t.deadlock).splitlines()[0]}; isthmus simulate explains it"
+        )
+    if t.makespan_ps == 0:
+        raise InvalidInput(f"on {machine.name} the program takes no time: there is nothing to advise on")
+    # With infinite bandwidth only o and O are left of the time that messages take of processors.
+    fast: Timeline
+    variants: list[tuple[Schedule, Mapping[str, float], str]] = [
+        (schedule, {"bandwidth": 0.0}, "ranks"),
+        (schedule, _NOTHING, "finish"),
+        (schedule, {"latency": 0.0}, "finish"),
+        (schedule, {"overhead": 0.0}, "finish"),
+    ]
+    if even is not None:
+        variants.append((even, {}, "finish"))
+
+    def run(variant: tuple[Schedule, Mapping[str, float], str]) -> Timeline:
+        of, factors, record = variant
+        return simulator.run(of, changed(machine, factors), placement, record)
+
+    fast, ideal, *others = simulator.map(run, variants)
+    shares = _shares(t, fast)
+    path, beyond, steps = None, None, None
+    more: dict[str, Any] = {}
+    if recorded:
+        found = critical_path(t)
+        steps = path_steps(t, found, Parameters(machine, placement, t.ranks))
+        path = dict(zip(PATH_SHARES, (float(x) for x in steps.time.sum(axis=0)), strict=True))
+        beyond = max(path["compute"] - float(t.breakdown["compute"].mean()) / streams(t), 0.0)
+        if isinstance(what, Program):
+            event = events_of_operations(what, schedule, collectives)
+            completing = completions(what)
+            waits = waits_by_event(t, what, event, completing)
+            waiting = (t.breakdown["late_sender"] + t.breakdown["late_receiver"] - waits.synchronisation) / streams(t)
+            shares |= {"waiting": waiting, "synchronisation": waits.synchronisation / streams(t)}
+            if detailed:
+                more["calls"] = call_table(t, what, event, completing, steps, waits)
+        if detailed:
+            more |= {"pairs": pair_table(t, steps), "sizes": size_table(t, steps)}
+    if detailed:
+        level = (levels_used(schedule, machine, placement) or ("network",))[-1]
+        zero = {"bandwidth": fast.makespan, "latency": others[0].makespan, "overhead": others[1].makespan}
+        more["sensitivities"] = _sensitivities(schedule, machine, placement, simulator, t.makespan, zero, level)
+    return Prediction(
+        machine,
+        placement,
+        t,
+        _efficiency(t, ideal),
+        shares,
+        path,
+        beyond,
+        tuple(_what_ifs(t, fast, ideal, others, even is not None)),
+        numbers_used(schedule, machine, placement),
+        steps=steps,
+        **more,
+    )
+
+
+def streams(timeline: Timeline) -> int:
+    """CPU streams of a rank, among which its time is divided."""
+    cpu = timeline.schedule.ops["cpu"]
+    return int(cpu.max()) + 1 if len(cpu) else 1
+
+
+def _efficiency(t: Timeline, ideal: Timeline) -> Efficiency:
+    compute = t.breakdown["compute"] / streams(t)
+    most, mean = float(compute.max()), float(compute.mean())
+    if most == 0 or ideal.makespan == 0:
+        # Nothing is computed: all time is lost to the network.
+        return Efficiency(1.0, 1.0, ideal.makespan / t.makespan)
+    return Efficiency(mean / most, most / ideal.makespan, ideal.makespan / t.makespan)
+
+
+def _shares(t: Timeline, fast: Timeline) -> dict[str, NDArray[np.float64] | None]:
+    """Seconds of every rank by SHARES, for each of its CPU streams; waiting still with synchronisation."""
+    n = streams(t)
+    b = {name: values / n for name, values in t.breakdown.items()}
+    handling = fast.breakdown["recv_overhead"] / n
+    return {
+        "compute": b["compute"],
+        "overhead": b["send_overhead"] + handling,
+        "latency": b["latency"],
+        "bandwidth": b["gap"] + b["contention"] + b["recv_overhead"] - handling,
+        "waiting": b["late_sender"] + b["late_receiver"],
+        "synchronisation": None,
+        "noise": b["noise"],
+        "idle": b["idle"],
+    }
+
+
+def _what_ifs(t: Timeline, fast: Timeline, ideal: Timeline, others: list[Timeline], even: bool) -> list[WhatIf]:
+    time, n = t.makespan, streams(t)
+
+    def simulated(name: str, words: str, timeline: Timeline) -> WhatIf:
+        return WhatIf(name, words, timeline.makespan, time - timeline.makespan, False)
+
+    def at_least(name: str, words: str, least: float) -> WhatIf:
+        return WhatIf(name, words, min(least, time), max(time - least, 0.0), True)
+
+    out = [
+        simulated("latency", "no latency (L = 0)", others[0]),
+        simulated("bandwidth", "infinite bandwidth (g, G = 0)", fast),
+        simulated("overhead", "no overhead (o, O = 0)", others[1]),
+        simulated("network", "ideal network (all of them 0)", ideal),
+    ]
+    if even:
+        out.append(simulated("balance", "computation even between synchronisations", others[2]))
+    b = fast.breakdown
+    cpu = (b["compute"] + b["send_overhead"] + b["recv_overhead"]) / n
+    waiting = sum(float(t.breakdown[name].mean()) for name in ("late_sender", "late_receiver", "idle")) / n
+    return [
+        *out,
+        at_least("overlap", "perfect overlap: the busiest rank's computation and overheads", float(cpu.max())),
+        at_least("synchronisation", "perfect synchronisation: nobody waits for late partners", time - waiting),
+        at_least("work", "perfect overlap and balance: the mean rank's computation and overheads", float(cpu.mean())),
+    ]
+
+
+def _sensitivities(
+    schedule: Schedule,
+    machine: Machine,
+    placement: Allocation,
+    simulator: Simulator,
+    time: float,
+    zero: Mapping[str, float],
+    level: str,
+) -> tuple[Sensitivity, ...]:
+    """Curves and tolerances of every cost."""
+    factors = FACTORS if len(schedule) <= MOST_RECORDED else FEW_FACTORS
+    refined = len(schedule) <= MOST_REFINED
+
+    def at(name: str, factor: float) -> float:
+        return simulator.run(schedule, changed(machine, {name: factor}), placement).makespan
+
+    points = [(name, factor) for name in COSTS for factor in (*factors, *((1.1,) if refined else ()))]
+    times = simulator.map(at, *zip(*points, strict=True))
+    known: dict[str, dict[float, float]] = {name: {0.0: zero[name], 1.0: time} for name in COSTS}
+    for (name, factor), found in zip(points, times, strict=True):
+        known[name][factor] = found
+    curves = {name: dict(sorted(known[name].items())) for name in COSTS}
+
+    def tolerance(name: str) -> dict[float, float | None]:
+        return _tolerances(known[name], time, (lambda f: at(name, f)) if refined else None)
+
+    tolerances = simulator.map(tolerance, COSTS)
+    p = getattr(machine.level, level)
+    value = {"latency": p.L, "bandwidth": 1 / p.G if p.G else float("inf"), "overhead": p.o_send}
+    return tuple(
+        Sensitivity(name, curve, _between(curve, 1.1) / time - 1, tolerated, refined, level, value[name])
+        for (name, curve), tolerated in zip(curves.items(), tolerances, strict=True)
+    )
+
+
+def _between(curve: Mapping[float, float], factor: float) -> float:
+    """The curve at a factor, by a straight line where it is not known."""
+    return float(np.interp(factor, list(curve), list(curve.values())))
+
+
+def _tolerances(
+    known: dict[float, float], time: float, at: Callable[[float], float] | None
+) -> dict[float, float | None]:
+    """By what factor a cost may grow until the time has grown by each of LOSSES; None: by more than can be said.
+
+    The curve is convex as long as messages are served in one order, so that the chord of two known points reaches a
+    time no later than the curve: what is interpolated is too small rather than too large.
+    """
+    out: dict[float, float | None] = {}
+    for loss in LOSSES:
+        target = time * (1 + loss)
+        while at is not None and max(known.values()) < target and max(known) < _MOST_FACTOR:
+            factor = 4 * max(known)
+            known[factor] = at(factor)
+        out[loss] = _reaches(known, target, 0.0005 * time, at)
+    return out
+
+
+def _reaches(
+    known: dict[float, float], target: float, slack: float, at: Callable[[float], float] | None
+) -> float | None:
+    """The factor at which the time is the target."""
+    above = [factor for factor in known if factor > 1 and known[factor] >= target]
+    if not above:
+        return None
+    high = min(above)
+    low = max(factor for factor in known if 1 <= factor < high)
+    for turn in range(24 if at is not None else 0):
+        if known[high] - target <= slack:
+            return high
+        if target - known[low] <= slack and low > 1:
+            return low
+        assert at is not None
+        # False position and halving in turns: quick on straight lines, and sure on bends.
+        part = (target - known[low]) / (known[high] - known[low])
+        middle = low + (high - low) * (part if turn % 2 == 0 else 0.5)
+        if not low < middle < high:
+            break
+        known[middle] = at(middle)
+        low, high = (middle, high) if known[middle] < target else (low, middle)
+    return low + (high - low) * (target - known[low]) / (known[high] - known[low])
+
+
+def even_schedule(program: Program | Schedule, lowered: Callable[[Program], Schedule]) -> Schedule | None:
+    """The schedule of the program with computation balanced; None where there is nothing to balance."""
+    if not isinstance(program, Program):
+        return None
+    even = balanced(program)
+    return None if even is program else lowered(even)

@@ -1,0 +1,328 @@
+"""The sections of the report: each a function of the advice, in the order of the page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from html import escape
+
+from .. import __version__
+from ..errors import InvalidInput
+from ..schedule.pattern import pattern
+from ..schedule.program import Program
+from ..units import text
+from . import figures
+from .advice import SHARES, Advice, Prediction
+from .markup import Cell, paragraph, table
+from .page import cost_words, dominant_words, growth_words, machine_rows, placement_words, recorded, size_words
+from .sentences import percent, seconds
+
+Row = list[Cell | str]
+#: Rows of long tables.
+_ROWS, _MOST_ROWS, _PAIRS = 12, 200, 10
+
+
+@dataclass(frozen=True)
+class Section:
+    """One part of the report; ``body`` is HTML, whose texts are escaped already."""
+
+    title: str
+    anchor: str
+    body: str
+
+
+def summary(advice: Advice) -> Section:
+    p = advice.predictions[0]
+    e = p.efficiency
+    tiles = [
+        ("predicted time", seconds(p.time), placement_words(p)),
+        ("parallel efficiency", percent(e.parallel), "mean computation over time"),
+        ("load balance", percent(e.load_balance), "mean over most computation of a rank"),
+        ("serialisation", percent(e.serialisation), "what dependencies leave"),
+        ("transfer", percent(e.transfer), "what the network leaves"),
+        ("mostly lost to", dominant_words(p), "beside computation"),
+    ]
+    body = "".join(
+        f'<div class="tile"><span>{escape(name)}</span><b>{escape(value)}</b><small>{escape(words)}</small></div>'
+        for name, value, words in tiles
+    )
+    advised = "".join(f"<li>{escape(s.text)}</li>" for s in advice.sentences)
+    return Section(
+        "Summary", "summary", f'<div class="tiles">{body}</div><h3>Advice</h3><ol class="advice">{advised}</ol>'
+    )
+
+
+def where(advice: Advice) -> Section:
+    p = advice.predictions[0]
+    mean = p.mean
+    rows: list[Row] = []
+    for name, words in SHARES.items():
+        on = p.path.get(name) if p.path is not None else None
+        value = mean[name]
+        if not on and not value:
+            continue
+        rows.append([words, _amount(on, p.time), _amount(value, p.time)])
+        if name == "compute" and p.beyond:
+            rows.append(["… of which other ranks wait for", _amount(p.beyond, p.time), ""])
+    headings = ["", "critical path", "mean of the ranks"]
+    if p.path is None:
+        rows = [[row[0], row[2]] for row in rows]
+        headings = [headings[0], headings[2]]
+    compute = p.timeline.breakdown["compute"]
+    ideal = p.what_if("network")
+    assert ideal is not None
+    useful, most = float(compute.mean()), float(compute.max())
+    steps = [
+        ("computation, mean of the ranks", "f-compute", useful),
+        ("load imbalance", "f-waiting", most - useful),
+        ("dependencies between ranks", "f-synchronisation", ideal.time - most),
+        ("network and overheads", "f-bandwidth", p.time - ideal.time),
+    ]
+    drawn = figures.waterfall([s for s in steps if s[2] > 0], p.time)
+    return Section(
+        "Where the time goes",
+        "where",
+        f'<div class="narrow">{table(headings, rows, sort=False)}</div>'
+        f"<h3>What the predicted time is made of</h3>{drawn}"
+        f"<h3>By rank</h3>{figures.breakdown(p)}",
+    )
+
+
+def _amount(value: float | None, time: float, bar: bool = True) -> Cell:
+    """Seconds, and what part of the time they are."""
+    if value is None:
+        return Cell("", -1.0)
+    part = value / time
+    return Cell(seconds(value), value, part if bar else None, f"{100 * part:.1f} %")
+
+
+def timeline(advice: Advice) -> Section | None:
+    p = advice.predictions[0]
+    if p.path is None:
+        return None
+    drawing, words = figures.timeline(p)
+    return Section("Timeline", "timeline", paragraph(words) + drawing)
+
+
+def what_ifs(advice: Advice) -> Section:
+    p = advice.predictions[0]
+    most = max((w.saving for w in p.what_ifs), default=0.0)
+
+    def bars(bound: bool) -> str:
+        rows = [
+            (
+                escape(w.words),
+                "bound" if w.bound else "simulated",
+                max(w.saving, 0.0),
+                f"{escape(seconds(w.saving))}<small>{escape(percent(w.saving / p.time))}</small>",
+            )
+            for w in sorted(p.what_ifs, key=lambda w: -w.saving)
+            if w.bound == bound
+        ]
+        return figures.bars(rows, most)
+
+    body = "<h3>By simulation, with one thing changed</h3>" + bars(False)
+    body += "<h3>At most</h3>" + bars(True)
+    words = "No change of these kinds saves more than that; whether any saves as much is not known."
+    return Section("What would save how much", "what-ifs", body + paragraph(words, "note"))
+
+
+def sensitivities(advice: Advice) -> Section | None:
+    p = advice.predictions[0]
+    if not p.sensitivities:
+        return None
+    rows: list[Row] = [
+        [
+            s.name,
+            s.level,
+            cost_words(s),
+            Cell(percent(s.ten_percent), s.ten_percent),
+            *(Cell(growth_words(s, factor), factor) for factor in s.tolerance.values()),
+        ]
+        for s in p.sensitivities
+    ]
+    headings = ["", "level", "here", "10 % worse costs", "1 % is lost at", "5 % at", "10 % at"]
+    words = "The time by simulation, with one cost changed at all levels and the others as they are."
+    if not p.sensitivities[0].refined:
+        words += " Tolerances are read off the curve, as the program is large."
+    return Section(
+        "Sensitivity",
+        "sensitivity",
+        paragraph(words) + figures.sensitivity(advice) + table(headings, rows, left=(0, 1), sort=False),
+    )
+
+
+def calls(advice: Advice) -> Section | None:
+    p = advice.predictions[0]
+    if not p.calls:
+        return None
+    called: list[Row] = [
+        [
+            Cell(c.name, note=c.location),
+            _amount(c.path, p.time),
+            Cell(seconds(c.busy), c.busy),
+            _amount(c.waiting, p.time),
+            Cell(f"{c.calls:,}", c.calls),
+            Cell(f"{c.messages:,}" if c.messages else "", c.messages),
+            Cell(text(c.bytes, "B", 3) if c.bytes else "", c.bytes),
+        ]
+        for c in sorted(p.calls, key=lambda c: -(c.path + c.waiting))
+        if not c.computes
+    ]
+    computed: list[Row] = [
+        [Cell(c.name, note=c.location), _amount(c.path, p.time), _amount(c.busy, p.time), Cell(f"{c.calls:,}", c.calls)]
+        for c in p.calls
+        if c.computes
+    ]
+    body = paragraph("A message on its way, and at its receiver, counts for the call that completes it.")
+    headings = ["call", "critical path", "busy, mean", "waiting, mean", "calls", "messages", "bytes"]
+    body += _folded(headings, called, "calls")
+    if computed:
+        body += "<h3>Computation</h3>" + _folded(
+            ["", "critical path", "mean of the ranks", "times"], computed, "places"
+        )
+    return Section("Calls", "calls", body)
+
+
+def _folded(headings: list[str], rows: list[Row], what: str) -> str:
+    """A table of the first rows, and those that follow to unfold."""
+    body = table(headings, rows[:_ROWS])
+    if more := rows[_ROWS:_MOST_ROWS]:
+        words = f"{len(more):,} more {what}"
+        words += f" of {len(rows) - _ROWS:,}" if len(rows) > _MOST_ROWS else ""
+        body += f"<details><summary>{words}</summary>{table(headings, more)}</details>"
+    return body
+
+
+def messages(advice: Advice) -> Section | None:
+    p = advice.predictions[0]
+    found = pattern(p.timeline.schedule)
+    if not len(found):
+        return None
+    drawing, cell = figures.matrix(found)
+    body = paragraph(f"Bytes between ranks, those of collectives included; {cell}.") + drawing
+    if p.sizes:
+        rows: list[Row] = [
+            [
+                Cell(size_words(s.low, s.high), s.low),
+                _amount(s.path, p.time),
+                Cell(f"{s.messages:,}", s.messages),
+                Cell(text(s.bytes, "B", 3), s.bytes),
+            ]
+            for s in p.sizes
+        ]
+        body += "<h3>By size</h3>" + table(["size", "critical path", "messages", "bytes"], rows)
+    if p.pairs:
+        rows = [
+            [
+                Cell(f"{pair.sender:,} to {pair.receiver:,}", pair.sender),
+                _amount(pair.path, p.time, bar=False),
+                Cell(f"{pair.messages:,}", pair.messages),
+                Cell(text(pair.bytes, "B", 3), pair.bytes),
+            ]
+            for pair in p.pairs[:_PAIRS]
+        ]
+        body += "<h3>Pairs of ranks on the critical path</h3>"
+        body += table(["ranks", "critical path", "messages on it", "bytes on it"], rows)
+    return Section("Messages", "messages", body)
+
+
+def machines(advice: Advice) -> Section:
+    rows: list[Row] = []
+    listed = machine_rows(advice)
+    most = max(row["time"] for row in listed)
+    for p, row in zip(advice.predictions, listed, strict=True):
+        rows.append(
+            [
+                Cell(row["machine"], note=row["title"]),
+                Cell(seconds(row["time"]), row["time"], row["time"] / most),
+                Cell(f"{row['ratio']:.2f}", row["ratio"]),
+                Cell(f"{row['nodes']:,}", row["nodes"]),
+                Cell(percent(row["parallel_efficiency"]), row["parallel_efficiency"]),
+                Cell(percent(row["transfer"]), row["transfer"]),
+                dominant_words(p),
+                Cell(f"{percent(row['sourced'])}", row["sourced"]),
+            ]
+        )
+    headings = ["machine", "time", "ratio", "nodes", "efficiency", "transfer", "mostly lost to", "numbers sourced"]
+    body = table(headings, rows, left=(0, 6))
+    for p in advice.predictions:
+        used: list[Row] = [[u.path, u.value, Cell(u.status), u.source, u.note] for u in p.used]
+        opened = " open" if len(advice.predictions) == 1 else ""
+        body += (
+            f'<details class="sources"{opened}><summary>{escape(p.machine.name)}: the numbers used, and where they '
+            "come from</summary>"
+            f"{table(['number', 'value', 'status', 'source', 'note'], used, left=(0, 2, 3, 4), sort=False)}</details>"
+        )
+    return Section("Machines", "machines", body)
+
+
+def profile(advice: Advice) -> Section | None:
+    """What was measured where the program was recorded."""
+    program = advice.program
+    if not isinstance(program, Program) or program.recording is None:
+        return None
+    if sentence := program.recording.oversubscribed:
+        return Section("As it was recorded", "profile", paragraph(f"{_recorded(advice)} {sentence}"))
+    from ..recording.profile import profile as profile_of
+
+    try:
+        found = profile_of(program)
+    except InvalidInput as error:
+        return Section("As it was recorded", "profile", paragraph(str(error)))
+    t = found.sites
+    rows: list[Row] = []
+    for i in range(len(t)):
+        rows.append(
+            [
+                Cell(found.function_name(int(t.function[i])), note=found.site_name(int(t.site[i]))),
+                *(_measured(float(column[i])) for column in (t.time, t.waiting, t.communicating)),
+                Cell(f"{int(t.calls[i]):,}", int(t.calls[i])),
+                *(Cell(text(int(column[i]), "B", 3), int(column[i])) for column in (t.sent, t.received)),
+            ]
+        )
+    headings = ["function", "time", "waiting for the last", "then", "calls", "sent", "received"]
+    words = f"{_recorded(advice)} Times are those measured there, of all ranks together."
+    return Section("As it was recorded", "profile", paragraph(words) + _folded(headings, rows, "calls"))
+
+
+def _recorded(advice: Advice) -> str:
+    return " ".join(recorded(advice)) + "."
+
+
+def _measured(value: float) -> Cell:
+    return Cell("", -1.0) if value != value else Cell(seconds(value), value)
+
+
+def how(advice: Advice) -> Section:
+    p = advice.predictions[0]
+    t = p.timeline
+    steps = [
+        f"The program of {advice.ranks:,} ranks became a schedule of {len(t.schedule):,} operations with "
+        f"{t.messages:,} messages ({text(t.bytes, 'B', 3)}); collectives are made of messages by textbook algorithms.",
+        f"{advice.simulations} simulations followed every message in the LogGOPS model (Hoefler, Schneider and "
+        "Lumsdaine, 2010), with latency, overhead and bandwidth of the level that it passes: socket, node, or network "
+        "with the length of its route.",
+        f"Placement on {p.machine.name}: {placement_words(p)}, node after node from the first on.",
+        "The critical path is the chain of causes that ends with the last rank; nobody waits on it. What it computes "
+        "beyond the mean rank is what others wait for (Böhme and others, IPDPS 2012).",
+        "Efficiencies are those of the POP centre of excellence: load balance = mean / most computation; serialisation "
+        "= most computation / time on an ideal network; transfer = that time / the time.",
+    ]
+    body = "".join(f"<li>{escape(words)}</li>" for words in (*steps, *advice.notes))
+    return Section("How this was computed", "how", f"<ul>{body}</ul>{paragraph(f'Isthmus {__version__}.')}")
+
+
+#: The page, from top to bottom; None for what does not apply.
+SECTIONS: list[Callable[[Advice], Section | None]] = [
+    summary, where, timeline, what_ifs, sensitivities, calls, messages, machines, profile, how,
+]  # fmt: skip
+
+
+def sections(advice: Advice) -> list[Section]:
+    """Those that apply."""
+    return [section for make in SECTIONS if (section := make(advice)) is not None]
+
+
+def headline(p: Prediction) -> str:
+    return f"{seconds(p.time)} on {p.machine.title}"

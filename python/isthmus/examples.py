@@ -1,0 +1,33 @@
+"""Recorded programs that come with Isthmus."""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING
+
+from . import gallery, units
+from .errors import InvalidInput
+
+if TYPE_CHECKING:
+    from .schedule.program import Program
+
+
+def example(name: str) -> Program:
+    """A recorded program that comes with Isthmus.
+
+    Raises
+    ------
+    InvalidInput
+        For a name that is not there; the message lists those that are.
+    """
+    from .schedule.program import Program
+    from .schedule.reading import read
+
+    paths = gallery.programs()
+    if name not in paths:
+        close = difflib.get_close_matches(name, paths, 1)
+        hint = f"; a close one is {close[0]}" if close else ""
+        raise InvalidInput(f"example {units.shown(name)}: allowed are {', '.join(paths)}{hint}")
+    found = read(paths[name])
+    assert isinstance(found, Program)
+    return found

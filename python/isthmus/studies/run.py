@@ -1,0 +1,169 @@
+"""The verb ``study``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import InvalidInput, Unsupported
+from .backend import Backend, Processes, Task
+from .ledger import Entry, Ledger, key
+from .parameters import Summary
+from .study import Study
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A study that was run.
+
+    Attributes
+    ----------
+    study : Study
+        As it was run.
+    folder : str
+        Where its files are: ledger.sqlite, figure.png, figure.svg, index.html.
+    entries : list of Entry
+        One per point, in their order.
+    computed : int
+        How many points this run computed; the others were in the ledger.
+    summary : Summary or None
+        Table, figure and findings; None where no point succeeded.
+    """
+
+    study: Study
+    folder: str
+    entries: list[Entry]
+    computed: int
+    summary: Summary | None
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """Inputs and results of every point that did not fail."""
+        return [{**e.inputs, **e.results} for e in self.entries if e.results is not None]
+
+    @property
+    def failures(self) -> list[Entry]:
+        """The points that failed, with their errors."""
+        return [e for e in self.entries if e.results is None]
+
+    @property
+    def page(self) -> str:
+        """Path of the HTML page."""
+        return os.path.join(self.folder, "index.html")
+
+
+def study(
+    what: Study | str,
+    folder: str | os.PathLike[str] | None = None,
+    *,
+    quick: bool = False,
+    set: Mapping[str, Any] | None = None,
+    workers: int | None = None,
+    backend: Backend | None = None,
+    progress: bool | Callable[[int, int], None] = False,
+) -> Outcome:
+    """Compute the points of a study, draw its figure and write its page.
+
+    Points that are in the ledger of the folder, for the same inputs and versions, are not computed again.
+
+    Parameters
+    ----------
+    what : Study or str
+        A study, a name of the catalogue, or a TOML file.
+    folder : str, optional
+        Where its files go; by default ``study-NAME`` here.
+    quick : bool
+        The form that takes seconds.
+    set : dict, optional
+        Other values of parameters: one or a list each.
+    workers : int, optional
+        Number of processes; by default one per core.
+    backend : Backend, optional
+        Where points are computed, instead of processes here. It is not closed.
+    progress : bool or callable
+        True: a progress bar on standard error. A callable gets the points done and their number.
+
+    Returns
+    -------
+    Outcome
+
+    Raises
+    ------
+    InvalidInput
+        For an unknown study or parameter, or a value out of range.
+    ParseError
+        For a malformed file.
+    Unsupported
+        Matplotlib is missing.
+
+    Examples
+    --------
+    >>> outcome = isthmus.study("contention-distance", "out", quick=True)  # doctest: +SKIP
+    >>> outcome.page  # doctest: +SKIP
+    'out/index.html'
+    """
+    chosen = Study.load(what) if isinstance(what, str) else what
+    if quick:
+        chosen = chosen.quick()
+    if set:
+        chosen = chosen.changed(set)
+    _need_matplotlib()
+    place = os.fspath(folder) if folder is not None else f"study-{chosen.name}"
+    if os.path.exists(place) and not os.path.isdir(place):
+        raise InvalidInput(f"{place}: a folder is needed, this is a file")
+    os.makedirs(place, exist_ok=True)
+    kind = chosen.experiment
+    points = chosen.points
+    keys = [key(kind, point) for point in points]
+    with Ledger(os.path.join(place, "ledger.sqlite")) as ledger:
+        there = ledger.find(keys)
+        todo = [i for i, k in enumerate(keys) if k not in there or there[k].results is None]
+        _compute(chosen, ledger, points, todo, backend, workers, progress)
+        found = ledger.find(keys)
+    entries = [found[k] for k in keys]
+    rows = [{**e.inputs, **e.results} for e in entries if e.results is not None]
+    outcome = Outcome(chosen, place, entries, len(todo), kind.summarise(rows) if rows else None)
+    if outcome.summary is not None:
+        from .page import write
+
+        write(outcome)
+    return outcome
+
+
+def _compute(
+    chosen: Study,
+    ledger: Ledger,
+    points: list[dict[str, Any]],
+    todo: list[int],
+    backend: Backend | None,
+    workers: int | None,
+    progress: bool | Callable[[int, int], None],
+) -> None:
+    from .progress import Reporter
+
+    if not todo:
+        return
+    at = backend or Processes(min(workers or len(todo), len(todo)) if workers else None)
+    report = Reporter(chosen.name, len(todo), progress)
+    try:
+        for number in todo:
+            at.submit(Task(number, chosen.kind, points[number]))
+        for done in at.results():
+            ledger.add(
+                chosen.name, chosen.experiment, points[done.number], results=done.results, error=done.error,
+                wall=done.wall,
+            )  # fmt: skip
+            report.step()
+    finally:
+        report.close()
+        if backend is None:
+            at.close()
+
+
+def _need_matplotlib() -> None:
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        raise Unsupported("figures need the package matplotlib, which is missing: pip install 'isthmus[plot]'") from None

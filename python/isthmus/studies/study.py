@@ -1,0 +1,132 @@
+"""The noun Study: an experiment, the points at which it is made, and what was published about it."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..errors import InvalidInput
+from .parameters import Kind, Point, kind_named
+
+
+@dataclass(frozen=True)
+class Published:
+    """A statement to compare with."""
+
+    name: str
+    statement: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Study:
+    """An experiment and the points at which it is made.
+
+    Attributes
+    ----------
+    name, title : str
+    kind : str
+        Kind of the experiment.
+    reproduces, about : str
+        What was published, in a few words; what is done, in a few sentences.
+    grids : tuple of dict
+        Each the values of every parameter; its points are all combinations. The study has the points of all grids.
+    published : tuple of Published
+    seconds : float or None
+        Processor time of one core for all points, as measured on the developers' machine.
+    fast : dict
+        Values of parameters that make it quick.
+    fast_seconds : float or None
+        The same for the quick form.
+
+    Examples
+    --------
+    >>> study = Study.load("contention-distance")
+    >>> len(study.changed({"hops": [1, 8], "bytes": 1048576, "machine": "bgp-8x8x16", "traffic": "pairs"}).points)
+    2
+    """
+
+    name: str
+    title: str
+    kind: str
+    grids: tuple[Mapping[str, tuple[Any, ...]], ...]
+    reproduces: str = ""
+    about: str = ""
+    published: tuple[Published, ...] = ()
+    seconds: float | None = None
+    fast: Mapping[str, tuple[Any, ...]] | None = None
+    fast_seconds: float | None = None
+
+    @staticmethod
+    def load(what: str) -> Study:
+        """A study of the catalogue, or of a file: see :func:`isthmus.studies.reading.load`."""
+        from .reading import load
+
+        return load(what)
+
+    @property
+    def experiment(self) -> Kind:
+        """What is done at each point."""
+        return kind_named(self.kind)
+
+    @property
+    def points(self) -> list[Point]:
+        """The inputs of every point, none twice, in the order of the grids with the last parameter fastest."""
+        out: dict[str, Point] = {}
+        for grid in self.grids:
+            for values in itertools.product(*grid.values()):
+                point = dict(zip(grid, values, strict=True))
+                out.setdefault(json.dumps(point, sort_keys=True), point)
+        return list(out.values())
+
+    def quick(self) -> Study:
+        """The form that takes seconds."""
+        if not self.fast:
+            return self
+        return replace(self._with(self.fast), seconds=self.fast_seconds)
+
+    def changed(self, settings: Mapping[str, Any]) -> Study:
+        """With other values of parameters, one or several each; raises InvalidInput."""
+        new = {}
+        for name, given in settings.items():
+            new[name] = read_values(self.experiment, name, given, name)
+        return replace(self._with(new), seconds=None)
+
+    def _with(self, new: Mapping[str, tuple[Any, ...]]) -> Study:
+        return replace(self, grids=tuple({**grid, **new} for grid in self.grids))
+
+
+def read_values(kind: Kind, name: str, given: Any, path: str) -> tuple[Any, ...]:
+    """The values of a parameter: one, or a list of them, none twice."""
+    try:
+        parameter = kind.parameter(name)
+    except InvalidInput as error:
+        raise InvalidInput(f"{path}: {error}") from None
+    values = given if isinstance(given, Sequence) and not isinstance(given, str) else [given]
+    if not values:
+        raise InvalidInput(f"{path}: the list is empty")
+    out = []
+    for value in values:
+        try:
+            read = parameter.read(value)
+        except (ValueError, NotImplementedError) as error:
+            raise InvalidInput(f"{path}: {error}") from None
+        if read not in out:
+            out.append(read)
+    return tuple(out)
+
+
+def complete(kind: Kind, grid: Mapping[str, tuple[Any, ...]]) -> dict[str, tuple[Any, ...]]:
+    """A grid with all parameters, in their order; raises InvalidInput where one is missing that has no default."""
+    out = {}
+    for parameter in kind.parameters:
+        if parameter.name in grid:
+            out[parameter.name] = grid[parameter.name]
+        elif parameter.default is not None:
+            out[parameter.name] = (parameter.default,)
+        else:
+            raise InvalidInput(f"{parameter.name} is missing: {parameter.doc}")
+    return out
