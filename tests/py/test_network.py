@@ -98,10 +98,8 @@ def test_sums_add_up_and_the_path_is_the_makespan(data: st.DataObject) -> None:
         b.compute(None, np.arange(ranks) * 1e-6)
         b.waitall(None)
     p = b.build()
-    m_alone = isthmus.simulate(p, m)
     t = isthmus.simulate(p, m, record="ops", model=model, routing=routing, seed=3)
     assert t.deadlock is None
-    assert t.makespan_ps >= m_alone.makespan_ps * 0.999
     total = sum(int(v.sum()) for v in t.breakdown_ps.values())
     assert total == ranks * t.makespan_ps
     path = t.critical_path()

@@ -468,6 +468,30 @@ def test_threads_that_compute_at_the_same_time_do_not_add_up(tmp_path: Path) -> 
     assert p.amount[p.kind == 1].sum() == 500_000 * 1000
 
 
+def test_a_thread_that_waits_for_others_does_not_compute(tmp_path: Path) -> None:
+    main, other = RawTrace(0, 1), RawTrace(0, 1, thread=1)
+    main.collective("MPI_Barrier", 1, comm=2, gap=1000, lasts=5000)
+    other.collective("MPI_Barrier", 1, comm=2, gap=5000)
+    other.collective("MPI_Barrier", 1, comm=2, gap=900_000, cpu_gap=1000)
+    main.header["finalize_begin"] = other.now + 3000
+    p = merged(tmp_path, main, other)
+    assert p.amount[p.kind == 1].sum() == (1000 + 1000 + 3000) * 1000
+
+
+def test_threads_that_complete_each_other_s_requests(tmp_path: Path) -> None:
+    # Both were given the same handle, one after the other, and the recorder saw them complete in another order.
+    def exchange(t: RawTrace, other: int) -> None:
+        t.messages("MPI_Isend", send(other, 8, 5, request=1))
+        t.messages("MPI_Isend", send(other, 9, 6, request=2))
+        t.messages("MPI_Irecv", recv(other, 10, 5, request=3))
+        t.messages("MPI_Irecv", recv(raw.ANY, 10, 6, request=4))
+        t.done("MPI_Waitall", (3, raw.RECEIVED, other, 6, 9), (4, raw.RECEIVED, other, 5, 8), (1, 0), (2, 0))
+
+    p = merged(tmp_path, *pair(exchange))
+    assert lines(p, 0)[2:4] == ["irecv 9 B from 1 tag 5 request 3", "irecv 8 B from 1 tag 6 request 4"]
+    assert recording(p).notes == ()
+
+
 def test_processes_that_are_not_of_the_program(tmp_path: Path) -> None:
     late = RawTrace(0, 2, pid=7, started_realtime_ns=1_800_000_000 * SECOND)
     late.collective("MPI_Barrier", 1)

@@ -17,7 +17,7 @@ from .output import json_option, print_json
     epilog="\b\nExamples:\n"
     "  isthmus advise app.h5 --machine cielo\n"
     "  isthmus advise app.h5 --machine cielo --machine edison --ranks-per-node 16 -o report.html\n"
-    "  isthmus advise app.h5 --machine cluster.toml --scale-compute 0.5\n"
+    "  isthmus advise app.h5 --machine mycluster.toml --scale-compute 0.5\n"
     "  isthmus advise --example lammps --machine eos",
     help="What limits a program on a machine, what would help, and by how much at most.\n\n"
     "FILE is a program (HDF5, such as isthmus record writes) or a schedule (HDF5, GOAL). The first machine is looked "

@@ -11,7 +11,8 @@ _FOLDER = os.path.dirname(__file__)
 def _files(folder: str, suffix: str) -> dict[str, str]:
     path = os.path.join(_FOLDER, folder)
     found = os.listdir(path) if os.path.isdir(path) else []
-    return {name.removesuffix(suffix): os.path.join(path, name) for name in sorted(found) if name.endswith(suffix)}
+    names = sorted(name.removesuffix(suffix) for name in found if name.endswith(suffix))
+    return {name: os.path.join(path, name + suffix) for name in names}
 
 
 @cache

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..errors import InvalidInput
+from ..schedule.columns import lengths
 from ..units import text
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ class Traffic:
         """Messages over a link, as indices of their operations; needs ``record="ops"``."""
         if not len(self.route_op) and self.bytes.any():
             raise InvalidInput('messages of a link: simulate with record="ops"')
-        owner = np.repeat(np.arange(len(self.route_op)), np.diff(self.route_first.astype(np.int64)))
+        owner = np.repeat(np.arange(len(self.route_op)), lengths(self.route_first))
         out: NDArray[np.uint64] = self.route_op[owner[self.route_links == link]]
         return out
 
