@@ -14,15 +14,15 @@
 
 enum { LARGEST = 1 << 20, MOST = 2000, WINDOW = 32 };
 
-static char *buffer;
+static char* buffer;
 static int rank;
 
-static int ascending(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
+static int ascending(const void* a, const void* b) {
+  double x = *(const double*)a, y = *(const double*)b;
   return (x > y) - (x < y);
 }
 
-static double median(double *values, int count) {
+static double median(double* values, int count) {
   qsort(values, (size_t)count, sizeof *values, ascending);
   return values[count / 2];
 }
@@ -39,14 +39,16 @@ static void poll(double seconds) {
   while (MPI_Wtime() < until) MPI_Iprobe(0, 1, MPI_COMM_WORLD, &found, MPI_STATUS_IGNORE);
 }
 
-static void report(const char *what, int bytes, double seconds, int reporter) {
+static void report(const char* what, int bytes, double seconds, int reporter) {
   if (rank == reporter) printf("%s %d %.9e\n", what, bytes, seconds);
   fflush(stdout);
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
 static void send(int bytes, int peer) { MPI_Send(buffer, bytes, MPI_CHAR, peer, 0, MPI_COMM_WORLD); }
-static void receive(int bytes, int peer) { MPI_Recv(buffer, bytes, MPI_CHAR, peer, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE); }
+static void receive(int bytes, int peer) {
+  MPI_Recv(buffer, bytes, MPI_CHAR, peer, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
 
 static void oneway(int bytes) {
   double times[MOST];
@@ -112,7 +114,7 @@ static int is_eager(int bytes) {
   return middle < 2.5e-3;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   int ranks;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);

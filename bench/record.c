@@ -45,12 +45,12 @@ static void reduce(void) {
   MPI_Allreduce(&a, &b, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
 }
 
-static int ascending(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
+static int ascending(const void* a, const void* b) {
+  double x = *(const double*)a, y = *(const double*)b;
   return (x > y) - (x < y);
 }
 
-static void time_rounds(const char *name, int calls, void (*round)(void)) {
+static void time_rounds(const char* name, int calls, void (*round)(void)) {
   double times[BATCHES];
   for (int i = 0; i < ROUNDS; i++) round();
   for (int b = 0; b < BATCHES; b++) {
@@ -63,7 +63,7 @@ static void time_rounds(const char *name, int calls, void (*round)(void)) {
   if (rank == 0) printf("%s %d %.6e\n", name, calls, times[BATCHES / 2]);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   struct rusage usage;
   double begin = now();
   MPI_Init(&argc, &argv);
@@ -79,6 +79,7 @@ int main(int argc, char **argv) {
   begin = now();
   MPI_Finalize();
   getrusage(RUSAGE_SELF, &usage);
-  if (rank == 0) printf("init 1 %.6e\nfinalize 1 %.6e\nmemory 1 %.6e\n", init, now() - begin, 1024.0 * (double)usage.ru_maxrss);
+  if (rank == 0)
+    printf("init 1 %.6e\nfinalize 1 %.6e\nmemory 1 %.6e\n", init, now() - begin, 1024.0 * (double)usage.ru_maxrss);
   return 0;
 }

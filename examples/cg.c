@@ -1,14 +1,14 @@
-/* Conjugate gradients for Poisson's equation on a square, rows divided among ranks: one exchange of halos and two global
- * sums an iteration. The right side is made from a known solution, which is the check. */
+/* Conjugate gradients for Poisson's equation on a square, rows divided among ranks: one exchange of halos and two
+ * global sums an iteration. The right side is made from a known solution, which is the check. */
 #include <math.h>
 
 #include "example.h"
 
-static long n, rows;  /* points of a side; rows of this rank */
+static long n, rows; /* points of a side; rows of this rank */
 static int below, above;
 
 /* y = A x, the five-point Laplacian; row 0 and row rows + 1 of x are the neighbours'. */
-static void apply(double *x, double *y) {
+static void apply(double* x, double* y) {
   MPI_Sendrecv(x + n, (int)n, MPI_DOUBLE, below, 0, x + (rows + 1) * n, (int)n, MPI_DOUBLE, above, 0, MPI_COMM_WORLD,
                MPI_STATUS_IGNORE);
   MPI_Sendrecv(x + rows * n, (int)n, MPI_DOUBLE, above, 1, x, (int)n, MPI_DOUBLE, below, 1, MPI_COMM_WORLD,
@@ -20,7 +20,7 @@ static void apply(double *x, double *y) {
     }
 }
 
-static double dot(const double *x, const double *y) {
+static double dot(const double* x, const double* y) {
   double mine = 0, sum;
   for (long i = n; i < (rows + 1) * n; i++) mine += x[i] * y[i];
   MPI_Allreduce(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
@@ -33,11 +33,12 @@ static double wanted(long i, long j) {
   return x * (1 - x) * y * (1 - y) * exp(3 * x - y);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   argument arguments[] = {{"points", 256, 1}, {"iterations", 2000, 1}};
   MPI_Init(&argc, &argv);
   double start = MPI_Wtime();
-  read_arguments(argc, argv, "conjugate gradients on a square of points x points, at most this many iterations", arguments, 2);
+  read_arguments(argc, argv, "conjugate gradients on a square of points x points, at most this many iterations",
+                 arguments, 2);
   n = arguments[0].value;
   int ranks, rank;
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
@@ -50,7 +51,7 @@ int main(int argc, char **argv) {
 
   size_t all = (size_t)(rows + 2) * (size_t)n;
   double *x = allocate(all, sizeof *x), *r = allocate(all, sizeof *r), *p = allocate(all, sizeof *p);
-  double *q = allocate(all, sizeof *q);
+  double* q = allocate(all, sizeof *q);
   for (long i = 0; i < rows; i++)
     for (long j = 0; j < n; j++) p[(i + 1) * n + j] = wanted(first + i, j);
   apply(p, r); /* the right side; x begins as 0 */

@@ -1,6 +1,6 @@
-/* A three-dimensional Fourier transform of n x n x n complex numbers, divided into pencils: each rank has whole lines of
- * one dimension, transforms them with serial FFTW, and exchanges blocks with the ranks of its row (z to y) and of its
- * column (y to x) by all-to-alls.
+/* A three-dimensional Fourier transform of n x n x n complex numbers, divided into pencils: each rank has whole lines
+ * of one dimension, transforms them with serial FFTW, and exchanges blocks with the ranks of its row (z to y) and of
+ * its column (y to x) by all-to-alls.
  *
  * Checks: a plane wave becomes a single peak, and forth and back again is the identity. */
 #include <complex.h>
@@ -14,17 +14,17 @@ typedef double complex number;
 static int n, a, b; /* points of a side; of a pencil across, in the dimensions divided among columns and rows */
 static MPI_Comm row, column;
 static int in_row, in_column; /* their numbers of ranks */
-static number *spare;
+static number* spare;
 
 /* data[outer][line][inner] with whole lines of the middle dimension, `from` of them apart, to FFTs in place. */
-static void transform(number *data, int outer, int inner, int sign) {
+static void transform(number* data, int outer, int inner, int sign) {
   fftw_plan plan = fftw_plan_many_dft(1, &n, inner, data, NULL, inner, 1, data, NULL, inner, 1, sign, FFTW_ESTIMATE);
   for (int i = 0; i < outer; i++) fftw_execute_dft(plan, data + (size_t)i * n * inner, data + (size_t)i * n * inner);
   fftw_destroy_plan(plan);
 }
 
 /* From x[a][b][z] to x[a][y][b]: every rank of the row gets its part of z and gives its part of y. */
-static void z_to_y(number *data, int back) {
+static void z_to_y(number* data, int back) {
   size_t block = (size_t)a * b * b;
   for (int pass = 0; pass < 2; pass++) {
     /* Blocks of the exchange are [a][y of its owner][z of its owner]. */
@@ -34,8 +34,8 @@ static void z_to_y(number *data, int back) {
       for (int i = 0; i < a; i++)
         for (int j = 0; j < b; j++)
           for (int k = 0; k < b; k++) {
-            number *there = &spare[p * block + ((size_t)i * b + j) * b + k];
-            number *here = lines_of_z ? &data[((size_t)i * b + j) * n + (size_t)p * b + k]
+            number* there = &spare[p * block + ((size_t)i * b + j) * b + k];
+            number* here = lines_of_z ? &data[((size_t)i * b + j) * n + (size_t)p * b + k]
                                       : &data[((size_t)i * n + (size_t)p * b + j) * b + k];
             if (packing) *there = *here;
             else *here = *there;
@@ -44,20 +44,22 @@ static void z_to_y(number *data, int back) {
 }
 
 /* From x[a][y][b] to x[x][a of y][b]: blocks are contiguous where lines are along x. */
-static void y_to_x(number *data, int back) {
+static void y_to_x(number* data, int back) {
   size_t line = (size_t)a * b, block = (size_t)a * line;
   if (back) memcpy(spare, data, in_column * block * sizeof *data);
   else
     for (int p = 0; p < in_column; p++)
-      for (int i = 0; i < a; i++) memcpy(&spare[p * block + i * line], &data[((size_t)i * n + (size_t)p * a) * b], line * sizeof *data);
+      for (int i = 0; i < a; i++)
+        memcpy(&spare[p * block + i * line], &data[((size_t)i * n + (size_t)p * a) * b], line * sizeof *data);
   MPI_Alltoall(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, spare, (int)(2 * block), MPI_DOUBLE, column);
   if (!back) memcpy(data, spare, in_column * block * sizeof *data);
   else
     for (int p = 0; p < in_column; p++)
-      for (int i = 0; i < a; i++) memcpy(&data[((size_t)i * n + (size_t)p * a) * b], &spare[p * block + i * line], line * sizeof *data);
+      for (int i = 0; i < a; i++)
+        memcpy(&data[((size_t)i * n + (size_t)p * a) * b], &spare[p * block + i * line], line * sizeof *data);
 }
 
-static void forward(number *data) {
+static void forward(number* data) {
   transform(data, a * b, 1, FFTW_FORWARD);
   z_to_y(data, 0);
   transform(data, a, b, FFTW_FORWARD);
@@ -65,7 +67,7 @@ static void forward(number *data) {
   transform(data, 1, a * b, FFTW_FORWARD);
 }
 
-static void backward(number *data) {
+static void backward(number* data) {
   transform(data, 1, a * b, FFTW_BACKWARD);
   y_to_x(data, 1);
   transform(data, a, b, FFTW_BACKWARD);
@@ -73,7 +75,7 @@ static void backward(number *data) {
   transform(data, a * b, 1, FFTW_BACKWARD);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   argument arguments[] = {{"points", 48, 2}, {"repetitions", 5, 0}};
   MPI_Init(&argc, &argv);
   double start = MPI_Wtime();

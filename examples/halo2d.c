@@ -13,16 +13,16 @@ enum { WEST, EAST, SOUTH, NORTH };
 static int rows, columns; /* of this rank, without the halo */
 static size_t width;      /* of a row with its halo */
 
-static void relax(const double *old, double *new, int from_row, int to_row, int from_column, int to_column) {
+static void relax(const double* old, double* new, int from_row, int to_row, int from_column, int to_column) {
   for (int i = from_row; i < to_row; i++)
     for (int j = from_column; j < to_column; j++)
       AT(new, i, j) = 0.25 * (AT(old, i - 1, j) + AT(old, i + 1, j) + AT(old, i, j - 1) + AT(old, i, j + 1));
 }
 
 /* Receives into the halo of a field and sends of its outermost points, one of each per side. */
-static void prepare(double *field, const int *neighbour, MPI_Datatype column, MPI_Comm comm, MPI_Request *requests) {
-  double *mine[4] = {&AT(field, 1, 1), &AT(field, 1, columns), &AT(field, 1, 1), &AT(field, rows, 1)};
-  double *halo[4] = {&AT(field, 1, 0), &AT(field, 1, columns + 1), &AT(field, 0, 1), &AT(field, rows + 1, 1)};
+static void prepare(double* field, const int* neighbour, MPI_Datatype column, MPI_Comm comm, MPI_Request* requests) {
+  double* mine[4] = {&AT(field, 1, 1), &AT(field, 1, columns), &AT(field, 1, 1), &AT(field, rows, 1)};
+  double* halo[4] = {&AT(field, 1, 0), &AT(field, 1, columns + 1), &AT(field, 0, 1), &AT(field, rows + 1, 1)};
   for (int side = 0; side < 4; side++) {
     MPI_Datatype type = side < SOUTH ? column : MPI_DOUBLE;
     int count = side < SOUTH ? 1 : columns;
@@ -32,7 +32,7 @@ static void prepare(double *field, const int *neighbour, MPI_Datatype column, MP
   }
 }
 
-static double change(const double *old, const double *new, MPI_Comm comm) {
+static double change(const double* old, const double* new, MPI_Comm comm) {
   double mine = 0, largest;
   for (int i = 1; i <= rows; i++)
     for (int j = 1; j <= columns; j++) mine = fmax(mine, fabs(AT(new, i, j) - AT(old, i, j)));
@@ -40,7 +40,7 @@ static double change(const double *old, const double *new, MPI_Comm comm) {
   return largest;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   argument arguments[] = {{"points", 512, 2}, {"iterations", 200, 0}};
   MPI_Init(&argc, &argv);
   double start = MPI_Wtime();
@@ -51,7 +51,8 @@ int main(int argc, char **argv) {
   MPI_Comm comm;
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   MPI_Dims_create(ranks, 2, dims);
-  if (n < dims[0] || n < dims[1]) refuse("halo2d: every rank needs a point, so 'points' must not be smaller than the grid of ranks");
+  if (n < dims[0] || n < dims[1])
+    refuse("halo2d: every rank needs a point, so 'points' must not be smaller than the grid of ranks");
   MPI_Cart_create(MPI_COMM_WORLD, 2, dims, wrap, 1, &comm);
   MPI_Comm_rank(comm, &rank);
   MPI_Cart_coords(comm, rank, 2, place);
@@ -62,7 +63,8 @@ int main(int argc, char **argv) {
   rows = (int)block_start(n, dims[0], place[0] + 1) - first_row;
   columns = (int)block_start(n, dims[1], place[1] + 1) - first_column;
   width = (size_t)columns + 2;
-  double *old = allocate((size_t)(rows + 2) * width, sizeof *old), *new = allocate((size_t)(rows + 2) * width, sizeof *new);
+  double *old = allocate((size_t)(rows + 2) * width, sizeof *old),
+         *new = allocate((size_t)(rows + 2) * width, sizeof *new);
   double angle = acos(-1.0) / (n + 1);
   for (int i = 1; i <= rows; i++)
     for (int j = 1; j <= columns; j++) AT(old, i, j) = sin(angle * (first_row + i)) * sin(angle * (first_column + j));
@@ -86,17 +88,18 @@ int main(int argc, char **argv) {
     relax(old, new, 2, rows, 1, 2);
     if (columns > 1) relax(old, new, 2, rows, columns, columns + 1);
     if (k % 20 == 19) difference = change(old, new, comm);
-    double *other = old;
+    double* other = old;
     old = new, new = other;
   }
 
   double factor = pow(cos(angle), iterations), error = 0;
   for (int i = 1; i <= rows; i++)
     for (int j = 1; j <= columns; j++)
-      error = fmax(error, fabs(AT(old, i, j) - factor * sin(angle * (first_row + i)) * sin(angle * (first_column + j))));
+      error =
+          fmax(error, fabs(AT(old, i, j) - factor * sin(angle * (first_row + i)) * sin(angle * (first_column + j))));
   char found[160];
-  snprintf(found, sizeof found, "%d x %d points on %d x %d ranks, %d iterations, last change %.3g", n, n, dims[0], dims[1],
-           iterations, difference);
+  snprintf(found, sizeof found, "%d x %d points on %d x %d ranks, %d iterations, last change %.3g", n, n, dims[0],
+           dims[1], iterations, difference);
   for (int i = 0; i < 8; i++) MPI_Request_free(&requests[0][i]), MPI_Request_free(&requests[1][i]);
   MPI_Comm_free(&comm);
   free(old), free(new);

@@ -1,5 +1,5 @@
-/* Heat in a cube, divided among ranks in three dimensions. The six faces are described to MPI as subarrays, so nothing is
- * packed by hand.
+/* Heat in a cube, divided among ranks in three dimensions. The six faces are described to MPI as subarrays, so nothing
+ * is packed by hand.
  *
  * The field begins as a product of sines, an eigenvector of the step: the check is its known decay. */
 #include <math.h>
@@ -21,16 +21,16 @@ static MPI_Datatype face(int d, int index) {
   return type;
 }
 
-static void step(const double *old, double *new, double r) {
+static void step(const double* old, double* new, double r) {
   for (int i = 1; i <= own[0]; i++)
     for (int j = 1; j <= own[1]; j++)
       for (int k = 1; k <= own[2]; k++)
-        AT(new, i, j, k) = (1 - 6 * r) * AT(old, i, j, k) +
-                           r * (AT(old, i - 1, j, k) + AT(old, i + 1, j, k) + AT(old, i, j - 1, k) +
-                                AT(old, i, j + 1, k) + AT(old, i, j, k - 1) + AT(old, i, j, k + 1));
+        AT(new, i, j, k) =
+            (1 - 6 * r) * AT(old, i, j, k) + r * (AT(old, i - 1, j, k) + AT(old, i + 1, j, k) + AT(old, i, j - 1, k) +
+                                                  AT(old, i, j + 1, k) + AT(old, i, j, k - 1) + AT(old, i, j, k + 1));
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   argument arguments[] = {{"points", 64, 1}, {"steps", 100, 0}};
   MPI_Init(&argc, &argv);
   double start = MPI_Wtime();
@@ -67,11 +67,13 @@ int main(int argc, char **argv) {
   for (int s = 0; s < steps; s++) {
     MPI_Request requests[12];
     MPI_Pcontrol(2);
-    for (int side = 0; side < 6; side++) MPI_Irecv(old, 1, halo[side], neighbour[side], side ^ 1, comm, &requests[side]);
-    for (int side = 0; side < 6; side++) MPI_Isend(old, 1, mine[side], neighbour[side], side, comm, &requests[6 + side]);
+    for (int side = 0; side < 6; side++)
+      MPI_Irecv(old, 1, halo[side], neighbour[side], side ^ 1, comm, &requests[side]);
+    for (int side = 0; side < 6; side++)
+      MPI_Isend(old, 1, mine[side], neighbour[side], side, comm, &requests[6 + side]);
     MPI_Waitall(12, requests, MPI_STATUSES_IGNORE);
     step(old, new, r);
-    double *other = old;
+    double* other = old;
     old = new, new = other;
   }
 
@@ -84,8 +86,8 @@ int main(int argc, char **argv) {
       }
   MPI_Reduce(&mine_sum, &sum, 1, MPI_DOUBLE, MPI_SUM, 0, comm);
   char found[160];
-  snprintf(found, sizeof found, "%d^3 points on %d x %d x %d ranks, %d steps, mean %.3g", n, dims[0], dims[1], dims[2], steps,
-           sum / n / n / n);
+  snprintf(found, sizeof found, "%d^3 points on %d x %d x %d ranks, %d steps, mean %.3g", n, dims[0], dims[1], dims[2],
+           steps, sum / n / n / n);
   for (int side = 0; side < 6; side++) MPI_Type_free(&mine[side]), MPI_Type_free(&halo[side]);
   MPI_Comm_free(&comm);
   free(old), free(new);

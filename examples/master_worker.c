@@ -19,7 +19,7 @@ static long count_primes(long from, long to) {
 }
 
 static long sieve(long limit) {
-  char *composite = allocate((size_t)limit, 1);
+  char* composite = allocate((size_t)limit, 1);
   long primes = 0;
   for (long x = 2; x < limit; x++) {
     if (composite[x]) continue;
@@ -75,7 +75,7 @@ static long work_until_told(void) {
   }
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   argument arguments[] = {{"limit", 1000000, 1}, {"interval", 10000, 1}};
   MPI_Init(&argc, &argv);
   double start = MPI_Wtime();

@@ -18,7 +18,7 @@ static body make(long i) {
 }
 
 /* Adds to force what a body with this mass at b exerts on a; softened, so that a body does nothing to itself. */
-static void pull(const body *a, const body *b, double *force) {
+static void pull(const body* a, const body* b, double* force) {
   double dx = b->x - a->x, dy = b->y - a->y, dz = b->z - a->z, square = dx * dx + dy * dy + dz * dz + 1e-4;
   double strength = a->mass * b->mass / (square * sqrt(square));
   force[0] += strength * dx;
@@ -26,7 +26,7 @@ static void pull(const body *a, const body *b, double *force) {
   force[2] += strength * dz;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   argument arguments[] = {{"bodies", 2000, 1}, {"rounds", 3, 1}};
   MPI_Init(&argc, &argv);
   double start = MPI_Wtime();
@@ -39,7 +39,7 @@ int main(int argc, char **argv) {
   long first = block_start(n, ranks, rank), own = block_start(n, ranks, rank + 1) - first, most = n / ranks + 1;
 
   body *mine = allocate((size_t)most, sizeof *mine), *here = allocate((size_t)most, sizeof *here);
-  body *coming = allocate((size_t)most, sizeof *coming);
+  body* coming = allocate((size_t)most, sizeof *coming);
   double(*force)[3] = allocate((size_t)own, sizeof *force);
   MPI_Datatype type;
   MPI_Type_contiguous(4, MPI_DOUBLE, &type);
@@ -62,7 +62,7 @@ int main(int argc, char **argv) {
       for (long i = 0; i < own; i++)
         for (long j = 0; j < guests; j++) pull(&mine[i], &here[j], force[i]);
       MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
-      body *other = here;
+      body* other = here;
       here = coming, coming = other;
     }
   }
@@ -86,7 +86,8 @@ int main(int argc, char **argv) {
   }
   if (largest > 0) error /= largest;
   char found[160];
-  snprintf(found, sizeof found, "%ld bodies on %d ranks, %ld times, largest force %.4g", n, ranks, arguments[1].value, largest);
+  snprintf(found, sizeof found, "%ld bodies on %d ranks, %ld times, largest force %.4g", n, ranks, arguments[1].value,
+           largest);
   MPI_Type_free(&type);
   free(mine), free(here), free(coming), free(force);
   return conclude(found, error, 1e-9, start);

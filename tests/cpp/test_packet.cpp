@@ -180,8 +180,7 @@ TEST_CASE("packet: an output serves inputs that are always ready evenly") {
   // Three neighbours of a switch send to a fourth; all links are alike.
   FatTree star(FatTreeParameters{"xgft", "", {4}, {1}, {}});
   PacketNetwork network(options_for(star));
-  const std::vector<Passed> p =
-      run(network, {{0, 3, 64 * 2048, 0}, {1, 3, 64 * 2048, 0}, {2, 3, 64 * 2048, 0}});
+  const std::vector<Passed> p = run(network, {{0, 3, 64 * 2048, 0}, {1, 3, 64 * 2048, 0}, {2, 3, 64 * 2048, 0}});
   const auto [least, most] = std::minmax({p[0].lost, p[1].lost, p[2].lost});
   CHECK(most == Picoseconds{2} * 64 * 2'048'000);
   CHECK(most - least <= Picoseconds{2} * 2'048'000);
@@ -202,7 +201,7 @@ TEST_CASE("packet: heavy traffic drains on every network and routing, with the s
       o.packet.bytes = 256;
       o.packet.buffer = 256;
       PacketNetwork network(o);
-      const std::vector<Sent> messages = random_traffic(t.nodes(), 6 * std::min(t.nodes(), 200U), 2000, ++seed);
+      const std::vector<Sent> messages = random_traffic(t.nodes(), 5 * std::min(t.nodes(), 100U), 2000, ++seed);
       for (const Passed& p : run(network, messages, 0)) REQUIRE(p.lost >= 0);
       CHECK(network.at_rest());
     }

@@ -15,8 +15,10 @@ from ..errors import InvalidInput
 from .mpi import Mpi
 
 LIBRARY = "libisthmus-record.so"
-_FLAGS = ("-std=c11", "-D_GNU_SOURCE", "-fPIC", "-fexceptions", "-fvisibility=hidden", "-ftls-model=initial-exec")
-_FLAGS += ("-Wall", "-Wextra")
+_FLAGS = (
+    *("-std=c11", "-D_GNU_SOURCE", "-fPIC", "-fexceptions", "-fvisibility=hidden", "-ftls-model=initial-exec"),
+    *("-Wall", "-Wextra"),
+)
 # The wrappers are long and simple.
 _WRAPPERS = ("-O1", "-Wno-deprecated-declarations")
 

@@ -30,6 +30,8 @@ _SILENT = re.compile(
     r"|Buffer_flush|Comm_free|Comm_disconnect|Win_free|Session_\w+|Pready\w*|Parrived|Test\w*|Wait\w*|\w+_init"
     r"|Start(all)?|Comm_set_\w+|Request_get_status\w*)$"
 )
+#: MPI-IO.
+_FILES = re.compile(r"MPI_File_\w+$")
 #: Communicators made by the members of the new one alone, and not by all of an older one.
 _OF_MEMBERS = re.compile(r"MPI_(Comm_create_group|Comm_create_from_group|Intercomm_create\w*)$")
 #: Large-count forms have the name of the others with this ending.
@@ -63,6 +65,10 @@ class Functions:
     def silent(self) -> NDArray[np.bool_]:
         """Which functions have no effect of their own in the model."""
         return self._are(_SILENT)
+
+    def files(self) -> NDArray[np.bool_]:
+        """Which functions read and write files."""
+        return self._are(_FILES) & ~self.local()
 
     def of_members(self) -> NDArray[np.bool_]:
         """Which functions make a communicator without the other members of an older one."""

@@ -193,7 +193,7 @@ def linked_library(path: str) -> str | None:
             found.append(os.path.realpath(target.split(" (")[0]))
     # libmpi_mpifh, libmpichfort and others load the library proper.
     proper = [path for path in found if re.match(r"lib(mpi|mpich|mpi_abi|mpi_cray\w*)\.so", os.path.basename(path))]
-    return (proper or found or [None])[0]
+    return next(iter(proper or found), None)
 
 
 def _output(words: list[str]) -> str | None:

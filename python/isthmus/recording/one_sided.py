@@ -107,13 +107,13 @@ class _Exposure:
         posts = np.flatnonzero(kind == raw.POST)
         self._send(posts, self.steps.enter[self.step[posts]], self.step[posts], _POSTED)
         begin, end = self._pairs(kind == raw.WIN_START, kind == raw.COMPLETE)
-        owner, request = self._receive(begin, self.steps.enter[self.step[begin]], _POSTED)
+        owner, request = self._receive(begin, self.step[begin], _POSTED)
         point = self.steps.leave[self.step[end]]
         self.out.add(point[owner], EventKind.wait, self.step[end][owner], request=request)
         self.out.add(point, EventKind.flush, self.step[end], comm=self.comm[end], peer=ANY)
         self._send(begin, point, self.step[end], _COMPLETED)
         begin, end = self._pairs(kind == raw.POST, np.isin(kind, (raw.WIN_WAIT, raw.WIN_TEST)))
-        owner, request = self._receive(begin, self.steps.enter[self.step[end]], _COMPLETED)
+        owner, request = self._receive(begin, self.step[end], _COMPLETED)
         self.out.add(self.steps.leave[self.step[end]][owner], EventKind.wait, self.step[end][owner], request=request)
         return self.messages
 
@@ -138,10 +138,10 @@ class _Exposure:
         self._message(of[owner], ranks, point[owner], step[owner], tag, False)
 
     def _receive(
-        self, of: NDArray[np.int64], point: NDArray[np.int64], tag: int
+        self, of: NDArray[np.int64], step: NDArray[np.int64], tag: int
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         ranks, owner = self._group(of)
-        return owner, self._message(of[owner], ranks, point[owner], self.step[of][owner], tag, True)
+        return owner, self._message(of[owner], ranks, self.steps.enter[step[owner]], step[owner], tag, True)
 
     def _message(
         self,

@@ -33,11 +33,11 @@ def concatenated(
         event, call = part.together + event_base, part.together_call + call_base
         together.append((event, call, place, part.together_blocking))
         event_base, call_base = event_base + sizes[0], call_base + sizes[1]
-    events = {name: np.concatenate([part.events[name] for part in parts]) for name in parts[0].events}
-    calls = {name: np.concatenate([part.calls[name] for part in parts]) for name in parts[0].calls}
-    halves = [part.halves for part in parts]
-    joined = Halves(*(np.concatenate([getattr(h, f.name) for h in halves]) for f in fields(Halves)))
-    return events, calls, joined, Calls(*(np.concatenate(column) for column in zip(*together, strict=True)))
+    # Column by column, so that hardly more than the result is in memory.
+    events = {name: np.concatenate([part.events.pop(name) for part in parts]) for name in tuple(parts[0].events)}
+    calls = {name: np.concatenate([part.calls.pop(name) for part in parts]) for name in tuple(parts[0].calls)}
+    joined = {f.name: np.concatenate([part.halves.give(f.name) for part in parts]) for f in fields(Halves)}
+    return events, calls, Halves(**joined), Calls(*(np.concatenate(column) for column in zip(*together, strict=True)))
 
 
 def _localise(part: Part, local: Local) -> None:

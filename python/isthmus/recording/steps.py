@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 #: Nanoseconds between polls above which a program computes there: a loop that only waits asks again at once.
 _POLL_GAP = 20_000
+# Numbers up to this one are looked up in a table.
+_TABLE = 1 << 20
 
 
 @dataclass
@@ -67,7 +69,7 @@ def joined(traces: Sequence[raw.Trace], clock: Clock, functions: Functions, site
         table = trace.steps
         # A name may be missing where there was no room for it.
         known = {id: functions[name] for id, name in trace.functions.items()}
-        for id in np.unique(table["function"][table["kind"] != raw.MARK]).tolist():
+        for id in np.flatnonzero(np.bincount(table["function"][table["kind"] != raw.MARK])).tolist():
             if id not in known:
                 known[id] = functions[f"function {id}"]
         table["function"] = _mapped(table["function"], known, 0)
@@ -109,6 +111,12 @@ def joined(traces: Sequence[raw.Trace], clock: Clock, functions: Functions, site
 
 def _mapped(numbers: NDArray[Any], names: dict[int, int], otherwise: int) -> NDArray[np.int64]:
     """Numbers of one file as those of the program."""
+    if len(numbers) and numbers.max() < _TABLE:
+        table: NDArray[np.int64] = np.full(int(numbers.max()) + 1, otherwise, np.int64)
+        known = [number for number in names if number < len(table)]
+        table[known] = [names[number] for number in known]
+        mapped: NDArray[np.int64] = table[numbers]
+        return mapped
     different, index = np.unique(numbers, return_inverse=True)
     return np.array([names.get(number, otherwise) for number in different.tolist()], np.int64)[index]
 
@@ -212,11 +220,11 @@ def _computed_by_threads(steps: Steps, begin: int, end: int, polls: NDArray[np.b
         # An interval up to a point is within the step that was entered before and is left then or later.
         entered = np.searchsorted(steps.enter[of], point)
         left = np.searchsorted(np.sort(steps.leave[of]), point)
-        # The first thread goes on after its last call, of the others it is not known.
-        after = 1.0 if thread == 0 else 0.0
-        busy_share = np.append(busy_share, after)[entered]
+        # What a thread does after its last call is not known: it may wait for others. At the end the program goes on.
+        busy_share = np.append(busy_share, 0.0)[entered]
         share = np.maximum(share, np.where(entered == left, busy_share, 0.0))
         polled[steps.leave[of]] = between_polls(mine)
+    share[-1] = 1.0
     return np.rint(length * share).astype(np.int64) + polled
 
 

@@ -90,10 +90,16 @@ class Halves:
     end: NDArray[np.int64]
     place: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
 
+    def give(self, name: str) -> NDArray[Any]:
+        """A column, which is no longer there afterwards."""
+        column: NDArray[Any] = getattr(self, name)
+        setattr(self, name, column[:0].copy())
+        return column
+
     def joined(self, exposures: list[tuple[Any, ...]], table: NDArray[Any]) -> Halves:
         """These, and the messages of :func:`emit_one_sided`."""
         more = [
-            Halves(event, none, receives, comm, peer, none + tag, no, no, table["begin"][step], table["end"][step])
+            Halves(event, none, receives, comm, peer, none + tag, no, no, table["begin"][step], none - 1)
             for event, receives, comm, peer, tag, step in exposures
             for none, no in [(np.zeros(len(event), np.int64), np.zeros(len(event), np.bool_))]
         ]
@@ -186,6 +192,7 @@ class _Translation:
         local = functions.local()[table["function"]]
         silent = functions.silent()[table["function"]]
         io = (table["kind"] == raw.CALL) & (table["form"] == raw.IO)
+        io |= plain & functions.files()[table["function"]]
         self._missing(np.flatnonzero((plain & ~local & ~silent) | io))
         step = np.flatnonzero((plain & local) | io)
         lasted = table["end"][step] - table["begin"][step]
@@ -206,8 +213,11 @@ class _Translation:
         done = self.requests.done[done_by] if len(self.requests.done) else np.zeros(len(done_by), raw.DONE_ITEM)
         flags = np.where(done_by >= 0, done["flags"], 0)
         told = receives[index] & (flags & raw.RECEIVED != 0)
-        for column, name in ((peer, "peer"), (tag, "tag"), (size, "bytes")):
-            column[index[told]] = done[name][told]
+        size[index[told]] = done["bytes"][told]
+        # What was asked for by name is not doubted: threads may be given the same handle for two requests.
+        for column, name in ((peer, "peer"), (tag, "tag")):
+            free = told & ((m[f"asked_{name}"][index] == raw.ANY) | (done[name] == raw.NULL))
+            column[index[free]] = done[name][free]
         outside = m["world"] == raw.OUTSIDE
         self._missing(step[outside])
         # Some traces do not say what a receive took; one that never ended took nothing.
