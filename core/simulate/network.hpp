@@ -30,7 +30,7 @@ struct Passage {
 /// The last byte of a message has left the network's links.
 struct Passed {
   std::uint32_t message;
-  Picoseconds at;    ///< not before now
+  Picoseconds at;    ///< with the latency not before now
   Picoseconds lost;  ///< to other messages, and to links that are slower than the interface
 };
 

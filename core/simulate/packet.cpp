@@ -20,6 +20,13 @@ std::uint32_t take(std::vector<std::uint32_t>& unused, std::vector<T>& all) {
   all.emplace_back();
   return static_cast<std::uint32_t>(all.size() - 1);
 }
+
+/// Both ends of an object of up to two cache lines.
+template <class T>
+void prefetch_object(const T& object) {
+  prefetch_line(&object);
+  prefetch_line(reinterpret_cast<const char*>(&object + 1) - 1);
+}
 }  // namespace
 
 PacketNetwork::PacketNetwork(const SimulationOptions& options)
@@ -123,7 +130,8 @@ void PacketNetwork::inject(std::uint32_t at) {
   if (c.room < bytes) return;  // the credit comes
   const Picoseconds time = fabric_.time_of(fabric_.kind(c), bytes);
   const std::uint32_t packet = take(unused_packets_, packets_);
-  packets_[packet] = {0, now_ + time, 0, id, bytes, m.route, port.first, 0, 1, c.kind, m.left == m.passage.bytes};
+  packets_[packet] = {
+      order_++, now_ + time, 0, id, bytes, m.route, port.first, 0, 1, c.kind, m.left == m.passage.bytes};
   ++hops_;
   m.left -= bytes;
   c.room -= bytes;
@@ -140,7 +148,7 @@ void PacketNetwork::inject(std::uint32_t at) {
   }
   if (m.left == 0) --port.waiting;
   if (port.waiting > 0) wake(at);
-  push(now_, Happening::head, packet, m.route == 0 ? 0 : routes_[m.route + 2]);
+  arrive(packet, m.route == 0 ? 0 : routes_[m.route + 2]);
 }
 
 // -- packets ----------------------------------------------------------------------------------------------------------
@@ -152,15 +160,22 @@ void PacketNetwork::arrive(std::uint32_t id, std::uint32_t channel) {
   Port& port = fabric_.ports[c.port];
   port.load += packet.bytes;
   if (c.head == 0 && port.busy <= now_ && !port.wakes && c.room >= packet.bytes) return go(id, channel);
-  packet.order = order_++;
-  packet.next = 0;
-  (c.head == 0 ? c.head : packets_[c.tail].next) = id;
-  c.tail = id;
+  // The oldest goes first: usually those that come last are the youngest.
+  if (c.head == 0 || packets_[c.tail].order < packet.order) {
+    packet.next = 0;
+    (c.head == 0 ? c.head : packets_[c.tail].next) = id;
+    c.tail = id;
+  } else {
+    std::uint32_t* at = &c.head;
+    while (packets_[*at].order < packet.order) at = &packets_[*at].next;
+    packet.next = *at;
+    *at = id;
+  }
   ++port.waiting;
   if (port.busy > now_ && !port.wakes) wake(c.port);
 }
 
-/// The port is free or has got a credit: it takes the packet that has waited longest of those that may go.
+/// The port is free or has got a credit: it takes the oldest packet of those that may go.
 void PacketNetwork::arbitrate(std::uint32_t at) {
   Port& port = fabric_.ports[at];
   if (port.waiting == 0) return;
@@ -206,9 +221,9 @@ void PacketNetwork::go(std::uint32_t id, std::uint32_t channel) {
 /// Memory that an event will touch.
 void PacketNetwork::prefetch(const Event& e) const {
   switch (e.type()) {
-    case Happening::message: prefetch_line(&messages_[e.what]); break;
+    case Happening::message: prefetch_object(messages_[e.what]); break;
     case Happening::head:
-      prefetch_line(&packets_[e.what]);
+      prefetch_object(packets_[e.what]);
       prefetch_line(&fabric_.channels[e.rest()]);
       break;
     case Happening::free: prefetch_line(&fabric_.ports[e.what]); break;
@@ -219,7 +234,7 @@ void PacketNetwork::prefetch(const Event& e) const {
 /// The same for what is known when that memory is there.
 void PacketNetwork::prefetch_further(const Event& e) const {
   switch (e.type()) {
-    case Happening::message: break;
+    case Happening::message: fabric_.prefetch_injection(messages_[e.what].passage.from); break;
     case Happening::head:
       prefetch_line(&fabric_.ports[fabric_.channels[e.rest()].port]);
       prefetch_line(routes_.data() + packets_[e.what].route + packets_[e.what].hop);
@@ -268,7 +283,8 @@ void PacketNetwork::report(std::uint32_t id) {
 
 // -- routes -----------------------------------------------------------------------------------------------------------
 
-std::uint32_t PacketNetwork::make_route(const Passage& p, const std::vector<LinkId>& links, Routing routing) {
+std::uint32_t PacketNetwork::make_route(const Passage& p, const std::vector<LinkId>& links, Routing routing,
+                                        std::uint32_t before) {
   const auto length = static_cast<std::uint32_t>(links.size() + 2);
   require(length < 0xFFFF, "a route of ", links.size(), " links: the packet model allows 65532");
   numbers_.resize(links.size());
@@ -286,7 +302,7 @@ std::uint32_t PacketNetwork::make_route(const Passage& p, const std::vector<Link
   std::uint32_t at = route;
   routes_[at++] = length;
   routes_[at++] = fabric_.injection_channel(p.from, p.nic_from);
-  for (std::size_t i = 0; i < links.size(); ++i) routes_[at++] = fabric_.link_channel(links[i], numbers_[i]);
+  for (std::size_t i = 0; i < links.size(); ++i) routes_[at++] = fabric_.link_channel(links[i], before + numbers_[i]);
   routes_[at] = fabric_.ejection_channel(p.to, p.nic_to);
   return route;
 }
@@ -319,10 +335,13 @@ std::uint32_t PacketNetwork::decide(const Packet& packet, const Message& m) {
     const auto cost = [&](const std::vector<LinkId>& links) {
       return fabric_.load(links[here]) * static_cast<double>(links.size() - here);
     };
-    if (cost(detour_) < cost(links_)) links_.swap(detour_);
+    if (cost(detour_) < cost(links_)) {
+      if (packet.first && log_routes_) traffic_.log(p.op, detour_);
+      return make_route(p, detour_, Routing::valiant, topology_->virtual_channels(Routing::minimal));
+    }
   }
   if (packet.first && log_routes_) traffic_.log(p.op, links_);
-  return make_route(p, links_, channels_);
+  return make_route(p, links_, Routing::minimal);
 }
 
 /// The minimal link with the least in front of it and behind it.

@@ -3,16 +3,19 @@
 //
 // A node's interface cuts its messages into packets, in turns, at its own rate. A packet waits in the buffer at the
 // input of a switch until the link that it wants is free and the buffer of its next virtual channel has room for all of
-// it; of those that may go, the one that came to its output first goes first. Its head is at the next switch a latency
-// and a flit later; its tail takes bytes / bandwidth more, or as long as it takes to come in. When the tail has left, a
-// credit goes back. Within a buffer nothing waits behind a packet that wants another output.
+// it; of those that may go, the one that left its node first goes first, which gives far and near nodes the same share
+// (Abts and Weisser, "Age-based packet arbitration in large-radix k-ary n-cubes", 2007). Its head is at the next switch
+// a latency and a flit later; its tail takes bytes / bandwidth more, or as long as it takes to come in. When the tail
+// has left, a credit goes back. Within a buffer nothing waits behind a packet that wants another output.
 //
 // Minimal, random and Valiant routes are chosen for a message (Router), with the virtual channels of the topology.
 // Adaptive ones are chosen for every packet. On a dragonfly that is UGAL-L (Kim, Dally, Scott and Abts, ISCA 2008): at
-// the first switch it takes the minimal or a Valiant route, whichever has the smaller product of links and bytes at its
-// first output, waiting or not yet credited; hops number the channels. Elsewhere a packet takes, at every switch, the
-// minimal link with the fewest of those, hops numbering the channels again; where the topology promises no channels for
-// minimal routes the message's route is the Router's choice.
+// the first switch it takes the minimal or a Valiant route, whichever has the smaller product of links and load of its
+// first output. The load is what waits for the output and what has passed it without a credit so far, but for as much
+// as is under way on a link that is busy and free of trouble. Minimal and Valiant routes have channels of their own, so
+// that one kind does not stop the other. Elsewhere a packet takes, at every switch, the minimal link with the smallest
+// load, hops numbering the channels (a fat tree needs one). Where the topology promises no channels for that, the
+// Router chooses for the message by whole paths.
 #pragma once
 
 #include <cstdint>
@@ -67,7 +70,7 @@ class PacketNetwork final : public Network {
     std::uint32_t buffer;  // channel whose buffer it is in
     std::uint32_t next;    // behind it in the queue
     std::uint16_t hop;     // links and interfaces that it has passed
-    std::uint16_t kind;      // of the port that it came by
+    std::uint16_t kind;    // of the port that it came by
     bool first;            // of its message
   };
   static_assert(sizeof(Packet) <= packet_memory && PacketOptions::most_bytes < (1U << 30));
@@ -93,7 +96,9 @@ class PacketNetwork final : public Network {
   std::uint32_t choose_channel(std::uint32_t packet);
   std::uint32_t decide(const Packet& packet, const Message& message);
   std::uint32_t best_link(std::uint32_t packet, const Message& message);
-  std::uint32_t make_route(const Passage& passage, const std::vector<LinkId>& links, Routing routing);
+  /// The route's channels come after `before` others.
+  std::uint32_t make_route(const Passage& passage, const std::vector<LinkId>& links, Routing routing,
+                           std::uint32_t before = 0);
   [[nodiscard]] Picoseconds alone(std::uint64_t bytes, std::uint32_t route) const;
   /// Loss to links that are slower than the interface.
   [[nodiscard]] Picoseconds slowed(const Message& message) const;

@@ -9,8 +9,9 @@
 namespace isthmus {
 
 namespace {
-/// Packets that wait in a node to leave it by its different links.
-constexpr std::int64_t injected = 16;
+/// Packets of a buffer, if the length of its link does not ask for more: adaptive routes need some that show the load
+/// before they are full.
+constexpr std::int64_t buffered = 16;
 constexpr double most_memory = 8.0 * (1 << 30);
 }  // namespace
 
@@ -30,23 +31,24 @@ PacketFabric::PacketFabric(const SimulationOptions& options)
   require(o.buffer == 0 || o.buffer >= o.bytes, "buffers of ", o.buffer, " bytes: a packet of ", o.bytes,
           " bytes must fit");
   const std::int64_t packet = o.bytes;
-  std::int64_t most = injected;
+  std::int64_t most = buffered;
   for (const LinkClass& c : topology_->link_classes()) {
     PortClass p;
     p.per_byte = 1e12 / c.bandwidth;
     p.full = rounded(o.bytes, p.per_byte);
     p.latency = rounded(c.latency, 1e12);
     p.head = p.latency + rounded(o.flit, p.per_byte);
-    // As many packets as leave until the first one's credit is back: a message that is alone never waits for credits.
-    const std::int64_t needed = (p.head + p.latency) / std::max<Picoseconds>(p.full, 1) + 3;
-    p.room = o.buffer > 0 ? static_cast<std::int64_t>(o.buffer) : needed * packet;
+    // As many packets as leave until the first one's credit is back, and one more: a message that is alone never waits
+    // for credits.
+    p.in_flight = ((p.head + p.latency) / std::max<Picoseconds>(p.full, 1) + 2) * packet;
+    p.room = o.buffer > 0 ? static_cast<std::int64_t>(o.buffer) : std::max(p.in_flight + packet, buffered * packet);
     most = std::max(most, p.room / packet);
     kinds_.push_back(p);
   }
   PortClass interface;
   interface.per_byte = options.cost[static_cast<int>(Level::network)].G;
   interface.full = rounded(o.bytes, interface.per_byte);
-  interface.room = o.buffer > 0 ? static_cast<std::int64_t>(o.buffer) : injected * packet;
+  interface.room = o.buffer > 0 ? static_cast<std::int64_t>(o.buffer) : buffered * packet;
   kinds_.push_back(interface);
   interface.room = std::numeric_limits<std::int64_t>::max() / 2;  // the node takes all
   kinds_.push_back(interface);
@@ -72,6 +74,7 @@ void PacketFabric::require_memory(std::size_t packets) const {
 std::uint32_t PacketFabric::make_channel(std::uint64_t place, std::uint32_t number, std::uint32_t kind) {
   const std::uint32_t first = index_[place];
   const auto id = static_cast<std::uint32_t>(channels.size());
+  require(id < most_channels, "more than ", most_channels - 1, " virtual channels are in use");
   std::uint32_t port = first == 0 ? 0 : channels[first].port;
   if (port == 0) {
     port = static_cast<std::uint32_t>(ports.size());

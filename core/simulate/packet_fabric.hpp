@@ -1,9 +1,11 @@
 // The ports of a network of switches and the buffers behind them: state of the packet model.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
+#include "base/prefetch.hpp"
 #include "simulate/parameters.hpp"
 #include "topology/topology.hpp"
 
@@ -11,11 +13,12 @@ namespace isthmus {
 
 /// What ports of a kind have in common: those of a class of links, injection, ejection.
 struct PortClass {
-  double per_byte = 0;      ///< picoseconds
-  Picoseconds full = 0;     ///< that a whole packet takes
-  Picoseconds head = 0;     ///< from the beginning of a packet to its head at the other end
-  Picoseconds latency = 0;  ///< of the wire, which credits go back
-  std::int64_t room = 0;    ///< bytes of the buffer of a virtual channel behind it
+  double per_byte = 0;         ///< picoseconds
+  Picoseconds full = 0;        ///< that a whole packet takes
+  Picoseconds head = 0;        ///< from the beginning of a packet to its head at the other end
+  Picoseconds latency = 0;     ///< of the wire, which credits go back
+  std::int64_t in_flight = 0;  ///< most bytes that are not yet credited when nothing waits
+  std::int64_t room = 0;       ///< bytes of the buffer of a virtual channel behind it
 };
 
 /// A link with the output in front of it, or one direction of a node's interface.
@@ -33,7 +36,7 @@ struct Port {
 struct Channel {
   std::int64_t room;  ///< bytes
   std::uint32_t port;
-  std::uint32_t head = 0;  ///< packets in the order of their coming; of injection: messages
+  std::uint32_t head = 0;  ///< packets, the oldest first; of injection: messages
   std::uint32_t tail = 0;
   std::uint32_t next = 0;  ///< another channel of the port
   std::uint16_t number = 0;
@@ -55,11 +58,14 @@ class PacketFabric {
   [[nodiscard]] std::uint32_t ejection_channel(Vertex node, std::uint32_t nic) {
     return channel_of(interface(node, nic) + interfaces_, 0, [&] { return injection_ + 1U; });
   }
-  /// How long what waits for the link and what is behind it keeps it busy, in picoseconds.
+  void prefetch_injection(Vertex node) const { prefetch_line(index_.data() + interface(node, 0)); }
+  /// How long what waits for the link and what is behind it keeps it busy, in picoseconds, but for as much as is under
+  /// way behind a link that is always busy and leads to one that never is.
   [[nodiscard]] double load(LinkId link) const {
     if (index_[link] == 0) return 0;
     const Channel& c = channels[index_[link]];
-    return static_cast<double>(ports[c.port].load) * kinds_[c.kind].per_byte;
+    const PortClass& k = kinds_[c.kind];
+    return static_cast<double>(std::max<std::int64_t>(ports[c.port].load - k.in_flight, 0)) * k.per_byte;
   }
 
   [[nodiscard]] const PortClass& kind(std::uint16_t number) const { return kinds_[number]; }
@@ -73,6 +79,7 @@ class PacketFabric {
   /// Have all packets gone and all credits come back?
   [[nodiscard]] bool at_rest() const;
 
+  static constexpr std::uint32_t most_channels = 1 << 30;  // an event has so many bits for one
   std::vector<Port> ports;
   std::vector<Channel> channels;
 

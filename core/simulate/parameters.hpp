@@ -75,8 +75,8 @@ struct PacketOptions {
   static constexpr std::uint32_t most_bytes = 1 << 28;
   std::uint32_t bytes = 2048;  ///< of a packet
   std::uint32_t flit = 32;     ///< bytes of its head that a switch must have to send it on
-  /// Bytes of the buffer of a virtual channel at the input of a switch; 0: on each link two packets more than pass it
-  /// until the first one's credit is back, so that only other messages can stop a message.
+  /// Bytes of the buffer of a virtual channel at the input of a switch; 0: 16 packets, and at least one more than can
+  /// pass the link until the first one's credit is back, so that only other messages stop a message.
   std::uint64_t buffer = 0;
 };
 

@@ -1,7 +1,6 @@
 #include "simulate/reserve.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 namespace isthmus {
 
@@ -16,29 +15,49 @@ ReserveNetwork::ReserveNetwork(const SimulationOptions& options)
   for (const LinkClass& c : topology_->link_classes()) link_per_byte_.push_back(1e12 / c.bandwidth);
 }
 
-Picoseconds ReserveNetwork::take(std::size_t link, Picoseconds head, double per_byte, std::uint64_t bytes,
-                                 Picoseconds& end) {
-  const Picoseconds start = std::max(head, free_[link]);
-  free_[link] = start + static_cast<Picoseconds>(static_cast<double>(bytes) * per_byte + 0.5);
-  end = std::max(end, free_[link]);
-  return start;
-}
-
 Picoseconds ReserveNetwork::send(const Passage& p) {
+  std::uint32_t id;
+  if (unused_.empty()) {
+    id = static_cast<std::uint32_t>(messages_.size());
+    messages_.emplace_back();
+  } else {
+    id = unused_.back();
+    unused_.pop_back();
+  }
+  Message& m = messages_[id];
+  m.passage = p;
+  m.end = p.leaves + p.duration;
   const std::vector<LinkId>& route = router_.route(
       p.from, p.to, [&](LinkId l) { return static_cast<double>(std::max<Picoseconds>(free_[l] - p.leaves, 0)); });
   if (log_routes_) traffic_.log(p.op, route);
-  const std::size_t interfaces = topology_->links();
-  Picoseconds end = p.leaves + p.duration;
-  const Picoseconds alone = end;
-  Picoseconds head =
-      take(interfaces + 2 * (std::size_t{p.from} * nics_ + p.nic_from), p.leaves, per_byte_, p.bytes, end);
-  for (const LinkId l : route) {
-    head = take(l, head, link_per_byte_[topology_->link_class(l)], p.bytes, end);
-    traffic_.add(l, static_cast<double>(p.bytes), head, free_[l]);
+  const std::uint32_t interfaces = topology_->links();
+  m.path.clear();
+  m.path.push_back(interfaces + 2 * (p.from * nics_ + p.nic_from));
+  m.path.insert(m.path.end(), route.begin(), route.end());
+  m.path.push_back(interfaces + 2 * (p.to * nics_ + p.nic_to) + 1);
+  heads_.push({p.leaves, id, 0});
+  return never;
+}
+
+void ReserveNetwork::advance(Picoseconds now, std::vector<Passed>& passed) {
+  const auto soon = [](const Head&) {};
+  while (heads_.next() <= now) {
+    const Head head = heads_.pop(soon);
+    Message& m = messages_[head.message];
+    const std::uint32_t link = m.path[head.hop];
+    const bool inside = link < topology_->links();
+    const double per_byte = inside ? link_per_byte_[topology_->link_class(link)] : per_byte_;
+    const Picoseconds start = std::max(head.time, free_[link]);
+    free_[link] = start + static_cast<Picoseconds>(static_cast<double>(m.passage.bytes) * per_byte + 0.5);
+    m.end = std::max(m.end, free_[link]);
+    if (inside) traffic_.add(link, static_cast<double>(m.passage.bytes), start, free_[link]);
+    if (head.hop + 1 < m.path.size()) {
+      heads_.push({start, head.message, head.hop + 1});
+      continue;
+    }
+    passed.push_back({m.passage.message, m.end, m.end - m.passage.leaves - m.passage.duration});
+    unused_.push_back(head.message);
   }
-  take(interfaces + 2 * (std::size_t{p.to} * nics_ + p.nic_to) + 1, head, per_byte_, p.bytes, end);
-  return end - alone;
 }
 
 }  // namespace isthmus

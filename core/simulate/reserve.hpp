@@ -1,28 +1,38 @@
 // Messages that occupy whole links one after the other: the cheapest model in which they meet.
 #pragma once
 
+#include <utility>
 #include <vector>
 
 #include "simulate/network.hpp"
 #include "simulate/router.hpp"
+#include "simulate/time_queue.hpp"
 
 namespace isthmus {
 
-/// Every link, and every interface on its way in and out, carries one message at a time, in the order in which they are
-/// sent, for bytes / bandwidth. A message waits for each link of its route in turn; while it waits it holds none of
-/// those behind it.
+/// Every link, and every interface on its way in and out, carries one message at a time, in the order in which their
+/// heads arrive at it, for bytes / bandwidth. A head goes on as soon as its link is taken (cut-through); a message that
+/// waits for a link holds none of those behind it.
 class ReserveNetwork final : public Network {
  public:
   explicit ReserveNetwork(const SimulationOptions& options);
 
   Picoseconds send(const Passage& passage) override;
-  [[nodiscard]] Picoseconds next() const override { return never; }
-  void advance(Picoseconds, std::vector<Passed>&) override {}
+  [[nodiscard]] Picoseconds next() const override { return heads_.next(); }
+  void advance(Picoseconds now, std::vector<Passed>& passed) override;
   [[nodiscard]] Traffic take_traffic() override { return std::move(traffic_); }
 
  private:
-  /// The message takes the link at `head` or when it is free; returns when it does.
-  Picoseconds take(std::size_t link, Picoseconds head, double per_byte, std::uint64_t bytes, Picoseconds& end);
+  struct Head {
+    Picoseconds time;
+    std::uint32_t message;  // index into messages_
+    std::uint32_t hop;
+  };
+  struct Message {
+    Passage passage;
+    Picoseconds end = 0;              // when its last byte has passed the links so far
+    std::vector<std::uint32_t> path;  // an interface, links, an interface
+  };
 
   const Topology* topology_;
   Router router_;
@@ -32,6 +42,9 @@ class ReserveNetwork final : public Network {
   Traffic traffic_;
   std::vector<double> link_per_byte_;  // picoseconds, of every class of links
   std::vector<Picoseconds> free_;      // of every link, then of every interface out and in
+  TimeQueue<Head> heads_;
+  std::vector<Message> messages_;
+  std::vector<std::uint32_t> unused_;
 };
 
 }  // namespace isthmus

@@ -110,9 +110,9 @@ class TimeQueue {
     }
   }
 
-  static constexpr std::size_t few = 32;       // sorted by insertion
-  static constexpr std::size_t longest = 256;  // kept sorted by insertion
-  static constexpr std::size_t keep = 1 << 16; // buckets with room for more events than this give it back
+  static constexpr std::size_t few = 48;        // sorted by insertion
+  static constexpr std::size_t longest = 256;   // kept sorted by insertion
+  static constexpr std::size_t keep = 1 << 16;  // buckets with room for more events than this give it back
 
   std::int64_t now_ = 0;      // not after any event
   Bucket buckets_[64];        // [b]: times that differ from now_ in bit b - 1 and in no higher one

@@ -8,7 +8,9 @@
 
 #include "base/error.hpp"
 #include "base/rng.hpp"
+#include "schedule/builder.hpp"
 #include "simulate/flow.hpp"
+#include "simulate/loggops.hpp"
 #include "simulate/packet.hpp"
 #include "small_topologies.hpp"
 #include "topology/dragonfly.hpp"
@@ -172,7 +174,7 @@ TEST_CASE("packet: two messages over one link take the sum of their times, and s
     const std::vector<Passed> p = run(network, {{0, 3, bytes, 0}, {1, 2, bytes, 0}});
     const Picoseconds end0 = p[0].lost + 3 * head + time, end1 = p[1].lost + head + time;
     CHECK(std::max(end0 - 2 * head, end1 - head) == 2 * time);
-    CHECK(std::abs(end0 - 2 * head - end1 + head) <= 3 * one);
+    CHECK(std::abs(end0 - 2 * head - end1 + head) <= 8 * one);  // half a buffer
   }
 }
 
@@ -262,7 +264,8 @@ TEST_CASE("packet: a dragonfly under adversarial traffic: minimal 1 / (a p), Val
   CHECK(valiant <= 7.0 / 16 * 1.01);
   CHECK(valiant >= 0.38);
   CHECK(adaptive >= 0.38);
-  CHECK(adaptive <= 0.5 * 1.01);
+  // One link in eight carries minimal routes, of which a packet takes one link instead of two.
+  CHECK(adaptive <= 9.0 / 16 * 1.01);
   // Under uniform traffic minimal and adaptive routes do better than Valiant's.
   const auto uniform = [&](Vertex v, Rng& rng) { return anywhere_else(v, t.nodes(), rng); };
   const double uniform_minimal = throughput(options_for(t, Route::minimal), 0.9, 400, uniform);
@@ -287,7 +290,7 @@ TEST_CASE("packet: uniform traffic saturates tori below the bisection bound, 8 /
     for (const Route route : {Route::minimal, Route::random, Route::adaptive}) {
       const double measured = throughput(options_for(t, route, 0), bound * 1.3, 400, uniform);
       MESSAGE(t.spec(), " route ", static_cast<int>(route), ": ", measured / bound, " of the bound");
-      CHECK(measured <= bound * 1.02);
+      CHECK(measured <= bound * 1.02);  // near destinations get a little more than their part
       CHECK(measured >= bound * 0.6);
     }
     // What is offered below saturation arrives.
@@ -328,6 +331,64 @@ TEST_CASE("packet: random permutations of large messages take as long as in the 
     MESSAGE(t->spec(), ": mean ", worst_mean, " last ", worst_last);
     CHECK(worst_mean < 0.15);
     CHECK(worst_last < 0.15);
+  }
+}
+
+TEST_CASE("packet: a simulation is that of LogGOPS where messages do not meet, and takes longer where they do") {
+  constexpr Rank ranks = 12;
+  Grid ring({"ring", {ranks}, {}, "", 0});
+  for (const Rank distance : {1U, 3U}) {
+    // Every rank sends to the one so far behind it and gets from the one as far before, three times.
+    ScheduleBuilder builder;
+    RankBuilder rank;
+    for (Rank r = 0; r < ranks; ++r) {
+      for (std::uint32_t i = 0; i < 6; i += 2) {
+        rank.add({30'000, (r + distance) % ranks, i, 0, 0, 0, OpKind::send, 0, 0, 0});
+        rank.add({30'000, (r + ranks - distance) % ranks, i, 0, 0, 0, OpKind::recv, 0, 0, 0});
+        if (i == 0) continue;
+        for (const std::uint32_t on : {i - 2, i - 1})
+          for (const std::uint32_t op : {i, i + 1}) rank.require(op, on);
+      }
+      builder.append(rank);
+    }
+    const Schedule schedule = builder.build();
+    for (const Route route : routes) {
+      if (route == Route::valiant) continue;  // which makes messages meet
+      SimulationOptions o = options_for(ring, route);
+      for (Rank r = 0; r < ranks; ++r) o.places.node.push_back(r);
+      o.places.socket.resize(ranks);
+      o.places.nic.resize(ranks);
+      LevelCost& cost = o.cost[static_cast<int>(Level::network)];
+      cost.o_send = cost.o_recv = 500'000;
+      cost.S = 100'000;
+      cost.per_hop = 100'000;
+      const Simulated packets = simulate_loggops(schedule, o);
+      o.model = Model::flow;
+      const Simulated flows = simulate_loggops(schedule, o);
+      o.model = Model::loggops;
+      const Simulated free = simulate_loggops(schedule, o);
+      CHECK(packets.stuck.empty());
+      if (distance == 1) CHECK(packets.finish == free.finish);
+      else CHECK(packets.makespan > 2 * free.makespan);  // three messages on every link
+      CHECK(static_cast<double>(packets.makespan) == doctest::Approx(flows.makespan).epsilon(0.1));
+    }
+  }
+}
+
+TEST_CASE("packet: where the links take longer than the machine's latency a message ends as early as can be told") {
+  Grid ring({"ring", {9}, {}, "", 0});
+  SimulationOptions o = options_for(ring);
+  LevelCost& cost = o.cost[static_cast<int>(Level::network)];
+  for (const Picoseconds L : {Picoseconds{0}, Picoseconds{300'000}, Picoseconds{10'000'000}}) {
+    cost.L = L;
+    PacketNetwork network(o);
+    network.send({0, 0, 0, 4, 0, 0, 10, 0, 10'000});
+    std::vector<Passed> passed;
+    Picoseconds now = 0;
+    while (passed.empty()) network.advance(now = network.next(), passed);
+    CHECK(passed[0].lost == 0);
+    CHECK(now == 4 * head);
+    CHECK(passed[0].at == std::max(Picoseconds{10'000}, now - L));
   }
 }
 

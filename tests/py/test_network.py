@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import isthmus
 
-MODELS = ("flow", "reserve")
+MODELS = ("flow", "reserve", "packet")
 RING = "ring:16 link=1GB/s hop=50ns cores=1"
 
 
