@@ -30,6 +30,7 @@ _LAZY = {
     "ProgramBuilder": "schedule.builder",
     "Provenance": "machine",
     "Schedule": "schedule.schedule",
+    "Study": "studies.study",
     "Topology": "_core",
     "Unsupported": "errors",
     "advise": "advice.advise",
@@ -44,6 +45,7 @@ _LAZY = {
     "record": "recording.record",
     "Timeline": "simulation.timeline",
     "simulate": "simulation.simulate",
+    "study": "studies.run",
     "wormhole_latency": "machine",
 }
 __all__ = ["__version__", *_LAZY]
@@ -80,6 +82,8 @@ if TYPE_CHECKING:
     from .schedule.schedule import Schedule as Schedule
     from .simulation.simulate import simulate as simulate
     from .simulation.timeline import Timeline as Timeline
+    from .studies.run import study as study
+    from .studies.study import Study as Study
 
 
 def __getattr__(name: str) -> Any:

@@ -92,6 +92,7 @@ def test_the_commands() -> None:
         *(f"schedule {name}" for name in ("collective", "convert", "lower", "pattern", "validate")),
         "show",
         "simulate",
+        *(f"study {name}" for name in ("list", "run", "contention-distance", "dragonfly-intensity", "saturation")),
     ]
 
 
@@ -139,6 +140,8 @@ def test_examples_of_the_help_run(line: str, run: Run, tmp_path: Path) -> None:
     ]:
         (tmp_path / name).write_bytes((DATA / source).read_bytes())
     isthmus.load("ring-16").save("mycluster.toml")
+    grid = 'work = "allreduce"\nranks = 4\nbytes = ["1 KiB", "64 KiB"]\nmachine = "ring-16"\n'
+    Path("my.toml").write_text(f'format = 1\nname = "mine"\ntitle = "Mine"\nkind = "simulation"\n\n[[grid]]\n{grid}')
     b = isthmus.ProgramBuilder(4)
     b.bcast(None, 1000)
     b.build().save("program.h5")

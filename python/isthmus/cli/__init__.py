@@ -20,6 +20,7 @@ _COMMANDS = {
     "schedule": ("schedule", "Programs and schedules: collectives, formats, checks, patterns."),
     "show": ("show", "What a program, schedule or timeline holds."),
     "simulate": ("simulate", "When everything in a program or schedule happens on a machine."),
+    "study": ("study", "Experiments at many points, beside what was published."),
 }
 
 

@@ -18,7 +18,6 @@ def parse_toml(text: str, file: str) -> Description:
     return normalise(parse(text, file), file, Lines(text), folder=os.path.dirname(file))
 
 
-
 def read_toml(path: str | os.PathLike[str]) -> Description:
     """Read a machine file; raises ParseError, or OSError where it cannot be read."""
     return parse_toml(read_text(path), os.fspath(path))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import selectors
@@ -12,7 +13,7 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import IO, Protocol
 
 from ..errors import InvalidInput
 from .parameters import Point, kind_named
@@ -159,7 +160,7 @@ def _start() -> subprocess.Popen[str]:
     )
 
 
-def _out(process: subprocess.Popen[str]) -> object:
+def _out(process: subprocess.Popen[str]) -> IO[str]:
     assert process.stdout is not None
     return process.stdout
 
@@ -167,7 +168,5 @@ def _out(process: subprocess.Popen[str]) -> object:
 def _close(process: subprocess.Popen[str]) -> None:
     for stream in (process.stdin, process.stdout):
         if stream is not None:
-            try:
+            with contextlib.suppress(BrokenPipeError):
                 stream.close()
-            except BrokenPipeError:
-                pass

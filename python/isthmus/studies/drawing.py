@@ -8,12 +8,14 @@ from typing import Any
 from ..plot.common import CLASSES, FAINT, INK, MUTED, ROUTE, ramp
 from ..units import text
 
-__all__ = ["CLASSES", "FAINT", "INK", "MUTED", "ROUTE", "bytes_axis", "key", "ramp", "sheet", "style"]
+__all__ = ["CLASSES", "FAINT", "INK", "MUTED", "ROUTE", "bytes_axis", "heading", "key", "ramp", "sheet", "style"]
 
 _WIDTH, _DPI = 12.8, 110
 
 
-def sheet(title: str, words: str, rows: int, columns: int, *, height: float = 4.2, share: bool = False) -> tuple[Any, Any]:
+def sheet(
+    title: str, words: str, rows: int, columns: int, *, height: float = 4.2, share: bool = False
+) -> tuple[Any, Any]:
     """A figure and its axes as an array of rows and columns; height is of a row, inches."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -30,7 +32,7 @@ def sheet(title: str, words: str, rows: int, columns: int, *, height: float = 4.
         rows, columns, squeeze=False, sharey=share,
         gridspec_kw={
             "left": 0.95 / _WIDTH, "right": 1 - 0.28 / _WIDTH, "bottom": 0.62 / whole, "top": 1 - (head + 0.2) / whole,
-            "wspace": 0.12 if share else 0.27, "hspace": 0.95 / (height - 0.95),
+            "wspace": 0.12 if share else 0.27, "hspace": 0.85 / (height - 0.85),
         },
     )  # fmt: skip
     for ax in axes.flat:
@@ -47,7 +49,11 @@ def style(ax: Any) -> None:
     ax.yaxis.label.set(color=INK, size=10)
     ax.grid(color="#EEF2F5", linewidth=0.8)
     ax.set_axisbelow(True)
-    ax.title.set(color=INK, size=11, weight="bold")
+
+
+def heading(ax: Any, words: str) -> None:
+    """The title of one panel."""
+    ax.set_title(words, loc="left", color=INK, size=11, weight="bold")
 
 
 def bytes_axis(ax: Any, sizes: list[int]) -> None:

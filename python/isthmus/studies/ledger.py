@@ -83,6 +83,8 @@ class Ledger:
             self._open()
         except sqlite3.DatabaseError as error:
             self._db.close()
+            if isinstance(error, sqlite3.OperationalError):
+                raise InvalidInput(f"{self.path}: {error}") from None
             raise InvalidInput(f"{self.path}: not a ledger: {error}") from None
         except InvalidInput:
             self._db.close()
@@ -104,7 +106,9 @@ class Ledger:
             elif application != APPLICATION:
                 raise InvalidInput(f"{self.path}: an SQLite file of another program")
             elif schema != SCHEMA:
-                raise InvalidInput(f"{self.path}: a ledger of schema {schema}, this Isthmus reads {SCHEMA}: move it away")
+                raise InvalidInput(
+                    f"{self.path}: a ledger of schema {schema}, this Isthmus reads {SCHEMA}: move it away"
+                )
         finally:
             self._db.execute("COMMIT")
 

@@ -17,10 +17,13 @@ if TYPE_CHECKING:
     from .parameters import Summary
     from .run import Outcome
 
-_VERDICTS = {"agrees": "agrees", "differs": "differs", "open": "open"}
+_VERDICTS = {"agrees": "agrees", "partly": "agrees in part", "differs": "differs", "open": "open"}
 _STYLE = """
-.agrees b { color: #0a7a55; } .differs b { color: #b4480a; }
-@media (prefers-color-scheme: dark) { .agrees b { color: #35c795; } .differs b { color: #ff9a57; } .figure { background: #fff; } }
+.agrees b { color: #0a7a55; } .differs b, .partly b { color: #b4480a; }
+@media (prefers-color-scheme: dark) {
+  .agrees b { color: #35c795; } .differs b, .partly b { color: #ff9a57; }
+  .figure { background: #fff; }
+}
 .figure svg { display: block; width: 100%; height: auto; }
 pre { font-size: 13px; overflow-x: auto; background: var(--page); padding: 10px 12px; border-radius: 6px; }
 dl.facts { display: grid; grid-template-columns: max-content 1fr; gap: 4px 16px; margin: 0; font-size: 14px; }
@@ -76,21 +79,27 @@ def _findings(outcome: Outcome, summary: Summary) -> str:
     rows = []
     for published in outcome.study.published:
         found = summary.findings.get(published.name)
-        ours, verdict = (found.ours, found.verdict) if found else ("the points that would tell were not computed", "open")
+        ours, verdict = (
+            (found.ours, found.verdict) if found else ("the points that would tell were not computed", "open")
+        )
         rows.append(
-            f'<tr class="{verdict}"><td class="w">{escape(published.statement)}<small>{escape(published.source)}</small></td>'
+            f'<tr class="{verdict}"><td class="w">{escape(published.statement)}'
+            f"<small>{escape(published.source)}</small></td>"
             f'<td class="w">{escape(ours)}</td><td class="w"><b>{_VERDICTS[verdict]}</b></td></tr>'
         )
     head = "".join(f'<th scope="col" class="w">{words}</th>' for words in ("published", "here", ""))
     body = "\n".join(rows)
-    return f'<div class="wide"><table class="findings"><thead><tr>{head}</tr></thead><tbody>\n{body}\n</tbody></table></div>'
+    return (
+        f'<div class="wide"><table class="findings"><thead><tr>{head}</tr></thead>'
+        f"<tbody>\n{body}\n</tbody></table></div>"
+    )
 
 
 def _facts(outcome: Outcome) -> str:
     done = [e for e in outcome.entries if e.results is not None]
     facts: list[tuple[str, Any]] = [
         ("points", f"{len(done)} of {len(outcome.entries)}"),
-        ("processor time", f"{sum(e.wall for e in done):.1f} s"),
+        ("time of all points", f"{sum(e.wall for e in done):.1f} s"),
         ("computed", f"{min(e.finished for e in done)} to {max(e.finished for e in done)}"),
         ("on", ", ".join(sorted({e.host for e in done}))),
         ("Isthmus", ", ".join(sorted({e.versions["isthmus"] for e in done}))),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InvalidInput
+from ..simulation.simulate import ROUTINGS
 from .parameters import Kind, Parameter, Point, Summary
 
 if TYPE_CHECKING:
@@ -121,7 +122,7 @@ def _machine(machine: str, dims: str) -> Machine:
 
 
 def measure(point: Point) -> Point:
-    """Latency of a message, seconds: mean over all pairs, of the slowest and of the fastest pair, and without others."""
+    """Latency of a message, seconds: mean over all pairs, slowest and fastest pair, and without others."""
     from ..simulation import simulate
 
     machine = _machine(point["machine"], point["dims"])
@@ -165,12 +166,16 @@ KIND = Kind(
     version=1,
     parameters=(
         Parameter("machine", "machine", "a torus"),
-        Parameter("dims", "text", "dimensions of a partition such as 8x8x16, with the parameters of the machine", "all"),
-        Parameter("traffic", "choice", "all pairs at a distance at once, random pairs, or one pair alone", "pairs", TRAFFIC),
+        Parameter(
+            "dims", "text", "dimensions of a partition such as 8x8x16, with the parameters of the machine", "all"
+        ),
+        Parameter(
+            "traffic", "choice", "all pairs at a distance at once, random pairs, or one pair alone", "pairs", TRAFFIC
+        ),
         Parameter("hops", "whole", "distance of partners; random pairs do not look at it", 1, least=1),
         Parameter("bytes", "B", "size of messages", least=1, most=2**40),
         Parameter("all_cores", "yes", "a rank on every core instead of one on every node", False),
-        Parameter("routing", "choice", "of messages", "minimal", ("minimal", "random", "valiant", "adaptive")),
+        Parameter("routing", "choice", "of messages", "minimal", ROUTINGS),
         Parameter("seed", "whole", "of random pairs", 1, most=2**32),
     ),
     measure=measure,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
 from ..units import text
-from .drawing import CLASSES, bytes_axis, key, ramp, sheet
+from .drawing import CLASSES, bytes_axis, heading, key, ramp, sheet
 from .parameters import Finding, Point, Summary
 
 #: From this size on a message is large, up to that one small: the bandwidth term is most, or little, of its latency.
@@ -16,7 +17,17 @@ _LARGE, _SMALL = 65536, 64
 def summarise(rows: Sequence[Point]) -> Summary:
     """Table, figure and findings."""
     return Summary(
-        columns=("machine", "traffic", "ranks a node", "hops", "size", "latency", "slowest pair", "without others", "factor"),
+        columns=(
+            "machine",
+            "traffic",
+            "ranks a node",
+            "hops",
+            "size",
+            "latency",
+            "slowest pair",
+            "without others",
+            "factor",
+        ),
         rows=[_row(row) for row in rows],
         right=("hops", "size", "latency", "slowest pair", "without others", "factor"),
         draw=lambda: _draw(rows),
@@ -65,7 +76,7 @@ def _draw(rows: Sequence[Point]) -> Any:
             line = sorted((r for r in alone if r["hops"] == n), key=lambda r: r["bytes"])
             above.plot([r["bytes"] for r in line], [r["latency"] * 1e6 for r in line], "--", color=CLASSES[7], lw=1.1)
         above.set_yscale("log")
-        above.set_title(_short(next(r["title"] for r in rows if r["machine"] == machine)), loc="left")
+        heading(above, _short(next(r["title"] for r in rows if r["machine"] == machine)))
         above.set_ylabel("latency (µs)" if column == 0 else "")
         below.set_ylabel("latency / latency of one pair alone" if column == 0 else "")
         below.set_ylim(bottom=0)
@@ -107,12 +118,14 @@ def _findings(rows: Sequence[Point]) -> dict[str, Finding]:
     if alone := _chosen(rows, "one"):
         most = {m: _spread(alone, m) for m in machines}
         verdict = "agrees" if max(most.values()) < 1.5 else "differs"
-        out["alone"] = Finding(f"largest against smallest latency over the distances, same size: {_list(most)}", verdict)
+        out["alone"] = Finding(
+            f"largest against smallest latency over the distances, same size: {_list(most)}", verdict
+        )
     random = [r for r in _chosen(rows, "random") if r["bytes"] >= _LARGE]
     if random:
         most = {m: max((_factor(r) for r in random if r["machine"] == m), default=1.0) for m in machines}
         mean = "mean over pairs against no contention"
-        verdict = "agrees" if min(most.values()) > 1.2 else "differs"
+        verdict = _of_all([m > 1.2 for m in most.values()])
         out["random"] = Finding(f"{mean}: {_list(most)}", verdict)
     return out
 
@@ -120,18 +133,20 @@ def _findings(rows: Sequence[Point]) -> dict[str, Finding]:
 def _largest(rows: Sequence[Point], large: list[Point], machines: list[str]) -> Finding:
     most = {m: max((_factor(r) for r in large if r["machine"] == m), default=1.0) for m in machines}
     words = f"largest factor with one rank a node: {_list(most)}"
-    every = {
-        m: max((_factor(r) for r in _chosen(rows, "pairs", m, cores=True)), default=0.0) for m in machines
-    }
+    every = {m: max((_factor(r) for r in _chosen(rows, "pairs", m, cores=True)), default=0.0) for m in machines}
     if any(every.values()):
         words += f"; with a rank on every core (against the same without contention in links): {_list(every)}"
-    # The statement is about the largest of both machines.
-    best = max(most.values())
     words += (
-        ". n pairs share a link, so that the factor is at most n times the rate of one pair over that of the link; where "
-        "one pair cannot fill a link it is less"
+        ". n pairs share a link, so that the factor is at most n times the rate of one pair over that of the link; "
+        "where one pair cannot fill a link it is less"
     )
-    return Finding(words, "agrees" if 6 <= best <= 10 else "differs")
+    return Finding(words, _of_all([6 <= m <= 10 for m in most.values()]))
+
+
+def _of_all(good: Sequence[bool]) -> str:
+    if all(good):
+        return "agrees"
+    return "partly" if any(good) else "differs"
 
 
 def _growth(large: list[Point], machines: list[str]) -> Finding:
@@ -140,9 +155,14 @@ def _growth(large: list[Point], machines: list[str]) -> Finding:
         size = max((r["bytes"] for r in large if r["machine"] == m), default=0)
         line = sorted((r for r in large if r["machine"] == m and r["bytes"] == size), key=lambda r: r["hops"])
         times = [r["latency"] for r in line]
-        grows &= len(times) > 1 and times[-1] > 1.2 * times[0] and all(b >= 0.98 * a for a, b in zip(times, times[1:]))  # noqa: B905
+        grows &= (
+            len(times) > 1 and times[-1] > 1.2 * times[0] and all(b >= 0.98 * a for a, b in itertools.pairwise(times))
+        )
         if line:
-            words.append(f"{m} {text(times[0], 's', 3)} at {line[0]['hops']} to {text(times[-1], 's', 3)} at {line[-1]['hops']} hops")
+            words.append(
+                f"{m} {text(times[0], 's', 3)} at {line[0]['hops']} to "
+                f"{text(times[-1], 's', 3)} at {line[-1]['hops']} hops"
+            )
     return Finding(f"largest messages: {'; '.join(words)}", "agrees" if grows else "differs")
 
 

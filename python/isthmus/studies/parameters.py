@@ -100,8 +100,9 @@ class Finding:
     ----------
     ours : str
         Our figure, in words.
-    verdict : {"agrees", "differs", "open"}
-        Open: the points that would tell were not computed, or there is no figure to compare with.
+    verdict : {"agrees", "partly", "differs", "open"}
+        Partly: on some of the machines. Open: the points that would tell were not computed, or there
+        is no figure to compare with.
     """
 
     ours: str
@@ -159,7 +160,9 @@ class Kind:
         for parameter in self.parameters:
             if parameter.name == name:
                 return parameter
-        raise InvalidInput(f"no such parameter of {self.name!r}; allowed are {', '.join(p.name for p in self.parameters)}")
+        raise InvalidInput(
+            f"no such parameter of {self.name!r}; allowed are {', '.join(p.name for p in self.parameters)}"
+        )
 
     def identities(self, point: Point) -> dict[str, str]:
         """What the inputs stand for at present, by parameter."""

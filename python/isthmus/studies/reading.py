@@ -109,9 +109,15 @@ def parse_study(text: str, file: str) -> Study:
         kind = kind_named(words["kind"])
     except InvalidInput as error:
         raise reader.wrong("kind", str(error)) from None
-    grids = []
-    for number, table in enumerate(reader.tables("grid")):
+    grids, fast_grids = [], []
+    for number, given in enumerate(reader.tables("grid")):
         path = f"grid.{number}" if isinstance(raw["grid"], list) else "grid"
+        table = dict(given)
+        quick = table.pop("quick", True)
+        if not isinstance(quick, bool):
+            raise reader.wrong(f"{path}.quick", f"{units.shown(quick)}: true or false is allowed")
+        if quick:
+            fast_grids.append(number)
         try:
             grids.append(complete(kind, reader.values(kind, table, path)))
         except InvalidInput as error:
@@ -122,15 +128,20 @@ def parse_study(text: str, file: str) -> Study:
     for number, table in enumerate(reader.tables("published")):
         path = f"published.{number}."
         reader.only(table, ("name", "statement", "source"), path)
-        published.append(Published(*(reader.text(table, k, path, needed=True) for k in ("name", "statement", "source"))))
+        published.append(
+            Published(*(reader.text(table, k, path, needed=True) for k in ("name", "statement", "source")))
+        )
     fast = raw.get("quick")
     if fast is not None and not isinstance(fast, dict):
         raise reader.wrong("quick", "a table [quick] is allowed")
+    if not fast_grids:
+        raise reader.wrong("grid", "quick = false everywhere: one grid is left for the quick form")
     return Study(
         **words,
         grids=tuple(grids),
         published=tuple(published),
         seconds=reader.seconds("seconds"),
-        fast=reader.values(kind, fast, "quick") if fast else None,
+        fast=None if fast is None else reader.values(kind, fast, "quick"),
+        fast_grids=tuple(fast_grids),
         fast_seconds=reader.seconds("quick_seconds"),
     )

@@ -166,4 +166,6 @@ def _need_matplotlib() -> None:
     try:
         import matplotlib  # noqa: F401
     except ImportError:
-        raise Unsupported("figures need the package matplotlib, which is missing: pip install 'isthmus[plot]'") from None
+        raise Unsupported(
+            "figures need the package matplotlib, which is missing: pip install 'isthmus[plot]'"
+        ) from None

@@ -39,6 +39,8 @@ class Study:
         Processor time of one core for all points, as measured on the developers' machine.
     fast : dict
         Values of parameters that make it quick.
+    fast_grids : tuple of int or None
+        Indices of the grids that the quick form has; None: all.
     fast_seconds : float or None
         The same for the quick form.
 
@@ -58,6 +60,7 @@ class Study:
     published: tuple[Published, ...] = ()
     seconds: float | None = None
     fast: Mapping[str, tuple[Any, ...]] | None = None
+    fast_grids: tuple[int, ...] | None = None
     fast_seconds: float | None = None
 
     @staticmethod
@@ -84,19 +87,29 @@ class Study:
 
     def quick(self) -> Study:
         """The form that takes seconds."""
-        if not self.fast:
+        if self.fast is None:
             return self
-        return replace(self._with(self.fast), seconds=self.fast_seconds)
+        kept = self if self.fast_grids is None else replace(self, grids=tuple(self.grids[i] for i in self.fast_grids))
+        return replace(kept._with(self.fast), seconds=self.fast_seconds)
 
     def changed(self, settings: Mapping[str, Any]) -> Study:
-        """With other values of parameters, one or several each; raises InvalidInput."""
+        """With other values of parameters, one or several each; raises InvalidInput.
+
+        They replace the values of the grids that have several of the parameter, or of all grids where none has.
+        """
         new = {}
         for name, given in settings.items():
             new[name] = read_values(self.experiment, name, given, name)
         return replace(self._with(new), seconds=None)
 
     def _with(self, new: Mapping[str, tuple[Any, ...]]) -> Study:
-        return replace(self, grids=tuple({**grid, **new} for grid in self.grids))
+        """Other values in the grids that have several of a parameter; in all grids where none has."""
+        grids = [dict(grid) for grid in self.grids]
+        for name, values in new.items():
+            several = [grid for grid in grids if len(grid[name]) > 1]
+            for grid in several or grids:
+                grid[name] = values
+        return replace(self, grids=tuple(grids))
 
 
 def read_values(kind: Kind, name: str, given: Any, path: str) -> tuple[Any, ...]:
