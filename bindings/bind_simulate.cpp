@@ -255,7 +255,8 @@ void bind_simulate(nb::module_& module) {
         put("lost", std::int64_t{}, &Step::lost);
         return out;
       },
-      "schedule"_a, "options"_a, "log"_a, "noise"_a, "lost"_a, "Steps from 0 to the makespan; see core/simulate/replay.hpp.");
+      "schedule"_a, "options"_a, "log"_a, "noise"_a, "lost"_a,
+      "Steps from 0 to the makespan; see core/simulate/replay.hpp.");
   module.def(
       "sensitivity",
       [](const Schedule& schedule, const SimulationOptions& options, const Input<std::uint64_t>& log,

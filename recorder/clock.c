@@ -1,5 +1,5 @@
-/* Clocks. Times are those of CLOCK_MONOTONIC; where the kernel itself takes them from the processor's time stamp counter,
- * so does the recorder, for a third of the cost, and goes back to the kernel's clock every millisecond. */
+/* Clocks. Times are those of CLOCK_MONOTONIC; where the kernel itself takes them from the processor's time stamp
+ * counter, so does the recorder, for a third of the cost, and goes back to the kernel's clock every millisecond. */
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>

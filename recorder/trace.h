@@ -3,8 +3,8 @@
  * change together, with the version.
  *
  * A file is a header of TRACE_HEADER bytes and a sequence of records. It is written through a shared mapping: what a
- * process wrote before it was killed is in the file, and trace_header.used says how much of it is whole. All numbers are
- * in the byte order of the machine; a reader sees a foreign one by `order`.
+ * process wrote before it was killed is in the file, and trace_header.used says how much of it is whole. All numbers
+ * are in the byte order of the machine; a reader sees a foreign one by `order`.
  *
  * A record is whole 8-byte words: a trace_head, then words that depend on its kind. All times are nanoseconds of
  * CLOCK_MONOTONIC of the process's host; offsets between hosts are in trace_header.sync. */
@@ -50,7 +50,8 @@ struct trace_header {
   uint32_t world_local;   /* ranks of the world on this host */
   int64_t started_ns;     /* when recording of this thread began */
   int64_t started_realtime_ns;
-  /* 0: did not happen (yet). MPI_Init is moved by what the recorder did behind it: init_end is where the program goes on. */
+  /* 0: did not happen (yet). MPI_Init is moved by what the recorder did behind it: init_end is where the program goes
+   * on. */
   int64_t init_begin, init_end, finalize_begin, finalize_end;
   int64_t last_ns;        /* time of the last record, or of the end of the process if that was seen */
   int64_t cpu_ns;         /* processor time of the process from init_end up to there */
@@ -70,9 +71,11 @@ enum trace_kind {
   TRACE_POLLS = 2, /* struct trace_polls: polling calls that found nothing, folded */
   TRACE_COMM = 3,  /* struct trace_comm, then members (int32) */
   TRACE_SITE = 4,  /* struct trace_site, then names */
-  TRACE_COUNT = 5, /* struct trace_count: untimed calls (MPI_Comm_rank and the like), written at the end and every 2^20 */
-  TRACE_MARK = 6,  /* struct trace_mark */
-  TRACE_NAME = 7   /* function id and its name, before its first use in this file: u64 id, then the name padded with NUL */
+  TRACE_COUNT =
+      5, /* struct trace_count: untimed calls (MPI_Comm_rank and the like), written at the end and every 2^20 */
+  TRACE_MARK = 6, /* struct trace_mark */
+  TRACE_NAME =
+      7 /* function id and its name, before its first use in this file: u64 id, then the name padded with NUL */
 };
 
 struct trace_head {
@@ -83,15 +86,15 @@ struct trace_head {
 
 /* How the data behind a trace_call is to be read. */
 enum trace_form {
-  FORM_PLAIN = 0,       /* nothing */
-  FORM_MESSAGE = 1,     /* trace_message: one; two for sendrecv (send, receive) */
-  FORM_DONE = 2,        /* trace_done of every request that completed, n of them; FORM_DONE of a wait that named more
-                           requests (waitany, waitsome) has no more: what matters is what completed */
-  FORM_COLLECTIVE = 3,  /* trace_collective, then counts */
-  FORM_RMA = 4,         /* trace_rma */
-  FORM_START = 5,       /* trace_message of every request started (persistent, partitioned), n of them */
-  FORM_COMM = 6,        /* trace_created: communicator or window made (or freed) */
-  FORM_IO = 7           /* int64 bytes, int64 write (1) or read (0) or neither (2), int64 comm */
+  FORM_PLAIN = 0,      /* nothing */
+  FORM_MESSAGE = 1,    /* trace_message: one; two for sendrecv (send, receive) */
+  FORM_DONE = 2,       /* trace_done of every request that completed, n of them; FORM_DONE of a wait that named more
+                          requests (waitany, waitsome) has no more: what matters is what completed */
+  FORM_COLLECTIVE = 3, /* trace_collective, then counts */
+  FORM_RMA = 4,        /* trace_rma */
+  FORM_START = 5,      /* trace_message of every request started (persistent, partitioned), n of them */
+  FORM_COMM = 6,       /* trace_created: communicator or window made (or freed) */
+  FORM_IO = 7          /* int64 bytes, int64 write (1) or read (0) or neither (2), int64 comm */
 };
 
 struct trace_call {
@@ -100,39 +103,50 @@ struct trace_call {
   uint16_t form;     /* trace_form */
   uint32_t site;     /* id of a TRACE_SITE record, 0: unknown */
   int64_t begin, end;
-  int64_t cpu_gap; /* processor time of the thread since the end of the record before, or -1: as long as the wall clock's */
-  uint32_t n;      /* of the items behind; calls that ended in an error have form FORM_PLAIN */
-  int32_t error;   /* 0: MPI_SUCCESS */
+  int64_t
+      cpu_gap; /* processor time of the thread since the end of the record before, or -1: as long as the wall clock's */
+  uint32_t n;  /* of the items behind; calls that ended in an error have form FORM_PLAIN */
+  int32_t error; /* 0: MPI_SUCCESS */
 };
 
 /* A message of the calling process. Messages to and from MPI_PROC_NULL stay in, with peer TRACE_NULL. */
 struct trace_message {
-  uint32_t request;  /* its serial number, from 1, unique in the process; 0: a blocking call */
+  uint32_t request;   /* its serial number, from 1, unique in the process; 0: a blocking call */
   uint16_t direction; /* 0: send, 1: receive */
-  uint16_t mode;     /* 0 standard, 1 synchronous, 2 buffered, 3 ready, 4 partitioned */
-  int32_t peer;      /* rank in the communicator (remote group if it is an intercommunicator); receives: what really
-                        matched when the call was blocking, else what was asked for (trace_done tells the rest) */
+  uint16_t mode;      /* 0 standard, 1 synchronous, 2 buffered, 3 ready, 4 partitioned */
+  int32_t peer;       /* rank in the communicator (remote group if it is an intercommunicator); receives: what really
+                         matched when the call was blocking, else what was asked for (trace_done tells the rest) */
   int32_t tag;
   int32_t asked_peer, asked_tag; /* receives: as in the call, TRACE_ANY if so */
-  uint64_t comm;     /* its id, see trace_comm */
-  uint64_t bytes;    /* sends: the message; receives: what came if known, else room for it */
-  int32_t world;     /* peer as rank of the world; TRACE_OUTSIDE if it is in another */
-  uint32_t derived;  /* 1: the datatype is not a basic one */
+  uint64_t comm;                 /* its id, see trace_comm */
+  uint64_t bytes;                /* sends: the message; receives: what came if known, else room for it */
+  int32_t world;                 /* peer as rank of the world; TRACE_OUTSIDE if it is in another */
+  uint32_t derived;              /* 1: the datatype is not a basic one */
 };
 
 /* A request that completed. */
 struct trace_done {
   uint32_t request;
-  uint32_t flags; /* 1: cancelled, 2: it was a receive and the fields below are of its status, 4: freed, not waited for */
+  uint32_t
+      flags; /* 1: cancelled, 2: it was a receive and the fields below are of its status, 4: freed, not waited for */
   int32_t peer, tag;
   uint64_t bytes;
 };
 
 /* Kinds are those of isthmus::CollectiveKind (core/schedule/program.hpp) where one fits; further ones from 32. */
 enum trace_collective_kind {
-  COLLECTIVE_BARRIER = 1, COLLECTIVE_BCAST, COLLECTIVE_REDUCE, COLLECTIVE_ALLREDUCE, COLLECTIVE_GATHER,
-  COLLECTIVE_ALLGATHER, COLLECTIVE_SCATTER, COLLECTIVE_ALLTOALL, COLLECTIVE_REDUCE_SCATTER, COLLECTIVE_SCAN,
-  COLLECTIVE_EXSCAN, COLLECTIVE_NEIGHBOR, /* allgather and alltoall of neighbours, all forms */
+  COLLECTIVE_BARRIER = 1,
+  COLLECTIVE_BCAST,
+  COLLECTIVE_REDUCE,
+  COLLECTIVE_ALLREDUCE,
+  COLLECTIVE_GATHER,
+  COLLECTIVE_ALLGATHER,
+  COLLECTIVE_SCATTER,
+  COLLECTIVE_ALLTOALL,
+  COLLECTIVE_REDUCE_SCATTER,
+  COLLECTIVE_SCAN,
+  COLLECTIVE_EXSCAN,
+  COLLECTIVE_NEIGHBOR,  /* allgather and alltoall of neighbours, all forms */
   COLLECTIVE_OTHER = 32 /* synchronises like a barrier: MPI_Comm_split, MPI_Win_create, MPI_File_open and the like */
 };
 
@@ -142,18 +156,34 @@ enum trace_collective_kind {
 struct trace_collective {
   uint32_t request; /* 0: blocking */
   uint16_t kind;    /* trace_collective_kind */
-  uint16_t flags;   /* 1: MPI_IN_PLACE, 2: on an intercommunicator, 4: persistent (this is its start), 8: created only */
-  int32_t root;     /* rank in the communicator, TRACE_ROOT or TRACE_NULL on an intercommunicator, else TRACE_NONE */
+  uint16_t flags; /* 1: MPI_IN_PLACE, 2: on an intercommunicator, 4: persistent (this is its start), 8: created only */
+  int32_t root;   /* rank in the communicator, TRACE_ROOT or TRACE_NULL on an intercommunicator, else TRACE_NONE */
   uint32_t counts;
   uint64_t comm;
-  uint64_t bytes;    /* vector, or this rank's block (receiver's side where MPI_IN_PLACE hides the sender's) */
+  uint64_t bytes;          /* vector, or this rank's block (receiver's side where MPI_IN_PLACE hides the sender's) */
   uint64_t sent, received; /* bytes this call puts into and gets out of the library at this rank */
 };
 
 enum trace_rma_kind {
-  RMA_PUT = 1, RMA_GET, RMA_ACCUMULATE, RMA_GET_ACCUMULATE, /* fetch_and_op, compare_and_swap too */
-  RMA_FENCE, RMA_POST, RMA_START, RMA_COMPLETE, RMA_WAIT, RMA_LOCK, RMA_LOCK_ALL, RMA_UNLOCK, RMA_UNLOCK_ALL,
-  RMA_FLUSH, RMA_FLUSH_ALL, RMA_FLUSH_LOCAL, RMA_FLUSH_LOCAL_ALL, RMA_SYNC, RMA_TEST
+  RMA_PUT = 1,
+  RMA_GET,
+  RMA_ACCUMULATE,
+  RMA_GET_ACCUMULATE, /* fetch_and_op, compare_and_swap too */
+  RMA_FENCE,
+  RMA_POST,
+  RMA_START,
+  RMA_COMPLETE,
+  RMA_WAIT,
+  RMA_LOCK,
+  RMA_LOCK_ALL,
+  RMA_UNLOCK,
+  RMA_UNLOCK_ALL,
+  RMA_FLUSH,
+  RMA_FLUSH_ALL,
+  RMA_FLUSH_LOCAL,
+  RMA_FLUSH_LOCAL_ALL,
+  RMA_SYNC,
+  RMA_TEST
 };
 
 /* n is the number of int32 ranks (of the window's communicator) behind it: the group of post, start. */
@@ -163,18 +193,18 @@ struct trace_rma {
   uint16_t derived;
   int32_t peer; /* rank in the window's communicator, TRACE_NULL, TRACE_NONE */
   int32_t world;
-  uint64_t comm;  /* of the window */
-  uint64_t window; /* number of the window in this process */
-  uint64_t bytes; /* to the target (put, accumulate, get_accumulate) */
+  uint64_t comm;    /* of the window */
+  uint64_t window;  /* number of the window in this process */
+  uint64_t bytes;   /* to the target (put, accumulate, get_accumulate) */
   uint64_t fetched; /* from the target */
 };
 
 struct trace_created {
-  uint64_t id;     /* 0: this rank is not in it */
-  uint64_t parent; /* id of the communicator the call was collective over, 0: none */
-  uint64_t window; /* number of the window, 0: a communicator */
+  uint64_t id;      /* 0: this rank is not in it */
+  uint64_t parent;  /* id of the communicator the call was collective over, 0: none */
+  uint64_t window;  /* number of the window, 0: a communicator */
   uint32_t request; /* MPI_Comm_idup */
-  uint32_t freed;  /* 1: freed, not made */
+  uint32_t freed;   /* 1: freed, not made */
 };
 
 /* A communicator. Ids are the same on all its members (a hash of the parent's id, of how many were made from the parent
@@ -183,9 +213,9 @@ struct trace_comm {
   struct trace_head head;
   uint64_t id;
   uint64_t parent;
-  uint32_t ranks; /* of the (local) group, 0: members are not given here because rank 0 of the group gives them */
-  uint32_t remote; /* of the remote group of an intercommunicator */
-  int32_t rank;   /* of this process */
+  uint32_t ranks;    /* of the (local) group, 0: members are not given here because rank 0 of the group gives them */
+  uint32_t remote;   /* of the remote group of an intercommunicator */
+  int32_t rank;      /* of this process */
   uint32_t topology; /* 0 none, 1 Cartesian, 2 graph, 3 distributed graph */
   /* int32 world ranks follow: local group, remote group; then for Cartesian ones: dimensions, extents, periods */
 };
@@ -198,8 +228,8 @@ struct trace_site {
   /* module's path NUL symbol's name NUL, padded with NUL */
 };
 
-/* Polling calls (test, iprobe and the like) in a row at one site that all found nothing. Loops that poll at several sites
- * in turn, four at most, leave one record for each, which overlap in time. */
+/* Polling calls (test, iprobe and the like) in a row at one site that all found nothing. Loops that poll at several
+ * sites in turn, four at most, leave one record for each, which overlap in time. */
 struct trace_polls {
   struct trace_head head;
   uint16_t function;
