@@ -73,6 +73,7 @@ void check_path(const Schedule& schedule, const SimulationOptions& options) {
         CHECK(step.latency == step.end - step.begin);
         break;
       case Via::landing: CHECK(one_sided); break;
+      case Via::contention: FAIL("messages do not meet");
       case Via::nothing: FAIL("a step takes time");
     }
   }
