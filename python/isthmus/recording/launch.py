@@ -62,17 +62,24 @@ def run(words: list[str], environment: Mapping[str, str]) -> int:
     Returns
     -------
     int
-        Its exit status as shells give it: 128 and the number of the signal that ended it.
+        Its exit status as shells give it: 128 and the number of the signal that ended it. A launcher that was told to
+        end and says that all went well (MPICH's does at times) has ended by that signal too.
     """
     process = subprocess.Popen(words, env=dict(environment))
-    with _forwarding(process):
+    with _forwarding(process) as told:
         status = process.wait()
+    if status == 0 and told:
+        return 128 + told[0]
     return status if status >= 0 else 128 - status
 
 
 @contextlib.contextmanager
-def _forwarding(process: subprocess.Popen[bytes]) -> Iterator[None]:
+def _forwarding(process: subprocess.Popen[bytes]) -> Iterator[list[int]]:
+    """Signals that were forwarded are added to the list."""
+    told: list[int] = []
+
     def forward(number: int, frame: FrameType | None) -> None:
+        told.append(number)
         # Ctrl-C on a terminal has reached the command already, and a second one would be a harsher order.
         if not (number == signal.SIGINT and _in_foreground()):
             process.send_signal(number)
@@ -82,7 +89,7 @@ def _forwarding(process: subprocess.Popen[bytes]) -> Iterator[None]:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             with contextlib.suppress(ValueError):  # not in the main thread
                 old[number] = signal.signal(number, forward)
-        yield
+        yield told
     finally:
         for number, handler in old.items():
             signal.signal(number, handler)
