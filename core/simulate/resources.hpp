@@ -109,7 +109,10 @@ class Resources {
     WaitQueue& waiting = queues_[r.queue];
     const bool first = waiting.empty() || event.sequence() < waiting.lowest();
     waiting.push(event);
-    if (first) wake(index, event.sequence(), std::max(r.free, earliest), queue);
+    if (first) {
+      wake(index, event.sequence(), std::max(r.free, earliest), queue);
+      announced_ = index;
+    }
   }
   /// Lets an event wait that needs both resources and has found one of them busy.
   void wait(std::uint32_t stream, std::uint32_t interface, Event event, EventQueue& queue, Picoseconds earliest = 0) {
@@ -150,16 +153,17 @@ class Resources {
       return false;
     }
     event = queues_[r.queue].pop();
+    announced_ = nothing;
     return true;
   }
-  /// After a woken event has been dealt with: the next one's turn.
+  /// After a woken event has been dealt with: the next one's turn, unless it has come meanwhile and been announced.
   void wake_next(std::uint32_t index, Picoseconds now, EventQueue& queue) {
     Resource& r = resources_[index];
     WaitQueue& waiting = queues_[r.queue];
     if (waiting.empty()) {
       unused_.push_back(r.queue);
       r.queue = 0;
-    } else {
+    } else if (announced_ != index) {
       wake(index, waiting.lowest(), std::max(now, r.free), queue);
     }
   }
@@ -212,7 +216,9 @@ class Resources {
   LargeVector<Resource> resources_;
   std::vector<WaitQueue> queues_{1};  // [0] is unused
   std::vector<std::uint32_t> unused_;
-  std::vector<Convoy> convoys_{1};  // [0] is unused
+  static constexpr std::uint32_t nothing = 0xFFFFFFFF;
+  std::uint32_t announced_ = nothing;  // the resource that something has begun to wait for since the last woken event
+  std::vector<Convoy> convoys_{1};     // [0] is unused
   std::vector<std::uint32_t> unused_convoys_;
 };
 
