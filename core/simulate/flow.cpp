@@ -19,10 +19,7 @@ FlowNetwork::FlowNetwork(const SimulationOptions& options)
       log_routes_(options.detail == Detail::ops),
       index_(topology_->links() + std::size_t{topology_->nodes()} * nics_ * 2) {}
 
-Picoseconds FlowNetwork::send(const Passage& passage) {
-  starts_.push({passage, order_++});
-  return never;
-}
+void FlowNetwork::send(const Passage& passage) { starts_.push({passage, order_++}); }
 
 Picoseconds FlowNetwork::next() const {
   Picoseconds time = never;

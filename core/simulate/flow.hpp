@@ -17,7 +17,7 @@ class FlowNetwork final : public Network {
  public:
   explicit FlowNetwork(const SimulationOptions& options);
 
-  Picoseconds send(const Passage& passage) override;
+  void send(const Passage& passage) override;
   [[nodiscard]] Picoseconds next() const override;
   void advance(Picoseconds now, std::vector<Passed>& passed) override;
   [[nodiscard]] Traffic take_traffic() override { return std::move(traffic_); }

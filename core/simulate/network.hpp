@@ -37,9 +37,8 @@ struct Passed {
 class Network {
  public:
   virtual ~Network() = default;
-  /// Takes a message; returns what it loses (see Passed) if that is known already, otherwise never: advance() will
-  /// tell.
-  virtual Picoseconds send(const Passage& passage) = 0;
+  /// Takes a message; advance() will tell when it has passed.
+  virtual void send(const Passage& passage) = 0;
   /// When something happens next; never if nothing does.
   [[nodiscard]] virtual Picoseconds next() const = 0;
   /// Goes on to `now`, which is not beyond next(); appends the messages that have passed. Their order depends on

@@ -57,7 +57,7 @@ PacketNetwork::PacketNetwork(const SimulationOptions& options)
   }
 }
 
-Picoseconds PacketNetwork::send(const Passage& passage) {
+void PacketNetwork::send(const Passage& passage) {
   const std::uint64_t size = fabric_.packet();
   const std::uint64_t packets = (passage.bytes + size - 1) / size;
   require(packets <= 0xFFFFFFFF, "a message of ", passage.bytes, " bytes has more than 4294967295 packets of ", size,
@@ -68,7 +68,6 @@ Picoseconds PacketNetwork::send(const Passage& passage) {
   messages_[id].left = passage.bytes;
   messages_[id].packets = static_cast<std::uint32_t>(packets);
   push(passage.leaves, Happening::message, id);
-  return never;
 }
 
 void PacketNetwork::advance(Picoseconds now, std::vector<Passed>& passed) {

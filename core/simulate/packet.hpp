@@ -34,7 +34,7 @@ class PacketNetwork final : public Network {
  public:
   explicit PacketNetwork(const SimulationOptions& options);
 
-  Picoseconds send(const Passage& passage) override;
+  void send(const Passage& passage) override;
   [[nodiscard]] Picoseconds next() const override { return events_.next(); }
   /// What a message loses is the time of its last tail less what it is when nobody is in the way, on the route that it
   /// took, so nothing if it meets nobody. Where the route's latency is more than the machine's L and hops, the end of a

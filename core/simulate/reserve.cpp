@@ -15,7 +15,7 @@ ReserveNetwork::ReserveNetwork(const SimulationOptions& options)
   for (const LinkClass& c : topology_->link_classes()) link_per_byte_.push_back(1e12 / c.bandwidth);
 }
 
-Picoseconds ReserveNetwork::send(const Passage& p) {
+void ReserveNetwork::send(const Passage& p) {
   std::uint32_t id;
   if (unused_.empty()) {
     id = static_cast<std::uint32_t>(messages_.size());
@@ -36,7 +36,6 @@ Picoseconds ReserveNetwork::send(const Passage& p) {
   m.path.insert(m.path.end(), route.begin(), route.end());
   m.path.push_back(interfaces + 2 * (p.to * nics_ + p.nic_to) + 1);
   heads_.push({p.leaves, id, 0});
-  return never;
 }
 
 void ReserveNetwork::advance(Picoseconds now, std::vector<Passed>& passed) {

@@ -17,7 +17,7 @@ class ReserveNetwork final : public Network {
  public:
   explicit ReserveNetwork(const SimulationOptions& options);
 
-  Picoseconds send(const Passage& passage) override;
+  void send(const Passage& passage) override;
   [[nodiscard]] Picoseconds next() const override { return heads_.next(); }
   void advance(Picoseconds now, std::vector<Passed>& passed) override;
   [[nodiscard]] Traffic take_traffic() override { return std::move(traffic_); }

@@ -37,20 +37,16 @@ class Ways {
     of_.resize(ops);
   }
 
-  /// Sends a message; returns what it loses to others if that is known already, otherwise never.
-  Picoseconds send(std::uint64_t op, Rank from, Rank to, std::uint8_t nic, std::uint64_t bytes, Picoseconds duration,
-                   Picoseconds leaves, Picoseconds wire) {
+  void send(std::uint64_t op, Rank from, Rank to, std::uint8_t nic, std::uint64_t bytes, Picoseconds duration,
+            Picoseconds leaves, Picoseconds wire) {
     const std::uint32_t id = take(unused_way_, ways_);
     ways_[id] = Way{};
     ways_[id].op = op;
     ways_[id].wire = wire;
     of_[op] = id;
     const std::uint32_t nics = places_->nics;
-    const Picoseconds lost =
-        network_->send({id, op, places_->node[from], places_->node[to], (places_->nic[from] + nic) % nics,
-                        (places_->nic[to] + nic) % nics, bytes - 1, leaves, duration});
-    if (lost != never) ways_[id].tail = leaves + duration + lost + wire;
-    return lost;
+    network_->send({id, op, places_->node[from], places_->node[to], (places_->nic[from] + nic) % nics,
+                    (places_->nic[to] + nic) % nics, bytes - 1, leaves, duration});
   }
   [[nodiscard]] Picoseconds next() const { return network_->next(); }
   [[nodiscard]] std::uint32_t of(std::uint64_t op) const { return of_[op]; }
