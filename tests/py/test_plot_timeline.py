@@ -14,7 +14,7 @@ pytest.importorskip("matplotlib")
 
 import isthmus
 from isthmus.errors import InvalidInput
-from isthmus.plot import chart, timeline
+from isthmus.plot import timeline
 from isthmus.plot.matrix import plot_pattern
 
 LEVEL = isthmus.Level(L=2.5e-6, o_send=1.5e-6, o_recv=1.5e-6, g=1e-6, G=6e-9)
@@ -22,21 +22,6 @@ LEVEL = isthmus.Level(L=2.5e-6, o_send=1.5e-6, o_recv=1.5e-6, g=1e-6, G=6e-9)
 
 def simulated(ranks: int, kind: str = "allreduce", size: int = 1000, **more: Any) -> isthmus.Timeline:
     return isthmus.simulate(isthmus.collective(kind, ranks=ranks, bytes=size), LEVEL, **{"record": "ops"} | more)
-
-
-@pytest.fixture
-def figures(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """Figures that are written."""
-    out: list[Any] = []
-    save = chart.save
-
-    def keep(fig: Any, *rest: Any) -> None:
-        out.append(fig)
-        save(fig, *rest)
-
-    for module in ("timeline", "breakdown", "matrix"):
-        monkeypatch.setattr(f"isthmus.plot.{module}.save", keep)
-    return out
 
 
 def words(fig: Any) -> list[str]:

@@ -15,27 +15,11 @@ pytest.importorskip("matplotlib")
 import isthmus
 from isthmus.cli import main
 from isthmus.errors import InvalidInput
-from isthmus.plot import chart
 from isthmus.plot.matrix import plot_pattern
 from isthmus.plot.profile import DRAWINGS, plot_calls, plot_communication, plot_ranks, plot_sizes
 from recordings import Call, recorded
 from test_plot_timeline import overlaps, words
 from test_profile_show import ring
-
-
-@pytest.fixture
-def figures(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """Figures that are written."""
-    out: list[Any] = []
-    save = chart.save
-
-    def keep(fig: Any, *rest: Any) -> None:
-        out.append(fig)
-        save(fig, *rest)
-
-    for module in ("matrix", "profile"):
-        monkeypatch.setattr(f"isthmus.plot.{module}.save", keep)
-    return out
 
 
 def stencil(ranks: int) -> isthmus.Pattern:
