@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/pages.hpp"
+#include "simulate/least.hpp"
 
 namespace isthmus {
 
@@ -24,11 +25,12 @@ class FairShare {
 
   /// A new link; returns its number, counted from 0.
   std::uint32_t add_link(double capacity);
-  /// A new bundle of `weight` flows along the same links (each at most once); its rate is known after solve().
+  /// A new bundle of `weight` flows along the same links (each at most once). If all of them have room for its cap it
+  /// gets that at once, otherwise its rate is 0 until solve().
   FlowId add(std::span<const std::uint32_t> links, std::uint32_t weight);
   /// Another number of flows in the bundle; 0 removes it.
   void set_weight(FlowId flow, std::uint32_t weight);
-  /// Brings the rates up to date. Bundles whose rate has changed are in changed() until the next call, ascending.
+  /// Brings the rates up to date. Bundles whose rate has changed are in changed() until the next call.
   void solve();
   [[nodiscard]] const std::vector<FlowId>& changed() const { return changed_; }
 
@@ -51,17 +53,16 @@ class FairShare {
  private:
   struct Flow {
     double rate = 0;
-    double next_rate = 0;
+    double rate_before = 0;  // the last solve()
     std::uint32_t weight = 0;
     std::uint32_t bottleneck = no_link;
     std::uint32_t next_bottleneck = no_link;
     std::uint32_t first = 0;  // of its links in route_
     std::uint16_t length = 0;
     std::uint8_t room = 0;  // 1 << room places
-    bool chosen = false;    // among those that are solved anew
-    bool fixed = false;     // and has its rate
   };
-  struct Passage {  // of a bundle over a link
+  enum class State : std::uint8_t { settled, chosen, fixed };  // solved anew; and has its rate
+  struct Passage {                                             // of a bundle over a link
     FlowId flow;
     std::uint32_t at;  // in route_
   };
@@ -69,19 +70,14 @@ class FairShare {
     double capacity = 0;
     double load = 0;
     double level = 0;  // rate of the bundles whose bottleneck it is
-    // While it is one of those of chosen bundles:
+    // While it is open, one of those on which chosen bundles may have to be held back:
     double left = 0;           // capacity for flows without a rate
     double next_level = -1;    // rate at which it has become a bottleneck
     double fastest = 0;        // rate of the chosen
     std::uint32_t count = 0;   // flows without a rate
     std::uint32_t others = 0;  // bundles that it held back and that are not chosen
     std::uint32_t held = 0;    // bundles whose bottleneck it is
-    bool touched = false;
-    bool active = false;  // is it?
-  };
-  struct Level {
-    double share;
-    std::uint32_t link;
+    std::uint32_t open = 0;    // its place in open_, from 1
   };
 
   std::uint32_t take_route(std::uint8_t room);
@@ -90,26 +86,32 @@ class FairShare {
   void choose(FlowId flow);
   void choose_held(std::uint32_t link);
   void choose_all();
+  void open();
   void fill();
   void fix(FlowId flow, double rate, std::uint32_t bottleneck);
   bool spread();
+  void rate_chosen();
   void settle();
   bool admit(FlowId flow);
 
   double cap_;
   std::vector<Flow> flows_;
+  std::vector<State> state_;  // of flows
   std::vector<FlowId> unused_;
   std::vector<Link> links_;
   std::vector<std::vector<Passage>> passages_;  // of every link
   LargeVector<std::uint32_t> route_;            // links of the bundles
-  LargeVector<std::uint32_t> place_;            // of the same: index into Link::passages
+  LargeVector<std::uint32_t> place_;            // of the same: index into its passages_
   std::vector<std::uint32_t> free_[17];         // of route_, by room
 
   std::vector<std::uint32_t> touched_;  // links whose flows have come, gone or changed in number
   std::vector<FlowId> fresh_;           // bundles that have no rate yet, or another weight
   std::vector<FlowId> chosen_;
-  std::vector<std::uint32_t> active_;
-  std::vector<Level> heap_;
+  std::vector<std::uint8_t> is_touched_;  // of every link
+  std::vector<std::uint8_t> tight_;       // of every link: it may be a bottleneck; others are looked at afterwards only
+  std::vector<std::uint32_t> open_;       // links
+  std::vector<std::uint32_t> overfull_;
+  Least least_;  // shares of open_
   std::vector<FlowId> changed_;
   std::uint64_t solved_ = 0;
   std::uint32_t wide_ = 0;  // solve()s to come that start with all bundles

@@ -94,7 +94,8 @@ void FlowNetwork::start(const Passage& p) {
     id = shares_.add(path_, 1);
     if (id >= bundles_.size()) bundles_.resize(id + 1);
     Bundle& b = bundles_[id];
-    b.work = b.rate = 0;
+    b.work = 0;
+    b.rate = shares_.rate(id);
     b.at = p.leaves;
     b.key = key;
     if (fixed) by_ends_.emplace(key, id);

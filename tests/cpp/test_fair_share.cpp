@@ -74,7 +74,7 @@ void run(std::uint64_t seed, std::size_t links, std::uint32_t longest, double ca
       f.id = shares.add(f.links, f.weight);
       flows.push_back(f);
       known.resize(shares.size(), 0);
-      known[f.id] = 0;
+      known[f.id] = shares.rate(f.id);  // not 0 if nobody is in its way
     }
     shares.solve();
     for (const FairShare::FlowId id : shares.changed()) known[id] = shares.rate(id);
