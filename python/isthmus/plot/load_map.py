@@ -19,6 +19,8 @@ from .tree import levels_of
 _ASPECT = 2.2
 #: Cells of a strip, at most: more links share one, which has the largest value.
 _CELLS = 512
+# Inches: of all fields together at most, of a strip of one row, of other fields that are not square, of a cell at most.
+_HIGHEST, _STRIP, _BLOCK, _CELL = 11.0, 0.42, 1.9, 0.42
 
 
 @dataclass
@@ -62,6 +64,47 @@ class LoadMap:
 
     fields: list[Field]
     caption: str
+
+
+class Layout:
+    """Where fields are, in inches from the left and from the top of a space of some width."""
+
+    def __init__(self, drawn: LoadMap, width: float) -> None:
+        fields = drawn.fields
+        self._left = 0.55 if any(f.rows for f in fields) else 0.05
+        self._above = 0.45 if any(f.notes for f in fields) else 0.3
+        self._column = width / max(f.place[1] + f.place[3] for f in fields)
+        below = np.zeros(max(f.place[0] + f.place[2] for f in fields))
+        high = np.zeros(len(below))
+        for f in sorted(fields, key=lambda f: f.place[2]):
+            row, _, rows, _ = f.place
+            if f.across:
+                below[row + rows - 1] = 0.48
+            # A field over several rows has the room for words between them, too.
+            between = (rows - 1) * self._above + below[row : row + rows - 1].sum()
+            part = high[row : row + rows]
+            part += max(self._natural(f) - between - part.sum(), 0) / rows
+        room = _HIGHEST - len(high) * self._above - below.sum()
+        self._below, self._rows = below, high * min(1.0, room / high.sum())
+
+    @property
+    def height(self) -> float:
+        """Of all fields together."""
+        return float(self._rows.sum() + len(self._rows) * self._above + self._below.sum())
+
+    def _natural(self, f: Field) -> float:
+        rows, columns = f.cells.shape
+        if f.square:
+            return float(rows * min((self._column * f.place[3] - self._left - 0.2) / columns, _CELL))
+        return _STRIP if rows == 1 else _BLOCK * f.place[2]
+
+    def box(self, f: Field) -> tuple[float, float, float, float]:
+        """Left, top, width and height of the cells of a field, which may leave some of it empty."""
+        row, column, rows, columns = f.place
+        ends = np.concatenate([[0.0], np.cumsum(self._above + self._rows + self._below)])
+        top, bottom = ends[row] + self._above, ends[row + rows] - self._below[row + rows - 1]
+        wide = columns * self._column - self._left - 0.2
+        return column * self._column + self._left, float(top), float(wide), float(bottom - top)
 
 
 def load_map(topology: Any, values: Array) -> LoadMap | None:
@@ -127,6 +170,8 @@ def _grid(net: Net, values: Any) -> LoadMap:
     caption = f"A cell is the link that leaves a {word} in the direction above the field. "
     if len(net.dims) > 1:
         caption += f"In a plane {net.names[0]} grows to the right and {net.names[1]} upwards. "
+    if order.number > 1:
+        caption += f"Planes follow each other from left to right by {', then '.join(net.names[2:])}. "
     if cut := [(n, a, b) for n, (a, b), e in zip(net.names, box, net.dims, strict=True) if b - a < e]:
         parts = [f"{n} {a} to {b - 1}" if b - a > 1 else f"{n} {a}" for n, a, b in cut]
         caption += f"Drawn: {', '.join(parts)}; elsewhere links carry nothing. "
@@ -194,17 +239,17 @@ class _Planes:
 
 
 def _planes(extents: list[int]) -> _Planes:
-    """Arrange planes so that they fill the space best; with four and more dimensions the third goes across."""
-    if len(extents) > 3:
-        return _Planes(extents, extents[2])
-    number = extents[2] if len(extents) > 2 else 1
+    """Arrange planes so that they fill the space best."""
+    number = _Planes(extents, 1).number
+    # With more than three dimensions rows have whole rounds of the third.
+    unit = extents[2] if len(extents) > 3 else 1
 
     def scale(wide: int) -> float:
         high, across = _Planes(extents, wide).shape
         # Rows that are all full are worth some space.
         return min(_ASPECT / across, 1.0 / high) * (1.0 if number % wide == 0 else 0.7)
 
-    return _Planes(extents, max(range(1, number + 1), key=scale))
+    return _Planes(extents, max(range(unit, number + 1, unit), key=scale))
 
 
 def _label_planes(made: Field, order: _Planes, net: Net, box: list[tuple[int, int]]) -> None:
@@ -255,17 +300,8 @@ def _dragonfly(net: Net, values: Any) -> LoadMap:
     names = [c[0] for c in t.link_classes]
     side = [n for n in names if n not in ("global", "terminal")]
     across = inside & (kind == names.index("global"))
-    fields.append(
-        Field(
-            "global links",
-            largest((number, number), group[across, 0] - low, group[across, 1] - low, across),
-            "to group",
-            "from group",
-            ticks,
-            ticks,
-            place=(0, 0, 2, 1),
-        )  # fmt: skip
-    )
+    cells = largest((number, number), group[across, 0] - low, group[across, 1] - low, across)
+    fields.append(Field("global links", cells, "to group", "from group", ticks, ticks, place=(0, 0, 2, 1)))
     rows = [(float(k), str(k)) for k in _round(0, size)]
 
     def by_router(title: str, chosen: Array, end: int, place: tuple[int, int, int, int]) -> None:
@@ -274,8 +310,7 @@ def _dragonfly(net: Net, values: Any) -> LoadMap:
 
     shape = {"local0": f"local0: links in rows of {net.dims[0]} routers", "local1": "local1: links in columns"}
     for i, name in enumerate(side):
-        title = shape[name] if name in shape else "local links"
-        by_router(title, inside & (kind == names.index(name)), 0, (i, 1, 2 // len(side), 1))
+        by_router(shape.get(name, "local links"), inside & (kind == names.index(name)), 0, (i, 1, 2 // len(side), 1))
     terminal = inside & (kind == names.index("terminal"))
     by_router("from nodes to their router", terminal & (ends[:, 0] < t.nodes), 1, (2, 0, 1, 1))
     by_router("from a router to its nodes", terminal & (ends[:, 1] < t.nodes), 0, (2, 1, 1, 1))

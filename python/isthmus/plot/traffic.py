@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import os
 import textwrap
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import InvalidInput
 from . import plot_topology, suffix_of
-from .chart import RIGHT, facts, figure, legend, save, still_suffix, unit_of
-from .common import FAINT, INK, MUTED, Net, count
+from .chart import RIGHT, figure, legend, save, still_suffix, unit_of
+from .common import FAINT, INK, MUTED, Net, count, quantity
 from .layout import VALUE_COLOURS
-from .load_map import Field, LoadMap, load_map
+from .load_map import Field, Layout, LoadMap, load_map
 
 if TYPE_CHECKING:
     from ..simulation.traffic import Traffic
@@ -23,8 +22,8 @@ KINDS = ("load", "network", "histogram", "time")
 #: A link that carries nothing.
 _UNUSED = "#EEF2F5"
 _BINS = 40
-# Inches: of a picture, of all its fields together at most, of a strip of one row, of other fields that are not square.
-_WIDTH, _HIGHEST, _STRIP, _BLOCK = 12.8, 11.0, 0.42, 1.9
+# Inches: of a picture, of a strip of one row.
+_WIDTH, _STRIP = 12.8, 0.42
 # Links whose load over time is drawn.
 _HOTTEST = 8
 
@@ -51,20 +50,14 @@ def plot_traffic(traffic: Traffic, path: str | os.PathLike[str], kind: str = "lo
     """
     if kind not in KINDS:
         raise InvalidInput(f"a picture of traffic of kind {kind!r}: allowed are {', '.join(KINDS)}")
-    found = None
-    if kind == "load":
-        suffix = still_suffix(path)
-        found = load_map(traffic.machine.topology, traffic.utilisation)
-    if kind == "network" or (kind == "load" and found is None):
-        suffix_of(path)
-        _network(traffic, path)
-        return
-    suffix = still_suffix(path)
+    suffix = suffix_of(path) if kind == "network" else still_suffix(path)
+    found = load_map(traffic.machine.topology, traffic.utilisation) if kind == "load" else None
     if found is not None:
-        fig = _load(traffic, found)
+        save(_load(traffic, found), path, suffix)
+    elif kind in ("load", "network"):
+        _network(traffic, path)
     else:
-        fig = (_histogram if kind == "histogram" else _time)(traffic)
-    save(fig, path, suffix)
+        save((_histogram if kind == "histogram" else _time)(traffic), path, suffix)
 
 
 def percent(part: float) -> str:
@@ -77,9 +70,11 @@ def _title(traffic: Traffic, what: str) -> str:
 
 
 def _facts(traffic: Traffic) -> str:
+    t = traffic.timeline
+    parts = [f"{count(t.ranks)} rank{'s' * (t.ranks != 1)}", f"{count(t.messages)} messages, {quantity(t.bytes, 'B')}"]
     used = int((traffic.bytes > 0).sum())
-    words = f"{count(used)} of {count(len(traffic.bytes))} links used"
-    return f"{facts(traffic.timeline)}  ·  {words}  ·  {traffic.timeline.model} model"
+    parts += [traffic.machine.title, f"{count(used)} of {count(len(traffic.bytes))} links used", f"{t.model} model"]
+    return "  ·  ".join(parts)
 
 
 def _network(traffic: Traffic, path: str | os.PathLike[str]) -> None:
@@ -104,57 +99,22 @@ def _load(traffic: Traffic, drawn: LoadMap) -> Any:
     colours.set_bad("white", 0.0)
     # What carries nothing is below the scale.
     norm = Normalize(0, 100 * most or 1.0)
-    inches = _Layout(drawn)
-    fig, ax = figure(_title(traffic, "Load of links"), _facts(traffic), inches.height)
+    places = Layout(drawn, _WIDTH - RIGHT - 0.28)
+    caption = textwrap.wrap(drawn.caption, 150)
+    height = max(1.15 + places.height + 0.35 + 0.19 * len(caption), 4.4)
+    fig, ax = figure(_title(traffic, "Load of links"), _facts(traffic), height)
     outer = ax.get_position()
     ax.remove()
-    width, height = fig.get_size_inches()
-    fig.text(0.28 / width, 0.14 / height, "\n".join(inches.caption), size=9, color=MUTED, va="bottom", linespacing=1.35)
+    width = fig.get_figwidth()
+    fig.text(0.28 / width, 0.14 / height, "\n".join(caption), size=9, color=MUTED, va="bottom", linespacing=1.35)
     for f in drawn.fields:
-        x, y, w, h = inches.box(f)
-        # From the top, as everything stands in rows.
-        image = _field(fig.add_axes((x / width, outer.y1 - (y + h) / height, w / width, h / height)), f, colours, norm)
+        x, y, w, h = places.box(f)
+        if min(w / f.cells.shape[1], h / f.cells.shape[0]) < 0.02:
+            fig.set_dpi(220)
+        box = ((0.28 + x) / width, outer.y1 - (y + h) / height, w / width, h / height)
+        image = _field(fig.add_axes(box), f, colours, norm)
     _scale(fig, image, outer)
     return fig
-
-
-class _Layout:
-    """Where fields are, in inches from the left and from the top of the space for drawings."""
-
-    def __init__(self, drawn: LoadMap) -> None:
-        fields = drawn.fields
-        self.left = 0.55 if any(f.rows for f in fields) else 0.05
-        self.above = 0.45 if any(f.notes for f in fields) else 0.3
-        columns = max(f.place[1] + f.place[3] for f in fields)
-        self.column = (_WIDTH - RIGHT - 0.28) / columns
-        self.below = np.zeros(max(f.place[0] + f.place[2] for f in fields))
-        high = np.zeros(len(self.below))
-        for f in sorted(fields, key=lambda f: f.place[2]):
-            row, _, rows, _ = f.place
-            if f.across:
-                self.below[row + rows - 1] = 0.48
-            needed = self._natural(f) + (rows - 1) * -self.above
-            part = high[row : row + rows]
-            part += max(needed - part.sum() - self.below[row : row + rows - 1].sum(), 0) / rows
-        room = _HIGHEST - len(high) * self.above - self.below.sum()
-        self.rows = high * min(1.0, room / high.sum())
-        self.caption = textwrap.wrap(drawn.caption, 150)
-        inches = float(self.rows.sum() + len(high) * self.above + self.below.sum())
-        self.height = max(1.15 + inches + 0.35 + 0.19 * len(self.caption), 4.4)
-
-    def _natural(self, f: Field) -> float:
-        rows, columns = f.cells.shape
-        if f.square:
-            return (self.column * f.place[3] - self.left - 0.2) * rows / columns
-        return _STRIP if rows == 1 else _BLOCK * f.place[2]
-
-    def box(self, f: Field) -> tuple[float, float, float, float]:
-        """Left, top, width and height of a field."""
-        row, column, rows, columns = f.place
-        ends = np.concatenate([[0.0], np.cumsum(self.above + self.rows + self.below)])
-        top, bottom = ends[row] + self.above, ends[row + rows] - self.below[row + rows - 1]
-        left = 0.28 + column * self.column + self.left
-        return left, float(top), columns * self.column - self.left - 0.2, float(bottom - top)
 
 
 def _field(ax: Any, f: Field, colours: Any, norm: Any) -> Any:
@@ -255,7 +215,10 @@ def _time(traffic: Traffic) -> Any:
 
     use = 100 * traffic.over_time()
     power, unit = unit_of(traffic.makespan_ps)
-    edges = np.minimum(traffic.times * 1e12, traffic.makespan_ps) / 10.0**power
+    # A slice of which the simulation has only the begin would look as if links rested.
+    if use.shape[1] > 1 and 0 < traffic.makespan_ps % traffic.width_ps < traffic.width_ps // 2:
+        use = use[:, :-1]
+    edges = np.minimum(traffic.times[: use.shape[1] + 1] * 1e12, traffic.makespan_ps) / 10.0**power
     used = use[traffic.bytes > 0]
     hottest = traffic.hottest(_HOTTEST)
     height = 5.2 + _STRIP * len(hottest)

@@ -31,7 +31,7 @@ class HotLink(NamedTuple):
 
 
 class Stream(NamedTuple):
-    """Messages from one rank to another over a link; ``lost``: seconds that they lost to others, on all of their way."""
+    """Messages from one rank to another over a link; ``lost``: seconds that they lost to others on all their way."""
 
     sender: int
     receiver: int
