@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..plot.load_map import Field, Layout, LoadMap, load_map
+from ..plot.load_map import Field, Layout, LoadMap, load_map, spaced
 from ..units import text
 from .markup import SHADES, Cell, Row, Section, folded, legend, line, paragraph, short, svg, table, ticks, words_at
 from .page import call_label, load_words, lost_words
@@ -162,8 +162,11 @@ def _words(f: Field, left: float, top: float, across: float, down: float) -> lis
     gap = (float(np.diff(tops).min()) - f.block) * down if len(tops) > 1 else 20.0
     if f.notes and room >= 6.5 * letters and gap >= 11:
         parts += [words_at(left + x * across, top + y * down - 3, words) for x, y, words in f.notes]
-    parts += [words_at(left + (x + 0.5) * across, top + rows * down + 15, w, "middle") for x, w in f.columns]
-    parts += [words_at(left - 6, top + (y + 0.5) * down + 4, w, "end") for y, w in f.rows]
+    parts += [
+        words_at(left + (x + 0.5) * across, top + rows * down + 15, w, "middle")
+        for x, w in spaced(f.columns, across, 7 * max((len(w) for _, w in f.columns), default=0) + 10)
+    ]
+    parts += [words_at(left - 6, top + (y + 0.5) * down + 4, w, "end") for y, w in spaced(f.rows, down, 13)]
     if f.across:
         parts.append(words_at(left + columns * across / 2, top + rows * down + 31, f.across, "middle"))
     if f.down:

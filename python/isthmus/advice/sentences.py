@@ -254,7 +254,7 @@ def notes_on(
     if model != "loggops":
         out.append(
             "Sensitivities are simulations at a few points, with links as much slower as interfaces: where messages "
-            "meet, small changes may change their order, and the time by some per cent, derivatives say nothing."
+            "meet, small changes may change their order, and the time by some per cent; derivatives would say nothing."
         )
     return tuple(out)
 

@@ -58,6 +58,12 @@ class Field:
     place: tuple[int, int, int, int] = (0, 0, 1, 1)
 
 
+def spaced(labels: list[tuple[float, str]], cell: float, room: float) -> list[tuple[float, str]]:
+    """Every so many labels of cells as large as ``cell``, that each may have ``room``."""
+    apart = abs(labels[1][0] - labels[0][0]) * cell if len(labels) > 1 else room
+    return labels[:: max(1, int(np.ceil(room / max(apart, 1e-9))))]
+
+
 @dataclass
 class LoadMap:
     """All fields of a network, ``caption`` saying how to read them."""
@@ -300,11 +306,23 @@ def _dragonfly(net: Net, values: Any) -> LoadMap:
     names = [c[0] for c in t.link_classes]
     side = [n for n in names if n not in ("global", "terminal")]
     across = inside & (kind == names.index("global"))
-    cells = largest((number, number), group[across, 0] - low, group[across, 1] - low, across)
-    fields.append(Field("global links", cells, "to group", "from group", ticks, ticks, place=(0, 0, 2, 1)))
+    if number > 1:
+        cells = largest((number, number), group[across, 0] - low, group[across, 1] - low, across)
+        fields.append(Field("global links", cells, "to group", "from group", ticks, ticks, place=(0, 0, 2, 1)))
     rows = [(float(k), str(k)) for k in _round(0, size)]
 
+    wide = net.dims[0] if len(net.dims) > 2 else size
+
     def by_router(title: str, chosen: Array, end: int, place: tuple[int, int, int, int]) -> None:
+        if number == 1:
+            # One group alone: its routers as they stand, slots across.
+            at = router[chosen, end] % size
+            cells = largest((size // wide, wide), at // wide, at % wide, chosen)
+            slots = [(float(k), str(k)) for k in _round(0, wide)]
+            chassis = [(float(k), str(k)) for k in range(size // wide)] if size > wide else []
+            words = (net.names[0].replace("_", " "), net.names[1] if chassis else "")
+            fields.append(Field(title, cells, *words, slots, chassis, place=(*divmod(len(fields), 2), 1, 1)))
+            return
         cells = largest((size, number), router[chosen, end] % size, group[chosen, end] - low, chosen)
         fields.append(Field(title, cells, "group", "router", ticks, rows, square=False, place=place))
 
@@ -316,7 +334,10 @@ def _dragonfly(net: Net, values: Any) -> LoadMap:
     by_router("from a router to its nodes", terminal & (ends[:, 1] < t.nodes), 0, (2, 1, 1, 1))
     caption = "Global links: the most loaded one from one group to another. Others: the most loaded one that leaves a "
     caption += "router, or comes from its nodes. Routers are numbered within their group."
-    if number < groups:
+    if number == 1:
+        caption = f"The most loaded link that leaves a router of group {low}, or comes from its nodes. Links of other "
+        caption += "groups, and between groups, carry nothing."
+    elif number < groups:
         caption += f" Drawn: groups {low} to {high - 1}; the others carry nothing."
     return LoadMap(fields, caption)
 

@@ -13,7 +13,7 @@ from . import plot_topology, suffix_of
 from .chart import RIGHT, figure, legend, save, still_suffix, unit_of
 from .common import FAINT, INK, MUTED, Net, count, quantity
 from .layout import VALUE_COLOURS
-from .load_map import Field, Layout, LoadMap, load_map
+from .load_map import Field, Layout, LoadMap, load_map, spaced
 
 if TYPE_CHECKING:
     from ..simulation.traffic import Traffic
@@ -123,8 +123,6 @@ def _field(ax: Any, f: Field, colours: Any, norm: Any) -> Any:
     ax.set_anchor("NW")
     ax.spines[:].set_visible(False)
     ax.tick_params(length=2, color=FAINT, labelcolor=INK, labelsize=8.5)
-    ax.set_xticks([x for x, _ in f.columns], [w for _, w in f.columns])
-    ax.set_yticks([y for y, _ in f.rows], [w for _, w in f.rows])
     ax.set_xlabel(f.across, size=9, color=INK)
     ax.set_ylabel(f.down, size=9, color=INK)
     ax.set_title(f.title, size=10, weight="bold", color=INK, loc="left", pad=14 if f.notes else 5)
@@ -134,6 +132,9 @@ def _field(ax: Any, f: Field, colours: Any, norm: Any) -> Any:
     across, down = wide / f.cells.shape[1], high / f.cells.shape[0]
     # Fewer than a point for a cell: neighbours are mixed rather than left out.
     image.set(interpolation="nearest" if min(across, down) > 0.7 else "antialiased", interpolation_stage="rgba")
+    broad = 6 * max((len(w) for _, w in f.columns), default=0) + 8
+    for axis, labels in ((ax.xaxis, spaced(f.columns, across, broad)), (ax.yaxis, spaced(f.rows, down, 11))):
+        axis.set_ticks([at for at, _ in labels], [w for _, w in labels])
     if min(across, down) >= 5:
         # Cells that are large enough are told apart.
         ends = f.cells.shape
