@@ -91,12 +91,10 @@ def _network(traffic: Traffic, path: str | os.PathLike[str]) -> None:
 
 
 def _load(traffic: Traffic, drawn: LoadMap) -> Any:
-    from matplotlib.colors import LinearSegmentedColormap, Normalize
+    from matplotlib.colors import Normalize
 
     most = max((float(np.nanmax(f.cells)) for f in drawn.fields if np.isfinite(f.cells).any()), default=0.0)
-    colours = LinearSegmentedColormap.from_list("load", VALUE_COLOURS)
-    colours.set_under(_UNUSED)
-    colours.set_bad("white", 0.0)
+    colours = _colours()
     # What carries nothing is below the scale.
     norm = Normalize(0, 100 * most or 1.0)
     places = Layout(drawn, _WIDTH - RIGHT - 0.28)
@@ -150,6 +148,13 @@ def _field(ax: Any, f: Field, colours: Any, norm: Any) -> Any:
         for x, y, words in f.notes:
             ax.text(x - 0.5, y - 0.5, words, size=size, color=MUTED, ha="left", va="bottom")
     return image
+
+
+def _colours() -> Any:
+    """Light to dark; below, and where there is no link, what stays in the background."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list("load", VALUE_COLOURS).with_extremes(under=_UNUSED, bad=(1, 1, 1, 0))
 
 
 def _scale(fig: Any, image: Any, box: Any) -> None:
@@ -248,13 +253,9 @@ def _time(traffic: Traffic) -> Any:
 
 def _strips(ax: Any, use: Any, edges: Any, hottest: list[Any]) -> None:
     """A strip for each of the hottest links."""
-    from matplotlib.colors import LinearSegmentedColormap
-
-    colours = LinearSegmentedColormap.from_list("load", VALUE_COLOURS)
-    colours.set_under(_UNUSED)
     chosen = use[[hot.link for hot in hottest]]
     rows = np.arange(len(hottest) + 1)
-    ax.pcolormesh(edges, rows, np.where(chosen > 0, chosen, -1.0), cmap=colours, vmin=0, vmax=100, zorder=1)
+    ax.pcolormesh(edges, rows, np.where(chosen > 0, chosen, -1.0), cmap=_colours(), vmin=0, vmax=100, zorder=1)
     ax.hlines(rows[1:-1], 0, edges[-1], color="white", lw=2, zorder=2)
     ax.set_ylim(len(hottest), 0)
     ax.set_yticks([])
