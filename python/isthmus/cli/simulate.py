@@ -30,7 +30,7 @@ _SUFFIXES = {
     epilog="\b\nExamples:\n"
     "  isthmus simulate allreduce:ranks=64,bytes=1MB,algorithm=ring torus-4x4x4 --ranks-per-node 1\n"
     "  isthmus simulate barrier:ranks=1024 loggops:L=2.5us,o=1.5us,g=1us,G=6ns\n"
-    "  isthmus simulate alltoall:ranks=64,bytes=64kB torus-4x4x4 --ranks-per-node 1 --model flow --plot-links a.png\n"
+    "  isthmus simulate alltoall:ranks=64,bytes=4kB dragonfly-small --model flow --plot-links a.png\n"
     "  isthmus simulate program.h5 cielo --collectives allreduce=ring -o timeline.h5 --trace trace.json\n"
     "  isthmus simulate schedule.goal cielo --noise periodic,period=1ms,duration=10us --seed 7",
     help="When everything in a program or schedule happens on a machine, and where the time goes.\n\n"
