@@ -19,6 +19,6 @@ def figures(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         out.append(fig)
         save(fig, *rest)
 
-    for module in ("timeline", "breakdown", "matrix", "profile"):
+    for module in ("timeline", "breakdown", "matrix", "profile", "traffic"):
         monkeypatch.setattr(f"isthmus.plot.{module}.save", keep)
     return out

@@ -46,7 +46,7 @@ def test_one_message() -> None:
     (p,) = isthmus.advise(one_message(), machine(L=10, o=1, G=2)).predictions
     assert p.time == pytest.approx(14 * US)
     assert p.path == pytest.approx(
-        {"compute": 0, "overhead": 2 * US, "latency": 10 * US, "bandwidth": 2 * US, "noise": 0}
+        {"compute": 0, "overhead": 2 * US, "latency": 10 * US, "bandwidth": 2 * US, "contention": 0, "noise": 0}
     )
     assert saving(p, "latency") == pytest.approx(10 * US)
     assert saving(p, "bandwidth") == pytest.approx(2 * US)

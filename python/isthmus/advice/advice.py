@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -16,15 +16,17 @@ if TYPE_CHECKING:
     from ..schedule.schedule import Schedule
     from ..simulation.timeline import Timeline
     from .calls import Call, Pair, SizeClass
+    from .network import NetworkUse
     from .path import PathSteps
     from .provenance import Used
 
-#: Where the mean rank's time goes, in words. Only the first four and noise lie on the critical path too.
+#: Where the mean rank's time goes, in words. Only the first five and noise lie on the critical path too.
 SHARES = {
     "compute": "computing",
     "overhead": "overhead of messages (o, O)",
     "latency": "latency (L)",
     "bandwidth": "bandwidth (g, G)",
+    "contention": "contention (shared links)",
     "waiting": "waiting for partners",
     "synchronisation": "waiting in collectives",
     "noise": "noise",
@@ -151,6 +153,8 @@ class Prediction:
     steps : PathSteps, optional
     used : tuple of Used
         The numbers of the machine that were used, with their provenance.
+    network : NetworkUse, optional
+        Of links, where messages meet; of the first machine.
     """
 
     machine: Machine
@@ -167,6 +171,7 @@ class Prediction:
     pairs: tuple[Pair, ...] = ()
     sizes: tuple[SizeClass, ...] = ()
     steps: PathSteps | None = None
+    network: NetworkUse | None = None
 
     @property
     def time(self) -> float:
@@ -219,6 +224,10 @@ class Advice:
     notes : tuple of str
         What to know about the figures.
     scale_compute : float
+    simulations : int
+        That it took.
+    model, routing : str
+        Of the network, as for :func:`isthmus.simulate`.
     """
 
     name: str
@@ -227,7 +236,9 @@ class Advice:
     sentences: tuple[Sentence, ...]
     notes: tuple[str, ...]
     scale_compute: float = 1.0
-    simulations: int = field(default=0)
+    simulations: int = 0
+    model: str = "loggops"
+    routing: str = "minimal"
 
     @property
     def ranks(self) -> int:

@@ -29,6 +29,8 @@ def advise(
     ranks_per_node: int | None = None,
     scale_compute: float = 1.0,
     collectives: Mapping[str, Any] | None = None,
+    model: str = "loggops",
+    routing: str = "minimal",
     noise: Noise | None = None,
     seed: int = 0,
     name: str = "",
@@ -48,7 +50,7 @@ def advise(
         Multiplies all computation: 0.5 stands for cores twice as fast as those that the program was recorded on.
     collectives : mapping, optional
         Algorithms, see :func:`isthmus.lower`.
-    noise, seed
+    model, routing, noise, seed
         As for :func:`isthmus.simulate`.
     name : str
         What the page calls the program.
@@ -69,6 +71,9 @@ def advise(
 
     Notes
     -----
+    With a model in which messages meet there is a table of the links, and what contention costs; costs are then varied
+    at a few points only, links with them, as the order in which messages are served may change with every one.
+
     Of up to four million operations everything is recorded. Larger programs are simulated without critical path, calls
     and messages, which a note of the result says.
 
@@ -105,7 +110,7 @@ def advise(
     schedule = lowered(what) if isinstance(what, Program) else what
     even = even_schedule(what, lowered)
     planned = len(schedule) * (_FIRST + _OTHERS * (len(loaded) - 1))
-    with Simulator(noise, seed, progress, planned, len(schedule)) as simulator:
+    with Simulator(noise, seed, progress, planned, len(schedule), model, routing) as simulator:
         predictions = tuple(
             predict(
                 what, schedule, machine, placement, simulator, even=even, collectives=collectives, detailed=number == 0
@@ -117,9 +122,11 @@ def advise(
         what,
         predictions,
         sentences_on(predictions, what),
-        notes_on(predictions, what, scale_compute),
+        notes_on(predictions, what, scale_compute, model, routing),
         scale_compute,
         simulator.simulations,
+        model,
+        routing,
     )
 
 

@@ -224,13 +224,13 @@ def waits_by_event(
 def call_table(
     timeline: Timeline,
     program: Program,
+    rows: Rows,
     event: NDArray[np.int64],
     completing: NDArray[np.int64],
     steps: PathSteps,
     waits: Waits,
 ) -> tuple[Call, ...]:
     """A row for every function and location; the most of the critical path first."""
-    rows = rows_of_events(program)
     total = len(rows.names)
 
     def summed(which: NDArray[np.int64], weights: NDArray[Any] | None = None) -> NDArray[Any]:

@@ -7,8 +7,21 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 
-#: Shades of a logarithmic scale, from little to much.
+from ..units import text
+
+#: Shades of a scale, from little to much.
 SHADES = 7
+#: Rows of long tables: at once, and with those to unfold.
+_ROWS, _MOST_ROWS = 12, 200
+
+
+@dataclass(frozen=True)
+class Section:
+    """One part of the report; ``body`` is HTML, whose texts are escaped already."""
+
+    title: str
+    anchor: str
+    body: str
 
 
 @dataclass(frozen=True)
@@ -29,6 +42,17 @@ class Cell:
     number: float | None = None
     bar: float | None = None
     note: str = ""
+
+
+Row = list[Cell | str]
+
+
+def amount(value: float | None, time: float, bar: bool = True) -> Cell:
+    """Seconds, and what part of the time they are."""
+    if value is None:
+        return Cell("", -1.0)
+    part = value / time
+    return Cell(text(value, "s", 3), value, part if bar else None, f"{100 * part:.1f} %")
 
 
 def paragraph(words: str, kind: str = "") -> str:
@@ -72,6 +96,17 @@ def table(
         f'<div class="wide"><table class="{kind}"><thead><tr>{head}</tr></thead>'
         f"<tbody>\n{chr(10).join(body)}\n</tbody></table></div>"
     )
+
+
+def folded(headings: list[str], rows: list[Row], what: str, left: Iterable[int] = (0,)) -> str:
+    """A table of the first rows, and those that follow to unfold."""
+    left = tuple(left)
+    body = table(headings, rows[:_ROWS], left=left)
+    if more := rows[_ROWS:_MOST_ROWS]:
+        words = f"{len(more):,} more {what}"
+        words += f" of {len(rows) - _ROWS:,}" if len(rows) > _MOST_ROWS else ""
+        body += f"<details><summary>{words}</summary>{table(headings, more, left=left)}</details>"
+    return body
 
 
 def svg(width: float, height: float, parts: Iterable[str], label: str, *, wide: bool = False) -> str:

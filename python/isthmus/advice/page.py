@@ -17,11 +17,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from .calls import Call
+    from .network import CallUse, NetworkUse
 
 _WIDTH = 118
 #: Of what names a call; C++ has longer ones.
 _NAME = 66
-_COMPUTATIONS, _CALLS, _PAIRS = 4, 8, 5
+_COMPUTATIONS, _CALLS, _PAIRS, _LINKS = 4, 8, 5, 5
 #: What a share is called where it dominates.
 _DOMINANT = {"compute": "computation", "idle": "ranks that have finished"}
 
@@ -51,7 +52,7 @@ def page(advice: Advice) -> str:
         f"{percent(e.serialisation)} x transfer {percent(e.transfer)}"
     )
     lines += ["", *_shares(p)]
-    for part in (_calls(p), _messages(p), _sensitivities(p), _what_ifs(p), _machines(advice)):
+    for part in (_calls(p), _messages(p), _network(p), _sensitivities(p), _what_ifs(p), _machines(advice)):
         if part:
             lines += ["", *part]
     lines += ["", "advice"]
@@ -113,7 +114,7 @@ def _shares(p: Prediction) -> list[str]:
     return _table(rows, (0, 5))
 
 
-def _label(call: Call) -> str:
+def call_label(call: Call | CallUse) -> str:
     """What to call it: by the function of the program where that is known, without the address in it."""
     inside = re.search(r"\((.+)\)$", call.location)
     words = f"{call.name} in {inside[1]}" if inside else call_words(call.name, call.location)
@@ -125,7 +126,7 @@ def _calls(p: Prediction) -> list[str]:
     """Computation that has most of the critical path, and calls that have most of it and of the ranks' waiting."""
     together: dict[str, list[Call]] = {}
     for call in p.calls:
-        together.setdefault(_label(call), []).append(call)
+        together.setdefault(call_label(call), []).append(call)
 
     def total(label: str, name: str) -> float:
         return float(sum(getattr(call, name) for call in together[label]))
@@ -172,6 +173,36 @@ def _messages(p: Prediction) -> list[str]:
         rows.append([f"from rank {pair.sender} to {pair.receiver} (on the path)", *_part(pair.path, p.time),
                      f"{pair.messages:,}", text(pair.bytes, "B", 3)])  # fmt: skip
     return _table(rows, (0,))
+
+
+def load_words(n: NetworkUse) -> str:
+    """How many links carry how much."""
+    if not n.used:
+        return f"none of {n.links:,} carries anything"
+    words = f"{n.used:,} of {n.links:,} carry {text(n.bytes, 'B', 3)}; "
+    return words + f"on average {percent(n.mean)} of what they could, at most {percent(n.most)}"
+
+
+def lost_words(n: NetworkUse, time: float) -> str:
+    """What messages lose to others."""
+    if not n.delayed:
+        return f"nothing: none of {n.messages:,} messages is delayed by others"
+    words = f"{seconds(n.lost)} by {n.delayed:,} of {n.messages:,} messages together, "
+    return words + f"{seconds(n.on_path)} ({percent(n.on_path / time)}) on the critical path"
+
+
+def _network(p: Prediction) -> list[str]:
+    n = p.network
+    if n is None:
+        return []
+    out = [*_wrapped(load_words(n), "  links        "), *_wrapped(lost_words(n, p.time), "  lost         ")]
+    rows = [["hottest links", "load", "bytes", "messages", "mostly"]]
+    for link in n.hottest[:_LINKS]:
+        mostly = call_label(link.calls[0]) if link.calls else ""
+        hot = link.hot
+        rows.append([f"{hot.link} ({hot.kind}) {hot.source} to {hot.target}", percent(hot.utilisation),
+                     text(hot.bytes, "B", 3), f"{link.messages:,}", mostly])  # fmt: skip
+    return [*out, *(_table(rows, (0, 4)) if n.hottest else [])]
 
 
 def growth_words(s: Sensitivity, factor: float | None) -> str:

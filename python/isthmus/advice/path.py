@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from ..simulation.timeline import Timeline
 
 #: How time passes on the critical path, where nobody waits.
-PATH_SHARES = ("compute", "overhead", "latency", "bandwidth", "noise")
-_COMPUTE, _OVERHEAD, _LATENCY, _BANDWIDTH, _NOISE = range(len(PATH_SHARES))
+PATH_SHARES = ("compute", "overhead", "latency", "bandwidth", "contention", "noise")
+_COMPUTE, _OVERHEAD, _LATENCY, _BANDWIDTH, _CONTENTION, _NOISE = range(len(PATH_SHARES))
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +27,7 @@ class PathSteps:
 
     Attributes
     ----------
-    time : array of float64, shape (steps, 5)
+    time : array of float64, shape (steps, 6)
         Seconds by PATH_SHARES; all of them together are the makespan.
     op : array of int64
         Operation: a computation, or the send, put or get of a message.
@@ -81,7 +81,7 @@ def path_steps(timeline: Timeline, path: CriticalPath, parameters: Parameters) -
     """Divide every step of the critical path among PATH_SHARES.
 
     Overhead is o and O, latency L with the distance, bandwidth g and G: what an interface is busy for, and the bytes of
-    a message that its receiver handles as they come in.
+    a message that its receiver handles as they come in; contention what it loses to others in the network.
     """
     op = path.op.astype(np.int64)
     rank = path.rank.astype(np.int64)
@@ -94,10 +94,10 @@ def path_steps(timeline: Timeline, path: CriticalPath, parameters: Parameters) -
     sender = np.where(message, np.where(fetched, other, owner), -1)
     receiver = np.where(message, np.where(fetched, owner, other), -1)
     size = np.where(message, ops["amount"].astype(np.int64), -1)
-    latency, noise = path.latency_ps, path.noise_ps
-    rest = path.end_ps - path.begin_ps - latency - noise
+    latency, noise, lost = path.latency_ps, path.noise_ps, path.lost_ps
+    rest = path.end_ps - path.begin_ps - latency - noise - lost
     time = np.zeros((len(op), len(PATH_SHARES)), np.int64)
-    time[:, _LATENCY], time[:, _NOISE] = latency, noise
+    time[:, _LATENCY], time[:, _CONTENTION], time[:, _NOISE] = latency, lost, noise
     for via, share in (
         ("compute", _COMPUTE), ("send_overhead", _OVERHEAD), ("wire", _OVERHEAD), ("way", _LATENCY),
         ("gap", _BANDWIDTH), ("landing", _BANDWIDTH), ("contention", _BANDWIDTH), ("nothing", _LATENCY),
@@ -108,5 +108,6 @@ def path_steps(timeline: Timeline, path: CriticalPath, parameters: Parameters) -
     own = np.minimum(parameters.handling(sender[handled], receiver[handled], size[handled]), rest[handled])
     time[handled, _OVERHEAD] += own
     time[handled, _BANDWIDTH] += rest[handled] - own
-    arriving = np.isin(path.via, ("wire", "way", "landing", "recv_overhead")) | ((path.via == "gap") & (rank != owner))
+    under_way = ("wire", "way", "landing", "contention", "recv_overhead")
+    arriving = np.isin(path.via, under_way) | ((path.via == "gap") & (rank != owner))
     return PathSteps(time / 1e12, op, rank, sender, receiver, size, arriving & message)

@@ -11,6 +11,7 @@ from .provenance import quality
 
 if TYPE_CHECKING:
     from .advice import Advice, Prediction
+    from .network import NetworkUse
 
 
 def plain(advice: Advice) -> dict[str, Any]:
@@ -21,6 +22,8 @@ def plain(advice: Advice) -> dict[str, Any]:
         "ranks": advice.ranks,
         "scale_compute": advice.scale_compute,
         "simulations": advice.simulations,
+        "model": advice.model,
+        "routing": advice.routing,
         "sentences": [dataclasses.asdict(s) for s in advice.sentences],
         "notes": list(advice.notes),
         "machines": machine_rows(advice),
@@ -47,8 +50,17 @@ def _prediction(p: Prediction) -> dict[str, Any]:
         "calls": [dataclasses.asdict(c) for c in p.calls],
         "pairs": [dataclasses.asdict(pair) for pair in p.pairs[:1000]],
         "sizes": [dataclasses.asdict(s) for s in p.sizes],
+        "network": None if p.network is None else _network(p.network),
         "numbers": {"quality": quality(p.used), "used": [dataclasses.asdict(u) for u in p.used]},
     }
+
+
+def _network(n: NetworkUse) -> dict[str, Any]:
+    # asdict leaves named tuples as they are, of which JSON makes lists.
+    hottest = [
+        dataclasses.asdict(h) | {"hot": h.hot._asdict(), "streams": [s._asdict() for s in h.streams]} for h in n.hottest
+    ]
+    return dataclasses.asdict(n) | {"hottest": hottest}
 
 
 def _sensitivity(s: Any) -> dict[str, Any]:

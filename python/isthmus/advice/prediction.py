@@ -17,7 +17,8 @@ from ..simulation.critical import critical_path
 from ..simulation.progress import Reporter
 from ..simulation.simulate import simulate
 from .advice import Efficiency, Prediction, Sensitivity, WhatIf
-from .calls import call_table, pair_table, size_table, waits_by_event
+from .calls import call_table, pair_table, rows_of_events, size_table, waits_by_event
+from .network import network_use
 from .origin import completions, events_of_operations
 from .path import PATH_SHARES, Parameters, path_steps
 from .provenance import levels_used, numbers_used
@@ -46,14 +47,25 @@ class Simulator:
 
     Parameters
     ----------
+    model, routing : str
+        Of the network, where :meth:`run` is not asked for another.
     progress : bool
         Show the bar on standard error.
     planned : int
         Operations of all simulations, about.
     """
 
-    def __init__(self, noise: Noise | None, seed: int, progress: bool, planned: int, operations: int) -> None:
-        self.noise, self.seed = noise, seed
+    def __init__(
+        self,
+        noise: Noise | None,
+        seed: int,
+        progress: bool,
+        planned: int,
+        operations: int,
+        model: str = "loggops",
+        routing: str = "minimal",
+    ) -> None:
+        self.noise, self.seed, self.model, self.routing = noise, seed, model, routing
         # A simulation takes up to 60 bytes an operation while it runs.
         workers = max(1, min(os.cpu_count() or 1, 64_000_000 // max(operations, 1)))
         self._pool = ThreadPoolExecutor(workers)
@@ -73,7 +85,14 @@ class Simulator:
         if self._reporter is not None:
             self._reporter.close()
 
-    def run(self, schedule: Schedule, machine: Machine, placement: Allocation, record: str = "finish") -> Timeline:
+    def run(
+        self,
+        schedule: Schedule,
+        machine: Machine,
+        placement: Allocation,
+        record: str = "finish",
+        model: str | None = None,
+    ) -> Timeline:
         """One simulation, in this thread."""
         with self._lock:
             self.simulations += 1
@@ -88,7 +107,15 @@ class Simulator:
                     self._reporter(min(sum(self._done.values()), self._reporter.total))
 
         timeline = simulate(
-            schedule, machine, placement, record=record, noise=self.noise, seed=self.seed, progress=report
+            schedule,
+            machine,
+            placement,
+            model=model or self.model,
+            routing=self.routing,
+            record=record,
+            noise=self.noise,
+            seed=self.seed,
+            progress=report,
         )
         report(len(schedule), len(schedule))
         return timeline
@@ -121,24 +148,30 @@ def predict(
         )
     if t.makespan_ps == 0:
         raise InvalidInput(f"on {machine.name} the program takes no time: there is nothing to advise on")
-    # With infinite bandwidth only o and O are left of the time that messages take of processors.
+    # With infinite bandwidth only o and O are left of the time that messages take of processors, and messages that take
+    # no time on links do not meet there.
     fast: Timeline
-    variants: list[tuple[Schedule, Mapping[str, float], str]] = [
-        (schedule, {"bandwidth": 0.0}, "ranks"),
-        (schedule, _NOTHING, "finish"),
-        (schedule, {"latency": 0.0}, "finish"),
-        (schedule, {"overhead": 0.0}, "finish"),
-    ]
+    alone = "loggops"
+    variants: dict[str, tuple[Schedule, Mapping[str, float], str, str]] = {
+        "bandwidth": (schedule, {"bandwidth": 0.0}, "ranks", alone),
+        "network": (schedule, _NOTHING, "finish", alone),
+        "latency": (schedule, {"latency": 0.0}, "finish", simulator.model),
+        "overhead": (schedule, {"overhead": 0.0}, "finish", simulator.model),
+    }
+    if simulator.model != alone:
+        variants["contention"] = (schedule, {}, "finish", alone)
     if even is not None:
-        variants.append((even, {}, "finish"))
+        variants["balance"] = (even, {}, "finish", simulator.model)
 
-    def run(variant: tuple[Schedule, Mapping[str, float], str]) -> Timeline:
-        of, factors, record = variant
-        return simulator.run(of, changed(machine, factors), placement, record)
+    def run(variant: tuple[Schedule, Mapping[str, float], str, str]) -> Timeline:
+        of, factors, record, model = variant
+        return simulator.run(of, changed(machine, factors), placement, record, model)
 
-    fast, ideal, *others = simulator.map(run, variants)
+    varied = dict(zip(variants, simulator.map(run, variants.values()), strict=True))
+    fast = varied["bandwidth"]
     shares = _shares(t, fast)
     path, beyond, steps = None, None, None
+    rows, event = None, None
     more: dict[str, Any] = {}
     if recorded:
         found = critical_path(t)
@@ -152,22 +185,24 @@ def predict(
             waiting = (t.breakdown["late_sender"] + t.breakdown["late_receiver"] - waits.synchronisation) / streams(t)
             shares |= {"waiting": waiting, "synchronisation": waits.synchronisation / streams(t)}
             if detailed:
-                more["calls"] = call_table(t, what, event, completing, steps, waits)
+                rows = rows_of_events(what)
+                more["calls"] = call_table(t, what, rows, event, completing, steps, waits)
         if detailed:
+            more["network"] = network_use(t, rows, event, path["contention"])
             more |= {"pairs": pair_table(t, steps), "sizes": size_table(t, steps)}
     if detailed:
         level = (levels_used(schedule, machine, placement) or ("network",))[-1]
-        zero = {"bandwidth": fast.makespan, "latency": others[0].makespan, "overhead": others[1].makespan}
+        zero = {name: varied[name].makespan for name in COSTS}
         more["sensitivities"] = _sensitivities(schedule, machine, placement, simulator, t.makespan, zero, level)
     return Prediction(
         machine,
         placement,
         t,
-        _efficiency(t, ideal),
+        _efficiency(t, varied["network"]),
         shares,
         path,
         beyond,
-        tuple(_what_ifs(t, fast, ideal, others, even is not None)),
+        tuple(_what_ifs(t, varied)),
         numbers_used(schedule, machine, placement),
         steps=steps,
         **more,
@@ -198,7 +233,8 @@ def _shares(t: Timeline, fast: Timeline) -> dict[str, NDArray[np.float64] | None
         "compute": b["compute"],
         "overhead": b["send_overhead"] + handling,
         "latency": b["latency"],
-        "bandwidth": b["gap"] + b["contention"] + b["recv_overhead"] - handling,
+        "bandwidth": b["gap"] + b["recv_overhead"] - handling,
+        "contention": b["contention"],
         "waiting": b["late_sender"] + b["late_receiver"],
         "synchronisation": None,
         "noise": b["noise"],
@@ -206,24 +242,26 @@ def _shares(t: Timeline, fast: Timeline) -> dict[str, NDArray[np.float64] | None
     }
 
 
-def _what_ifs(t: Timeline, fast: Timeline, ideal: Timeline, others: list[Timeline], even: bool) -> list[WhatIf]:
+def _what_ifs(t: Timeline, varied: Mapping[str, Timeline]) -> list[WhatIf]:
     time, n = t.makespan, streams(t)
 
-    def simulated(name: str, words: str, timeline: Timeline) -> WhatIf:
-        return WhatIf(name, words, timeline.makespan, time - timeline.makespan, False)
+    def simulated(name: str, words: str) -> WhatIf:
+        return WhatIf(name, words, varied[name].makespan, time - varied[name].makespan, False)
 
     def at_least(name: str, words: str, least: float) -> WhatIf:
         return WhatIf(name, words, min(least, time), max(time - least, 0.0), True)
 
     out = [
-        simulated("latency", "no latency (L = 0)", others[0]),
-        simulated("bandwidth", "infinite bandwidth (g, G = 0)", fast),
-        simulated("overhead", "no overhead (o, O = 0)", others[1]),
-        simulated("network", "ideal network (all of them 0)", ideal),
+        simulated("latency", "no latency (L = 0)"),
+        simulated("bandwidth", "infinite bandwidth (g, G = 0)"),
+        simulated("overhead", "no overhead (o, O = 0)"),
+        simulated("network", "ideal network (all of them 0)"),
     ]
-    if even:
-        out.append(simulated("balance", "computation even between synchronisations", others[2]))
-    b = fast.breakdown
+    if "contention" in varied:
+        out.append(simulated("contention", "no contention (LogGOPS: messages do not meet)"))
+    if "balance" in varied:
+        out.append(simulated("balance", "computation even between synchronisations"))
+    b = varied["bandwidth"].breakdown
     cpu = (b["compute"] + b["send_overhead"] + b["recv_overhead"]) / n
     waiting = sum(float(t.breakdown[name].mean()) for name in ("late_sender", "late_receiver", "idle")) / n
     return [
@@ -245,7 +283,8 @@ def _sensitivities(
 ) -> tuple[Sensitivity, ...]:
     """Curves and tolerances of every cost."""
     factors = FACTORS if len(schedule) <= MOST_RECORDED else FEW_FACTORS
-    refined = len(schedule) <= MOST_REFINED
+    # Where messages meet, slightly other costs may change the order of messages: only larger changes tell something.
+    refined = len(schedule) <= MOST_REFINED and simulator.model == "loggops"
 
     def at(name: str, factor: float) -> float:
         return simulator.run(schedule, changed(machine, {name: factor}), placement).makespan

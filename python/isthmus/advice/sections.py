@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from html import escape
 
 from .. import __version__
@@ -13,22 +12,13 @@ from ..schedule.program import Program
 from ..units import text
 from . import figures
 from .advice import SHARES, Advice, Prediction
-from .markup import Cell, paragraph, table
+from .markup import Cell, Row, Section, amount, folded, paragraph, table
+from .network_section import network
 from .page import cost_words, dominant_words, growth_words, machine_rows, placement_words, recorded, size_words
 from .sentences import percent, seconds
 
-Row = list[Cell | str]
-#: Rows of long tables.
-_ROWS, _MOST_ROWS, _PAIRS = 12, 200, 10
-
-
-@dataclass(frozen=True)
-class Section:
-    """One part of the report; ``body`` is HTML, whose texts are escaped already."""
-
-    title: str
-    anchor: str
-    body: str
+#: Rows of a short table.
+_PAIRS = 10
 
 
 def summary(advice: Advice) -> Section:
@@ -61,9 +51,9 @@ def where(advice: Advice) -> Section:
         value = mean[name]
         if not on and not value:
             continue
-        rows.append([words, _amount(on, p.time), _amount(value, p.time)])
+        rows.append([words, amount(on, p.time), amount(value, p.time)])
         if name == "compute" and p.beyond:
-            rows.append(["… of which other ranks wait for", _amount(p.beyond, p.time), ""])
+            rows.append(["… of which other ranks wait for", amount(p.beyond, p.time), ""])
     headings = ["", "critical path", "mean of the ranks"]
     if p.path is None:
         rows = [[row[0], row[2]] for row in rows]
@@ -72,11 +62,14 @@ def where(advice: Advice) -> Section:
     ideal = p.what_if("network")
     assert ideal is not None
     useful, most = float(compute.mean()), float(compute.max())
+    alone = p.what_if("contention")
+    shared = max(alone.saving, 0.0) if alone is not None else 0.0
     steps = [
         ("computation, mean of the ranks", "f-compute", useful),
         ("load imbalance", "f-waiting", most - useful),
         ("dependencies between ranks", "f-synchronisation", ideal.time - most),
-        ("network and overheads", "f-bandwidth", p.time - ideal.time),
+        ("network and overheads", "f-bandwidth", p.time - ideal.time - shared),
+        ("contention", "f-contention", shared),
     ]
     drawn = figures.waterfall([s for s in steps if s[2] > 0], p.time)
     return Section(
@@ -86,14 +79,6 @@ def where(advice: Advice) -> Section:
         f"<h3>What the predicted time is made of</h3>{drawn}"
         f"<h3>By rank</h3>{figures.breakdown(p)}",
     )
-
-
-def _amount(value: float | None, time: float, bar: bool = True) -> Cell:
-    """Seconds, and what part of the time they are."""
-    if value is None:
-        return Cell("", -1.0)
-    part = value / time
-    return Cell(seconds(value), value, part if bar else None, f"{100 * part:.1f} %")
 
 
 def timeline(advice: Advice) -> Section | None:
@@ -159,9 +144,9 @@ def calls(advice: Advice) -> Section | None:
     called: list[Row] = [
         [
             Cell(c.name, note=c.location),
-            _amount(c.path, p.time),
+            amount(c.path, p.time),
             Cell(seconds(c.busy), c.busy),
-            _amount(c.waiting, p.time),
+            amount(c.waiting, p.time),
             Cell(f"{c.calls:,}", c.calls),
             Cell(f"{c.messages:,}" if c.messages else "", c.messages),
             Cell(text(c.bytes, "B", 3) if c.bytes else "", c.bytes),
@@ -170,28 +155,16 @@ def calls(advice: Advice) -> Section | None:
         if not c.computes
     ]
     computed: list[Row] = [
-        [Cell(c.name, note=c.location), _amount(c.path, p.time), _amount(c.busy, p.time), Cell(f"{c.calls:,}", c.calls)]
+        [Cell(c.name, note=c.location), amount(c.path, p.time), amount(c.busy, p.time), Cell(f"{c.calls:,}", c.calls)]
         for c in p.calls
         if c.computes
     ]
     body = paragraph("A message on its way, and at its receiver, counts for the call that completes it.")
     headings = ["call", "critical path", "busy, mean", "waiting, mean", "calls", "messages", "bytes"]
-    body += _folded(headings, called, "calls")
+    body += folded(headings, called, "calls")
     if computed:
-        body += "<h3>Computation</h3>" + _folded(
-            ["", "critical path", "mean of the ranks", "times"], computed, "places"
-        )
+        body += "<h3>Computation</h3>" + folded(["", "critical path", "mean of the ranks", "times"], computed, "places")
     return Section("Calls", "calls", body)
-
-
-def _folded(headings: list[str], rows: list[Row], what: str) -> str:
-    """A table of the first rows, and those that follow to unfold."""
-    body = table(headings, rows[:_ROWS])
-    if more := rows[_ROWS:_MOST_ROWS]:
-        words = f"{len(more):,} more {what}"
-        words += f" of {len(rows) - _ROWS:,}" if len(rows) > _MOST_ROWS else ""
-        body += f"<details><summary>{words}</summary>{table(headings, more)}</details>"
-    return body
 
 
 def messages(advice: Advice) -> Section | None:
@@ -205,7 +178,7 @@ def messages(advice: Advice) -> Section | None:
         rows: list[Row] = [
             [
                 Cell(size_words(s.low, s.high), s.low),
-                _amount(s.path, p.time),
+                amount(s.path, p.time),
                 Cell(f"{s.messages:,}", s.messages),
                 Cell(text(s.bytes, "B", 3), s.bytes),
             ]
@@ -216,7 +189,7 @@ def messages(advice: Advice) -> Section | None:
         rows = [
             [
                 Cell(f"{pair.sender:,} to {pair.receiver:,}", pair.sender),
-                _amount(pair.path, p.time, bar=False),
+                amount(pair.path, p.time, bar=False),
                 Cell(f"{pair.messages:,}", pair.messages),
                 Cell(text(pair.bytes, "B", 3), pair.bytes),
             ]
@@ -283,7 +256,7 @@ def profile(advice: Advice) -> Section | None:
         )
     headings = ["function", "time", "waiting for the last", "then", "calls", "sent", "received"]
     words = f"{_recorded(advice)} Times are those measured there, of all ranks together."
-    return Section("As it was recorded", "profile", paragraph(words) + _folded(headings, rows, "calls"))
+    return Section("As it was recorded", "profile", paragraph(words) + folded(headings, rows, "calls"))
 
 
 def _recorded(advice: Advice) -> str:
@@ -303,6 +276,7 @@ def how(advice: Advice) -> Section:
         f"{advice.simulations} simulations followed every message in the LogGOPS model (Hoefler, Schneider and "
         "Lumsdaine, 2010), with latency, overhead and bandwidth of the level that it passes: socket, node, or network "
         "with the length of its route.",
+        *_how_contended(advice),
         f"Placement on {p.machine.name}: {placement_words(p)}, node after node from the first on.",
         "The critical path is the chain of causes that ends with the last rank; nobody waits on it. What it computes "
         "beyond the mean rank is what others wait for (Böhme and others, IPDPS 2012).",
@@ -313,9 +287,18 @@ def how(advice: Advice) -> Section:
     return Section("How this was computed", "how", f"<ul>{body}</ul>{paragraph(f'Isthmus {__version__}.')}")
 
 
+def _how_contended(advice: Advice) -> list[str]:
+    if advice.model == "loggops":
+        return []
+    return [
+        "What a message loses to others in the network was added to that, but not without contention, on an ideal "
+        "network, and with infinite bandwidth. Other bandwidths and latencies are those of the links too."
+    ]
+
+
 #: The page, from top to bottom; None for what does not apply.
 SECTIONS: list[Callable[[Advice], Section | None]] = [
-    summary, where, timeline, what_ifs, sensitivities, calls, messages, machines, profile, how,
+    summary, where, timeline, what_ifs, sensitivities, calls, messages, network, machines, profile, how,
 ]  # fmt: skip
 
 

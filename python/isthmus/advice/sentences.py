@@ -14,6 +14,7 @@ from .provenance import SOURCED
 
 if TYPE_CHECKING:
     from ..schedule.schedule import Schedule
+    from ..simulation.traffic import HotLink
     from .advice import WhatIf
 
 #: A change is worth a sentence if it saves at least this part of the time.
@@ -109,7 +110,43 @@ def _network(p: Prediction) -> list[Sentence]:
         named = {"latency": "Latency", "bandwidth": "Bandwidth", "overhead": "The overhead of messages"}[name]
         words = f"{named} costs {_saves(p, what_if)}{_where(p, name)}: {help}."
         out.append(Sentence(name, words, what_if.saving))
-    return out
+    return [*out, *_contention(p)]
+
+
+def _contention(p: Prediction) -> list[Sentence]:
+    """What messages lose to each other, and where."""
+    what_if, net = p.what_if("contention"), p.network
+    if not _worth(p, what_if):
+        return []
+    assert what_if is not None
+    words = f"Messages that share links cost {_saves(p, what_if)}{_where(p, 'contention')}."
+    if net is not None and net.hottest:
+        hot = net.hottest[0]
+        words += f" The busiest link, {link_words(hot.hot)}, carries {percent(hot.hot.utilisation)} of what it could"
+        if hot.calls:
+            call = hot.calls[0]
+            words += f", most of it for {call_words(call.name, call.location)}"
+        words += ": ranks placed nearer to their partners, other routes, or fewer bytes help."
+    return [Sentence("contention", words, what_if.saving)]
+
+
+def link_words(hot: HotLink) -> str:
+    return f"link {hot.link} ({hot.kind}) from {hot.source} to {hot.target}"
+
+
+def model_words(model: str, routing: str) -> str:
+    """The model of the network in a sentence."""
+    if model == "loggops":
+        return (
+            "Messages do not slow each other down in the network; ranks of a node share its interfaces (LogGOPS model)."
+        )
+    share = {
+        "flow": "share links fairly, as fluids",
+        "reserve": "take links one after the other",
+        "packet": "are packets that wait in the buffers of switches",
+    }[model]
+    routes = {"minimal": "the machine's", "random": "random minimal", "valiant": "Valiant", "adaptive": "adaptive"}
+    return f"In the network messages {share}, on {routes[routing]} routes ({model} model)."
 
 
 def _where(p: Prediction, name: str) -> str:
@@ -181,7 +218,13 @@ def _machines(predictions: Sequence[Prediction]) -> list[Sentence]:
     return out
 
 
-def notes_on(predictions: Sequence[Prediction], program: Program | Schedule, scale_compute: float) -> tuple[str, ...]:
+def notes_on(
+    predictions: Sequence[Prediction],
+    program: Program | Schedule,
+    scale_compute: float,
+    model: str = "loggops",
+    routing: str = "minimal",
+) -> tuple[str, ...]:
     """What to know about the figures."""
     out = []
     p = predictions[0]
@@ -207,9 +250,12 @@ def notes_on(predictions: Sequence[Prediction], program: Program | Schedule, sca
             "messages are not shown, and waiting in collectives counts as waiting for partners."
         )
     out += _doubts(p)
-    out.append(
-        "Messages do not slow each other down in the network; ranks of a node share its interfaces (LogGOPS model)."
-    )
+    out.append(model_words(model, routing))
+    if model != "loggops":
+        out.append(
+            "Sensitivities are simulations at a few points, with links as much slower as interfaces: where messages "
+            "meet, small changes may change their order, and the time by some per cent; derivatives would say nothing."
+        )
     return tuple(out)
 
 

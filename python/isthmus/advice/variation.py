@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..machine import Levels
+from ..machine.kinds import KINDS
 from ..schedule.program import CollectiveKind, EventKind, Program
 
 if TYPE_CHECKING:
@@ -34,12 +35,14 @@ _SYNCHRONISING = (
 def changed(machine: Machine, factors: Mapping[str, float]) -> Machine:
     """The machine with costs of messages multiplied by a factor, at all levels.
 
-    The interconnect, nodes and description stay those of the machine, so that its allocations fit.
+    Nodes, cables and description stay those of the machine, so that its allocations fit; bandwidth and latency of the
+    links change with those of the levels, for models in which messages meet.
 
     Parameters
     ----------
     factors : mapping of str to float
-        By the names of COSTS. A bandwidth twice as large is a factor of 1/2: it is the time that is scaled.
+        By the names of COSTS. A bandwidth twice as large is a factor of 1/2: it is the time that is scaled. Where it is
+        0 the links stay as they are, as no model in which messages meet knows infinite ones.
     """
     by_field = {field: factor for name, factor in factors.items() for field in COSTS[name]}
     levels = {
@@ -51,6 +54,13 @@ def changed(machine: Machine, factors: Mapping[str, float]) -> Machine:
     }
     out = copy.copy(machine)
     out.level = Levels(**levels)
+    slower, longer = factors.get("bandwidth", 1.0), factors.get("latency", 1.0)
+    if slower > 0 and (slower, longer) != (1.0, 1.0):
+        values = machine.description.values["topology"]
+        links = [
+            (name, bandwidth / slower, latency * longer) for name, bandwidth, latency in machine.topology.link_classes
+        ]
+        out.topology = KINDS[values["kind"]].build(values, links)
     return out
 
 

@@ -18,6 +18,7 @@ from .output import json_option, print_json
     "  isthmus advise app.h5 --machine cielo\n"
     "  isthmus advise app.h5 --machine cielo --machine edison --ranks-per-node 16 -o report.html\n"
     "  isthmus advise app.h5 --machine mycluster.toml --scale-compute 0.5\n"
+    "  isthmus advise app.h5 --machine cielo --model flow -o report.html\n"
     "  isthmus advise --example lammps --machine eos",
     help="What limits a program on a machine, what would help, and by how much at most.\n\n"
     "FILE is a program (HDF5, such as isthmus record writes) or a schedule (HDF5, GOAL). The first machine is looked "
@@ -43,6 +44,20 @@ from .output import json_option, print_json
 @click.option("-o", "--output", metavar="FILE", help="Write the report as one page: .html.")
 @click.option("--example", metavar="NAME", help="A recorded program that comes with Isthmus, instead of FILE.")
 @click.option("--collectives", multiple=True, metavar="KIND=ALGORITHM", help="Algorithm for a program's collectives.")
+@click.option(
+    "--model",
+    type=click.Choice(["loggops", "flow", "reserve", "packet"]),
+    default="loggops",
+    show_default=True,
+    help="Of the network, as of isthmus simulate: messages never meet, share links, take turns, are packets.",
+)
+@click.option(
+    "--routing",
+    type=click.Choice(["minimal", "random", "valiant", "adaptive"]),
+    default="minimal",
+    show_default=True,
+    help="Of messages that meet.",
+)
 @click.option("--noise", metavar="KIND,...", help="periodic or exponential,period=T,duration=T; file,file=F; none.")
 @click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=0, show_default=True, help="Of the noise.")
 @click.option("--unit", type=click.Choice(["ns", "ps", "us", "ms", "s"]), default="ns", help="Of times in GOAL files.")
@@ -56,6 +71,8 @@ def command(
     output: str | None,
     example: str | None,
     collectives: tuple[str, ...],
+    model: str,
+    routing: str,
     noise: str | None,
     seed: int,
     unit: str,
@@ -88,6 +105,8 @@ def command(
         ranks_per_node=ranks_per_node,
         scale_compute=scale_compute,
         collectives=parse_collectives(collectives),
+        model=model,
+        routing=routing,
         noise=None if noise is None else parse_noise(noise),
         seed=seed,
         name=example or os.path.basename(str(file)),

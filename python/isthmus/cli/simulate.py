@@ -30,6 +30,7 @@ _SUFFIXES = {
     epilog="\b\nExamples:\n"
     "  isthmus simulate allreduce:ranks=64,bytes=1MB,algorithm=ring torus-4x4x4 --ranks-per-node 1\n"
     "  isthmus simulate barrier:ranks=1024 loggops:L=2.5us,o=1.5us,g=1us,G=6ns\n"
+    "  isthmus simulate alltoall:ranks=64,bytes=4kB dragonfly-small --model flow --plot-links a.png\n"
     "  isthmus simulate program.h5 cielo --collectives allreduce=ring -o timeline.h5 --trace trace.json\n"
     "  isthmus simulate schedule.goal cielo --noise periodic,period=1ms,duration=10us --seed 7",
     help="When everything in a program or schedule happens on a machine, and where the time goes.\n\n"
@@ -73,6 +74,20 @@ _SUFFIXES = {
 @click.option("--trace", metavar="FILE", help="Write a trace for Perfetto and chrome://tracing: .json, .json.gz.")
 @click.option("--plot", metavar="FILE", help="Draw what ranks did when: .png, .svg, .pdf.")
 @click.option("--breakdown", metavar="FILE", help="Draw where the time of every rank goes: .png, .svg, .pdf.")
+@click.option(
+    "--plot-links",
+    multiple=True,
+    metavar="[KIND=]FILE",
+    help="Draw the load of links, where messages meet: .png, .svg, .pdf. KIND is load (by place, default), network (on "
+    "a drawing of it; .html too), histogram, or time. May be repeated.",
+)
+@click.option(
+    "--slices",
+    type=click.IntRange(1, 4096),
+    metavar="N",
+    help="Count the traffic of links in N slices of time or more; --plot-links time=FILE makes 100 without it.",
+)
+@click.option("--links", type=click.IntRange(1), metavar="N", help="The N hottest links too, with who sends over them.")
 @click.option("--critical", is_flag=True, help="The critical path too.")
 @click.option("--sensitivity", is_flag=True, help="How the makespan follows L, o, g, G, O and computation too.")
 @click.option("--progress/--no-progress", default=None, help="A progress bar; by default on a terminal.")
@@ -95,6 +110,9 @@ def command(
     trace: str | None,
     plot: str | None,
     breakdown: str | None,
+    plot_links: tuple[str, ...],
+    slices: int | None,
+    links: int | None,
     critical: bool,
     sensitivity: bool,
     progress: bool | None,
@@ -106,7 +124,12 @@ def command(
 
     files = {"--output": output, "--trace": trace, "--plot": plot, "--breakdown": breakdown}
     _check_files(files)
-    record = _record(record, {"--trace": trace, "--plot": plot, "--critical": critical, "--sensitivity": sensitivity})
+    pictures = _link_plots(plot_links)
+    if model == "loggops" and (plot_links or slices or links):
+        option = "--plot-links" if plot_links else "--slices" if slices else "--links"
+        raise InvalidInput(f"{option} needs --model flow, reserve or packet: in loggops no links are shared")
+    wanted = {"--trace": trace, "--plot": plot, "--critical": critical, "--sensitivity": sensitivity, "--links": links}
+    record = _record(record, wanted)
     if record == "finish" and breakdown:
         raise InvalidInput("--breakdown needs --record ranks or ops")
     what = read_work(file, unit)
@@ -116,6 +139,7 @@ def command(
         parse_placement(machine, what.ranks, placement, nodes, ranks_per_node),
         model=model,
         routing=routing,
+        slices=slices or (100 if any(kind == "time" for kind, _ in pictures) else 0),
         record=record,
         collectives=parse_collectives(collectives),
         noise=None if noise is None else parse_noise(noise),
@@ -124,37 +148,62 @@ def command(
         progress=sys.stderr.isatty() if progress is None else progress,
     )
     _write(timeline, files)
+    for kind, path in pictures:
+        assert timeline.traffic is not None
+        timeline.traffic.plot(path, kind)
     stuck = timeline.deadlock is not None
     more = {
+        "links": timeline.traffic.table(links) if links and timeline.traffic is not None else None,
         "critical_path": timeline.critical_path() if critical and not stuck else None,
         "sensitivities": timeline.sensitivities() if sensitivity and not stuck else None,
     }
     if as_json:
         from ..simulation.report import summary
 
-        written = {name.removeprefix("--"): path for name, path in files.items() if path}
-        print_json(summary(timeline) | {"files": written} | _plain(more))
+        written: dict[str, Any] = {name.removeprefix("--"): path for name, path in files.items() if path}
+        if pictures:
+            written["plot_links"] = [path for _, path in pictures]
+        print_json(summary(timeline, links or 5) | {"files": written} | _plain(more))
     else:
         click.echo(str(timeline))
         for part in more.values():
             if part is not None:
                 click.echo(f"\n{part}")
-        for path in filter(None, files.values()):
+        for path in (*filter(None, files.values()), *(path for _, path in pictures)):
             click.echo(f"wrote {path}")
     if stuck:
         raise click.exceptions.Exit(1)
 
 
+def _link_plots(given: tuple[str, ...]) -> list[tuple[str, str]]:
+    """Kind and file of every picture of links, checked before the simulation."""
+    kinds = ("load", "network", "histogram", "time")
+    out = []
+    for text in given:
+        kind, equals, path = text.partition("=")
+        if not equals:
+            kind, path = "load", text
+        elif kind not in kinds:
+            raise InvalidInput(f"--plot-links {text}: {', '.join(f'{k}=FILE' for k in kinds)} or FILE is allowed")
+        suffixes = _SUFFIXES["--plot"] + ((".html",) if kind == "network" else ())
+        _check_file("--plot-links", path, suffixes)
+        out.append((kind, path))
+    return out
+
+
 def _check_files(files: dict[str, str | None]) -> None:
     """Before the simulation: what would fail after it."""
     for option, path in files.items():
-        if path is None:
-            continue
-        if not path.lower().endswith(_SUFFIXES[option]):
-            raise InvalidInput(f"{option} {path}: a file in {', '.join(_SUFFIXES[option])} is allowed")
-        folder = os.path.dirname(path)
-        if folder and not os.path.isdir(folder):
-            raise InvalidInput(f"{option} {path}: there is no folder {folder}")
+        if path is not None:
+            _check_file(option, path, _SUFFIXES[option])
+
+
+def _check_file(option: str, path: str, suffixes: tuple[str, ...]) -> None:
+    if not path.lower().endswith(suffixes):
+        raise InvalidInput(f"{option} {path}: a file in {', '.join(suffixes)} is allowed")
+    folder = os.path.dirname(path)
+    if folder and not os.path.isdir(folder):
+        raise InvalidInput(f"{option} {path}: there is no folder {folder}")
 
 
 def _record(record: str | None, wanted: dict[str, Any]) -> str:

@@ -43,6 +43,8 @@ def topology_scene(
     subtitle: str | None = None,
     route: ArrayLike | None = None,
     link_values: ArrayLike | None = None,
+    values_label: str = "Value of a link",
+    values_range: tuple[float, float] | None = None,
 ) -> Scene:
     """Lay out what `plot_topology` draws, for both kinds of output.
 
@@ -67,8 +69,8 @@ def topology_scene(
 
     scene = Scene(namer(net) if title is None else title, facts(net), subtitle or "")
     if values is not None and np.isfinite(values).any():
-        scene.values = (float(np.nanmin(values)), float(np.nanmax(values)))
-        scene.values_label = "Value of a link"
+        scene.values = values_range or (float(np.nanmin(values)), float(np.nanmax(values)))
+        scene.values_label = values_label
     getattr(family, draw)(net, scene)
     if len(links):
         a, b = (int(v) for v in (net.hops[0][0], net.hops[-1][1]))
@@ -119,6 +121,8 @@ def plot_topology(
     subtitle: str | None = None,
     route: ArrayLike | None = None,
     link_values: ArrayLike | None = None,
+    values_label: str = "Value of a link",
+    values_range: tuple[float, float] | None = None,
 ) -> None:
     """Draw an interconnect.
 
@@ -136,6 +140,10 @@ def plot_topology(
     link_values : array of float, optional
         One number a link, such as its load, to colour links by. Where one line stands for several links it
         shows the largest. Numbers that are not finite leave a link grey.
+    values_label : str
+        What these numbers are, in the legend.
+    values_range : (float, float), optional
+        Smallest and largest of the scale, by default of the numbers.
 
     Raises
     ------
@@ -149,7 +157,10 @@ def plot_topology(
     >>> plot_topology(torus, "torus.png", route=torus.route(0, 700))  # doctest: +SKIP
     """
     suffix = suffix_of(path)
-    scene = topology_scene(topology, title=title, subtitle=subtitle, route=route, link_values=link_values)
+    scene = topology_scene(
+        topology, title=title, subtitle=subtitle, route=route, link_values=link_values, values_label=values_label,
+        values_range=values_range,
+    )  # fmt: skip
     write_scene(scene, Path(path), suffix)
 
 

@@ -80,9 +80,9 @@ def figure(headline: str, words: str, height: float, width: float = _WIDTH) -> t
     return fig, ax
 
 
-def legend(fig: Any, ax: Any, rows: list[tuple[Any, str]], heading: str) -> None:
-    """Swatches and words to the right of the axes."""
-    handles, labels = [h for h, _ in rows], [textwrap.fill(text, 36) for _, text in rows]
+def legend(fig: Any, ax: Any, rows: list[tuple[Any, str]], heading: str, letters: int = 36) -> None:
+    """Swatches and words to the right of the axes, in rows of so many letters."""
+    handles, labels = [h for h, _ in rows], [textwrap.fill(text, letters) for _, text in rows]
     box = ax.get_position()
     made = fig.legend(
         handles, labels, title=heading, loc="upper left", bbox_to_anchor=(box.x1 + 0.012, box.y1 + 0.012),

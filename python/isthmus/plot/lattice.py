@@ -157,7 +157,13 @@ def add_stubs(panel: Panel, lattice: Lattice, spots: Array, last: Array) -> None
         reach = np.eye(3)[d] * 0.42
         ends = [(spots[spots[:, d] == last[d]], reach), (spots[spots[:, d] == 0], -reach)]
         paths = [np.stack([p, p + r]) for group, r in ends for p in group.astype(float)]
-        panel.add(Lines(paths, lattice.colours[d], 1.1, 0.7, dashed=True, name="wrap", order=1.9))
+        if lattice.values is None:
+            panel.add(Lines(paths, lattice.colours[d], 1.1, 0.7, dashed=True, name="wrap", order=1.9))
+            continue
+        # The cable leaves the last router in positive direction; its value is at both of its ends.
+        lasts = [np.where(np.arange(3) == d, last[d], p) for group, _ in ends for p in group]
+        worth = lattice.values[d][tuple(np.array(lasts).T)]
+        panel.add(Lines(paths, lattice.colours[d], 1.5, 0.85, values=worth, name="wrap", order=1.9))
 
 
 def lattice_of(view: GridView, dims: range, label: Callable[[Array], str]) -> Lattice:

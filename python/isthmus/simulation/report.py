@@ -13,6 +13,7 @@ from ..units import text
 if TYPE_CHECKING:
     from ..machine import Machine
     from .timeline import Timeline
+    from .traffic import Traffic
 
 #: The shares in words.
 WORDS = {
@@ -67,8 +68,8 @@ def shares(timeline: Timeline) -> list[dict[str, Any]]:
     return out
 
 
-def summary(timeline: Timeline) -> dict[str, Any]:
-    """The report for programs: numbers in SI."""
+def summary(timeline: Timeline, links: int = 5) -> dict[str, Any]:
+    """The report for programs: numbers in SI; of the network its ``links`` hottest links."""
     t = timeline
     finish = t.finish_ps
     first, last = int(finish.argmin()), int(finish.argmax())
@@ -92,6 +93,9 @@ def summary(timeline: Timeline) -> dict[str, Any]:
     }
     if t.record != "finish":
         out["breakdown"] = shares(t)
+    if t.traffic is not None:
+        out |= {"model": t.model, "routing": t.routing, "lost_in_all": t.lost_in_all_ps / 1e12}
+        out["traffic"] = _traffic(t.traffic, links)
     if t.deadlock is not None:
         d = t.deadlock
         out["deadlock"] = {
@@ -106,6 +110,24 @@ def summary(timeline: Timeline) -> dict[str, Any]:
             "text": str(d),
         }
     return out
+
+
+def _traffic(traffic: Traffic, links: int) -> dict[str, Any]:
+    """Sums over the links, and the hottest with who sends over them, where that was recorded."""
+    used = traffic.bytes > 0
+    use = traffic.utilisation[used]
+    hottest = [hot._asdict() for hot in traffic.hottest(links)]
+    if traffic.timeline.record == "ops":
+        for hot in hottest:
+            # As many as somebody may want to look at.
+            hot["streams"] = [stream._asdict() for stream in traffic.streams(hot["link"])[:100]]
+    return {
+        "bytes": float(traffic.bytes.sum()),
+        "links": len(used),
+        "used": int(used.sum()),
+        "mean_utilisation": float(use.mean()) if len(use) else 0.0,
+        "hottest": hottest,
+    }
 
 
 def report(timeline: Timeline) -> str:

@@ -143,12 +143,9 @@ class Timeline:
     @cached_property
     def traffic(self) -> Traffic | None:
         """Bytes over every link of the network; None where messages do not meet."""
-        from ..machine import Machine
         from .traffic import Traffic
 
-        if not isinstance(self.machine, Machine):
-            return None
-        return Traffic.of(self.machine, {**self._traffic_arrays, "makespan": self.makespan_ps})
+        return Traffic.of(self, self._traffic_arrays)
 
     @cached_property
     def deadlock(self) -> Deadlock | None:

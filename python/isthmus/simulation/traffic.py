@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..errors import InvalidInput
-from ..schedule.columns import lengths
+from ..machine import Machine
+from ..schedule.schedule import OpKind
 from ..units import text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ..machine import Machine
+    from .timeline import Timeline
 
 
 class HotLink(NamedTuple):
@@ -28,12 +30,24 @@ class HotLink(NamedTuple):
     utilisation: float
 
 
+class Stream(NamedTuple):
+    """Messages from one rank to another over a link; ``lost``: seconds that they lost to others on all their way."""
+
+    sender: int
+    receiver: int
+    messages: int
+    bytes: int
+    lost: float
+
+
 @dataclass(frozen=True, eq=False)
 class Traffic:
     """Bytes over every link.
 
     Attributes
     ----------
+    timeline : Timeline
+        What it is the traffic of.
     bytes : ndarray of float64, shape (links,)
     slices : ndarray of float32, shape (links, slices)
         The same by slices of time; no columns where none were asked for.
@@ -45,8 +59,7 @@ class Traffic:
         The links of message i of ``route_op`` are ``route_links[route_first[i] : route_first[i + 1]]``.
     """
 
-    machine: Machine
-    makespan_ps: int
+    timeline: Timeline
     bytes: NDArray[np.float64]
     slices: NDArray[np.float32]
     width_ps: int
@@ -55,7 +68,7 @@ class Traffic:
     route_links: NDArray[np.uint32]
 
     @classmethod
-    def of(cls, machine: Machine, result: dict[str, Any]) -> Traffic | None:
+    def of(cls, timeline: Timeline, result: dict[str, Any]) -> Traffic | None:
         """From what the core returns; None where messages did not meet."""
         if not len(result.get("link_bytes", ())):
             return None
@@ -65,7 +78,18 @@ class Traffic:
         arrays = (result["link_bytes"], slices, result["route_messages"], first, result["route_links"])
         for array in arrays:
             array.setflags(write=False)
-        return cls(machine, result["makespan"], arrays[0], arrays[1], result["slice_width"], *arrays[2:])
+        return cls(timeline, arrays[0], arrays[1], result["slice_width"], *arrays[2:])
+
+    @property
+    def machine(self) -> Machine:
+        """Whose links they are."""
+        assert isinstance(self.timeline.machine, Machine)
+        return self.timeline.machine
+
+    @property
+    def makespan_ps(self) -> int:
+        """Picoseconds in which the links carried the bytes."""
+        return self.timeline.makespan_ps
 
     @property
     def utilisation(self) -> NDArray[np.float64]:
@@ -110,9 +134,51 @@ class Traffic:
         """Messages over a link, as indices of their operations; needs ``record="ops"``."""
         if not len(self.route_op) and self.bytes.any():
             raise InvalidInput('messages of a link: simulate with record="ops"')
-        owner = np.repeat(np.arange(len(self.route_op)), lengths(self.route_first))
-        out: NDArray[np.uint64] = self.route_op[owner[self.route_links == link]]
+        place = np.flatnonzero(self.route_links == link)
+        out: NDArray[np.uint64] = self.route_op[np.searchsorted(self.route_first, place, side="right") - 1]
         return out
+
+    def streams(self, link: int) -> list[Stream]:
+        """Who sends to whom over a link, those with most bytes first; needs ``record="ops"``."""
+        t = self.timeline
+        op = self.messages(link).astype(np.int64)
+        ops = t.schedule.ops[op]
+        owner = np.searchsorted(t.schedule.op_first.view(np.int64), op, side="right") - 1
+        other, fetched = ops["peer"].astype(np.int64), ops["kind"] == OpKind.get
+        pair = np.where(fetched, other, owner) * t.ranks + np.where(fetched, owner, other)
+        found, place = np.unique(pair, return_inverse=True)
+        messages = np.bincount(place, minlength=len(found))
+        size = np.bincount(place, ops["amount"].astype(np.float64), len(found))
+        lost = np.bincount(place, t.lost_ps[op] / 1e12, len(found))
+        return [
+            Stream(*divmod(int(found[i]), t.ranks), int(messages[i]), int(size[i]), float(lost[i]))
+            for i in np.argsort(-size, kind="stable")
+        ]
+
+    def table(self, links: int = 5, streams: int = 3) -> str:
+        """The hottest links in words, with who sends most over each; needs ``record="ops"``."""
+        lines = ["hottest links, with who sends over them"]
+        for hot in self.hottest(links):
+            lines.append(_link_words(hot))
+            found = self.streams(hot.link)
+            for s in found[:streams]:
+                one = "message" if s.messages == 1 else "messages"
+                lines.append(
+                    f"    {text(s.bytes, 'B', 4):>10}  rank {s.sender} to {s.receiver}, {s.messages:,} {one}, lost "
+                    f"{text(s.lost, 's', 3)} to others"
+                )
+            if more := found[streams:]:
+                lines.append(
+                    f"    {text(sum(s.bytes for s in more), 'B', 4):>10}  {len(more):,} more pairs of ranks, "
+                    f"{sum(s.messages for s in more):,} messages"
+                )
+        return "\n".join(lines)
+
+    def plot(self, path: str | os.PathLike[str], kind: str = "load") -> None:
+        """Draw the load of links; see :func:`isthmus.plot.traffic.plot_traffic`."""
+        from ..plot.traffic import plot_traffic
+
+        plot_traffic(self, path, kind)
 
     def _bandwidth(self) -> NDArray[np.float64]:
         topology = self.machine.topology
@@ -123,9 +189,9 @@ class Traffic:
     def __str__(self) -> str:
         used = self.bytes > 0
         lines = [f"traffic: {text(float(self.bytes.sum()), 'B', 4)} over {int(used.sum()):,} of {len(used):,} links"]
-        for hot in self.hottest(5):
-            lines.append(
-                f"  {hot.utilisation:6.1%}  {text(hot.bytes, 'B', 4):>10}  link {hot.link} ({hot.kind}) from "
-                f"{hot.source} to {hot.target}"
-            )
-        return "\n".join(lines)
+        return "\n".join([*lines, *map(_link_words, self.hottest(5))])
+
+
+def _link_words(hot: HotLink) -> str:
+    where = f"link {hot.link} ({hot.kind}) from {hot.source} to {hot.target}"
+    return f"  {hot.utilisation:6.1%}  {text(hot.bytes, 'B', 4):>10}  {where}"
