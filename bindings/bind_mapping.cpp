@@ -9,6 +9,7 @@
 #include "base/error.hpp"
 #include "mapping/anneal.hpp"
 #include "mapping/bipartition.hpp"
+#include "mapping/grouped.hpp"
 #include "mapping/multilevel.hpp"
 #include "mapping/objective.hpp"
 
@@ -147,13 +148,20 @@ void bind_mapping(nb::module_& m) {
       "graph"_a, "target"_a, "sweeps"_a = 2000.0, "starts"_a = 4, "coarsest"_a = 256, "threads"_a = 1, "seed"_a = 0,
       "Tasks and machine coarsened together, annealed on every level.");
   m.def(
+      "map_grouped",
+      [](const TaskGraph& g, const Target& t, double sweeps, double limit, std::uint64_t seed) {
+        return mapped([&] { return grouped(g, t, {sweeps, limit, seed}); });
+      },
+      "graph"_a, "target"_a, "sweeps"_a = 10000.0, "limit"_a = 2.5, "seed"_a = 0,
+      "Dual recursive bipartition, annealed with a price on overloaded pairs of groups.");
+  m.def(
       "map_anneal",
       [](const TaskGraph& g, const Target& t, const Numbers& start, double sweeps, double hot, double cold,
-         std::uint64_t seed) {
-        return mapped([&] { return anneal(g, t, vector_of(start), {sweeps, hot, cold, seed}); });
+         std::uint64_t seed, double group_limit) {
+        return mapped([&] { return anneal(g, t, vector_of(start), {sweeps, hot, cold, seed, group_limit}); });
       },
       "graph"_a, "target"_a, "start"_a, "sweeps"_a = 1000.0, "hot"_a = 0.5, "cold"_a = 0.08, "seed"_a = 0,
-      "Simulated annealing by swaps.");
+      "group_limit"_a = 0.0, "Simulated annealing by swaps.");
   m.def(
       "map_improve",
       [](const TaskGraph& g, const Target& t, const Numbers& start, std::uint64_t seed) {

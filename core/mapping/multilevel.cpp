@@ -17,14 +17,17 @@ namespace {
 
 constexpr double melting = 1.5;  // temperature at which nothing of a start is left
 
-/// The axis to halve: where steps are shortest, of these the longest; as many as there are axes if none can be.
+constexpr std::size_t none = ~std::size_t{0};
+
+/// The axis to halve: where steps are shortest, of these the longest.
 std::size_t axis_to_halve(const Target& target) {
   const auto& axes = target.axes();
-  std::size_t best = axes.size();
+  if (axes.empty()) return target.halves(0) ? 0 : none;
+  std::size_t best = none;
   for (std::size_t k = 0; k < axes.size(); ++k) {
     if (!target.halves(k)) continue;
     const auto rank = [&](std::size_t i) { return std::pair(axes[i].distance[1], ~axes[i].extent); };
-    if (best == axes.size() || rank(k) < rank(best)) best = k;
+    if (best == none || rank(k) < rank(best)) best = k;
   }
   return best;
 }
@@ -38,13 +41,13 @@ TaskGraph filled_up(const TaskGraph& graph, std::uint32_t places) {
   return out;
 }
 
-Map place(const TaskGraph& graph, const Target& target, std::uint32_t coarsest, double sweeps, Rng& rng) {
-  const std::size_t axis = target.places() / 2 >= coarsest ? axis_to_halve(target) : target.axes().size();
+Map place(const TaskGraph& graph, const Target& target, const MultilevelOptions& o, double sweeps, Rng& rng) {
+  const std::size_t axis = target.places() / 2 >= o.coarsest ? axis_to_halve(target) : none;
   Map start(graph.tasks());
   AnnealOptions anneal_options;
   anneal_options.sweeps = sweeps;
   anneal_options.seed = rng.next();
-  if (axis == target.axes().size()) {
+  if (axis == none) {
     std::iota(start.begin(), start.end(), 0U);
     anneal_options.hot = melting;
     return anneal(graph, target, start, anneal_options);
@@ -54,7 +57,7 @@ Map place(const TaskGraph& graph, const Target& target, std::uint32_t coarsest, 
   TaskGraph coarse = quotient(graph, pair, half.places());
   coarse.load.clear();
   // As many proposals on every level: coarse levels are quick, and decide.
-  const Map above = place(coarse, half, coarsest, 2 * sweeps, rng);
+  const Map above = place(coarse, half, o, 2 * sweeps, rng);
   std::uint32_t stride = 1;
   for (std::size_t k = 0; k < axis; ++k) stride *= target.axes()[k].extent;
   std::vector<bool> first_is_placed(half.places(), false);
@@ -72,7 +75,7 @@ Map multilevel(const TaskGraph& graph, const Target& target, const MultilevelOpt
   require(o.starts >= 1 && o.sweeps >= 0, "multilevel: ", o.starts, " starts of ", o.sweeps,
           " sweeps; allowed: one start or more, 0 sweeps or more");
   require_room(graph, target);
-  const bool whole = axis_to_halve(target) < target.axes().size();
+  const bool whole = axis_to_halve(target) != none;
   const TaskGraph full = whole ? filled_up(graph, target.places()) : TaskGraph{};
   Rng rng(o.seed);
   std::vector<std::uint64_t> seeds(o.starts);
@@ -82,7 +85,7 @@ Map multilevel(const TaskGraph& graph, const Target& target, const MultilevelOpt
     Rng own(seeds[i]);
     const double sweeps = o.sweeps / 2 / o.starts;
     if (whole) {
-      maps[i] = place(full, target, o.coarsest, sweeps, own);
+      maps[i] = place(full, target, o, sweeps, own);
       maps[i].resize(graph.tasks());
     } else {
       AnnealOptions a;
