@@ -8,6 +8,7 @@
 #include "base/rng.hpp"
 #include "mapping/anneal.hpp"
 #include "mapping/bipartition.hpp"
+#include "mapping/greedy.hpp"
 #include "mapping/in_parallel.hpp"
 #include "mapping/matching.hpp"
 #include "mapping/objective.hpp"
@@ -41,8 +42,8 @@ TaskGraph filled_up(const TaskGraph& graph, std::uint32_t places) {
   return out;
 }
 
-Map place(const TaskGraph& graph, const Target& target, const MultilevelOptions& o, double sweeps, Rng& rng) {
-  const std::size_t axis = target.places() / 2 >= o.coarsest ? axis_to_halve(target) : none;
+Map place(const TaskGraph& graph, const Target& target, std::uint32_t coarsest, double sweeps, Rng& rng) {
+  const std::size_t axis = target.places() / 2 >= coarsest ? axis_to_halve(target) : none;
   Map start(graph.tasks());
   AnnealOptions anneal_options;
   anneal_options.sweeps = sweeps;
@@ -57,7 +58,7 @@ Map place(const TaskGraph& graph, const Target& target, const MultilevelOptions&
   TaskGraph coarse = quotient(graph, pair, half.places());
   coarse.load.clear();
   // As many proposals on every level: coarse levels are quick, and decide.
-  const Map above = place(coarse, half, o, 2 * sweeps, rng);
+  const Map above = place(coarse, half, coarsest, 2 * sweeps, rng);
   std::uint32_t stride = 1;
   for (std::size_t k = 0; k < axis; ++k) stride *= target.axes()[k].extent;
   std::vector<bool> first_is_placed(half.places(), false);
@@ -69,37 +70,46 @@ Map place(const TaskGraph& graph, const Target& target, const MultilevelOptions&
   return anneal(graph, target, start, anneal_options);
 }
 
+/// Levels that place() goes through.
+std::uint32_t levels(const Target& target, std::uint32_t coarsest) {
+  const std::size_t axis = target.places() / 2 >= coarsest ? axis_to_halve(target) : none;
+  return axis == none ? 1 : 1 + levels(target.halved(axis), coarsest);
+}
+
 }  // namespace
 
 Map multilevel(const TaskGraph& graph, const Target& target, const MultilevelOptions& o) {
   require(o.starts >= 1 && o.sweeps >= 0, "multilevel: ", o.starts, " starts of ", o.sweeps,
           " sweeps; allowed: one start or more, 0 sweeps or more");
   require_room(graph, target);
-  const bool whole = axis_to_halve(target) != none;
-  const TaskGraph full = whole ? filled_up(graph, target.places()) : TaskGraph{};
+  const bool coarsens = axis_to_halve(target) != none;
+  const TaskGraph full = coarsens ? filled_up(graph, target.places()) : TaskGraph{};
+  const std::uint32_t depth = levels(target, o.coarsest);
   Rng rng(o.seed);
   std::vector<std::uint64_t> seeds(o.starts);
   for (auto& s : seeds) s = rng.next();
+  AnnealOptions last;
+  last.sweeps = o.sweeps * 2 / 3;
+  last.seed = rng.next();
   std::vector<Map> maps(o.starts);
   in_parallel(o.starts, o.threads, [&](std::size_t i) {
     Rng own(seeds[i]);
-    const double sweeps = o.sweeps / 2 / o.starts;
-    if (whole) {
-      maps[i] = place(full, target, o, sweeps, own);
+    AnnealOptions first;
+    first.sweeps = o.sweeps / 3 / o.starts;
+    first.seed = own.next();
+    const std::size_t kind = coarsens ? i % 3 : i % 2 * 2;
+    if (kind == 1) {
+      maps[i] = place(full, target, o.coarsest, first.sweeps / depth, own);
       maps[i].resize(graph.tasks());
     } else {
-      AnnealOptions a;
-      a.sweeps = sweeps;
-      a.seed = own.next();
-      maps[i] = anneal(graph, target, dual_bipartition(graph, target, own.next()), a);
+      const Map start =
+          kind == 0 ? dual_bipartition(graph, target, own.next()) : max_heap_map(graph, target, own.next());
+      maps[i] = anneal(graph, target, start, first);
     }
   });
   std::vector<double> cost;
   for (const Map& m : maps) cost.push_back(hop_bytes(graph, target, m));
   const auto best = static_cast<std::size_t>(std::min_element(cost.begin(), cost.end()) - cost.begin());
-  AnnealOptions last;
-  last.sweeps = o.sweeps / 2;
-  last.seed = rng.next();
   Map out = anneal(graph, target, maps[best], last);
   return hop_bytes(graph, target, out) <= cost[best] ? out : maps[best];
 }
