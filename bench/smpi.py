@@ -8,6 +8,7 @@ its processor time is to be compared, not the simulated one; tests/proof/simgrid
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from dataclasses import dataclass
@@ -84,8 +85,9 @@ def run(
         out.seek(0)
         err.seek(0)
         text, words_of_error = out.read(), err.read()
-    lines = text.split()
-    simulated = float(lines[-1]) if lines else None
+    # smpirun itself may say something too.
+    found = re.search(r"^simulated (\S+)$", text, re.MULTILINE)
+    simulated = float(found[1]) if found else None
     if simulated is None and usage.ru_utime + usage.ru_stime < 0.95 * limit:
         raise RuntimeError(f"smpirun ended with {process.returncode}: {words_of_error.strip()[-500:]}")
     return PeerRun(usage.ru_utime, usage.ru_maxrss * 1024, simulated)
