@@ -184,6 +184,7 @@ void bind_simulate(nb::module_& module) {
             o.slices = slices;
           },
           "model"_a, "routing"_a, "slices"_a)
+      .def_rw("resolution", &SimulationOptions::resolution, "Of flows that end, as a part of their time.")
       .def(
           "noise",
           [](SimulationOptions& o, const std::string& kind, std::int64_t period, std::int64_t duration,
