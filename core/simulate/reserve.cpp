@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/error.hpp"
+
 namespace isthmus {
 
 ReserveNetwork::ReserveNetwork(const SimulationOptions& options)
@@ -47,7 +49,10 @@ void ReserveNetwork::advance(Picoseconds now, std::vector<Passed>& passed) {
     const bool inside = link < topology_->links();
     const double per_byte = inside ? link_per_byte_[topology_->link_class(link)] : per_byte_;
     const Picoseconds start = std::max(head.time, free_[link]);
-    free_[link] = start + static_cast<Picoseconds>(static_cast<double>(m.passage.bytes) * per_byte + 0.5);
+    const double takes = static_cast<double>(m.passage.bytes) * per_byte;
+    require(takes < static_cast<double>(latest - start), "a link is taken for more than ", latest / 1'000'000'000'000,
+            " s: allowed are times up to that");
+    free_[link] = start + static_cast<Picoseconds>(takes + 0.5);
     m.end = std::max(m.end, free_[link]);
     if (inside) traffic_.add(link, static_cast<double>(m.passage.bytes), start, free_[link]);
     if (head.hop + 1 < m.path.size()) {
