@@ -68,7 +68,8 @@ void PacketFabric::require_memory(std::size_t packets) const {
   // Every port in use with some channels, and the packets of one full buffer.
   constexpr double channels_in_use = 4;
   const double places = static_cast<double>(topology_->links()) + 2 * static_cast<double>(interfaces_);
-  const double each = sizeof(std::uint32_t) + sizeof(Port) + channels_in_use * sizeof(Channel) +
+  const double each = sizeof(std::uint32_t) + sizeof(Port) +
+                      channels_in_use * (sizeof(Channel) + PacketNetwork::queue_memory) +
                       static_cast<double>(packets * PacketNetwork::packet_memory);
   const double bytes = places * each;
   constexpr double gib = 1 << 30;

@@ -166,7 +166,7 @@ LARGE = "torus:300x300x300 link=1GB/s hop=50ns cores=1"
         (
             LARGE,
             "--model packet",
-            "would need about 241 GiB under load, and more than 8 are too many: use the model 'flow'",
+            "GiB under load, and more than 8 are too many: use the model 'flow'",
         ),
         (
             "superpod-h100",
