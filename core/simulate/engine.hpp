@@ -15,6 +15,7 @@
 #include "simulate/noise.hpp"
 #include "simulate/operations.hpp"
 #include "simulate/resources.hpp"
+#include "simulate/state.hpp"
 #include "simulate/ties.hpp"
 #include "simulate/ways.hpp"
 
@@ -55,6 +56,7 @@ class Engine {
       out_.handled.assign(s_.ops.size(), -1);
     }
     if constexpr (contended) ways_.start(options, s_.ops.size());
+    if (options.loops != nullptr) mark_ = 1;
   }
 
   Simulated run() {
@@ -63,6 +65,10 @@ class Engine {
     Event event;
     std::uint64_t until_report = report_every;
     while (queue_.pop(event)) {
+      if (out_.executed >= mark_ && event.time > now_ && !look_for_repetition(event)) {
+        out_.left = true;
+        return std::move(out_);
+      }
       prefetch();
       now_ = event.time;
       if (watch_ties()) {
@@ -304,6 +310,36 @@ class Engine {
   void arrived(Rank rank, Picoseconds tail, std::uint64_t recv);
   void pass_interface(const Event& event);
 
+  // -- iterations that repeat (engine_state.hpp) ----------------------------------------------------------------------
+
+  struct Seen {
+    std::uint64_t iteration;
+    std::uint64_t executed;
+    Digest state;
+  };
+  struct Watch {
+    std::vector<Seen> seen;
+    std::vector<std::uint32_t> low;  // of every rank: operations before it do not wait for others any more
+    std::uint32_t period = 0;        // a repetition is being measured
+    bool found = false;
+  };
+  struct Reached {
+    bool inside = true;      // have all ranks begun their loops?
+    std::uint32_t last = 0;  // iteration that one of them has come to
+  };
+  static constexpr std::uint64_t no_mark = ~std::uint64_t{0};
+
+  bool look_for_repetition(const Event& next);
+  void take_before();
+  void take_difference();
+  Reached reach_of_ranks(std::uint64_t iteration, StateWriter& state);
+  [[nodiscard]] std::pair<std::uint64_t, std::uint64_t> name_of_op(std::uint64_t op, std::uint64_t iteration) const;
+  void write_op(std::uint64_t op, std::uint64_t iteration, StateWriter& state) const;
+  void write_events(std::vector<Event>& events, std::uint64_t iteration, StateWriter& state) const;
+  void write_state(const Event& next, std::uint64_t iteration, StateWriter& state) const;
+  void write_resources(std::uint64_t iteration, StateWriter& state) const;
+  void write_matching(std::uint64_t iteration, StateWriter& state) const;
+
   // -- what events do -------------------------------------------------------------------------------------------------
 
   void operation(const Event& event) {
@@ -497,9 +533,7 @@ class Engine {
     go();
   }
 
-  // -- the end (engine_end.hpp)
-  // -----------------------------------------------------------------------------------------
-  // --------------------------------------------------------------------------------------------------------
+  // -- the end (engine_end.hpp) ---------------------------------------------------------------------------------------
 
   void note_completion(Rank rank, Picoseconds when);
   void finish();
@@ -555,6 +589,8 @@ class Engine {
   std::vector<Picoseconds> not_before_;   // with several streams, of every operation: the end of what it waits for
   std::vector<Picoseconds> completions_;  // of the last put or get of each rank
   std::uint64_t sequence_ = 0;
+  std::uint64_t mark_ = no_mark;  // operations done at which the state is looked at
+  Watch watch_;
   Picoseconds now_ = 0;
   Simulated out_;
 };
@@ -563,3 +599,4 @@ class Engine {
 
 #include "simulate/engine_end.hpp"
 #include "simulate/engine_network.hpp"
+#include "simulate/engine_state.hpp"

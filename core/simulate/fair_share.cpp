@@ -244,6 +244,15 @@ bool FairShare::admit(FlowId id) {
   return true;
 }
 
+void FairShare::forget() {
+  ISTHMUS_ASSERT(unused_.size() == flows_.size() && fresh_.empty() && touched_.empty());
+  flows_.clear();
+  unused_.clear();
+  chosen_.clear();
+  changed_.clear();
+  wide_ = 0;
+}
+
 void FairShare::solve() {
   changed_.clear();
   // Bundles that have gone may have been chosen before.

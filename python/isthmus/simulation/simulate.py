@@ -37,6 +37,7 @@ def simulate(
     copy_rate: float | None = None,
     reduce_rate: float | None = None,
     symmetry: bool = True,
+    skip: bool = True,
     progress: bool | Callable[[int, int], None] = False,
 ) -> Timeline:
     """When everything in a program or schedule happens on a machine.
@@ -75,6 +76,8 @@ def simulate(
         cores: two bytes moved for a byte copied, three for a byte reduced; 0 where the machine does not say.
     symmetry : bool
         Simulate one of several ranks that are indistinguishable where that gives exactly the same result.
+    skip : bool
+        Do not simulate iterations that repeat exactly: the result is the same.
     progress : bool or callable
         True: a progress bar on standard error. A callable gets the operations done and their number.
 
@@ -120,7 +123,7 @@ def simulate(
         from ..loading import load
 
         machine = load(machine)
-    options = _options(what, machine, placement, record, noise, seed, copy_rate, reduce_rate, symmetry)
+    options = _options(what, machine, placement, record, noise, seed, copy_rate, reduce_rate, symmetry, skip)
     if model != "loggops":
         if not isinstance(machine, Machine):
             raise InvalidInput(f"model {model!r}: messages can meet on a machine only, not in one set of parameters")
@@ -164,6 +167,7 @@ def _options(
     copy_rate: float | None,
     reduce_rate: float | None,
     symmetry: bool,
+    skip: bool,
 ) -> _core.SimulationOptions:
     if isinstance(machine, Level):
         if placement is not None:
@@ -191,6 +195,7 @@ def _options(
         rates[0] * 1e12,
         rates[1] * 1e12,
         symmetry,
+        skip,
     )
     if isinstance(machine, Machine):
         _place(options, schedule.ranks, machine, placement)
