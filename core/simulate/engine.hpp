@@ -11,6 +11,7 @@
 #include "simulate/costs.hpp"
 #include "simulate/dependencies.hpp"
 #include "simulate/event_queue.hpp"
+#include "simulate/loops.hpp"
 #include "simulate/matching.hpp"
 #include "simulate/noise.hpp"
 #include "simulate/operations.hpp"
@@ -56,7 +57,7 @@ class Engine {
       out_.handled.assign(s_.ops.size(), -1);
     }
     if constexpr (contended) ways_.start(options, s_.ops.size());
-    if (options.loops != nullptr) mark_ = 1;
+    if (options.loops != nullptr) mark_ = std::max(options.loops->from, 1U) * options.loops->ops;
   }
 
   Simulated run() {
@@ -318,10 +319,9 @@ class Engine {
     Digest state;
   };
   struct Watch {
-    std::vector<Seen> seen;
+    std::vector<Seen> sketches;  // the last ones
+    std::vector<Seen> states;
     std::vector<std::uint32_t> low;  // of every rank: operations before it do not wait for others any more
-    std::uint32_t period = 0;        // a repetition is being measured
-    bool found = false;
   };
   struct Reached {
     bool inside = true;      // have all ranks begun their loops?
@@ -330,6 +330,10 @@ class Engine {
   static constexpr std::uint64_t no_mark = ~std::uint64_t{0};
 
   bool look_for_repetition(const Event& next);
+  bool probe(const Event& next, std::uint64_t iteration);
+  bool measure(const Event& next, std::uint64_t iteration);
+  Digest sketch_of_state(std::uint64_t iteration);
+  std::uint32_t low_of(Rank rank);
   void take_before();
   void take_difference();
   Reached reach_of_ranks(std::uint64_t iteration, StateWriter& state);

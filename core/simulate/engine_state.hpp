@@ -12,63 +12,114 @@
 
 namespace isthmus {
 
-/// Looks at the state after an iteration, when all that happens now has happened; false when it is too late to find a
-/// repetition.
+/// Looks at the state after an iteration, when all that happens now has happened; false to stop the simulation.
 template <Detail detail, Variant variant>
 bool Engine<detail, variant>::look_for_repetition(const Event& next) {
   const Loops& loops = *options_.loops;
   if constexpr (contended)
     if (ways_.next() != never) return true;  // the state of a network is short when nothing is in it
-  Watch& w = watch_;
   const std::uint64_t iteration = out_.executed / loops.ops;
-  mark_ = out_.executed + loops.ops;
+  mark_ = (iteration + 1) * loops.ops;
+  return loops.probe ? probe(next, iteration) : measure(next, iteration);
+}
+
+/// Finds two iterations after which the state is the same.
+template <Detail detail, Variant variant>
+bool Engine<detail, variant>::probe(const Event& next, std::uint64_t iteration) {
+  // What happens at the same time on many ranks may come in another order each time, until that comes again too.
+  constexpr std::size_t longest = 128;  // period that is looked for
+  const auto keep = [](std::vector<Seen>& all, const Seen& seen) {
+    all.push_back(seen);
+    if (all.size() > longest) all.erase(all.begin());
+  };
+  const Loops& loops = *options_.loops;
+  Watch& w = watch_;
+  const Seen sketch{iteration, out_.executed, sketch_of_state(iteration)};
+  const bool again = std::any_of(w.sketches.begin(), w.sketches.end(),
+                                 [&](const Seen& before) { return before.state == sketch.state; });
+  keep(w.sketches, sketch);
+  if (!again) return true;
   StateWriter state;
   const Reached reached = reach_of_ranks(iteration, state);
   if (reached.last + loops.reach >= loops.iterations) {
     mark_ = no_mark;
-    return w.found || loops.probe;
-  }
-  if (w.found) {
-    out_.repetition.alike_until = now_;
     return true;
   }
   if (!reached.inside) return true;
   write_state(next, iteration, state);
   const Seen now{iteration, out_.executed, state.digest()};
-  Repetition& r = out_.repetition;
-  const auto periods = [&](const Seen& before) {  // iterations between two equal states
-    const std::uint64_t passed = iteration - before.iteration;
-    return before.state == now.state && now.executed - before.executed == passed * loops.ops ? passed : 0;
-  };
-  if (w.period > 0 && periods(w.seen.back()) == w.period) {
-    take_difference();
-    r.period = w.period;
-    r.alike_until = now_;
-    w.found = true;
-    if constexpr (detail != Detail::ops) mark_ = no_mark;
+  const auto found = std::find_if(w.states.rbegin(), w.states.rend(), [&](const Seen& before) {
+    return before.state == now.state && now.executed - before.executed == (iteration - before.iteration) * loops.ops;
+  });
+  if (found == w.states.rend()) {
+    keep(w.states, now);
     return true;
   }
-  w.period = 0;
-  for (const Seen& before : w.seen)
-    if (const std::uint64_t passed = periods(before); passed > 0) w.period = static_cast<std::uint32_t>(passed);
-  w.seen.push_back(now);
-  // What happens at the same time on many ranks may come in another order each time, until that comes again too.
-  constexpr std::size_t longest = 128;  // period that is looked for
-  if (w.seen.size() > longest) w.seen.erase(w.seen.begin());
-  if (w.period > 0 && loops.probe) {
+  mark_ = no_mark;
+  Repetition& r = out_.repetition;
+  r.first = found->iteration;
+  r.period = static_cast<std::uint32_t>(iteration - found->iteration);
+  r.untouched = reached.last + 1;
+  // What has been simulated is simulated again.
+  return reached.last + iterations_needed(loops, r) >= loops.iterations;
+}
+
+/// Counts what happens between these iterations.
+template <Detail detail, Variant variant>
+bool Engine<detail, variant>::measure(const Event& next, std::uint64_t iteration) {
+  const Loops& loops = *options_.loops;
+  Watch& w = watch_;
+  Repetition& r = out_.repetition;
+  StateWriter state;
+  const Reached reached = reach_of_ranks(iteration, state);
+  if (reached.last + loops.reach >= loops.iterations) {
     mark_ = no_mark;
-    r.period = w.period;
-    r.untouched = reached.last + 1;
-    // What has been simulated is simulated again.
-    return reached.last + iterations_needed(loops, r) >= loops.iterations;
+    return r.period > 0;
   }
-  if (w.period > 0) {
-    // Once more, with everything counted.
-    mark_ = out_.executed + w.period * loops.ops;
+  if (r.period > 0) {
+    r.alike_until = now_;
+    return true;
+  }
+  write_state(next, iteration, state);
+  const Seen now{iteration, out_.executed, state.digest()};
+  if (w.states.empty()) {
+    w.states.push_back(now);
+    mark_ = (iteration + loops.period) * loops.ops;
+    r.first = static_cast<std::uint32_t>(iteration);
     r.untouched = reached.last + 1;
     take_before();
+    return true;
   }
+  const Seen& before = w.states.back();
+  if (before.state != now.state || now.executed - before.executed != loops.period * loops.ops) return false;
+  r.period = loops.period;
+  r.alike_until = now_;
+  take_difference();
+  if constexpr (detail != Detail::ops) mark_ = no_mark;
   return true;
+}
+
+/// A part of the state that is soon written: where some of the ranks are.
+template <Detail detail, Variant variant>
+Digest Engine<detail, variant>::sketch_of_state(std::uint64_t iteration) {
+  constexpr Rank some = 256;
+  StateWriter state;
+  for (Rank r = 0; r < s_.ranks; r += 1 + s_.ranks / some) {
+    state.number(low_of(r) - iteration * options_.loops->of[r].length);
+    state.number(resources_[resources_.cpu(r, 0)].free - now_);
+  }
+  return state.digest();
+}
+
+/// The operation of a rank before which none waits for others any more.
+template <Detail detail, Variant variant>
+std::uint32_t Engine<detail, variant>::low_of(Rank rank) {
+  const Loop& loop = options_.loops->of[rank];
+  watch_.low.resize(s_.ranks);
+  std::uint32_t& low = watch_.low[rank];
+  const std::uint32_t end = loop.length == 0 ? s_.ops_in(rank) : loop.first + loop.length * options_.loops->iterations;
+  while (low < end && !dependencies_.waits(s_.op_first[rank] + low)) ++low;
+  return low;
 }
 
 template <Detail detail, Variant variant>
@@ -111,14 +162,12 @@ template <Detail detail, Variant variant>
 typename Engine<detail, variant>::Reached Engine<detail, variant>::reach_of_ranks(std::uint64_t iteration,
                                                                                   StateWriter& state) {
   const Loops& loops = *options_.loops;
-  watch_.low.resize(s_.ranks);
   Reached reached;
   for (Rank r = 0; r < s_.ranks; ++r) {
     const Loop& loop = loops.of[r];
     const std::uint64_t op = s_.op_first[r];
-    std::uint32_t& low = watch_.low[r];  // everything before it has been set free
+    const std::uint32_t low = low_of(r);
     const std::uint32_t end = loop.length == 0 ? s_.ops_in(r) : loop.first + loop.length * loops.iterations;
-    while (low < end && !dependencies_.waits(op + low)) ++low;
     if (loop.length == 0) {
       // Tags of what it has still to do do not advance.
       if (low < end && !loops.steps.empty()) reached.inside = false;

@@ -202,7 +202,7 @@ std::optional<Loops> find_loops(const Schedule& s) {
 }
 
 std::uint32_t iterations_needed(const Loops& loops, const Repetition& repetition) {
-  return repetition.untouched + repetition.period + 2 * (loops.reach + 1);
+  return repetition.untouched + 2 * (loops.reach + 1);
 }
 
 std::optional<Schedule> shorten(const Schedule& s, const Loops& loops, std::uint32_t iterations) {

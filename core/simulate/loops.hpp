@@ -24,7 +24,10 @@ struct Loops {
   std::uint32_t iterations = 0;  ///< of all ranks that repeat something
   std::uint64_t ops = 0;         ///< of an iteration, on all ranks together
   std::uint32_t reach = 0;       ///< most iterations between two operations of which one depends on the other
-  bool probe = false;            ///< stop the simulation once iterations are seen to repeat
+  // What a simulation has to find out:
+  bool probe = false;                                          ///< from when on iterations repeat; it stops there
+  std::uint32_t from = 0;                                      ///< or what happens from the end of this iteration
+  std::uint32_t period = 0;                                    ///< for so many
   std::vector<std::pair<std::uint32_t, std::uint32_t>> steps;  ///< communicators whose tags advance, by how much
 
   /// By how much the tags of a communicator advance with every iteration.
@@ -37,8 +40,7 @@ struct Loops {
 
 struct Repetition;
 
-/// How many iterations show a repetition that a probe has found: from the state that came again to the one that comes
-/// next, with some that are through before the loop is left.
+/// How many iterations show a repetition that a probe has found, with some that are through before the loop is left.
 std::uint32_t iterations_needed(const Loops& loops, const Repetition& repetition);
 
 /// The longest loop of every rank, with the same number of iterations for all: their operations are equal but for tags

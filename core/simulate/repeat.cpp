@@ -203,19 +203,20 @@ std::optional<Simulated> simulate_repeating(const Schedule& schedule, const Simu
   if (!all.left) return all;
   Loops few = *loops;
   few.probe = false;
+  few.from = all.repetition.first;
+  few.period = all.repetition.period;
   brief.loops = &few;
-  const std::uint32_t period = all.repetition.period;
-  for (std::uint32_t more = 0;; more = 2 * more + period) {
+  for (std::uint32_t more = 0;; more = 2 * more + few.period) {
     few.iterations = iterations_needed(*loops, all.repetition) + more;
     if (few.iterations >= loops->iterations) return std::nullopt;
-    few.iterations += (loops->iterations - few.iterations) % period;
+    few.iterations += (loops->iterations - few.iterations) % few.period;
     if (few.iterations >= loops->iterations) return std::nullopt;
     const std::optional<Schedule> shorter = shorten(schedule, *loops, few.iterations);
     if (!shorter) return std::nullopt;
     Simulated result = simulate(*shorter, brief);
     if (result.stopped) return result;
     if (!result.stuck.empty() || !result.orphans.empty()) return std::nullopt;
-    if (result.left || result.repetition.period != period) continue;
+    if (result.left || result.repetition.period == 0) continue;
     Expansion expansion(schedule, *shorter, *loops, few, std::move(result));
     if (expansion.run()) return expansion.take();
   }

@@ -9,6 +9,7 @@ namespace isthmus {
 /// The state at `from` is that at `from` + `length`, but for `period` iterations. What happened in between:
 struct Repetition {
   std::uint32_t period = 0;  ///< iterations; 0: none was found
+  std::uint32_t first = 0;   ///< after this iteration
   std::int64_t from = 0;
   std::int64_t length = 0;
   std::uint64_t executed = 0, events = 0, messages = 0, bytes = 0;
