@@ -313,20 +313,6 @@ class Engine {
 
   // -- iterations that repeat (engine_state.hpp) ----------------------------------------------------------------------
 
-  struct Seen {
-    std::uint64_t iteration;
-    std::uint64_t executed;
-    Digest state;
-  };
-  struct Watch {
-    std::vector<Seen> sketches;  // the last ones
-    std::vector<Seen> states;
-    std::vector<std::uint32_t> low;  // of every rank: operations before it do not wait for others any more
-  };
-  struct Reached {
-    bool inside = true;      // have all ranks begun their loops?
-    std::uint32_t last = 0;  // iteration that one of them has come to
-  };
   static constexpr std::uint64_t no_mark = ~std::uint64_t{0};
 
   bool look_for_repetition(const Event& next);

@@ -1,6 +1,7 @@
-// Do iterations repeat? After each as many operations as an iteration has, the whole state is written down, with times
-// counted from now and operations of the loop counted from the iteration. The simulator knows nothing but its state and
-// what the program still holds; so once a state comes again, so does everything after it, until the loop ends.
+// Do iterations repeat? After as many operations as an iteration has, the whole state is written down, with times
+// counted from now and operations of the loop counted from the iteration. What happens depends on nothing but the state
+// and what the program still holds; so once a state comes again, so does everything after it, until the loop ends.
+// States are compared by 128 bits of them.
 #pragma once
 
 #include <algorithm>
@@ -105,6 +106,7 @@ Digest Engine<detail, variant>::sketch_of_state(std::uint64_t iteration) {
   constexpr Rank some = 256;
   StateWriter state;
   for (Rank r = 0; r < s_.ranks; r += 1 + s_.ranks / some) {
+    if (options_.loops->of[r].length == 0) continue;
     state.number(low_of(r) - iteration * options_.loops->of[r].length);
     state.number(resources_[resources_.cpu(r, 0)].free - now_);
   }
@@ -159,8 +161,7 @@ void Engine<detail, variant>::take_difference() {
 
 /// How far the ranks have come: writes what the operations that may be next still wait for.
 template <Detail detail, Variant variant>
-typename Engine<detail, variant>::Reached Engine<detail, variant>::reach_of_ranks(std::uint64_t iteration,
-                                                                                  StateWriter& state) {
+Reached Engine<detail, variant>::reach_of_ranks(std::uint64_t iteration, StateWriter& state) {
   const Loops& loops = *options_.loops;
   Reached reached;
   for (Rank r = 0; r < s_.ranks; ++r) {

@@ -46,4 +46,24 @@ class StateWriter {
   std::vector<std::size_t> sequences_;  // which of them are
 };
 
+/// A state after an iteration.
+struct Seen {
+  std::uint64_t iteration;
+  std::uint64_t executed;  ///< operations done
+  Digest state;
+};
+
+/// What a simulation remembers to see whether iterations repeat.
+struct Watch {
+  std::vector<Seen> sketches;  ///< the last ones
+  std::vector<Seen> states;
+  std::vector<std::uint32_t> low;  ///< of every rank: operations before it do not wait for others any more
+};
+
+/// How far the ranks have come.
+struct Reached {
+  bool inside = true;      ///< all have begun their loops
+  std::uint32_t last = 0;  ///< iteration that one of them has come to
+};
+
 }  // namespace isthmus

@@ -77,7 +77,7 @@ def simulate(
     symmetry : bool
         Simulate one of several ranks that are indistinguishable where that gives exactly the same result.
     skip : bool
-        Do not simulate iterations that repeat exactly: the result is the same.
+        Leave out iterations that repeat others, where that gives exactly the same result.
     progress : bool or callable
         True: a progress bar on standard error. A callable gets the operations done and their number.
 

@@ -58,7 +58,7 @@ class Timeline:
     simulated_ranks : int
         Ranks that were simulated; fewer than there are where ranks are indistinguishable.
     skipped_iterations : int
-        Iterations of the program that were not simulated because they repeat others exactly.
+        Iterations that were not simulated because others are equal; not written to files.
     wall : float
         Seconds the simulation took.
     start_ps, end_ps : ndarray of int64, shape (operations,)
