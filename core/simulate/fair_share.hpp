@@ -30,6 +30,8 @@ class FairShare {
   FlowId add(std::span<const std::uint32_t> links, std::uint32_t weight);
   /// Another number of flows in the bundle; 0 removes it.
   void set_weight(FlowId flow, std::uint32_t weight);
+  /// Forgets all bundles when all are removed: those to come are numbered and solved as the first were.
+  void forget();
   /// Brings the rates up to date. Bundles whose rate has changed are in changed() until the next call.
   void solve();
   [[nodiscard]] const std::vector<FlowId>& changed() const { return changed_; }

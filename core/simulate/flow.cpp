@@ -33,7 +33,8 @@ void FlowNetwork::advance(Picoseconds now, std::vector<Passed>& passed) {
   // and the others get the rest of their share a little early.
   while (!ends_.empty() && ends_.front().time - now <= grace(ends_.front().bundle, now))
     take_ended(ends_.front().bundle, now, passed);
-  for (; !starts_.empty() && starts_.top().passage.leaves <= now; starts_.pop()) start(starts_.top().passage);
+  for (; !starts_.empty() && starts_.top().passage.leaves <= now; starts_.pop())
+    start(starts_.top().passage, starts_.top().order);
   shares_.solve();
   for (const FairShare::FlowId id : shares_.changed()) {
     bring_up_to(bundles_[id], id, now);
@@ -50,6 +51,12 @@ void FlowNetwork::advance(Picoseconds now, std::vector<Passed>& passed) {
     set_end(id, b.at + static_cast<Picoseconds>(std::llround(left)));
   }
   stale_.clear();
+  if (starts_.empty() && ends_.empty()) {
+    // Nothing depends on what was before.
+    shares_.forget();
+    bundles_.clear();
+    order_ = 0;
+  }
 }
 
 Picoseconds FlowNetwork::grace(FairShare::FlowId id, Picoseconds now) const {
@@ -72,7 +79,7 @@ void FlowNetwork::bring_up_to(Bundle& b, FairShare::FlowId id, Picoseconds now) 
   b.at = now;
 }
 
-void FlowNetwork::start(const Passage& p) {
+void FlowNetwork::start(const Passage& p, std::uint64_t order) {
   const bool fixed = router_.fixed();
   // One of the interfaces of a node: numbers of nodes are below 2^32, but nodes x interfaces need not be.
   const std::uint64_t out = std::uint64_t{p.from} * nics_ + p.nic_from, in = std::uint64_t{p.to} * nics_ + p.nic_to;
@@ -105,7 +112,8 @@ void FlowNetwork::start(const Passage& p) {
     shares_.set_weight(id, shares_.weight(id) + 1);
   }
   Bundle& b = bundles_[id];
-  b.members.push_back({b.work + static_cast<double>(p.bytes), p.message, p.leaves, p.leaves + p.duration});
+  b.members.push_back({b.work + static_cast<double>(p.bytes), p.message, static_cast<std::uint32_t>(order), p.leaves,
+                       p.leaves + p.duration});
   std::push_heap(b.members.begin(), b.members.end(), later);
   if (traffic_.slices() == 0)
     for (const std::uint32_t l : shares_.links(id))

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "simulate/parameters.hpp"
+#include "simulate/state.hpp"
 #include "simulate/traffic.hpp"
 
 namespace isthmus {
@@ -45,6 +46,9 @@ class Network {
   /// nothing but the messages.
   virtual void advance(Picoseconds now, std::vector<Passed>& passed) = 0;
   [[nodiscard]] virtual Traffic take_traffic() = 0;
+  [[nodiscard]] virtual const Traffic& traffic() const = 0;
+  /// What is left of messages when nothing is on its way: what the next ones may have to wait for.
+  virtual void write(Picoseconds now, StateWriter& state) const = 0;
 };
 
 /// Bytes: models that would need more are refused.

@@ -97,6 +97,11 @@ void PacketNetwork::advance(Picoseconds now, std::vector<Passed>& passed) {
   passed_ = nullptr;
 }
 
+/// Ports have numbers in the order of their first use.
+void PacketNetwork::write(Picoseconds now, StateWriter& state) const {
+  for (const Port& p : fabric_.ports) state.number(std::max<Picoseconds>(p.busy - now, 0));
+}
+
 // -- messages and the interfaces that they leave by -------------------------------------------------------------------
 
 void PacketNetwork::start(std::uint32_t id) {

@@ -41,6 +41,8 @@ class PacketNetwork final : public Network {
   /// message may be known too late for that; it is then told as early as can be.
   void advance(Picoseconds now, std::vector<Passed>& passed) override;
   [[nodiscard]] Traffic take_traffic() override { return std::move(traffic_); }
+  [[nodiscard]] const Traffic& traffic() const override { return traffic_; }
+  void write(Picoseconds now, StateWriter& state) const override;
 
   /// From the first byte's leaving to the last one's arrival along the links when nobody is in the way.
   [[nodiscard]] Picoseconds alone(Vertex from, Vertex to, std::uint64_t bytes, const std::vector<LinkId>& links);

@@ -1,6 +1,7 @@
 // Messages that occupy whole links one after the other: the cheapest model in which they meet.
 #pragma once
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -21,6 +22,10 @@ class ReserveNetwork final : public Network {
   [[nodiscard]] Picoseconds next() const override { return heads_.next(); }
   void advance(Picoseconds now, std::vector<Passed>& passed) override;
   [[nodiscard]] Traffic take_traffic() override { return std::move(traffic_); }
+  [[nodiscard]] const Traffic& traffic() const override { return traffic_; }
+  void write(Picoseconds now, StateWriter& state) const override {
+    for (const Place& place : places_) state.number(std::max<Picoseconds>(place.free - now, 0));
+  }
 
  private:
   struct Head {

@@ -78,6 +78,7 @@ _SUFFIXES = {
 @click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=0, show_default=True, help="Of the noise.")
 @click.option("--collectives", multiple=True, metavar="KIND=ALGORITHM", help="Algorithm for a program's collectives.")
 @click.option("--no-symmetry", is_flag=True, help="Simulate ranks that are indistinguishable one by one too.")
+@click.option("--no-skip", is_flag=True, help="Simulate iterations that repeat others exactly one by one too.")
 @click.option("--unit", type=click.Choice(["ns", "ps", "us", "ms", "s"]), default="ns", help="Of times in GOAL files.")
 @click.option("-o", "--output", metavar="FILE", help="Write the timeline: .h5.")
 @click.option("--trace", metavar="FILE", help="Write a trace for Perfetto and chrome://tracing: .json, .json.gz.")
@@ -118,6 +119,7 @@ def command(
     seed: int,
     collectives: tuple[str, ...],
     no_symmetry: bool,
+    no_skip: bool,
     unit: str,
     output: str | None,
     trace: str | None,
@@ -160,6 +162,7 @@ def command(
         noise=None if noise is None else parse_noise(noise),
         seed=seed,
         symmetry=not no_symmetry,
+        skip=not no_skip,
         progress=sys.stderr.isatty() if progress is None else progress,
     )
     _write(timeline, files)

@@ -40,6 +40,7 @@ def simulate(
     copy_rate: float | None = None,
     reduce_rate: float | None = None,
     symmetry: bool = True,
+    skip: bool = True,
     progress: bool | Callable[[int, int], None] = False,
 ) -> Timeline:
     """When everything in a program or schedule happens on a machine.
@@ -83,6 +84,8 @@ def simulate(
         cores: two bytes moved for a byte copied, three for a byte reduced; 0 where the machine does not say.
     symmetry : bool
         Simulate one of several ranks that are indistinguishable where that gives exactly the same result.
+    skip : bool
+        Leave out iterations that repeat others, where that gives exactly the same result.
     progress : bool or callable
         True: a progress bar on standard error. A callable gets the operations done and their number.
 
@@ -122,7 +125,7 @@ def simulate(
         from ..loading import load
 
         machine = load(machine)
-    options = _options(what, machine, placement, record, noise, seed, copy_rate, reduce_rate, symmetry)
+    options = _options(what, machine, placement, record, noise, seed, copy_rate, reduce_rate, symmetry, skip)
     set_network(options, isinstance(machine, Machine), model, routing, slices, resolution, packet)
     begin = time.perf_counter()
     report = _reporter(len(what), progress)
@@ -163,6 +166,7 @@ def _options(
     copy_rate: float | None,
     reduce_rate: float | None,
     symmetry: bool,
+    skip: bool,
 ) -> _core.SimulationOptions:
     if isinstance(machine, Level):
         if placement is not None:
@@ -189,6 +193,7 @@ def _options(
         rates[0] * 1e12,
         rates[1] * 1e12,
         symmetry,
+        skip,
     )
     if isinstance(machine, Machine):
         _place(options, schedule.ranks, machine, placement)
