@@ -42,6 +42,7 @@ class FairShare {
   [[nodiscard]] std::span<const std::uint32_t> links(FlowId flow) const {
     return {route_.data() + flows_[flow].first, flows_[flow].length};
   }
+  [[nodiscard]] double capacity(std::uint32_t link) const { return links_[link].capacity; }
   /// Sum of the rates on a link, and bundles on it.
   [[nodiscard]] double load(std::uint32_t link) const { return links_[link].load; }
   [[nodiscard]] std::size_t bundles(std::uint32_t link) const { return passages_[link].size(); }

@@ -83,14 +83,15 @@ void FlowNetwork::start(const Passage& p) {
   const std::vector<LinkId>* links = nullptr;
   if (id == FairShare::no_link || log_routes_)
     links = &router_.route(p.from, p.to, [&](LinkId l) {
-      return index_[l] == 0 ? 0.0 : static_cast<double>(shares_.bundles(index_[l] - 1)) / topology_->bandwidth(l);
+      return index_[l] == 0 ? 0.0
+                            : static_cast<double>(shares_.bundles(index_[l] - 1)) / shares_.capacity(index_[l] - 1);
     });
   if (log_routes_) traffic_.log(p.op, *links);
   if (id == FairShare::no_link) {
     path_.clear();
-    if (per_byte_ > 0) path_.push_back(index_of(static_cast<std::uint32_t>(topology_->links() + 2 * out), 0));
-    for (const LinkId l : *links) path_.push_back(index_of(l, topology_->bandwidth(l)));
-    if (per_byte_ > 0) path_.push_back(index_of(static_cast<std::uint32_t>(topology_->links() + 2 * in + 1), 0));
+    if (per_byte_ > 0) path_.push_back(index_of(static_cast<std::uint32_t>(topology_->links() + 2 * out)));
+    for (const LinkId l : *links) path_.push_back(index_of(l));
+    if (per_byte_ > 0) path_.push_back(index_of(static_cast<std::uint32_t>(topology_->links() + 2 * in + 1)));
     id = shares_.add(path_, 1);
     if (id >= bundles_.size()) bundles_.resize(id + 1);
     Bundle& b = bundles_[id];
@@ -135,9 +136,10 @@ void FlowNetwork::take_ended(FairShare::FlowId id, Picoseconds now, std::vector<
   }
 }
 
-std::uint32_t FlowNetwork::index_of(std::uint32_t link, double bandwidth) {
+std::uint32_t FlowNetwork::index_of(std::uint32_t link) {
   if (index_[link] == 0) {
-    index_[link] = shares_.add_link(bandwidth > 0 ? bandwidth * 1e-12 : 1 / per_byte_) + 1;
+    const bool interface = link >= topology_->links();
+    index_[link] = shares_.add_link(interface ? 1 / per_byte_ : topology_->bandwidth(link) * 1e-12) + 1;
     link_of_.push_back(link);
   }
   return index_[link] - 1;

@@ -62,7 +62,7 @@ class FlowNetwork final : public Network {
   void take_ended(FairShare::FlowId id, Picoseconds now, std::vector<Passed>& passed);
   void bring_up_to(Bundle& bundle, FairShare::FlowId id, Picoseconds now);
   void mark(FairShare::FlowId id);
-  std::uint32_t index_of(std::uint32_t link, double bandwidth);
+  std::uint32_t index_of(std::uint32_t link);
 
   // A heap of ends whose entries know their places, so that rates can change.
   void set_end(FairShare::FlowId id, Picoseconds time);

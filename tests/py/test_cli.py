@@ -92,7 +92,10 @@ def test_the_commands() -> None:
         *(f"schedule {name}" for name in ("collective", "convert", "lower", "pattern", "validate")),
         "show",
         "simulate",
-        *(f"study {name}" for name in ("list", "run", "contention-distance", "dragonfly-intensity", "saturation")),
+        *(
+            f"study {name}"
+            for name in ("list", "run", "contention-distance", "dragonfly-intensity", "models", "saturation")
+        ),
     ]
 
 
