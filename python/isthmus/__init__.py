@@ -27,6 +27,7 @@ _LAZY = {
     "PacketOptions": "simulation.network",
     "ParseError": "errors",
     "Pattern": "schedule.pattern",
+    "Placement": "mapping.placement",
     "Program": "schedule.program",
     "ProgramBuilder": "schedule.builder",
     "Provenance": "machine",
@@ -37,15 +38,18 @@ _LAZY = {
     "advise": "advice.advise",
     "alpha_beta_gamma": "machine",
     "collective": "collectives",
+    "evaluate": "mapping.metrics",
     "example": "examples",
     "load": "loading",
     "lower": "schedule.lower",
+    "map": "mapping.map",
     "pattern": "schedule.pattern",
     "profile": "recording.profile",
     "read": "schedule.reading",
     "record": "recording.record",
     "Timeline": "simulation.timeline",
     "simulate": "simulation.simulate",
+    "structure": "mapping.structure",
     "study": "studies.run",
     "wormhole_latency": "machine",
 }
@@ -70,6 +74,10 @@ if TYPE_CHECKING:
     from .machine import Provenance as Provenance
     from .machine import alpha_beta_gamma as alpha_beta_gamma
     from .machine import wormhole_latency as wormhole_latency
+    from .mapping.map import map as map
+    from .mapping.metrics import evaluate as evaluate
+    from .mapping.placement import Placement as Placement
+    from .mapping.structure import structure as structure
     from .recording.profile import profile as profile
     from .recording.record import record as record
     from .schedule.builder import ProgramBuilder as ProgramBuilder

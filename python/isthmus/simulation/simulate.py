@@ -52,9 +52,9 @@ def simulate(
     machine : Machine, Level or str
         A machine, or what :func:`isthmus.load` makes one of; or one set of LogGOPS parameters for all pairs of ranks,
         each rank with interfaces of its own.
-    placement : Allocation or array of int, optional
-        Where the ranks sit: an allocation of the machine, or a node id per rank (the ranks of a node take its cores in
-        their order). By default one rank per core, node after node.
+    placement : Allocation, Placement or array of int, optional
+        Where the ranks sit: an allocation of the machine, a placement, or a node id per rank (the ranks of a node take
+        its cores in their order). By default one rank per core, node after node.
     model : str
         Of the network: "loggops", in which messages do not meet (Hoefler, Schneider and Lumsdaine, "LogGOPSim:
         simulating large-scale applications in the LogGOPS model", 2010); "flow", in which those on the same links share
@@ -206,6 +206,7 @@ def _place(options: _core.SimulationOptions, ranks: int, machine: Machine, place
     import numpy as np
 
     from ..machine import Allocation
+    from ..mapping.placement import Placement
 
     if placement is None:
         cores = machine.node.cores
@@ -214,39 +215,24 @@ def _place(options: _core.SimulationOptions, ranks: int, machine: Machine, place
         if ranks == 0:
             return
         placement = machine.allocate(-(-ranks // cores))
+    if isinstance(placement, (Allocation, Placement)) and placement.machine != machine:
+        noun = "an allocation" if isinstance(placement, Allocation) else "a placement"
+        raise InvalidInput(f"placement: it is {noun} of another machine")
     if isinstance(placement, Allocation):
-        if placement.machine != machine:
-            raise InvalidInput("placement: it is an allocation of another machine")
         if placement.ranks < ranks:
             raise InvalidInput(f"placement: it has {placement.ranks} places, the schedule {ranks} ranks")
         where = placement.location(np.arange(ranks))
-        node, socket, core = where.node, where.socket, where.core
     else:
-        node = machine._array(placement).reshape(-1)
-        if len(node) != ranks:
-            raise InvalidInput(f"placement: {len(node)} node ids for {ranks} ranks; one per rank is allowed")
-        core = _place_in_node(node) % machine.node.cores
-        per_socket = machine.node.cores // machine.node.sockets
-        block = machine.node.core_order == "block"
-        socket = core // per_socket if block else core % machine.node.sockets
+        if not isinstance(placement, Placement):
+            placement = Placement(machine, placement)
+        if placement.ranks != ranks:
+            raise InvalidInput(f"placement: {placement.ranks} node ids for {ranks} ranks; one per rank is allowed")
+        where = placement.location
     nics = max(machine.node.nics, 1)
     # Cores are spread over the interfaces in blocks, as the sockets to which they are attached are.
-    nic = core.astype(np.int64) * nics // machine.node.cores
-    nodes, sockets, interfaces = (np.ascontiguousarray(a, dtype=np.uint32) for a in (node, socket, nic))
+    nic = where.core.astype(np.int64) * nics // machine.node.cores
+    nodes, sockets, interfaces = (np.ascontiguousarray(a, np.uint32) for a in (where.node, where.socket, nic))
     options.place(machine.topology, nodes, sockets, interfaces, nics)
-
-
-def _place_in_node(node: Any) -> Any:
-    """For every rank, how many ranks before it sit on the same node."""
-    import numpy as np
-
-    order = np.argsort(node, kind="stable")
-    ordered = node[order]
-    first = np.concatenate([[True], ordered[1:] != ordered[:-1]]) if len(node) else np.zeros(0, bool)
-    starts = np.maximum.accumulate(np.where(first, np.arange(len(node)), 0))
-    place = np.empty(len(node), dtype=np.int64)
-    place[order] = np.arange(len(node)) - starts
-    return place
 
 
 def _set_noise(options: _core.SimulationOptions, noise: Noise) -> None:
