@@ -154,7 +154,7 @@ def map(
         spent = time.process_time() - begin
         if place is None:
             return None
-        problem.check(place, name)
+        problem.check(place, f"method {name}")
         said = {key: value for key, value in options.items() if key != "start"}
         trials.append(Trial(name, said, spent, place, problem.hop_bytes(place), metrics))
         return trials[-1]

@@ -47,7 +47,7 @@ class Method:
 
 _METHODS: dict[str, Method] = {}
 #: Modules of this package whose functions are in the table.
-_MODULES = ("regular",)
+_MODULES = ("regular", "graphs")
 
 
 def methods() -> Mapping[str, Method]:

@@ -35,7 +35,14 @@ def portfolio(problem: Problem, attempt: Attempt, seconds: float, objective: str
     elif problem.coordinates is not None:
         attempt("geometric")
     if not close:
-        attempt("greedy")
+        _graph(problem, attempt, seconds)
+
+
+def _graph(problem: Problem, attempt: Attempt, seconds: float) -> None:
+    """Graph methods; the best of all that was found so far is improved in the time that is left."""
+    found = [trial for trial in (attempt("bipartition"), attempt("multilevel", seconds=seconds)) if trial is not None]
+    best = min(found, key=lambda t: t.hop_bytes)
+    attempt("swap", start=best.place)
 
 
 def _regular(problem: Problem, attempt: Attempt, least: float) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import InvalidInput
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from .. import _core
     from ..machine import Allocation
@@ -95,14 +95,20 @@ class Problem:
         nodes = self.job.nodes
         return self.job.machine.topology.distances(nodes[a], nodes[b])
 
+    def given(self, start: ArrayLike) -> NDArray[np.uint32]:
+        """A map that was given, as the core takes it; raises InvalidInput for one of another problem."""
+        place = np.ascontiguousarray(start, dtype=np.uint32)
+        self.check(place, "start")
+        return place
+
     def check(self, place: NDArray[np.uint32], method: str) -> None:
         """Raises InvalidInput unless every task has a place, and no place more tasks than fit."""
         if len(place) != self.tasks or (len(place) and int(place.max()) >= self.places):
-            raise InvalidInput(f"method {method}: {len(place):,} places for {self.tasks:,} tasks, of {self.places:,}")
+            raise InvalidInput(f"{method}: {len(place):,} places for {self.tasks:,} tasks, of {self.places:,}")
         over = np.bincount(place, minlength=self.places) > self.capacity
         if over.any():
             at = int(np.argmax(over))
-            raise InvalidInput(f"method {method}: more than {self.capacity[at]} tasks on node {self.job.nodes[at]}")
+            raise InvalidInput(f"{method}: more than {self.capacity[at]} tasks on node {self.job.nodes[at]}")
 
     def hop_bytes(self, place: NDArray[np.uint32]) -> float:
         """Bytes times links on minimal routes, every pair of tasks once."""
