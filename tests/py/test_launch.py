@@ -1,4 +1,4 @@
-"""Launch files: what is written is read back, what others write is understood, and what is wrong is said in a sentence."""
+"""Launch files: what is written is read back, what others write is understood, what is wrong is said in a sentence."""
 
 from __future__ import annotations
 
@@ -198,7 +198,8 @@ def test_what_others_write_is_understood(tmp_path: Path) -> None:
     )
     assert read("0 0 0\r\n3 2 1\r\n") == ([0, 11], [0, 1])
     erf = "app 0: ./a.out\ncpu_index_using: logical\noverlapping-rs: warn\n"
-    erf += "rank: 0-1: { host: 1; cpu: {0-3},{4-7} ; gpu: {0} ; mem: * } : app 0\nrank: 2: { hostname: node5; cpu: {12} }\n"
+    erf += "rank: 0-1: { host: 1; cpu: {0-3},{4-7} ; gpu: {0} ; mem: * } : app 0\n"
+    erf += "rank: 2: { hostname: node5; cpu: {12} }\n"
     assert read(erf, threads=4) == ([0, 0, 5], [0, 1, 3])
     assert read("(1,0) core=2\n( 0, 3 )\n") == ([1, 12], [0, 0])
     assert read("Rank, Host, Core\n1, node3, 2\n0, 7, 1\n") == ([7, 3], [1, 2])
