@@ -210,9 +210,8 @@ def _formats() -> str:
 
 def _launchers() -> str:
     head = ["`--format`", "file", "says", "how a program is started with it"]
-    rows = [
-        [f"`{f.name}`", f.title, "cores" if f.cores else "nodes", f"`{f.command}`" if f.command else ""] for f in launchers()
-    ]
+    says = {True: "cores", False: "nodes"}
+    rows = [[f"`{f.name}`", f.title, says[f.cores], f.command and f"`{f.command}`"] for f in launchers()]
     return _table(head, rows)
 
 
