@@ -327,3 +327,23 @@ def test_ranks_that_share_cores_are_on_their_nodes(format: str, tmp_path: Path) 
     assert (np.bincount(read.node * 2 + read.core, minlength=8) > 0).all()
     if format in CORES:
         assert read == placement
+
+
+@given(data=st.data())
+@settings(max_examples=300, deadline=None)
+def test_damaged_files_are_read_or_refused(data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
+    machine = Machine.parse("torus:3x2 cores=4 sockets=2")
+    text = launch.text(Placement.of(machine, 24, "cyclic"), data.draw(st.sampled_from(NAMES)))
+    for _ in range(data.draw(st.integers(1, 3))):
+        start = data.draw(st.integers(0, len(text)))
+        end = min(len(text), start + data.draw(st.integers(0, 4)))
+        text = text[:start] + data.draw(st.text("0123456789-,:;*[]{}()=+# \n\trankslot", max_size=4)) + text[end:]
+    path = tmp_path_factory.mktemp("launch") / "file"
+    path.write_text(text)
+    for format in (None, *NAMES):
+        try:
+            placement = launch.read(path, machine, format)
+        except ParseError as error:
+            assert "\n" not in str(error)
+        else:
+            assert placement.ranks > 0

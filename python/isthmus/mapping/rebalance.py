@@ -130,9 +130,9 @@ def rebalance(
         patches, whose atoms all computes of a node share.
     aware : bool
         False: balance as if all nodes were one hop apart, for comparison.
-    busy : array of float, shape (nodes of the job, cores), (nodes of the job, 1) or ()
-        Seconds that cores have to do besides, per step.
-    speeds : array of float, shape (nodes of the job,) or ()
+    busy : array of float, shape (places, cores), (places, 1) or ()
+        Seconds that cores have to do besides, per step; a place is a node of the job.
+    speeds : array of float, shape (places,) or ()
         Relative speeds of the cores of nodes.
 
     Returns
