@@ -82,7 +82,36 @@ class Mover:
             if room.any():
                 at.move(o, _least(self._cost(o), done, room))
                 moved = True
-        return moved or self._soften(place, core)
+        return moved or self._trade(place, core, self._limit) or self._soften(place, core)
+
+    def _trade(self, place: int, core: int, bound: float) -> bool:
+        """Swap an object with a lighter one elsewhere so that both cores have at most ``bound``; the cheapest such pair.
+
+        What the lighter one's messages cost is not looked at: it is chosen for its weight.
+        """
+        at = self._at
+        others = np.flatnonzero(at.movable & ((at.place != place) | (at.core != core)))
+        there, busy = at.place[others], at.time[at.place[others], at.core[others]]
+        best: tuple[float, float, int, int] | None = None
+        for o in at.movable_on(place, core):
+            less = at.load[o] - at.load[others]
+            here = at.time[place, core] - less / at.speeds[place]
+            fits = (less > 0) & (here <= bound) & (busy + less / at.speeds[there] <= bound)
+            if fits.any():
+                cost = self._cost(o)
+                price = np.where(fits, cost[there] - cost[place], np.inf)
+                i = int(price.argmin())
+                offer = (float(price[i]), float(at.load[o]), o, int(others[i]))
+                best = offer if best is None else min(best, offer)
+        if best is None:
+            return False
+        *_, heavy, light = best
+        to, where = int(at.place[light]), int(at.core[light])
+        at.take(heavy)
+        at.take(light)
+        at.put(heavy, to, where)
+        at.put(light, place, core)
+        return True
 
     def _soften(self, place: int, core: int) -> bool:
         """Where nothing fits under the limit: the move after which the busier of both cores has least to do."""
@@ -95,8 +124,9 @@ class Mover:
                 left = float(at.time[place, core] - at.load[o] / at.speeds[place])
                 offer = (max(float(done[to]), left), float(self._cost(o)[to]), o, to)
                 best = offer if best is None else min(best, offer)
-        if best is None or best[0] >= at.time[place, core] * (1 - _LEAST):
-            return False
+        less = float(at.time[place, core]) * (1 - _LEAST)
+        if best is None or best[0] >= less:
+            return self._trade(place, core, less)
         at.move(best[2], best[3])
         return True
 
