@@ -293,3 +293,15 @@ def test_wrong_requests_are_refused_in_one_sentence() -> None:
     ]:
         with pytest.raises(InvalidInput, match=message):
             rebalance(pattern, **({"placement": placement} | call))
+
+
+def test_objects_change_places_where_no_single_move_helps() -> None:
+    machine = Machine.parse("ring:2")
+    # 6 + 4 and 5 + 1 seconds, 8 on average: moving one only makes the other core the busier. 5 + 4 and 6 + 1 is better.
+    pattern = isthmus.Pattern.of(4, source=[], target=[], bytes=[], load=[6.0, 4.0, 5.0, 1.0])
+    r = rebalance(pattern, Placement(machine, [0, 0, 1, 1]), tolerance=0.13)
+    assert r.before.maximum == 10.0
+    assert r.after.maximum == 9.0
+    # Where the heavier core cannot give anything away, nothing can be done.
+    r = rebalance(pattern, Placement(machine, [0, 0, 1, 1]), fixed=[True, True, False, False])
+    assert len(r.moved) == 0

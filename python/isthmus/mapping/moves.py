@@ -85,7 +85,7 @@ class Mover:
         return moved or self._trade(place, core, self._limit) or self._soften(place, core)
 
     def _trade(self, place: int, core: int, bound: float) -> bool:
-        """Swap an object with a lighter one elsewhere so that both cores have at most ``bound``; the cheapest such pair.
+        """Swap an object with a lighter one elsewhere so that both cores have ``bound`` at most; the cheapest pair.
 
         What the lighter one's messages cost is not looked at: it is chosen for its weight.
         """
