@@ -127,12 +127,6 @@ def _methods() -> str:
     )
 
 
-def _launchers() -> str:
-    return _table(
-        ["format", "what it is", "launched with"], [[f"`{f.name}`", f.title, f"`{f.command}`"] for f in formats()]
-    )
-
-
 # Interconnects
 
 
@@ -232,6 +226,13 @@ def _commands(name: str) -> str:
 
 def _formats() -> str:
     return _table(["`--from`, `format=`", "file"], [[f"`{name}`", doc] for name, (_, doc) in FORMATS.items()])
+
+
+def _launchers() -> str:
+    head = ["`--format`", "file", "says", "how a program is started with it"]
+    says = {True: "cores", False: "nodes"}
+    rows = [[f"`{f.name}`", f.title, says[f.cores], f.command and f"`{f.command}`"] for f in formats()]
+    return _table(head, rows)
 
 
 def _topology() -> str:

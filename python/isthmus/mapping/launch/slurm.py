@@ -29,7 +29,8 @@ def read(reading: Reading) -> Placement:
         hosts, star, times = line.partition("*")
         count = reading.whole(times.strip(), number, "number of tasks") if star else 1
         try:
-            names = expand(hosts, limit=most)
+            # Most lines are one name, and there may be a million.
+            names = expand(hosts, limit=most) if "[" in hosts or "," in hosts else [hosts.strip()]
         except HostlistError as error:
             reading.fail(number, shown(hosts), error.message)
         if len(nodes) + count * len(names) > most:
