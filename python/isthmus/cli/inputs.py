@@ -11,7 +11,8 @@ from .. import units
 from ..errors import InvalidInput, ParseError
 
 if TYPE_CHECKING:
-    from ..machine import Level, Machine, Noise
+    from ..machine import Allocation, Level, Machine, Noise
+    from ..schedule.pattern import Pattern
     from ..schedule.program import Program
     from ..schedule.schedule import Schedule
     from ..simulation import Timeline
@@ -130,6 +131,39 @@ def parse_placement(
     if isinstance(found, str) and re.fullmatch("[0-9]{1,18}", found):
         found = int(found)
     return machine.allocate(found, ranks_per_node=per_node, order=placement or "block")
+
+
+def parse_nodes(
+    machine: Machine,
+    ranks: int,
+    nodes: str | None,
+    per_node: int | None,
+    *,
+    fraction: float | None = None,
+    seed: int = 0,
+    share: bool = False,
+) -> Allocation:
+    """The nodes of a job; ``share``: ranks may share cores, and get all nodes of the machine by default."""
+    from ..mapping.placement import job_of
+
+    if nodes is None and per_node is None and fraction is None:
+        return job_of(machine, ranks, share)
+    per_node = machine.node.cores if per_node is None else per_node
+    if fraction is not None:
+        return machine.allocate(nodes, fraction=fraction, seed=seed, ranks_per_node=per_node)
+    found: Any = min(-(-ranks // per_node), machine.nodes) if nodes is None else nodes
+    if isinstance(found, str) and re.fullmatch("[0-9]{1,18}", found):
+        found = int(found)
+    return machine.allocate(found, ranks_per_node=per_node)
+
+
+def read_task_graph(text: str, unit: str = "ns") -> tuple[Program | Schedule | Pattern, bool]:
+    """Who exchanges how much with whom, and whether it is an undirected graph."""
+    from ..imports.metis import SUFFIXES, read_metis
+
+    if text.lower().endswith(SUFFIXES):
+        return read_metis(text), True
+    return read_work(text, unit), False
 
 
 def read_placement(machine: Machine, path: str) -> list[int]:

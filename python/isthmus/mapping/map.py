@@ -44,11 +44,12 @@ def map(
     seed: int = 0,
     objective: str = "hop_bytes",
     balance: float | None = None,
+    tasks_per_node: int | None = None,
     speeds: ArrayLike | None = None,
     coordinates: ArrayLike | None = None,
     undirected: bool = False,
     collectives: Mapping[str, Any] | None = None,
-    model: str = "flow",
+    model: str | None = "flow",
 ) -> Mapped:
     """A placement in which ranks that exchange much sit close together.
 
@@ -73,6 +74,8 @@ def map(
     balance : float, optional
         Tasks may share cores: a node gets this part more than its share at most (0.03: 3 %, rounded up). By default
         one rank per core at most.
+    tasks_per_node : int, optional
+        The same, said by the largest number of tasks on a node.
     speeds : array of float, shape (nodes of the job,), optional
         Relative speed of the nodes, to which shares are proportional; needs ``balance``.
     coordinates : array of float, shape (ranks, dimensions), optional
@@ -81,8 +84,8 @@ def map(
         As for :func:`isthmus.evaluate`.
     collectives : mapping, optional
         As for :func:`isthmus.pattern`.
-    model : str
-        Of simulations, see :func:`isthmus.simulate`.
+    model : str or None
+        Of simulations of a program or schedule, see :func:`isthmus.simulate`; None: there are none.
 
     Returns
     -------
@@ -106,8 +109,8 @@ def map(
     found = pattern_of(what, collectives)
     if objective not in OBJECTIVES:
         raise InvalidInput(f"objective {objective!r}: allowed are {', '.join(OBJECTIVES)}")
-    if objective == "time" and found is what:
-        raise InvalidInput("objective 'time': a pattern has no order, a Program or a Schedule has")
+    if objective == "time" and (found is what or model is None):
+        raise InvalidInput("objective 'time': a program or schedule and a model to simulate it with are needed")
     if not 0 < seconds < 1e7:
         raise InvalidInput(f"seconds = {seconds}: more than 0 is allowed")
     if not isinstance(seed, (int, np.integer)) or not 0 <= seed < 2**63:
@@ -118,23 +121,21 @@ def map(
         from ..loading import load
 
         where = load(where)
-    job = job_of(where, found.ranks, share=balance is not None)
+    job = job_of(where, found.ranks, share=balance is not None or tasks_per_node is not None)
     problem = Problem(
         found,
         job,
-        _capacity(job, found.ranks, balance, speeds),
+        _capacity(job, found.ranks, balance, tasks_per_node, speeds),
         seed=int(seed),
         undirected=undirected,
         coordinates=_coordinates(coordinates, found.ranks),
     )
 
+    timed = objective == "time"
+
     def measure(placement: Placement) -> Metrics:
         return evaluate(
-            what if objective == "time" else found,
-            placement,
-            undirected=undirected,
-            collectives=collectives if objective == "time" else None,
-            model=model if objective == "time" else None,
+            what if timed else found, placement, undirected=undirected, collectives=collectives, model=model
         )
 
     name, options = (method, {}) if isinstance(method, str) else method
@@ -158,18 +159,23 @@ def map(
     elif attempt(name, options) is None:
         raise InvalidInput(f"method {name!r} does not apply: {find(name, {})[0].needs}")
     best = min(trials, key=lambda t: t.key)
-    return Mapped(
-        what=what, pattern=found, problem=problem, best=best, trials=tuple(trials), objective=objective,
-        undirected=undirected, collectives=collectives, model=model,
-    )  # fmt: skip
+    return Mapped(what, found, problem, best, tuple(trials), objective, undirected, collectives, model)
 
 
-def _capacity(job: Allocation, ranks: int, balance: float | None, speeds: ArrayLike | None) -> NDArray[np.uint32]:
+def _capacity(
+    job: Allocation, ranks: int, balance: float | None, most: int | None, speeds: ArrayLike | None
+) -> NDArray[np.uint32]:
     """Tasks that fit each node of the job."""
     places = len(job.nodes)
+    if speeds is not None and balance is None:
+        raise InvalidInput("speeds: balance= says by how much nodes may have more than their share")
+    if balance is not None and most is not None:
+        raise InvalidInput("balance and tasks_per_node: one of them is allowed")
+    if most is not None:
+        if most < 1 or most * places < ranks:
+            raise InvalidInput(f"tasks_per_node = {most}: {ranks:,} tasks do not fit {places:,} nodes")
+        return np.full(places, most, np.uint32)
     if balance is None:
-        if speeds is not None:
-            raise InvalidInput("speeds: balance= says by how much nodes may have more than their share")
         return np.full(places, job.ranks_per_node, np.uint32)
     if not 0 <= balance <= 10:
         raise InvalidInput(f"balance = {balance}: 0 to 10 is allowed")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -83,17 +84,17 @@ class Mapped:
     objective: str
     undirected: bool = False
     collectives: Mapping[str, Any] | None = None
-    model: str = "flow"
+    model: str | None = "flow"
 
     @property
     def placement(self) -> Placement:
         """The best that was found."""
-        return self.metrics.placement
+        return self.best.metrics.placement
 
-    @property
+    @cached_property
     def metrics(self) -> Metrics:
-        """Of the placement."""
-        return self.best.metrics
+        """Of the placement, with the simulated time of a program or schedule."""
+        return self.best.metrics if self.best.metrics.time is not None else self._evaluated(self.placement)
 
     @property
     def method(self) -> str:
@@ -122,12 +123,10 @@ class Mapped:
         assert place is not None
         return placement_of(self.problem, place)
 
-    def _evaluated(self, placement: Placement, model: str | None = None) -> Metrics:
-        if self.metrics.time is not None:
-            return evaluate(
-                self.what, placement, undirected=self.undirected, collectives=self.collectives, model=self.model
-            )
-        return evaluate(self.pattern, placement, undirected=self.undirected)
+    def _evaluated(self, placement: Placement) -> Metrics:
+        return evaluate(
+            self.what, placement, undirected=self.undirected, collectives=self.collectives, model=self.model
+        )
 
     def bound(self, name: str) -> float | None:
         """The lower bound of a metric; None where there is none."""
@@ -155,6 +154,18 @@ class Mapped:
             columns = (*self.before.values(), self.metrics)
             rows.append([f"bytes in {level}", *(text(m.levels[level], "B", 4) for m in columns), ""])
         return ["", *self.before, "mapped", "at least"], rows
+
+    def save(self, path: str | os.PathLike[str], format: str = "rankfile", **options: Any) -> None:
+        """Write what the launcher reads; see :func:`isthmus.mapping.launch.write`."""
+        from .launch import write
+
+        write(self.placement, format, path, self.problem.job, **options)
+
+    def plot(self, path: str | os.PathLike[str], kind: str = "load") -> None:
+        """Draw it before and after; see :func:`isthmus.plot.placement.plot_mapped`."""
+        from ..plot.placement import plot_mapped
+
+        plot_mapped(self, path, kind)
 
     def json(self) -> dict[str, Any]:
         """Plain numbers, lists and dicts, in SI units."""

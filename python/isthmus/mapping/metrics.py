@@ -50,7 +50,7 @@ DEFINITIONS = {
         "Rosenberg, Issues in the study of graph embeddings, 1981",
     ),
     "maximum_link_load": Definition(
-        "maximum link load", "B", "most bytes over one link, one direction, under deterministic minimal routes", _HOEFLER,
+        "maximum link load", "B", "most bytes over a link, one direction, by deterministic minimal routes", _HOEFLER,
     ),
     "average_link_load": Definition(
         "average link load", "B", "mean bytes of the links that carry something", _HOEFLER,
@@ -62,7 +62,7 @@ DEFINITIONS = {
         "average congestion", "s", "mean bytes / bandwidth of the links that carry something", _HOEFLER,
     ),
     "load_imbalance": Definition(
-        "load imbalance", "%", "most work on a node in use over the mean, minus 1; work is the pattern's load, else ranks",
+        "load imbalance", "%", "most work on a node in use over the mean, minus 1; work: load of the pattern, else ranks",
         "Pearce et al., Quantifying the effectiveness of load balance algorithms, ICS 2012",
     ),
     "time": Definition(
@@ -186,7 +186,7 @@ def evaluate(
     *,
     undirected: bool = False,
     collectives: Mapping[str, Any] | None = None,
-    model: str | None = None,
+    model: str | None = "flow",
     routing: str = "minimal",
 ) -> Metrics:
     """What a placement costs.
@@ -201,8 +201,8 @@ def evaluate(
         each edge once, and both directions load links.
     collectives : mapping, optional
         As for :func:`isthmus.pattern`.
-    model : str, optional
-        Simulate the program or schedule with this model of :func:`isthmus.simulate` too.
+    model : str or None
+        A program or schedule is simulated with this model of :func:`isthmus.simulate` too, unless None.
     routing : str
         Of the simulation; all other metrics are of the machine's deterministic minimal routes.
 
@@ -213,7 +213,8 @@ def evaluate(
     Raises
     ------
     InvalidInput
-        For another number of ranks than the placement has, and a pattern that is not symmetric though ``undirected``.
+        For another number of ranks than the placement has, a pattern that is not symmetric though ``undirected``, and a
+        program that hangs.
 
     Examples
     --------
@@ -232,14 +233,17 @@ def evaluate(
     if undirected:
         require_symmetric(found)
     time = None
-    if model is not None:
-        if isinstance(what, Pattern):
-            raise InvalidInput("a pattern cannot be simulated: it has no order, a Program or a Schedule has")
+    if model is not None and not isinstance(what, Pattern):
         from ..simulation.simulate import simulate
 
-        options = {} if collectives is None else {"collectives": dict(collectives)}
-        time = simulate(what, placement.machine, placement, model=model, routing=routing, record="finish", **options)
-    return _metrics(found, placement, 0.5 if undirected else 1.0, None if time is None else time.makespan)
+        options = {"collectives": collectives} if isinstance(what, Program) else {}
+        timeline = simulate(
+            what, placement.machine, placement, model=model, routing=routing, record="finish", **options
+        )
+        if timeline.deadlock is not None:
+            raise InvalidInput("the program hangs: isthmus simulate says why")
+        time = timeline.makespan
+    return _metrics(found, placement, 0.5 if undirected else 1.0, time)
 
 
 def pattern_of(what: Pattern | Program | Schedule, collectives: Mapping[str, Any] | None = None) -> Pattern:
@@ -264,7 +268,7 @@ def require_symmetric(what: Pattern) -> None:
         if other.get(v * what.ranks + u) != b:
             there = other.get(v * what.ranks + u, 0)
             raise InvalidInput(
-                f"the graph is not symmetric: {b} from {u} to {v}, {there} back; an undirected graph needs both the same"
+                f"the graph is not symmetric: {b} from {u} to {v}, {there} back; undirected graphs have both the same"
             )
 
 
