@@ -5,6 +5,7 @@
 
 #include "base/error.hpp"
 #include "graph/order.hpp"
+#include "mapping/partial_grid.hpp"
 #include "mapping/skeleton.hpp"
 
 namespace isthmus {
@@ -307,6 +308,56 @@ std::vector<double> thresholds(std::span<const double> weights) {
   return out;
 }
 
+/// Shares of the weight on edges along one factor, and on edges at most one step along each.
+std::pair<double, double> explained_shares(const Csr& graph, std::span<const double> weights, const Product& p) {
+  const std::size_t d = p.factors.size();
+  double total = 0;
+  double star = 0;
+  double box = 0;
+  for (std::uint32_t v = 0; v < graph.vertices(); ++v) {
+    const std::uint32_t* a = p.coordinates.data() + v * d;
+    for (std::uint64_t e = graph.offsets[v]; e < graph.offsets[v + 1]; ++e) {
+      const std::uint32_t* b = p.coordinates.data() + graph.targets[e] * d;
+      std::size_t differing = 0;
+      bool inside = true;
+      for (std::size_t f = 0; f < d; ++f) {
+        differing += a[f] != b[f];
+        inside = inside && near(p.factors[f], a[f], b[f]);
+      }
+      const double w = weights.empty() ? 1 : weights[e];
+      total += w;
+      if (!inside) continue;
+      box += w;
+      if (differing == 1) star += w;
+    }
+  }
+  return {total > 0 ? star / total : 0, total > 0 ? box / total : 0};
+}
+
+/// A grid with vertices or edges missing or too many; with diagonals after they were left out as far as they are known.
+std::optional<Structure> recognise_nearly(const Csr& graph, std::span<const double> weights, double least_explained) {
+  std::optional<Structure> best;
+  const auto offer = [&](std::optional<Product>&& found, bool diagonals) {
+    if (!found) return;
+    const auto [star, box] = explained_shares(graph, weights, *found);
+    const double share = diagonals ? box : star;
+    if (share < least_explained || (best && share <= best->explained)) return;
+    sort_factors(*found);
+    best = Structure{std::move(found->factors), std::move(found->coordinates),
+                     diagonals ? Stencil::mixed : Stencil::star, share};
+  };
+  offer(fit_grid(graph), false);
+  if (best) return best;
+  Csr ascending = graph;
+  for (std::uint32_t v = 0; v < graph.vertices(); ++v) {
+    std::sort(ascending.targets.begin() + static_cast<std::ptrdiff_t>(graph.offsets[v]),
+              ascending.targets.begin() + static_cast<std::ptrdiff_t>(graph.offsets[v + 1]));
+  }
+  const Skeleton skeleton = cartesian_skeleton(ascending);
+  if (skeleton.graph.vertices() == graph.vertices()) offer(fit_grid(skeleton.graph), true);
+  return best;
+}
+
 Structure structure_of(Shape&& shape, double explained) {
   return {std::move(shape.product.factors), std::move(shape.product.coordinates), shape.stencil, explained};
 }
@@ -327,7 +378,7 @@ std::optional<Structure> recognise(const Csr& graph, std::span<const double> wei
       if (auto shape = recognise_exactly(heavy)) return structure_of(std::move(*shape), kept / total);
     }
   }
-  return std::nullopt;
+  return recognise_nearly(graph, weights, least_explained);
 }
 
 }  // namespace isthmus
