@@ -178,13 +178,20 @@ void bind_simulate(nb::module_& module) {
           "topology"_a, "node"_a, "socket"_a, "nic"_a, "nics"_a, nb::keep_alive<1, 2>())
       .def(
           "network",
-          [](SimulationOptions& o, const std::string& model, const std::string& routing, std::uint32_t slices) {
+          [](SimulationOptions& o, const std::string& model, const std::string& routing, std::uint32_t slices,
+             double resolution) {
             o.model = model_from(model);
             o.route = route_from(routing);
             o.slices = slices;
+            o.resolution = resolution;
           },
-          "model"_a, "routing"_a, "slices"_a)
-      .def_rw("resolution", &SimulationOptions::resolution, "Of flows that end, as a part of their time.")
+          "model"_a, "routing"_a, "slices"_a, "resolution"_a)
+      .def(
+          "packets",
+          [](SimulationOptions& o, std::uint32_t bytes, std::uint32_t flit, std::uint64_t buffer) {
+            o.packet = {bytes, flit, buffer};
+          },
+          "bytes"_a, "flit"_a, "buffer"_a, "Of the packet model; buffer 0: as large as a message that is alone needs.")
       .def(
           "noise",
           [](SimulationOptions& o, const std::string& kind, std::int64_t period, std::int64_t duration,

@@ -47,7 +47,8 @@ Csr edges_of_squares(const Csr& graph) {
 
 class Growth {
  public:
-  explicit Growth(Csr graph) : graph_(std::move(graph)), at_(graph_.vertices()), placed_(graph_.vertices(), false) {}
+  explicit Growth(const Csr& whole)
+      : whole_(whole), graph_(edges_of_squares(whole)), at_(graph_.vertices()), placed_(graph_.vertices(), false) {}
 
   bool run() {
     if (!choose_dimensions()) return false;
@@ -60,34 +61,29 @@ class Growth {
         if (placed_[v]) base = std::max(base, at_[v][0] + 2);
       }
     }
-    for (int sweep = 0; sweep < 2; ++sweep) repair();
+    measure();
+    for (std::size_t k = 0; k < dimensions_; ++k) close(k);
+    measure();
+    for (int sweep = 0; sweep < 3; ++sweep) repair();
+    place_rest();
+    measure();
     return true;
   }
 
-  /// Coordinates from 0, periodic dimensions closed.
-  std::optional<Product> product(double emptiest) {
+  /// Coordinates from 0.
+  std::optional<Product> product(double emptiest) const {
     Product out;
-    Position low = at_[0];
-    Position high = at_[0];
-    for (const Position& p : at_) {
-      for (std::size_t k = 0; k < dimensions_; ++k) {
-        low[k] = std::min(low[k], p[k]);
-        high[k] = std::max(high[k], p[k]);
-      }
-    }
-    for (std::size_t k = 0; k < dimensions_; ++k) {
-      const std::int32_t period = close(k);
-      const bool periodic = period > 0;
-      const auto extent = static_cast<std::uint32_t>(periodic ? period : high[k] - low[k] + 1);
-      out.factors.push_back({periodic ? FactorKind::cycle : FactorKind::path, extent});
-      if (periodic) low[k] = 0;
-    }
     double cells = 1;
-    for (const Factor& f : out.factors) cells *= f.extent;
+    for (std::size_t k = 0; k < dimensions_; ++k) {
+      const auto extent = static_cast<std::uint32_t>(high_[k] - low_[k] + 1);
+      out.factors.push_back({period_[k] > 0 ? FactorKind::cycle : FactorKind::path, extent});
+      cells *= extent;
+    }
     if (cells > emptiest * graph_.vertices()) return std::nullopt;
     for (const Position& p : at_) {
-      for (std::size_t k = 0; k < dimensions_; ++k)
-        out.coordinates.push_back(static_cast<std::uint32_t>(p[k] - low[k]));
+      for (std::size_t k = 0; k < dimensions_; ++k) {
+        out.coordinates.push_back(static_cast<std::uint32_t>(p[k] - low_[k]));
+      }
     }
     return out;
   }
@@ -98,6 +94,38 @@ class Growth {
     std::uint32_t votes;
     std::uint64_t voters;
   };
+
+  /// The box round everything that is placed.
+  void measure() {
+    bool any = false;
+    for (std::uint32_t v = 0; v < graph_.vertices(); ++v) {
+      if (!placed_[v]) continue;
+      for (std::size_t k = 0; k < most_dimensions; ++k) {
+        low_[k] = any ? std::min(low_[k], at_[v][k]) : at_[v][k];
+        high_[k] = any ? std::max(high_[k], at_[v][k]) : at_[v][k];
+      }
+      any = true;
+    }
+    for (std::size_t k = 0; k < dimensions_; ++k) {
+      if (period_[k] == 0) continue;
+      low_[k] = 0;
+      high_[k] = period_[k] - 1;
+    }
+  }
+
+  [[nodiscard]] bool inside(const Position& p) const {
+    for (std::size_t k = 0; k < dimensions_; ++k) {
+      if (p[k] < low_[k] || p[k] > high_[k]) return false;
+    }
+    return true;
+  }
+
+  /// One step from p along dimension k.
+  [[nodiscard]] Position moved(Position p, std::size_t k, std::int32_t step) const {
+    p[k] += step;
+    if (period_[k] > 0) p[k] = (p[k] % period_[k] + period_[k]) % period_[k];
+    return p;
+  }
 
   [[nodiscard]] bool free(const Position& p) const { return !vertex_at_.contains(key_of(p)); }
 
@@ -148,11 +176,10 @@ class Growth {
     return false;
   }
 
-  /// The unplaced vertex with the largest whole frame of at most the chosen dimensions; none if no unplaced one has
-  /// neighbours.
+  /// The unplaced vertex with the largest whole frame of at most the chosen dimensions; none where nobody has one.
   [[nodiscard]] std::uint32_t best_seed() const {
     std::uint32_t best = graph_.vertices();
-    int most = -1;
+    int most = 0;
     for (std::uint32_t v = 0; v < graph_.vertices(); ++v) {
       if (placed_[v]) continue;
       const int size = frame_size_[v] / 8 > static_cast<int>(dimensions_) ? 0 : frame_size_[v];
@@ -219,15 +246,14 @@ class Growth {
     }
   }
 
-  [[nodiscard]] std::vector<Candidate> candidates(std::uint32_t v) const {
+  [[nodiscard]] std::vector<Candidate> candidates(const Csr& graph, std::uint32_t v) const {
     std::vector<Candidate> out;
     std::uint64_t voter = 1;
-    for (const std::uint32_t w : graph_.row(v)) {
+    for (const std::uint32_t w : graph.row(v)) {
       if (!placed_[w]) continue;
       for (std::size_t k = 0; k < dimensions_; ++k) {
         for (const std::int32_t step : {1, -1}) {
-          Position p = at_[w];
-          p[k] += step;
+          const Position p = moved(at_[w], k, step);
           if (!free(p)) continue;
           const auto known = std::find_if(out.begin(), out.end(), [&](const Candidate& c) { return c.at == p; });
           if (known == out.end()) {
@@ -246,7 +272,7 @@ class Growth {
 
   /// Where two neighbours or more agree, and the same ones on no other place.
   bool place_by_votes(std::uint32_t v) {
-    const auto found = candidates(v);
+    const auto found = candidates(graph_, v);
     if (found.empty() || found[0].votes < 2) return false;
     for (std::size_t i = 1; i < found.size() && found[i].votes == found[0].votes; ++i) {
       if ((found[i].voters & found[0].voters) != 0) return false;
@@ -291,36 +317,61 @@ class Growth {
     return std::binary_search(row.begin(), row.end(), b);
   }
 
+  [[nodiscard]] std::int32_t step_between(const Position& a, const Position& b, std::size_t k) const {
+    const std::int32_t step = std::abs(a[k] - b[k]);
+    return period_[k] > 0 ? std::min(step, period_[k] - step) : step;
+  }
+
   [[nodiscard]] std::uint32_t unit_edges(std::uint32_t v, const Position& at) const {
     std::uint32_t count = 0;
-    for (const std::uint32_t w : graph_.row(v)) {
+    for (const std::uint32_t w : whole_.row(v)) {
+      if (!placed_[w]) continue;
       std::int32_t sum = 0;
-      for (std::size_t k = 0; k < dimensions_; ++k) sum += std::abs(at[k] - at_[w][k]);
+      for (std::size_t k = 0; k < dimensions_; ++k) sum += step_between(at, at_[w], k);
       count += sum == 1;
     }
     return count;
   }
 
-  /// Moves vertices to free places where more of their edges are unit steps.
+  /// Moves vertices to free places where more of their edges are unit steps, and places those that have none.
   void repair() {
     for (std::uint32_t v = 0; v < graph_.vertices(); ++v) {
-      const std::uint32_t now = unit_edges(v, at_[v]);
-      if (now == graph_.row(v).size()) continue;
-      const auto found = candidates(v);
-      if (found.empty() || found[0].votes <= now) continue;
-      vertex_at_.erase(key_of(at_[v]));
-      put(v, found[0].at);
+      const std::uint32_t now = placed_[v] ? unit_edges(v, at_[v]) : 0;
+      if (now == whole_.row(v).size()) continue;
+      auto found = candidates(whole_, v);
+      // Within the box first: what sticks out makes it larger.
+      std::stable_partition(found.begin(), found.end(), [&](const Candidate& c) { return inside(c.at); });
+      const auto best = std::max_element(found.begin(), found.end(),
+                                         [](const Candidate& a, const Candidate& b) { return a.votes < b.votes; });
+      if (best == found.end() || best->votes <= now) continue;
+      if (placed_[v]) vertex_at_.erase(key_of(at_[v]));
+      put(v, best->at);
     }
   }
 
-  /// The period of dimension k if enough edges close it: coordinates become their remainders. 0 if it is open.
-  std::int32_t close(std::size_t k) {
+  /// Those that nobody has a place for: anywhere free in the box, or beyond it.
+  void place_rest() {
+    Position p = low_;
+    for (std::uint32_t v = 0; v < graph_.vertices(); ++v) {
+      if (placed_[v]) continue;
+      while (!free(p)) {
+        std::size_t k = 0;
+        while (k + 1 < dimensions_ && p[k] == high_[k]) p[k] = low_[k], ++k;
+        ++p[k];
+      }
+      put(v, p);
+    }
+  }
+
+  /// Closes dimension k if enough edges lead from its end to its beginning. Vertices that meet others there lose their
+  /// places.
+  void close(std::size_t k) {
     std::map<std::int32_t, std::uint32_t> votes;  // by period
     for (std::uint32_t v = 0; v < graph_.vertices(); ++v) {
       for (const std::uint32_t w : graph_.row(v)) {
-        if (w < v) continue;
+        if (w < v || !placed_[v] || !placed_[w]) continue;
         std::int32_t others = 0;
-        for (std::size_t j = 0; j < dimensions_; ++j) others += j == k ? 0 : std::abs(at_[v][j] - at_[w][j]);
+        for (std::size_t j = 0; j < dimensions_; ++j) others += j == k ? 0 : step_between(at_[v], at_[w], j);
         const std::int32_t step = std::abs(at_[v][k] - at_[w][k]);
         if (others == 1 && step > 1) ++votes[step];
         if (others == 0 && step > 1) {
@@ -329,28 +380,46 @@ class Growth {
         }
       }
     }
-    const auto most =
-        std::max_element(votes.begin(), votes.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-    if (most == votes.end()) return 0;
-    const std::int32_t period = most->first;
-    // Lines along k number about n / period; half of them should close.
-    if (static_cast<double>(most->second) * 2 < static_cast<double>(graph_.vertices()) / period) return 0;
-    std::unordered_map<std::uint64_t, std::uint32_t> folded;
-    std::vector<Position> moved = at_;
-    for (std::uint32_t v = 0; v < graph_.vertices(); ++v) {
-      moved[v][k] = (moved[v][k] % period + period) % period;
-      if (!folded.emplace(key_of(moved[v]), v).second) return 0;
+    // Lines along k number about n / period; half of them should close. A step of the extent less one may be either way
+    // round: the larger period is the likelier.
+    std::vector<std::pair<std::uint32_t, std::int32_t>> likely;
+    for (const auto& [period, count] : votes) {
+      if (2.0 * count * period >= graph_.vertices()) likely.emplace_back(count, period);
     }
-    at_ = std::move(moved);
-    vertex_at_ = std::move(folded);
-    return period;
+    std::sort(likely.begin(), likely.end(), std::greater<>());
+    for (const auto& [count, period] : likely) {
+      if (close_at(k, period)) return;
+    }
   }
 
+  /// Makes coordinates along k remainders, unless many vertices would meet.
+  bool close_at(std::size_t k, std::int32_t period) {
+    std::unordered_map<std::uint64_t, std::uint32_t> folded;
+    std::vector<std::uint32_t> lost;
+    const auto remainder = [&](Position p) {
+      p[k] = (p[k] % period + period) % period;
+      return p;
+    };
+    for (std::uint32_t v = 0; v < graph_.vertices(); ++v) {
+      if (placed_[v] && !folded.emplace(key_of(remainder(at_[v])), v).second) lost.push_back(v);
+    }
+    if (lost.size() * 20 > graph_.vertices()) return false;
+    period_[k] = period;
+    vertex_at_ = std::move(folded);
+    for (const std::uint32_t v : lost) placed_[v] = false;
+    for (Position& p : at_) p = remainder(p);
+    return true;
+  }
+
+  const Csr& whole_;
   Csr graph_;
   std::vector<Position> at_;
   std::vector<bool> placed_;
   std::vector<std::uint8_t> frame_size_;
   std::size_t dimensions_ = 0;
+  Position period_{};  ///< 0: open
+  Position low_{};
+  Position high_{};
   std::unordered_map<std::uint64_t, std::uint32_t> vertex_at_;
   std::vector<std::uint32_t> ready_;
   std::vector<std::uint32_t> later_;
@@ -367,7 +436,7 @@ std::optional<Product> fit_grid(const Csr& graph, double emptiest) {
     std::sort(sorted.targets.begin() + static_cast<std::ptrdiff_t>(sorted.offsets[v]),
               sorted.targets.begin() + static_cast<std::ptrdiff_t>(sorted.offsets[v + 1]));
   }
-  Growth growth(edges_of_squares(sorted));
+  Growth growth(sorted);
   if (!growth.run()) return std::nullopt;
   return growth.product(emptiest);
 }

@@ -16,6 +16,6 @@ namespace isthmus {
 /// From a vertex whose neighbours form opposite pairs, positions spread to those where two neighbours or more agree;
 /// along a line only where nothing else is left, since a vertex's opposite neighbours have no second neighbour in
 /// common while others complete a square. Edges on no square are not followed.
-std::optional<Product> fit_grid(const Csr& graph, double emptiest = 3);
+std::optional<Product> fit_grid(const Csr& graph, double emptiest = 4);
 
 }  // namespace isthmus

@@ -42,7 +42,7 @@ Csr subgraph(const Csr& graph, const std::vector<bool>& kept, const std::vector<
 }
 }  // namespace
 
-Skeleton cartesian_skeleton(const Csr& graph) {
+Skeleton cartesian_skeleton(const Csr& graph, bool join_twins) {
   constexpr std::uint64_t budget = 1'000'000'000;  // pairs of edges looked at
   const std::uint32_t n = graph.vertices();
   Skeleton out{{}, std::vector<std::uint32_t>(n, unreachable), 0};
@@ -60,7 +60,7 @@ Skeleton cartesian_skeleton(const Csr& graph) {
     out.twin[v] = c;
     first_of_class.push_back(v);
     members.push_back(1);
-    for (std::uint64_t e = graph.offsets[v]; e < graph.offsets[v + 1]; ++e) {
+    for (std::uint64_t e = graph.offsets[v]; join_twins && e < graph.offsets[v + 1]; ++e) {
       const std::uint32_t w = graph.targets[e];
       if (common[e] != closed(v) || common[e] != closed(w)) continue;
       out.twin[w] = c;

@@ -18,7 +18,7 @@ struct Skeleton {
 /// leads from one end over the third to the other. The skeleton of a strong product (9- and 27-point stencils) is the
 /// Cartesian product of its factors' skeletons, at boundaries too (Hammack and Imrich, "On Cartesian skeletons of
 /// graphs", 2009; here neighbourhoods are compared by their sizes, which is the same in strong products). Where classes
-/// of twins differ in size, or counting would take long, the graph is empty.
-Skeleton cartesian_skeleton(const Csr& graph);
+/// of twins differ in size, or counting would take long, the graph is empty. Without `join_twins` all vertices stay.
+Skeleton cartesian_skeleton(const Csr& graph, bool join_twins = true);
 
 }  // namespace isthmus

@@ -353,8 +353,8 @@ std::optional<Structure> recognise_nearly(const Csr& graph, std::span<const doub
     std::sort(ascending.targets.begin() + static_cast<std::ptrdiff_t>(graph.offsets[v]),
               ascending.targets.begin() + static_cast<std::ptrdiff_t>(graph.offsets[v + 1]));
   }
-  const Skeleton skeleton = cartesian_skeleton(ascending);
-  if (skeleton.graph.vertices() == graph.vertices()) offer(fit_grid(skeleton.graph), true);
+  const Skeleton skeleton = cartesian_skeleton(ascending, false);
+  if (skeleton.size > 0) offer(fit_grid(skeleton.graph), true);
   return best;
 }
 

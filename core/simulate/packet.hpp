@@ -48,7 +48,8 @@ class PacketNetwork final : public Network {
   [[nodiscard]] std::uint64_t hops() const { return hops_; }
   [[nodiscard]] bool at_rest() const { return fabric_.at_rest(); }
 
-  static constexpr std::size_t packet_memory = 64;
+  static constexpr std::size_t packet_memory = 80;
+  static constexpr std::size_t queue_memory = 32;
 
  private:
   enum class Adaptive : std::uint8_t { no, source, hop };
@@ -68,12 +69,22 @@ class PacketNetwork final : public Network {
     std::uint32_t bytes;
     std::uint32_t route;   // place in routes_; 0: not decided
     std::uint32_t buffer;  // channel whose buffer it is in
-    std::uint32_t next;    // behind it in the queue
     std::uint16_t hop;     // links and interfaces that it has passed
     std::uint16_t kind;    // of the port that it came by
     bool first;            // of its message
   };
-  static_assert(sizeof(Packet) <= packet_memory && PacketOptions::most_bytes < (1U << 30));
+  static_assert(PacketOptions::most_bytes < (1U << 30));
+  struct Waiting {
+    std::uint64_t order;
+    std::uint32_t packet;
+  };
+  /// Packets in front of an output, the oldest first, behind the channel's head: from `first` on.
+  struct Queue {
+    std::vector<Waiting> packets;
+    std::size_t first = 0;
+  };
+  // A queue has up to twice the room that it needs.
+  static_assert(sizeof(Packet) + 2 * sizeof(Waiting) <= packet_memory && sizeof(Queue) <= queue_memory);
   struct Message {
     Passage passage;
     Picoseconds end = 0;        // of the packet that is latest so far
@@ -89,6 +100,8 @@ class PacketNetwork final : public Network {
   void inject(std::uint32_t port);
   void arrive(std::uint32_t packet, std::uint32_t channel);
   void go(std::uint32_t packet, std::uint32_t channel);
+  void enqueue(std::uint32_t packet, std::uint32_t channel);
+  std::uint32_t dequeue(std::uint32_t channel);
   void arbitrate(std::uint32_t port);
   void finish(std::uint32_t packet, Picoseconds end);
   void report(std::uint32_t message);
@@ -122,6 +135,7 @@ class PacketNetwork final : public Network {
   bool log_routes_;
   TimeQueue<Event> events_;
   std::vector<Packet> packets_;
+  std::vector<Queue> queues_;  // of every channel of links and ejection
   std::vector<Message> messages_;
   std::vector<std::uint32_t> unused_packets_, unused_messages_;
   /// Number of channels of a route, then the channels, injection first and ejection last.

@@ -48,7 +48,12 @@ class Ways {
     network_->send({id, op, places_->node[from], places_->node[to], (places_->nic[from] + nic) % nics,
                     (places_->nic[to] + nic) % nics, bytes - 1, leaves, duration});
   }
-  [[nodiscard]] Picoseconds next() const { return network_->next(); }
+  [[nodiscard]] Picoseconds next() const {
+    const Picoseconds next = network_->next();
+    require((next >= 0 && next < latest) || next == never, "messages are on their way for more than ",
+            latest / 1'000'000'000'000, " s: allowed are times up to that");
+    return next;
+  }
   [[nodiscard]] std::uint32_t of(std::uint64_t op) const { return of_[op]; }
   [[nodiscard]] Picoseconds tail(std::uint32_t way) const { return ways_[way].tail; }
 

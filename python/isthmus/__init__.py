@@ -24,6 +24,7 @@ _LAZY = {
     "Node": "machine",
     "NULL": "schedule.program",
     "Noise": "machine",
+    "PacketOptions": "simulation.network",
     "ParseError": "errors",
     "Pattern": "schedule.pattern",
     "Placement": "mapping.placement",
@@ -88,6 +89,7 @@ if TYPE_CHECKING:
     from .schedule.program import Program as Program
     from .schedule.reading import read as read
     from .schedule.schedule import Schedule as Schedule
+    from .simulation.network import PacketOptions as PacketOptions
     from .simulation.simulate import simulate as simulate
     from .simulation.timeline import Timeline as Timeline
     from .studies.run import study as study

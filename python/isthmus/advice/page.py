@@ -6,6 +6,7 @@ import re
 import textwrap
 from typing import TYPE_CHECKING, Any
 
+from ..mapping.metrics import DEFINITIONS, in_words
 from ..schedule.program import Program
 from ..simulation.report import bar, machine_words
 from ..units import text
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from .calls import Call
     from .network import CallUse, NetworkUse
+    from .placing import Placing
 
 _WIDTH = 118
 #: Of what names a call; C++ has longer ones.
@@ -52,7 +54,7 @@ def page(advice: Advice) -> str:
         f"{percent(e.serialisation)} x transfer {percent(e.transfer)}"
     )
     lines += ["", *_shares(p)]
-    for part in (_calls(p), _messages(p), _network(p), _sensitivities(p), _what_ifs(p), _machines(advice)):
+    for part in (_calls(p), _messages(p), _network(p), _placing(p), _sensitivities(p), _what_ifs(p), _machines(advice)):
         if part:
             lines += ["", *part]
     lines += ["", "advice"]
@@ -112,6 +114,27 @@ def _shares(p: Prediction) -> list[str]:
         rows = [[row[0], *row[3:]] for row in rows]
         return _table(rows, (0, 3))
     return _table(rows, (0, 5))
+
+
+def placing_rows(found: Placing) -> list[list[str]]:
+    """Metrics of the placement before and after, and what none can beat, in words."""
+    mapped = found.mapped
+    before, after = mapped.before["default"], mapped.metrics
+    rows = [["simulated time (flow model)", seconds(found.before), seconds(found.after), ""]]
+    for name, d in DEFINITIONS.items():
+        if after.value(name) is not None:
+            rows.append([d.words, before.words(name), after.words(name), in_words(name, mapped.bound(name))])
+    for level, bytes in after.levels.items():
+        rows.append([f"bytes in {level}", text(before.levels[level], "B", 4), text(bytes, "B", 4), ""])
+    return rows
+
+
+def _placing(p: Prediction) -> list[str]:
+    """The ranks by what they exchange."""
+    if p.placing is None:
+        return []
+    heading = ["placement by what ranks exchange", "now", "mapped", "at least"]
+    return _table([heading, *placing_rows(p.placing)], (0,))
 
 
 def call_label(call: Call | CallUse) -> str:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ..schedule.program import Program
     from ..schedule.schedule import Schedule
     from ..simulation import Timeline
+    from ..simulation.network import PacketOptions
 
 WORK = """FILE is a program or schedule (HDF5; GOAL text or binary), or one collective such as
 allreduce:ranks=1024,bytes=8,algorithm=ring."""
@@ -97,6 +98,15 @@ def parse_noise(text: str) -> Noise:
             except InvalidInput as error:
                 raise InvalidInput(f"--noise: {key}={values[key]}: {error}") from None
     return Noise(kind=kind, file=values.get("file"), **times)
+
+
+def parse_packets(size: str | None, flit: str | None, buffer: str | None) -> PacketOptions | None:
+    """Options of the packet model; None where none is given."""
+    from ..simulation.network import PacketOptions
+
+    given = {"bytes": ("--packet-bytes", size), "flit": ("--flit", flit), "buffer": ("--buffer", buffer)}
+    sizes = {name: _bytes(value, option) for name, (option, value) in given.items() if value is not None}
+    return PacketOptions(**sizes) if sizes else None
 
 
 def parse_collectives(rules: tuple[str, ...]) -> dict[str, str] | None:
@@ -200,11 +210,11 @@ def _whole(key: str, value: str) -> int:
     return int(value)
 
 
-def _bytes(value: str) -> int:
+def _bytes(value: str, key: str = "bytes") -> int:
     try:
         number = units.parse(value if re.search("[Bb]$", value) else f"{value}B", "B")
     except InvalidInput as error:
-        raise InvalidInput(f"bytes={value}: {error}") from None
+        raise InvalidInput(f"{key}={value}: {error}") from None
     if number < 0 or number != int(number):
-        raise InvalidInput(f"bytes={value}: a whole number from 0 is needed")
+        raise InvalidInput(f"{key}={value}: a whole number from 0 is needed")
     return int(number)

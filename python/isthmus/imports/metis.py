@@ -24,7 +24,7 @@ def read_metis(path: str | os.PathLike[str]) -> Pattern:
     """The pattern of a graph: an edge's weight in both directions, 1 where the file has none; loads from vertices.
 
     The header is ``vertices edges [format [constraints]]``, the format three digits for vertex sizes, vertex weights
-    and edge weights; then a line per vertex with its neighbours, counted from 1. Lines with a leading % are comments. Of
+    and edge weights; then a line per vertex with its neighbours, counted from 1. A leading % makes a comment. Of
     several weights of a vertex, the first is the load.
 
     Raises

@@ -96,7 +96,8 @@ def _places_within(problem: Problem) -> list[int]:
     """For every distance from 0 on, how many places there are at most within it of one place; the last has all."""
     topology, nodes = problem.job.machine.topology, problem.job.nodes
     places = len(nodes)
-    whole = topology.kind in ("torus", "ring") and places == topology.nodes
+    grid = "slot" not in topology.dim_names and topology.kind in ("torus", "ring", "mesh", "linear")
+    whole = grid and topology.kind in ("torus", "ring") and places == topology.nodes
     if places <= _PAIRS and not whole:
         most = np.zeros(1, np.int64)
         for a in nodes:
@@ -105,7 +106,7 @@ def _places_within(problem: Problem) -> list[int]:
             # Beyond its farthest place, a place has all of them.
             most = np.maximum(*(np.pad(c, (0, size - len(c)), mode="edge") for c in (most, count)))
         return [int(c) for c in most]
-    if "slot" not in topology.dim_names and topology.kind in ("torus", "ring", "mesh", "linear"):
+    if grid:
         # No place of a part of a torus, or of a mesh, has more within a distance than one of the whole torus.
         count = np.ones(1, np.int64)
         for extent in topology.dims:

@@ -62,7 +62,7 @@ DEFINITIONS = {
         "average congestion", "s", "mean bytes / bandwidth of the links that carry something", _HOEFLER,
     ),
     "load_imbalance": Definition(
-        "load imbalance", "%", "most work on a node in use over the mean, minus 1; work: load of the pattern, else ranks",
+        "load imbalance", "%", "most work of a node in use over the mean, minus 1; work: load of the pattern or ranks",
         "Pearce et al., Quantifying the effectiveness of load balance algorithms, ICS 2012",
     ),
     "time": Definition(
@@ -340,5 +340,6 @@ def _classes(machine: Machine, link_bytes: NDArray[np.float64]) -> tuple[ClassLo
     out = []
     for i, name in enumerate(names):
         on = link_bytes[tier == i]
-        out.append(ClassLoad(name, len(on), int((on > 0).sum()), float(on.max(initial=0)), float(on.mean())))
+        if len(on):
+            out.append(ClassLoad(name, len(on), int((on > 0).sum()), float(on.max()), float(on.mean())))
     return tuple(out)

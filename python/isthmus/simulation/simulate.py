@@ -7,18 +7,19 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from .. import _core
-from ..errors import InvalidInput, Unsupported
+from ..errors import InvalidInput
 from ..machine import Level, Levels, Machine, Noise
+from ..units import shown
+from .network import set_network, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..schedule.program import Program
     from ..schedule.schedule import Schedule
+    from .network import PacketOptions
     from .timeline import Timeline
 
-MODELS = ("loggops", "flow", "reserve", "packet")
-ROUTINGS = ("minimal", "random", "valiant", "adaptive")
 RECORDS = ("finish", "ranks", "ops")
 
 
@@ -30,7 +31,8 @@ def simulate(
     model: str = "loggops",
     routing: str = "minimal",
     slices: int = 0,
-    resolution: float = 0.01,
+    resolution: float | None = None,
+    packet: PacketOptions | None = None,
     record: str = "ranks",
     collectives: Any = None,
     noise: Noise | None = None,
@@ -62,9 +64,11 @@ def simulate(
         Valiant's through a random intermediate, or for each message the less loaded of the last two.
     slices : int
         Number of slices of time in which the traffic of every link is counted, at least; 0 for sums only.
-    resolution : float
-        Of the model "flow": messages that end within this part of their own time of each other leave the links at the
-        same moment, which saves some of the work; 0: each at its own.
+    resolution : float, optional
+        Of the "flow" model: messages that end within this part of their own time of each other leave the links at the
+        same moment. 0 is exact; by default 0.01.
+    packet : PacketOptions, optional
+        Of the "packet" model: sizes of packets and buffers.
     record : {"finish", "ranks", "ops"}
         Finish times only; where the time of every rank went too; begin and end of every operation too, with what the
         critical path and sensitivities need (about 70 bytes an operation).
@@ -89,9 +93,9 @@ def simulate(
     Raises
     ------
     InvalidInput
-        For parameters out of range or a placement that does not fit.
+        For parameters out of range, those of another model, or a placement that does not fit.
     Unsupported
-        For a model that does not exist yet.
+        For routes that the machine does not have, and networks that are too large for the model.
 
     Examples
     --------
@@ -104,16 +108,8 @@ def simulate(
     from ..schedule.schedule import Schedule
     from .timeline import Timeline
 
-    if model not in MODELS:
-        raise Unsupported(f"model {model!r}: allowed are {', '.join(MODELS)}")
-    if routing not in ROUTINGS:
-        raise InvalidInput(f"routing = {routing!r}: allowed are {', '.join(ROUTINGS)}")
-    if not 0 <= slices <= 4096:
-        raise InvalidInput(f"slices = {slices}: 0 to 4096 are allowed")
-    if not 0 <= resolution <= 1:
-        raise InvalidInput(f"resolution = {resolution}: 0 to 1 is allowed")
     if record not in RECORDS:
-        raise InvalidInput(f"record = {record!r}: allowed are {', '.join(RECORDS)}")
+        raise InvalidInput(f"record = {shown(record)}: allowed are {', '.join(RECORDS)}")
     if isinstance(what, Program):
         from ..schedule.lower import lower
 
@@ -127,11 +123,7 @@ def simulate(
 
         machine = load(machine)
     options = _options(what, machine, placement, record, noise, seed, copy_rate, reduce_rate, symmetry)
-    if model != "loggops":
-        if not isinstance(machine, Machine):
-            raise InvalidInput(f"model {model!r}: messages can meet on a machine only, not in one set of parameters")
-        options.network(model, routing, slices + slices % 2)
-        options.resolution = resolution
+    set_network(options, isinstance(machine, Machine), model, routing, slices, resolution, packet)
     begin = time.perf_counter()
     report = _reporter(len(what), progress)
     try:
@@ -184,8 +176,7 @@ def _options(
         noise = machine.noise if noise is None else noise
     else:
         raise InvalidInput(f"machine: {type(machine).__name__}; a Machine, a Level, a name or specification is allowed")
-    if not 0 <= seed < 2**64:
-        raise InvalidInput(f"seed = {seed}: whole numbers from 0 below 2^64 are allowed")
+    seed = whole(seed, "seed", 0, 2**64 - 1)
     rates = [2 * byte if copy_rate is None else copy_rate, 3 * byte if reduce_rate is None else reduce_rate]
     if not all(0 <= rate < 1e3 for rate in rates):
         raise InvalidInput(f"copy_rate, reduce_rate = {rates} s/B: 0 to 1000 s/B is allowed")
