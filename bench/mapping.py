@@ -11,7 +11,7 @@ of its process; MiB are of the whole process. An exclamation mark says that a fi
 
 Instances are generated: grids; random geometric graphs; Delaunay meshes, cut by METIS (PyPI pymetis, with scipy) into
 weighted quotients. DIR may have others under their names (rgg14, del2d_q4096, ... .graph or .graph.gz, METIS format).
---over-time draws quality against processor time for the rows: ours with several budgets, the peers with the best of more
+--over-time draws quality against processor time: ours with several budgets, the peers with the best of more
 and more runs.
 
 Scotch has no way to ask for one task per node: there it may do what it does by default, 5 % more than the mean.
