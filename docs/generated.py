@@ -21,6 +21,7 @@ from isthmus.gallery import machines
 from isthmus.imports import FORMATS
 from isthmus.machine import parts
 from isthmus.machine.kinds import KINDS, Parameter
+from isthmus.mapping.launch import formats as launchers
 from isthmus.schedule.program import CollectiveKind
 
 _MARK = re.compile(r"^<!-- generated: (\w+)(?: (\S+))? -->$", re.MULTILINE)
@@ -205,6 +206,14 @@ def _commands(name: str) -> str:
 
 def _formats() -> str:
     return _table(["`--from`, `format=`", "file"], [[f"`{name}`", doc] for name, (_, doc) in FORMATS.items()])
+
+
+def _launchers() -> str:
+    head = ["`--format`", "file", "says", "how a program is started with it"]
+    rows = [
+        [f"`{f.name}`", f.title, "cores" if f.cores else "nodes", f"`{f.command}`" if f.command else ""] for f in launchers()
+    ]
+    return _table(head, rows)
 
 
 def _topology() -> str:

@@ -1,4 +1,4 @@
-"""Launch files: what is written is read back, what others write is understood, and what is wrong is said in a sentence."""
+"""Launch files: what is written is read back, what others write is understood, what is wrong is said in a sentence."""
 
 from __future__ import annotations
 
@@ -81,8 +81,6 @@ def test_formats_without_cores_say_every_node(
         with pytest.raises((InvalidInput, Unsupported)):
             written(placement, format, folder)
         return
-    if format == "cray":
-        job = Allocation(placement.machine, placement.nodes, ranks_per_node=int(np.bincount(placement.node).max()))
     assert launch.read(written(placement, format, folder), job, format) == placement
 
 
@@ -125,7 +123,7 @@ def test_what_the_files_look_like() -> None:
         "rank 3=n6 slot=1:0",
     ]
     assert launch.text(placement, "hostfile") == launch.text(placement, "slurm") == "n5\nn5\nn6\nn6\n"
-    assert launch.text(placement, "cray") == "1,0\n2,3\n"
+    assert launch.text(placement, "cray") == "# --ntasks-per-node=2\n1,0\n2,3\n"
     assert launch.text(placement, "bluegene", job) == "1 0 1\n1 0 0\n2 0 0\n2 0 1\n"
     assert launch.text(placement, "jsrun", job, threads=4).splitlines()[-4:] == [
         "rank: 0: { host: 2; cpu: {12-15} }",
@@ -198,7 +196,8 @@ def test_what_others_write_is_understood(tmp_path: Path) -> None:
     )
     assert read("0 0 0\r\n3 2 1\r\n") == ([0, 11], [0, 1])
     erf = "app 0: ./a.out\ncpu_index_using: logical\noverlapping-rs: warn\n"
-    erf += "rank: 0-1: { host: 1; cpu: {0-3},{4-7} ; gpu: {0} ; mem: * } : app 0\nrank: 2: { hostname: node5; cpu: {12} }\n"
+    erf += "rank: 0-1: { host: 1; cpu: {0-3},{4-7} ; gpu: {0} ; mem: * } : app 0\n"
+    erf += "rank: 2: { hostname: node5; cpu: {12} }\n"
     assert read(erf, threads=4) == ([0, 0, 5], [0, 1, 3])
     assert read("(1,0) core=2\n( 0, 3 )\n") == ([1, 12], [0, 0])
     assert read("Rank, Host, Core\n1, node3, 2\n0, 7, 1\n") == ([7, 3], [1, 2])
@@ -221,7 +220,7 @@ WRONG = [
     ("slurm", "node1*999999999\n", "more than 16,777,216 tasks"),
     ("cray", "0,1,x\n", "'x': ranks and ranges of ranks such as 0-15 are allowed"),
     ("cray", "0-999999999\n", "0-999999999: no machine has as many ranks"),
-    ("cray", "0-64\n", "65 ranks do not fit: torus:4x4 has 16 nodes of 4 ranks"),
+    ("cray", "0-64\n", "65 ranks do not fit: torus:4x4 has 16 nodes of 4 places"),
     ("bluegene", "0 4 0\n", "file:1: no node at (0, 4): torus:4x4 is 4 x 4"),
     ("bluegene", "0 0 0 0\n", "4 numbers: 2 coordinates on torus:4x4 and t are allowed"),
     ("bluegene", "0 0 4\n", "t: is 4: 0 to 3 are allowed"),
@@ -315,3 +314,16 @@ def test_hardware_threads_of_blue_gene_share_cores(tmp_path: Path) -> None:
     read = launch.read(written(placement, "bluegene", tmp_path), machine)
     assert np.array_equal(read.node, node)
     assert np.bincount(read.node * 2 + read.core).tolist() == [2] * 8
+
+
+@pytest.mark.parametrize("format", NAMES)
+def test_ranks_that_share_cores_are_on_their_nodes(format: str, tmp_path: Path) -> None:
+    machine = Machine.parse("ring:4 cores=2")
+    node = np.array([3, 1, 1, 0, 2, 0, 2, 3, 3, 0, 1, 2])
+    placement = Placement(machine, node)
+    read = launch.read(written(placement, format, tmp_path), machine, format)
+    assert np.array_equal(read.node, node)
+    # Three ranks of a node on two cores, however they are shared out.
+    assert (np.bincount(read.node * 2 + read.core, minlength=8) > 0).all()
+    if format in CORES:
+        assert read == placement

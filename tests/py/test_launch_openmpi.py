@@ -59,7 +59,10 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Cluster:
     cores = {row for row in rows if not row.startswith("#")}
     sockets = {row.split(",")[0] for row in cores}
     hosts, options = [socket.gethostname()], []
-    if subprocess.run(["unshare", "--uts", "--map-root-user", "true"], capture_output=True, check=False).returncode == 0:
+    if (
+        subprocess.run(["unshare", "--uts", "--map-root-user", "true"], capture_output=True, check=False).returncode
+        == 0
+    ):
         agent = tmp_path_factory.mktemp("cluster") / "agent"
         agent.write_text(_AGENT)
         agent.chmod(0o755)

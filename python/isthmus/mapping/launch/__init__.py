@@ -55,7 +55,7 @@ _FORMATS = (
     Format(
         "cray",
         "Cray MPICH rank order",
-        "MPICH_RANK_REORDER_METHOD=3 MPICH_RANK_REORDER_FILE={file} srun --distribution=block -n {ranks}",
+        "MPICH_RANK_REORDER_METHOD=3 MPICH_RANK_REORDER_FILE={file} srun -m block -n {ranks} --ntasks-per-node=...",
         False,
         True,
     ),

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from ...machine.allocation import Allocation
     from ..placement import Placement
 
+# What tells how many ranks a node has: a comment of ours, or of others.
+_PER_NODE = re.compile(r"^\s*#.*--ntasks-per-node[= ]([0-9]{1,9})\b", re.MULTILINE)
 _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
 
 
@@ -39,7 +41,8 @@ def text(placement: Placement, job: Allocation) -> str:
             "the same number of ranks; a Slurm hostfile (slurm) does without"
         )
     order = slot_order(placement, job)
-    return "".join(",".join(map(str, order[i : i + full])) + "\n" for i in range(0, len(order), full))
+    lines = [",".join(map(str, order[i : i + full])) for i in range(0, len(order), full)]
+    return "\n".join([f"# --ntasks-per-node={full}", *lines, ""])
 
 
 def read(reading: Reading) -> Placement:
@@ -57,15 +60,17 @@ def read(reading: Reading) -> Placement:
             # Ranges may run downwards.
             ranks.extend(range(first, last + 1) if first <= last else range(first, last - 1, -1))
             lines.extend([number] * (len(ranks) - len(lines)))
-    job = reading.job
-    # Without an allocation the whole machine is the job, and the ranks are spread evenly over it.
-    per_node = job.ranks_per_node if reading.given else -(-len(ranks) // len(job))
-    if per_node > reading.machine.node.cores or len(ranks) > per_node * len(job):
-        has = f"{len(job)} nodes of {job.ranks_per_node} ranks"
-        reading.fail(
-            None,
-            None,
-            f"{len(ranks)} ranks do not fit: {'the job' if reading.given else reading.machine.name} has {has}",
-        )
-    slot = range(len(ranks))
-    return reading.ranked([(lines[i], ranks[i], int(job.nodes[i // per_node]), i % per_node) for i in slot])
+    job, cores = reading.job, reading.machine.node.cores
+    if found := _PER_NODE.search(reading.text):
+        per_node = max(int(found[1]), 1)
+    elif reading.given:
+        per_node = job.ranks_per_node
+    else:
+        # The whole machine is the job, and the ranks are spread evenly over it.
+        per_node = min(-(-len(ranks) // len(job)), cores)
+    if len(ranks) > per_node * len(job):
+        whose = "the job" if reading.given else reading.machine.name
+        reading.fail(None, None, f"{len(ranks)} ranks do not fit: {whose} has {len(job)} nodes of {per_node} places")
+    node = job.nodes[np.arange(len(ranks)) // per_node].tolist()
+    core = (np.arange(len(ranks)) % per_node % cores).tolist()
+    return reading.ranked(list(zip(lines, ranks, node, core, strict=True)))
