@@ -50,7 +50,9 @@ def test_an_undirected_edge_counts_once_and_loads_both_directions() -> None:
     assert (twice.bytes, twice.hop_bytes, twice.average_dilation) == (80, 120, 1.5)
     assert once.maximum_link_load == twice.maximum_link_load == 20
     with pytest.raises(InvalidInput, match="not symmetric: 10 from 0 to 1, 0 back"):
-        isthmus.evaluate(Pattern.of(2, source=0, target=1, bytes=10), Placement.of(placement.machine, 2), undirected=True)
+        isthmus.evaluate(
+            Pattern.of(2, source=0, target=1, bytes=10), Placement.of(placement.machine, 2), undirected=True
+        )
 
 
 def test_bytes_by_level() -> None:
@@ -114,7 +116,9 @@ def test_a_program_that_hangs() -> None:
 
 
 def test_nothing_is_sent() -> None:
-    m = isthmus.evaluate(Pattern.of(3, source=[], target=[], bytes=[]), Placement.of(isthmus.Machine.parse("ring:4"), 3))
+    m = isthmus.evaluate(
+        Pattern.of(3, source=[], target=[], bytes=[]), Placement.of(isthmus.Machine.parse("ring:4"), 3)
+    )
     assert (m.hop_bytes, m.average_dilation, m.maximum_link_load, m.average_congestion) == (0, 0, 0, 0)
     assert "hop-bytes" in str(m)
 

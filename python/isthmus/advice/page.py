@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 _WIDTH = 118
 #: Of what names a call; C++ has longer ones.
 _NAME = 66
+#: Of a placement, in short.
+_METRICS = ("hop_bytes", "average_dilation", "maximum_link_load")
 _COMPUTATIONS, _CALLS, _PAIRS, _LINKS = 4, 8, 5, 5
 #: What a share is called where it dominates.
 _DOMINANT = {"compute": "computation", "idle": "ranks that have finished"}
@@ -116,16 +118,14 @@ def _shares(p: Prediction) -> list[str]:
     return _table(rows, (0, 5))
 
 
-def placing_rows(found: Placing) -> list[list[str]]:
-    """Metrics of the placement before and after, and what none can beat, in words."""
+def placing_rows(found: Placing, metrics: Sequence[str]) -> list[list[str]]:
+    """Simulated time and metrics of the placement before and after, and what none can beat, in words."""
     mapped = found.mapped
     before, after = mapped.before["default"], mapped.metrics
     rows = [["simulated time (flow model)", seconds(found.before), seconds(found.after), ""]]
-    for name, d in DEFINITIONS.items():
-        if after.value(name) is not None:
-            rows.append([d.words, before.words(name), after.words(name), in_words(name, mapped.bound(name))])
-    for level, bytes in after.levels.items():
-        rows.append([f"bytes in {level}", text(before.levels[level], "B", 4), text(bytes, "B", 4), ""])
+    for name in metrics:
+        words = DEFINITIONS[name].words
+        rows.append([words, before.words(name), after.words(name), in_words(name, mapped.bound(name))])
     return rows
 
 
@@ -134,7 +134,7 @@ def _placing(p: Prediction) -> list[str]:
     if p.placing is None:
         return []
     heading = ["placement by what ranks exchange", "now", "mapped", "at least"]
-    return _table([heading, *placing_rows(p.placing)], (0,))
+    return _table([heading, *placing_rows(p.placing, _METRICS)], (0,))
 
 
 def call_label(call: Call | CallUse) -> str:

@@ -7,6 +7,7 @@ from html import escape
 
 from .. import __version__
 from ..errors import InvalidInput
+from ..mapping.metrics import DEFINITIONS
 from ..schedule.pattern import pattern
 from ..schedule.program import Program
 from ..units import text
@@ -220,7 +221,10 @@ def placement(advice: Advice) -> Section | None:
         f"{p.ranks:,} ranks on the same {len(p.nodes):,} nodes, by {mapped.method}. Both are simulated with messages "
         "that share links (flow model); isthmus map writes the file for the launcher."
     )
-    rows: list[Row] = [list(row) for row in placing_rows(found)]
+    before, after = mapped.before["default"], mapped.metrics
+    rows: list[Row] = [list(row) for row in placing_rows(found, [n for n in DEFINITIONS if after.value(n) is not None])]
+    for level, bytes in after.levels.items():
+        rows.append([f"bytes in {level}", text(before.levels[level], "B", 4), text(bytes, "B", 4), ""])
     body = paragraph(words) + table(["", "now", "mapped", "at least"], rows, sort=False)
     tried: list[Row] = [
         [t.name, t.metrics.words("hop_bytes"), t.metrics.words("maximum_link_load"), seconds(t.seconds)]

@@ -156,14 +156,14 @@ def command(
 
 def _list(as_json: bool) -> None:
     from ..mapping.launch import formats
-    from ..mapping.methods import METHODS
+    from ..mapping.methods import methods
 
     if as_json:
-        methods = [{"name": m.name, "words": m.words, "options": dict(m.options)} for m in METHODS.values()]
-        print_json({"methods": methods, "formats": [f.name for f in formats()]})
+        listed = [{"name": m.name, "words": m.words, "options": dict(m.options)} for m in methods().values()]
+        print_json({"methods": listed, "formats": [f.name for f in formats()]})
         return
     rows = [["auto", "runs what suits and keeps the best", ""]]
-    rows += [[m.name, m.words, ", ".join(f"{k}={v}" for k, v in m.options.items())] for m in METHODS.values()]
+    rows += [[m.name, m.words, ", ".join(f"{k}={v}" for k, v in m.options.items())] for m in methods().values()]
     print_table(["method", "what it does", "options"], rows, wrap=["what it does"])
     click.echo()
     print_table(

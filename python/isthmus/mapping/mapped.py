@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -37,19 +37,24 @@ class Trial:
     options : dict
     seconds : float
         Processor time.
-    key : tuple of float
-        What decides, the smaller the better.
     place : array of uint32, shape (tasks,)
         Index of each task's node in the job.
-    metrics : Metrics
+    hop_bytes : float
+    evaluate : callable
+        Place to metrics.
     """
 
     method: str
     options: dict[str, Any]
     seconds: float
-    key: tuple[float, ...]
     place: NDArray[np.uint32] = field(repr=False)
-    metrics: Metrics = field(repr=False)
+    hop_bytes: float
+    evaluate: Callable[[NDArray[np.uint32]], Metrics] = field(repr=False)
+
+    @cached_property
+    def metrics(self) -> Metrics:
+        """Of the placement."""
+        return self.evaluate(self.place)
 
     @property
     def name(self) -> str:
@@ -117,11 +122,11 @@ class Mapped:
         return bounds(self.problem, directions=2.0 if self.undirected else 1.0)
 
     def _baseline(self, order: str) -> Placement:
-        from .methods import find, placement_of
+        from .methods import find
 
         place = find(order, {})[0].run(self.problem, {})
         assert place is not None
-        return placement_of(self.problem, place)
+        return Placement(self.placement.machine, self.problem.job.nodes[place])
 
     def _evaluated(self, placement: Placement) -> Metrics:
         return evaluate(

@@ -5,12 +5,12 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import InvalidInput
-from .placement import Placement
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -45,14 +45,23 @@ class Method:
     needs: str = ""
 
 
-METHODS: dict[str, Method] = {}
+_METHODS: dict[str, Method] = {}
+#: Modules of this package whose functions are in the table.
+_MODULES: tuple[str, ...] = ()
+
+
+def methods() -> Mapping[str, Method]:
+    """All methods by name."""
+    for module in _MODULES:
+        import_module(f".{module}", __package__)
+    return _METHODS
 
 
 def method(name: str, words: str, needs: str = "", **options: Any) -> Callable[[Function], Function]:
     """Puts a function into the table, under a name, with the defaults of its options."""
 
     def put(function: Function) -> Function:
-        METHODS[name] = Method(name, words, function, options, needs)
+        _METHODS[name] = Method(name, words, function, options, needs)
         return function
 
     return put
@@ -60,11 +69,12 @@ def method(name: str, words: str, needs: str = "", **options: Any) -> Callable[[
 
 def find(name: str, options: Mapping[str, Any]) -> tuple[Method, dict[str, Any]]:
     """A method and its options, defaults filled in; raises InvalidInput for names that there are not."""
-    if name not in METHODS:
-        close = difflib.get_close_matches(name, METHODS, 1)
+    known = methods()
+    if name not in known:
+        close = difflib.get_close_matches(name, known, 1)
         hint = f" (close: {close[0]})" if close else ""
-        raise InvalidInput(f"method {name!r}{hint}: allowed are auto, {', '.join(METHODS)}")
-    found = METHODS[name]
+        raise InvalidInput(f"method {name!r}{hint}: allowed are auto, {', '.join(known)}")
+    found = known[name]
     for key in options:
         if key not in found.options:
             allowed = f"allowed are {', '.join(found.options)}" if found.options else "it has none"
@@ -109,8 +119,3 @@ def _greedy(problem: Problem, options: Mapping[str, Any]) -> NDArray[np.uint32]:
     from .greedy import greedy
 
     return greedy(problem)
-
-
-def placement_of(problem: Problem, place: NDArray[np.uint32]) -> Placement:
-    """The placement of a map; ranks of a node take its cores in their order."""
-    return Placement(problem.job.machine, problem.job.nodes[place])

@@ -19,7 +19,7 @@ def portfolio(problem: Problem, attempt: Attempt, seconds: float, objective: str
     The usual order first, so that nothing worse is ever returned; then everything cheap; what takes as long as it may
     gets the time that is left.
     """
-    attempt("default", {})
+    attempt("default")
     if not len(problem.edges[0]):
         return
-    attempt("greedy", {})
+    attempt("greedy")
