@@ -46,6 +46,7 @@ _LAZY = {
     "pattern": "schedule.pattern",
     "profile": "recording.profile",
     "read": "schedule.reading",
+    "rebalance": "mapping.rebalance",
     "record": "recording.record",
     "Timeline": "simulation.timeline",
     "simulate": "simulation.simulate",
@@ -77,6 +78,7 @@ if TYPE_CHECKING:
     from .mapping.map import map as map
     from .mapping.metrics import evaluate as evaluate
     from .mapping.placement import Placement as Placement
+    from .mapping.rebalance import rebalance as rebalance
     from .mapping.structure import structure as structure
     from .recording.profile import profile as profile
     from .recording.record import record as record
