@@ -72,9 +72,9 @@ def map_arrays(
 ) -> ArraysMapped:
     """Map several arrays of tasks; every array is spread evenly over the nodes.
 
-    The first array is mapped as a pattern of its own, in which tasks with a common partner in another array are partners
-    too. Every further one is assigned to the places where its tasks have the least hop-bytes to what is placed. Then each
-    array in turn is assigned again, with all others where they are, as long as hop-bytes fall.
+    The first array is mapped as a pattern of its own, in which tasks with a common partner in another array are
+    partners too. Every further one is assigned to the places where its tasks have the least hop-bytes to what is
+    placed. Then each array in turn is assigned again, with all others where they are, as long as hop-bytes fall.
 
     Parameters
     ----------
@@ -109,7 +109,9 @@ def map_arrays(
     spans = _spans(pattern, arrays)
     job = job_of(where, pattern.ranks, share=True)
     if len(job.nodes) * max(arrays.values()) > _MOST:
-        raise InvalidInput(f"{max(arrays.values()):,} tasks and {len(job.nodes):,} nodes: their product is 2^28 at most")
+        raise InvalidInput(
+            f"{max(arrays.values()):,} tasks and {len(job.nodes):,} nodes: their product is 2^28 at most"
+        )
     problem = _Arrays(pattern, spans, job)
     first, *others = _order(problem, order)
     problem.place[spans[first]] = _first(problem, first, seconds, seed)
@@ -118,11 +120,13 @@ def map_arrays(
         placed.append(name)
         problem.place[spans[name]] = problem.assigned(name, placed)
     for _ in range(sweeps):
-        # One after the other, so that none is sent where another has just left.
-        if not any([problem.improve(name) for name in placed]):
+        better = sum(problem.improve(name) for name in placed)
+        if not better:
             break
     before = problem.hop_bytes(_spread(spans, len(job.nodes)))
-    return ArraysMapped(Placement(job.machine, job.nodes[problem.place]), spans, before, problem.hop_bytes(problem.place))
+    return ArraysMapped(
+        Placement(job.machine, job.nodes[problem.place]), spans, before, problem.hop_bytes(problem.place)
+    )
 
 
 class _Arrays:
@@ -302,6 +306,4 @@ def _own_pattern(problem: _Arrays, span: slice) -> Pattern:
         weight.append((sent[begin:end][a] + sent[begin:end][b]) / (end - begin))
     s, t = np.concatenate(source), np.concatenate(target)
     w = np.maximum(1, np.rint(np.concatenate(weight))).astype(np.uint64)
-    return Pattern.of(
-        size, source=np.concatenate([s, t]), target=np.concatenate([t, s]), bytes=np.concatenate([w, w])
-    )
+    return Pattern.of(size, source=np.concatenate([s, t]), target=np.concatenate([t, s]), bytes=np.concatenate([w, w]))

@@ -150,10 +150,10 @@ class Arrays:
 def openatom(states: int, planes: int, grain: int = 8, points: int = 4096) -> Arrays:
     """Electronic structure in the manner of OpenAtom.
 
-    GSpace (states x planes of coefficients) and RealSpace (states x planes) exchange the transposes of a Fourier transform
-    state by state; PairCalculators, for every plane and pair of blocks of ``grain`` states, get coefficients of both blocks
-    and send corrections back; Density gets the sum over states plane by plane. ``points`` complex numbers of 16 bytes make
-    a plane of a state.
+    GSpace (states x planes of coefficients) and RealSpace (states x planes) exchange the transposes of a Fourier
+    transform state by state; PairCalculators, for every plane and pair of blocks of ``grain`` states, get coefficients
+    of both blocks and send corrections back; Density gets the sum over states plane by plane. ``points`` complex
+    numbers of 16 bytes make a plane of a state.
     """
     blocks = -(-states // grain)
     first, second = np.triu_indices(blocks)
