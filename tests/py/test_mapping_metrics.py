@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from oracles.placing import all_placements, costs, messages, random_pattern
 
 import isthmus
 from isthmus import InvalidInput, Pattern, Placement
 from isthmus.mapping.bounds import bounds, nearest_slots
 from isthmus.mapping.metrics import DEFINITIONS
 from isthmus.mapping.problem import Problem
+from oracles.placing import all_placements, costs, messages, random_pattern
 
 MACHINES = [
     "torus:4x3x2", "mesh:5x4,p=2 cores=2", "dragonfly:a=4,p=2,h=2,g=3", "fattree:k=4,n=2 cores=3 sockets=3",
@@ -151,9 +151,9 @@ def problem(pattern: Pattern, machine: isthmus.Machine) -> Problem:
 
 
 @pytest.mark.parametrize(
-    "spec", ["ring:6", "torus:3x2", "mesh:7", "dragonfly:a=2,p=1,h=1,g=3", "mesh:2x2 cores=2", "kautz:d=2,k=2"]
+    "spec", ["ring:6", "torus:3x2", "mesh:6", "dragonfly:a=2,p=1,h=1,g=3", "mesh:2x2 cores=2", "kautz:d=2,k=2"]
 )
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_no_placement_is_better_than_the_bounds(spec: str, seed: int) -> None:
     rng = np.random.default_rng(seed)
     machine = isthmus.Machine.parse(spec)

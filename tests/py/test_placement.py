@@ -92,7 +92,7 @@ def test_tasks_that_share_cores_are_spread_evenly(tasks: int, order: str) -> Non
 
 
 def test_ranks_that_do_not_fit() -> None:
-    with pytest.raises(InvalidInput, match="129 ranks do not fit: .* has 128 cores"):
+    with pytest.raises(InvalidInput, match=r"129 ranks do not fit: .* has 128 cores"):
         Placement.of(machine(), 129)
     with pytest.raises(InvalidInput, match="9 ranks do not fit: the allocation has 8 places, 4 on each of 2 nodes"):
         Placement.of(machine().allocate(2), 9)

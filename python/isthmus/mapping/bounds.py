@@ -44,7 +44,7 @@ class Bounds:
         return max(self.one_hop, self.degree, self.spectral or 0.0)
 
 
-def bounds(problem: Problem, *, directions: float = 1.0) -> Bounds:
+def bounds(problem: Problem, *, directions: float = 1.0, spectral: bool = True) -> Bounds:
     """Lower bounds of hop-bytes and of the largest link load.
 
     Parameters
@@ -52,6 +52,8 @@ def bounds(problem: Problem, *, directions: float = 1.0) -> Bounds:
     problem : Problem
     directions : float
         Bytes over links of a byte of an edge: 1 where edges are sums of both directions, 2 of an undirected graph.
+    spectral : bool
+        The spectral bound too, where it is possible.
     """
     u, v, bytes = problem.edges
     n = problem.tasks
@@ -66,8 +68,9 @@ def bounds(problem: Problem, *, directions: float = 1.0) -> Bounds:
     nearest = int(outside.min()) if len(outside) else 0
     degree = float(weight @ profile[rank]) / 2
     one_hop = float(weight @ np.minimum(profile[rank], nearest)) / 2
-    spectral = _spectral(problem) if problem.places <= _EIGENVALUES and (problem.capacity == 1).all() else None
-    best = max(one_hop, degree, spectral or 0.0)
+    possible = spectral and problem.places <= _EIGENVALUES and bool((problem.capacity == 1).all())
+    eigenvalues = _spectral(problem) if possible else None
+    best = max(one_hop, degree, eigenvalues or 0.0)
     topology = problem.job.machine.topology
     load = directions * best / max(topology.links, 1)
     if (problem.capacity == 1).all() and n > 1:
@@ -75,7 +78,7 @@ def bounds(problem: Problem, *, directions: float = 1.0) -> Bounds:
         out = max(len(topology.out_links(int(node))) for node in problem.job.nodes[:_PAIRS])
         if problem.places <= _PAIRS and out:
             load = max(load, float(sent.max()) / out)
-    return Bounds(one_hop, degree, spectral, load)
+    return Bounds(one_hop, degree, eigenvalues, load)
 
 
 def nearest_slots(problem: Problem, count: int) -> NDArray[np.int64]:

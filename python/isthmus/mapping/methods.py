@@ -47,7 +47,7 @@ class Method:
 
 _METHODS: dict[str, Method] = {}
 #: Modules of this package whose functions are in the table.
-_MODULES: tuple[str, ...] = ()
+_MODULES = ("regular",)
 
 
 def methods() -> Mapping[str, Method]:

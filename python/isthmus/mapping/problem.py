@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .. import _core
     from ..machine import Allocation
     from ..schedule.pattern import Pattern
+    from .structure import Structure
 
 
 class Problem:
@@ -71,7 +72,9 @@ class Problem:
         """The tasks for methods in C++."""
         from .. import _core
 
-        return _core.TaskGraph(self.tasks, *self.edges, np.ascontiguousarray(self.pattern.load, dtype=np.float64))
+        # Without any computation all tasks are alike.
+        load = self.pattern.load if self.pattern.load.any() else np.zeros(0)
+        return _core.TaskGraph(self.tasks, *self.edges, np.ascontiguousarray(load, dtype=np.float64))
 
     @cached_property
     def target(self) -> _core.Target:
@@ -81,11 +84,11 @@ class Problem:
         return _core.Target(self.job.machine.topology, self.job.nodes, np.ascontiguousarray(self.capacity, np.uint32))
 
     @cached_property
-    def structure(self) -> Any:
+    def structure(self) -> Structure | None:
         """The regular pattern that the tasks form; None where they form none."""
-        from .structure import structure
+        from .structure import of_graph
 
-        return structure(self.pattern)
+        return of_graph(self.graph)
 
     def distance(self, a: NDArray[np.integer[Any]], b: NDArray[np.integer[Any]]) -> NDArray[np.uint32]:
         """Links between places on shortest paths, element by element."""
@@ -102,9 +105,10 @@ class Problem:
             raise InvalidInput(f"method {method}: more than {self.capacity[at]} tasks on node {self.job.nodes[at]}")
 
     def hop_bytes(self, place: NDArray[np.uint32]) -> float:
-        """Bytes times links, every pair of tasks once."""
-        u, v, bytes = self.edges
-        return float(bytes @ self.distance(place[u], place[v])) if len(u) else 0.0
+        """Bytes times links on minimal routes, every pair of tasks once."""
+        from .. import _core
+
+        return _core.hop_bytes(self.graph, self.target, place)
 
 
 def edges_of(pattern: Pattern, undirected: bool) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.float64]]:

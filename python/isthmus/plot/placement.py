@@ -225,6 +225,6 @@ def task_coordinates(mapped: Mapped) -> tuple[NDArray[np.float64], str]:
     if problem.coordinates is not None:
         return problem.coordinates, "coordinates of the tasks"
     found = problem.structure
-    if found is not None and len(found.extents):
-        return np.asarray(found.coordinates, np.float64), "coordinates in the grid that the tasks form"
+    if found is not None:
+        return found.coordinates.astype(np.float64), f"coordinates in what the tasks form ({found})"
     return np.arange(problem.tasks, dtype=np.float64)[:, None], "number of the task"
