@@ -7,6 +7,7 @@ namespace nb = nanobind;
 namespace isthmus {
 void bind_collectives(nb::module_& module);
 void bind_goal(nb::module_& module);
+void bind_mapping(nb::module_& module);
 void bind_schedule(nb::module_& module);
 void bind_simulate(nb::module_& module);
 void bind_structure(nb::module_& module);
@@ -24,5 +25,6 @@ NB_MODULE(_core, module) {
   isthmus::bind_collectives(module);
   isthmus::bind_goal(module);
   isthmus::bind_simulate(module);
+  isthmus::bind_mapping(module);
   isthmus::bind_structure(module);
 }

@@ -4,13 +4,24 @@
 
 namespace isthmus {
 
-void require_map(const TaskGraph& graph, const Target& target, std::span<const std::uint32_t> map) {
+void require_room(const TaskGraph& graph, const Target& target) {
+  require(graph.tasks() <= target.slots(), graph.tasks(), " tasks do not fit ", target.places(),
+          " places with room for ", target.slots());
+}
+
+void require_places(const TaskGraph& graph, const Target& target, std::span<const std::uint32_t> map) {
   require(map.size() == graph.tasks(), "map: ", map.size(), " places of ", graph.tasks(), " tasks");
-  std::vector<std::uint32_t> tasks(target.places(), 0);
   for (std::size_t t = 0; t < map.size(); ++t) {
     require(map[t] < target.places(), "map: task ", t, " is on place ", map[t], " of ", target.places());
-    ++tasks[map[t]];
-    require(tasks[map[t]] <= target.capacity(map[t]), "map: place ", map[t], " has more than ", target.capacity(map[t]),
+  }
+}
+
+void require_map(const TaskGraph& graph, const Target& target, std::span<const std::uint32_t> map) {
+  require_places(graph, target, map);
+  std::vector<std::uint32_t> tasks(target.places(), 0);
+  for (const std::uint32_t place : map) {
+    ++tasks[place];
+    require(tasks[place] <= target.capacity(place), "map: place ", place, " has more than ", target.capacity(place),
             " tasks");
   }
 }

@@ -9,6 +9,12 @@
 
 namespace isthmus {
 
+/// Throws InvalidInput unless the tasks fit.
+void require_room(const TaskGraph& graph, const Target& target);
+
+/// Throws InvalidInput unless every task has a place of the target.
+void require_places(const TaskGraph& graph, const Target& target, std::span<const std::uint32_t> map);
+
 /// Throws InvalidInput unless every task has a place of the target and no place more tasks than its capacity.
 void require_map(const TaskGraph& graph, const Target& target, std::span<const std::uint32_t> map);
 

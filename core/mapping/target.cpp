@@ -26,7 +26,10 @@ bool sums_over_coordinates(const Topology& t) {
 }  // namespace
 
 Target::Target(const Topology& topology, std::vector<Vertex> nodes, std::vector<std::uint32_t> capacity)
-    : topology_(&topology), nodes_(std::move(nodes)), capacity_(std::move(capacity)) {
+    : topology_(&topology),
+      places_(static_cast<std::uint32_t>(nodes.size())),
+      nodes_(std::move(nodes)),
+      capacity_(std::move(capacity)) {
   require(!nodes_.empty(), "a target without nodes; at least one is needed");
   require(capacity_.empty() || capacity_.size() == nodes_.size(), "target: ", capacity_.size(), " capacities of ",
           nodes_.size(), " nodes");
@@ -42,6 +45,43 @@ Target::Target(const Topology& topology, std::vector<Vertex> nodes, std::vector<
 
 std::uint64_t Target::slots() const {
   return capacity_.empty() ? places() : std::accumulate(capacity_.begin(), capacity_.end(), std::uint64_t{0});
+}
+
+bool Target::halves(std::size_t axis) const {
+  if (!capacity_.empty() || axis >= axes_.size() || axes_[axis].extent % 2 != 0 || axes_[axis].extent < 4) return false;
+  if (place_at_.size() != places_) return false;
+  for (std::uint32_t p = 0; p < places_; ++p) {
+    if (place_at_[p] != p) return false;
+  }
+  return true;
+}
+
+Target Target::halved(std::size_t axis) const {
+  require(halves(axis), "halved: axis ", axis, " has no even number of places, or some are missing");
+  Target out;
+  out.axes_ = axes_;
+  out.terminals_ = terminals_;
+  out.places_ = places_ / 2;
+  Axis& half = out.axes_[axis];
+  const std::uint32_t e = half.extent;
+  half.extent = e / 2;
+  for (std::uint32_t x = 0; x < e; x += 2) {
+    for (std::uint32_t y = 0; y < e; y += 2) {
+      const auto& d = axes_[axis].distance;
+      const std::uint32_t sum = d[x * e + y] + d[x * e + y + 1] + d[(x + 1) * e + y] + d[(x + 1) * e + y + 1];
+      half.distance[x / 2 * (e / 2) + y / 2] = static_cast<std::uint8_t>(x == y ? 0 : (sum + 2) / 4);
+    }
+  }
+  half.distance.resize(static_cast<std::size_t>(e / 2) * (e / 2));
+  out.place_at_.resize(out.places_);
+  std::iota(out.place_at_.begin(), out.place_at_.end(), 0U);
+  std::uint32_t stride = 1;
+  for (Axis& a : out.axes_) {
+    a.at.resize(out.places_);
+    for (std::uint32_t p = 0; p < out.places_; ++p) a.at[p] = static_cast<std::uint16_t>(p / stride % a.extent);
+    stride *= a.extent;
+  }
+  return out;
 }
 
 void Target::tabulate_axes() {

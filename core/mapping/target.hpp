@@ -30,8 +30,15 @@ class Target {
   /// for nodes that are repeated or not of the topology, or that have no route to each other.
   Target(const Topology& topology, std::vector<Vertex> nodes, std::vector<std::uint32_t> capacity = {});
 
+  /// All places of a grid of which pairs of neighbours along an axis of even extent are one: distances are means.
+  /// Throws InvalidInput unless halves(axis).
+  [[nodiscard]] Target halved(std::size_t axis) const;
+  /// Are there places at all coordinates, in the order of these, one task each, and two or more pairs along the axis?
+  [[nodiscard]] bool halves(std::size_t axis) const;
+
+  /// The network; a halved grid has none.
   [[nodiscard]] const Topology& topology() const { return *topology_; }
-  [[nodiscard]] std::uint32_t places() const { return static_cast<std::uint32_t>(nodes_.size()); }
+  [[nodiscard]] std::uint32_t places() const { return places_; }
   [[nodiscard]] const std::vector<Vertex>& nodes() const { return nodes_; }
   [[nodiscard]] Vertex node(std::uint32_t place) const { return nodes_[place]; }
   [[nodiscard]] std::uint32_t capacity(std::uint32_t place) const { return capacity_.empty() ? 1 : capacity_[place]; }
@@ -68,11 +75,13 @@ class Target {
   [[nodiscard]] std::vector<std::uint32_t> neighbourhoods(std::uint32_t& count) const;
 
  private:
+  Target() = default;
   void tabulate_axes();
   void tabulate_rows();
   void near_by_axes(std::uint32_t place, std::uint32_t count, std::vector<std::uint32_t>& out) const;
 
-  const Topology* topology_;
+  const Topology* topology_ = nullptr;
+  std::uint32_t places_ = 0;
   std::vector<Vertex> nodes_;
   std::vector<std::uint32_t> capacity_;
   std::vector<Axis> axes_;

@@ -1,0 +1,165 @@
+// Graph maps for Python: task graphs, targets, the methods that look at nothing but the graph.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+
+#include <utility>
+
+#include "arrays.hpp"
+#include "base/error.hpp"
+#include "mapping/anneal.hpp"
+#include "mapping/bipartition.hpp"
+#include "mapping/multilevel.hpp"
+#include "mapping/objective.hpp"
+
+using namespace nanobind::literals;
+
+namespace isthmus {
+namespace {
+
+using Numbers = Input<std::uint32_t>;
+using Reals = Input<double>;
+
+/// A map made by `body` without the GIL.
+template <class Body>
+Output<std::uint32_t> mapped(Body body) {
+  Map map;
+  {
+    nb::gil_scoped_release release;
+    map = body();
+  }
+  return array_from(std::move(map));
+}
+
+void bind_classes(nb::module_& m) {
+  nb::class_<TaskGraph>(m, "TaskGraph", "Who talks to whom: undirected, one number of bytes per pair of tasks.")
+      .def(
+          "__init__",
+          [](TaskGraph* self, std::uint32_t tasks, const Numbers& source, const Numbers& target, const Reals& bytes,
+             const std::optional<Reals>& load) {
+            new (self) TaskGraph(task_graph(tasks, view(source), view(target), view(bytes),
+                                            load ? vector_of(*load) : std::vector<double>{}));
+          },
+          "tasks"_a, "source"_a, "target"_a, "bytes"_a, "load"_a = nb::none(),
+          "From transfers in any order and direction; those of a pair are added up.")
+      .def_prop_ro("tasks", &TaskGraph::tasks, "Number of tasks.")
+      .def_prop_ro("total_bytes", &TaskGraph::total_bytes, "Bytes of all pairs, each once.")
+      .def_prop_ro(
+          "first",
+          [](nb::handle_t<TaskGraph> h) {
+            const auto& g = nb::cast<const TaskGraph&>(h);
+            return look(g.links.offsets.data(), g.links.offsets.size(), h);
+          },
+          "Partners of task t are partner[first[t]:first[t + 1]], ascending.")
+      .def_prop_ro(
+          "partner",
+          [](nb::handle_t<TaskGraph> h) {
+            const auto& g = nb::cast<const TaskGraph&>(h);
+            return look(g.links.targets.data(), g.links.targets.size(), h);
+          },
+          "Partners of all tasks.")
+      .def_prop_ro(
+          "bytes",
+          [](nb::handle_t<TaskGraph> h) {
+            const auto& g = nb::cast<const TaskGraph&>(h);
+            return look(g.bytes.data(), g.bytes.size(), h);
+          },
+          "Bytes with each partner, the sum of both directions.")
+      .def_prop_ro(
+          "load",
+          [](nb::handle_t<TaskGraph> h) {
+            const auto& g = nb::cast<const TaskGraph&>(h);
+            return look(g.load.data(), g.load.size(), h);
+          },
+          "Work of every task; empty: 1 each.");
+
+  nb::class_<Target>(m, "Target", "The nodes of a job, in order, as places with capacities.")
+      .def(
+          "__init__",
+          [](Target* self, const Topology& topology, const Numbers& nodes, const std::optional<Numbers>& capacity) {
+            nb::gil_scoped_release release;
+            new (self)
+                Target(topology, vector_of(nodes), capacity ? vector_of(*capacity) : std::vector<std::uint32_t>{});
+          },
+          "topology"_a, "nodes"_a, "capacity"_a = nb::none(), nb::keep_alive<1, 2>(),
+          "Places are the nodes, which are different; capacity tasks fit each, 1 without.")
+      .def_prop_ro("places", &Target::places, "Number of places.")
+      .def_prop_ro("slots", &Target::slots, "Tasks that fit all places together.")
+      .def_prop_ro(
+          "nodes",
+          [](nb::handle_t<Target> h) {
+            const auto& t = nb::cast<const Target&>(h);
+            return look(t.nodes().data(), t.nodes().size(), h);
+          },
+          "Node of every place.")
+      .def("distance", &Target::distance, "a"_a, "b"_a, "Links of the minimal route between two places.")
+      .def(
+          "near",
+          [](const Target& t, std::uint32_t place, std::uint32_t count) {
+            require(place < t.places(), "place ", place, " is not one of ", t.places());
+            std::vector<std::uint32_t> out;
+            t.near(place, count, out);
+            return array_from(std::move(out));
+          },
+          "place"_a, "count"_a, "The nearest places, nearest first.");
+}
+
+void bind_objectives(nb::module_& m) {
+  m.def(
+      "hop_bytes",
+      [](const TaskGraph& g, const Target& t, const Numbers& map) {
+        require_places(g, t, view(map));
+        nb::gil_scoped_release release;
+        return hop_bytes(g, t, view(map));
+      },
+      "graph"_a, "target"_a, "map"_a, "Bytes times distance, every pair of tasks once.");
+  m.def(
+      "mapping_link_loads",
+      [](const TaskGraph& g, const Target& t, const Numbers& map) {
+        require_places(g, t, view(map));
+        std::vector<double> out;
+        {
+          nb::gil_scoped_release release;
+          out = link_loads(g, t, view(map));
+        }
+        return array_from(std::move(out));
+      },
+      "graph"_a, "target"_a, "map"_a, "Bytes over every link when the bytes of every pair are routed both ways.");
+}
+
+}  // namespace
+
+void bind_mapping(nb::module_& m) {
+  bind_classes(m);
+  bind_objectives(m);
+  m.def(
+      "map_dual_bipartition",
+      [](const TaskGraph& g, const Target& t, std::uint64_t seed) {
+        return mapped([&] { return dual_bipartition(g, t, seed); });
+      },
+      "graph"_a, "target"_a, "seed"_a = 0, "Dual recursive bipartitioning.");
+  m.def(
+      "map_multilevel",
+      [](const TaskGraph& g, const Target& t, double sweeps, std::uint32_t starts, std::uint32_t coarsest,
+         unsigned threads, std::uint64_t seed) {
+        return mapped([&] { return multilevel(g, t, {sweeps, starts, coarsest, threads, seed}); });
+      },
+      "graph"_a, "target"_a, "sweeps"_a = 2000.0, "starts"_a = 4, "coarsest"_a = 256, "threads"_a = 1, "seed"_a = 0,
+      "Tasks and machine coarsened together, annealed on every level.");
+  m.def(
+      "map_anneal",
+      [](const TaskGraph& g, const Target& t, const Numbers& start, double sweeps, double hot, double cold,
+         std::uint64_t seed) {
+        return mapped([&] { return anneal(g, t, vector_of(start), {sweeps, hot, cold, seed}); });
+      },
+      "graph"_a, "target"_a, "start"_a, "sweeps"_a = 1000.0, "hot"_a = 0.5, "cold"_a = 0.08, "seed"_a = 0,
+      "Simulated annealing by swaps.");
+  m.def(
+      "map_improve",
+      [](const TaskGraph& g, const Target& t, const Numbers& start, std::uint64_t seed) {
+        return mapped([&] { return improve(g, t, vector_of(start), seed); });
+      },
+      "graph"_a, "target"_a, "start"_a, "seed"_a = 0, "Swaps that gain, until there are none.");
+}
+
+}  // namespace isthmus

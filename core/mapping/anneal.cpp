@@ -1,0 +1,133 @@
+#include "mapping/anneal.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "base/error.hpp"
+#include "base/rng.hpp"
+#include "mapping/fields.hpp"
+#include "mapping/pair_costs.hpp"
+#include "mapping/slots.hpp"
+
+namespace isthmus {
+namespace {
+
+/// -log of evenly spaced probabilities: what Metropolis' rule draws.
+class Thresholds {
+ public:
+  Thresholds() {
+    for (std::size_t i = 0; i < table_.size(); ++i) {
+      table_[i] = static_cast<float>(-std::log((static_cast<double>(i) + 0.5) / static_cast<double>(table_.size())));
+    }
+  }
+  [[nodiscard]] float operator[](std::uint32_t i) const { return table_[i]; }
+  static constexpr std::uint32_t bits = 11;
+
+ private:
+  std::array<float, 1U << bits> table_{};
+};
+
+/// Slots beside every slot, which swaps are proposed with.
+struct Beside {
+  std::uint32_t count;
+  std::vector<std::uint32_t> slots;
+
+  Beside(const Target& target, const Slots& all) : count(target.axes().empty() ? 12 : 6) {
+    std::uint32_t wanted = count;
+    const std::vector<std::uint32_t> places = target.neighbourhoods(wanted);
+    count = wanted;
+    slots.reserve(static_cast<std::size_t>(all.size()) * count);
+    std::vector<std::uint32_t> first(target.places() + 1, 0);
+    for (std::uint32_t p = 0; p < target.places(); ++p) first[p + 1] = first[p] + target.capacity(p);
+    for (std::uint32_t s = 0; s < all.size(); ++s) {
+      const std::uint32_t p = all.place_of_slot(s);
+      for (std::uint32_t i = 0; i < count; ++i) {
+        const std::uint32_t q = places[static_cast<std::size_t>(p) * count + i];
+        slots.push_back(first[q] + (target.capacity(q) == 0 ? 0 : (s - first[p]) % target.capacity(q)));
+      }
+    }
+  }
+};
+
+template <class Costs>
+class Annealer {
+ public:
+  Annealer(const Target& target, Slots& slots, std::uint64_t seed)
+      : slots_(&slots), costs_(target, slots), beside_(target, slots), rng_(seed) {}
+
+  /// One proposal for every slot's task; returns the change of cost.
+  double sweep(float temperature) {
+    double change_of_sweep = 0;
+    const std::uint32_t n = slots_->size();
+    for (std::uint32_t u = 0; u < n; ++u) {
+      const std::uint64_t r = rng_.next();
+      const auto low = static_cast<std::uint32_t>(r);
+      const std::uint32_t degree = slots_->degree(u);
+      std::uint32_t from = u;
+      // Three of four proposals go beside a partner, one beside the task itself.
+      if ((r >> 62) != 0 && degree > 0) {
+        from = slots_->begin(u)[(static_cast<std::uint64_t>(low & 0xffff) * degree) >> 16].to;
+      }
+      const std::uint32_t near = ((low >> 16) * beside_.count) >> 16;
+      const std::uint32_t slot = beside_.slots[static_cast<std::size_t>(slots_->slot_of(from)) * beside_.count + near];
+      const std::uint32_t v = slots_->task_at(slot);
+      if (v == u) continue;
+      const float most = temperature * thresholds_[(r >> 32) & ((1U << Thresholds::bits) - 1)];
+      float change = costs_.change_at_best(u, v);
+      if (change > most) continue;
+      change += costs_.change_between(u, v);
+      if (change > most) continue;
+      costs_.swap(u, v);
+      change_of_sweep += change;
+    }
+    return change_of_sweep;
+  }
+
+  /// Sweeps that only gain. Swaps of no gain are accepted too, so the end is many sweeps in which the cost stays.
+  void quench() {
+    constexpr int patience = 20;
+    for (int idle = 0; idle < patience; ++idle) {
+      if (sweep(0) < 0) idle = -1;
+    }
+  }
+
+ private:
+  Slots* slots_;
+  Costs costs_;
+  Beside beside_;
+  Rng rng_;
+  Thresholds thresholds_;
+};
+
+template <class Costs>
+Map run(const Target& target, Slots& slots, const AnnealOptions& o) {
+  Annealer<Costs> annealer(target, slots, o.seed);
+  const auto sweeps = static_cast<std::uint64_t>(std::max(0.0, o.sweeps));
+  const double unit = slots.mean_bytes_of_task();
+  for (std::uint64_t i = 0; i < sweeps; ++i) {
+    const double done = static_cast<double>(i) / static_cast<double>(sweeps);
+    annealer.sweep(static_cast<float>(unit * o.hot * std::pow(o.cold / o.hot, done)));
+  }
+  annealer.quench();
+  return slots.map();
+}
+
+}  // namespace
+
+Map anneal(const TaskGraph& graph, const Target& target, const Map& start, const AnnealOptions& options) {
+  require(options.sweeps >= 0 && options.hot > 0 && options.cold > 0 && options.cold <= options.hot, "anneal: sweeps ",
+          options.sweeps, ", hot ", options.hot, ", cold ", options.cold,
+          "; allowed: sweeps from 0 on, 0 < cold <= hot");
+  Slots slots(graph, target, start);
+  return Fields::suits(target) ? run<Fields>(target, slots, options) : run<PairCosts>(target, slots, options);
+}
+
+Map improve(const TaskGraph& graph, const Target& target, const Map& start, std::uint64_t seed) {
+  AnnealOptions o;
+  o.sweeps = 0;
+  o.seed = seed;
+  return anneal(graph, target, start, o);
+}
+
+}  // namespace isthmus
