@@ -7,8 +7,8 @@ namespace nb = nanobind;
 namespace isthmus {
 void bind_collectives(nb::module_& module);
 void bind_goal(nb::module_& module);
-void bind_mapping(nb::module_& module);
 void bind_schedule(nb::module_& module);
+void bind_mapping(nb::module_& module);
 void bind_simulate(nb::module_& module);
 void bind_structure(nb::module_& module);
 }  // namespace isthmus
@@ -24,7 +24,7 @@ NB_MODULE(_core, module) {
   isthmus::bind_schedule(module);
   isthmus::bind_collectives(module);
   isthmus::bind_goal(module);
-  isthmus::bind_simulate(module);
   isthmus::bind_mapping(module);
+  isthmus::bind_simulate(module);
   isthmus::bind_structure(module);
 }

@@ -121,7 +121,7 @@ class Folding {
   [[nodiscard]] double bound(const Digits& digits) const {
     double sum = 0;
     for (std::size_t j = 0; j < axes_.size(); ++j) {
-      if (axes_[j].extent() > 1) sum += arrangement_bound(blocks(digits, j), pairs_[j]);
+      if (axes_[j].extent() > 1) sum += layout_bound(blocks(digits, j), pairs_[j]);
     }
     return sum;
   }
@@ -145,7 +145,7 @@ class Folding {
       }
       auto [known, added] = arrangements_.try_emplace(std::move(key));
       if (added) {
-        known->second = arrange(grid, axes_[j]);
+        known->second = lay_out(grid, axes_[j]);
         known->second.cost /= scale;
       }
       out.position.push_back(known->second.position);
@@ -158,7 +158,7 @@ class Folding {
   const std::vector<HostAxis>& axes_;
   std::uint64_t tasks_;
   std::vector<std::vector<std::uint64_t>> pairs_;
-  std::map<std::vector<double>, Arrangement> arrangements_;
+  std::map<std::vector<double>, AxisLayout> arrangements_;
 };
 
 }  // namespace

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "mapping/arrangement.hpp"
+#include "mapping/axis_layout.hpp"
 #include "mapping/host_box.hpp"
 
 namespace isthmus {

@@ -39,7 +39,7 @@ HostAxis HostAxis::prefix(std::uint32_t extent) const {
   return {extent, std::move(table)};
 }
 
-std::optional<HostBox> HostBox::of(const Target& target) {
+std::optional<HostBox> HostBox::of(const Target& target, double emptiest) {
   const Topology& topology = target.topology();
   const std::size_t d = topology.dimensions().size();
   if (d == 0) return std::nullopt;
@@ -65,9 +65,9 @@ std::optional<HostBox> HostBox::of(const Target& target) {
       used[k].push_back(c);
     }
     cells *= used[k].size();
-    if (cells > target.places()) return std::nullopt;
+    if (static_cast<double>(cells) > emptiest * target.places()) return std::nullopt;
   }
-  if (cells != target.places() || capacity == 0) return std::nullopt;
+  if (capacity == 0) return std::nullopt;
   HostBox out;
   if (capacity > 1) out.axes.emplace_back(capacity, std::vector<std::uint32_t>(std::size_t{capacity} * capacity, 0));
   for (std::size_t k = 0; k < d; ++k) at[k] = used[k][0];
@@ -83,13 +83,69 @@ std::optional<HostBox> HostBox::of(const Target& target) {
     if (!axis) return std::nullopt;
     out.axes.push_back(std::move(*axis));
   }
-  out.places.resize(cells * capacity);
+  out.places.assign(cells * capacity, nowhere);
   for (std::uint32_t p = 0; p < target.places(); ++p) {
     std::uint64_t cell = 0;
     for (std::size_t k = d; k-- > 0;) cell = cell * used[k].size() + number[k][all[p * d + k]];
     std::fill_n(out.places.begin() + static_cast<std::ptrdiff_t>(cell * capacity), capacity, p);
   }
   return out;
+}
+
+bool HostBox::settle(std::vector<std::uint32_t>& cell) const {
+  constexpr std::uint64_t budget = 200'000'000;  // cells searched
+  const auto cells = static_cast<std::uint32_t>(places.size());
+  std::vector<std::uint32_t> task_at(cells, nowhere);
+  std::vector<std::uint32_t> waiting;
+  for (std::uint32_t t = 0; t < cell.size(); ++t) {
+    if (places[cell[t]] != nowhere && task_at[cell[t]] == nowhere) task_at[cell[t]] = t;
+    else waiting.push_back(t);
+  }
+  std::vector<std::uint32_t> met(cells, nowhere);  // in the search for this task
+  std::vector<std::uint32_t> before(cells);
+  std::vector<std::uint32_t> queue;
+  std::uint64_t searched = 0;
+  for (const std::uint32_t t : waiting) {
+    queue.assign(1, cell[t]);
+    met[cell[t]] = t;
+    std::uint32_t end = nowhere;
+    const auto visit = [&](std::uint32_t from, std::uint32_t to) {
+      if (met[to] == t || end != nowhere) return;
+      met[to] = t;
+      before[to] = from;
+      queue.push_back(to);
+      if (places[to] != nowhere && task_at[to] == nowhere) end = to;
+    };
+    for (std::size_t head = 0; head < queue.size() && end == nowhere; ++head) {
+      const std::uint32_t at = queue[head];
+      std::uint32_t stride = 1;
+      for (const HostAxis& axis : axes) {
+        const std::uint32_t e = axis.extent();
+        const std::uint32_t x = at / stride % e;
+        const bool around = e > 2 && axis.distance(0, e - 1) <= axis.distance(0, 1);
+        if (x + 1 < e) visit(at, at + stride);
+        else if (around) visit(at, at - x * stride);
+        if (x > 0) visit(at, at - stride);
+        else if (around) visit(at, at + (e - 1) * stride);
+        stride *= e;
+      }
+    }
+    searched += queue.size();
+    if (end == nowhere || searched > budget) return false;
+    // From the free place backwards, everybody moves up; the holes on the way are skipped.
+    const std::uint32_t start = cell[t];
+    std::uint32_t free = end;
+    for (std::uint32_t at = end; at != start;) {
+      at = before[at];
+      const std::uint32_t mover = at == start ? t : task_at[at];
+      if (mover == nowhere) continue;
+      task_at[free] = mover;
+      cell[mover] = free;
+      free = at;
+    }
+  }
+  for (std::uint32_t& c : cell) c = places[c];
+  return true;
 }
 
 }  // namespace isthmus

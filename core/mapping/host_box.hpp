@@ -33,16 +33,21 @@ class HostAxis {
   std::vector<std::uint32_t> table_;
 };
 
-/// The places of a target that are all combinations of some coordinates of its topology, planes left out or not. Where
-/// nodes take several tasks, the first axis is the place within the node and costs nothing.
+/// The box round the places of a target, planes without places left out. Where nodes take several tasks, the first axis
+/// is the place within the node and costs nothing.
 struct HostBox {
   std::vector<HostAxis> axes;
-  std::vector<std::uint32_t> places;  ///< by coordinates, the first varying fastest
+  std::vector<std::uint32_t> places;  ///< by coordinates, the first varying fastest; `nowhere` for holes
 
-  /// Nothing where the places are no box, capacities differ, or the topology has no coordinates. On machines whose
-  /// distances are no sums over coordinates (dragonflies, trees) an axis knows the distances of nodes that differ in it
-  /// alone.
-  static std::optional<HostBox> of(const Target& target);
+  /// Nothing where capacities differ, the topology has no coordinates, or the box would be more than `emptiest` times
+  /// as large as the target. On machines whose distances are no sums over coordinates (dragonflies, trees) an axis
+  /// knows the distances of nodes that differ in it alone.
+  static std::optional<HostBox> of(const Target& target, double emptiest = 1);
+
+  /// Moves tasks from holes and overfull cells: each to its neighbour cell, the one from there on to the next, and so
+  /// on along the shortest way to a free place. `cell` of every task becomes its place. False where that would take
+  /// long.
+  [[nodiscard]] bool settle(std::vector<std::uint32_t>& cell) const;
 };
 
 }  // namespace isthmus

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::size_t folds_evaluated = 6;
 constexpr std::size_t paddings_tried = 12;
+constexpr double emptiest = 2;  // larger boxes are too full of holes to keep neighbours together
 
 using Extents = std::vector<std::uint32_t>;
 
@@ -74,7 +75,8 @@ bool no_cliques(const Structure& structure) {
                      [](const Factor& f) { return f.kind == FactorKind::path || f.kind == FactorKind::cycle; });
 }
 
-Map map_of(const Fold& fold, const TaskGrid& grid, const Extents& cut, const HostBox& box, const Structure& structure) {
+std::optional<Map> map_of(const Fold& fold, const TaskGrid& grid, const Extents& cut, const HostBox& box,
+                          const Structure& structure) {
   const std::size_t d = grid.extents.size();
   const FoldTable table(fold, grid, cut.size());
   std::vector<std::uint32_t> at(cut.size());
@@ -83,8 +85,9 @@ Map map_of(const Fold& fold, const TaskGrid& grid, const Extents& cut, const Hos
     table.coordinates(structure.coordinates.data() + t * d, at.data());
     std::uint64_t cell = 0;
     for (std::size_t j = at.size(); j-- > 0;) cell = cell * box.axes[j].extent() + at[j];
-    out[t] = box.places[cell];
+    out[t] = static_cast<std::uint32_t>(cell);
   }
+  if (!box.settle(out)) return std::nullopt;
   return out;
 }
 }  // namespace
@@ -127,12 +130,13 @@ std::optional<TaskGrid> task_grid(const TaskGraph& graph, const Structure& struc
 
 std::optional<Map> fold_map(const TaskGraph& graph, const Target& target, const Structure& structure) {
   auto grid = task_grid(graph, structure);
-  const auto box = HostBox::of(target);
+  const auto box = HostBox::of(target, emptiest);
   if (!grid || !box) return std::nullopt;
   Extents axes;
   for (const HostAxis& axis : box->axes) axes.push_back(axis.extent());
   const bool exact = structure.stencil == Stencil::star && structure.explained == 1 && no_cliques(structure);
   const double nearest = graph.total_bytes() * (1 + target.terminals());
+  const bool no_holes = box->places.size() == target.slots();
   std::optional<Map> best;
   double least_hops = 0;
   double least_load = 0;
@@ -149,8 +153,10 @@ std::optional<Map> fold_map(const TaskGraph& graph, const Target& target, const 
       if (first < 0) first = fold.hop_bytes;
       if (fold.hop_bytes > 1.2 * first) break;
       // Without diagonals the closed form is what is counted.
-      if (best && exact && fold.hop_bytes > least_hops * (1 + 1e-9)) break;
-      Map map = map_of(fold, *grid, padding.axes, *box, structure);
+      if (best && exact && no_holes && fold.hop_bytes > least_hops * (1 + 1e-9)) break;
+      auto settled = map_of(fold, *grid, padding.axes, *box, structure);
+      if (!settled) continue;
+      Map& map = *settled;
       const double hops = hop_bytes(graph, target, map);
       const bool equal = best && hops <= least_hops * (1 + 1e-12);
       if (best && hops > least_hops * (1 + 1e-12)) continue;

@@ -19,7 +19,7 @@ struct BlockGrid {
   [[nodiscard]] std::uint32_t blocks() const;
 };
 
-struct Arrangement {
+struct AxisLayout {
   std::vector<std::uint32_t> position;  ///< of every block, the first dimension varying fastest
   double cost;                          ///< sum of weight times distance
 };
@@ -27,10 +27,10 @@ struct Arrangement {
 /// Positions on the axis, whose extent is the number of blocks, with a small cost: minimum linear arrangement, on a
 /// ring or under other distances. The best of row-major orders with and without reflection and with both ends folded
 /// together, improved by annealing up to 128 blocks. The same for the same input.
-Arrangement arrange(const BlockGrid& grid, const HostAxis& axis);
+AxisLayout lay_out(const BlockGrid& grid, const HostAxis& axis);
 
 /// What no arrangement undercuts: heaviest pairs at the shortest distances.
-double arrangement_bound(const BlockGrid& grid, const std::vector<std::uint64_t>& pairs_at_distance);
+double layout_bound(const BlockGrid& grid, const std::vector<std::uint64_t>& pairs_at_distance);
 
 /// Pairs of positions of an axis at every distance.
 std::vector<std::uint64_t> pairs_at_distance(const HostAxis& axis);

@@ -1,4 +1,4 @@
-#include "mapping/arrangement.hpp"
+#include "mapping/axis_layout.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -124,12 +124,12 @@ std::uint32_t BlockGrid::blocks() const {
   return std::accumulate(extents.begin(), extents.end(), std::uint32_t{1}, std::multiplies<>());
 }
 
-Arrangement arrange(const BlockGrid& grid, const HostAxis& axis) {
+AxisLayout lay_out(const BlockGrid& grid, const HostAxis& axis) {
   const std::uint32_t n = grid.blocks();
   const std::vector<Pair> pairs = pairs_of(grid);
   std::vector<std::size_t> order(grid.extents.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  Arrangement best{{}, -1};
+  AxisLayout best{{}, -1};
   const auto offer = [&](std::vector<std::uint32_t>&& position) {
     const double cost = cost_of(pairs, axis, position);
     if (best.cost >= 0 && cost >= best.cost) return;
@@ -175,7 +175,7 @@ std::vector<std::uint64_t> pairs_at_distance(const HostAxis& axis) {
   return out;
 }
 
-double arrangement_bound(const BlockGrid& grid, const std::vector<std::uint64_t>& pairs_at_distance) {
+double layout_bound(const BlockGrid& grid, const std::vector<std::uint64_t>& pairs_at_distance) {
   std::vector<std::pair<double, std::uint64_t>> groups;  // weight, pairs
   const std::uint64_t n = grid.blocks();
   for (std::size_t i = 0; i < grid.extents.size(); ++i) {
