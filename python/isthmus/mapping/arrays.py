@@ -74,7 +74,8 @@ def map_arrays(
 
     The first array is mapped as a pattern of its own, in which tasks with a common partner in another array are
     partners too. Every further one is assigned to the places where its tasks have the least hop-bytes to what is
-    placed. Then each array in turn is assigned again, with all others where they are, as long as hop-bytes fall.
+    placed. Then each array in turn is assigned again, with all others where they are, as long as hop-bytes fall. No
+    result is worse than every array in its own order.
 
     Parameters
     ----------
