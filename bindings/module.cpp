@@ -9,6 +9,7 @@ void bind_collectives(nb::module_& module);
 void bind_goal(nb::module_& module);
 void bind_mapping(nb::module_& module);
 void bind_schedule(nb::module_& module);
+void bind_mapping(nb::module_& module);
 void bind_simulate(nb::module_& module);
 void bind_structure(nb::module_& module);
 }  // namespace isthmus

@@ -19,6 +19,7 @@ Point = dict[str, Any]
 # Kind -> module: imported when a study uses it.
 _MODULES = {
     "intensity": "intensity",
+    "mapping": "mapping",
     "models": "models",
     "pairs": "pairs",
     "simulation": "simulation",
