@@ -22,7 +22,18 @@ from recordings import Call, recorded
 
 VOID = {"meta", "br", "link", "img", "rect", "circle", "path"}
 NASTY = '<script>alert("1")</script> & co.c:3'
-ANCHORS = ["summary", "where", "timeline", "what-ifs", "sensitivity", "calls", "messages", "placement", "machines", "how"]
+ANCHORS = [
+    "summary",
+    "where",
+    "timeline",
+    "what-ifs",
+    "sensitivity",
+    "calls",
+    "messages",
+    "placement",
+    "machines",
+    "how",
+]
 
 
 def stencil(ranks: int = 16, iterations: int = 3, location: str = "halo.c:50") -> isthmus.Program:

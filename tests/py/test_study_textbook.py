@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import isthmus
 from isthmus.errors import InvalidInput
-from isthmus.simulation.simulate import MODELS
+from isthmus.simulation.network import MODELS
 from isthmus.studies import models_page
 from isthmus.studies.intensity import box, place
 from isthmus.studies.models import PATTERNS

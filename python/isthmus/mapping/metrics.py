@@ -236,7 +236,7 @@ def evaluate(
     if model is not None and not isinstance(what, Pattern):
         from ..simulation.simulate import simulate
 
-        options = {"collectives": collectives} if isinstance(what, Program) else {}
+        options: dict[str, Any] = {"collectives": collectives} if isinstance(what, Program) else {}
         timeline = simulate(
             what, placement.machine, placement, model=model, routing=routing, record="finish", **options
         )
@@ -301,7 +301,7 @@ def _metrics(what: Pattern, placement: Placement, once: float, time: float | Non
         load_imbalance=_imbalance(what, placement),
         levels=_levels(placement, source, target, bytes * once, network.highest),
         classes=_classes(placement.machine, network.link_bytes),
-        dilation_bytes=by_length,
+        dilation_bytes=np.asarray(by_length, dtype=np.float64),
         link_bytes=network.link_bytes,
         time=time,
     )

@@ -127,5 +127,5 @@ def edges_of(pattern: Pattern, undirected: bool) -> tuple[NDArray[np.uint32], ND
     low, high = np.minimum(source, target)[kept], np.maximum(source, target)[kept]
     pair = low.astype(np.int64) * pattern.ranks + high
     found, where = np.unique(pair, return_inverse=True)
-    total = np.bincount(where, bytes[kept], len(found))
+    total = np.bincount(where, bytes[kept], len(found)).astype(np.float64)
     return (found // pattern.ranks).astype(np.uint32), (found % pattern.ranks).astype(np.uint32), total

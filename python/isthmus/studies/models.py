@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InvalidInput
-from ..simulation.simulate import MODELS, ROUTINGS
+from ..simulation.network import MODELS, ROUTINGS
 from .intensity import box
 from .parameters import Kind, Parameter, Point, Summary
 
