@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ..machine import Allocation, Machine
     from ..mapping.placement import Placement
 
-HALOS = {"stencil": stencil, "wrf": wrf, "pop": pop}
+HALOS: dict[str, Callable[[int], Halo]] = {"stencil": stencil, "wrf": wrf, "pop": pop}
 APPLICATIONS = (*HALOS, "openatom", "namd")
 PLACEMENTS = ("default", "random", "patches", "mapped")
 #: Planes of OpenAtom; it has as many states as nodes for each plane.
