@@ -55,7 +55,9 @@ def _start(problem: Problem, options: Mapping[str, Any]) -> NDArray[np.uint32]:
 
     chosen, full = find(given, {})
     place = chosen.run(problem, full)
-    return problem.given(_bipartition(problem, {}) if place is None else place)
+    if place is None:
+        place = _bipartition(problem, {})
+    return problem.given(place)
 
 
 @method(
