@@ -129,8 +129,8 @@ def _findings(cases: Sequence[Case]) -> dict[str, Finding]:
         for values, where in ((quiet, "where messages hardly meet"), (loaded, "where they do")):
             if values:
                 words.append(
-                    f"{model} {where} ({len(values)} cases): median {100 * float(np.median(values)):.1f} %, nine of ten "
-                    f"within {100 * float(np.quantile(values, 0.9)):.0f} %, largest {100 * max(values):.0f} %"
+                    f"{model} {where} ({len(values)} cases): median {100 * float(np.median(values)):.1f} %, nine of "
+                    f"ten within {100 * float(np.quantile(values, 0.9)):.0f} %, largest {100 * max(values):.0f} %"
                 )
         close &= max(quiet, default=0) < 0.05
         far |= max(loaded, default=0) > 0.1
