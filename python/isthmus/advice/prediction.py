@@ -108,12 +108,14 @@ class Simulator:
                 if self._reporter is not None:
                     self._reporter(min(sum(self._done.values()), self._reporter.total))
 
+        model = model or self.model
         timeline = simulate(
             schedule,
             machine,
             placement,
-            model=model or self.model,
-            routing=self.routing,
+            model=model,
+            # Without links there are no routes.
+            routing="minimal" if model == "loggops" else self.routing,
             record=record,
             noise=self.noise,
             seed=self.seed,
