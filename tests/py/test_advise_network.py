@@ -127,8 +127,10 @@ def test_nothing_changes_without_a_model() -> None:
     assert p.network is None
     assert p.what_if("contention") is None
     assert "network" not in Page(advice.html()).anchors
-    with pytest.raises(InvalidInput, match="model = 'fluid'"):
+    with pytest.raises(InvalidInput, match="model = .fluid."):
         isthmus.advise(shifted(1), RING, model="fluid")
+    with pytest.raises(InvalidInput, match="routing = 'valiant'"):
+        isthmus.advise(shifted(1), RING, routing="valiant")
 
 
 @pytest.mark.parametrize("spec", ["slimfly-q5", "dragonfly-small", "fattree-k4"])

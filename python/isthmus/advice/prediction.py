@@ -108,13 +108,12 @@ class Simulator:
                 if self._reporter is not None:
                     self._reporter(min(sum(self._done.values()), self._reporter.total))
 
-        model = model or self.model
         timeline = simulate(
             schedule,
             machine,
             placement,
-            model=model,
-            # Without links there are no routes.
+            model=model or self.model,
+            # What is simulated without links for comparison has no routes.
             routing="minimal" if model == "loggops" else self.routing,
             record=record,
             noise=self.noise,
