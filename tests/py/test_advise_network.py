@@ -129,7 +129,7 @@ def test_nothing_changes_without_a_model() -> None:
     assert "network" not in Page(advice.html()).anchors
     with pytest.raises(InvalidInput, match="model = .fluid."):
         isthmus.advise(shifted(1), RING, model="fluid")
-    with pytest.raises(InvalidInput, match="routing = 'valiant'"):
+    with pytest.raises(InvalidInput, match=r"routing = .valiant."):
         isthmus.advise(shifted(1), RING, routing="valiant")
 
 

@@ -24,7 +24,7 @@ _SUFFIXES = (".png", ".svg", ".pdf")
     "map",
     epilog="\b\nExamples:\n"
     "  isthmus map app.h5 --machine cielo -o rankfile --time 30s\n"
-    "  isthmus map app.h5 --machine cielo --nodes 'nid[00012-00075]' -o MPICH_RANK_ORDER --format cray\n"
+    "  isthmus map app.h5 --machine cielo --nodes 64 -o MPICH_RANK_ORDER --format cray\n"
     "  isthmus map mesh.graph --machine torus:16x16x16 --method multilevel --json\n"
     "  isthmus map mesh.graph --machine torus:16x16x16 --tasks-per-node 66 --objective max_link\n"
     "  isthmus map app.h5 --machine cielo --evaluate --placement rankfile\n"
@@ -53,7 +53,9 @@ _SUFFIXES = (".png", ".svg", ".pdf")
     help="What is to be small: hop-bytes, the largest congestion of a link, or the simulated time.",
 )
 @click.option("--time", "seconds", default="10s", show_default=True, metavar="TIME", help="Processor time, about.")
-@click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True)
+@click.option(
+    "--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help="Of what is drawn at random."
+)
 @click.option("--evaluate", is_flag=True, help="Only the metrics of --placement, with their definitions and sources.")
 @click.option("--placement", metavar="ORDER|FILE", help="With --evaluate: default, block, cyclic, random, or a file.")
 @click.option("--collectives", multiple=True, metavar="KIND=ALGORITHM", help="Messages of a program's collectives too.")

@@ -157,7 +157,7 @@ class Mapped:
         ]
         for level in self.metrics.levels:
             columns = (*self.before.values(), self.metrics)
-            rows.append([f"bytes in {level}", *(text(m.levels[level], "B", 4) for m in columns), ""])
+            rows.append([f"bytes in {level}", *(text(m.levels.get(level, 0), "B", 4) for m in columns), ""])
         return ["", *self.before, "mapped", "at least"], rows
 
     def save(self, path: str | os.PathLike[str], format: str = "rankfile", **options: Any) -> None:
