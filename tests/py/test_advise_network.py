@@ -127,7 +127,7 @@ def test_nothing_changes_without_a_model() -> None:
     assert p.network is None
     assert p.what_if("contention") is None
     assert "network" not in Page(advice.html()).anchors
-    with pytest.raises(InvalidInput, match="model = .fluid."):
+    with pytest.raises(InvalidInput, match=r"model = .fluid."):
         isthmus.advise(shifted(1), RING, model="fluid")
     with pytest.raises(InvalidInput, match=r"routing = .valiant."):
         isthmus.advise(shifted(1), RING, routing="valiant")

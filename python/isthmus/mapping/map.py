@@ -71,16 +71,16 @@ def map(
         depend on the speed of the computer.
     seed : int
         The same gives the same placement.
-    objective : {"hop_bytes", "max_link", "time"}
-        What decides: hop-bytes and, of placements within 0.5 %, the most congested link; the most congested link, then
-        hop-bytes; or the time of a program or schedule by simulation.
+    objective : str
+        What decides: "hop_bytes" and, of placements within 0.5 %, the most congested link; "max_link", the most
+        congested link, then hop-bytes; "time", that of a program or schedule by simulation.
     balance : float, optional
         Tasks may share cores: a node gets this part more than its share at most (0.03: 3 %, rounded up). By default
         one rank per core at most.
     tasks_per_node : int, optional
         The same, said by the largest number of tasks on a node.
-    speeds : array of float, shape (nodes of the job,), optional
-        Relative speed of the nodes, to which shares are proportional; needs ``balance``.
+    speeds : array of float, shape (places,), optional
+        Relative speed of the nodes of the job, to which shares are proportional; needs ``balance``.
     coordinates : array of float, shape (ranks, dimensions), optional
         Where ranks are in the space of the program, for geometric methods.
     undirected : bool
