@@ -98,6 +98,7 @@ Result dict_of(Simulated&& result) {
   out["bytes"] = result.bytes;
   out["stopped"] = result.stopped;
   out["simulated_ranks"] = result.simulated_ranks;
+  out["skipped"] = result.skipped;
   auto rank = column<std::uint32_t>(result.stuck.size());
   auto op = column<std::uint32_t>(result.stuck.size());
   auto started = column<std::uint8_t>(result.stuck.size());
@@ -153,7 +154,8 @@ void bind_simulate(nb::module_& module) {
       .def(
           "__init__",
           [](SimulationOptions* self, const LevelTuple& socket, const LevelTuple& node, const LevelTuple& network,
-             const std::string& detail, std::uint64_t seed, double copy_rate, double reduce_rate, bool symmetry) {
+             const std::string& detail, std::uint64_t seed, double copy_rate, double reduce_rate, bool symmetry,
+             bool skip) {
             auto* o = new (self) SimulationOptions;
             o->cost[0] = level_from(socket);
             o->cost[1] = level_from(node);
@@ -163,8 +165,10 @@ void bind_simulate(nb::module_& module) {
             o->copy_rate = copy_rate;
             o->reduce_rate = reduce_rate;
             o->symmetry = symmetry;
+            o->skip = skip;
           },
-          "socket"_a, "node"_a, "network"_a, "detail"_a, "seed"_a, "copy_rate"_a, "reduce_rate"_a, "symmetry"_a)
+          "socket"_a, "node"_a, "network"_a, "detail"_a, "seed"_a, "copy_rate"_a, "reduce_rate"_a, "symmetry"_a,
+          "skip"_a)
       .def(
           "place",
           [](SimulationOptions& o, const Topology& topology, const Input<std::uint32_t>& node,
@@ -178,12 +182,20 @@ void bind_simulate(nb::module_& module) {
           "topology"_a, "node"_a, "socket"_a, "nic"_a, "nics"_a, nb::keep_alive<1, 2>())
       .def(
           "network",
-          [](SimulationOptions& o, const std::string& model, const std::string& routing, std::uint32_t slices) {
+          [](SimulationOptions& o, const std::string& model, const std::string& routing, std::uint32_t slices,
+             double resolution) {
             o.model = model_from(model);
             o.route = route_from(routing);
             o.slices = slices;
+            o.resolution = resolution;
           },
-          "model"_a, "routing"_a, "slices"_a)
+          "model"_a, "routing"_a, "slices"_a, "resolution"_a)
+      .def(
+          "packets",
+          [](SimulationOptions& o, std::uint32_t bytes, std::uint32_t flit, std::uint64_t buffer) {
+            o.packet = {bytes, flit, buffer};
+          },
+          "bytes"_a, "flit"_a, "buffer"_a, "Of the packet model; buffer 0: as large as a message that is alone needs.")
       .def(
           "noise",
           [](SimulationOptions& o, const std::string& kind, std::int64_t period, std::int64_t duration,

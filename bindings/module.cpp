@@ -9,7 +9,9 @@ void bind_collectives(nb::module_& module);
 void bind_goal(nb::module_& module);
 void bind_mapping(nb::module_& module);
 void bind_schedule(nb::module_& module);
+void bind_mapping(nb::module_& module);
 void bind_simulate(nb::module_& module);
+void bind_structure(nb::module_& module);
 }  // namespace isthmus
 void bind_topology(nb::module_& module);
 
@@ -25,4 +27,5 @@ NB_MODULE(_core, module) {
   isthmus::bind_goal(module);
   isthmus::bind_simulate(module);
   isthmus::bind_mapping(module);
+  isthmus::bind_structure(module);
 }

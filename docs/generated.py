@@ -21,6 +21,9 @@ from isthmus.gallery import machines
 from isthmus.imports import FORMATS
 from isthmus.machine import parts
 from isthmus.machine.kinds import KINDS, Parameter
+from isthmus.mapping.launch import formats
+from isthmus.mapping.methods import methods
+from isthmus.mapping.metrics import DEFINITIONS
 from isthmus.schedule.program import CollectiveKind
 
 _MARK = re.compile(r"^<!-- generated: (\w+)(?: (\S+))? -->$", re.MULTILINE)
@@ -103,6 +106,24 @@ def _units() -> str:
     return _table(
         ["unit", "spellings"],
         [[unit, ", ".join(map("`{}`".format, names))] for unit, names in units._SPELLINGS.items() if unit],
+    )
+
+
+# Mapping
+
+
+def _metrics() -> str:
+    return _table(
+        ["metric", "definition", "source"],
+        [[f"{d.words} (`{name}`)", d.definition, d.source] for name, d in DEFINITIONS.items()],
+    )
+
+
+def _methods() -> str:
+    options = {m.name: ", ".join(f"`{k}={v}`" for k, v in m.options.items()) for m in methods().values()}
+    return _table(
+        ["method", "what it does", "where", "options"],
+        [[f"`{m.name}`", m.words, m.needs, options[m.name]] for m in methods().values()],
     )
 
 
@@ -205,6 +226,13 @@ def _commands(name: str) -> str:
 
 def _formats() -> str:
     return _table(["`--from`, `format=`", "file"], [[f"`{name}`", doc] for name, (_, doc) in FORMATS.items()])
+
+
+def _launchers() -> str:
+    head = ["`--format`", "file", "says", "how a program is started with it"]
+    says = {True: "cores", False: "nodes"}
+    rows = [[f"`{f.name}`", f.title, says[f.cores], f.command and f"`{f.command}`"] for f in formats()]
+    return _table(head, rows)
 
 
 def _topology() -> str:

@@ -2,6 +2,7 @@
 // assertions (assert.hpp). Nothing in the core prints.
 #pragma once
 
+#include <charconv>
 #include <stdexcept>
 #include <string>
 
@@ -22,6 +23,10 @@ class Unsupported : public std::runtime_error {
 namespace detail {
 inline std::string text(const std::string& s) { return s; }
 inline std::string text(const char* s) { return s; }
+inline std::string text(double value) {
+  char digits[32];
+  return {digits, std::to_chars(digits, digits + sizeof digits, value).ptr};
+}
 inline std::string text(char c) { return std::string(1, c); }
 template <class T>
 std::string text(const T& value) {

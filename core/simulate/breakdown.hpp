@@ -66,6 +66,9 @@ class Breakdown {
       add(rank, Share::idle, all);
     }
   }
+  /// When the last byte that the rank waits for arrives.
+  [[nodiscard]] Picoseconds tail(Rank rank) const { return tails_.empty() ? 0 : tails_[rank]; }
+  [[nodiscard]] const std::vector<Picoseconds>& sums() const { return sums_; }
   std::vector<Picoseconds> take() { return std::move(sums_); }
 
  private:

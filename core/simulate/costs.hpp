@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "base/error.hpp"
 #include "simulate/parameters.hpp"
 
 namespace isthmus {
@@ -18,9 +19,16 @@ struct MessageCost {
   [[nodiscard]] Picoseconds gap() const { return level->g + bytes_G; }
 };
 
+/// Longest time of a message, 20 hours: sums of many fit 64 bits.
+inline constexpr Picoseconds longest_message = Picoseconds{1} << 56;
+
 /// (s - 1) bytes at a rate, to the nearest picosecond.
 inline Picoseconds bytes_after_first(std::uint64_t bytes, double rate) {
-  return bytes <= 1 || rate == 0 ? 0 : static_cast<Picoseconds>(static_cast<double>(bytes - 1) * rate + 0.5);
+  if (bytes <= 1 || rate == 0) return 0;
+  const double time = static_cast<double>(bytes - 1) * rate;
+  require(time < static_cast<double>(longest_message), "a message of ", bytes, " bytes at ", rate / 1e12,
+          " s per byte: it may take up to ", longest_message / 1'000'000'000'000, " s");
+  return static_cast<Picoseconds>(time + 0.5);
 }
 
 /// CPU time of a calc, copy or reduce.

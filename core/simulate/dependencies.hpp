@@ -59,6 +59,10 @@ class Dependencies {
   }
   /// Does the operation wait for others?
   [[nodiscard]] bool waits(std::uint64_t op) const { return work_[op].needs != 0; }
+  /// For how many operations it waits.
+  [[nodiscard]] std::uint32_t needs(std::uint64_t op) const {
+    return work_[op].needs == too_many ? more_needs_.at(op) : work_[op].needs;
+  }
   [[nodiscard]] OpKind kind(std::uint64_t op) const { return static_cast<OpKind>(work_[op].bits & 15U); }
   void prefetch(std::uint64_t op) const { prefetch_line(&work_[op]); }
 

@@ -11,10 +11,12 @@
 #include "simulate/costs.hpp"
 #include "simulate/dependencies.hpp"
 #include "simulate/event_queue.hpp"
+#include "simulate/loops.hpp"
 #include "simulate/matching.hpp"
 #include "simulate/noise.hpp"
 #include "simulate/operations.hpp"
 #include "simulate/resources.hpp"
+#include "simulate/state.hpp"
 #include "simulate/ties.hpp"
 #include "simulate/ways.hpp"
 
@@ -55,6 +57,7 @@ class Engine {
       out_.handled.assign(s_.ops.size(), -1);
     }
     if constexpr (contended) ways_.start(options, s_.ops.size());
+    if (options.loops != nullptr) mark_ = std::max(options.loops->from, 1U) * options.loops->ops;
   }
 
   Simulated run() {
@@ -63,6 +66,10 @@ class Engine {
     Event event;
     std::uint64_t until_report = report_every;
     while (queue_.pop(event)) {
+      if (out_.executed >= mark_ && event.time > now_ && !look_for_repetition(event)) {
+        out_.left = true;
+        return std::move(out_);
+      }
       prefetch();
       now_ = event.time;
       if (watch_ties()) {
@@ -304,6 +311,25 @@ class Engine {
   void arrived(Rank rank, Picoseconds tail, std::uint64_t recv);
   void pass_interface(const Event& event);
 
+  // -- iterations that repeat (engine_state.hpp) ----------------------------------------------------------------------
+
+  static constexpr std::uint64_t no_mark = ~std::uint64_t{0};
+
+  bool look_for_repetition(const Event& next);
+  bool probe(const Event& next, std::uint64_t iteration);
+  bool measure(const Event& next, std::uint64_t iteration);
+  Digest sketch_of_state(std::uint64_t iteration);
+  std::uint32_t low_of(Rank rank);
+  void take_before();
+  void take_difference();
+  Reached reach_of_ranks(std::uint64_t iteration, StateWriter& state);
+  [[nodiscard]] std::pair<std::uint64_t, std::uint64_t> name_of_op(std::uint64_t op, std::uint64_t iteration) const;
+  void write_op(std::uint64_t op, std::uint64_t iteration, StateWriter& state) const;
+  void write_events(std::vector<Event>& events, std::uint64_t iteration, StateWriter& state) const;
+  void write_state(const Event& next, std::uint64_t iteration, StateWriter& state) const;
+  void write_resources(std::uint64_t iteration, StateWriter& state) const;
+  void write_matching(std::uint64_t iteration, StateWriter& state) const;
+
   // -- what events do -------------------------------------------------------------------------------------------------
 
   void operation(const Event& event) {
@@ -497,9 +523,7 @@ class Engine {
     go();
   }
 
-  // -- the end (engine_end.hpp)
-  // -----------------------------------------------------------------------------------------
-  // --------------------------------------------------------------------------------------------------------
+  // -- the end (engine_end.hpp) ---------------------------------------------------------------------------------------
 
   void note_completion(Rank rank, Picoseconds when);
   void finish();
@@ -555,6 +579,8 @@ class Engine {
   std::vector<Picoseconds> not_before_;   // with several streams, of every operation: the end of what it waits for
   std::vector<Picoseconds> completions_;  // of the last put or get of each rank
   std::uint64_t sequence_ = 0;
+  std::uint64_t mark_ = no_mark;  // operations done at which the state is looked at
+  Watch watch_;
   Picoseconds now_ = 0;
   Simulated out_;
 };
@@ -563,3 +589,4 @@ class Engine {
 
 #include "simulate/engine_end.hpp"
 #include "simulate/engine_network.hpp"
+#include "simulate/engine_state.hpp"

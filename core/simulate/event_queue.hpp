@@ -95,6 +95,15 @@ class EventQueue {
   [[nodiscard]] const Event* peek(std::size_t ahead) const {
     return head_ + ahead < current_.size() ? &current_[head_ + ahead] : nullptr;
   }
+  /// Calls visit(event) for every event that is to come, in no particular order.
+  template <class Visitor>
+  void visit(Visitor&& visitor) const {
+    for (std::size_t i = head_; i < current_.size(); ++i) visitor(current_[i]);
+    for (int b = 0; b < 64; ++b)
+      if ((filled_ >> b & 1) != 0)
+        for (const Event& e : buckets_[b].events) visitor(e);
+    for (auto early = early_; !early.empty(); early.pop()) visitor(early.top());
+  }
 
  private:
   using Events = std::vector<Event>;

@@ -108,7 +108,9 @@ void FairShare::detach(FlowId id) {
     passages[place_[at]] = last;
     place_[last.at] = place_[at];
     passages.pop_back();
-    if (passages.empty()) links_[route_[at]].load = 0;
+    if (!passages.empty()) continue;
+    links_[route_[at]].load = 0;
+    tight_[route_[at]] = 0;
   }
   free_[flow.room].push_back(flow.first);
   flow.length = 0;
@@ -275,6 +277,16 @@ void FairShare::rate_chosen() {
     open();
     fill();
   } while (spread());
+}
+
+void FairShare::forget() {
+  ISTHMUS_ASSERT(unused_.size() == flows_.size() && fresh_.empty() && touched_.empty());
+  flows_.clear();
+  state_.clear();
+  unused_.clear();
+  chosen_.clear();
+  changed_.clear();
+  wide_ = 0;
 }
 
 void FairShare::solve() {

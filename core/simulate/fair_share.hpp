@@ -30,6 +30,8 @@ class FairShare {
   FlowId add(std::span<const std::uint32_t> links, std::uint32_t weight);
   /// Another number of flows in the bundle; 0 removes it.
   void set_weight(FlowId flow, std::uint32_t weight);
+  /// Forgets all bundles when all are removed: those to come are numbered and solved as the first were.
+  void forget();
   /// Brings the rates up to date. Bundles whose rate has changed are in changed() until the next call.
   void solve();
   [[nodiscard]] const std::vector<FlowId>& changed() const { return changed_; }
@@ -42,6 +44,7 @@ class FairShare {
   [[nodiscard]] std::span<const std::uint32_t> links(FlowId flow) const {
     return {route_.data() + flows_[flow].first, flows_[flow].length};
   }
+  [[nodiscard]] double capacity(std::uint32_t link) const { return links_[link].capacity; }
   /// Sum of the rates on a link, and bundles on it.
   [[nodiscard]] double load(std::uint32_t link) const { return links_[link].load; }
   [[nodiscard]] std::size_t bundles(std::uint32_t link) const { return passages_[link].size(); }

@@ -33,7 +33,8 @@ void FlowNetwork::advance(Picoseconds now, std::vector<Passed>& passed) {
   // and the others get the rest of their share a little early.
   while (!ends_.empty() && ends_.front().time - now <= grace(ends_.front().bundle, now))
     take_ended(ends_.front().bundle, now, passed);
-  for (; !starts_.empty() && starts_.top().passage.leaves <= now; starts_.pop()) start(starts_.top().passage);
+  for (; !starts_.empty() && starts_.top().passage.leaves <= now; starts_.pop())
+    start(starts_.top().passage, starts_.top().order);
   shares_.solve();
   for (const FairShare::FlowId id : shares_.changed()) {
     bring_up_to(bundles_[id], id, now);
@@ -50,6 +51,12 @@ void FlowNetwork::advance(Picoseconds now, std::vector<Passed>& passed) {
     set_end(id, b.at + static_cast<Picoseconds>(std::llround(left)));
   }
   stale_.clear();
+  if (starts_.empty() && ends_.empty()) {
+    // Nothing depends on what was before.
+    shares_.forget();
+    bundles_.clear();
+    order_ = 0;
+  }
 }
 
 Picoseconds FlowNetwork::grace(FairShare::FlowId id, Picoseconds now) const {
@@ -72,7 +79,7 @@ void FlowNetwork::bring_up_to(Bundle& b, FairShare::FlowId id, Picoseconds now) 
   b.at = now;
 }
 
-void FlowNetwork::start(const Passage& p) {
+void FlowNetwork::start(const Passage& p, std::uint64_t order) {
   const bool fixed = router_.fixed();
   // One of the interfaces of a node: numbers of nodes are below 2^32, but nodes x interfaces need not be.
   const std::uint64_t out = std::uint64_t{p.from} * nics_ + p.nic_from, in = std::uint64_t{p.to} * nics_ + p.nic_to;
@@ -83,14 +90,15 @@ void FlowNetwork::start(const Passage& p) {
   const std::vector<LinkId>* links = nullptr;
   if (id == FairShare::no_link || log_routes_)
     links = &router_.route(p.from, p.to, [&](LinkId l) {
-      return index_[l] == 0 ? 0.0 : static_cast<double>(shares_.bundles(index_[l] - 1)) / topology_->bandwidth(l);
+      return index_[l] == 0 ? 0.0
+                            : static_cast<double>(shares_.bundles(index_[l] - 1)) / shares_.capacity(index_[l] - 1);
     });
   if (log_routes_) traffic_.log(p.op, *links);
   if (id == FairShare::no_link) {
     path_.clear();
-    if (per_byte_ > 0) path_.push_back(index_of(static_cast<std::uint32_t>(topology_->links() + 2 * out), 0));
-    for (const LinkId l : *links) path_.push_back(index_of(l, topology_->bandwidth(l)));
-    if (per_byte_ > 0) path_.push_back(index_of(static_cast<std::uint32_t>(topology_->links() + 2 * in + 1), 0));
+    if (per_byte_ > 0) path_.push_back(index_of(static_cast<std::uint32_t>(topology_->links() + 2 * out)));
+    for (const LinkId l : *links) path_.push_back(index_of(l));
+    if (per_byte_ > 0) path_.push_back(index_of(static_cast<std::uint32_t>(topology_->links() + 2 * in + 1)));
     id = shares_.add(path_, 1);
     if (id >= bundles_.size()) bundles_.resize(id + 1);
     Bundle& b = bundles_[id];
@@ -104,7 +112,8 @@ void FlowNetwork::start(const Passage& p) {
     shares_.set_weight(id, shares_.weight(id) + 1);
   }
   Bundle& b = bundles_[id];
-  b.members.push_back({b.work + static_cast<double>(p.bytes), p.message, p.leaves, p.leaves + p.duration});
+  b.members.push_back({b.work + static_cast<double>(p.bytes), p.message, static_cast<std::uint32_t>(order), p.leaves,
+                       p.leaves + p.duration});
   std::push_heap(b.members.begin(), b.members.end(), later);
   if (traffic_.slices() == 0)
     for (const std::uint32_t l : shares_.links(id))
@@ -135,9 +144,10 @@ void FlowNetwork::take_ended(FairShare::FlowId id, Picoseconds now, std::vector<
   }
 }
 
-std::uint32_t FlowNetwork::index_of(std::uint32_t link, double bandwidth) {
+std::uint32_t FlowNetwork::index_of(std::uint32_t link) {
   if (index_[link] == 0) {
-    index_[link] = shares_.add_link(bandwidth > 0 ? bandwidth * 1e-12 : 1 / per_byte_) + 1;
+    const bool interface = link >= topology_->links();
+    index_[link] = shares_.add_link(interface ? 1 / per_byte_ : topology_->bandwidth(link) * 1e-12) + 1;
     link_of_.push_back(link);
   }
   return index_[link] - 1;

@@ -21,6 +21,9 @@ class FlowNetwork final : public Network {
   [[nodiscard]] Picoseconds next() const override;
   void advance(Picoseconds now, std::vector<Passed>& passed) override;
   [[nodiscard]] Traffic take_traffic() override { return std::move(traffic_); }
+  [[nodiscard]] const Traffic& traffic() const override { return traffic_; }
+  /// Nothing: it begins anew when it is empty.
+  void write(Picoseconds, StateWriter&) const override {}
 
  private:
   /// Messages on the same links. Each gets the same rate, so that one sum says how far all of them are: a message that
@@ -28,6 +31,7 @@ class FlowNetwork final : public Network {
   struct Member {
     double until;  // work of the bundle when it is through
     std::uint32_t message;
+    std::uint32_t order;  // of its coming
     Picoseconds began;
     Picoseconds due;  // when it would have been through alone
   };
@@ -54,15 +58,15 @@ class FlowNetwork final : public Network {
   };
 
   static bool later(const Member& a, const Member& b) {
-    return a.until != b.until ? a.until > b.until : a.message > b.message;
+    return a.until != b.until ? a.until > b.until : a.order > b.order;
   }
 
-  void start(const Passage& passage);
+  void start(const Passage& passage, std::uint64_t order);
   [[nodiscard]] Picoseconds grace(FairShare::FlowId id, Picoseconds now) const;
   void take_ended(FairShare::FlowId id, Picoseconds now, std::vector<Passed>& passed);
   void bring_up_to(Bundle& bundle, FairShare::FlowId id, Picoseconds now);
   void mark(FairShare::FlowId id);
-  std::uint32_t index_of(std::uint32_t link, double bandwidth);
+  std::uint32_t index_of(std::uint32_t link);
 
   // A heap of ends whose entries know their places, so that rates can change.
   void set_end(FairShare::FlowId id, Picoseconds time);

@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "simulate/engine.hpp"
+#include "simulate/repeat.hpp"
 #include "simulate/symmetry.hpp"
 
 namespace isthmus {
@@ -83,6 +84,8 @@ Simulated simulate_loggops(const Schedule& schedule, const SimulationOptions& op
   require(options.copy_rate >= 0 && options.reduce_rate >= 0, "rates are numbers from 0");
   if (options.symmetry)
     if (auto result = simulate_kinds(schedule, options)) return *std::move(result);
+  if (options.skip)
+    if (auto result = simulate_repeating(schedule, options, simulate_all)) return *std::move(result);
   return simulate_all(schedule, options);
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "simulate/parameters.hpp"
+#include "simulate/state.hpp"
 #include "simulate/traffic.hpp"
 
 namespace isthmus {
@@ -45,10 +46,19 @@ class Network {
   /// nothing but the messages.
   virtual void advance(Picoseconds now, std::vector<Passed>& passed) = 0;
   [[nodiscard]] virtual Traffic take_traffic() = 0;
+  [[nodiscard]] virtual const Traffic& traffic() const = 0;
+  /// What is left of messages when nothing is on its way: what the next ones may have to wait for.
+  virtual void write(Picoseconds now, StateWriter& state) const = 0;
 };
 
+/// Bytes: models that would need more are refused.
+inline constexpr double most_memory = 8.0 * (1 << 30);
+/// Nothing happens later in a network: sums of two times fit 64 bits.
+inline constexpr Picoseconds latest = Picoseconds{1} << 62;
+
 /// The network that the options ask for; nullptr for LogGOPS. Throws InvalidInput for links without bandwidth and for
-/// models without a topology.
+/// models without a topology; Unsupported for routes that the topology does not have and where too much memory is
+/// needed.
 std::unique_ptr<Network> make_network(const SimulationOptions& options);
 
 }  // namespace isthmus

@@ -97,6 +97,11 @@ void PacketNetwork::advance(Picoseconds now, std::vector<Passed>& passed) {
   passed_ = nullptr;
 }
 
+/// Ports have numbers in the order of their first use.
+void PacketNetwork::write(Picoseconds now, StateWriter& state) const {
+  for (const Port& p : fabric_.ports) state.number(std::max<Picoseconds>(p.busy - now, 0));
+}
+
 // -- messages and the interfaces that they leave by -------------------------------------------------------------------
 
 void PacketNetwork::start(std::uint32_t id) {
@@ -129,8 +134,7 @@ void PacketNetwork::inject(std::uint32_t at) {
   if (c.room < bytes) return;  // the credit comes
   const Picoseconds time = fabric_.time_of(fabric_.kind(c), bytes);
   const std::uint32_t packet = take(unused_packets_, packets_);
-  packets_[packet] = {
-      order_++, now_ + time, 0, id, bytes, m.route, port.first, 0, 1, c.kind, m.left == m.passage.bytes};
+  packets_[packet] = {order_++, now_ + time, 0, id, bytes, m.route, port.first, 1, c.kind, m.left == m.passage.bytes};
   ++hops_;
   m.left -= bytes;
   c.room -= bytes;
@@ -159,19 +163,49 @@ void PacketNetwork::arrive(std::uint32_t id, std::uint32_t channel) {
   Port& port = fabric_.ports[c.port];
   port.load += packet.bytes;
   if (c.head == 0 && port.busy <= now_ && !port.wakes && c.room >= packet.bytes) return go(id, channel);
-  // The oldest goes first: usually those that come last are the youngest.
-  if (c.head == 0 || packets_[c.tail].order < packet.order) {
-    packet.next = 0;
-    (c.head == 0 ? c.head : packets_[c.tail].next) = id;
-    c.tail = id;
-  } else {
-    std::uint32_t* at = &c.head;
-    while (packets_[*at].order < packet.order) at = &packets_[*at].next;
-    packet.next = *at;
-    *at = id;
-  }
+  enqueue(id, channel);
   ++port.waiting;
   if (port.busy > now_ && !port.wakes) wake(c.port);
+}
+
+void PacketNetwork::enqueue(std::uint32_t id, std::uint32_t channel) {
+  Channel& c = fabric_.channels[channel];
+  if (c.head == 0) {
+    c.head = id;
+    return;
+  }
+  if (packets_[id].order < packets_[c.head].order) std::swap(id, c.head);
+  if (channel >= queues_.size()) queues_.resize(fabric_.channels.size());
+  Queue& queue = queues_[channel];
+  std::vector<Waiting>& packets = queue.packets;
+  const Waiting last{packets_[id].order, id};
+  // Those that come last are usually the youngest.
+  std::size_t at = packets.size();
+  packets.push_back(last);
+  for (; at > queue.first && packets[at - 1].order > last.order; --at) packets[at] = packets[at - 1];
+  packets[at] = last;
+  ++c.tail;
+}
+
+/// The oldest packet.
+std::uint32_t PacketNetwork::dequeue(std::uint32_t channel) {
+  Channel& c = fabric_.channels[channel];
+  const std::uint32_t id = c.head;
+  if (c.tail == 0) {
+    c.head = 0;
+    return id;
+  }
+  --c.tail;
+  Queue& queue = queues_[channel];
+  c.head = queue.packets[queue.first++].packet;
+  if (c.tail == 0) {
+    queue.packets.clear();
+    queue.first = 0;
+  } else if (queue.first >= 16 && 2 * queue.first >= queue.packets.size()) {
+    queue.packets.erase(queue.packets.begin(), queue.packets.begin() + static_cast<std::ptrdiff_t>(queue.first));
+    queue.first = 0;
+  }
+  return id;
 }
 
 /// The port is free or has got a credit: it takes the oldest packet of those that may go.
@@ -186,11 +220,8 @@ void PacketNetwork::arbitrate(std::uint32_t at) {
     if (best == 0 || packets_[channel.head].order < packets_[fabric_.channels[best].head].order) best = c;
   }
   if (best == 0) return;
-  Channel& c = fabric_.channels[best];
-  const std::uint32_t id = c.head;
-  c.head = packets_[id].next;
   --port.waiting;
-  go(id, best);
+  go(dequeue(best), best);
 }
 
 void PacketNetwork::go(std::uint32_t id, std::uint32_t channel) {
@@ -238,7 +269,12 @@ void PacketNetwork::prefetch_further(const Event& e) const {
       prefetch_line(&fabric_.ports[fabric_.channels[e.rest()].port]);
       prefetch_line(routes_.data() + packets_[e.what].route + packets_[e.what].hop);
       break;
-    case Happening::free: prefetch_line(&fabric_.channels[fabric_.ports[e.what].first]); break;
+    case Happening::free: {
+      const std::uint32_t channel = fabric_.ports[e.what].first;
+      prefetch_line(&fabric_.channels[channel]);
+      prefetch_line(queues_.data() + channel);
+      break;
+    }
     case Happening::credit: prefetch_line(&fabric_.ports[fabric_.channels[e.what].port]); break;
   }
 }

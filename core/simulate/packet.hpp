@@ -41,6 +41,8 @@ class PacketNetwork final : public Network {
   /// message may be known too late for that; it is then told as early as can be.
   void advance(Picoseconds now, std::vector<Passed>& passed) override;
   [[nodiscard]] Traffic take_traffic() override { return std::move(traffic_); }
+  [[nodiscard]] const Traffic& traffic() const override { return traffic_; }
+  void write(Picoseconds now, StateWriter& state) const override;
 
   /// From the first byte's leaving to the last one's arrival along the links when nobody is in the way.
   [[nodiscard]] Picoseconds alone(Vertex from, Vertex to, std::uint64_t bytes, const std::vector<LinkId>& links);
@@ -48,7 +50,8 @@ class PacketNetwork final : public Network {
   [[nodiscard]] std::uint64_t hops() const { return hops_; }
   [[nodiscard]] bool at_rest() const { return fabric_.at_rest(); }
 
-  static constexpr std::size_t packet_memory = 64;
+  static constexpr std::size_t packet_memory = 80;
+  static constexpr std::size_t queue_memory = 32;
 
  private:
   enum class Adaptive : std::uint8_t { no, source, hop };
@@ -68,12 +71,22 @@ class PacketNetwork final : public Network {
     std::uint32_t bytes;
     std::uint32_t route;   // place in routes_; 0: not decided
     std::uint32_t buffer;  // channel whose buffer it is in
-    std::uint32_t next;    // behind it in the queue
     std::uint16_t hop;     // links and interfaces that it has passed
     std::uint16_t kind;    // of the port that it came by
     bool first;            // of its message
   };
-  static_assert(sizeof(Packet) <= packet_memory && PacketOptions::most_bytes < (1U << 30));
+  static_assert(PacketOptions::most_bytes < (1U << 30));
+  struct Waiting {
+    std::uint64_t order;
+    std::uint32_t packet;
+  };
+  /// Packets in front of an output, the oldest first, behind the channel's head: from `first` on.
+  struct Queue {
+    std::vector<Waiting> packets;
+    std::size_t first = 0;
+  };
+  // A queue has up to twice the room that it needs.
+  static_assert(sizeof(Packet) + 2 * sizeof(Waiting) <= packet_memory && sizeof(Queue) <= queue_memory);
   struct Message {
     Passage passage;
     Picoseconds end = 0;        // of the packet that is latest so far
@@ -89,6 +102,8 @@ class PacketNetwork final : public Network {
   void inject(std::uint32_t port);
   void arrive(std::uint32_t packet, std::uint32_t channel);
   void go(std::uint32_t packet, std::uint32_t channel);
+  void enqueue(std::uint32_t packet, std::uint32_t channel);
+  std::uint32_t dequeue(std::uint32_t channel);
   void arbitrate(std::uint32_t port);
   void finish(std::uint32_t packet, Picoseconds end);
   void report(std::uint32_t message);
@@ -122,6 +137,7 @@ class PacketNetwork final : public Network {
   bool log_routes_;
   TimeQueue<Event> events_;
   std::vector<Packet> packets_;
+  std::vector<Queue> queues_;  // of every channel of links and ejection
   std::vector<Message> messages_;
   std::vector<std::uint32_t> unused_packets_, unused_messages_;
   /// Number of channels of a route, then the channels, injection first and ejection last.

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/error.hpp"
+#include "simulate/network.hpp"
 #include "simulate/packet.hpp"
 
 namespace isthmus {
@@ -12,7 +13,8 @@ namespace {
 /// Packets of a buffer, if the length of its link does not ask for more: adaptive routes need some that show the load
 /// before they are full.
 constexpr std::int64_t buffered = 16;
-constexpr double most_memory = 8.0 * (1 << 30);
+/// That a packet may take, in picoseconds: time then never goes far beyond the last event.
+constexpr double longest = 1e15;
 }  // namespace
 
 PacketFabric::PacketFabric(const SimulationOptions& options)
@@ -35,6 +37,9 @@ PacketFabric::PacketFabric(const SimulationOptions& options)
   for (const LinkClass& c : topology_->link_classes()) {
     PortClass p;
     p.per_byte = 1e12 / c.bandwidth;
+    require(o.bytes * p.per_byte + c.latency * 1e12 <= longest, "links '", c.name, "', of ", c.bandwidth,
+            " bytes per second and ", c.latency, " s: a packet of ", o.bytes, " bytes may take up to ", longest / 1e12,
+            " s");
     p.full = rounded(o.bytes, p.per_byte);
     p.latency = rounded(c.latency, 1e12);
     p.head = p.latency + rounded(o.flit, p.per_byte);
@@ -45,6 +50,9 @@ PacketFabric::PacketFabric(const SimulationOptions& options)
     most = std::max(most, p.room / packet);
     kinds_.push_back(p);
   }
+  require(o.bytes * options.cost[static_cast<int>(Level::network)].G <= longest, "interfaces, of ",
+          options.cost[static_cast<int>(Level::network)].G / 1e12, " s per byte: a packet of ", o.bytes,
+          " bytes may take up to ", longest / 1e12, " s");
   PortClass interface;
   interface.per_byte = options.cost[static_cast<int>(Level::network)].G;
   interface.full = rounded(o.bytes, interface.per_byte);
@@ -60,7 +68,8 @@ void PacketFabric::require_memory(std::size_t packets) const {
   // Every port in use with some channels, and the packets of one full buffer.
   constexpr double channels_in_use = 4;
   const double places = static_cast<double>(topology_->links()) + 2 * static_cast<double>(interfaces_);
-  const double each = sizeof(std::uint32_t) + sizeof(Port) + channels_in_use * sizeof(Channel) +
+  const double each = sizeof(std::uint32_t) + sizeof(Port) +
+                      channels_in_use * (sizeof(Channel) + PacketNetwork::queue_memory) +
                       static_cast<double>(packets * PacketNetwork::packet_memory);
   const double bytes = places * each;
   constexpr double gib = 1 << 30;

@@ -36,8 +36,8 @@ struct Port {
 struct Channel {
   std::int64_t room;  ///< bytes
   std::uint32_t port;
-  std::uint32_t head = 0;  ///< packets, the oldest first; of injection: messages
-  std::uint32_t tail = 0;
+  std::uint32_t head = 0;  ///< the oldest packet that waits for it; of injection: the first message
+  std::uint32_t tail = 0;  ///< how many packets are behind it; of injection: the last message
   std::uint32_t next = 0;  ///< another channel of the port
   std::uint16_t number = 0;
   std::uint16_t kind = 0;  ///< of the port

@@ -7,10 +7,13 @@
 #include <vector>
 
 #include "schedule/schedule.hpp"
+#include "simulate/repetition.hpp"
 #include "simulate/traffic.hpp"
 #include "topology/topology.hpp"
 
 namespace isthmus {
+
+struct Loops;
 
 /// LogGOPS parameters of one level (Hoefler, Schneider and Lumsdaine, "LogGOPSim", 2010).
 struct LevelCost {
@@ -94,8 +97,10 @@ struct SimulationOptions {
   double reduce_rate = 0;     ///< picoseconds per byte
   double compute_factor = 1;  ///< of the time of calc, copy and reduce
   Detail detail = Detail::ranks;
-  bool symmetry = false;      ///< simulate one of several ranks that are indistinguishable, where that is exact
-  bool stop_at_ties = false;  ///< stop where the order of simultaneous events of different ranks may matter
+  bool symmetry = false;         ///< simulate one of several ranks that are indistinguishable, where that is exact
+  bool stop_at_ties = false;     ///< stop where the order of simultaneous events of different ranks may matter
+  bool skip = false;             ///< do not simulate iterations that repeat exactly
+  const Loops* loops = nullptr;  ///< of the schedule, with the iterations that it has: look whether they repeat
   /// Called now and then with the number of operations that are done; false stops the simulation.
   std::function<bool(std::uint64_t)> progress;
 };
@@ -175,6 +180,9 @@ struct Simulated {
   std::vector<Picoseconds> log_noise;  ///< of every entry, or empty
   Traffic traffic;                     ///< of the network's links
   std::uint32_t simulated_ranks = 0;   ///< fewer than there are where ranks are indistinguishable
+  std::uint32_t skipped = 0;           ///< iterations that were not simulated
+  bool left = false;                   ///< stopped: it came to the end of the loop before iterations were alike
+  Repetition repetition;               ///< of SimulationOptions::loops
 };
 
 }  // namespace isthmus

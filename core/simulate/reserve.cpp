@@ -2,16 +2,19 @@
 
 #include <algorithm>
 
+#include "base/error.hpp"
+#include "base/prefetch.hpp"
+
 namespace isthmus {
 
 ReserveNetwork::ReserveNetwork(const SimulationOptions& options)
     : topology_(options.places.topology),
       router_(*topology_, options.route, options.seed),
-      per_byte_(options.cost[static_cast<int>(Level::network)].G),
+      interface_per_byte_(options.cost[static_cast<int>(Level::network)].G),
       nics_(options.places.nics),
       log_routes_(options.detail == Detail::ops),
       traffic_(topology_->links(), options.slices),
-      free_(topology_->links() + std::size_t{topology_->nodes()} * nics_ * 2) {
+      places_(topology_->links() + std::size_t{topology_->nodes()} * nics_ * 2) {
   for (const LinkClass& c : topology_->link_classes()) link_per_byte_.push_back(1e12 / c.bandwidth);
 }
 
@@ -27,8 +30,9 @@ void ReserveNetwork::send(const Passage& p) {
   Message& m = messages_[id];
   m.passage = p;
   m.end = p.leaves + p.duration;
-  const std::vector<LinkId>& route = router_.route(
-      p.from, p.to, [&](LinkId l) { return static_cast<double>(std::max<Picoseconds>(free_[l] - p.leaves, 0)); });
+  const std::vector<LinkId>& route = router_.route(p.from, p.to, [&](LinkId l) {
+    return static_cast<double>(std::max<Picoseconds>(places_[l].free - p.leaves, 0));
+  });
   if (log_routes_) traffic_.log(p.op, route);
   const std::uint32_t interfaces = topology_->links();
   m.path.clear();
@@ -39,24 +43,35 @@ void ReserveNetwork::send(const Passage& p) {
 }
 
 void ReserveNetwork::advance(Picoseconds now, std::vector<Passed>& passed) {
-  const auto soon = [](const Head&) {};
+  const auto soon = [this](const Head& head) { prefetch_line(&messages_[head.message]); };
   while (heads_.next() <= now) {
-    const Head head = heads_.pop(soon);
-    Message& m = messages_[head.message];
-    const std::uint32_t link = m.path[head.hop];
-    const bool inside = link < topology_->links();
-    const double per_byte = inside ? link_per_byte_[topology_->link_class(link)] : per_byte_;
-    const Picoseconds start = std::max(head.time, free_[link]);
-    free_[link] = start + static_cast<Picoseconds>(static_cast<double>(m.passage.bytes) * per_byte + 0.5);
-    m.end = std::max(m.end, free_[link]);
-    if (inside) traffic_.add(link, static_cast<double>(m.passage.bytes), start, free_[link]);
-    if (head.hop + 1 < m.path.size()) {
-      heads_.push({start, head.message, head.hop + 1});
-      continue;
-    }
-    passed.push_back({m.passage.message, m.end, m.end - m.passage.leaves - m.passage.duration});
-    unused_.push_back(head.message);
+    const Picoseconds time = heads_.next();
+    now_.clear();
+    while (heads_.next() == time) now_.push_back(heads_.pop(soon));
+    // A head that finds its link free is at the next one at once, behind those that are there already.
+    for (std::size_t i = 0; i < now_.size(); ++i) pass(now_[i], passed);
   }
+}
+
+void ReserveNetwork::pass(Head head, std::vector<Passed>& passed) {
+  Message& m = messages_[head.message];
+  const std::uint32_t at = m.path[head.hop];
+  Place& place = places_[at];
+  if (place.per_byte < 0) place.per_byte = per_byte(at);
+  const Picoseconds start = std::max(head.time, place.free);
+  const double takes = static_cast<double>(m.passage.bytes) * place.per_byte;
+  require(takes < static_cast<double>(latest - start), "a link is taken for more than ", latest / 1'000'000'000'000,
+          " s: allowed are times up to that");
+  place.free = start + static_cast<Picoseconds>(takes + 0.5);
+  m.end = std::max(m.end, place.free);
+  if (at < topology_->links()) traffic_.add(at, static_cast<double>(m.passage.bytes), start, place.free);
+  if (++head.hop < m.path.size()) {
+    if (start > head.time) heads_.push({start, head.message, head.hop});
+    else now_.push_back(head);
+    return;
+  }
+  passed.push_back({m.passage.message, m.end, m.end - m.passage.leaves - m.passage.duration});
+  unused_.push_back(head.message);
 }
 
 }  // namespace isthmus

@@ -1,6 +1,7 @@
 // Messages that occupy whole links one after the other: the cheapest model in which they meet.
 #pragma once
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -21,6 +22,10 @@ class ReserveNetwork final : public Network {
   [[nodiscard]] Picoseconds next() const override { return heads_.next(); }
   void advance(Picoseconds now, std::vector<Passed>& passed) override;
   [[nodiscard]] Traffic take_traffic() override { return std::move(traffic_); }
+  [[nodiscard]] const Traffic& traffic() const override { return traffic_; }
+  void write(Picoseconds now, StateWriter& state) const override {
+    for (const Place& place : places_) state.number(std::max<Picoseconds>(place.free - now, 0));
+  }
 
  private:
   struct Head {
@@ -33,16 +38,27 @@ class ReserveNetwork final : public Network {
     Picoseconds end = 0;              // when its last byte has passed the links so far
     std::vector<std::uint32_t> path;  // an interface, links, an interface
   };
+  /// A link or one direction of an interface.
+  struct Place {
+    Picoseconds free = 0;  // from then on
+    double per_byte = -1;  // picoseconds; negative: not asked for yet
+  };
+
+  void pass(Head head, std::vector<Passed>& passed);
+  [[nodiscard]] double per_byte(std::uint32_t place) const {
+    return place < topology_->links() ? link_per_byte_[topology_->link_class(place)] : interface_per_byte_;
+  }
 
   const Topology* topology_;
   Router router_;
-  double per_byte_;  // picoseconds of an interface
+  double interface_per_byte_;  // picoseconds
   std::uint32_t nics_;
   bool log_routes_;
   Traffic traffic_;
   std::vector<double> link_per_byte_;  // picoseconds, of every class of links
-  std::vector<Picoseconds> free_;      // of every link, then of every interface out and in
+  std::vector<Place> places_;          // every link, then every interface out and in
   TimeQueue<Head> heads_;
+  std::vector<Head> now_;  // those whose time it is, in their order
   std::vector<Message> messages_;
   std::vector<std::uint32_t> unused_;
 };

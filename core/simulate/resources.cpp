@@ -27,11 +27,11 @@ Resources::Resources(Rank ranks, std::uint32_t cpus, std::uint32_t nics, const P
       node_slot_[order[i]] = static_cast<std::uint32_t>(nodes - 1);
     }
   }
-  const std::uint64_t own = std::uint64_t{ranks} * stride_;
-  const std::uint64_t all = own + nodes * 2 * places.nics;
+  own_ = std::uint64_t{ranks} * stride_;
+  const std::uint64_t all = own_ + nodes * 2 * places.nics;
   require(all <= 0xFFFFFFFF, ranks, " ranks with ", cpus, " CPU streams and ", nics,
           " interfaces each are more than the simulator can number");
-  node_first_ = static_cast<std::uint32_t>(own);
+  node_first_ = static_cast<std::uint32_t>(own_);
   resources_.resize(all);
 }
 

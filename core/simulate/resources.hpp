@@ -67,6 +67,11 @@ class WaitQueue {
     heap_.pop_back();
     return event;
   }
+  template <class Visitor>
+  void visit(Visitor&& visitor) const {
+    for (std::size_t i = head_; i < in_order_.size(); ++i) visitor(in_order_[i]);
+    for (const Event& e : heap_) visitor(e);
+  }
 
  private:
   static bool later(const Event& a, const Event& b) { return a.sequence() > b.sequence(); }
@@ -174,6 +179,21 @@ class Resources {
   }
   void prefetch_first(std::uint32_t index) const { queues_[resources_[index].queue].prefetch_first(); }
   [[nodiscard]] bool shared() const { return shared_; }
+  [[nodiscard]] bool is_cpu(std::uint32_t index) const { return index < own_ && index % stride_ < cpus_; }
+  /// Does anything wait for it?
+  [[nodiscard]] bool occupied(std::uint32_t index) const {
+    return resources_[index].queue != 0 || (is_cpu(index) && resources_[index].convoy != 0);
+  }
+  /// Calls event(e) for what waits for the resource, then convoy(c) for each of its convoys, by interface.
+  template <class EventVisitor, class ConvoyVisitor>
+  void visit(std::uint32_t index, EventVisitor&& event, ConvoyVisitor&& convoy) const {
+    if (resources_[index].queue != 0) queues_[resources_[index].queue].visit(event);
+    std::vector<std::uint32_t> all;
+    for (std::uint32_t at = resources_[index].convoy; at != 0; at = convoys_[at].next) all.push_back(at);
+    std::sort(all.begin(), all.end(),
+              [&](std::uint32_t a, std::uint32_t b) { return convoys_[a].interface < convoys_[b].interface; });
+    for (const std::uint32_t at : all) convoy(convoys_[at]);
+  }
 
  private:
   static void wake(std::uint32_t index, std::uint64_t sequence, Picoseconds time, EventQueue& queue) {
@@ -209,6 +229,7 @@ class Resources {
 
   std::uint32_t cpus_;
   std::uint32_t stride_;
+  std::uint64_t own_ = 0;  // resources of ranks
   bool shared_;
   const Places* places_;
   std::uint32_t node_first_ = 0;

@@ -11,6 +11,7 @@
 #include "base/error.hpp"
 #include "simulate/event_queue.hpp"
 #include "simulate/network.hpp"
+#include "simulate/state.hpp"
 
 namespace isthmus {
 
@@ -48,7 +49,12 @@ class Ways {
     network_->send({id, op, places_->node[from], places_->node[to], (places_->nic[from] + nic) % nics,
                     (places_->nic[to] + nic) % nics, bytes - 1, leaves, duration});
   }
-  [[nodiscard]] Picoseconds next() const { return network_->next(); }
+  [[nodiscard]] Picoseconds next() const {
+    const Picoseconds next = network_->next();
+    require((next >= 0 && next < latest) || next == never, "messages are on their way for more than ",
+            latest / 1'000'000'000'000, " s: allowed are times up to that");
+    return next;
+  }
   [[nodiscard]] std::uint32_t of(std::uint64_t op) const { return of_[op]; }
   [[nodiscard]] Picoseconds tail(std::uint32_t way) const { return ways_[way].tail; }
 
@@ -129,6 +135,27 @@ class Ways {
     }
   }
   Traffic take_traffic() { return network_->take_traffic(); }
+  [[nodiscard]] const Traffic& traffic() const { return network_->traffic(); }
+  /// Messages and operations that wait for them, at `now`, when the network has nothing to do; place(op) says which
+  /// operation.
+  template <class Place>
+  void write(Picoseconds now, StateWriter& state, Place&& place) const {
+    std::vector<std::pair<std::uint64_t, Picoseconds>> all;
+    for (std::size_t id = 1; id < ways_.size(); ++id)
+      if (of_[ways_[id].op] == id)
+        all.emplace_back(place(ways_[id].op), std::max<Picoseconds>(ways_[id].tail - now, 0));
+    const std::size_t messages = all.size();
+    for (const auto& [op, gate] : gates_) all.emplace_back(place(op), std::max<Picoseconds>(gate.not_before - now, 0));
+    const auto gates = all.begin() + static_cast<std::ptrdiff_t>(messages);
+    std::sort(all.begin(), gates);
+    std::sort(gates, all.end());
+    state.number(messages);
+    for (const auto& [op, time] : all) {
+      state.number(op);
+      state.number(time);
+    }
+    network_->write(now, state);
+  }
 
  private:
   struct Waiting {

@@ -306,6 +306,12 @@ bool Dragonfly::permits(LinkId id, Vertex to) const {
   return global_.target(group, global_.slot_of(port)) == place(router_of(to)).group;
 }
 
+void Dragonfly::random_route(Vertex from, Vertex to, Rng& rng, std::vector<LinkId>& out) const {
+  // With one link between two routers and one between two groups there is nothing to choose.
+  if (flat() && local_.parallel(0) == 1 && global_.copies() == 1) route(from, to, out);
+  else Topology::random_route(from, to, rng, out);
+}
+
 Vertex Dragonfly::valiant_router(Vertex r, Vertex s, Rng& rng) const {
   // A third group spreads the load over the global links, which is the point (Kim et al., section 4.1).
   const std::uint32_t groups = global_.groups();

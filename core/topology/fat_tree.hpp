@@ -33,6 +33,7 @@ class FatTree final : public Topology {
   [[nodiscard]] Bisection bisection() const override;
   LinkId* write_route(Vertex from, Vertex to, LinkId* out) const override;
   /// Up to a random root, then down: more than the nearest common ancestor asks for, which spreads all traffic evenly.
+  [[nodiscard]] bool has_valiant() const override { return true; }
   void valiant_route(Vertex from, Vertex to, Rng& rng, std::vector<LinkId>& out) const override;
   [[nodiscard]] std::uint32_t virtual_channels(Routing routing) const override;
   void channels(Routing routing, std::span<const LinkId> route, std::span<std::uint8_t> out) const override;

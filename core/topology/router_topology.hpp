@@ -124,6 +124,7 @@ class RouterTopology : public Topology {
     for_pairs(from, to, [&](std::size_t i, Vertex a, Vertex b) { write(a, b, out + offsets[i]); });
   }
 
+  [[nodiscard]] bool has_valiant() const final { return true; }
   /// Through a router drawn uniformly from those that `valiant_router` of the network allows.
   void valiant_route(Vertex from, Vertex to, Rng& rng, std::vector<LinkId>& out) const final {
     require_node(from);

@@ -125,6 +125,8 @@ class Topology {
   virtual void minimal_links(Vertex at, Vertex to, std::vector<LinkId>& out) const;
   /// Appends a random minimal route.
   virtual void random_route(Vertex from, Vertex to, Rng& rng, std::vector<LinkId>& out) const;
+  /// Is there a valiant_route()?
+  [[nodiscard]] virtual bool has_valiant() const { return false; }
   /// Appends a route through a random intermediate; throws Unsupported where the notion makes no sense.
   virtual void valiant_route(Vertex from, Vertex to, Rng& rng, std::vector<LinkId>& out) const;
   /// All minimal routes, each appended to `out` with its end offset in `offsets`, at most `limit` of them.

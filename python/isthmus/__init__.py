@@ -24,8 +24,10 @@ _LAZY = {
     "Node": "machine",
     "NULL": "schedule.program",
     "Noise": "machine",
+    "PacketOptions": "simulation.network",
     "ParseError": "errors",
     "Pattern": "schedule.pattern",
+    "Placement": "mapping.placement",
     "Program": "schedule.program",
     "ProgramBuilder": "schedule.builder",
     "Provenance": "machine",
@@ -36,15 +38,19 @@ _LAZY = {
     "advise": "advice.advise",
     "alpha_beta_gamma": "machine",
     "collective": "collectives",
+    "evaluate": "mapping.metrics",
     "example": "examples",
     "load": "loading",
     "lower": "schedule.lower",
+    "map": "mapping.map",
     "pattern": "schedule.pattern",
     "profile": "recording.profile",
     "read": "schedule.reading",
+    "rebalance": "mapping.rebalance",
     "record": "recording.record",
     "Timeline": "simulation.timeline",
     "simulate": "simulation.simulate",
+    "structure": "mapping.structure",
     "study": "studies.run",
     "wormhole_latency": "machine",
 }
@@ -69,6 +75,11 @@ if TYPE_CHECKING:
     from .machine import Provenance as Provenance
     from .machine import alpha_beta_gamma as alpha_beta_gamma
     from .machine import wormhole_latency as wormhole_latency
+    from .mapping.map import map as map
+    from .mapping.metrics import evaluate as evaluate
+    from .mapping.placement import Placement as Placement
+    from .mapping.rebalance import rebalance as rebalance
+    from .mapping.structure import structure as structure
     from .recording.profile import profile as profile
     from .recording.record import record as record
     from .schedule.builder import ProgramBuilder as ProgramBuilder
@@ -80,6 +91,7 @@ if TYPE_CHECKING:
     from .schedule.program import Program as Program
     from .schedule.reading import read as read
     from .schedule.schedule import Schedule as Schedule
+    from .simulation.network import PacketOptions as PacketOptions
     from .simulation.simulate import simulate as simulate
     from .simulation.timeline import Timeline as Timeline
     from .studies.run import study as study

@@ -139,6 +139,32 @@ TEST_CASE("packet: a message that is alone takes hops x (flit / bandwidth + late
   }
 }
 
+TEST_CASE("packet: alone, wormhole latency (L_f / B) D + L / B for any size of packets, flits and messages") {
+  // D links without a latency of their own: the head flit is sent on by D switches, the L bytes follow it.
+  Grid line({"linear", {12}, {}, "", 0});
+  line.set_links("default", 1e9, 0);
+  SimulationOptions o;
+  o.places.topology = &line;
+  o.cost[static_cast<int>(Level::network)].L = 10'000'000;
+  o.cost[static_cast<int>(Level::network)].G = per_byte;
+  for (const std::uint32_t packet : {32U, 256U, 2048U, 65'536U}) {
+    for (const std::uint32_t flit : {1U, 8U, 32U}) {
+      o.packet.bytes = packet;
+      o.packet.flit = flit;
+      for (const std::uint64_t bytes : {1U, 255U, 2048U, 4097U, 65'537U, 300'000U}) {
+        for (const Vertex hops : {1U, 2U, 5U, 11U}) {
+          INFO("packets ", packet, " flits ", flit, " bytes ", bytes, " hops ", hops);
+          PacketNetwork network(o);
+          std::vector<LinkId> links;
+          line.route(0, hops, links);
+          CHECK(network.alone(0, hops, bytes, links) == static_cast<Picoseconds>((flit * hops + bytes) * 1000));
+          CHECK(run(network, {{0, hops, bytes, 5}})[0].lost == 0);
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("packet: links that are slower than the interface cost the difference, as in the flow model") {
   Grid ring({"ring", {9}, {}, "", 0});
   SimulationOptions o = options_for(ring, Route::minimal, 400);

@@ -14,7 +14,7 @@ from isthmus.advice import sections
 from isthmus.advice.network_section import load_picture, shade_of
 from isthmus.advice.variation import changed
 from isthmus.cli import main
-from isthmus.errors import Unsupported
+from isthmus.errors import InvalidInput
 from isthmus.plot.load_map import load_map
 from test_advise_report import Page
 
@@ -127,8 +127,10 @@ def test_nothing_changes_without_a_model() -> None:
     assert p.network is None
     assert p.what_if("contention") is None
     assert "network" not in Page(advice.html()).anchors
-    with pytest.raises(Unsupported, match="model 'fluid'"):
+    with pytest.raises(InvalidInput, match=r"model = .fluid."):
         isthmus.advise(shifted(1), RING, model="fluid")
+    with pytest.raises(InvalidInput, match=r"routing = .valiant."):
+        isthmus.advise(shifted(1), RING, routing="valiant")
 
 
 @pytest.mark.parametrize("spec", ["slimfly-q5", "dragonfly-small", "fattree-k4"])

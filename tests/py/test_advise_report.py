@@ -22,7 +22,18 @@ from recordings import Call, recorded
 
 VOID = {"meta", "br", "link", "img", "rect", "circle", "path"}
 NASTY = '<script>alert("1")</script> & co.c:3'
-ANCHORS = ["summary", "where", "timeline", "what-ifs", "sensitivity", "calls", "messages", "machines", "how"]
+ANCHORS = [
+    "summary",
+    "where",
+    "timeline",
+    "what-ifs",
+    "sensitivity",
+    "calls",
+    "messages",
+    "placement",
+    "machines",
+    "how",
+]
 
 
 def stencil(ranks: int = 16, iterations: int = 3, location: str = "halo.c:50") -> isthmus.Program:
@@ -154,12 +165,12 @@ def test_timeline_of_many_operations_is_a_part(tmp_path: Path) -> None:
 
 
 def test_more_sections_can_follow(advice: isthmus.Advice, monkeypatch: pytest.MonkeyPatch) -> None:
-    def placement(advice: isthmus.Advice) -> sections.Section:
-        return sections.Section("Placement", "placement", f"<p>{advice.ranks} ranks</p>")
+    def further(advice: isthmus.Advice) -> sections.Section:
+        return sections.Section("Further", "further", f"<p>{advice.ranks} ranks</p>")
 
-    monkeypatch.setattr(sections, "SECTIONS", [*sections.SECTIONS, placement])
+    monkeypatch.setattr(sections, "SECTIONS", [*sections.SECTIONS, further])
     page = Page(advice.html())
-    assert page.anchors == [*ANCHORS, "placement"]
+    assert page.anchors == [*ANCHORS, "further"]
     assert "16 ranks" in page.words
 
 

@@ -16,6 +16,7 @@ import pytest
 
 import isthmus
 from isthmus.cli import cli, main
+from isthmus.mapping import launch
 from recordings import Call, recorded
 
 DATA = Path(__file__).parents[1] / "data" / "imports"
@@ -88,11 +89,16 @@ def test_the_commands() -> None:
     assert [" ".join(path) for path, _ in LEAVES] == [
         "advise",
         *(f"machine {name}" for name in ("convert", "distance", "list", "plot", "route", "show", "validate")),
+        "map",
         "record",
         *(f"schedule {name}" for name in ("collective", "convert", "lower", "pattern", "validate")),
         "show",
         "simulate",
-        *(f"study {name}" for name in ("list", "run", "contention-distance", "dragonfly-intensity", "saturation")),
+        *(
+            f"study {name}"
+            for name in ("list", "run", "contention-distance", "dragonfly-intensity", "models", "namd", "openatom")
+        ),
+        *(f"study {name}" for name in ("pop", "saturation", "stencil-mapping", "wrf")),
     ]
 
 
@@ -150,6 +156,8 @@ def test_examples_of_the_help_run(line: str, run: Run, tmp_path: Path) -> None:
     for name in ("bcast.goal", "schedule.goal", "schedule.h5"):
         schedule.save(name)
     isthmus.simulate(schedule, "ring-16").save("timeline.h5")
+    Path("mesh.graph").write_text("4 4\n2 4\n1 3\n2 4\n1 3\n")  # a ring
+    launch.write(isthmus.Placement.of(isthmus.load("cielo"), 4, "block"), "rankfile", "rankfile")
     out = run.ok(*shlex.split(line)[1:])
     assert out
 

@@ -149,6 +149,20 @@ def test_symmetry_is_an_option(run: Run) -> None:
     assert folded["makespan"] == whole["makespan"]
 
 
+def test_skip_is_an_option(run: Run, tmp_path: Path) -> None:
+    b = isthmus.ProgramBuilder(4)
+    for _ in range(100):
+        b.compute(None, 1e-6)
+        b.barrier(None)
+    b.build().save(tmp_path / "loop.h5")
+    words = ("simulate", "loop.h5", LOGGOPS, "--no-symmetry")
+    brief, whole = run.json(*words), run.json(*words, "--no-skip")
+    assert brief["skipped_iterations"] > 50
+    assert whole["skipped_iterations"] == 0
+    assert brief["makespan"] == whole["makespan"]
+    assert f"{brief['skipped_iterations']} iterations left out" in run(*words)[1]
+
+
 def test_deadlock(run: Run, tmp_path: Path) -> None:
     status, out, err = run("simulate", "dead.h5", LOGGOPS, "-o", "t.h5")
     assert (status, err) == (1, "")

@@ -133,6 +133,8 @@ def test_what_a_network_cannot_do_is_said() -> None:
     program = shift(16, 1, 100, m).build()
     with pytest.raises(isthmus.InvalidInput, match="messages can meet on a machine only"):
         isthmus.simulate(program, m.level.network, model="flow")
+    with pytest.raises(isthmus.InvalidInput, match="resolution = 2"):
+        isthmus.simulate(program, "torus-4x4x4", model="flow", resolution=2)
     with pytest.raises(isthmus.InvalidInput, match="routing = 'shortest'"):
         isthmus.simulate(program, m, model="flow", routing="shortest")
     t = isthmus.simulate(program, m, model="flow", record="ops")
@@ -140,3 +142,22 @@ def test_what_a_network_cannot_do_is_said() -> None:
         t.sensitivities()
     with pytest.raises(isthmus.InvalidInput, match="slices=100"):
         t.traffic.over_time()
+
+
+def test_resolution_lets_flows_end_together() -> None:
+    """By hand: over one link of 1 GB/s, 1.000 and 1.005 MB at once; half the rate until the shorter one ends."""
+    machine = isthmus.Machine.parse("ring:8 link=1GB/s hop=0s L=0s o=0s g=0s G=0 S=1TB cores=4")
+    b = isthmus.ProgramBuilder(6)
+    b.compute([2], 1.995e-3)
+    b.send([0, 1, 2], [3, 4, 5], np.array([1_000_000, 1_005_000, 1_000_000]) + 1)
+    b.recv([3, 4, 5], [0, 1, 2], np.array([1_000_000, 1_005_000, 1_000_000]) + 1)
+    where = np.array([0, 0, 0, 1, 1, 1])
+    exact = isthmus.simulate(b.build(), machine, where, model="flow", resolution=0)
+    # After 1.995 ms each of the first two has sent 0.9975 MB; then three share the link.
+    assert exact.finish[3] == pytest.approx(1.995e-3 + 3 * (1e6 - 0.9975e6) / 1e9, rel=1e-9)
+    rest = (1_005_000 - 0.9975e6) - (1e6 - 0.9975e6)
+    assert exact.finish[4] == pytest.approx(exact.finish[3] + 2 * rest / 1e9, rel=1e-9)
+    assert exact.makespan == pytest.approx(3.005e-3, rel=1e-9)
+    coarse = isthmus.simulate(b.build(), machine, where, model="flow", resolution=0.01)
+    assert coarse.finish[3] == pytest.approx(exact.finish[3], rel=0.01)
+    assert coarse.makespan < exact.makespan

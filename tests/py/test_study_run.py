@@ -38,7 +38,7 @@ def test_command(tmp_path: Path) -> None:
              "--set", "bytes=4,1MiB", "--workers", "1"]  # fmt: skip
     result = CliRunner().invoke(cli, words, catch_exceptions=False)
     assert result.exit_code == 0
-    assert "published  Contention increases the latency of messages up to 8 times" in result.output
+    assert "published  Contention can increase the latency of messages up to 8 times" in result.output
     assert f"wrote {tmp_path}/index.html" in result.output
     again = json.loads(CliRunner().invoke(cli, [*words, "--json"], catch_exceptions=False).stdout)
     assert again["computed"] == 0

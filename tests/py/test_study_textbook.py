@@ -11,7 +11,10 @@ from hypothesis import strategies as st
 
 import isthmus
 from isthmus.errors import InvalidInput
+from isthmus.simulation.network import MODELS
+from isthmus.studies import models_page
 from isthmus.studies.intensity import box, place
+from isthmus.studies.models import PATTERNS
 from isthmus.studies.pairs import partners
 from isthmus.studies.parameters import kind_named
 
@@ -49,6 +52,48 @@ def test_partners_or_a_refusal(dims: list[int], hops: int) -> None:
     nodes = np.arange(machine.nodes)
     assert np.array_equal(partner[partner], nodes)
     assert np.all(np.asarray(machine.distance(nodes, partner)) == hops)
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_models_agree_where_nobody_meets(pattern: str) -> None:
+    """Messages of one byte occupy no link."""
+    found = [measure("models", machine=f"ring:8 {IDEAL}", pattern=pattern, bytes=1, model=m) for m in MODELS]
+    assert all(row == found[0] for row in found)
+    assert found[0]["messages"] > 0
+
+
+def test_models_need_messages() -> None:
+    with pytest.raises(InvalidInput, match="on 1 nodes nobody sends to another"):
+        measure("models", machine=f"ring:1 {IDEAL}", pattern="incast", bytes=8, model="flow")
+
+
+def test_one_after_the_other_and_all_at_once() -> None:
+    """63 equal messages over one link: fluids end together, reserved ones on average after half of that."""
+    rows = {m: measure("models", machine=TREE, pattern="incast", bytes=2**20, model=m) for m in MODELS}
+    assert rows["flow"]["messages"] == 63
+    bytes_time = 2**20 / 10e9
+    # Without contention the interface and CPU of the receiver take the bytes one after the other, at 1 ps/B.
+    assert rows["loggops"]["time"] < 0.02 * 63 * bytes_time
+    for model in ("flow", "reserve", "packet"):
+        assert rows[model]["time"] == pytest.approx(63 * bytes_time, rel=0.02), model
+    assert rows["flow"]["message"] == pytest.approx(63 * bytes_time, rel=0.02)
+    assert rows["reserve"]["message"] == pytest.approx(32 * bytes_time, rel=0.02)
+
+
+def test_differences_between_models() -> None:
+    same = {"machine": "ring:8 x", "pattern": "shift", "bytes": 8, "routing": "minimal", "seed": 1, "nodes": 8}
+    rows = [
+        {**same, "model": model, "time": time, "message": time / 2}
+        for model, time in (("loggops", 1.0), ("packet", 2.0), ("flow", 2.5))
+    ]
+    (case,) = models_page.grouped(rows)
+    assert models_page.contention(case) == 2.0
+    assert models_page.difference(case, "flow", "packet") == pytest.approx(0.25)
+    assert models_page.difference(case, "reserve", "packet") is None
+    found = models_page.summarise(rows)
+    assert found.findings["regimes"].verdict == "agrees"
+    assert "flow where they do (1 cases): median 25.0 %" in found.findings["regimes"].ours
+    assert found.rows[0][4:7] == ["2 s", "+25.0 %", ""]
 
 
 def test_partners_need_a_torus() -> None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .calls import Call, Pair, SizeClass
     from .network import NetworkUse
     from .path import PathSteps
+    from .placing import Placing
     from .provenance import Used
 
 #: Where the mean rank's time goes, in words. Only the first five and noise lie on the critical path too.
@@ -155,6 +156,8 @@ class Prediction:
         The numbers of the machine that were used, with their provenance.
     network : NetworkUse, optional
         Of links, where messages meet; of the first machine.
+    placing : Placing, optional
+        What another placement on the same nodes would change; of the first machine.
     """
 
     machine: Machine
@@ -172,6 +175,7 @@ class Prediction:
     sizes: tuple[SizeClass, ...] = ()
     steps: PathSteps | None = None
     network: NetworkUse | None = None
+    placing: Placing | None = None
 
     @property
     def time(self) -> float:

@@ -6,6 +6,7 @@ import re
 import textwrap
 from typing import TYPE_CHECKING, Any
 
+from ..mapping.metrics import DEFINITIONS, in_words
 from ..schedule.program import Program
 from ..simulation.report import bar, machine_words
 from ..units import text
@@ -18,10 +19,13 @@ if TYPE_CHECKING:
 
     from .calls import Call
     from .network import CallUse, NetworkUse
+    from .placing import Placing
 
 _WIDTH = 118
 #: Of what names a call; C++ has longer ones.
 _NAME = 66
+#: Of a placement, in short.
+_METRICS = ("hop_bytes", "average_dilation", "maximum_link_load")
 _COMPUTATIONS, _CALLS, _PAIRS, _LINKS = 4, 8, 5, 5
 #: What a share is called where it dominates.
 _DOMINANT = {"compute": "computation", "idle": "ranks that have finished"}
@@ -52,7 +56,7 @@ def page(advice: Advice) -> str:
         f"{percent(e.serialisation)} x transfer {percent(e.transfer)}"
     )
     lines += ["", *_shares(p)]
-    for part in (_calls(p), _messages(p), _network(p), _sensitivities(p), _what_ifs(p), _machines(advice)):
+    for part in (_calls(p), _messages(p), _network(p), _placing(p), _sensitivities(p), _what_ifs(p), _machines(advice)):
         if part:
             lines += ["", *part]
     lines += ["", "advice"]
@@ -112,6 +116,25 @@ def _shares(p: Prediction) -> list[str]:
         rows = [[row[0], *row[3:]] for row in rows]
         return _table(rows, (0, 3))
     return _table(rows, (0, 5))
+
+
+def placing_rows(found: Placing, metrics: Sequence[str]) -> list[list[str]]:
+    """Simulated time and metrics of the placement before and after, and what none can beat, in words."""
+    mapped = found.mapped
+    before, after = mapped.before["default"], mapped.metrics
+    rows = [["simulated time (flow model)", seconds(found.before), seconds(found.after), ""]]
+    for name in metrics:
+        words = DEFINITIONS[name].words
+        rows.append([words, before.words(name), after.words(name), in_words(name, mapped.bound(name))])
+    return rows
+
+
+def _placing(p: Prediction) -> list[str]:
+    """The ranks by what they exchange."""
+    if p.placing is None:
+        return []
+    heading = ["placement by what ranks exchange", "now", "mapped", "at least"]
+    return _table([heading, *placing_rows(p.placing, _METRICS)], (0,))
 
 
 def call_label(call: Call | CallUse) -> str:

@@ -12,6 +12,7 @@ from .provenance import quality
 if TYPE_CHECKING:
     from .advice import Advice, Prediction
     from .network import NetworkUse
+    from .placing import Placing
 
 
 def plain(advice: Advice) -> dict[str, Any]:
@@ -51,7 +52,21 @@ def _prediction(p: Prediction) -> dict[str, Any]:
         "pairs": [dataclasses.asdict(pair) for pair in p.pairs[:1000]],
         "sizes": [dataclasses.asdict(s) for s in p.sizes],
         "network": None if p.network is None else _network(p.network),
+        "placing": None if p.placing is None else _placing(p.placing),
         "numbers": {"quality": quality(p.used), "used": [dataclasses.asdict(u) for u in p.used]},
+    }
+
+
+def _placing(found: Placing) -> dict[str, Any]:
+    mapped = found.mapped
+    before, after = mapped.before["default"].json(), mapped.metrics.json()
+    return {
+        "method": mapped.method,
+        "before": before | {"time": found.before},
+        "after": after | {"time": found.after},
+        "at_least": {"hop_bytes": mapped.bounds.hop_bytes, "maximum_link_load": mapped.bounds.maximum_link_load},
+        "node": mapped.placement.node.tolist(),
+        "core": mapped.placement.core.tolist(),
     }
 
 

@@ -21,6 +21,7 @@ from .calls import call_table, pair_table, rows_of_events, size_table, waits_by_
 from .network import network_use
 from .origin import completions, events_of_operations
 from .path import PATH_SHARES, Parameters, path_steps
+from .placing import placing
 from .provenance import levels_used, numbers_used
 from .variation import COSTS, balanced, changed
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ..machine import Allocation, Machine
+    from ..mapping.placement import Placement
     from ..schedule.schedule import Schedule
     from ..simulation.timeline import Timeline
 
@@ -89,7 +91,7 @@ class Simulator:
         self,
         schedule: Schedule,
         machine: Machine,
-        placement: Allocation,
+        placement: Allocation | Placement,
         record: str = "finish",
         model: str | None = None,
     ) -> Timeline:
@@ -111,7 +113,8 @@ class Simulator:
             machine,
             placement,
             model=model or self.model,
-            routing=self.routing,
+            # What is simulated without links for comparison has no routes.
+            routing="minimal" if model == "loggops" else self.routing,
             record=record,
             noise=self.noise,
             seed=self.seed,
@@ -191,6 +194,7 @@ def predict(
             more["network"] = network_use(t, rows, event, path["contention"])
             more |= {"pairs": pair_table(t, steps), "sizes": size_table(t, steps)}
     if detailed:
+        more["placing"] = placing(schedule, machine, placement, simulator)
         level = (levels_used(schedule, machine, placement) or ("network",))[-1]
         zero = {name: varied[name].makespan for name in COSTS}
         more["sensitivities"] = _sensitivities(schedule, machine, placement, simulator, t.makespan, zero, level)

@@ -7,6 +7,7 @@ from html import escape
 
 from .. import __version__
 from ..errors import InvalidInput
+from ..mapping.metrics import DEFINITIONS
 from ..schedule.pattern import pattern
 from ..schedule.program import Program
 from ..units import text
@@ -14,7 +15,16 @@ from . import figures
 from .advice import SHARES, Advice, Prediction
 from .markup import Cell, Row, Section, amount, folded, paragraph, table
 from .network_section import network
-from .page import cost_words, dominant_words, growth_words, machine_rows, placement_words, recorded, size_words
+from .page import (
+    cost_words,
+    dominant_words,
+    growth_words,
+    machine_rows,
+    placement_words,
+    placing_rows,
+    recorded,
+    size_words,
+)
 from .sentences import percent, seconds
 
 #: Rows of a short table.
@@ -200,6 +210,31 @@ def messages(advice: Advice) -> Section | None:
     return Section("Messages", "messages", body)
 
 
+def placement(advice: Advice) -> Section | None:
+    """The ranks by what they exchange, beside the order in which they were placed."""
+    found = advice.predictions[0].placing
+    if found is None:
+        return None
+    mapped = found.mapped
+    p = mapped.placement
+    words = (
+        f"{p.ranks:,} ranks on the same {len(p.nodes):,} nodes, by {mapped.method}. Both are simulated with messages "
+        "that share links (flow model); isthmus map writes the file for the launcher."
+    )
+    before, after = mapped.before["default"], mapped.metrics
+    rows: list[Row] = [list(row) for row in placing_rows(found, [n for n in DEFINITIONS if after.value(n) is not None])]
+    for level, bytes in after.levels.items():
+        rows.append([f"bytes in {level}", text(before.levels[level], "B", 4), text(bytes, "B", 4), ""])
+    body = paragraph(words) + table(["", "now", "mapped", "at least"], rows, sort=False)
+    tried: list[Row] = [
+        [t.name, t.metrics.words("hop_bytes"), t.metrics.words("maximum_link_load"), seconds(t.seconds)]
+        for t in mapped.trials
+    ]
+    body += "<h3>What was tried</h3>"
+    body += table(["method", "hop-bytes", "maximum link load", "processor time"], tried, sort=False)
+    return Section("Placement", "placement", body)
+
+
 def machines(advice: Advice) -> Section:
     rows: list[Row] = []
     listed = machine_rows(advice)
@@ -298,7 +333,7 @@ def _how_contended(advice: Advice) -> list[str]:
 
 #: The page, from top to bottom; None for what does not apply.
 SECTIONS: list[Callable[[Advice], Section | None]] = [
-    summary, where, timeline, what_ifs, sensitivities, calls, messages, network, machines, profile, how,
+    summary, where, timeline, what_ifs, sensitivities, calls, messages, network, placement, machines, profile, how,
 ]  # fmt: skip
 
 

@@ -50,7 +50,7 @@ def seconds(value: float) -> str:
 def sentences_on(predictions: Sequence[Prediction], program: Program | Schedule) -> tuple[Sentence, ...]:
     """What to do, the most worthwhile first; what the comparison of machines says comes last."""
     p = predictions[0]
-    found = [*_balance(p), *_network(p), *_overlap(p), *_concentration(p)]
+    found = [*_balance(p), *_network(p), *_overlap(p), *_concentration(p), *_placing(p)]
     found.sort(key=lambda s: -s.gain)
     if p.efficiency.parallel >= EFFICIENT:
         found.insert(0, _limited_by_computation(p))
@@ -196,6 +196,20 @@ def _concentration(p: Prediction) -> list[Sentence]:
         f"rank {pair.receiver} ({pair.messages:,} messages, {text(pair.bytes, 'B', 3)}, {seconds(pair.path)})."
     )
     return [Sentence("pair", words, pair.path)]
+
+
+def _placing(p: Prediction) -> list[Sentence]:
+    """What it saves to place ranks by what they exchange."""
+    found = p.placing
+    if found is None or found.saving < WORTH * found.before:
+        return []
+    before, after = found.mapped.before["default"], found.mapped.metrics
+    words = (
+        f"Ranks placed by what they exchange save {seconds(found.saving)} ({percent(found.saving / found.before)}) "
+        f"where messages share links (flow model): a byte passes {after.average_dilation:.2f} links instead of "
+        f"{before.average_dilation:.2f}. isthmus map writes the file for the launcher."
+    )
+    return [Sentence("placement", words, found.saving)]
 
 
 def _saves(p: Prediction, what_if: WhatIf) -> str:

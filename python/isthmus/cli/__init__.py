@@ -16,6 +16,7 @@ from ..errors import InvalidInput, ParseError, Unsupported
 _COMMANDS = {
     "advise": ("advise", "What limits a program on a machine, and what would help."),
     "machine": ("machine", "Machines: interconnects, nodes, catalogue, routes, plots."),
+    "map": ("map", "Placements in which ranks that exchange much sit close together."),
     "record": ("record", "Run an MPI program and record what it communicates and computes."),
     "schedule": ("schedule", "Programs and schedules: collectives, formats, checks, patterns."),
     "show": ("show", "What a program, schedule or timeline holds."),

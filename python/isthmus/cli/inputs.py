@@ -11,10 +11,12 @@ from .. import units
 from ..errors import InvalidInput, ParseError
 
 if TYPE_CHECKING:
-    from ..machine import Level, Machine, Noise
+    from ..machine import Allocation, Level, Machine, Noise
+    from ..schedule.pattern import Pattern
     from ..schedule.program import Program
     from ..schedule.schedule import Schedule
     from ..simulation import Timeline
+    from ..simulation.network import PacketOptions
 
 WORK = """FILE is a program or schedule (HDF5; GOAL text or binary), or one collective such as
 allreduce:ranks=1024,bytes=8,algorithm=ring."""
@@ -98,6 +100,15 @@ def parse_noise(text: str) -> Noise:
     return Noise(kind=kind, file=values.get("file"), **times)
 
 
+def parse_packets(size: str | None, flit: str | None, buffer: str | None) -> PacketOptions | None:
+    """Options of the packet model; None where none is given."""
+    from ..simulation.network import PacketOptions
+
+    given = {"bytes": ("--packet-bytes", size), "flit": ("--flit", flit), "buffer": ("--buffer", buffer)}
+    sizes = {name: _bytes(value, option) for name, (option, value) in given.items() if value is not None}
+    return PacketOptions(**sizes) if sizes else None
+
+
 def parse_collectives(rules: tuple[str, ...]) -> dict[str, str] | None:
     """Algorithms from ``kind=algorithm``; None where there are none."""
     out: dict[str, str] = {}
@@ -130,6 +141,39 @@ def parse_placement(
     if isinstance(found, str) and re.fullmatch("[0-9]{1,18}", found):
         found = int(found)
     return machine.allocate(found, ranks_per_node=per_node, order=placement or "block")
+
+
+def parse_nodes(
+    machine: Machine,
+    ranks: int,
+    nodes: str | None,
+    per_node: int | None,
+    *,
+    fraction: float | None = None,
+    seed: int = 0,
+    share: bool = False,
+) -> Allocation:
+    """The nodes of a job; ``share``: ranks may share cores, and get all nodes of the machine by default."""
+    from ..mapping.placement import job_of
+
+    if nodes is None and per_node is None and fraction is None:
+        return job_of(machine, ranks, share)
+    per_node = machine.node.cores if per_node is None else per_node
+    if fraction is not None:
+        return machine.allocate(nodes, fraction=fraction, seed=seed, ranks_per_node=per_node)
+    found: Any = min(-(-ranks // per_node), machine.nodes) if nodes is None else nodes
+    if isinstance(found, str) and re.fullmatch("[0-9]{1,18}", found):
+        found = int(found)
+    return machine.allocate(found, ranks_per_node=per_node)
+
+
+def read_task_graph(text: str, unit: str = "ns") -> tuple[Program | Schedule | Pattern, bool]:
+    """Who exchanges how much with whom, and whether it is an undirected graph."""
+    from ..imports.metis import SUFFIXES, read_metis
+
+    if text.lower().endswith(SUFFIXES):
+        return read_metis(text), True
+    return read_work(text, unit), False
 
 
 def read_placement(machine: Machine, path: str) -> list[int]:
@@ -166,11 +210,11 @@ def _whole(key: str, value: str) -> int:
     return int(value)
 
 
-def _bytes(value: str) -> int:
+def _bytes(value: str, key: str = "bytes") -> int:
     try:
         number = units.parse(value if re.search("[Bb]$", value) else f"{value}B", "B")
     except InvalidInput as error:
-        raise InvalidInput(f"bytes={value}: {error}") from None
+        raise InvalidInput(f"{key}={value}: {error}") from None
     if number < 0 or number != int(number):
-        raise InvalidInput(f"bytes={value}: a whole number from 0 is needed")
+        raise InvalidInput(f"{key}={value}: a whole number from 0 is needed")
     return int(number)

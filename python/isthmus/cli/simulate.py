@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import InvalidInput
-from .inputs import WORK, parse_collectives, parse_level, parse_noise, parse_placement, read_work
+from .inputs import WORK, parse_collectives, parse_level, parse_noise, parse_packets, parse_placement, read_work
 from .output import json_option, machine_argument, print_json
 
 if TYPE_CHECKING:
@@ -65,10 +65,20 @@ _SUFFIXES = {
     show_default=True,
     help="Where messages meet: the machine's minimal routes, random minimal ones, Valiant's, the less loaded of those.",
 )
+@click.option(
+    "--resolution",
+    type=float,
+    metavar="X",
+    help="flow: messages that end within this part of their time of each other end at once; by default 0.01, 0: exact.",
+)
+@click.option("--packet-bytes", metavar="BYTES", help="packet: size of a packet, by default 2KiB.")
+@click.option("--flit", metavar="BYTES", help="packet: what a switch needs of a packet to send it on, by default 32B.")
+@click.option("--buffer", metavar="BYTES", help="packet: buffer of a virtual channel, by default 16 packets or more.")
 @click.option("--noise", metavar="KIND,...", help="periodic or exponential,period=T,duration=T; file,file=F; none.")
 @click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=0, show_default=True, help="Of the noise.")
 @click.option("--collectives", multiple=True, metavar="KIND=ALGORITHM", help="Algorithm for a program's collectives.")
 @click.option("--no-symmetry", is_flag=True, help="Simulate ranks that are indistinguishable one by one too.")
+@click.option("--no-skip", is_flag=True, help="Simulate iterations that repeat others exactly one by one too.")
 @click.option("--unit", type=click.Choice(["ns", "ps", "us", "ms", "s"]), default="ns", help="Of times in GOAL files.")
 @click.option("-o", "--output", metavar="FILE", help="Write the timeline: .h5.")
 @click.option("--trace", metavar="FILE", help="Write a trace for Perfetto and chrome://tracing: .json, .json.gz.")
@@ -101,10 +111,15 @@ def command(
     record: str | None,
     model: str,
     routing: str,
+    resolution: float | None,
+    packet_bytes: str | None,
+    flit: str | None,
+    buffer: str | None,
     noise: str | None,
     seed: int,
     collectives: tuple[str, ...],
     no_symmetry: bool,
+    no_skip: bool,
     unit: str,
     output: str | None,
     trace: str | None,
@@ -140,11 +155,14 @@ def command(
         model=model,
         routing=routing,
         slices=slices or (100 if any(kind == "time" for kind, _ in pictures) else 0),
+        resolution=resolution,
+        packet=parse_packets(packet_bytes, flit, buffer),
         record=record,
         collectives=parse_collectives(collectives),
         noise=None if noise is None else parse_noise(noise),
         seed=seed,
         symmetry=not no_symmetry,
+        skip=not no_skip,
         progress=sys.stderr.isatty() if progress is None else progress,
     )
     _write(timeline, files)

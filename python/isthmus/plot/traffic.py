@@ -94,7 +94,7 @@ def _load(traffic: Traffic, drawn: LoadMap) -> Any:
     from matplotlib.colors import Normalize
 
     most = max((float(np.nanmax(f.cells)) for f in drawn.fields if np.isfinite(f.cells).any()), default=0.0)
-    colours = _colours()
+    colours = load_colours()
     # What carries nothing is below the scale.
     norm = Normalize(0, 100 * most or 1.0)
     places = Layout(drawn, _WIDTH - RIGHT - 0.28)
@@ -110,12 +110,13 @@ def _load(traffic: Traffic, drawn: LoadMap) -> Any:
         if min(w / f.cells.shape[1], h / f.cells.shape[0]) < 0.02:
             fig.set_dpi(220)
         box = ((0.28 + x) / width, outer.y1 - (y + h) / height, w / width, h / height)
-        image = _field(fig.add_axes(box), f, colours, norm)
+        image = draw_field(fig.add_axes(box), f, colours, norm)
     _scale(fig, image, outer)
     return fig
 
 
-def _field(ax: Any, f: Field, colours: Any, norm: Any) -> Any:
+def draw_field(ax: Any, f: Field, colours: Any, norm: Any) -> Any:
+    """Draw the cells of a field, loads as parts of 1, with its words; the image."""
     cells = np.where(f.cells > 0, 100 * f.cells, np.where(np.isnan(f.cells), np.nan, -1.0))
     image = ax.imshow(cells, cmap=colours, norm=norm, aspect="equal" if f.square else "auto", zorder=1)
     ax.set_anchor("NW")
@@ -150,7 +151,7 @@ def _field(ax: Any, f: Field, colours: Any, norm: Any) -> Any:
     return image
 
 
-def _colours() -> Any:
+def load_colours() -> Any:
     """Light to dark; below, and where there is no link, what stays in the background."""
     from matplotlib.colors import LinearSegmentedColormap
 
@@ -255,7 +256,7 @@ def _strips(ax: Any, use: Any, edges: Any, hottest: list[Any]) -> None:
     """A strip for each of the hottest links."""
     chosen = use[[hot.link for hot in hottest]]
     rows = np.arange(len(hottest) + 1)
-    ax.pcolormesh(edges, rows, np.where(chosen > 0, chosen, -1.0), cmap=_colours(), vmin=0, vmax=100, zorder=1)
+    ax.pcolormesh(edges, rows, np.where(chosen > 0, chosen, -1.0), cmap=load_colours(), vmin=0, vmax=100, zorder=1)
     ax.hlines(rows[1:-1], 0, edges[-1], color="white", lw=2, zorder=2)
     ax.set_ylim(len(hottest), 0)
     ax.set_yticks([])

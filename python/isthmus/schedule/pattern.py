@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
@@ -95,6 +96,13 @@ class Pattern:
             raise InvalidInput(f"load has {len(seconds)} elements: one for each of {ranks} ranks is allowed")
         first, peer, sizes, numbers, _ = _core.pattern_of_transfers(ranks, **table)
         return cls(first, peer, sizes, numbers, np.broadcast_to(seconds, ranks).copy())
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> Pattern:
+        """The pattern of an undirected graph in METIS format, see :func:`isthmus.imports.metis.read_metis`."""
+        from ..imports.metis import read_metis
+
+        return read_metis(path)
 
     @property
     def ranks(self) -> int:

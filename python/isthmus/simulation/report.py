@@ -87,6 +87,7 @@ def summary(timeline: Timeline, links: int = 5) -> dict[str, Any]:
         "mean_finish": float(finish.mean()) / 1e12,
         "events": t.events,
         "simulated_ranks": t.simulated_ranks,
+        "skipped_iterations": t.skipped_iterations,
         "wall": t.wall,
         "orphans": len(t.orphans),
         "deadlock": None,
@@ -156,6 +157,8 @@ def report(timeline: Timeline) -> str:
     if t.simulated_ranks < t.ranks:
         one = t.simulated_ranks == 1
         equal = f"; {t.simulated_ranks:,} rank{'' if one else 's'}, to which the others are equal"
+    if t.skipped_iterations:
+        equal += f"; {t.skipped_iterations:,} iterations left out, to which others are equal"
     rows.append(("simulated in", f"{text(t.wall, 's', 3)}{rate}{equal}"))
     lines += [f"  {name:<13} {words}" for name, words in rows]
     if t.record != "finish" and t.makespan_ps:

@@ -7,18 +7,19 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from .. import _core
-from ..errors import InvalidInput, Unsupported
+from ..errors import InvalidInput
 from ..machine import Level, Levels, Machine, Noise
+from ..units import shown
+from .network import set_network, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..schedule.program import Program
     from ..schedule.schedule import Schedule
+    from .network import PacketOptions
     from .timeline import Timeline
 
-MODELS = ("loggops", "flow", "reserve", "packet")
-ROUTINGS = ("minimal", "random", "valiant", "adaptive")
 RECORDS = ("finish", "ranks", "ops")
 
 
@@ -30,6 +31,8 @@ def simulate(
     model: str = "loggops",
     routing: str = "minimal",
     slices: int = 0,
+    resolution: float | None = None,
+    packet: PacketOptions | None = None,
     record: str = "ranks",
     collectives: Any = None,
     noise: Noise | None = None,
@@ -37,6 +40,7 @@ def simulate(
     copy_rate: float | None = None,
     reduce_rate: float | None = None,
     symmetry: bool = True,
+    skip: bool = True,
     progress: bool | Callable[[int, int], None] = False,
 ) -> Timeline:
     """When everything in a program or schedule happens on a machine.
@@ -48,9 +52,9 @@ def simulate(
     machine : Machine, Level or str
         A machine, or what :func:`isthmus.load` makes one of; or one set of LogGOPS parameters for all pairs of ranks,
         each rank with interfaces of its own.
-    placement : Allocation or array of int, optional
-        Where the ranks sit: an allocation of the machine, or a node id per rank (the ranks of a node take its cores in
-        their order). By default one rank per core, node after node.
+    placement : Allocation, Placement or array of int, optional
+        Where the ranks sit: an allocation of the machine, a placement, or a node id per rank (the ranks of a node take
+        its cores in their order). By default one rank per core, node after node.
     model : str
         Of the network: "loggops", in which messages do not meet (Hoefler, Schneider and Lumsdaine, "LogGOPSim:
         simulating large-scale applications in the LogGOPS model", 2010); "flow", in which those on the same links share
@@ -61,6 +65,11 @@ def simulate(
         Valiant's through a random intermediate, or for each message the less loaded of the last two.
     slices : int
         Number of slices of time in which the traffic of every link is counted, at least; 0 for sums only.
+    resolution : float, optional
+        Of the "flow" model: messages that end within this part of their own time of each other leave the links at the
+        same moment. 0 is exact; by default 0.01.
+    packet : PacketOptions, optional
+        Of the "packet" model: sizes of packets and buffers.
     record : {"finish", "ranks", "ops"}
         Finish times only; where the time of every rank went too; begin and end of every operation too, with what the
         critical path and sensitivities need (about 70 bytes an operation).
@@ -75,6 +84,8 @@ def simulate(
         cores: two bytes moved for a byte copied, three for a byte reduced; 0 where the machine does not say.
     symmetry : bool
         Simulate one of several ranks that are indistinguishable where that gives exactly the same result.
+    skip : bool
+        Leave out iterations that repeat others, where that gives exactly the same result.
     progress : bool or callable
         True: a progress bar on standard error. A callable gets the operations done and their number.
 
@@ -85,9 +96,9 @@ def simulate(
     Raises
     ------
     InvalidInput
-        For parameters out of range or a placement that does not fit.
+        For parameters out of range, those of another model, or a placement that does not fit.
     Unsupported
-        For a model that does not exist yet.
+        For routes that the machine does not have, and networks that are too large for the model.
 
     Examples
     --------
@@ -100,14 +111,8 @@ def simulate(
     from ..schedule.schedule import Schedule
     from .timeline import Timeline
 
-    if model not in MODELS:
-        raise Unsupported(f"model {model!r}: allowed are {', '.join(MODELS)}")
-    if routing not in ROUTINGS:
-        raise InvalidInput(f"routing = {routing!r}: allowed are {', '.join(ROUTINGS)}")
-    if not 0 <= slices <= 4096:
-        raise InvalidInput(f"slices = {slices}: 0 to 4096 are allowed")
     if record not in RECORDS:
-        raise InvalidInput(f"record = {record!r}: allowed are {', '.join(RECORDS)}")
+        raise InvalidInput(f"record = {shown(record)}: allowed are {', '.join(RECORDS)}")
     if isinstance(what, Program):
         from ..schedule.lower import lower
 
@@ -120,11 +125,8 @@ def simulate(
         from ..loading import load
 
         machine = load(machine)
-    options = _options(what, machine, placement, record, noise, seed, copy_rate, reduce_rate, symmetry)
-    if model != "loggops":
-        if not isinstance(machine, Machine):
-            raise InvalidInput(f"model {model!r}: messages can meet on a machine only, not in one set of parameters")
-        options.network(model, routing, slices + slices % 2)
+    options = _options(what, machine, placement, record, noise, seed, copy_rate, reduce_rate, symmetry, skip)
+    set_network(options, isinstance(machine, Machine), model, routing, slices, resolution, packet)
     begin = time.perf_counter()
     report = _reporter(len(what), progress)
     try:
@@ -164,6 +166,7 @@ def _options(
     copy_rate: float | None,
     reduce_rate: float | None,
     symmetry: bool,
+    skip: bool,
 ) -> _core.SimulationOptions:
     if isinstance(machine, Level):
         if placement is not None:
@@ -177,8 +180,7 @@ def _options(
         noise = machine.noise if noise is None else noise
     else:
         raise InvalidInput(f"machine: {type(machine).__name__}; a Machine, a Level, a name or specification is allowed")
-    if not 0 <= seed < 2**64:
-        raise InvalidInput(f"seed = {seed}: whole numbers from 0 below 2^64 are allowed")
+    seed = whole(seed, "seed", 0, 2**64 - 1)
     rates = [2 * byte if copy_rate is None else copy_rate, 3 * byte if reduce_rate is None else reduce_rate]
     if not all(0 <= rate < 1e3 for rate in rates):
         raise InvalidInput(f"copy_rate, reduce_rate = {rates} s/B: 0 to 1000 s/B is allowed")
@@ -191,6 +193,7 @@ def _options(
         rates[0] * 1e12,
         rates[1] * 1e12,
         symmetry,
+        skip,
     )
     if isinstance(machine, Machine):
         _place(options, schedule.ranks, machine, placement)
@@ -203,6 +206,7 @@ def _place(options: _core.SimulationOptions, ranks: int, machine: Machine, place
     import numpy as np
 
     from ..machine import Allocation
+    from ..mapping.placement import Placement
 
     if placement is None:
         cores = machine.node.cores
@@ -211,39 +215,24 @@ def _place(options: _core.SimulationOptions, ranks: int, machine: Machine, place
         if ranks == 0:
             return
         placement = machine.allocate(-(-ranks // cores))
+    if isinstance(placement, (Allocation, Placement)) and placement.machine != machine:
+        noun = "an allocation" if isinstance(placement, Allocation) else "a placement"
+        raise InvalidInput(f"placement: it is {noun} of another machine")
     if isinstance(placement, Allocation):
-        if placement.machine != machine:
-            raise InvalidInput("placement: it is an allocation of another machine")
         if placement.ranks < ranks:
             raise InvalidInput(f"placement: it has {placement.ranks} places, the schedule {ranks} ranks")
         where = placement.location(np.arange(ranks))
-        node, socket, core = where.node, where.socket, where.core
     else:
-        node = machine._array(placement).reshape(-1)
-        if len(node) != ranks:
-            raise InvalidInput(f"placement: {len(node)} node ids for {ranks} ranks; one per rank is allowed")
-        core = _place_in_node(node) % machine.node.cores
-        per_socket = machine.node.cores // machine.node.sockets
-        block = machine.node.core_order == "block"
-        socket = core // per_socket if block else core % machine.node.sockets
+        if not isinstance(placement, Placement):
+            placement = Placement(machine, placement)
+        if placement.ranks != ranks:
+            raise InvalidInput(f"placement: {placement.ranks} node ids for {ranks} ranks; one per rank is allowed")
+        where = placement.location
     nics = max(machine.node.nics, 1)
     # Cores are spread over the interfaces in blocks, as the sockets to which they are attached are.
-    nic = core.astype(np.int64) * nics // machine.node.cores
-    nodes, sockets, interfaces = (np.ascontiguousarray(a, dtype=np.uint32) for a in (node, socket, nic))
+    nic = where.core.astype(np.int64) * nics // machine.node.cores
+    nodes, sockets, interfaces = (np.ascontiguousarray(a, np.uint32) for a in (where.node, where.socket, nic))
     options.place(machine.topology, nodes, sockets, interfaces, nics)
-
-
-def _place_in_node(node: Any) -> Any:
-    """For every rank, how many ranks before it sit on the same node."""
-    import numpy as np
-
-    order = np.argsort(node, kind="stable")
-    ordered = node[order]
-    first = np.concatenate([[True], ordered[1:] != ordered[:-1]]) if len(node) else np.zeros(0, bool)
-    starts = np.maximum.accumulate(np.where(first, np.arange(len(node)), 0))
-    place = np.empty(len(node), dtype=np.int64)
-    place[order] = np.arange(len(node)) - starts
-    return place
 
 
 def _set_noise(options: _core.SimulationOptions, noise: Noise) -> None:

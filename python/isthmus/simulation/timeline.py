@@ -57,6 +57,8 @@ class Timeline:
         Operations done, and steps of the simulator.
     simulated_ranks : int
         Ranks that were simulated; fewer than there are where ranks are indistinguishable.
+    skipped_iterations : int
+        Iterations that were not simulated because others are equal; not written to files.
     wall : float
         Seconds the simulation took.
     start_ps, end_ps : ndarray of int64, shape (operations,)
@@ -94,6 +96,7 @@ class Timeline:
         self.executed: int = result["executed"]
         self.events: int = result["events"]
         self.simulated_ranks: int = result["simulated_ranks"]
+        self.skipped_iterations: int = result.get("skipped", 0)
         self.start_ps: NDArray[np.int64] = result["start"]
         self.end_ps: NDArray[np.int64] = result["end"]
         self.partner: NDArray[np.int64] = result["partner"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import InvalidInput
-from ..simulation.simulate import ROUTINGS
+from ..simulation.network import ROUTINGS
 from .parameters import Kind, Parameter, Point, Summary
 from .traffic import group_size
 

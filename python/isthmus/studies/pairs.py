@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InvalidInput
-from ..simulation.simulate import ROUTINGS
+from ..simulation.network import ROUTINGS
 from .parameters import Kind, Parameter, Point, Summary
 
 if TYPE_CHECKING:

@@ -17,7 +17,14 @@ from ..errors import InvalidInput
 Point = dict[str, Any]
 
 # Kind -> module: imported when a study uses it.
-_MODULES = {"intensity": "intensity", "pairs": "pairs", "simulation": "simulation", "traffic": "traffic"}
+_MODULES = {
+    "intensity": "intensity",
+    "mapping": "mapping",
+    "models": "models",
+    "pairs": "pairs",
+    "simulation": "simulation",
+    "traffic": "traffic",
+}
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InvalidInput
-from ..simulation.simulate import MODELS, ROUTINGS
+from ..simulation.network import MODELS, ROUTINGS
 from ..units import text
 from .drawing import CLASSES, bytes_axis, key, sheet
 from .parameters import Kind, Parameter, Point, Summary

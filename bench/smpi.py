@@ -1,0 +1,93 @@
+"""SMPI of SimGrid (Debian: libsimgrid-dev) as a peer of bench/network.py: one collective on one platform.
+
+Platforms have hosts of 10 Gflop/s and split-duplex links of 10 GB/s and 100 ns, as the machines of bench/network.py
+have. What SMPI models beside that (factors of bandwidth and latency, cross traffic) stays as it is by default, so that
+its processor time is to be compared, not the simulated one; tests/proof/simgrid.py compares the sharing itself.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+
+
+@dataclass(frozen=True)
+class Platform:
+    """Topology and parameters as SimGrid's <cluster> takes them."""
+
+    topology: str
+    parameters: str
+
+    def xml(self, hosts: int) -> str:
+        """The platform file."""
+        return (
+            "<?xml version='1.0'?>\n"
+            '<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">\n'
+            '<platform version="4.1">\n'
+            f'  <cluster id="cluster" topology="{self.topology}" topo_parameters="{self.parameters}" '
+            f'prefix="n" suffix="" radical="0-{hosts - 1}" speed="10Gf" bw="10GBps" lat="100ns" '
+            'sharing_policy="SPLITDUPLEX"/>\n'
+            "</platform>\n"
+        )
+
+
+@dataclass(frozen=True)
+class PeerRun:
+    """User seconds, peak bytes and simulated seconds; ``simulated`` is None if it was ended at the limit."""
+
+    user: float
+    peak: int
+    simulated: float | None
+
+
+def missing() -> str | None:
+    """What is not installed, in a sentence; None if all is there."""
+    for tool in ("smpicc", "smpirun"):
+        if shutil.which(tool) is None:
+            return f"{tool} is not installed (Debian: apt-get install libsimgrid-dev)"
+    return None
+
+
+def build(folder: Path) -> Path:
+    """The program that calls the collective."""
+    program = folder / "collective"
+    subprocess.run(["smpicc", "-O2", "-w", "-o", program, HERE / "collective.c"], check=True)
+    return program
+
+
+def run(
+    program: Path, platform: Platform, ranks: int, collective: str, algorithm: str, size: int, limit: int
+) -> PeerRun:
+    """Simulate once, for at most so many processor seconds.
+
+    Raises
+    ------
+    RuntimeError
+        If it ended with an error, with its last words.
+    """
+    folder = program.parent
+    (folder / "platform.xml").write_text(platform.xml(ranks), encoding="utf-8")
+    (folder / "hosts").write_text("".join(f"n{i}\n" for i in range(ranks)), encoding="utf-8")
+    words = ["smpirun", "-platform", "platform.xml", "-hostfile", "hosts", "-np", str(ranks)]
+    options = ["smpi/simulate-computation:no", "smpi/host-speed:1Gf", f"smpi/{collective}:{algorithm}"]
+    words += [f"--cfg={option}" for option in options] + [str(program), collective, str(size)]
+    command = f"ulimit -t {limit}; exec " + " ".join(words)
+    with open(folder / "out", "w+") as out, open(folder / "err", "w+") as err:
+        process = subprocess.Popen(["bash", "-c", command], cwd=folder, stdout=out, stderr=err)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        out.seek(0)
+        err.seek(0)
+        text, words_of_error = out.read(), err.read()
+    # smpirun itself may say something too.
+    found = re.search(r"^simulated (\S+)$", text, re.MULTILINE)
+    simulated = float(found[1]) if found else None
+    if simulated is None and usage.ru_utime + usage.ru_stime < 0.95 * limit:
+        raise RuntimeError(f"smpirun ended with {process.returncode}: {words_of_error.strip()[-500:]}")
+    return PeerRun(usage.ru_utime, usage.ru_maxrss * 1024, simulated)

@@ -1,0 +1,60 @@
+"""What another placement of the ranks would change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..mapping.map import map as map_ranks
+from ..schedule.pattern import pattern
+
+if TYPE_CHECKING:
+    from ..machine import Allocation, Machine
+    from ..mapping.mapped import Mapped
+    from ..mapping.placement import Placement
+    from ..schedule.schedule import Schedule
+    from .prediction import Simulator
+
+#: Operations up to which placements are compared: messages that share links take long to simulate.
+_MOST = 1_000_000
+#: Processor time for methods of mapping, about.
+_SECONDS = 2.0
+
+
+@dataclass(frozen=True, eq=False)
+class Placing:
+    """The ranks as they are and as they had better be, on the same nodes.
+
+    Attributes
+    ----------
+    mapped : Mapped
+        By hop-bytes, of all messages, those of collectives included.
+    before, after : float
+        Seconds of the program under the flow model, in which placement matters most.
+    """
+
+    mapped: Mapped
+    before: float
+    after: float
+
+    @property
+    def saving(self) -> float:
+        """Seconds; negative where the placement with fewer hop-bytes is slower."""
+        return self.before - self.after
+
+
+def placing(schedule: Schedule, machine: Machine, job: Allocation, simulator: Simulator) -> Placing | None:
+    """Another placement on the nodes of the job; None where there is nothing to choose, or too much to simulate."""
+    used = -(-schedule.ranks // job.ranks_per_node)
+    if used < 2 or len(schedule) > _MOST:
+        return None
+    found = pattern(schedule)
+    if not len(found):
+        return None
+    mapped = map_ranks(found, job, seconds=_SECONDS, seed=simulator.seed % 2**63, model=None)
+
+    def time(where: Allocation | Placement) -> float:
+        return simulator.run(schedule, machine, where, "finish", "flow").makespan
+
+    before, after = simulator.map(time, [job, mapped.placement])
+    return Placing(mapped, before, after)

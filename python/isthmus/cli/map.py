@@ -1,0 +1,257 @@
+"""isthmus map ..."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .. import units
+from ..errors import InvalidInput
+from .inputs import parse_collectives, parse_nodes, read_task_graph
+from .output import json_option, line_width, print_json, print_table
+
+if TYPE_CHECKING:
+    from ..machine import Allocation
+    from ..mapping.placement import Placement
+
+PLOTS = ("load", "dilation", "placement")
+_SUFFIXES = (".png", ".svg", ".pdf")
+
+
+@click.command(
+    "map",
+    epilog="\b\nExamples:\n"
+    "  isthmus map app.h5 --machine cielo -o rankfile --time 30s\n"
+    "  isthmus map app.h5 --machine cielo --nodes 64 -o MPICH_RANK_ORDER --format cray\n"
+    "  isthmus map mesh.graph --machine torus:16x16x16 --method multilevel --json\n"
+    "  isthmus map mesh.graph --machine torus:16x16x16 --tasks-per-node 66 --objective max_link\n"
+    "  isthmus map app.h5 --machine cielo --evaluate --placement rankfile\n"
+    "  isthmus map app.h5 --machine cielo --plot load=before-and-after.png\n"
+    "  isthmus map --list",
+    help="A placement of ranks in which those that exchange much sit close together.\n\n"
+    "FILE is a program or schedule (HDF5; GOAL), an undirected graph in METIS format (.graph, .graph.gz), or one "
+    "collective such as alltoall:ranks=64,bytes=4kB. Prints all metrics of the placement that was found beside those "
+    "of the allocation's order, block, cyclic and random placements, and lower bounds.",
+)
+@click.argument("file", metavar="FILE", required=False)
+@click.option("--machine", metavar="MACHINE", help="A name of the catalogue, a file, or a specification in quotes.")
+@click.option("--nodes", metavar="N|LIST", help="So many nodes, or those of a list such as 'nid[00012-00075]'.")
+@click.option("--fraction", type=float, metavar="PART", help="Instead: a random part of the nodes, as --seed draws it.")
+@click.option("--ranks-per-node", type=click.IntRange(1), help="By default one rank per core.")
+@click.option(
+    "--balance", type=float, metavar="PART", help="Tasks share cores; a node may exceed its share by this part."
+)
+@click.option("--tasks-per-node", type=click.IntRange(1), metavar="N", help="Tasks share cores; at most N on a node.")
+@click.option("--method", default="auto", show_default=True, metavar="NAME[,KEY=VALUE...]", help="See --list.")
+@click.option(
+    "--objective",
+    type=click.Choice(["hop_bytes", "max_link", "time"]),
+    default="hop_bytes",
+    show_default=True,
+    help="What is to be small: hop-bytes, the largest congestion of a link, or the simulated time.",
+)
+@click.option("--time", "seconds", default="10s", show_default=True, metavar="TIME", help="Processor time, about.")
+@click.option(
+    "--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help="Of what is drawn at random."
+)
+@click.option("--evaluate", is_flag=True, help="Only the metrics of --placement, with their definitions and sources.")
+@click.option("--placement", metavar="ORDER|FILE", help="With --evaluate: default, block, cyclic, random, or a file.")
+@click.option("--collectives", multiple=True, metavar="KIND=ALGORITHM", help="Messages of a program's collectives too.")
+@click.option(
+    "--model",
+    type=click.Choice(["flow", "reserve", "packet", "loggops", "none"]),
+    default="flow",
+    show_default=True,
+    help="With which programs and schedules are simulated, if at all.",
+)
+@click.option("-o", "--output", metavar="FILE", help="Write what the launcher reads.")
+@click.option(
+    "--format", metavar="FORMAT", help="Of -o, and of the file of --placement; by default an Open MPI rankfile."
+)
+@click.option(
+    "--plot",
+    multiple=True,
+    metavar="[KIND=]FILE",
+    help="Draw before and after: .png, .svg, .pdf. KIND is load (of links, default), dilation, or placement (nodes in "
+    "space, by their tasks). May be repeated.",
+)
+@click.option("--list", "listed", is_flag=True, help="The methods and file formats.")
+@click.option("--unit", type=click.Choice(["ns", "ps", "us", "ms", "s"]), default="ns", help="Of times in GOAL files.")
+@json_option
+def command(
+    file: str | None,
+    machine: str | None,
+    nodes: str | None,
+    fraction: float | None,
+    ranks_per_node: int | None,
+    balance: float | None,
+    tasks_per_node: int | None,
+    method: str,
+    objective: str,
+    seconds: str,
+    seed: int,
+    evaluate: bool,
+    placement: str | None,
+    collectives: tuple[str, ...],
+    model: str,
+    output: str | None,
+    format: str | None,
+    plot: tuple[str, ...],
+    listed: bool,
+    unit: str,
+    as_json: bool,
+) -> None:
+    if listed:
+        _list(as_json)
+        return
+    if file is None or machine is None:
+        raise InvalidInput("give FILE and --machine MACHINE, or --list")
+    if placement is not None and not evaluate:
+        raise InvalidInput("--placement is for --evaluate")
+    if evaluate and (output or plot):
+        raise InvalidInput("--evaluate writes no files: -o and --plot are of placements that are found")
+    if output is not None:
+        _check_output(output, format)
+    pictures = [_picture(text) for text in plot]
+    from ..loading import load
+    from ..mapping.map import map as map_tasks
+
+    what, undirected = read_task_graph(file, unit)
+    loaded = load(machine)
+    share = balance is not None or tasks_per_node is not None
+    job = parse_nodes(loaded, what.ranks, nodes, ranks_per_node, fraction=fraction, seed=seed, share=share)
+    common: dict[str, Any] = {
+        "undirected": undirected,
+        "collectives": parse_collectives(collectives),
+        "model": None if model == "none" else model,
+    }
+    if evaluate:
+        _evaluate(what, _placement(job, what.ranks, placement or "default", format, seed, share), common, as_json)
+        return
+    mapped = map_tasks(
+        what,
+        job,
+        method=_method(method),
+        seconds=units.parse(seconds, "s"),
+        seed=seed,
+        objective=objective,
+        balance=balance,
+        tasks_per_node=tasks_per_node,
+        **common,
+    )
+    written = []
+    if output is not None:
+        mapped.save(output, format or "rankfile")
+        written.append(output)
+    for kind, path in pictures:
+        mapped.plot(path, kind)
+        written.append(path)
+    if as_json:
+        print_json(mapped.json() | {"files": written})
+        return
+    click.echo(str(mapped))
+    for path in written:
+        click.echo(f"wrote {path}")
+
+
+def _list(as_json: bool) -> None:
+    from ..mapping.launch import formats
+    from ..mapping.methods import methods
+
+    if as_json:
+        listed = [{"name": m.name, "words": m.words, "options": dict(m.options)} for m in methods().values()]
+        print_json({"methods": listed, "formats": [f.name for f in formats()]})
+        return
+    rows = [["auto", "runs what suits and keeps the best", ""]]
+    rows += [[m.name, m.words, ", ".join(f"{k}={v}" for k, v in m.options.items())] for m in methods().values()]
+    print_table(["method", "what it does", "options"], rows, wrap=["what it does"])
+    click.echo()
+    print_table(
+        ["format", "what it is", "how to launch"],
+        [[f.name, f.title, f.command] for f in formats()],
+        wrap=["how to launch"],
+    )
+
+
+def _evaluate(what: Any, placement: Placement, common: dict[str, Any], as_json: bool) -> None:
+    from ..mapping.metrics import DEFINITIONS
+    from ..mapping.metrics import evaluate as metrics_of
+
+    found = metrics_of(what, placement, **common)
+    if as_json:
+        definitions = {name: {"definition": d.definition, "source": d.source} for name, d in DEFINITIONS.items()}
+        print_json(found.json() | {"definitions": definitions})
+        return
+    click.echo(str(found))
+    click.echo("\ndefinitions")
+    width = line_width()
+    for name, d in DEFINITIONS.items():
+        if found.value(name) is not None:
+            click.echo(_wrapped(f"{d.words}: {d.definition} ({d.source})", width))
+
+
+def _wrapped(text: str, width: int | None) -> str:
+    import textwrap
+
+    return textwrap.fill(text, width or 10_000, initial_indent="  ", subsequent_indent="    ")
+
+
+def _placement(job: Allocation, ranks: int, given: str, format: str | None, seed: int, share: bool) -> Placement:
+    from ..mapping.placement import ORDERS, Placement
+
+    if given in ORDERS:
+        return Placement.of(job, ranks, given, seed=seed, share=share)
+    from ..mapping.launch import read
+
+    return read(given, job, format)
+
+
+def _method(text: str) -> str | tuple[str, dict[str, Any]]:
+    """Name and options from ``name,key=value,...``."""
+    name, *rest = (part.strip() for part in text.split(","))
+    options: dict[str, Any] = {}
+    for part in rest:
+        key, equals, value = part.partition("=")
+        if not equals or not key or not value:
+            raise InvalidInput(f"--method {text}: NAME,key=value,... is allowed")
+        options[key] = _value(value)
+    return (name, options) if options else name
+
+
+def _value(text: str) -> Any:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return {"true": True, "false": False}.get(text, text)
+
+
+def _check_output(path: str, format: str | None) -> None:
+    """Before the work: what would fail after it."""
+    from ..mapping.launch import formats
+
+    names = [f.name for f in formats()]
+    if format is not None and format not in names:
+        raise InvalidInput(f"--format {format}: allowed are {', '.join(names)}")
+    _check_folder("-o", path)
+
+
+def _check_folder(option: str, path: str) -> None:
+    folder = os.path.dirname(path)
+    if folder and not os.path.isdir(folder):
+        raise InvalidInput(f"{option} {path}: there is no folder {folder}")
+
+
+def _picture(text: str) -> tuple[str, str]:
+    kind, equals, path = text.partition("=")
+    if not equals:
+        kind, path = "load", text
+    elif kind not in PLOTS:
+        raise InvalidInput(f"--plot {text}: {', '.join(f'{k}=FILE' for k in PLOTS)} or FILE is allowed")
+    if not path.lower().endswith(_SUFFIXES):
+        raise InvalidInput(f"--plot {path}: a file in {', '.join(_SUFFIXES)} is allowed")
+    _check_folder("--plot", path)
+    return kind, path

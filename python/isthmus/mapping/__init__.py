@@ -1,0 +1,1 @@
+"""Mapping: where ranks sit, what that costs, and where they had better sit."""

@@ -1,0 +1,146 @@
+"""What no placement can beat."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from .problem import Problem
+
+#: Places up to which distances are looked at one by one, and up to which eigenvalues are computed.
+_PAIRS, _EIGENVALUES = 4096, 1024
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Lower bounds of any placement of these tasks on these nodes.
+
+    Attributes
+    ----------
+    one_hop : float
+        Hop-bytes if every partner that does not fit the same node were on a nearest other one.
+    degree : float
+        Hop-bytes if each task had its partners on the nearest places that there are, heaviest nearest.
+    spectral : float or None
+        The projected eigenvalue bound of the quadratic assignment problem (Hadley, Rendl and Wolkowicz, "A new lower
+        bound via projection for the quadratic assignment problem", 1992); None where it is not computed.
+    maximum_link_load : float
+        Bytes: what a task sends over the links of its node, and all hop-bytes over all links.
+    """
+
+    one_hop: float
+    degree: float
+    spectral: float | None
+    maximum_link_load: float
+
+    @property
+    def hop_bytes(self) -> float:
+        """The best bound of hop-bytes."""
+        return max(self.one_hop, self.degree, self.spectral or 0.0)
+
+
+def bounds(problem: Problem, *, directions: float = 1.0, spectral: bool = True) -> Bounds:
+    """Lower bounds of hop-bytes and of the largest link load.
+
+    Parameters
+    ----------
+    problem : Problem
+    directions : float
+        Bytes over links of a byte of an edge: 1 where edges are sums of both directions, 2 of an undirected graph.
+    spectral : bool
+        The spectral bound too, where it is possible.
+    """
+    u, v, bytes = problem.edges
+    n = problem.tasks
+    task, weight = np.concatenate([u, v]), np.concatenate([bytes, bytes])
+    order = np.lexsort([-weight, task])
+    task, weight = task[order], weight[order]
+    first = np.searchsorted(task, np.arange(n))
+    # Of each task's partners, the number of those that are heavier.
+    rank = np.arange(len(task)) - first[task]
+    profile = nearest_slots(problem, int(rank.max(initial=-1)) + 1)
+    outside = profile[profile > 0]
+    nearest = int(outside.min()) if len(outside) else 0
+    degree = float(weight @ profile[rank]) / 2
+    one_hop = float(weight @ np.minimum(profile[rank], nearest)) / 2
+    possible = spectral and problem.places <= _EIGENVALUES and bool((problem.capacity == 1).all())
+    eigenvalues = _spectral(problem) if possible else None
+    best = max(one_hop, degree, eigenvalues or 0.0)
+    topology = problem.job.machine.topology
+    load = directions * best / max(topology.links, 1)
+    if (problem.capacity == 1).all() and n > 1:
+        sent = np.bincount(task, weight, n) * directions / 2
+        out = max(len(topology.out_links(int(node))) for node in problem.job.nodes[:_PAIRS])
+        if problem.places <= _PAIRS and out:
+            load = max(load, float(sent.max()) / out)
+    return Bounds(one_hop, degree, eigenvalues, load)
+
+
+def nearest_slots(problem: Problem, count: int) -> NDArray[np.int64]:
+    """A lower bound, for any task, of the distances to the ``count`` free slots that are nearest to it, ascending."""
+    most = int(problem.capacity.max())
+    within = _places_within(problem)
+    out = np.empty(count, np.int64)
+    done = 0
+    for distance, places in enumerate(within):
+        last = min(count, places * most - 1)
+        out[done:last] = distance
+        done = max(done, last)
+    out[done:] = len(within)
+    return out
+
+
+def _places_within(problem: Problem) -> list[int]:
+    """For every distance from 0 on, how many places there are at most within it of one place; the last has all."""
+    topology, nodes = problem.job.machine.topology, problem.job.nodes
+    places = len(nodes)
+    grid = "slot" not in topology.dim_names and topology.kind in ("torus", "ring", "mesh", "linear")
+    whole = grid and topology.kind in ("torus", "ring") and places == topology.nodes
+    if places <= _PAIRS and not whole:
+        most = np.zeros(1, np.int64)
+        for a in nodes:
+            count = np.cumsum(np.bincount(topology.distances(np.full(places, a, np.uint32), nodes)))
+            size = max(len(most), len(count))
+            # Beyond its farthest place, a place has all of them.
+            most = np.maximum(*(np.pad(c, (0, size - len(c)), mode="edge") for c in (most, count)))
+        return [int(c) for c in most]
+    if grid:
+        # No place of a part of a torus, or of a mesh, has more within a distance than one of the whole torus.
+        count = np.ones(1, np.int64)
+        for extent in topology.dims:
+            x = np.arange(extent)
+            count = np.convolve(count, np.bincount(np.minimum(x, extent - x)))
+        return [int(min(c, places)) for c in np.cumsum(count)]
+    terminals = "slot" in topology.dim_names or topology.switches > 0
+    return [1, 1, places] if terminals else [1, places]
+
+
+def _spectral(problem: Problem) -> float:
+    """The projected eigenvalue bound, of as many tasks as places: the rest exchange nothing."""
+    n = problem.places
+    if n < 2:
+        return 0.0
+    u, v, bytes = problem.edges
+    a = np.zeros((n, n))
+    a[u, v] = a[v, u] = bytes
+    place = np.arange(n)
+    b = problem.distance(np.repeat(place, n), np.tile(place, n)).reshape(n, n).astype(np.float64)
+    b = (b + b.T) / 2
+
+    def projected(m: NDArray[np.float64]) -> NDArray[np.float64]:
+        rows = m.mean(axis=1)
+        values = np.linalg.eigvalsh(m - rows[:, None] - rows[None, :] + rows.mean())
+        # The vector of ones has eigenvalue 0, which is not one of the projection.
+        return np.delete(values, np.argmin(np.abs(values)))
+
+    quadratic = np.sort(projected(a)) @ np.sort(projected(b))[::-1]
+    sums = np.sort(a.sum(axis=1)), np.sort(b.sum(axis=1))
+    linear = 2 / n * (sums[0] @ sums[1][::-1])
+    total = quadratic + linear - a.sum() * b.sum() / n**2
+    # Rounding must not lift it above what can be reached.
+    return float(total / 2 * (1 - 1e-9)) if total > 0 else 0.0

@@ -1,0 +1,211 @@
+"""Files that tell launchers where ranks go: Placements written and read, one format a module."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ...errors import InvalidInput, ParseError
+from ...files import write_atomically
+from ...machine.allocation import Allocation
+from ...machine.machine import Machine
+from ...units import shown
+from .reading import Reading
+
+if TYPE_CHECKING:
+    from ..placement import Placement
+
+
+@dataclass(frozen=True)
+class Format:
+    """A file format of a launcher.
+
+    Attributes
+    ----------
+    name : str
+    title : str
+        What it is, in a line.
+    command : str
+        How a program is started with it, with ``{file}`` and ``{ranks}``; empty where no launcher reads it.
+    cores : bool
+        Does the file say cores? The others say nodes, and the ranks of a node take its cores in their order.
+    job : bool
+        Does the file count nodes, or give coordinates, within the job? Then it is read with the job's allocation.
+    options : tuple of str
+        Keyword arguments of :func:`write` and :func:`read`.
+    """
+
+    name: str
+    title: str
+    command: str
+    cores: bool
+    job: bool
+    options: tuple[str, ...] = ()
+
+
+_FORMATS = (
+    Format("table", "plain table: rank, node, core", "", True, False),
+    Format("rankfile", "Open MPI rankfile", "mpirun --rankfile {file} -np {ranks}", True, False),
+    Format(
+        "hostfile", "Open MPI sequential hostfile", "mpirun --map-by seq --hostfile {file} -np {ranks}", False, False
+    ),
+    Format(
+        "cray",
+        "Cray MPICH rank order",
+        "MPICH_RANK_REORDER_METHOD=3 MPICH_RANK_REORDER_FILE={file} srun -m block -n {ranks} --ntasks-per-node=...",
+        False,
+        True,
+    ),
+    Format(
+        "slurm",
+        "Slurm hostfile of an arbitrary distribution",
+        "SLURM_HOSTFILE={file} srun --distribution=arbitrary -n {ranks}",
+        False,
+        False,
+    ),
+    Format("bluegene", "IBM Blue Gene mapfile", "runjob --mapping {file} --np {ranks} :", False, True),
+    Format("jsrun", "IBM jsrun explicit resource file", "jsrun --erf_input {file}", True, True, ("threads",)),
+    Format("fugaku", "Fujitsu rank map (Fugaku, FX1000)", "mpiexec --vcoordfile {file} -n {ranks}", False, True),
+    Format("flux", "Flux task map", 'flux run --taskmap=manual:"$(cat {file})" -n {ranks}', False, True),
+)
+
+# What the first line that is neither empty nor a comment looks like; the first that fits is taken.
+_FIRST_LINES = (
+    ("table", re.compile(r"rank[\s,]+(?:node|host)\b", re.IGNORECASE)),
+    ("rankfile", re.compile(r"rank\s+\d+\s*=", re.IGNORECASE)),
+    ("jsrun", re.compile(r"[\w-]+(?:\s+\d+)?\s*:")),
+    ("flux", re.compile(r"[\[{]")),
+    ("fugaku", re.compile(r"\(")),
+    ("bluegene", re.compile(r"\d+(?:\s+\d+)+$")),
+    ("cray", re.compile(r"\d[\d\s,-]*$")),
+    ("slurm", re.compile(r"\S+\*\d+$")),
+    ("hostfile", re.compile(r"[\w.+-]+(?:\s|$)")),
+    ("slurm", re.compile(r"[\w.-]+\[")),
+)
+
+
+def formats() -> tuple[Format, ...]:
+    """All formats.
+
+    Examples
+    --------
+    >>> [f.name for f in formats()]
+    ['table', 'rankfile', 'hostfile', 'cray', 'slurm', 'bluegene', 'jsrun', 'fugaku', 'flux']
+    """
+    return _FORMATS
+
+
+def text(placement: Placement, format: str, job: Allocation | None = None, **options: Any) -> str:
+    """A placement as the text of a launcher's file.
+
+    Parameters
+    ----------
+    placement : Placement
+    format : str
+        A name of :func:`formats`.
+    job : Allocation, optional
+        The nodes of the job in their order, for formats that count them or give coordinates within the job. By default
+        the nodes that ranks sit on, in ascending order.
+    **options
+        ``threads`` (jsrun): hardware threads of a core that the job uses, 1 by default; 4 on Summit unless the job
+        asked for ``smt1``.
+
+    Raises
+    ------
+    InvalidInput
+        For an unknown format or option, a node that is not in the job, and placements that the format cannot say.
+    Unsupported
+        For a machine without the coordinates that the format is made of.
+    """
+    found = _format(format, options)
+    if not placement.ranks:
+        raise InvalidInput(f"a placement of no ranks: a {found.name} file is for one or more")
+    if job is None:
+        job = Allocation(placement.machine, placement.nodes)
+    elif job.machine != placement.machine:
+        raise InvalidInput(
+            f"a job on {job.machine.name} and a placement on {placement.machine.name}: one machine is allowed"
+        )
+    elif (outside := job._index(placement.nodes) < 0).any():
+        name = placement.machine.hostnames[placement.nodes[outside][0]]
+        raise InvalidInput(f"node {name} is not in the job: it has {len(job)} other nodes")
+    out: str = _module(found).text(placement, job, **options)
+    return out
+
+
+def write(
+    placement: Placement, format: str, file: str | os.PathLike[str], job: Allocation | None = None, **options: Any
+) -> None:
+    """Write a placement for a launcher, atomically; parameters and errors are those of :func:`text`."""
+    write_atomically(file, text(placement, format, job, **options))
+
+
+def read(
+    file: str | os.PathLike[str], where: Machine | Allocation, format: str | None = None, **options: Any
+) -> Placement:
+    """Read the placement that a launcher's file says.
+
+    Parameters
+    ----------
+    file : path
+    where : Machine or Allocation
+        What it is for. Formats that count nodes or give coordinates within the job need the job's allocation, unless
+        the job is the whole machine.
+    format : str, optional
+        A name of :func:`formats`; by default told from the content.
+    **options
+        Those of :func:`text`.
+
+    Raises
+    ------
+    ParseError
+        For a malformed file, a node or core that the machine or the job does not have, and ranks that are missing or
+        given twice.
+    InvalidInput
+        For an unknown format or option.
+    OSError
+        The file cannot be read.
+    """
+    if format is not None:
+        _format(format, options)
+    path = os.fspath(file)
+    with open(file, "rb") as stream:
+        data = stream.read()
+    reading = Reading(data, path, where)
+    found = _format(format or detect(reading), options)
+    out: Placement = _module(found).read(reading, **options)
+    return out
+
+
+def detect(reading: Reading) -> str:
+    """Tell the format from the first line; raises ParseError where it looks like none."""
+    for number, line in reading.lines():
+        for name, pattern in _FIRST_LINES:
+            if pattern.match(line):
+                return name
+        message = f"begins like none of the formats, which are {_names()}"
+        raise ParseError(reading.path, number, shown(line), message)
+    raise ParseError(reading.path, None, None, "the file has no ranks")
+
+
+def _names() -> str:
+    return ", ".join(f.name for f in _FORMATS)
+
+
+def _format(name: str, options: dict[str, Any]) -> Format:
+    for found in _FORMATS:
+        if found.name == name:
+            break
+    else:
+        raise InvalidInput(f"format {shown(name)} of a placement: allowed are {_names()}")
+    for option in options:
+        if option not in found.options:
+            raise InvalidInput(f"option {option} of format {name}: allowed are {', '.join(found.options) or 'none'}")
+    return found
+
+
+def _module(found: Format) -> Any:
+    return importlib.import_module(f"{__name__}.{found.name}")

@@ -1,0 +1,223 @@
+"""The verb ``map``: where ranks had better sit."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import InvalidInput
+from ..machine.allocation import Allocation
+from ..machine.machine import Machine
+from ..units import shown
+from .mapped import Mapped, Trial
+from .methods import find
+from .metrics import evaluate, pattern_of, require_symmetric
+from .placement import job_of
+from .portfolio import portfolio
+from .problem import Problem
+from .sockets import placement_of
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from ..schedule.pattern import Pattern
+    from ..schedule.program import Program
+    from ..schedule.schedule import Schedule
+    from .metrics import Metrics
+
+#: What is to be small, and the metrics that decide, the first first.
+OBJECTIVES = {
+    "hop_bytes": ("hop_bytes", "maximum_congestion"),
+    "max_link": ("maximum_congestion", "hop_bytes"),
+    "time": ("time", "hop_bytes"),
+}
+#: Hop-bytes that differ by this part count as equal: congestion decides.
+_EQUAL = 0.005
+
+
+def map(
+    what: Pattern | Program | Schedule,
+    where: Machine | Allocation | str,
+    *,
+    method: str | tuple[str, Mapping[str, Any]] = "auto",
+    seconds: float = 10.0,
+    seed: int = 0,
+    objective: str = "hop_bytes",
+    balance: float | None = None,
+    tasks_per_node: int | None = None,
+    speeds: ArrayLike | None = None,
+    coordinates: ArrayLike | None = None,
+    undirected: bool = False,
+    collectives: Mapping[str, Any] | None = None,
+    model: str | None = "flow",
+) -> Mapped:
+    """A placement in which ranks that exchange much sit close together.
+
+    Parameters
+    ----------
+    what : Pattern, Program or Schedule
+        Who sends how much to whom; of a program, see :func:`isthmus.pattern`.
+    where : Machine, Allocation or str
+        The nodes of a job, each with its number of ranks; of a machine (or what :func:`isthmus.load` makes one of), its
+        first nodes with one rank per core.
+    method : str or (str, mapping)
+        "auto": looks for a regular pattern, runs several methods and keeps the best. Or the name of a method of
+        ``isthmus map --list``, with options.
+    seconds : float
+        Processor time that the methods may take, about; it is turned into a number of steps, so that results do not
+        depend on the speed of the computer.
+    seed : int
+        The same gives the same placement.
+    objective : str
+        What decides: "hop_bytes" and, of placements within 0.5 %, the most congested link; "max_link", the most
+        congested link, then hop-bytes; "time", that of a program or schedule by simulation.
+    balance : float, optional
+        Tasks may share cores: a node gets this part more than its share at most (0.03: 3 %, rounded up). By default
+        one rank per core at most.
+    tasks_per_node : int, optional
+        The same, said by the largest number of tasks on a node.
+    speeds : array of float, shape (places,), optional
+        Relative speed of the nodes of the job, to which shares are proportional; needs ``balance``.
+    coordinates : array of float, shape (ranks, dimensions), optional
+        Where ranks are in the space of the program, for geometric methods.
+    undirected : bool
+        As for :func:`isthmus.evaluate`.
+    collectives : mapping, optional
+        As for :func:`isthmus.pattern`.
+    model : str or None
+        Of simulations of a program or schedule, see :func:`isthmus.simulate`; None: there are none.
+
+    Returns
+    -------
+    Mapped
+        The placement, its metrics beside those of the usual orders and of lower bounds, and what was tried.
+
+    Raises
+    ------
+    InvalidInput
+        For ranks that do not fit, nodes without a route to each other, and arguments out of range.
+
+    Examples
+    --------
+    >>> import isthmus
+    >>> rank = np.arange(64)
+    >>> ring = isthmus.Pattern.of(64, source=rank, target=rank * 5 % 64, bytes=1000)
+    >>> mapped = isthmus.map(ring, "torus:4x4x4", method="block")
+    >>> mapped.metrics.hop_bytes == isthmus.evaluate(ring, mapped.placement).hop_bytes
+    True
+    """
+    found = pattern_of(what, collectives)
+    if objective not in OBJECTIVES:
+        raise InvalidInput(f"objective {objective!r}: allowed are {', '.join(OBJECTIVES)}")
+    if objective == "time" and (found is what or model is None):
+        raise InvalidInput("objective 'time': a program or schedule and a model to simulate it with are needed")
+    if not 0 < seconds < 1e7:
+        raise InvalidInput(f"seconds = {seconds}: more than 0 is allowed")
+    if not isinstance(seed, (int, np.integer)) or not 0 <= seed < 2**63:
+        raise InvalidInput(f"seed = {seed}: whole numbers from 0 below 2^63 are allowed")
+    if undirected:
+        require_symmetric(found)
+    if not isinstance(where, (Machine, Allocation)):
+        from ..loading import load
+
+        where = load(where)
+    job = job_of(where, found.ranks, share=balance is not None or tasks_per_node is not None)
+    problem = Problem(
+        found,
+        job,
+        _capacity(job, found.ranks, balance, tasks_per_node, speeds),
+        seed=int(seed),
+        undirected=undirected,
+        coordinates=_coordinates(coordinates, found.ranks),
+    )
+
+    timed = objective == "time"
+    name, options = (method, {}) if isinstance(method, str) else method
+    trials: list[Trial] = []
+
+    def metrics(place: NDArray[np.uint32]) -> Metrics:
+        return evaluate(
+            what if timed else found,
+            placement_of(problem, place),
+            undirected=undirected,
+            collectives=collectives if timed else None,
+            model=model,
+        )
+
+    def attempt(name: str, **options: Any) -> Trial | None:
+        chosen, full = find(name, options)
+        begin = time.process_time()
+        place = chosen.run(problem, full)
+        spent = time.process_time() - begin
+        if place is None:
+            return None
+        problem.check(place, f"method {name}")
+        said = {key: value for key, value in options.items() if key != "start"}
+        trials.append(Trial(name, said, spent, place, problem.hop_bytes(place), metrics))
+        return trials[-1]
+
+    if name == "auto":
+        if options:
+            raise InvalidInput("method auto has no options")
+        portfolio(problem, attempt, seconds, objective)
+    elif attempt(name, **_timed(name, options, seconds)) is None:
+        raise InvalidInput(f"method {name!r} does not apply: {find(name, {})[0].needs}")
+    return Mapped(
+        what, found, problem, best_of(trials, objective), tuple(trials), objective, undirected, collectives, model
+    )
+
+
+def _timed(name: str, options: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+    """Options with the time for methods that take as long as they may."""
+    takes = "seconds" in find(name, {})[0].options and "seconds" not in options
+    return {**options, "seconds": seconds} if takes else dict(options)
+
+
+def best_of(trials: Sequence[Trial], objective: str) -> Trial:
+    """The trial that is best by the metrics of OBJECTIVES; the earlier of equals."""
+    first, second = OBJECTIVES[objective]
+    values = [t.hop_bytes if first == "hop_bytes" else t.metrics.value(first) or 0.0 for t in trials]
+    least = min(values) * (1 + (_EQUAL if first == "hop_bytes" else 1e-9))
+    equal = [t for t, value in zip(trials, values, strict=True) if value <= least]
+    return equal[0] if len(equal) == 1 else min(equal, key=lambda t: (t.metrics.value(second) or 0.0, t.hop_bytes))
+
+
+def _capacity(
+    job: Allocation, ranks: int, balance: float | None, most: int | None, speeds: ArrayLike | None
+) -> NDArray[np.uint32]:
+    """Tasks that fit each node of the job."""
+    places = len(job.nodes)
+    if speeds is not None and balance is None:
+        raise InvalidInput("speeds: balance= says by how much nodes may have more than their share")
+    if balance is not None and most is not None:
+        raise InvalidInput("balance and tasks_per_node: one of them is allowed")
+    if most is not None:
+        if most < 1 or most * places < ranks:
+            raise InvalidInput(f"tasks_per_node = {most}: {ranks:,} tasks do not fit {places:,} nodes")
+        return np.full(places, most, np.uint32)
+    if balance is None:
+        return np.full(places, job.ranks_per_node, np.uint32)
+    if not 0 <= balance <= 10:
+        raise InvalidInput(f"balance = {balance}: 0 to 10 is allowed")
+    share = np.full(places, ranks / places)
+    if speeds is not None:
+        speed = np.asarray(speeds, dtype=np.float64).reshape(-1)
+        if len(speed) != places or not (np.isfinite(speed) & (speed > 0)).all():
+            raise InvalidInput(f"speeds = {shown(speeds)}: a number above 0 for each of {places:,} nodes is allowed")
+        share = ranks * speed / speed.sum()
+    # Rounding errors must not add a task.
+    return np.maximum(np.ceil(share * (1 + balance) * (1 - 1e-12)), 1).astype(np.uint32)
+
+
+def _coordinates(given: ArrayLike | None, ranks: int) -> NDArray[np.float64] | None:
+    if given is None:
+        return None
+    out = np.asarray(given, dtype=np.float64)
+    if out.ndim != 2 or len(out) != ranks or not np.isfinite(out).all():
+        raise InvalidInput(
+            f"coordinates of shape {out.shape}: finite numbers of shape ({ranks}, dimensions) are allowed"
+        )
+    return out

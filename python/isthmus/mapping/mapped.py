@@ -1,0 +1,206 @@
+"""The result of ``map``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..units import text
+from .bounds import Bounds, bounds
+from .metrics import DEFINITIONS, Metrics, evaluate, in_words
+from .placement import Placement
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ..schedule.pattern import Pattern
+    from ..schedule.program import Program
+    from ..schedule.schedule import Schedule
+    from .problem import Problem
+
+#: Placements that a map is compared with.
+BASELINES = ("default", "block", "cyclic", "random")
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """One method that was run.
+
+    Attributes
+    ----------
+    method : str
+    options : dict
+    seconds : float
+        Processor time.
+    place : array of uint32, shape (tasks,)
+        Index of each task's node in the job.
+    hop_bytes : float
+    evaluate : callable
+        Place to metrics.
+    """
+
+    method: str
+    options: dict[str, Any]
+    seconds: float
+    place: NDArray[np.uint32] = field(repr=False)
+    hop_bytes: float
+    evaluate: Callable[[NDArray[np.uint32]], Metrics] = field(repr=False)
+
+    @cached_property
+    def metrics(self) -> Metrics:
+        """Of the placement."""
+        return self.evaluate(self.place)
+
+    @property
+    def name(self) -> str:
+        """The method with its options."""
+        given = ", ".join(f"{k}={v}" for k, v in self.options.items())
+        return f"{self.method}({given})" if given else self.method
+
+
+@dataclass(frozen=True, eq=False)
+class Mapped:
+    """A placement and what it is worth; ``print`` is the report.
+
+    Attributes
+    ----------
+    what : Pattern, Program or Schedule
+    pattern : Pattern
+    problem : Problem
+    best : Trial
+        What was kept.
+    trials : tuple of Trial
+        In the order in which they were run.
+    objective : str
+    undirected, collectives, model
+        As given to :func:`isthmus.map`.
+    """
+
+    what: Pattern | Program | Schedule
+    pattern: Pattern
+    problem: Problem
+    best: Trial
+    trials: tuple[Trial, ...]
+    objective: str
+    undirected: bool = False
+    collectives: Mapping[str, Any] | None = None
+    model: str | None = "flow"
+
+    @property
+    def placement(self) -> Placement:
+        """The best that was found."""
+        return self.best.metrics.placement
+
+    @cached_property
+    def metrics(self) -> Metrics:
+        """Of the placement, with the simulated time of a program or schedule."""
+        return self.best.metrics if self.best.metrics.time is not None else self._evaluated(self.placement)
+
+    @property
+    def method(self) -> str:
+        """By which method it was found."""
+        return self.best.name
+
+    @property
+    def seconds(self) -> float:
+        """Processor time of all methods."""
+        return sum(t.seconds for t in self.trials)
+
+    @cached_property
+    def before(self) -> dict[str, Metrics]:
+        """Metrics of the usual orders: default (the allocation's), block, cyclic and random."""
+        return {order: self._evaluated(self._baseline(order)) for order in BASELINES}
+
+    @cached_property
+    def bounds(self) -> Bounds:
+        """What no placement on these nodes can beat."""
+        return bounds(self.problem, directions=2.0 if self.undirected else 1.0)
+
+    def _baseline(self, order: str) -> Placement:
+        from .methods import find
+
+        place = find(order, {})[0].run(self.problem, {})
+        assert place is not None
+        return Placement(self.placement.machine, self.problem.job.nodes[place])
+
+    def _evaluated(self, placement: Placement) -> Metrics:
+        return evaluate(
+            self.what, placement, undirected=self.undirected, collectives=self.collectives, model=self.model
+        )
+
+    def bound(self, name: str) -> float | None:
+        """The lower bound of a metric; None where there is none."""
+        total = self.metrics.bytes
+        known = {
+            "hop_bytes": self.bounds.hop_bytes,
+            "average_dilation": self.bounds.hop_bytes / total if total else 0.0,
+            "maximum_link_load": self.bounds.maximum_link_load,
+        }
+        return known.get(name)
+
+    def table(self) -> tuple[list[str], list[list[str]]]:
+        """Headings and rows of the comparison, in words."""
+        shown = [d for d in DEFINITIONS if self.metrics.value(d) is not None]
+        rows = [
+            [
+                DEFINITIONS[name].words,
+                *(m.words(name) for m in self.before.values()),
+                self.metrics.words(name),
+                in_words(name, self.bound(name)),
+            ]
+            for name in shown
+        ]
+        for level in self.metrics.levels:
+            columns = (*self.before.values(), self.metrics)
+            rows.append([f"bytes in {level}", *(text(m.levels.get(level, 0), "B", 4) for m in columns), ""])
+        return ["", *self.before, "mapped", "at least"], rows
+
+    def save(self, path: str | os.PathLike[str], format: str = "rankfile", **options: Any) -> None:
+        """Write what the launcher reads; see :func:`isthmus.mapping.launch.write`."""
+        from .launch import write
+
+        write(self.placement, format, path, self.problem.job, **options)
+
+    def plot(self, path: str | os.PathLike[str], kind: str = "load") -> None:
+        """Draw it before and after; see :func:`isthmus.plot.placement.plot_mapped`."""
+        from ..plot.placement import plot_mapped
+
+        plot_mapped(self, path, kind)
+
+    def json(self) -> dict[str, Any]:
+        """Plain numbers, lists and dicts, in SI units."""
+        return {
+            "method": self.method,
+            "objective": self.objective,
+            "ranks": self.placement.ranks,
+            "machine": self.placement.machine.name,
+            "metrics": self.metrics.json(),
+            "before": {name: m.json() for name, m in self.before.items()},
+            "bounds": {
+                "hop_bytes": self.bounds.hop_bytes,
+                "one_hop": self.bounds.one_hop,
+                "degree": self.bounds.degree,
+                "spectral": self.bounds.spectral,
+                "maximum_link_load": self.bounds.maximum_link_load,
+            },
+            "tried": [
+                {"method": t.method, "options": t.options, "seconds": t.seconds, "hop_bytes": t.metrics.hop_bytes,
+                 "maximum_link_load": t.metrics.maximum_link_load, "time": t.metrics.time}
+                for t in self.trials
+            ],
+            "node": self.placement.node.tolist(),
+            "core": self.placement.core.tolist(),
+        }  # fmt: skip
+
+    def __str__(self) -> str:
+        from .report import report
+
+        return report(self)
+
+    def __repr__(self) -> str:
+        return f"<Mapped: {self.method}, hop-bytes {text(self.metrics.hop_bytes, 'B', 4)}>"

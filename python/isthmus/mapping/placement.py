@@ -1,0 +1,227 @@
+"""The Placement: which rank sits on which core of which node."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import InvalidInput
+from ..machine.allocation import Allocation, Location
+from ..machine.machine import Machine
+from ..units import shown
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+#: Ways to place ranks without looking at what they exchange.
+ORDERS = ("default", "block", "cyclic", "random")
+#: Lines of a printed placement.
+_LINES = 8
+
+
+class Placement:
+    """Ranks on cores of a machine; immutable, ``print`` shows it, equal if machine, nodes and cores are.
+
+    Parameters
+    ----------
+    machine : Machine
+    node : array of int, shape (ranks,)
+        Node id of every rank.
+    core : array of int, shape (ranks,), optional
+        Core within the node. By default the ranks of a node take its cores in their order, and start again with the
+        first where there are more ranks than cores.
+
+    Raises
+    ------
+    InvalidInput
+        For nodes that the machine does not have, and cores that a node does not have.
+
+    Examples
+    --------
+    >>> import isthmus
+    >>> print(Placement(isthmus.load("torus-4x4x4"), [3, 2, 1, 0]))
+    Placement of 4 ranks on 4 nodes of torus-4x4x4, 1 a node
+      ranks 0-3: node3 node2 node1 node0
+    """
+
+    def __init__(self, machine: Machine, node: ArrayLike, core: ArrayLike | None = None) -> None:
+        if not isinstance(machine, Machine):
+            raise InvalidInput(f"a placement on {shown(machine)}: a Machine is allowed")
+        self.machine = machine
+        # Copies: what the caller does to the arrays later must not change the placement.
+        self.node: NDArray[np.uint32] = machine._array(node).reshape(-1).copy()
+        cores = machine.node.cores
+        if core is None:
+            self.core: NDArray[np.uint32] = (place_in_node(self.node) % cores).astype(np.uint32)
+        else:
+            given = np.asarray(core).reshape(-1)
+            if len(given) != len(self.node):
+                raise InvalidInput(f"{len(given)} cores for {len(self.node)} ranks: one for each is allowed")
+            if given.size and given.dtype.kind not in "iu":
+                raise InvalidInput(f"cores are whole numbers, not {given.dtype}")
+            if given.size and not (given.min() >= 0 and given.max() < cores):
+                wrong = given.min() if given.min() < 0 else given.max()
+                raise InvalidInput(f"core {wrong}: nodes of {machine.name} have cores 0 to {cores - 1}")
+            self.core = given.astype(np.uint32)
+        self.node.setflags(write=False)
+        self.core.setflags(write=False)
+
+    @classmethod
+    def of(
+        cls, where: Machine | Allocation, ranks: int, order: str = "default", *, seed: int = 0, share: bool = False
+    ) -> Placement:
+        """Ranks in an order that does not look at what they exchange.
+
+        Parameters
+        ----------
+        where : Machine or Allocation
+            Of a machine, its first nodes, as many as are needed with one rank per core.
+        ranks : int
+        order : {"default", "block", "cyclic", "random"}
+            That of the allocation; node after node; round the nodes; any free core, each as likely.
+        seed : int
+            Of the random order: the same gives the same.
+        share : bool
+            May several ranks sit on a core, where there are more of them than cores? They are spread evenly then.
+
+        Raises
+        ------
+        InvalidInput
+            For ranks that do not fit, and an unknown order.
+        """
+        if order not in ORDERS:
+            raise InvalidInput(f"order {order!r}: allowed are {', '.join(ORDERS)}")
+        job = job_of(where, ranks, share)
+        per_node = max(job.ranks_per_node, -(-ranks // len(job.nodes)))
+        slots = len(job.nodes) * per_node
+        slot = np.arange(ranks)
+        if order == "random":
+            slot = np.random.Generator(np.random.PCG64(seed)).permutation(slots)[:ranks]
+        if order == "cyclic" or (order == "default" and job.order == "cyclic"):
+            place, core = slot % len(job.nodes), slot // len(job.nodes)
+        else:
+            place, core = slot // per_node, slot % per_node
+        return cls(job.machine, job.nodes[place], core % job.machine.node.cores)
+
+    @property
+    def ranks(self) -> int:
+        return len(self.node)
+
+    @cached_property
+    def nodes(self) -> NDArray[np.uint32]:
+        """Nodes that are in use, ascending."""
+        return np.unique(self.node)
+
+    @cached_property
+    def location(self) -> Location:
+        """Node, socket, NUMA domain and core of every rank, by the numbering of :meth:`Allocation.location`."""
+        n = self.machine.node
+        per_socket, per_numa, domains = n.cores // n.sockets, n.cores // n.numa, n.numa // n.sockets
+        if n.core_order == "block":
+            socket, numa = self.core // per_socket, self.core // per_numa
+        else:
+            socket = self.core % n.sockets
+            numa = socket * domains + self.core // n.sockets // per_numa
+        return Location(self.node, socket.astype(np.uint32), numa.astype(np.uint32), self.core)
+
+    @property
+    def shared(self) -> bool:
+        """Do several ranks sit on the same core?"""
+        slot = self.node.astype(np.int64) * self.machine.node.cores + self.core
+        return len(np.unique(slot)) < len(slot)
+
+    def ranks_on(self, node: int) -> NDArray[np.intp]:
+        """Ranks on a node, ascending."""
+        return np.flatnonzero(self.node == self.machine.node_id(node))
+
+    def hosts(self) -> list[str]:
+        """Name of the node of every rank."""
+        names = self.machine.hostnames
+        return [names[n] for n in self.node]
+
+    def frame(self) -> list[dict[str, Any]]:
+        """A row per rank: rank, node id, name of the node, socket, core."""
+        where = self.location
+        return [
+            {
+                "rank": r,
+                "node": int(where.node[r]),
+                "host": h,
+                "socket": int(where.socket[r]),
+                "core": int(self.core[r]),
+            }
+            for r, h in enumerate(self.hosts())
+        ]
+
+    def __len__(self) -> int:
+        return len(self.node)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Placement):
+            return NotImplemented
+        same = np.array_equal(self.node, other.node) and np.array_equal(self.core, other.core)
+        return same and self.machine == other.machine
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __str__(self) -> str:
+        n, ranks = len(self.nodes), self.ranks
+        head = f"Placement of {ranks:,} rank{'' if ranks == 1 else 's'} on {n:,} node{'' if n == 1 else 's'} of "
+        head += self.machine.name
+        if not ranks:
+            return head
+        counts = np.unique(self.node, return_counts=True)[1]
+        few, many = int(counts.min()), int(counts.max())
+        head += f", {few:,} a node" if few == many else f", {few:,} to {many:,} a node"
+        names = self.machine.hostnames
+        with_core = self.machine.node.cores > 1
+        wide = 8
+        lines = []
+        for r in range(0, min(ranks, _LINES * wide), wide):
+            last = min(r + wide, ranks)
+            words = (
+                f"{names[self.node[i]]}/{self.core[i]}" if with_core else names[self.node[i]] for i in range(r, last)
+            )
+            numbers = f"rank {r}" if last == r + 1 else f"ranks {r}-{last - 1}"
+            lines.append(f"  {numbers}: {' '.join(words)}")
+        if ranks > _LINES * wide:
+            lines.append(f"  ... {ranks - _LINES * wide:,} more ranks")
+        return "\n".join([head, *lines])
+
+    def __repr__(self) -> str:
+        return f"<Placement: {self.ranks:,} ranks on {len(self.nodes):,} nodes of {self.machine.name}>"
+
+
+def job_of(where: Machine | Allocation, ranks: int, share: bool = False) -> Allocation:
+    """The nodes that ranks get: those of an allocation, or the first of a machine that have a core for each.
+
+    Raises InvalidInput where the ranks do not fit and may not share cores.
+    """
+    if ranks < 1:
+        raise InvalidInput(f"{ranks} ranks: 1 or more can be placed")
+    if isinstance(where, Machine):
+        cores = where.node.cores
+        if ranks > where.cores and not share:
+            raise InvalidInput(f"{ranks:,} ranks do not fit: {where.name} has {where.cores:,} cores")
+        return where.allocate(min(-(-ranks // cores), where.nodes))
+    if not isinstance(where, Allocation):
+        raise InvalidInput(f"a placement on {shown(where)}: a Machine or an Allocation is allowed")
+    if ranks > where.ranks and not share:
+        raise InvalidInput(
+            f"{ranks:,} ranks do not fit: the allocation has {where.ranks:,} places, {where.ranks_per_node} on each of "
+            f"{len(where.nodes):,} nodes"
+        )
+    return where
+
+
+def place_in_node(node: NDArray[np.uint32]) -> NDArray[np.int64]:
+    """For every rank, how many ranks before it sit on the same node."""
+    order = np.argsort(node, kind="stable")
+    ordered = node[order]
+    first = np.concatenate([[True], ordered[1:] != ordered[:-1]]) if len(node) else np.zeros(0, bool)
+    starts = np.maximum.accumulate(np.where(first, np.arange(len(node)), 0))
+    place = np.empty(len(node), dtype=np.int64)
+    place[order] = np.arange(len(node)) - starts
+    return place

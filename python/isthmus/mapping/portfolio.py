@@ -1,0 +1,57 @@
+"""What ``method="auto"`` tries, in which order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from .bounds import bounds
+
+if TYPE_CHECKING:
+    from .mapped import Trial
+    from .problem import Problem
+
+#: Runs a method with options and keeps the result; None where it does not apply.
+Attempt = Callable[..., "Trial | None"]
+#: A structured map within this factor of the lower bound is kept: graph methods do not come near it.
+_CLOSE = 1.1
+#: Tasks up to which all structured methods are tried even if the first is close to the bound.
+_SMALL = 4096
+
+
+def portfolio(problem: Problem, attempt: Attempt, seconds: float, objective: str) -> None:
+    """Tries what suits the problem within about so many seconds.
+
+    The usual order first, so that nothing worse is ever returned; then what is made for regular patterns; then, unless
+    that is close to what is possible, graph methods.
+    """
+    attempt("default")
+    if not len(problem.edges[0]):
+        return
+    least = bounds(problem, spectral=False).hop_bytes
+    close = False
+    if problem.structure is not None:
+        close = _regular(problem, attempt, least)
+    elif problem.coordinates is not None:
+        attempt("geometric")
+    if not close:
+        _graph(problem, attempt, seconds)
+
+
+def _graph(problem: Problem, attempt: Attempt, seconds: float) -> None:
+    """Graph methods; the best of all that was found so far is improved in the time that is left."""
+    found = [trial for trial in (attempt("bipartition"), attempt("multilevel", seconds=seconds)) if trial is not None]
+    best = min(found, key=lambda t: t.hop_bytes)
+    attempt("swap", start=best.place)
+
+
+def _regular(problem: Problem, attempt: Attempt, least: float) -> bool:
+    """Structured maps; is the best close to the bound?"""
+    folded = attempt("fold")
+    best = float("inf") if folded is None else folded.hop_bytes
+    if best > _CLOSE * least or problem.tasks <= _SMALL:
+        for name in ("regular", "geometric", "curve"):
+            found = attempt(name)
+            if found is not None:
+                best = min(best, found.hop_bytes)
+    return best <= _CLOSE * least

@@ -1,0 +1,131 @@
+"""What a mapping method is given: tasks with what they exchange, and the nodes of a job with what fits them."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import InvalidInput
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from .. import _core
+    from ..machine import Allocation
+    from ..schedule.pattern import Pattern
+    from .structure import Structure
+
+
+class Problem:
+    """Tasks, places, and how many tasks fit each place.
+
+    Parameters
+    ----------
+    pattern : Pattern
+    job : Allocation
+        Place p is node ``job.nodes[p]``.
+    capacity : array of int, shape (places,)
+        Tasks that fit each place.
+    seed : int
+    undirected : bool
+        Does the pattern have every edge in both directions, each with its whole weight?
+    coordinates : array of float, shape (tasks, dimensions), optional
+        Where tasks are in the space of the program.
+
+    Attributes
+    ----------
+    edges : (array of uint32, array of uint32, array of float64)
+        Pairs of different tasks u < v, each pair once, and their bytes, both directions together.
+    """
+
+    def __init__(
+        self,
+        pattern: Pattern,
+        job: Allocation,
+        capacity: NDArray[np.uint32],
+        *,
+        seed: int = 0,
+        undirected: bool = False,
+        coordinates: NDArray[np.float64] | None = None,
+    ) -> None:
+        self.pattern = pattern
+        self.job = job
+        self.capacity = capacity
+        self.seed = seed
+        self.coordinates = coordinates
+        self.edges = edges_of(pattern, undirected)
+        if int(capacity.sum()) < pattern.ranks:
+            raise InvalidInput(f"{pattern.ranks:,} tasks do not fit: the nodes take {int(capacity.sum()):,}")
+
+    @property
+    def tasks(self) -> int:
+        return self.pattern.ranks
+
+    @property
+    def places(self) -> int:
+        return len(self.job.nodes)
+
+    @cached_property
+    def graph(self) -> _core.TaskGraph:
+        """The tasks for methods in C++."""
+        from .. import _core
+
+        # Without any computation all tasks are alike.
+        load = self.pattern.load if self.pattern.load.any() else np.zeros(0)
+        return _core.TaskGraph(self.tasks, *self.edges, np.ascontiguousarray(load, dtype=np.float64))
+
+    @cached_property
+    def target(self) -> _core.Target:
+        """The places for methods in C++."""
+        from .. import _core
+
+        return _core.Target(self.job.machine.topology, self.job.nodes, np.ascontiguousarray(self.capacity, np.uint32))
+
+    @cached_property
+    def structure(self) -> Structure | None:
+        """The regular pattern that the tasks form; None where they form none."""
+        from .structure import of_graph
+
+        return of_graph(self.graph)
+
+    def distance(self, a: NDArray[np.integer[Any]], b: NDArray[np.integer[Any]]) -> NDArray[np.uint32]:
+        """Links between places on shortest paths, element by element."""
+        nodes = self.job.nodes
+        return self.job.machine.topology.distances(nodes[a], nodes[b])
+
+    def given(self, start: ArrayLike) -> NDArray[np.uint32]:
+        """A map that was given, as the core takes it; raises InvalidInput for one of another problem."""
+        place = np.ascontiguousarray(start, dtype=np.uint32)
+        self.check(place, "start")
+        return place
+
+    def check(self, place: NDArray[np.uint32], method: str) -> None:
+        """Raises InvalidInput unless every task has a place, and no place more tasks than fit."""
+        if len(place) != self.tasks or (len(place) and int(place.max()) >= self.places):
+            raise InvalidInput(f"{method}: {len(place):,} places for {self.tasks:,} tasks, of {self.places:,}")
+        over = np.bincount(place, minlength=self.places) > self.capacity
+        if over.any():
+            at = int(np.argmax(over))
+            raise InvalidInput(f"{method}: more than {self.capacity[at]} tasks on node {self.job.nodes[at]}")
+
+    def hop_bytes(self, place: NDArray[np.uint32]) -> float:
+        """Bytes times links on minimal routes, every pair of tasks once."""
+        from .. import _core
+
+        return _core.hop_bytes(self.graph, self.target, place)
+
+
+def edges_of(pattern: Pattern, undirected: bool) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.float64]]:
+    """Pairs of different tasks u < v, each once, with the bytes of both directions (of one, if undirected)."""
+    source, target, bytes = pattern.sources(), pattern.peer, pattern.bytes.astype(np.float64)
+    if undirected:
+        kept = source < target
+        return source[kept], target[kept], bytes[kept]
+    kept = source != target
+    low, high = np.minimum(source, target)[kept], np.maximum(source, target)[kept]
+    pair = low.astype(np.int64) * pattern.ranks + high
+    found, where = np.unique(pair, return_inverse=True)
+    total = np.bincount(where, bytes[kept], len(found)).astype(np.float64)
+    return (found // pattern.ranks).astype(np.uint32), (found % pattern.ranks).astype(np.uint32), total

@@ -1,0 +1,51 @@
+"""What ``print(mapped)`` and ``isthmus map`` say."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..units import text
+
+if TYPE_CHECKING:
+    from .mapped import Mapped
+
+
+def report(mapped: Mapped) -> str:
+    """The comparison, the links and what was tried."""
+    p = mapped.placement
+    lines = [
+        f"{p.ranks:,} ranks on {len(p.nodes):,} nodes of {p.machine.name}, "
+        f"{text(mapped.metrics.bytes, 'B', 4)}, by {mapped.method}"
+    ]
+    headings, rows = mapped.table()
+    lines += columns([headings, *rows])
+    lines.append("")
+    lines += tried(mapped)
+    return "\n".join(lines)
+
+
+def tried(mapped: Mapped) -> list[str]:
+    """The methods that were run, in their order; the one that was kept is marked."""
+    rows = [["tried", "hop-bytes", "max link", "max dilation", "CPU time"]]
+    for t in mapped.trials:
+        m = t.metrics
+        rows.append(
+            [
+                f"{'*' if t is mapped.best else ' '} {t.name}",
+                m.words("hop_bytes"),
+                m.words("maximum_link_load"),
+                m.words("maximum_dilation"),
+                text(t.seconds, "s", 3),
+            ]
+        )
+    return columns(rows)
+
+
+def columns(rows: list[list[str]]) -> list[str]:
+    """Lines of a table: the first column to the left, the others to the right."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    out = []
+    for row in rows:
+        cells = [row[0].ljust(widths[0])] + [cell.rjust(w) for cell, w in zip(row[1:], widths[1:], strict=True)]
+        out.append("  ".join(cells).rstrip())
+    return out

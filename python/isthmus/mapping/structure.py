@@ -1,0 +1,156 @@
+"""The regular pattern behind a communication graph: grids, tori, stencils, hypercubes, all-to-all in rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .. import _core
+from ..errors import InvalidInput
+from ..schedule.pattern import Pattern
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Structure:
+    """What :func:`structure` found.
+
+    Attributes
+    ----------
+    kind : str
+        "ring", "line", "grid" (all dimensions open), "torus" (all periodic), "mixed grid", "hypercube", "all-to-all",
+        "all-to-all in rows" (complete graphs along some dimensions), "tree"; "copies of ..." where the first
+        dimension numbers parts that do not exchange anything.
+    extents : tuple of int
+        Largest first. Of a tree: its tasks.
+    periodic : tuple of bool
+        Dimension by dimension.
+    dimensions : tuple of str
+        Dimension by dimension "path", "cycle", "complete", "independent" or "tree".
+    stencil : str
+        "star": neighbours along one dimension (5 points in 2-D, 7 in 3-D, 9 in 4-D); "box": along several at once (9
+        points in 2-D, 27 in 3-D); "mixed": only some of these.
+    coordinates : array of uint32, shape (tasks, dimensions)
+        Of every task; of a tree, a depth-first number.
+    explained : float
+        Share of the bytes that go along the structure.
+    filled : float
+        Tasks over cells: less than 1 where tasks are missing from the grid.
+    """
+
+    kind: str
+    extents: tuple[int, ...]
+    periodic: tuple[bool, ...]
+    dimensions: tuple[str, ...]
+    stencil: str
+    coordinates: NDArray[np.uint32] = field(repr=False)
+    explained: float
+    filled: float
+    arrays: _core.StructureArrays = field(repr=False)
+
+    @classmethod
+    def of_arrays(cls, arrays: _core.StructureArrays) -> Structure:
+        """From what the core found."""
+        dimensions, extents = tuple(arrays.kinds), tuple(arrays.extents)
+        coordinates = arrays.coordinates
+        return cls(
+            kind=_kind(dimensions, extents),
+            extents=extents,
+            periodic=tuple(d in ("cycle", "complete") for d in dimensions),
+            dimensions=dimensions,
+            stencil=arrays.stencil,
+            coordinates=coordinates,
+            explained=arrays.explained,
+            filled=len(coordinates) / float(np.prod(np.array(extents, dtype=np.float64))),
+            arrays=arrays,
+        )
+
+    @property
+    def points(self) -> int:
+        """Points of the stencil, the task itself among them, where nothing is at a boundary."""
+        lines = sum(d in ("path", "cycle") for d in self.dimensions)
+        return 3**lines if self.stencil == "box" else 2 * lines + 1
+
+    def __str__(self) -> str:
+        shape = " x ".join(
+            f"{e}{' periodic' if d == 'cycle' and self.kind == 'mixed grid' else ''}"
+            for e, d in zip(self.extents, self.dimensions, strict=True)
+        )
+        parts = [f"{self.kind} {shape}"]
+        if self.stencil == "mixed":
+            parts.append("some diagonals")
+        elif any(d in ("path", "cycle") for d in self.dimensions) and self.kind not in ("ring", "line", "hypercube"):
+            parts.append(f"{self.points}-point stencil")
+        if self.filled < 1:
+            parts.append(f"{self.filled:.1%} of its cells have tasks")
+        if self.explained < 1:
+            parts.append(f"{self.explained:.1%} of the bytes go along it")
+        return ", ".join(parts)
+
+
+def _kind(dimensions: tuple[str, ...], extents: tuple[int, ...]) -> str:
+    if dimensions[0] == "independent":
+        return f"copies of {_kind(dimensions[1:], extents[1:])}"
+    found = set(dimensions)
+    if "tree" in found:
+        return "tree"
+    if "complete" in found:
+        return "all-to-all" if len(dimensions) == 1 else "all-to-all in rows"
+    if len(dimensions) == 1:
+        return "ring" if "cycle" in found else "line"
+    if len(dimensions) > 2 and set(extents) == {2}:
+        return "hypercube"
+    return {frozenset({"path"}): "grid", frozenset({"cycle"}): "torus"}.get(frozenset(found), "mixed grid")
+
+
+def structure(pattern: Pattern, *, least_explained: float = 0.9) -> Structure | None:
+    """The regular pattern that tasks form, found from the graph alone: their numbers say nothing.
+
+    Grids and tori of up to 32 dimensions, open, periodic or both, with and without diagonals; rings, hypercubes,
+    all-to-all along rows and columns, trees; several copies of one of these. These are recognised exactly. Then grids
+    in two to four dimensions with tasks or pairs missing or too many. Where pairs of very different bytes exist, the
+    light ones may be left out.
+
+    Parameters
+    ----------
+    pattern : Pattern
+        Directions are added up; bytes within a task do not count.
+    least_explained : float
+        Share of the bytes that must go along the structure.
+
+    Returns
+    -------
+    Structure or None
+        None where nothing regular is found.
+
+    Notes
+    -----
+    Cartesian products are factored in linear time after Imrich and Peterin (2007); stencils with diagonals are reduced
+    to them by the Cartesian skeleton of Hammack and Imrich (2009). A cycle of 4 is the product of two paths of 2: the
+    graph of a torus 4 x 4 x 4 is that of the hypercube with 64 tasks, and is called so.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rank = np.random.default_rng(1).permutation(24).reshape(6, 4)
+    >>> pairs = [(rank[:-1], rank[1:]), (rank[:, :-1], rank[:, 1:])]
+    >>> source, target = (np.concatenate([p[i].ravel() for p in pairs]) for i in range(2))
+    >>> print(structure(Pattern.of(24, source=source, target=target, bytes=1000)))
+    grid 6 x 4, 5-point stencil
+    """
+    if not 0 < least_explained <= 1:
+        raise InvalidInput(f"least_explained is {least_explained}: more than 0 and at most 1 is allowed")
+    graph = _core.TaskGraph(
+        pattern.ranks, pattern.sources(), pattern.peer, pattern.bytes.astype(np.float64), pattern.load
+    )
+    return of_graph(graph, least_explained)
+
+
+def of_graph(graph: _core.TaskGraph, least_explained: float = 0.9) -> Structure | None:
+    """:func:`structure` of a graph of the core."""
+    arrays = _core.recognise(graph, least_explained)
+    return None if arrays is None else Structure.of_arrays(arrays)

@@ -1,0 +1,116 @@
+"""What ``simulate`` is told about the network: model, routes, and the options of single models."""
+
+from __future__ import annotations
+
+import math
+import operator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ..errors import InvalidInput
+from ..units import shown
+
+if TYPE_CHECKING:
+    from .. import _core
+
+MODELS = ("loggops", "flow", "reserve", "packet")
+ROUTINGS = ("minimal", "random", "valiant", "adaptive")
+_RESOLUTION = 0.01
+_MOST_SLICES = 4096
+_MOST_PACKET = 2**28
+
+
+@dataclass(frozen=True)
+class PacketOptions:
+    """Sizes of the packet model, in bytes.
+
+    Parameters
+    ----------
+    bytes : int
+        Of a packet; the last one of a message is smaller.
+    flit : int
+        What a switch must have of a packet to send it on.
+    buffer : int, optional
+        Of every virtual channel at the input of a switch; at least a packet. By default 16 packets, or more where a
+        long link needs them to be busy all the time, so that only other messages stop a message.
+
+    Raises
+    ------
+    InvalidInput
+        For sizes out of range.
+    """
+
+    bytes: int = 2048
+    flit: int = 32
+    buffer: int | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "bytes", whole(self.bytes, "packet.bytes", 1, _MOST_PACKET))
+        flit = whole(self.flit, "packet.flit", 1, _MOST_PACKET)
+        if flit > self.bytes:
+            raise InvalidInput(f"packet.flit = {flit}: 1 to {self.bytes}, the bytes of a packet, are allowed")
+        object.__setattr__(self, "flit", flit)
+        if self.buffer is None:
+            return
+        buffer = whole(self.buffer, "packet.buffer", 1, 2**62)
+        if buffer < self.bytes:
+            raise InvalidInput(f"packet.buffer = {buffer}: at least {self.bytes}, the bytes of a packet, are allowed")
+        object.__setattr__(self, "buffer", buffer)
+
+
+def whole(value: Any, name: str, least: int, most: int) -> int:
+    """A whole number in a range; InvalidInput for all else."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = least - 1
+    if isinstance(value, bool) or not least <= number <= most:
+        raise InvalidInput(f"{name} = {shown(value)}: whole numbers from {least} to {most} are allowed")
+    return number
+
+
+def set_network(
+    options: _core.SimulationOptions,
+    on_machine: bool,
+    model: str,
+    routing: str,
+    slices: int,
+    resolution: float | None,
+    packet: PacketOptions | None,
+) -> None:
+    """Checks what was asked for and puts it into the options.
+
+    Raises
+    ------
+    InvalidInput
+        For unknown names, numbers out of range, and options of another model than the one that is asked for.
+    """
+    if model not in MODELS:
+        raise InvalidInput(f"model = {shown(model)}: allowed are {', '.join(MODELS)}")
+    if routing not in ROUTINGS:
+        raise InvalidInput(f"routing = {shown(routing)}: allowed are {', '.join(ROUTINGS)}")
+    slices = whole(slices, "slices", 0, _MOST_SLICES)
+    if model == "loggops" and (routing != "minimal" or slices):
+        what = f"routing = {routing!r}" if routing != "minimal" else f"slices = {slices}"
+        raise InvalidInput(
+            f"{what}: in the model 'loggops' messages take no links; allowed are {', '.join(MODELS[1:])}"
+        )
+    if resolution is not None:
+        _of_model("resolution", model, "flow")
+        if not isinstance(resolution, (int, float)) or not math.isfinite(resolution) or not 0 <= resolution <= 1:
+            raise InvalidInput(f"resolution = {shown(resolution)}: numbers from 0 to 1 are allowed")
+    if packet is not None:
+        _of_model("packet", model, "packet")
+        if not isinstance(packet, PacketOptions):
+            raise InvalidInput(f"packet = {shown(packet)}: isthmus.PacketOptions(bytes=..., ...) is allowed")
+        options.packets(packet.bytes, packet.flit, packet.buffer or 0)
+    if model == "loggops":
+        return
+    if not on_machine:
+        raise InvalidInput(f"model {model!r}: messages can meet on a machine only, not in one set of parameters")
+    options.network(model, routing, slices + slices % 2, _RESOLUTION if resolution is None else float(resolution))
+
+
+def _of_model(option: str, model: str, of: str) -> None:
+    if model != of:
+        raise InvalidInput(f"{option}: it belongs to the model {of!r}, not to {model!r}")

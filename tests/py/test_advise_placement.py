@@ -1,0 +1,86 @@
+"""The section of advice on placement."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import isthmus
+from isthmus.advice import sections
+from isthmus.advice.placing import Placing
+
+
+def ring(ranks: int, step: int, bytes: int) -> isthmus.Program:
+    """Every rank sends to the one ``step`` further; the least computation."""
+    rank = np.arange(ranks)
+    b = isthmus.ProgramBuilder(ranks)
+    for _ in range(3):
+        b.irecv(None, (rank - step) % ranks, bytes)
+        b.isend(None, (rank + step) % ranks, bytes)
+        b.compute(None, 1e-6)
+        b.waitall(None)
+    return b.build()
+
+
+@pytest.fixture(scope="module")
+def advice() -> isthmus.Advice:
+    return isthmus.advise(ring(32, 5, 100_000), "ring:32")
+
+
+def placing_of(advice: isthmus.Advice) -> Placing:
+    found = advice.predictions[0].placing
+    assert found is not None
+    return found
+
+
+def test_before_and_after_by_simulation(advice: isthmus.Advice) -> None:
+    found = placing_of(advice)
+    machine = advice.predictions[0].machine
+    schedule = isthmus.lower(advice.program)  # type: ignore[arg-type]
+    placement = found.mapped.placement
+    assert found.before == isthmus.simulate(schedule, machine, machine.allocate(), model="flow").makespan
+    assert found.after == isthmus.simulate(schedule, machine, placement, model="flow").makespan
+    # One link a message instead of five, on which nobody else is.
+    assert found.mapped.before["default"].average_dilation == 5
+    assert found.mapped.metrics.average_dilation == 1
+    assert found.saving > 0.5 * found.before
+
+
+def test_page_report_and_json_have_it(advice: isthmus.Advice) -> None:
+    page = str(advice)
+    assert "placement by what ranks exchange" in page
+    assert "isthmus map writes the file for the launcher" in page
+    section = sections.placement(advice)
+    assert section is not None
+    for words in ("simulated time (flow model)", "maximum congestion", "bytes in network", "What was tried"):
+        assert words in section.body
+    plain = json.loads(json.dumps(advice.json()["predictions"][0]["placing"]))
+    assert plain["after"]["average_dilation"] == 1
+    assert plain["before"]["time"] > plain["after"]["time"]
+    assert sorted(plain["node"]) == list(range(32))
+
+
+def test_other_machines_are_only_compared() -> None:
+    found = isthmus.advise(ring(16, 3, 1000), ["ring:16", "torus:4x4"])
+    assert found.predictions[0].placing is not None
+    assert found.predictions[1].placing is None
+
+
+def test_nothing_to_choose(monkeypatch: pytest.MonkeyPatch) -> None:
+    one_node = isthmus.advise(ring(8, 3, 1000), "ring:16 cores=8")
+    assert one_node.predictions[0].placing is None
+    assert sections.placement(one_node) is None
+    assert "placement by" not in str(one_node)
+    b = isthmus.ProgramBuilder(4)
+    b.compute(None, 1e-3)
+    assert isthmus.advise(b.build(), "ring:4").predictions[0].placing is None
+    monkeypatch.setattr("isthmus.advice.placing._MOST", 10)
+    assert isthmus.advise(ring(8, 3, 1000), "ring:8").predictions[0].placing is None
+
+
+def test_no_sentence_where_nothing_is_gained() -> None:
+    found = isthmus.advise(ring(16, 1, 1000), "ring:16")
+    assert placing_of(found).saving == 0
+    assert not any(s.topic == "placement" for s in found.sentences)
