@@ -8,7 +8,9 @@
 #include "arrays.hpp"
 #include "base/error.hpp"
 #include "mapping/anneal.hpp"
+#include "mapping/balanced.hpp"
 #include "mapping/bipartition.hpp"
+#include "mapping/greedy.hpp"
 #include "mapping/grouped.hpp"
 #include "mapping/multilevel.hpp"
 #include "mapping/objective.hpp"
@@ -85,6 +87,7 @@ void bind_classes(nb::module_& m) {
           "topology"_a, "nodes"_a, "capacity"_a = nb::none(), nb::keep_alive<1, 2>(),
           "Places are the nodes, which are different; capacity tasks fit each, 1 without.")
       .def_prop_ro("places", &Target::places, "Number of places.")
+      .def_prop_ro("groups", &Target::groups, "Number of groups of the network; 1 where there are none.")
       .def_prop_ro("slots", &Target::slots, "Tasks that fit all places together.")
       .def_prop_ro(
           "nodes",
@@ -148,11 +151,46 @@ void bind_mapping(nb::module_& m) {
       "graph"_a, "target"_a, "sweeps"_a = 2000.0, "starts"_a = 4, "coarsest"_a = 256, "threads"_a = 1, "seed"_a = 0,
       "Tasks and machine coarsened together, annealed on every level.");
   m.def(
+      "map_breadth_first",
+      [](const TaskGraph& g, const Target& t, std::uint64_t seed) {
+        return mapped([&] { return breadth_first_map(g, t, seed); });
+      },
+      "graph"_a, "target"_a, "seed"_a = 0, "In breadth-first order, each near to who found it.");
+  m.def(
+      "map_max_heap",
+      [](const TaskGraph& g, const Target& t, std::uint64_t seed) {
+        return mapped([&] { return max_heap_map(g, t, seed); });
+      },
+      "graph"_a, "target"_a, "seed"_a = 0, "Always the task with most bytes to those placed, near these.");
+  m.def(
+      "map_topo_lb",
+      [](const TaskGraph& g, const Target& t, std::uint64_t seed) {
+        return mapped([&] { return topo_lb(g, t, seed); });
+      },
+      "graph"_a, "target"_a, "seed"_a = 0, "TopoLB: always the task with most to lose, at its best place.");
+  m.def(
+      "map_topo_cent_lb",
+      [](const TaskGraph& g, const Target& t, std::uint64_t seed) {
+        return mapped([&] { return topo_cent_lb(g, t, seed); });
+      },
+      "graph"_a, "target"_a, "seed"_a = 0, "TopoCentLB: as map_max_heap(), over all free places.");
+  m.def(
+      "map_balanced",
+      [](const TaskGraph& g, const Target& t, double imbalance, double sweeps, double moves, double group_limit,
+         const std::optional<Reals>& speed, std::uint64_t seed) {
+        return mapped([&] {
+          return balanced(
+              g, t, {imbalance, sweeps, moves, group_limit, speed ? vector_of(*speed) : std::vector<double>{}, seed});
+        });
+      },
+      "graph"_a, "target"_a, "imbalance"_a = 0.03, "sweeps"_a = 10000.0, "moves"_a = 60.0, "group_limit"_a = 2.4,
+      "speed"_a = nb::none(), "seed"_a = 0, "More tasks than places: partition and map together.");
+  m.def(
       "map_grouped",
       [](const TaskGraph& g, const Target& t, double sweeps, double limit, std::uint64_t seed) {
         return mapped([&] { return grouped(g, t, {sweeps, limit, seed}); });
       },
-      "graph"_a, "target"_a, "sweeps"_a = 10000.0, "limit"_a = 2.5, "seed"_a = 0,
+      "graph"_a, "target"_a, "sweeps"_a = 10000.0, "limit"_a = 2.4, "seed"_a = 0,
       "Dual recursive bipartition, annealed with a price on overloaded pairs of groups.");
   m.def(
       "map_anneal",

@@ -8,6 +8,7 @@
 #include "mapping/anneal.hpp"
 #include "mapping/bipartition.hpp"
 #include "mapping/group_costs.hpp"
+#include "mapping/objective.hpp"
 #include "mapping/task_moves.hpp"
 
 namespace isthmus {
@@ -18,27 +19,32 @@ std::vector<double> place_loads(const TaskGraph& graph, const Target& target, co
   return load;
 }
 
-Map balanced(const TaskGraph& graph, const Target& target, const BalancedOptions& o) {
+Map balanced(const TaskGraph& given, const Target& target, const BalancedOptions& o) {
   require(o.imbalance >= 0, "balanced: imbalance ", o.imbalance, "; allowed: 0 or more");
   require(o.speed.empty() || o.speed.size() == target.places(), "balanced: ", o.speed.size(), " speeds of ",
           target.places(), " places");
-  require(target.slots() == target.places(), "balanced: places have capacities; loads and speeds say what they get");
   for (const double s : o.speed) require(s > 0, "balanced: speed ", s, "; allowed: above 0");
+  const bool by_tasks = target.slots() != target.places();
+  TaskGraph graph = given;
+  std::vector<double> limit(target.places());
+  if (by_tasks) {
+    require_room(graph, target);
+    graph.load.clear();
+    for (std::uint32_t p = 0; p < target.places(); ++p) limit[p] = target.capacity(p);
+  } else {
+    for (std::uint32_t p = 0; p < target.places(); ++p) limit[p] = o.speed.empty() ? 1 : o.speed[p];
+    const double share = graph.total_load() / std::accumulate(limit.begin(), limit.end(), 0.0);
+    for (double& l : limit) l *= share * (1 + o.imbalance);
+  }
   Rng rng(o.seed);
-  const std::vector<double> share = o.speed.empty() ? std::vector<double>(target.places(), 1) : o.speed;
-  const double unit = graph.total_load() / std::accumulate(share.begin(), share.end(), 0.0);
-  std::vector<double> limit(share);
-  for (double& l : limit) l *= unit * (1 + o.imbalance);
-
-  Map map = dual_bipartition_of_loads(graph, target, share, o.imbalance, rng.next());
-  const bool alike = std::all_of(share.begin(), share.end(), [&](double s) { return s == share[0]; });
+  Map map = dual_bipartition_of_loads(graph, target, limit, rng.next());
   double group_limit = 0;
   if (target.groups() > 1) {
     const std::vector<double> loads = group_loads(graph, target, map);
     const double pairs = static_cast<double>(target.groups()) * (target.groups() - 1);
     group_limit = o.group_limit * std::accumulate(loads.begin(), loads.end(), 0.0) / pairs;
   }
-  if (alike) {
+  if (std::all_of(limit.begin(), limit.end(), [&](double l) { return l == limit[0]; })) {
     TaskGraph parts = quotient(graph, map, target.places());
     Map identity(target.places());
     std::iota(identity.begin(), identity.end(), 0U);
@@ -46,7 +52,7 @@ Map balanced(const TaskGraph& graph, const Target& target, const BalancedOptions
     a.sweeps = o.sweeps;
     a.seed = rng.next();
     a.group_limit = group_limit;
-    const Map moved = anneal(parts, target, identity, a);
+    const Map moved = anneal(parts, target.with_room_for_one(), identity, a);
     for (std::uint32_t& p : map) p = moved[p];
   }
   TaskMoveOptions m;

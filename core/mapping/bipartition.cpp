@@ -166,14 +166,11 @@ Map dual_bipartition(const TaskGraph& graph, const Target& target, std::uint64_t
   return Bipartition(graph, target, std::move(limit), true, seed).run();
 }
 
-Map dual_bipartition_of_loads(const TaskGraph& graph, const Target& target, std::span<const double> share,
-                              double imbalance, std::uint64_t seed) {
-  require(share.size() == target.places(), "dual bipartition: ", share.size(), " shares of ", target.places(),
+Map dual_bipartition_of_loads(const TaskGraph& graph, const Target& target, std::span<const double> limit,
+                              std::uint64_t seed) {
+  require(limit.size() == target.places(), "dual bipartition: ", limit.size(), " limits of ", target.places(),
           " places");
-  const double sum = std::accumulate(share.begin(), share.end(), 0.0);
-  std::vector<double> limit(share.begin(), share.end());
-  for (double& l : limit) l *= graph.total_load() * (1 + imbalance) / sum;
-  return Bipartition(graph, target, std::move(limit), false, seed).run();
+  return Bipartition(graph, target, {limit.begin(), limit.end()}, false, seed).run();
 }
 
 }  // namespace isthmus

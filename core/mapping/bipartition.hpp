@@ -15,9 +15,9 @@ namespace isthmus {
 /// process and architecture graphs", HPCN 1996). Capacities are kept exactly; regions get tasks in proportion.
 Map dual_bipartition(const TaskGraph& graph, const Target& target, std::uint64_t seed);
 
-/// The same by loads: every place gets load in proportion to its `share` (positive, one number a place), up to a factor
-/// 1 + `imbalance` where the tasks allow it; the allowance is spread over the levels (as in SharedMap, ACDA 2025).
-Map dual_bipartition_of_loads(const TaskGraph& graph, const Target& target, std::span<const double> share,
-                              double imbalance, std::uint64_t seed);
+/// The same by loads: every place gets load in proportion to its `limit`, and up to it where the tasks allow that; what
+/// the limits leave free is spread over the levels (as in SharedMap, ACDA 2025).
+Map dual_bipartition_of_loads(const TaskGraph& graph, const Target& target, std::span<const double> limit,
+                              std::uint64_t seed);
 
 }  // namespace isthmus

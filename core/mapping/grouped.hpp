@@ -10,7 +10,7 @@ namespace isthmus {
 
 struct GroupedOptions {
   double sweeps = 10000;  ///< proposals per task
-  double limit = 2.5;     ///< most bytes between two groups, in the mean over all pairs of groups of a good start
+  double limit = 2.4;     ///< most bytes between two groups, in the mean over all pairs of groups of a good start
   std::uint64_t seed = 0;
 };
 

@@ -33,6 +33,8 @@ Target::Target(const Topology& topology, std::vector<Vertex> nodes, std::vector<
   require(!nodes_.empty(), "a target without nodes; at least one is needed");
   require(capacity_.empty() || capacity_.size() == nodes_.size(), "target: ", capacity_.size(), " capacities of ",
           nodes_.size(), " nodes");
+  // One each is what an empty list says, and what halving asks for.
+  if (std::all_of(capacity_.begin(), capacity_.end(), [](auto c) { return c == 1; })) capacity_.clear();
   std::vector<bool> seen(topology.nodes(), false);
   for (const Vertex v : nodes_) {
     require(v < topology.nodes(), "target: node ", v, " is not one of the ", topology.nodes(), " of ", topology.spec());
@@ -46,6 +48,12 @@ Target::Target(const Topology& topology, std::vector<Vertex> nodes, std::vector<
 
 std::uint64_t Target::slots() const {
   return capacity_.empty() ? places() : std::accumulate(capacity_.begin(), capacity_.end(), std::uint64_t{0});
+}
+
+Target Target::with_room_for_one() const {
+  Target out = *this;
+  out.capacity_.clear();
+  return out;
 }
 
 bool Target::halves(std::size_t axis) const {

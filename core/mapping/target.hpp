@@ -30,6 +30,8 @@ class Target {
   /// for nodes that are repeated or not of the topology, or that have no route to each other.
   Target(const Topology& topology, std::vector<Vertex> nodes, std::vector<std::uint32_t> capacity = {});
 
+  /// The same places with a capacity of 1 each.
+  [[nodiscard]] Target with_room_for_one() const;
   /// All places of a grid of which pairs of neighbours along an axis of even extent are one: distances are means.
   /// Without coordinates there is one axis, the place on the switch, and places 2 i and 2 i + 1 become place i. Throws
   /// InvalidInput unless halves(axis).

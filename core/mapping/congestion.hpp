@@ -1,0 +1,22 @@
+// Less load on the hottest links, under the routes that messages take.
+#pragma once
+
+#include <cstdint>
+
+#include "mapping/target.hpp"
+#include "mapping/task_graph.hpp"
+
+namespace isthmus {
+
+struct RelieveOptions {
+  double rise = 0.01;  ///< hop-bytes may grow by this part
+  double trials = 50;  ///< swaps tried per task, at most
+  std::uint64_t seed = 0;
+};
+
+/// Swaps tasks that send over the hottest links with others near them or near their partners where that takes load from
+/// links beyond a level, which is lowered from the maximum step by step. Load is over bandwidth; terminal links, whose
+/// load is that of their task wherever it goes, do not count. Tasks change places with tasks of the same load only.
+Map relieve(const TaskGraph& graph, const Target& target, const Map& start, const RelieveOptions& options);
+
+}  // namespace isthmus
