@@ -111,9 +111,9 @@ def structure(pattern: Pattern, *, least_explained: float = 0.9) -> Structure | 
     """The regular pattern that tasks form, found from the graph alone: their numbers say nothing.
 
     Grids and tori of up to 32 dimensions, open, periodic or both, with and without diagonals; rings, hypercubes,
-    all-to-all along rows and columns, trees; several copies of one of these. These are recognised exactly. Then grids in
-    two to four dimensions with tasks or pairs missing or too many. Where pairs of very different bytes exist, the light
-    ones may be left out.
+    all-to-all along rows and columns, trees; several copies of one of these. These are recognised exactly. Then grids
+    in two to four dimensions with tasks or pairs missing or too many. Where pairs of very different bytes exist, the
+    light ones may be left out.
 
     Parameters
     ----------
