@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 
     from .problem import Problem
 
-#: Proposals of a swap in a second of processor time, about: where costs are sums over coordinates, and elsewhere.
-_ON_GRIDS, _ELSEWHERE = 12e6, 1.5e6
+#: Proposals of a swap in a second of processor time, about, with those of coarser levels: where costs are sums over
+#: coordinates, and elsewhere; for up to so many slots, and how fast it falls with more, which do not stay in caches.
+_ON_GRIDS, _ELSEWHERE, _CACHED, _FALL = 12e6, 1.5e6, 4096, 0.9
 #: Fewest and most proposals per slot that make sense.
 _LEAST, _MOST = 20.0, 200_000.0
 _THREADS = 2
@@ -26,7 +27,8 @@ def sweeps_in(problem: Problem, seconds: float) -> float:
     topology = problem.job.machine.topology
     grid = topology.kind in ("torus", "mesh", "ring", "linear", "hypercube", "hyperx")
     slots = float(problem.capacity.sum())
-    return min(max(seconds * (_ON_GRIDS if grid else _ELSEWHERE) / slots, _LEAST), _MOST)
+    rate = (_ON_GRIDS if grid else _ELSEWHERE) * (_CACHED / min(max(slots, _CACHED), 4 * _CACHED)) ** _FALL
+    return min(max(seconds * rate / slots, _LEAST), _MOST)
 
 
 @method("bipartition", "tasks and nodes halved together, with the pull of what is placed already (Scotch's method)")
