@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <type_traits>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/rng.hpp"
 #include "mapping/fields.hpp"
+#include "mapping/group_costs.hpp"
 #include "mapping/pair_costs.hpp"
 #include "mapping/slots.hpp"
 
@@ -53,8 +56,12 @@ struct Beside {
 template <class Costs>
 class Annealer {
  public:
-  Annealer(const Target& target, Slots& slots, std::uint64_t seed)
-      : slots_(&slots), costs_(target, slots), beside_(target, slots), rng_(seed) {}
+  Annealer(const Target& target, Slots& slots, Costs costs, std::uint64_t seed)
+      : slots_(&slots),
+        costs_(std::move(costs)),
+        beside_(target, slots),
+        anywhere_(target.axes().empty()),
+        rng_(seed) {}
 
   /// One proposal for every slot's task; returns the change of cost.
   double sweep(float temperature) {
@@ -69,8 +76,13 @@ class Annealer {
       if ((r >> 62) != 0 && degree > 0) {
         from = slots_->begin(u)[(static_cast<std::uint64_t>(low & 0xffff) * degree) >> 16].to;
       }
-      const std::uint32_t near = ((low >> 16) * beside_.count) >> 16;
-      const std::uint32_t slot = beside_.slots[static_cast<std::size_t>(slots_->slot_of(from)) * beside_.count + near];
+      std::uint32_t slot;
+      if (anywhere_ && from == u) {
+        slot = static_cast<std::uint32_t>((static_cast<std::uint64_t>(low) * n) >> 32);
+      } else {
+        const std::uint32_t near = ((low >> 16) * beside_.count) >> 16;
+        slot = beside_.slots[static_cast<std::size_t>(slots_->slot_of(from)) * beside_.count + near];
+      }
       const std::uint32_t v = slots_->task_at(slot);
       if (v == u) continue;
       const float most = temperature * thresholds_[(r >> 32) & ((1U << Thresholds::bits) - 1)];
@@ -84,6 +96,8 @@ class Annealer {
     return change_of_sweep;
   }
 
+  Costs& costs() { return costs_; }
+
   /// Sweeps that only gain. Swaps of no gain are accepted too, so the end is many sweeps in which the cost stays.
   void quench() {
     constexpr int patience = 20;
@@ -96,18 +110,26 @@ class Annealer {
   Slots* slots_;
   Costs costs_;
   Beside beside_;
+  bool
+      anywhere_;  ///< who is beside a task may be on the same switch, where a swap changes nothing: go anywhere instead
   Rng rng_;
   Thresholds thresholds_;
 };
 
+/// Weight of bytes between groups beyond the limit at the first temperature.
+constexpr double softest = 10;
+
 template <class Costs>
-Map run(const Target& target, Slots& slots, const AnnealOptions& o) {
-  Annealer<Costs> annealer(target, slots, o.seed);
+Map run(const Target& target, Slots& slots, Costs costs, const AnnealOptions& o) {
+  Annealer<Costs> annealer(target, slots, std::move(costs), o.seed);
   const auto sweeps = static_cast<std::uint64_t>(std::max(0.0, o.sweeps));
   const double unit = slots.mean_bytes_of_task();
   for (std::uint64_t i = 0; i < sweeps; ++i) {
     const double done = static_cast<double>(i) / static_cast<double>(sweeps);
-    annealer.sweep(static_cast<float>(unit * o.hot * std::pow(o.cold / o.hot, done)));
+    const double heat = std::pow(o.cold / o.hot, done);
+    // Soft while groups find their shape, hard in the end.
+    if constexpr (std::is_same_v<Costs, GroupCosts>) annealer.costs().set_weight(softest / heat);
+    annealer.sweep(static_cast<float>(unit * o.hot * heat));
   }
   annealer.quench();
   return slots.map();
@@ -120,7 +142,12 @@ Map anneal(const TaskGraph& graph, const Target& target, const Map& start, const
           options.sweeps, ", hot ", options.hot, ", cold ", options.cold,
           "; allowed: sweeps from 0 on, 0 < cold <= hot");
   Slots slots(graph, target, start);
-  return Fields::suits(target) ? run<Fields>(target, slots, options) : run<PairCosts>(target, slots, options);
+  if (options.group_limit > 0) {
+    const GroupCosts costs(target, slots, options.group_limit, softest);
+    return run(target, slots, costs, options);
+  }
+  if (Fields::suits(target)) return run(target, slots, Fields(target, slots), options);
+  return run(target, slots, PairCosts(target, slots), options);
 }
 
 Map improve(const TaskGraph& graph, const Target& target, const Map& start, std::uint64_t seed) {

@@ -14,6 +14,9 @@ struct AnnealOptions {
   double hot = 0.5;      ///< first temperature; 0.5 keeps the large-scale structure of a start, 1.5 keeps nothing
   double cold = 0.08;    ///< last temperature: one swap in some hundreds is accepted
   std::uint64_t seed = 0;
+  /// On networks of groups: bytes between two groups beyond which they cost more than their hops, see GroupCosts; 0: no
+  /// limit.
+  double group_limit = 0;
 };
 
 /// Swaps of a task with who sits next to one of its partners, or next to itself, accepted by Metropolis' rule while the

@@ -1,9 +1,12 @@
 #include "mapping/bipartition.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
+#include <utility>
 #include <vector>
 
+#include "base/error.hpp"
 #include "base/rng.hpp"
 #include "mapping/bisection.hpp"
 #include "mapping/objective.hpp"
@@ -14,14 +17,22 @@ namespace {
 struct Region {
   std::vector<std::uint32_t> places;
   std::vector<std::uint32_t> tasks;
-  std::uint64_t slots = 0;
+  double share = 0;          ///< room: tasks, or load that is meant for the places
   std::uint32_t centre = 0;  ///< a place that stands for all
 };
 
 class Bipartition {
  public:
-  Bipartition(const TaskGraph& graph, const Target& target, std::uint64_t seed)
-      : graph_(&graph), target_(&target), rng_(seed), region_of_(graph.tasks(), 0), local_(graph.tasks(), ~0U) {}
+  /// `limit` per place: what it has room for. With `by_tasks` in tasks, and never exceeded; else in load.
+  Bipartition(const TaskGraph& graph, const Target& target, std::vector<double> limit, bool by_tasks,
+              std::uint64_t seed)
+      : graph_(&graph),
+        target_(&target),
+        limit_(std::move(limit)),
+        by_tasks_(by_tasks),
+        rng_(seed),
+        region_of_(graph.tasks(), 0),
+        local_(graph.tasks(), ~0U) {}
 
   Map run() {
     Region all;
@@ -31,7 +42,7 @@ class Bipartition {
               [&](std::uint32_t a, std::uint32_t b) { return target_->node(a) < target_->node(b); });
     all.tasks.resize(graph_->tasks());
     std::iota(all.tasks.begin(), all.tasks.end(), 0U);
-    all.slots = target_->slots();
+    all.share = std::accumulate(limit_.begin(), limit_.end(), 0.0);
     regions_.push_back(std::move(all));
     // Level by level, so that all tasks know their region of the level when one region is halved.
     for (std::size_t r = 0; r < regions_.size(); ++r) {
@@ -48,14 +59,20 @@ class Bipartition {
     Region high;
     split_places(regions_[index], low, high);
     const std::vector<std::uint32_t> tasks = std::move(regions_[index].tasks);
-    const auto n = static_cast<std::uint64_t>(tasks.size());
-    const std::uint64_t slots = regions_[index].slots;
-    // In proportion, rounded so that neither side gets more than it has room for.
-    std::uint64_t wanted = (n * low.slots + slots / 2) / slots;
-    wanted = std::clamp(wanted, n - std::min(n, high.slots), std::min(n, low.slots));
-
+    const std::size_t n = tasks.size();
     TaskGraph sub = subgraph(*graph_, tasks, local_);
-    sub.load.clear();
+    if (by_tasks_) sub.load.clear();
+    const double load = sub.total_load();
+    const double share = low.share + high.share;
+    double wanted = load * low.share / share;
+    double slack = 0;
+    if (by_tasks_) {
+      wanted = std::clamp(std::round(wanted), load - std::min(load, high.share), std::min(load, low.share));
+    } else {
+      const double depth = std::ceil(std::log2(static_cast<double>(low.places.size() + high.places.size())));
+      slack = wanted * (std::pow(std::max(1.0, share / load), 1 / depth) - 1);
+    }
+
     const double apart = std::max(1U, target_->distance(low.centre, high.centre));
     std::vector<double> bias(n, 0);
     for (std::uint32_t i = 0; i < n; ++i) {
@@ -69,11 +86,11 @@ class Bipartition {
         bias[i] += graph_->bytes[e] * farther / apart;
       }
     }
-    const auto sides = bisect_tasks(sub, bias, {static_cast<double>(wanted), 0, rng_.next(), 4});
+    const auto sides = bisect_tasks(sub, bias, {wanted, slack, rng_.next(), 4});
     for (std::uint32_t i = 0; i < n; ++i) (sides[i] == 0 ? low : high).tasks.push_back(tasks[i]);
     for (Region* r : {&low, &high}) {
       Region& other = r == &low ? high : low;
-      while (r->tasks.size() > r->slots) {
+      while (by_tasks_ && static_cast<double>(r->tasks.size()) > r->share) {
         other.tasks.push_back(r->tasks.back());
         r->tasks.pop_back();
       }
@@ -108,7 +125,7 @@ class Bipartition {
     low.places.assign(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(cut));
     high.places.assign(order.begin() + static_cast<std::ptrdiff_t>(cut), order.end());
     for (Region* r : {&low, &high}) {
-      for (const std::uint32_t p : r->places) r->slots += target_->capacity(p);
+      for (const std::uint32_t p : r->places) r->share += limit_[p];
       r->centre = centre(r->places);
     }
   }
@@ -132,6 +149,8 @@ class Bipartition {
 
   const TaskGraph* graph_;
   const Target* target_;
+  std::vector<double> limit_;
+  bool by_tasks_;
   Rng rng_;
   std::vector<Region> regions_;
   std::vector<std::uint32_t> region_of_;
@@ -142,7 +161,19 @@ class Bipartition {
 
 Map dual_bipartition(const TaskGraph& graph, const Target& target, std::uint64_t seed) {
   require_room(graph, target);
-  return Bipartition(graph, target, seed).run();
+  std::vector<double> limit(target.places());
+  for (std::uint32_t p = 0; p < target.places(); ++p) limit[p] = target.capacity(p);
+  return Bipartition(graph, target, std::move(limit), true, seed).run();
+}
+
+Map dual_bipartition_of_loads(const TaskGraph& graph, const Target& target, std::span<const double> share,
+                              double imbalance, std::uint64_t seed) {
+  require(share.size() == target.places(), "dual bipartition: ", share.size(), " shares of ", target.places(),
+          " places");
+  const double sum = std::accumulate(share.begin(), share.end(), 0.0);
+  std::vector<double> limit(share.begin(), share.end());
+  for (double& l : limit) l *= graph.total_load() * (1 + imbalance) / sum;
+  return Bipartition(graph, target, std::move(limit), false, seed).run();
 }
 
 }  // namespace isthmus

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "mapping/target.hpp"
 #include "mapping/task_graph.hpp"
@@ -13,5 +14,10 @@ namespace isthmus {
 /// places (Pellegrini and Roman, "Scotch: a software package for static mapping by dual recursive bipartitioning of
 /// process and architecture graphs", HPCN 1996). Capacities are kept exactly; regions get tasks in proportion.
 Map dual_bipartition(const TaskGraph& graph, const Target& target, std::uint64_t seed);
+
+/// The same by loads: every place gets load in proportion to its `share` (positive, one number a place), up to a factor
+/// 1 + `imbalance` where the tasks allow it; the allowance is spread over the levels (as in SharedMap, ACDA 2025).
+Map dual_bipartition_of_loads(const TaskGraph& graph, const Target& target, std::span<const double> share,
+                              double imbalance, std::uint64_t seed);
 
 }  // namespace isthmus

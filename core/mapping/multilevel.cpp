@@ -8,6 +8,7 @@
 #include "base/rng.hpp"
 #include "mapping/anneal.hpp"
 #include "mapping/bipartition.hpp"
+#include "mapping/greedy.hpp"
 #include "mapping/in_parallel.hpp"
 #include "mapping/matching.hpp"
 #include "mapping/objective.hpp"
@@ -17,14 +18,17 @@ namespace {
 
 constexpr double melting = 1.5;  // temperature at which nothing of a start is left
 
-/// The axis to halve: where steps are shortest, of these the longest; as many as there are axes if none can be.
+constexpr std::size_t none = ~std::size_t{0};
+
+/// The axis to halve: where steps are shortest, of these the longest.
 std::size_t axis_to_halve(const Target& target) {
   const auto& axes = target.axes();
-  std::size_t best = axes.size();
+  if (axes.empty()) return target.halves(0) ? 0 : none;
+  std::size_t best = none;
   for (std::size_t k = 0; k < axes.size(); ++k) {
     if (!target.halves(k)) continue;
     const auto rank = [&](std::size_t i) { return std::pair(axes[i].distance[1], ~axes[i].extent); };
-    if (best == axes.size() || rank(k) < rank(best)) best = k;
+    if (best == none || rank(k) < rank(best)) best = k;
   }
   return best;
 }
@@ -39,12 +43,12 @@ TaskGraph filled_up(const TaskGraph& graph, std::uint32_t places) {
 }
 
 Map place(const TaskGraph& graph, const Target& target, std::uint32_t coarsest, double sweeps, Rng& rng) {
-  const std::size_t axis = target.places() / 2 >= coarsest ? axis_to_halve(target) : target.axes().size();
+  const std::size_t axis = target.places() / 2 >= coarsest ? axis_to_halve(target) : none;
   Map start(graph.tasks());
   AnnealOptions anneal_options;
   anneal_options.sweeps = sweeps;
   anneal_options.seed = rng.next();
-  if (axis == target.axes().size()) {
+  if (axis == none) {
     std::iota(start.begin(), start.end(), 0U);
     anneal_options.hot = melting;
     return anneal(graph, target, start, anneal_options);
@@ -66,37 +70,46 @@ Map place(const TaskGraph& graph, const Target& target, std::uint32_t coarsest, 
   return anneal(graph, target, start, anneal_options);
 }
 
+/// Levels that place() goes through.
+std::uint32_t levels(const Target& target, std::uint32_t coarsest) {
+  const std::size_t axis = target.places() / 2 >= coarsest ? axis_to_halve(target) : none;
+  return axis == none ? 1 : 1 + levels(target.halved(axis), coarsest);
+}
+
 }  // namespace
 
 Map multilevel(const TaskGraph& graph, const Target& target, const MultilevelOptions& o) {
   require(o.starts >= 1 && o.sweeps >= 0, "multilevel: ", o.starts, " starts of ", o.sweeps,
           " sweeps; allowed: one start or more, 0 sweeps or more");
   require_room(graph, target);
-  const bool whole = axis_to_halve(target) < target.axes().size();
-  const TaskGraph full = whole ? filled_up(graph, target.places()) : TaskGraph{};
+  const bool coarsens = axis_to_halve(target) != none;
+  const TaskGraph full = coarsens ? filled_up(graph, target.places()) : TaskGraph{};
+  const std::uint32_t depth = levels(target, o.coarsest);
   Rng rng(o.seed);
   std::vector<std::uint64_t> seeds(o.starts);
   for (auto& s : seeds) s = rng.next();
+  AnnealOptions last;
+  last.sweeps = o.sweeps * 2 / 3;
+  last.seed = rng.next();
   std::vector<Map> maps(o.starts);
   in_parallel(o.starts, o.threads, [&](std::size_t i) {
     Rng own(seeds[i]);
-    const double sweeps = o.sweeps / 2 / o.starts;
-    if (whole) {
-      maps[i] = place(full, target, o.coarsest, sweeps, own);
+    AnnealOptions first;
+    first.sweeps = o.sweeps / 3 / o.starts;
+    first.seed = own.next();
+    const std::size_t kind = coarsens ? i % 3 : i % 2 * 2;
+    if (kind == 1) {
+      maps[i] = place(full, target, o.coarsest, first.sweeps / depth, own);
       maps[i].resize(graph.tasks());
     } else {
-      AnnealOptions a;
-      a.sweeps = sweeps;
-      a.seed = own.next();
-      maps[i] = anneal(graph, target, dual_bipartition(graph, target, own.next()), a);
+      const Map start =
+          kind == 0 ? dual_bipartition(graph, target, own.next()) : max_heap_map(graph, target, own.next());
+      maps[i] = anneal(graph, target, start, first);
     }
   });
   std::vector<double> cost;
   for (const Map& m : maps) cost.push_back(hop_bytes(graph, target, m));
   const auto best = static_cast<std::size_t>(std::min_element(cost.begin(), cost.end()) - cost.begin());
-  AnnealOptions last;
-  last.sweeps = o.sweeps / 2;
-  last.seed = rng.next();
   Map out = anneal(graph, target, maps[best], last);
   return hop_bytes(graph, target, out) <= cost[best] ? out : maps[best];
 }

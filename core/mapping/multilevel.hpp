@@ -9,17 +9,18 @@
 namespace isthmus {
 
 struct MultilevelOptions {
-  double sweeps = 2000;          ///< proposals per task, over all starts; every level gets as many in all
-  std::uint32_t starts = 4;      ///< maps made with half of the sweeps, of which the best is annealed with the others
+  double sweeps = 5000;          ///< annealing proposals per task, over all levels and starts
+  std::uint32_t starts = 3;      ///< maps made with a third of the sweeps; the best is annealed with the others
   std::uint32_t coarsest = 256;  ///< coarsening ends before there are fewer places
   unsigned threads = 1;          ///< the result is the same for any number
   std::uint64_t seed = 0;
 };
 
-/// On the places of a whole grid: tasks are paired along heavy edges to exactly the machine's grid halved along one
-/// axis, and so on; the coarsest graph is annealed from nothing, which settles how the whole lies in the machine, and
-/// every level is annealed from the one above at a temperature that keeps that. Where the whole ends up is a matter of
-/// luck, so there are several starts. On other targets the start is the dual recursive bipartition.
+/// Where the whole ends up in the machine is settled early and stays, so there are several starts, in turn:
+/// the dual recursive bipartition; a map of coarsened tasks on a coarsened machine, where tasks are paired along heavy
+/// edges to exactly the grid halved along one axis, and so on, the coarsest graph is annealed from nothing, and every
+/// level is annealed from the one above at a temperature that keeps its shape; and growing by max_heap_map. Targets
+/// whose grid has holes or odd extents leave out the second.
 Map multilevel(const TaskGraph& graph, const Target& target, const MultilevelOptions& options);
 
 }  // namespace isthmus

@@ -41,6 +41,7 @@ Target::Target(const Topology& topology, std::vector<Vertex> nodes, std::vector<
   }
   if (sums_over_coordinates(topology)) tabulate_axes();
   if (axes_.empty()) tabulate_rows();
+  find_groups();
 }
 
 std::uint64_t Target::slots() const {
@@ -48,6 +49,13 @@ std::uint64_t Target::slots() const {
 }
 
 bool Target::halves(std::size_t axis) const {
+  if (axes_.empty()) {
+    if (table_.empty() || !capacity_.empty() || axis > 0 || places_ % 2 != 0) return false;
+    for (std::uint32_t p = 0; p < places_; p += 2) {
+      if (row_[p] != row_[p + 1] || (p > 0 && row_[p] < row_[p - 1])) return false;
+    }
+    return true;
+  }
   if (!capacity_.empty() || axis >= axes_.size() || axes_[axis].extent % 2 != 0 || axes_[axis].extent < 4) return false;
   if (place_at_.size() != places_) return false;
   for (std::uint32_t p = 0; p < places_; ++p) {
@@ -57,8 +65,19 @@ bool Target::halves(std::size_t axis) const {
 }
 
 Target Target::halved(std::size_t axis) const {
-  require(halves(axis), "halved: axis ", axis, " has no even number of places, or some are missing");
+  require(halves(axis), "halved: axis ", axis, " has an odd number of places, or some are missing");
   Target out;
+  if (axes_.empty()) {
+    out.places_ = places_ / 2;
+    out.rows_ = rows_;
+    out.table_ = table_;
+    out.groups_ = groups_;
+    for (std::uint32_t p = 0; p < places_; p += 2) {
+      out.row_.push_back(row_[p]);
+      if (!group_.empty()) out.group_.push_back(group_[p]);
+    }
+    return out;
+  }
   out.axes_ = axes_;
   out.terminals_ = terminals_;
   out.places_ = places_ / 2;
@@ -163,6 +182,19 @@ void Target::tabulate_rows() {
       }
       table_[static_cast<std::size_t>(r) * rows_ + s] = static_cast<std::uint8_t>(d);
     }
+  }
+}
+
+void Target::find_groups() {
+  const auto& dims = topology_->dimensions();
+  const auto group = std::find_if(dims.begin(), dims.end(), [](const Dimension& d) { return d.name == "group"; });
+  if (group == dims.end()) return;
+  groups_ = group->extent;
+  group_.resize(places_);
+  std::vector<std::uint32_t> c(dims.size());
+  for (std::uint32_t p = 0; p < places_; ++p) {
+    topology_->coordinates(nodes_[p], c);
+    group_[p] = c[static_cast<std::size_t>(group - dims.begin())];
   }
 }
 

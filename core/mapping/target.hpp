@@ -31,9 +31,11 @@ class Target {
   Target(const Topology& topology, std::vector<Vertex> nodes, std::vector<std::uint32_t> capacity = {});
 
   /// All places of a grid of which pairs of neighbours along an axis of even extent are one: distances are means.
-  /// Throws InvalidInput unless halves(axis).
+  /// Without coordinates there is one axis, the place on the switch, and places 2 i and 2 i + 1 become place i. Throws
+  /// InvalidInput unless halves(axis).
   [[nodiscard]] Target halved(std::size_t axis) const;
-  /// Are there places at all coordinates, in the order of these, one task each, and two or more pairs along the axis?
+  /// Is there room for one task at each place, and are there places at all coordinates, in the order of these, and two
+  /// or more pairs along the axis? Without coordinates: an even number of places, in order, on every switch?
   [[nodiscard]] bool halves(std::size_t axis) const;
 
   /// The network; a halved grid has none.
@@ -69,6 +71,10 @@ class Target {
   [[nodiscard]] std::uint32_t row(std::uint32_t place) const { return row_[place]; }
   [[nodiscard]] const std::vector<std::uint8_t>& table() const { return table_; }
 
+  /// Group of a place on networks of groups (the coordinate "group" of dragonflies), else 0.
+  [[nodiscard]] std::uint32_t group(std::uint32_t place) const { return group_.empty() ? 0 : group_[place]; }
+  [[nodiscard]] std::uint32_t groups() const { return groups_; }
+
   /// Appends the `count` places nearest to `place`, itself not among them, nearest first and equals by number.
   void near(std::uint32_t place, std::uint32_t count, std::vector<std::uint32_t>& out) const;
   /// near() of every place, the same number each, at most places() - 1: place p's are [p * count, (p + 1) * count).
@@ -78,6 +84,7 @@ class Target {
   Target() = default;
   void tabulate_axes();
   void tabulate_rows();
+  void find_groups();
   void near_by_axes(std::uint32_t place, std::uint32_t count, std::vector<std::uint32_t>& out) const;
 
   const Topology* topology_ = nullptr;
@@ -90,6 +97,8 @@ class Target {
   std::uint32_t rows_ = 0;
   std::vector<std::uint32_t> row_;
   std::vector<std::uint8_t> table_;
+  std::uint32_t groups_ = 1;
+  std::vector<std::uint32_t> group_;
 };
 
 }  // namespace isthmus

@@ -1,0 +1,30 @@
+// More tasks than places: partition and map together, loads balanced.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "mapping/target.hpp"
+#include "mapping/task_graph.hpp"
+
+namespace isthmus {
+
+struct BalancedOptions {
+  double imbalance = 0.03;         ///< a place may have this much more load than its share
+  double sweeps = 10000;           ///< annealing proposals per place for the parts as wholes
+  double moves = 60;               ///< annealing proposals per task for single tasks
+  double group_limit = 2.5;        ///< on networks of groups, as in GroupedOptions
+  std::vector<double> speed = {};  ///< of every place, empty: all the same; shares of load are in proportion
+  std::uint64_t seed = 0;
+};
+
+/// Dual recursive bipartition by loads; then parts change places by annealing, where all places are equally fast; then
+/// single tasks move to and swap between places of their partners, with real distances, within the balance. The
+/// target's capacities do not count. What does not fit the balance because tasks are large is as balanced as moves make
+/// it.
+Map balanced(const TaskGraph& graph, const Target& target, const BalancedOptions& options);
+
+/// Load of every place.
+std::vector<double> place_loads(const TaskGraph& graph, const Target& target, const Map& map);
+
+}  // namespace isthmus

@@ -1,0 +1,28 @@
+// Maps made in one pass: quick, and starts for refinement.
+#pragma once
+
+#include <cstdint>
+
+#include "mapping/target.hpp"
+#include "mapping/task_graph.hpp"
+
+namespace isthmus {
+
+/// Tasks in the order of a breadth-first search from one at the rim, each as near to who found it as there is room
+/// (BFT of Bhatele's framework).
+Map breadth_first_map(const TaskGraph& graph, const Target& target, std::uint64_t seed);
+
+/// Always the task with most bytes to those placed, at the free place that costs it least among those near its
+/// partners (MHT).
+Map max_heap_map(const TaskGraph& graph, const Target& target, std::uint64_t seed);
+
+/// TopoLB (Agarwal, Sharma and Kale, "Topology-aware task mapping for reducing communication contention on large
+/// parallel machines", IPDPS 2006): always the task that has most to lose, by the difference of its mean and its least
+/// cost over the free places, at its best place. Partners without a place are taken to be at the mean distance. Ties
+/// are broken at random. Quadratic memory: throws Unsupported above 8,192 places.
+Map topo_lb(const TaskGraph& graph, const Target& target, std::uint64_t seed);
+
+/// TopoCentLB: always the task with most bytes to those placed, where those cost it least, over all free places.
+Map topo_cent_lb(const TaskGraph& graph, const Target& target, std::uint64_t seed);
+
+}  // namespace isthmus

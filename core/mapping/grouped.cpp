@@ -1,0 +1,30 @@
+#include "mapping/grouped.hpp"
+
+#include <numeric>
+
+#include "base/error.hpp"
+#include "base/rng.hpp"
+#include "mapping/anneal.hpp"
+#include "mapping/bipartition.hpp"
+#include "mapping/group_costs.hpp"
+
+namespace isthmus {
+
+Map grouped(const TaskGraph& graph, const Target& target, const GroupedOptions& o) {
+  require(o.limit > 0, "grouped: limit ", o.limit, "; allowed: above 0");
+  Rng rng(o.seed);
+  const Map start = dual_bipartition(graph, target, rng.next());
+  AnnealOptions a;
+  a.sweeps = o.sweeps;
+  a.hot = 0.6;
+  a.cold = 0.03;
+  a.seed = rng.next();
+  if (target.groups() > 1) {
+    const std::vector<double> loads = group_loads(graph, target, start);
+    const double pairs = static_cast<double>(target.groups()) * (target.groups() - 1);
+    a.group_limit = o.limit * std::accumulate(loads.begin(), loads.end(), 0.0) / pairs;
+  }
+  return anneal(graph, target, start, a);
+}
+
+}  // namespace isthmus

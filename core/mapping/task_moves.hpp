@@ -1,0 +1,27 @@
+// Annealing of single tasks among places that hold many.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/rng.hpp"
+#include "mapping/target.hpp"
+#include "mapping/task_graph.hpp"
+
+namespace isthmus {
+
+struct TaskMoveOptions {
+  double sweeps = 60;  ///< proposals per task
+  double hot = 0.05;   ///< temperatures in mean bytes of a task, as in AnnealOptions
+  double cold = 0.005;
+  double group_limit = 0;  ///< bytes between two groups, 0: no limit
+  std::uint64_t seed = 0;
+};
+
+/// Moves tasks to the places of their partners and beside them where load allows it, or swaps them with a task there,
+/// by Metropolis' rule. No place gets beyond its `limit` of load, and what is beyond at the start gets less.
+Map move_tasks(const TaskGraph& graph, const Target& target, std::span<const double> limit, const Map& start,
+               const TaskMoveOptions& options);
+
+}  // namespace isthmus
