@@ -192,6 +192,28 @@ void bind_mapping(nb::module_& m) {
       },
       "graph"_a, "target"_a, "sweeps"_a = 10000.0, "limit"_a = 2.4, "seed"_a = 0,
       "Dual recursive bipartition, annealed with a price on overloaded pairs of groups.");
+  const auto greedy = [&m](const char* name, Map (*make)(const TaskGraph&, const Target&, std::uint64_t), const char* doc) {
+    m.def(
+        name,
+        [make](const TaskGraph& g, const Target& t, std::uint64_t seed) {
+          return mapped([&] { return make(g, t, seed); });
+        },
+        "graph"_a, "target"_a, "seed"_a = 0, doc);
+  };
+  greedy("map_breadth_first", breadth_first_map, "Tasks breadth first, each near to who found it.");
+  greedy("map_max_heap", max_heap_map, "Always the task with most bytes to those placed, near its partners.");
+  greedy("map_topo_lb", topo_lb, "Always the task that has most to lose, at its best place.");
+  greedy("map_topo_cent_lb", topo_cent_lb, "Always the task with most bytes to those placed, at its best place.");
+  m.def(
+      "map_balanced",
+      [](const TaskGraph& g, const Target& t, double imbalance, double sweeps, double moves, double group_limit,
+         const Reals& speed, std::uint64_t seed) {
+        return mapped([&] {
+          return balanced(g, t, {imbalance, sweeps, moves, group_limit, vector_of(speed), seed});
+        });
+      },
+      "graph"_a, "target"_a, "imbalance"_a, "sweeps"_a, "moves"_a, "group_limit"_a, "speed"_a, "seed"_a,
+      "More tasks than places: partitioned and placed together, loads balanced.");
   m.def(
       "map_anneal",
       [](const TaskGraph& g, const Target& t, const Numbers& start, double sweeps, double hot, double cold,

@@ -13,6 +13,7 @@
 #include "mapping/curves.hpp"
 #include "mapping/geometric.hpp"
 #include "mapping/grid_heuristics.hpp"
+#include "mapping/pattern_graph.hpp"
 #include "mapping/structure.hpp"
 #include "mapping/structured.hpp"
 
@@ -76,6 +77,12 @@ void bind_structure(nb::module_& module) {
                    })
       .def_prop_ro("stencil", [](const Structure& s) { return name_of(s.stencil); })
       .def_ro("explained", &Structure::explained);
+  module.def(
+      "pattern_graph",
+      [](const Input<std::uint64_t>& first, const Input<std::uint32_t>& peer, const Input<std::uint64_t>& bytes) {
+        return unlocked([&] { return pattern_graph(view(first), view(peer), view(bytes)); });
+      },
+      "first"_a, "peer"_a, "bytes"_a, "The task graph of a pattern, both directions of a pair added up.");
   module.def(
       "recognise",
       [](const TaskGraph& graph, double least_explained) {

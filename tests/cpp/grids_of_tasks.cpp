@@ -52,28 +52,31 @@ Csr scrambled_grid(const Extents& extents, const Wraps& wrap, bool diagonals, st
     rows[renumbered[a]].insert(renumbered[b]);
     rows[renumbered[b]].insert(renumbered[a]);
   };
-  std::uint32_t offsets = 1;
-  for (std::size_t i = 0; i < extents.size(); ++i) offsets *= 3;
+  std::vector<std::uint32_t> offsets;  // digits to the base of 3: 1 is one on, 2 is one back
+  std::uint32_t power = 1;
+  for (std::size_t i = 0; i < extents.size(); ++i, power *= 3) offsets.insert(offsets.end(), {power, 2 * power});
+  if (diagonals) {
+    offsets.resize(power - 1);
+    std::iota(offsets.begin(), offsets.end(), 1U);
+  }
   for (std::uint32_t cell = 0; cell < cells; ++cell) {
-    for (std::uint32_t offset = 0; offset < offsets; ++offset) {
+    for (const std::uint32_t offset : offsets) {
       std::uint32_t rest = cell;
       std::uint32_t digits = offset;
       std::uint32_t other = 0;
       std::uint32_t stride = 1;
-      int steps = 0;
       bool inside = true;
       for (std::size_t i = 0; i < extents.size(); ++i) {
         const std::uint32_t e = extents[i];
-        const std::uint32_t step = digits % 3;  // 1: one on, 2: one back
+        const std::uint32_t step = digits % 3;
         const std::uint32_t x = rest % e + (step == 2 ? e - 1 : step);
         inside = inside && (step == 0 || wrap[i] || (step == 1 ? x < e : x >= e));
-        steps += step != 0;
         other += x % e * stride;
         stride *= e;
         rest /= e;
         digits /= 3;
       }
-      if (!inside || steps == 0 || (steps > 1 && !diagonals)) continue;
+      if (!inside) continue;
       if (other < cell || number[cell] == unreachable || number[other] == unreachable || chance(damage.edges)) continue;
       link(number[cell], number[other]);
     }

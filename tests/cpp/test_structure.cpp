@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <string>
 
+#include "base/error.hpp"
 #include "base/rng.hpp"
 #include "grids_of_tasks.hpp"
+#include "mapping/pattern_graph.hpp"
 #include "mapping/structure.hpp"
 
 using namespace isthmus;
@@ -172,4 +174,37 @@ TEST_CASE("grids with vertices and edges missing and added") {
       CHECK(s->factors[k].extent <= c.extents[k] + 2);
     }
   }
+}
+
+TEST_CASE("the graph of a pattern is that of its transfers") {
+  Rng rng(17);
+  for (int i = 0; i < 20; ++i) {
+    const std::uint32_t n = 1 + rng.below(30);
+    std::vector<std::uint64_t> first{0};
+    std::vector<std::uint32_t> from;
+    std::vector<std::uint32_t> to;
+    std::vector<std::uint64_t> bytes;
+    std::vector<double> reals;
+    for (std::uint32_t v = 0; v < n; ++v) {
+      for (std::uint32_t w = 0; w < n; ++w) {
+        if (rng.below(4) > 0) continue;
+        from.push_back(v);
+        to.push_back(w);
+        bytes.push_back(rng.below(3));
+        reals.push_back(static_cast<double>(bytes.back()));
+      }
+      first.push_back(to.size());
+    }
+    const TaskGraph fast = pattern_graph(first, to, bytes);
+    const TaskGraph slow = task_graph(n, from, to, reals);
+    CHECK(fast.links.offsets == slow.links.offsets);
+    CHECK(fast.links.targets == slow.links.targets);
+    CHECK(fast.bytes == slow.bytes);
+  }
+  CHECK_THROWS_AS(pattern_graph(std::vector<std::uint64_t>{0, 2}, std::vector<std::uint32_t>{0, 0},
+                                std::vector<std::uint64_t>{1, 1}),
+                  InvalidInput);
+  CHECK_THROWS_AS(
+      pattern_graph(std::vector<std::uint64_t>{0, 1}, std::vector<std::uint32_t>{1}, std::vector<std::uint64_t>{1}),
+      InvalidInput);
 }

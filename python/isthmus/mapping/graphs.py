@@ -14,19 +14,50 @@ if TYPE_CHECKING:
 
     from .problem import Problem
 
-#: Proposals of a swap in a second of processor time, about: where costs are sums over coordinates, and elsewhere.
-_ON_GRIDS, _ELSEWHERE = 12e6, 1.5e6
+#: Proposals of a swap in a second of processor time, about: where costs are sums over coordinates, and elsewhere;
+#: for up to so many slots, and how fast it falls with more, which do not stay in caches.
+_ON_GRIDS, _ELSEWHERE, _CACHED, _FALL = 15e6, 4e6, 4096, 0.5
 #: Fewest and most proposals per slot that make sense.
 _LEAST, _MOST = 20.0, 200_000.0
 _THREADS = 2
+#: Places up to which TopoLB has its table.
+_TABLE = 8192
+_FEW = f"up to {_TABLE:,} nodes"
+_GROUPS = "dragonflies"
+_SHARED = "tasks that share cores: balance or tasks_per_node"
+
+
+def on_grid(problem: Problem) -> bool:
+    """Are distances sums over coordinates?"""
+    kind = problem.job.machine.topology.kind
+    return kind in ("torus", "mesh", "ring", "linear", "hypercube", "hyperx")
 
 
 def sweeps_in(problem: Problem, seconds: float) -> float:
     """Proposals per slot in so much processor time, about; the same on every computer."""
-    topology = problem.job.machine.topology
-    grid = topology.kind in ("torus", "mesh", "ring", "linear", "hypercube", "hyperx")
     slots = float(problem.capacity.sum())
-    return min(max(seconds * (_ON_GRIDS if grid else _ELSEWHERE) / slots, _LEAST), _MOST)
+    rate = (_ON_GRIDS if on_grid(problem) else _ELSEWHERE) * (_CACHED / min(max(slots, _CACHED), 4 * _CACHED)) ** _FALL
+    return min(max(seconds * rate / slots, _LEAST), _MOST)
+
+
+@method("breadth-first", "tasks breadth first, each near to the one that found it (BFT of Bhatele's framework)")
+def _breadth_first(problem: Problem, options: Mapping[str, Any]) -> NDArray[np.uint32]:
+    return _core.map_breadth_first(problem.graph, problem.target, problem.seed)
+
+
+@method("max-heap", "always the task with most bytes to those placed, near its partners (MHT of Bhatele's framework)")
+def _max_heap(problem: Problem, options: Mapping[str, Any]) -> NDArray[np.uint32]:
+    return _core.map_max_heap(problem.graph, problem.target, problem.seed)
+
+
+@method("topolb", "TopoLB: always the task that has most to lose, at its best place", _FEW)
+def _topo_lb(problem: Problem, options: Mapping[str, Any]) -> NDArray[np.uint32] | None:
+    return _core.map_topo_lb(problem.graph, problem.target, problem.seed) if problem.places <= _TABLE else None
+
+
+@method("topocentlb", "TopoCentLB: always the task with most bytes to those placed, at its best place")
+def _topo_cent_lb(problem: Problem, options: Mapping[str, Any]) -> NDArray[np.uint32]:
+    return _core.map_topo_cent_lb(problem.graph, problem.target, problem.seed)
 
 
 @method("bipartition", "tasks and nodes halved together, with the pull of what is placed already (Scotch's method)")
@@ -34,7 +65,7 @@ def _bipartition(problem: Problem, options: Mapping[str, Any]) -> NDArray[np.uin
     return _core.map_dual_bipartition(problem.graph, problem.target, problem.seed)
 
 
-@method("multilevel", "tasks and machine coarsened together, annealed on every level", seconds=10.0, starts=4)
+@method("multilevel", "tasks and machine coarsened together, annealed on every level", seconds=10.0, starts=3)
 def _multilevel(problem: Problem, options: Mapping[str, Any]) -> NDArray[np.uint32]:
     return _core.map_multilevel(
         problem.graph,
@@ -79,3 +110,37 @@ def _anneal(problem: Problem, options: Mapping[str, Any]) -> NDArray[np.uint32]:
 @method("swap", "swaps that gain, until there are none, from the map of another method", start="bipartition")
 def _swap(problem: Problem, options: Mapping[str, Any]) -> NDArray[np.uint32]:
     return _core.map_improve(problem.graph, problem.target, _start(problem, options), problem.seed)
+
+
+def in_groups(problem: Problem) -> bool:
+    """Has the network groups whose links to each other are the bottleneck?"""
+    return problem.job.machine.topology.kind == "dragonfly"
+
+
+@method(
+    "grouped", "few hops, and no pair of groups that carries much more than others", _GROUPS, seconds=10.0, limit=2.5
+)
+def _grouped(problem: Problem, options: Mapping[str, Any]) -> NDArray[np.uint32] | None:
+    if not in_groups(problem):
+        return None
+    sweeps = sweeps_in(problem, float(options["seconds"]))
+    return _core.map_grouped(problem.graph, problem.target, sweeps, float(options["limit"]), problem.seed)
+
+
+@method(
+    "balanced", "more tasks than nodes: partitioned and placed together", _SHARED, seconds=30.0, moves=60.0, limit=2.5
+)
+def _balanced(problem: Problem, options: Mapping[str, Any]) -> NDArray[np.uint32] | None:
+    if problem.imbalance is None:
+        return None
+    rate = _ON_GRIDS if on_grid(problem) else _ELSEWHERE
+    return _core.map_balanced(
+        problem.graph,
+        problem.target,
+        imbalance=max(problem.imbalance, 0.0),
+        sweeps=min(float(options["seconds"]) / 4 * rate / problem.places, _MOST),
+        moves=float(options["moves"]),
+        group_limit=float(options["limit"]),
+        speed=problem.speeds,
+        seed=problem.seed,
+    )

@@ -75,8 +75,8 @@ def map(
         What decides: "hop_bytes" and, of placements within 0.5 %, the most congested link; "max_link", the most
         congested link, then hop-bytes; "time", that of a program or schedule by simulation.
     balance : float, optional
-        Tasks may share cores: a node gets this part more than its share at most (0.03: 3 %, rounded up). By default
-        one rank per core at most.
+        Tasks may share cores: a node gets this part more than its share of the work at most (0.03: 3 %, rounded up);
+        the work is the pattern's load, or 1 for each task. By default one rank per core at most.
     tasks_per_node : int, optional
         The same, said by the largest number of tasks on a node.
     speeds : array of float, shape (places,), optional
@@ -132,6 +132,8 @@ def map(
         seed=int(seed),
         undirected=undirected,
         coordinates=_coordinates(coordinates, found.ranks),
+        imbalance=balance if tasks_per_node is None else tasks_per_node * len(job.nodes) / found.ranks - 1,
+        speeds=None if speeds is None else np.asarray(speeds, dtype=np.float64).reshape(-1),
     )
 
     timed = objective == "time"

@@ -112,10 +112,3 @@ def _cyclic(problem: Problem, options: Mapping[str, Any]) -> NDArray[np.uint32]:
 @method("random", "any free place, each as likely")
 def _random(problem: Problem, options: Mapping[str, Any]) -> NDArray[np.uint32]:
     return _oblivious(problem, "random")
-
-
-@method("greedy", "tasks by bytes to those that are placed, each on the free place where these are nearest")
-def _greedy(problem: Problem, options: Mapping[str, Any]) -> NDArray[np.uint32]:
-    from .greedy import greedy
-
-    return greedy(problem)

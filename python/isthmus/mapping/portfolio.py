@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from .bounds import bounds
+from .graphs import in_groups
 
 if TYPE_CHECKING:
     from .mapped import Trial
@@ -28,6 +29,9 @@ def portfolio(problem: Problem, attempt: Attempt, seconds: float, objective: str
     attempt("default")
     if not len(problem.edges[0]):
         return
+    if problem.imbalance is not None:
+        attempt("balanced", seconds=seconds)
+        return
     least = bounds(problem, spectral=False).hop_bytes
     close = False
     if problem.structure is not None:
@@ -40,7 +44,8 @@ def portfolio(problem: Problem, attempt: Attempt, seconds: float, objective: str
 
 def _graph(problem: Problem, attempt: Attempt, seconds: float) -> None:
     """Graph methods; the best of all that was found so far is improved in the time that is left."""
-    found = [trial for trial in (attempt("bipartition"), attempt("multilevel", seconds=seconds)) if trial is not None]
+    long = "grouped" if in_groups(problem) else "multilevel"
+    found = [trial for trial in (attempt("bipartition"), attempt(long, seconds=seconds)) if trial is not None]
     best = min(found, key=lambda t: t.hop_bytes)
     attempt("swap", start=best.place)
 

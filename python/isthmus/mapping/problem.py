@@ -33,6 +33,11 @@ class Problem:
         Does the pattern have every edge in both directions, each with its whole weight?
     coordinates : array of float, shape (tasks, dimensions), optional
         Where tasks are in the space of the program.
+    imbalance : float, optional
+        Tasks share cores, and a node may have this part more load than its share; loads are those of the pattern, or 1
+        each.
+    speeds : array of float, shape (places,), optional
+        To which shares are proportional.
 
     Attributes
     ----------
@@ -49,12 +54,16 @@ class Problem:
         seed: int = 0,
         undirected: bool = False,
         coordinates: NDArray[np.float64] | None = None,
+        imbalance: float | None = None,
+        speeds: NDArray[np.float64] | None = None,
     ) -> None:
         self.pattern = pattern
         self.job = job
         self.capacity = capacity
         self.seed = seed
         self.coordinates = coordinates
+        self.imbalance = imbalance
+        self.speeds = np.zeros(0) if speeds is None else speeds
         self.edges = edges_of(pattern, undirected)
         if int(capacity.sum()) < pattern.ranks:
             raise InvalidInput(f"{pattern.ranks:,} tasks do not fit: the nodes take {int(capacity.sum()):,}")
@@ -105,6 +114,8 @@ class Problem:
         """Raises InvalidInput unless every task has a place, and no place more tasks than fit."""
         if len(place) != self.tasks or (len(place) and int(place.max()) >= self.places):
             raise InvalidInput(f"{method}: {len(place):,} places for {self.tasks:,} tasks, of {self.places:,}")
+        if self.imbalance is not None and self.pattern.load.any():
+            return  # loads are balanced, not numbers of tasks
         over = np.bincount(place, minlength=self.places) > self.capacity
         if over.any():
             at = int(np.argmax(over))

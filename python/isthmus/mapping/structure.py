@@ -144,9 +144,7 @@ def structure(pattern: Pattern, *, least_explained: float = 0.9) -> Structure | 
     """
     if not 0 < least_explained <= 1:
         raise InvalidInput(f"least_explained is {least_explained}: more than 0 and at most 1 is allowed")
-    graph = _core.TaskGraph(
-        pattern.ranks, pattern.sources(), pattern.peer, pattern.bytes.astype(np.float64), pattern.load
-    )
+    graph = _core.pattern_graph(pattern.first, pattern.peer, pattern.bytes)
     return of_graph(graph, least_explained)
 
 
