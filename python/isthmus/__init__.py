@@ -17,6 +17,7 @@ _LAZY = {
     "ANY": "schedule.program",
     "Advice": "advice.advice",
     "Allocation": "machine",
+    "Contract": "proof",
     "InvalidInput": "errors",
     "Level": "machine",
     "Levels": "machine",
@@ -29,6 +30,7 @@ _LAZY = {
     "Pattern": "schedule.pattern",
     "Placement": "mapping.placement",
     "Program": "schedule.program",
+    "Proof": "proof",
     "ProgramBuilder": "schedule.builder",
     "Provenance": "machine",
     "Schedule": "schedule.schedule",
@@ -45,6 +47,7 @@ _LAZY = {
     "map": "mapping.map",
     "pattern": "schedule.pattern",
     "profile": "recording.profile",
+    "prove": "proof",
     "read": "schedule.reading",
     "rebalance": "mapping.rebalance",
     "record": "recording.record",
@@ -82,6 +85,9 @@ if TYPE_CHECKING:
     from .mapping.rebalance import rebalance as rebalance
     from .mapping.structure import structure as structure
     from .mapping.structure import structure as structure
+    from .proof import Contract as Contract
+    from .proof import Proof as Proof
+    from .proof import prove as prove
     from .recording.profile import profile as profile
     from .recording.record import record as record
     from .schedule.builder import ProgramBuilder as ProgramBuilder
