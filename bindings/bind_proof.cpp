@@ -30,7 +30,8 @@ Contract contract_of_collective(const std::string& kind, Rank ranks, std::uint64
   call.bytes = bytes;
   call.root = root;
   call.counts = view(counts);
-  return contract_of(call, in_place, ordered);
+  call.in_place = in_place;
+  return contract_of(call, ordered);
 }
 
 /// Rows of rank, buffer, offset, bytes, first contributor, one after the last, origin.

@@ -10,8 +10,8 @@
 namespace isthmus {
 namespace {
 
-constexpr std::uint32_t input = 0;
-constexpr std::uint32_t output = 1;
+constexpr std::uint32_t input = input_buffer;
+constexpr std::uint32_t output = output_buffer;
 
 using List = std::vector<Holding>;
 
@@ -161,7 +161,8 @@ void neighbor_contract(Contract& c, const CollectiveCall& call, bool in_place) {
 
 }  // namespace
 
-Contract contract_of(const CollectiveCall& call, bool in_place, bool ordered) {
+Contract contract_of(const CollectiveCall& call, bool ordered) {
+  const bool in_place = call.in_place;
   const char* name = name_of(call.kind);
   require(call.ranks >= 1 && call.ranks < any_rank, name, ": ", call.ranks, " ranks; 1 to ", any_rank - 1,
           " is allowed");
@@ -169,7 +170,8 @@ Contract contract_of(const CollectiveCall& call, bool in_place, bool ordered) {
           " ranks");
   if (call.kind != CollectiveKind::alltoall && call.kind != CollectiveKind::neighbor_alltoall) {
     std::uint64_t deciding = 0;
-    const std::string wrong = Counts().check(call, deciding);
+    CollectiveCall checked = call;
+    const std::string wrong = Counts().check(checked, deciding);
     require(wrong.empty(), name, ": ", wrong);
   }
   for (const std::int64_t count : call.counts) require(count >= 0, name, ": count ", count, " is negative");

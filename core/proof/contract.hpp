@@ -35,9 +35,9 @@ struct Contract {
   bool synchronizes = false;  ///< no rank is done before every rank has begun
 };
 
-/// What ranks ask of a collective: message, vectors and blocks in buffers "input" and "output", see docs/proof.md.
-/// `call.rank` is ignored; `call.counts` are those of collective_schedule. With `in_place` blocks and vectors that the
-/// rank contributes and keeps are in the output at the start. Throws InvalidInput for counts that do not fit.
-Contract contract_of(const CollectiveCall& call, bool in_place, bool ordered);
+/// What ranks ask of a collective, in the buffers "input" and "output" of collectives/buffers.hpp. `call.rank` is
+/// ignored; `call.counts` are those of collective_schedule. `ordered`: for operators that do not commute. Throws
+/// InvalidInput for counts that do not fit.
+Contract contract_of(const CollectiveCall& call, bool ordered);
 
 }  // namespace isthmus

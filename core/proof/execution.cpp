@@ -121,7 +121,7 @@ void Execution::message_part(Op op) {
   const bool sends = operation(op).kind == OpKind::send;
   const Op send = sends ? op : other, recv = sends ? other : op;
   if (states_[at(other)] == State::waiting) {
-    if (sends && eager_) {
+    if (sends && (eager_ || operation(op).mode == static_cast<std::uint8_t>(Protocol::eager))) {
       if (operation(send).amount != 0) read(send, send.rank, slices(send).from, under_way_[at(send)]);
       end(send);
     }
@@ -217,7 +217,7 @@ Contributions::Set Execution::combined(Op op, const Piece& into, const Piece& fr
     report(DefectKind::offset, op, [&] { return both() + "different places of the vector are combined"; });
     return Contributions::unknown;
   }
-  const bool swapped = operation(op).unused != 0;
+  const bool swapped = operation(op).mode == static_cast<std::uint8_t>(ReduceOrder::before);
   const Contributions::Set left = swapped ? from.set : into.set, right = swapped ? into.set : from.set;
   const Contributions::Set set = contract_.ordered ? sets_.concatenation(left, right) : sets_.sum(left, right);
   if (set != Contributions::nothing) return set;
