@@ -153,7 +153,9 @@ class Execution:
         for op, on, start, rank in zip(deps.op, deps.on, deps.start, ranks, strict=True):
             self.after[int(rank), int(on - first[rank])].append((int(op - first[rank]), bool(start)))
         self.ready: dict[tuple[int, int], deque[int]] = defaultdict(deque)
-        self.steps: list[tuple[Any, ...]] = []  # what may happen next, in any order
+        # What may happen next, in any order, and how fast: some ranks are slow, and some of what they do is.
+        self.steps: list[tuple[float, tuple[Any, ...]]] = []
+        self.speed = [random.choice([1.0, 1.0, 0.01]) for _ in self.ops]
         self.sends: dict[tuple[int, ...], deque[tuple[int, int]]] = defaultdict(deque)
         self.recvs: dict[tuple[int, ...], deque[tuple[int, int]]] = defaultdict(deque)
         self.captured: dict[tuple[int, int], Data] = {}
@@ -163,17 +165,19 @@ class Execution:
 
     def run(self) -> None:
         """To the end, or Wrong."""
-        self.steps += [("come", r) for r in range(len(self.ops))]
+        for r in range(len(self.ops)):
+            self._later("come", r)
         while True:
             streams = [key for key, queue in self.ready.items() if queue]
             if not streams and not self.steps:
                 break
-            at = self.random.randrange(len(streams) + len(self.steps))
+            speeds = [self.speed[rank] for rank, _ in streams] + [speed for speed, _ in self.steps]
+            (at,) = self.random.choices(range(len(speeds)), speeds)
             if at < len(streams):
                 rank, _ = streams[at]
                 self._begin(rank, self.ready[streams[at]].popleft())
             else:
-                self._step(*self.steps.pop(at - len(streams)))
+                self._step(*self.steps.pop(at - len(streams))[1])
         if any(self.left):
             raise Wrong(f"{sum(self.left)} operations never end")
         if any(self.sends.values()) or any(self.recvs.values()):
@@ -181,6 +185,10 @@ class Execution:
         for rank, buffer, offset, data in self.task.end:
             if len(data) and not np.array_equal(self.memory[rank, buffer][offset : offset + len(data)], data):
                 raise Wrong(f"rank {rank}: wrong data in buffer {buffer} from {offset} on")
+
+    def _later(self, what: str, *rest: Any) -> None:
+        rank = rest[0][0] if what == "deliver" else rest[0]
+        self.steps.append((self.speed[rank] * self.random.choice([1.0, 1.0, 0.01]), (what, *rest)))
 
     def _enter(self, rank: int, ops: list[int]) -> None:
         for i in sorted(ops):
@@ -221,7 +229,7 @@ class Execution:
             channel = (int(op["peer"]), rank, int(op["tag"]), int(op["comm"]))
             self.sends[channel].append((rank, i))
             if self.random.random() < self.eager:
-                self.steps.append(("capture", rank, i))
+                self._later("capture", rank, i)
             self._meet(channel)
         elif kind == 2:
             channel = (rank, int(op["peer"]), int(op["tag"]), int(op["comm"]))
@@ -233,11 +241,11 @@ class Execution:
             half = self.random.randrange(size + 1)
             parts = [(0, half), (half, size)]
             self.random.shuffle(parts)
-            self.steps.append(("copy", rank, i, parts))
+            self._later("copy", rank, i, parts)
         elif kind == 7 and size:
-            self.steps.append(("load", rank, i))
+            self._later("load", rank, i)
         else:
-            self.steps.append(("end", rank, i))
+            self._later("end", rank, i)
         self._release(rank, i, True)
 
     def _meet(self, channel: tuple[int, ...]) -> None:
@@ -246,7 +254,7 @@ class Execution:
             sizes = [int(self.ops[r][i]["amount"]) for r, i in (send, recv)]
             if sizes[0] != sizes[1]:
                 raise Wrong(f"rank {recv[0]}: a message of {sizes[0]} B for {sizes[1]} B")
-            self.steps.append(("deliver", send, recv))
+            self._later("deliver", send, recv)
 
     def _step(self, what: str, *rest: Any) -> None:
         if what == "come":
@@ -268,28 +276,28 @@ class Execution:
             if data is None:
                 data = self._read(rank, i)
                 self.copied.add((rank, i))
-                self.steps.append(("end", rank, i))
-            self.steps.append(("land", target, j, data))
+                self._later("end", rank, i)
+            self._later("land", target, j, data)
         elif what == "land":
             target, j, data = rest
             self._write(target, j, data)
-            self.steps.append(("end", target, j))
+            self._later("end", target, j)
         elif what == "copy":
             rank, i, parts = rest
             (begin, end), *others = parts
             self._write(rank, i, self._read(rank, i)[begin:end], begin)
-            self.steps.append(("copy", rank, i, others) if others else ("end", rank, i))
+            self._later("copy", rank, i, others) if others else ("end", rank, i)
         elif what == "load":
             rank, i = rest
             to, at = self._place(rank, i, "to")
             old = self.memory[to][at : at + int(self.ops[rank][i]["amount"])].copy()
-            self.steps.append(("combine", rank, i, old, self._read(rank, i)))
+            self._later("combine", rank, i, old, self._read(rank, i))
             self._spoil(rank, i)
         elif what == "combine":
             rank, i, old, new = rest
             first = int(self.ops[rank][i]["mode"]) == 1
             self._write(rank, i, combine(*((new, old) if first else (old, new)), self.task.ordered))
-            self.steps.append(("end", rank, i))
+            self._later("end", rank, i)
 
     def _read(self, rank: int, i: int) -> Data:
         size = int(self.ops[rank][i]["amount"])
