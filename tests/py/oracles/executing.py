@@ -286,7 +286,10 @@ class Execution:
             rank, i, parts = rest
             (begin, end), *others = parts
             self._write(rank, i, self._read(rank, i)[begin:end], begin)
-            self._later("copy", rank, i, others) if others else ("end", rank, i)
+            if others:
+                self._later("copy", rank, i, others)
+            else:
+                self._later("end", rank, i)
         elif what == "load":
             rank, i = rest
             to, at = self._place(rank, i, "to")
