@@ -51,8 +51,8 @@ _LAZY = {
     "Timeline": "simulation.timeline",
     "simulate": "simulation.simulate",
     "structure": "mapping.structure",
-    "structure": "mapping.structure",
     "study": "studies.run",
+    "together": "schedule.schedule",
     "wormhole_latency": "machine",
 }
 __all__ = ["__version__", *_LAZY]
@@ -81,7 +81,6 @@ if TYPE_CHECKING:
     from .mapping.placement import Placement as Placement
     from .mapping.rebalance import rebalance as rebalance
     from .mapping.structure import structure as structure
-    from .mapping.structure import structure as structure
     from .recording.profile import profile as profile
     from .recording.record import record as record
     from .schedule.builder import ProgramBuilder as ProgramBuilder
@@ -93,6 +92,7 @@ if TYPE_CHECKING:
     from .schedule.program import Program as Program
     from .schedule.reading import read as read
     from .schedule.schedule import Schedule as Schedule
+    from .schedule.schedule import together as together
     from .simulation.network import PacketOptions as PacketOptions
     from .simulation.simulate import simulate as simulate
     from .simulation.timeline import Timeline as Timeline
