@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -37,16 +38,29 @@ def _alltoall(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm:
 def _between(count: int, way: int, send: int, recv: int, gap: int) -> int:
     """Messages are handled while the interface keeps the next send from going."""
     cpu = sending = receiving = 0
-    sent: list[int] = []
-    handled = 0
+    under_way: deque[int] = deque()  # when each of the messages that come next arrives
+    sent = handled = 0
+    before: tuple[int, ...] = ()
+    before_at = 0
     while handled < count:
-        begin = max(cpu, sending) if len(sent) < count else -1
-        come = max(sent[handled] + way, cpu, receiving) if handled < len(sent) else -1
+        begin = max(cpu, sending) if sent < count else -1
+        come = max(under_way[0], cpu, receiving) if under_way else -1
         # At the same moment a send goes first: it has been there from the begin.
         if come < 0 or 0 <= begin <= come:
-            sent.append(begin)
+            under_way.append(begin + way)
             cpu, sending = begin + send, begin + gap
-        else:
-            cpu, receiving = come + recv, come + gap
-            handled += 1
+            sent += 1
+            continue
+        cpu, receiving = come + recv, come + gap
+        under_way.popleft()
+        handled += 1
+        # One message sent and one handled, and all is as before, only later: so it goes on until the last send.
+        state = (sent - handled, sending - cpu, receiving - cpu, *(at - cpu for at in under_way))
+        if state == before and sent < count:
+            rest = count - sent
+            later = (cpu - before_at) * rest
+            cpu, sending, receiving = cpu + later, sending + later, receiving + later
+            under_way = deque(at + later for at in under_way)
+            sent, handled = sent + rest, handled + rest
+        before, before_at = state, cpu
     return cpu
