@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from .bounds import Bound, bound
 from .cost import Cost, Work
 from .forms import cost, forms
+from .overlap import Overlap, overlap
 
-__all__ = ["Cost", "Work", "cost", "forms"]
+__all__ = ["Bound", "Cost", "Overlap", "Work", "bound", "cost", "forms", "overlap"]
