@@ -34,7 +34,8 @@ def reduction(p: Parameters, tree: Any, sizes: NDArray[np.int64]) -> Cost:
     """The vector goes up a tree, reduced after each message."""
     m, reduced = p.message(sizes), p.reduced(sizes)
     work = busiest(tree, lambda _: Work.recv(m) + Work.of(reduced), lambda _: Work.send(m))
-    return Cost(up(p, tree, lambda _: sizes, reduced), work, _exactly(sizes))
+    time, exact = up(p, tree, lambda _: sizes, reduced)
+    return Cost(time, work, exact)
 
 
 def up_and_down(p: Parameters, tree: Any, sizes: NDArray[np.int64], bytes_down: NDArray[np.int64]) -> Cost:
@@ -43,8 +44,8 @@ def up_and_down(p: Parameters, tree: Any, sizes: NDArray[np.int64], bytes_down: 
     work = busiest(
         tree, lambda _: Work.recv(m) + Work.of(reduced) + Work.send(back), lambda _: Work.send(m) + Work.recv(back)
     )
-    time = up(p, tree, lambda _: sizes, reduced) + down(p, tree, lambda _: bytes_down)
-    return Cost(time, work, _exactly(sizes))
+    time, exact = up(p, tree, lambda _: sizes, reduced)
+    return Cost(time + down(p, tree, lambda _: bytes_down), work, exact)
 
 
 @form(("bcast", "binomial"), ("bcast", "linear"))
@@ -84,7 +85,8 @@ def gathering(p: Parameters, tree: Any, sizes: NDArray[np.int64]) -> Cost:
         lambda child: Work.recv(p.message(child.ranks * sizes)),
         lambda child: Work.send(p.message(child.ranks * sizes)),
     )
-    return Cost(up(p, tree, lambda child: child.ranks * sizes, None), work, _exactly(sizes))
+    time, exact = up(p, tree, lambda child: child.ranks * sizes, None)
+    return Cost(time, work, exact)
 
 
 @form(("scatter", "binomial"), ("scatter", "linear"))
@@ -103,8 +105,8 @@ def _allgather(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm
     tree = Flat(ranks)
     block, whole = p.message(sizes), p.message(ranks * sizes)
     work = busiest(tree, lambda _: Work.recv(block) + Work.send(whole), lambda _: Work.send(block) + Work.recv(whole))
-    time = up(p, tree, lambda _: sizes, sizes * 0) + down(p, tree, lambda _: ranks * sizes)
-    return Cost(time, work, _exactly(sizes))
+    time, exact = up(p, tree, lambda _: sizes, sizes * 0)
+    return Cost(time + down(p, tree, lambda _: ranks * sizes), work, exact)
 
 
 @form(("reduce_scatter", "linear"))
@@ -118,5 +120,5 @@ def _reduce_scatter(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algo
         lambda _: Work.recv(whole) + Work.of(reduced) + Work.send(block),
         lambda _: Work.send(whole) + Work.recv(block),
     )
-    time = up(p, tree, lambda _: ranks * sizes, reduced) + down(p, tree, lambda _: sizes)
-    return Cost(time, work, _exactly(sizes))
+    time, exact = up(p, tree, lambda _: ranks * sizes, reduced)
+    return Cost(time + down(p, tree, lambda _: sizes), work, exact)

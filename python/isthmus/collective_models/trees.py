@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -56,8 +56,11 @@ def up(
     tree: Shape,
     bytes_from: Callable[[Shape], NDArray[np.int64]],
     reduced: NDArray[np.int64] | None,
-) -> NDArray[np.int64]:
-    """From the begin until the root has everything, in picoseconds.
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """From the begin until the root has everything, in picoseconds, and whether the simulator finds the same.
+
+    It may find more where messages of different subtrees come at the same moment and the interface is slower than the
+    processor: which of them goes first depends on all that was before.
 
     A node takes its children's messages, those of the smallest subtrees first, and sends one to its parent: the
     summation of Karp and others, SPAA 1993, where a message occupies the processor when it comes.
@@ -72,6 +75,7 @@ def up(
     """
     known: dict[Shape, NDArray[np.int64]] = {}
     zero = np.zeros(len(bytes_from(tree)), np.int64)
+    exact = np.ones(len(zero), bool)
 
     def solve(node: Shape) -> NDArray[np.int64]:
         if node not in known:
@@ -79,10 +83,13 @@ def up(
             for child, equal in groupby(reversed(node.children())):
                 m = p.message(bytes_from(child))
                 runs.append((solve(child) + m.way, m, sum(1 for _ in equal)))
+            if reduced is not None:
+                for (first, m, _), (second, _, _) in pairwise(runs):
+                    exact[(first == second) & (m.gap > m.recv) & (reduced > 0)] = False
             known[node] = _fan_in(p, runs, zero if reduced is None else reduced, reduced is not None) if runs else zero
         return known[node]
 
-    return solve(tree)
+    return solve(tree), exact
 
 
 def busiest(tree: Shape, above: Callable[[Shape], Work], below: Callable[[Shape], Work]) -> Work:
@@ -120,7 +127,7 @@ def _fan_in(
     # Where messages come in the order in which they are received, it does not matter for the end which of the work that
     # is there goes first: the processor never waits while there is some.
     early = np.zeros(len(reduced), bool)
-    for (before, _, _), (after, _, _) in zip(runs, runs[1:], strict=False):
+    for (before, _, _), (after, _, _) in pairwise(runs):
         early |= after < before
     cpu, interface = np.zeros_like(reduced), np.zeros_like(reduced)
     for arrival, m, count in runs:
