@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..collective_models import bound, cost, forms
+from ..collectives.models import bound, cost, forms
 from .operations import operations
 from .sweep import Source
 
@@ -102,8 +102,7 @@ class Search:
                 continue
             if time.perf_counter() > self.end and np.isfinite(best):
                 continue
-            self._note(c, i, self.situation.seconds(self.collective, choice, int(self.sizes[i])))
-            best = min(best, self.seconds[c, i])
+            best = min(best, self._simulate(int(c), i))
 
     def _best(self, i: int) -> float:
         return float(np.fmin.reduce(self.seconds[:, i], initial=np.inf))
@@ -112,8 +111,11 @@ class Search:
         segment = choice.options.get("segment", 0)
         return isinstance(segment, int) and 0 < size <= segment and choice.replace(segment=0) in self.choices
 
+    def _operations(self, c: int, i: int) -> float:
+        return operations(self.collective, self.choices[c], self.situation.ranks, int(self.sizes[i]))
+
     def _affordable(self, c: int, i: int) -> bool:
-        count = operations(self.collective, self.choices[c], self.situation.ranks, int(self.sizes[i]))
+        count = self._operations(c, i)
         if count > LARGE:
             return False
         if count <= HEAVY or self.exhaustive:
@@ -122,34 +124,37 @@ class Search:
         apart = max(-(-len(self.sizes) // sizes), 1)
         return (len(self.sizes) - 1 - i) % apart == 0
 
-    def _note(self, c: int, i: int, seconds: float) -> None:
+    def _simulate(self, c: int, i: int) -> float:
+        seconds = self.situation.seconds(self.collective, self.choices[c], int(self.sizes[i]))
         self.seconds[c, i], self.source[c, i] = seconds, Source.simulated
         # More bytes do not take less, and fewer at least in proportion. Between 0 and 1 byte there is no proportion.
         size = np.maximum(self.sizes, 1)
         self._raise(c, np.where(size >= size[i], seconds, seconds * size / size[i]), Source.size)
+        return seconds
 
     def _fill(self) -> None:
         """Where schedules are too large for every size: between sizes that were simulated, and beyond them."""
         for c in range(len(self.choices)):
-            known = np.flatnonzero(self.source[c] == Source.simulated)
             for i in np.flatnonzero(self.source[c] == Source.large):
+                known = np.flatnonzero(self.source[c] == Source.simulated)
                 if self.low[c, i] > self._best(i) * (1 + self.margin):
                     self.source[c, i] = self.why[c, i]
-                elif len(known) >= 2:
-                    self.seconds[c, i] = max(self._continued(c, known, i), self.low[c, i])
+                elif len(known) >= 2 or (len(known) == 1 and not np.isnan(self.guess[c, i])):
+                    self.seconds[c, i] = max(self._continued(c, known, int(i)), self.low[c, i])
                     self.source[c, i] = Source.between
+                elif self._operations(c, int(i)) <= LARGE and time.perf_counter() < self.end:
+                    self._simulate(c, int(i))
 
     def _continued(self, c: int, known: NDArray[np.intp], i: int) -> float:
-        """Along the straight line through the two simulated sizes nearest to it, one on each side if there are."""
-        at = int(np.clip(np.searchsorted(known, i), 1, len(known) - 1))
-        a, b = known[at - 1], known[at]
-        x, (first, second) = self.sizes.astype(float), self.seconds[c, [a, b]]
+        """From the two simulated sizes nearest to it, one on each side if there are."""
+        at = int(np.clip(np.searchsorted(known, i), 1, max(len(known) - 1, 1)))
+        near = known[at - 1 : at + 1]
+        x, y = self.sizes[near].astype(float), self.seconds[c, near]
         if not np.isnan(self.guess[c, i]):
-            # What the closed form leaves out changes slowly.
-            ratio = np.interp(np.log(max(x[i], 1.0)), np.log(np.maximum(x[[a, b]], 1.0)),
-                              [first / self.guess[c, a], second / self.guess[c, b]])  # fmt: skip
+            # How much the closed form is wrong changes slowly.
+            ratio = np.interp(np.log(max(self.sizes[i], 1)), np.log(np.maximum(x, 1.0)), y / self.guess[c, near])
             return float(self.guess[c, i] * ratio)
-        return float(first + (second - first) * (x[i] - x[a]) / (x[b] - x[a]))
+        return float(y[0] + (y[1] - y[0]) * (self.sizes[i] - x[0]) / (x[1] - x[0]))
 
 
 def from_the_ends(count: int) -> Iterator[int]:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import isthmus
 from isthmus import InvalidInput, Unsupported, collectives
-from isthmus.collective_models import bound, cost, forms, overlap
+from isthmus.collectives.models import bound, cost, forms, overlap
 
 SIZES = [0, 1, 7, 1000, 1001, 40_000]
 RANKS = [1, 2, 3, 4, 5, 8, 12, 23, 32]
@@ -46,7 +46,7 @@ def processor_time(schedule: isthmus.Schedule, level: isthmus.Level) -> float:
 
 @pytest.mark.parametrize("name", ["forms", "overlap", "bounds"])
 def test_examples(name: str) -> None:
-    assert doctest.testmod(importlib.import_module(f"isthmus.collective_models.{name}")).failed == 0
+    assert doctest.testmod(importlib.import_module(f"isthmus.collectives.models.{name}")).failed == 0
 
 
 @pytest.mark.parametrize(("kind", "algorithm"), forms())

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from ..machine import Level
+    from ...machine import Level
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def overlap(
     Raises
     ------
     InvalidInput, Unsupported
-        As :func:`isthmus.collective_models.cost`.
+        As :func:`isthmus.collectives.models.cost`.
 
     Examples
     --------

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..errors import InvalidInput
+from ...errors import InvalidInput
 from .parameters import Parameters
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from ..machine import Level
+    from ...machine import Level
 
 @dataclass(frozen=True)
 class Bound:

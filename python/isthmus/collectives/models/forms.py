@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from ..errors import InvalidInput, Unsupported
+from ...errors import InvalidInput, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
-    from ..machine import Level
+    from ...machine import Level
     from .cost import Cost
     from .parameters import Parameters
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import InvalidInput
+from ...errors import InvalidInput
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ..machine import Level
+    from ...machine import Level
 
 #: Picoseconds, one for each size.
 Times = Any
