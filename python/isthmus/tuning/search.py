@@ -16,13 +16,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from ..machine import Level
     from .choice import Choice
     from .situation import Situation
 
 #: Operations from which on only some sizes are simulated, and above which none is.
 HEAVY, LARGE = 1_000_000, 40_000_000
 #: Operations for which the heavy sizes of one candidate are simulated.
-_SHARE = 24_000_000
+SHARE = 24_000_000
 
 
 class Search:
@@ -43,20 +44,24 @@ class Search:
         shape = (len(choices), len(sizes))
         self.seconds = np.full(shape, np.nan)
         self.source = np.full(shape, Source.late, np.uint8)
-        rates = situation.rates
         self.floor = bound(
-            collective, situation.fastest, ranks=situation.ranks, sizes=sizes, reduce_rate=rates["reduce_rate"]
+            collective,
+            situation.fastest,
+            ranks=situation.ranks,
+            sizes=sizes,
+            reduce_rate=situation.rates["reduce_rate"],
+            lanes=situation.lanes,
         ).time
         self.low = np.tile(self.floor, (len(choices), 1))  # no time is below
         self.why = np.full(shape, Source.bound, np.uint8)
         self.guess = np.full(shape, np.nan)  # what it may be: for the order, and between sizes
         for c, choice in enumerate(choices):
             if (collective, choice.name) in forms():
-                self._raise(c, self._form(choice, situation.fastest), Source.form)
+                self._raise(c, self._form(choice, situation.fastest, situation.lanes), Source.form)
                 self.guess[c] = self._form(choice, situation.typical)
 
-    def _form(self, choice: Choice, level: Any) -> NDArray[np.float64]:
-        options = {**self.situation.rates, **choice.options}
+    def _form(self, choice: Choice, level: Level, lanes: int = 1) -> NDArray[np.float64]:
+        options: dict[str, Any] = {**self.situation.rates, "lanes": lanes, **choice.options}
         return cost(self.collective, choice.name, level, ranks=self.situation.ranks, sizes=self.sizes, **options).time
 
     def _raise(self, c: int, low: NDArray[np.float64], why: Source) -> None:
@@ -89,7 +94,8 @@ class Search:
         """Simulate at one size, the most promising candidates first."""
         best = self._best(i)
         expected = np.where(np.isnan(self.guess[:, i]), self.low[:, i], self.guess[:, i])
-        for c in np.argsort(np.fmax(expected, self.low[:, i]), kind="stable"):
+        order = np.argsort(np.fmax(expected, self.low[:, i]), kind="stable")
+        for c in order:
             choice = self.choices[c]
             if self._same_as_whole(choice, int(self.sizes[i])):
                 self.source[c, i] = Source.same
@@ -103,6 +109,14 @@ class Search:
             if time.perf_counter() > self.end and np.isfinite(best):
                 continue
             best = min(best, self._simulate(int(c), i))
+        self._second(i, order)
+
+    def _second(self, i: int, order: NDArray[np.intp]) -> None:
+        """A second best where only one was simulated: the most promising of those left out."""
+        left_out = [int(c) for c in order if self.source[c, i] in (Source.form, Source.bound, Source.size)]
+        if (self.source[:, i] == Source.simulated).sum() == 1 and left_out and time.perf_counter() < self.end:
+            if self._operations(left_out[0], i) <= HEAVY:
+                self._simulate(left_out[0], i)
 
     def _best(self, i: int) -> float:
         return float(np.fmin.reduce(self.seconds[:, i], initial=np.inf))
@@ -120,7 +134,7 @@ class Search:
             return False
         if count <= HEAVY or self.exhaustive:
             return True
-        sizes = max(int(_SHARE / count), 2)
+        sizes = max(int(SHARE / count), 2)
         apart = max(-(-len(self.sizes) // sizes), 1)
         return (len(self.sizes) - 1 - i) % apart == 0
 

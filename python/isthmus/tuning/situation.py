@@ -45,6 +45,7 @@ class Situation:
     fastest: Level = field(init=False)
     typical: Level = field(init=False)
     rates: dict[str, float] = field(init=False)
+    lanes: int = field(init=False)
 
     def __post_init__(self) -> None:
         if self.ranks < 1:
@@ -61,6 +62,8 @@ class Situation:
         # Of each parameter the least: closed forms with them are not above the time on the machine.
         least = {name: min(getattr(level, name) for level in levels) for name in ("L", "o_send", "o_recv", "g", "G", "O")}
         object.__setattr__(self, "rates", rates)
+        # Within a node messages take another interface than between nodes.
+        object.__setattr__(self, "lanes", min(len(levels), 2))
         object.__setattr__(self, "fastest", Level(**least, S=max(level.S for level in levels)))
         object.__setattr__(self, "typical", max(levels, key=lambda level: level.L + level.o_send + level.o_recv))
 

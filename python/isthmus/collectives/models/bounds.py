@@ -71,6 +71,7 @@ def bound(
     ranks: int,
     sizes: Sequence[int] | NDArray[np.int64],
     reduce_rate: float = 0.0,
+    lanes: int = 1,
 ) -> Bound:
     """Lower bounds of a collective with equal blocks.
 
@@ -92,6 +93,8 @@ def bound(
         Bytes, as of :func:`isthmus.collective`.
     reduce_rate : float
         Seconds per byte.
+    lanes : int
+        Interfaces of a rank that send at the same time.
 
     Returns
     -------
@@ -121,13 +124,15 @@ def bound(
     some = np.ones(len(table), bool) if collective == "barrier" else table > 0
     delay = p.o_send + p.L + p.o_recv
     heard = [
-        _spreading(ranks, max(overhead, p.g), delay)
+        _spreading(ranks, max(overhead, p.g // lanes), delay)
         for overhead, wanted in ((p.o_send, needs.spreads), (p.o_recv, needs.gathers))
         if wanted
     ]
     # The first byte of a message is free: with many messages a byte may cost no more than the overhead of one.
     coming = min(max(p.G, p.O), p.o_recv)
-    passing = min(coming, max(p.o_send, p.g))
+    # What one rank has to receive takes its processor; what it has to send, its interfaces.
+    leaving = min(p.G / lanes, max(p.o_send, p.g / lanes))
+    passing = leaving if collective == "scatter" else coming
     most = delay + np.maximum(needs.bytes * table - 1, 0) * passing
     each = delay + np.maximum(needs.average * table - 1, 0) * coming + needs.reduced * table * p.reduce
     return Bound(

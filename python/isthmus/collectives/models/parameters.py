@@ -30,6 +30,9 @@ class Parameters:
         Picoseconds per byte; those of copies and reductions are the node's memory.
     S : int
         Bytes of the largest message that is sent eagerly.
+    lanes : int
+        Interfaces among which a rank's messages are spread as suits them best; the simulator has one where all pairs of
+        ranks are alike, but one within a node and one to others on a machine.
     """
 
     L: int
@@ -41,9 +44,10 @@ class Parameters:
     S: int
     copy: float
     reduce: float
+    lanes: int = 1
 
     @classmethod
-    def of(cls, level: Level, *, copy_rate: float = 0.0, reduce_rate: float = 0.0) -> Parameters:
+    def of(cls, level: Level, *, copy_rate: float = 0.0, reduce_rate: float = 0.0, lanes: int = 1) -> Parameters:
         """Those of a level of a machine; rates in seconds per byte.
 
         Raises
@@ -56,7 +60,7 @@ class Parameters:
             raise InvalidInput(f"LogGOPS parameters and rates are {numbers}: numbers from 0 are allowed")
         times = [round(number * 1e12) for number in numbers[:4]]
         rates = [number * 1e12 for number in numbers[4:]]
-        return cls(*times, rates[0], rates[1], int(min(max(level.S, 0.0), 2.0**63 - 1024)), rates[2], rates[3])
+        return cls(*times, rates[0], rates[1], int(min(max(level.S, 0.0), 2.0**63 - 1024)), rates[2], rates[3], lanes)
 
     def message(self, sizes: Times) -> Message:
         """Costs of messages of so many bytes."""
@@ -94,7 +98,7 @@ class Message:
         self.send = p.o_send + by_cpu
         self.recv = p.o_recv + np.maximum(by_wire, by_cpu)
         self.recv_cpu = p.o_recv + by_cpu
-        self.gap = p.g + by_wire
+        self.gap = (p.g + by_wire) // p.lanes
         self.way = p.o_send + p.L
         self.step = self.way + self.recv
 
