@@ -56,6 +56,7 @@ _LAZY = {
     "structure": "mapping.structure",
     "study": "studies.run",
     "together": "schedule.schedule",
+    "tune": "tuning.tune",
     "wormhole_latency": "machine",
 }
 __all__ = ["__version__", *_LAZY]
@@ -104,6 +105,7 @@ if TYPE_CHECKING:
     from .simulation.timeline import Timeline as Timeline
     from .studies.run import study as study
     from .studies.study import Study as Study
+    from .tuning.tune import tune as tune
 
 
 def __getattr__(name: str) -> Any:
