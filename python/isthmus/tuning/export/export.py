@@ -201,6 +201,18 @@ def losses(collective: str, ranks: int, rules: Iterable[Placed]) -> list[Loss]:
     return out
 
 
+def joined(rules: Iterable[Placed]) -> list[Placed]:
+    """Neighbours for which the library does the same become one."""
+    out: list[Placed] = []
+    for p in rules:
+        last = out[-1].fit if out else None
+        if out and _does(p.fit) == _does(last):
+            out[-1] = Placed(out[-1].low, p.high, out[-1].wanted, last)
+        else:
+            out.append(p)
+    return out
+
+
 def one_rule(decisions: Decisions, collective: str, ranks: int, rules: Sequence[Placed]) -> Placed:
     """The rule that most tuned sizes follow, for libraries that cannot tell sizes apart."""
     tuned = _sizes(decisions, collective, ranks)
@@ -210,6 +222,10 @@ def one_rule(decisions: Decisions, collective: str, ranks: int, rules: Sequence[
 
     best = max(rules, key=weight)
     return Placed(0, None, best.wanted, best.fit)
+
+
+def _does(fit: Fit | None) -> object:
+    return None if fit is None else (fit.algorithm.name, fit.parameters)
 
 
 def _sizes(decisions: Decisions, collective: str, ranks: int) -> list[int]:

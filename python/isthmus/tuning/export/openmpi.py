@@ -16,7 +16,7 @@ from ...errors import InvalidInput
 from ..choice import Option
 from ..decisions import Decisions
 from ..libraries import openmpi as library
-from .export import Export, Loss, Placed, Request, losses, one_rule, placed, rank_counts
+from .export import Export, Loss, Placed, Request, joined, losses, one_rule, placed, rank_counts
 
 OPTIONS = ("by_size",)
 
@@ -104,6 +104,7 @@ def _rules(
                         notes.append(f"{name}, {ranks} ranks: one algorithm for all sizes: {library.ONE_RULE[kind]}")
                     given = [one_rule(decisions, kind, ranks, given)]
                 lost += losses(name, ranks, given)
+                given = joined(given)
                 all_blocks = name in library.COUNTS_ALL and len(given) > 1
                 for size in _sizes_between(ranks, following) if all_blocks else [ranks]:
                     rows[size] = [_line(p, size if all_blocks else 1) for p in given]
