@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -163,6 +164,22 @@ def rank_counts(decisions: Decisions, collective: str, request: Request) -> tupl
     if isinstance(decisions, DecisionTable):
         return tuple(row.ranks for row in decisions.rows[collective])
     raise InvalidInput("these decisions hold at any number of ranks: say for which ones to write rules")
+
+
+def common_radix(
+    decisions: Decisions, kinds: Iterable[str], request: Request, algorithm: str, otherwise: int
+) -> int:
+    """The radix that most rules want of an algorithm, for libraries in which one setting holds for a whole run."""
+    wanted: Counter[int] = Counter()
+    for kind in kinds:
+        if kind not in decisions.collectives:
+            continue
+        for ranks in rank_counts(decisions, kind, request):
+            for rule in decisions.rules(kind, ranks):
+                value = rule.choice.options.get("radix")
+                if rule.choice.name == algorithm and isinstance(value, int) and value > 2:
+                    wanted[value] += 1
+    return wanted.most_common(1)[0][0] if wanted else otherwise
 
 
 @dataclass(frozen=True)

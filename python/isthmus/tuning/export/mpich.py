@@ -20,7 +20,7 @@ from ..decisions import Decisions
 from ..libraries import mpich as library
 from ..libraries.mpich_tree import HAVE_SIZE, HAVE_TOTAL, Installed, Tree, installed, read_tree
 from .export import Export, Loss, Placed, Request, joined, losses, one_rule, placed, rank_counts
-from .openmpi import _sizes_between
+from .openmpi import sizes_between
 
 OPTIONS = ("tree", "library")
 _LARGEST = 2**31 - 1
@@ -115,7 +115,7 @@ def _collective(
             given = [one_rule(decisions, kind, ranks, given)]
         lost += losses(name, ranks, given)
         given = joined(given)
-        sizes = [ranks] if name in HAVE_SIZE or len(given) == 1 else _sizes_between(ranks, following)
+        sizes = [ranks] if name in HAVE_SIZE or len(given) == 1 else sizes_between(ranks, following)
         for size, after in zip(sizes, [*sizes[1:], following], strict=True):
             last = _by_size(given, name, size, guards, inside)
             if after is not None:

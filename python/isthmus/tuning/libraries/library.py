@@ -76,7 +76,9 @@ def plain(choice: Choice) -> Choice:
     name = choice.name
     if name == "knomial" and options.get("radix") == 2:
         name, options = "binomial", {key: value for key, value in options.items() if key != "radix"}
-    elif name in ("bruck", "recursive_multiplying", "dissemination") and options.get("radix") == 2:
+    elif name == "recursive_multiplying" and options.get("radix") == 2:
+        name, options = "recursive_doubling", {key: value for key, value in options.items() if key != "radix"}
+    elif name in ("bruck", "dissemination") and options.get("radix") == 2:
         options = {key: value for key, value in options.items() if key != "radix"}
     elif name == "chain" and options.get("radix") == 1:
         options = {key: value for key, value in options.items() if key != "radix"}

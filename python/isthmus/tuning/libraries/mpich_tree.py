@@ -143,7 +143,8 @@ def rules(tree: Tree, situation: Situation, name: Any) -> tuple[Rule, ...]:
     """The rules of a collective; ``name(algorithm, parameters)`` makes choices."""
     out = []
     for size in thresholds(tree, situation):
-        found = select(tree, replace(situation, bytes=size))
+        # Calls of no bytes return at once, whatever the tree says of them.
+        found = select(tree, replace(situation, bytes=max(size, 1)))
         if found is None:
             raise InvalidInput(f"selection tree of MPICH: no branch fits {situation.collective} of {size} bytes")
         out.append(Rule(size, name(*found)))
