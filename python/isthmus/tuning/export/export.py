@@ -167,9 +167,12 @@ def rank_counts(decisions: Decisions, collective: str, request: Request) -> tupl
 
 
 def common_radix(
-    decisions: Decisions, kinds: Iterable[str], request: Request, algorithm: str, otherwise: int
+    decisions: Decisions, kinds: Iterable[str], request: Request, algorithm: str, otherwise: int, of_two: str = ""
 ) -> int:
-    """The radix that most rules want of an algorithm, for libraries in which one setting holds for a whole run."""
+    """The radix that most rules want of an algorithm, for libraries in which one setting holds for a whole run.
+
+    ``of_two`` is the name of the algorithm with radix 2, where the library has no other for it.
+    """
     wanted: Counter[int] = Counter()
     for kind in kinds:
         if kind not in decisions.collectives:
@@ -179,6 +182,8 @@ def common_radix(
                 value = rule.choice.options.get("radix")
                 if rule.choice.name == algorithm and isinstance(value, int) and value > 2:
                     wanted[value] += 1
+                elif rule.choice.name == of_two:
+                    wanted[2] += 1
     return wanted.most_common(1)[0][0] if wanted else otherwise
 
 

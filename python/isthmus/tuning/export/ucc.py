@@ -29,14 +29,19 @@ def write(decisions: Decisions, request: Request) -> Export:
     lost: list[Loss] = []
     notes: list[str] = []
     teams: Teams = {}
+    # Sections must not overlap: every number of ranks at which anything changes begins one.
+    kinds = [kind for kind in decisions.collectives if kind in library.COLLECTIVES]
+    bounds = sorted({ranks for kind in kinds for ranks in rank_counts(decisions, kind, request)})
     for kind in decisions.collectives:
         if kind not in library.COLLECTIVES:
             notes.append(f"{kind}: the layer of UCC over UCX has no choice of algorithms for it")
             continue
         tree = library.tree(kind)
-        radix = None if tree is None else common_radix(decisions, (kind,), request, *tree)
-        counts = rank_counts(decisions, kind, request)
-        for ranks, following in zip(counts, [*counts[1:], None], strict=True):
+        radix = None if tree is None else common_radix(decisions, (kind,), request, *tree, library.OF_TWO[tree[0]])
+        first = rank_counts(decisions, kind, request)[0]
+        for ranks, following in zip(bounds, [*bounds[1:], None], strict=True):
+            if ranks < first:
+                continue
             given = placed(decisions, kind, ranks, library.algorithms(kind, radix), request.predict)
             lost += losses(kind, ranks, given)
             _add(teams.setdefault((ranks, following), ([], {})), kind, ranks, joined(given))
@@ -58,7 +63,7 @@ def _add(team: tuple[list[str], dict[str, list[str]]], kind: str, ranks: int, ru
         size = "" if kind == "barrier" else f":{_range(p, blocks)}"
         tokens.append(f"{kind}{size}:host:{{team}}inf:@{p.fit.algorithm.name}")
         for name, value in p.fit.parameters.items():
-            if name in p.fit.algorithm.fixed:
+            if name not in library.RANGED:
                 radixes[name] = [str(value)]
             else:
                 radixes.setdefault(name, []).append(f"{_range(p, blocks)}:host:{value}")

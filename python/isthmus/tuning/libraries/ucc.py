@@ -38,6 +38,7 @@ _ALGORITHMS: dict[str, list[tuple[Algorithm, str]]] = {
     ],
     "allreduce": [
         _a("knomial", "recursive_multiplying,radix=4", _radix("ALLREDUCE")),
+        (Algorithm("knomial", Choice("recursive_doubling"), fixed={_radix("ALLREDUCE"): 2}), ""),
         _a("sra_knomial", "rabenseifner"),
         _a("dbt", "double_tree"),
         _a("ring", "ring"),
@@ -55,6 +56,10 @@ _ALGORITHMS: dict[str, list[tuple[Algorithm, str]]] = {
     "reduce_scatter": [_a("ring", "ring")],
 }
 COLLECTIVES = tuple(_ALGORITHMS)
+#: Radixes that may change with the size.
+RANGED = frozenset({_radix("ALLREDUCE")})
+#: Names of trees of radix 2.
+OF_TWO = {"knomial": "binomial", "recursive_multiplying": "recursive_doubling"}
 
 
 def algorithms(collective: str, radix: int | None = None) -> list[Algorithm]:
