@@ -51,7 +51,6 @@ _LAZY = {
     "Timeline": "simulation.timeline",
     "simulate": "simulation.simulate",
     "structure": "mapping.structure",
-    "structure": "mapping.structure",
     "study": "studies.run",
     "wormhole_latency": "machine",
 }
@@ -80,7 +79,6 @@ if TYPE_CHECKING:
     from .mapping.metrics import evaluate as evaluate
     from .mapping.placement import Placement as Placement
     from .mapping.rebalance import rebalance as rebalance
-    from .mapping.structure import structure as structure
     from .mapping.structure import structure as structure
     from .recording.profile import profile as profile
     from .recording.record import record as record

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..units import text
+from ..units import amount, text
 from .drawing import CLASSES, heading, key, sheet
 from .parameters import Finding, Point, Summary
 
@@ -65,10 +65,10 @@ def _row(case: Case, placement: str, timed: bool) -> list[str]:
     change = fall(case, "hop_bytes", placement)
     least = row.get("least")
     out = [
-        row["application"], _network(row), _WORDS[placement], f"{row['ranks']:,}", text(row["hop_bytes"], "B", 4),
+        row["application"], _network(row), _WORDS[placement], f"{row['ranks']:,}", amount(row["hop_bytes"]),
         f"{row['hops']:.3f}", f"{row['message_hops']:.3f}" if "message_hops" in row else "",
         "" if change is None or placement == "default" else f"{-100 * change:+.1f} %",
-        f"{row['hop_bytes'] / least:.3f}" if least else "", text(row["link"], "B", 4) if "link" in row else "",
+        f"{row['hop_bytes'] / least:.3f}" if least else "", amount(row["link"]) if "link" in row else "",
     ]  # fmt: skip
     if timed:
         out += [
