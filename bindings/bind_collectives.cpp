@@ -2,6 +2,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
@@ -31,7 +32,12 @@ struct Call {
   Rank rank, ranks, root;
   std::uint64_t bytes;
   std::vector<std::int64_t> counts;
+  bool in_place;
 };
+
+/// A buffer and an offset in bytes.
+using Place = std::optional<std::pair<std::string, std::uint64_t>>;
+constexpr const char* buffer_names[] = {"input", "output", "scratch"};
 
 /// Where an algorithm in Python writes to, until it returns. Operations are numbered from 0.
 class Out {
@@ -39,10 +45,19 @@ class Out {
   Out(Emitter& emitter, Rank ranks) : emitter_(&emitter), ranks_(ranks) {}
   void close() { emitter_ = nullptr; }
 
-  std::uint32_t send(Rank to, std::uint64_t bytes) { return add(emitter().send(peer(to), bytes)); }
-  std::uint32_t recv(Rank from, std::uint64_t bytes) { return add(emitter().recv(peer(from), bytes)); }
-  std::uint32_t copy(std::uint64_t bytes) { return add(emitter().copy(bytes)); }
-  std::uint32_t reduce(std::uint64_t bytes) { return add(emitter().reduce(bytes)); }
+  std::uint32_t send(Rank to, std::uint64_t bytes, const Place& source) {
+    return add(emitter().send(peer(to), bytes, slice(source)));
+  }
+  std::uint32_t recv(Rank from, std::uint64_t bytes, const Place& into) {
+    return add(emitter().recv(peer(from), bytes, slice(into)));
+  }
+  std::uint32_t copy(std::uint64_t bytes, const Place& source, const Place& into) {
+    return add(emitter().copy(bytes, slice(source), slice(into)));
+  }
+  std::uint32_t reduce(std::uint64_t bytes, const Place& source, const Place& into, bool first) {
+    const ReduceOrder order = first ? ReduceOrder::before : ReduceOrder::after;
+    return add(emitter().reduce(bytes, slice(source), slice(into), order));
+  }
   void require(std::uint32_t op, std::uint32_t on) {
     check(op, on);
     emitter().require(first_ + op, first_ + on);
@@ -56,6 +71,13 @@ class Out {
   Emitter& emitter() const {
     isthmus::require(emitter_ != nullptr, "the operations of a collective are written before its algorithm returns");
     return *emitter_;
+  }
+  static Slice slice(const Place& place) {
+    if (!place) return {};
+    for (std::uint32_t i = 0; i < 3; ++i) {
+      if (place->first == buffer_names[i]) return {i, 0, place->second};
+    }
+    throw InvalidInput(message("buffer '", place->first, "': allowed are input, output, scratch"));
   }
   Rank peer(Rank rank) const {
     isthmus::require(rank < ranks_, "rank ", rank, " is none of the ", ranks_, " ranks of the collective");
@@ -85,25 +107,34 @@ Generator python_generator(std::string kind, std::string name) {
     const nb::object out = nb::cast(Out(emitter, call.ranks));
     const auto close = [](Out* opened) { opened->close(); };
     const std::unique_ptr<Out, decltype(close)> closing(nb::inst_ptr<Out>(out), close);
-    function(Call{call.kind, call.rank, call.ranks, call.root, call.bytes, {call.counts.begin(), call.counts.end()}},
+    function(Call{call.kind,
+                  call.rank,
+                  call.ranks,
+                  call.root,
+                  call.bytes,
+                  {call.counts.begin(), call.counts.end()},
+                  call.in_place},
              out);
   };
 }
 
 Schedule schedule_of_collective(const std::string& kind, const std::string& algorithm, Rank ranks, std::uint64_t bytes,
-                                Rank root, const Input<std::int64_t>& counts) {
+                                Rank root, const Input<std::int64_t>& counts, const GivenOptions& options,
+                                bool in_place, bool buffers) {
   CollectiveCall call;
   call.kind = collective_kind(kind);
   call.ranks = ranks;
   call.bytes = bytes;
   call.root = root;
   call.counts = view(counts);
-  const Generator generator = find_algorithm(call.kind, algorithm);
+  call.in_place = in_place;
+  const Algorithm found = find_algorithm(call.kind, algorithm, options);
   const nb::gil_scoped_release release;
-  return collective_schedule(call, generator);
+  return collective_schedule(call, found, buffers);
 }
 
-using Rule = std::tuple<std::string, std::optional<std::uint64_t>, std::string>;
+/// Collective, most ranks, most bytes, algorithm, options.
+using Rule = std::tuple<std::string, std::optional<Rank>, std::optional<std::uint64_t>, std::string, GivenOptions>;
 
 Schedule lower_program(Rank ranks, const Input<std::uint64_t>& first, const Input<std::uint8_t>& kind,
                        const Input<std::uint8_t>& what, const Input<std::int32_t>& peer, const Input<std::int32_t>& tag,
@@ -127,8 +158,9 @@ Schedule lower_program(Rank ranks, const Input<std::uint64_t>& first, const Inpu
   p.comm_first = view(comm_first);
   p.comm_ranks = view(comm_ranks);
   std::vector<CollectiveChoice> choices;
-  for (const auto& [collective, most_bytes, algorithm] : rules) {
-    choices.push_back({collective_kind(collective), most_bytes.value_or(~std::uint64_t{0}), algorithm});
+  for (const auto& [collective, most_ranks, most_bytes, algorithm, options] : rules) {
+    choices.push_back({collective_kind(collective), most_bytes.value_or(~std::uint64_t{0}), algorithm, options,
+                       most_ranks.value_or(~Rank{0})});
   }
   const LowerOptions options{collective_rules(choices), progress_stream};
   const nb::gil_scoped_release release;
@@ -144,21 +176,41 @@ void bind_collectives(nb::module_& module) {
       .def_ro("ranks", &Call::ranks, "Of the communicator.")
       .def_ro("root", &Call::root)
       .def_ro("bytes", &Call::bytes, "Of the vector, or of one rank's block.")
+      .def_ro("in_place", &Call::in_place)
       .def_prop_ro(
           "counts", [](const Call& c) { return array_of(c.counts); }, nb::rv_policy::move, "Empty: bytes everywhere.");
 
   nb::class_<Out>(module, "CollectiveOut",
                   "Where an algorithm writes a rank's operations; see isthmus.collectives.register.")
-      .def("send", &Out::send, "to"_a, "bytes"_a, "Appends a send; returns its number.")
-      .def("recv", &Out::recv, "source"_a, "bytes"_a, "Appends a receive; returns its number.")
-      .def("copy", &Out::copy, "bytes"_a, "Appends a copy; returns its number.")
-      .def("reduce", &Out::reduce, "bytes"_a, "Appends a reduction of two vectors; returns its number.")
+      .def("send", &Out::send, "to"_a, "bytes"_a, "at"_a = nb::none(), "Appends a send; returns its number.")
+      .def("recv", &Out::recv, "source"_a, "bytes"_a, "into"_a = nb::none(), "Appends a receive; returns its number.")
+      .def("copy", &Out::copy, "bytes"_a, "at"_a = nb::none(), "into"_a = nb::none(),
+           "Appends a copy; returns its number.")
+      .def("reduce", &Out::reduce, "bytes"_a, "at"_a = nb::none(), "into"_a = nb::none(), "first"_a = false,
+           "Appends a reduction of two vectors; returns its number.")
       .def("require", &Out::require, "op"_a, "on"_a, "`op` starts after `on` is done.")
       .def("require_start", &Out::require_start, "op"_a, "on"_a, "`op` starts after `on` has started.");
 
   module.def(
       "collective_algorithms", [](const std::string& kind) { return algorithms(collective_kind(kind)); }, "kind"_a,
       "Names of a collective's algorithms, its default first.");
+  nb::class_<OptionInfo>(module, "OptionInfo", "An option of an algorithm.")
+      .def_ro("name", &OptionInfo::name)
+      .def_prop_ro(
+          "standard",
+          [](const OptionInfo& o) { return o.list ? std::nullopt : std::optional<std::uint64_t>(o.standard); },
+          "What it is where it is not given; times in picoseconds; None: a list, which may be left out.")
+      .def_ro("least", &OptionInfo::least, "The smallest number allowed.")
+      .def_ro("words", &OptionInfo::words, "What it does.");
+  nb::class_<AlgorithmInfo>(module, "AlgorithmInfo", "What the catalogue says of an algorithm.")
+      .def_ro("name", &AlgorithmInfo::name)
+      .def_ro("words", &AlgorithmInfo::words, "What it does.")
+      .def_ro("reference", &AlgorithmInfo::reference, "Where it is published.")
+      .def_ro("options", &AlgorithmInfo::options);
+  module.def(
+      "collective_algorithm_info",
+      [](const std::string& kind, const std::string& name) { return algorithm_info(collective_kind(kind), name); },
+      "kind"_a, "name"_a, "What the catalogue says of an algorithm.");
   module.def(
       "register_collective",
       [](const std::string& kind, const std::string& name) {
@@ -166,7 +218,8 @@ void bind_collectives(nb::module_& module) {
       },
       "kind"_a, "name"_a, "Lets the algorithm of isthmus.collectives be found by its name.");
   module.def("collective_schedule", &schedule_of_collective, "kind"_a, "algorithm"_a, "ranks"_a, "bytes"_a, "root"_a,
-             "counts"_a, "What all ranks do when they call a collective once; see isthmus.collective.");
+             "counts"_a, "options"_a, "in_place"_a, "buffers"_a,
+             "What all ranks do when they call a collective once; see isthmus.collective.");
   module.def("lower", &lower_program, "ranks"_a, "first"_a, "kind"_a, "what"_a, "peer"_a, "tag"_a, "comm"_a, "amount"_a,
              "request"_a, "detail"_a, "details"_a, "comm_first"_a, "comm_ranks"_a, "rules"_a, "progress_stream"_a,
              "The schedule of a program's columns; see isthmus.lower.");

@@ -83,8 +83,8 @@ void bind_schedule(nb::module_& module) {
           [](Rank ranks, std::uint64_t count, const Input<std::uint32_t>& rank, const Input<std::uint8_t>& kind,
              const Input<std::uint64_t>& amount, const Input<double>& seconds, const Input<std::uint32_t>& peer,
              const Input<std::uint32_t>& tag, const Input<std::uint32_t>& comm, const Input<std::uint8_t>& cpu,
-             const Input<std::uint8_t>& nic, const Input<std::uint64_t>& op, const Input<std::uint64_t>& on,
-             const Input<std::uint8_t>& start, std::vector<std::string> buffer_names,
+             const Input<std::uint8_t>& nic, const Input<std::uint8_t>& mode, const Input<std::uint64_t>& op,
+             const Input<std::uint64_t>& on, const Input<std::uint8_t>& start, std::vector<std::string> buffer_names,
              const Input<std::uint64_t>& buffer_bytes, const Input<std::uint8_t>& slices) {
             OperationColumns columns;
             columns.count = count;
@@ -99,13 +99,14 @@ void bind_schedule(nb::module_& module) {
             columns.comm = column(comm, count);
             columns.cpu = column(cpu, count);
             columns.nic = column(nic, count);
+            columns.mode = column(mode, count);
             const auto held = records<std::vector<Slices>>(slices);
             columns.slices = held;
             return schedule_of(ranks, columns, {view(op), view(on), column(start, op.shape(0))},
                                {std::move(buffer_names), vector_of(buffer_bytes)});
           },
           "ranks"_a, "count"_a, "rank"_a, "kind"_a, "amount"_a, "seconds"_a, "peer"_a, "tag"_a, "comm"_a, "cpu"_a,
-          "nic"_a, "op"_a, "on"_a, "start"_a, "buffer_names"_a, "buffer_bytes"_a, "slices"_a,
+          "nic"_a, "mode"_a, "op"_a, "on"_a, "start"_a, "buffer_names"_a, "buffer_bytes"_a, "slices"_a,
           "A schedule of count operations; columns have as many elements or one. See isthmus.Schedule.of.")
       .def(
           "relabel", [](const Schedule& s, const Input<Rank>& to) { return relabel(s, view(to)); }, "to"_a,

@@ -1,9 +1,12 @@
 #include "collectives/collective_schedule.hpp"
 
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/error.hpp"
+#include "collectives/buffers.hpp"
 #include "schedule/counts.hpp"
 #include "schedule/lower.hpp"
 #include "schedule/names.hpp"
@@ -74,30 +77,38 @@ class RankCounts {
 
 }  // namespace
 
-Schedule collective_schedule(const CollectiveCall& call, const Generator& generator) {
-  const char* name = name_of(call.kind);
-  require(call.ranks >= 1 && call.ranks < any_rank, name, ": ", call.ranks, " ranks; 1 to ", any_rank - 1,
+Schedule collective_schedule(const CollectiveCall& given, const Algorithm& algorithm, bool buffers) {
+  const char* name = name_of(given.kind);
+  require(given.ranks >= 1 && given.ranks < any_rank, name, ": ", given.ranks, " ranks; 1 to ", any_rank - 1,
           " is allowed");
-  require(!has_root(call.kind) || call.root < call.ranks, name, ": root ", call.root, " is none of ", call.ranks,
+  require(!has_root(given.kind) || given.root < given.ranks, name, ": root ", given.root, " is none of ", given.ranks,
           " ranks");
+  CollectiveCall call = given;
+  const std::shared_ptr<const Plan> plan = algorithm.attach(call);
   RankCounts counts(call);
   Counts checked;
   RankBuilder rank;
-  const auto write = [&](Rank r) {
+  Buffers sizes;
+  if (buffers) sizes.names = {"input", "output", "scratch"};
+  const auto write = [&](Rank r, bool with_buffers) {
     CollectiveCall own = call;
     own.rank = r;
     own.counts = counts.of(r);
+    if (call.kind == CollectiveKind::alltoall) checked.forget();
     std::uint64_t deciding = 0;
     const std::string wrong = checked.check(own, deciding);
     require(wrong.empty(), name, ": ", wrong);
-    Emitter out(rank, {}, 0, 0, 0);
-    generator(own, out);
+    Emitter out(rank, {}, 0, 0, 0, with_buffers);
+    algorithm.generate(own, out);
+    if (!with_buffers) return;
+    const BufferBytes bytes = buffer_bytes(own);
+    sizes.bytes.insert(sizes.bytes.end(), {bytes.input, bytes.output, out.scratch_bytes()});
   };
   // Once to count and once to keep: cheaper than to grow by copying, and no byte too many.
   std::uint64_t ops = 0;
   std::uint64_t edges = 0;
   for (Rank r = 0; r < call.ranks; ++r) {
-    write(r);
+    write(r, false);
     ops += rank.size();
     edges += rank.dependencies().size();
     rank.clear();
@@ -107,9 +118,10 @@ Schedule collective_schedule(const CollectiveCall& call, const Generator& genera
   ScheduleBuilder builder;
   builder.reserve(ops, edges);
   for (Rank r = 0; r < call.ranks; ++r) {
-    write(r);
+    write(r, buffers);
     builder.append(rank);
   }
+  builder.set_buffers(std::move(sizes));
   return builder.build();
 }
 

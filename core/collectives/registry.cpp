@@ -2,57 +2,28 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <mutex>
 #include <utility>
 
 #include "base/error.hpp"
-#include "collectives/algorithms.hpp"
 #include "schedule/names.hpp"
 
 namespace isthmus {
 namespace {
 
-struct Entry {
-  std::string name;
-  Generator generator;
-};
-
 struct Registry {
   std::mutex mutex;
-  std::array<std::vector<Entry>, collective_kinds> entries;
-  std::array<std::size_t, collective_kinds> textbook{};  // how many of the entries come with Isthmus
+  std::array<std::vector<CatalogueEntry>, collective_kinds> entries;
+  std::array<std::size_t, collective_kinds> ours{};  // how many of the entries come with Isthmus
 
   Registry() {
-    using enum CollectiveKind;
-    add(barrier,
-        {{"dissemination", dissemination::barrier}, {"binomial", binomial::barrier}, {"linear", linear::barrier}});
-    add(bcast, {{"binomial", binomial::bcast}, {"linear", linear::bcast}, {"ring", ring::bcast}});
-    add(reduce, {{"binomial", binomial::reduce}, {"linear", linear::reduce}, {"ring", ring::reduce}});
-    add(allreduce, {{"recursive_doubling", recursive_doubling::allreduce},
-                    {"binomial", binomial::allreduce},
-                    {"linear", linear::allreduce},
-                    {"ring", ring::allreduce}});
-    add(gather, {{"binomial", binomial::gather}, {"linear", linear::gather}});
-    add(scatter, {{"binomial", binomial::scatter}, {"linear", linear::scatter}});
-    add(allgather, {{"ring", ring::allgather},
-                    {"dissemination", dissemination::allgather},
-                    {"linear", linear::allgather},
-                    {"recursive_doubling", recursive_doubling::allgather}});
-    add(alltoall, {{"pairwise", pairwise::alltoall}, {"linear", linear::alltoall}});
-    add(reduce_scatter,
-        {{"pairwise", pairwise::reduce_scatter}, {"linear", linear::reduce_scatter}, {"ring", ring::reduce_scatter}});
-    add(scan, {{"recursive_doubling", recursive_doubling::scan}, {"linear", linear::scan}});
-    add(exscan, {{"recursive_doubling", recursive_doubling::exscan}, {"linear", linear::exscan}});
-    add(neighbor_alltoall, {{"linear", linear::neighbor_alltoall}});
+    for (std::uint8_t kind = 1; kind < collective_kinds; ++kind) {
+      entries[kind] = catalogue(static_cast<CollectiveKind>(kind));
+      ours[kind] = entries[kind].size();
+    }
   }
-
-  std::vector<Entry>& of(CollectiveKind kind) { return entries[static_cast<std::uint8_t>(kind)]; }
-
- private:
-  void add(CollectiveKind kind, std::vector<Entry> of_kind) {
-    textbook[static_cast<std::uint8_t>(kind)] = of_kind.size();
-    of(kind) = std::move(of_kind);
-  }
+  std::vector<CatalogueEntry>& of(CollectiveKind kind) { return entries[static_cast<std::uint8_t>(kind)]; }
 };
 
 Registry& registry() {
@@ -60,47 +31,104 @@ Registry& registry() {
   return instance;
 }
 
+std::string listed(const std::vector<std::string>& names) {
+  std::string out;
+  for (const std::string& name : names) out += message(out.empty() ? "" : ", ", name);
+  return out;
+}
+
+/// The entry of that name, or the default; the registry is locked.
+CatalogueEntry& entry_of(CollectiveKind kind, const std::string& name) {
+  auto& entries = registry().of(kind);
+  if (name.empty()) return entries.front();
+  const auto at = std::ranges::find(entries, name, [](const CatalogueEntry& e) { return e.info.name; });
+  if (at != entries.end()) return *at;
+  std::vector<std::string> names;
+  for (const CatalogueEntry& entry : entries) names.push_back(entry.info.name);
+  throw InvalidInput(message("algorithm '", name, "' of ", name_of(kind), ": allowed are ", listed(names)));
+}
+
+void set(AlgorithmOptions& options, const std::string& name, const std::vector<std::uint64_t>& values) {
+  const auto small = [&](std::uint64_t value) {
+    require(value <= std::numeric_limits<std::uint32_t>::max(), "option ", name, " = ", value, ": at most ",
+            std::numeric_limits<std::uint32_t>::max(), " is allowed");
+    return static_cast<std::uint32_t>(value);
+  };
+  const auto ranks = [&](std::vector<Rank>& out) {
+    for (const std::uint64_t value : values) out.push_back(small(value));
+  };
+  if (name == "radix") options.radix = small(values[0]);
+  if (name == "segment") options.segment = values[0];
+  if (name == "window") options.window = small(values[0]);
+  if (name == "dims") ranks(options.dims);
+  if (name == "groups") ranks(options.groups);
+  if (name == "latency") options.latency = values[0];
+  if (name == "overhead") options.overhead = values[0];
+  if (name == "gap") options.gap = values[0];
+}
+
+AlgorithmOptions chosen(const AlgorithmInfo& info, const char* kind, const GivenOptions& given) {
+  AlgorithmOptions out;
+  std::vector<std::string> names;
+  for (const OptionInfo& option : info.options) {
+    names.push_back(option.name);
+    if (!option.list) set(out, option.name, {option.standard});
+  }
+  for (const auto& [name, values] : given) {
+    const auto option = std::ranges::find(info.options, name, &OptionInfo::name);
+    require(option != info.options.end(), "option '", name, "' of ", info.name, " (", kind,
+            "): ", names.empty() ? "it has none" : message("allowed are ", listed(names)));
+    require(option->list ? !values.empty() : values.size() == 1, "option ", name, " of ", info.name, " (", kind,
+            "): ", option->list ? "numbers are needed" : "one number is needed");
+    for (const std::uint64_t value : values) {
+      require(value >= option->least, "option ", name, " = ", value, " of ", info.name, " (", kind,
+              "): ", option->least, " or more is allowed");
+    }
+    set(out, name, values);
+  }
+  return out;
+}
+
 }  // namespace
 
 std::vector<std::string> algorithms(CollectiveKind kind) {
   const std::scoped_lock lock(registry().mutex);
   std::vector<std::string> names;
-  for (const Entry& entry : registry().of(kind)) names.push_back(entry.name);
+  for (const CatalogueEntry& entry : registry().of(kind)) names.push_back(entry.info.name);
   return names;
 }
 
-Generator find_algorithm(CollectiveKind kind, const std::string& name) {
+AlgorithmInfo algorithm_info(CollectiveKind kind, const std::string& name) {
   const std::scoped_lock lock(registry().mutex);
-  const auto& entries = registry().of(kind);
-  if (name.empty()) return entries.front().generator;
-  std::string allowed;
-  for (const Entry& entry : entries) {
-    if (entry.name == name) return entry.generator;
-    allowed += message(allowed.empty() ? "" : ", ", entry.name);
-  }
-  throw InvalidInput(message("algorithm '", name, "' of ", name_of(kind), ": allowed are ", allowed));
+  return entry_of(kind, name).info;
+}
+
+Algorithm find_algorithm(CollectiveKind kind, const std::string& name, const GivenOptions& options) {
+  const std::scoped_lock lock(registry().mutex);
+  const CatalogueEntry& entry = entry_of(kind, name);
+  return {entry.generate, entry.prepare, chosen(entry.info, name_of(kind), options)};
 }
 
 void register_algorithm(CollectiveKind kind, const std::string& name, Generator generator) {
   require(!name.empty(), "an algorithm of ", name_of(kind), " needs a name");
   const std::scoped_lock lock(registry().mutex);
   auto& entries = registry().of(kind);
-  const auto at = std::ranges::find(entries, name, &Entry::name);
+  const auto at = std::ranges::find(entries, name, [](const CatalogueEntry& e) { return e.info.name; });
   if (at == entries.end()) {
-    entries.push_back({name, std::move(generator)});
+    entries.push_back({{name, "added by the user", "", {}}, std::move(generator)});
     return;
   }
-  require(static_cast<std::size_t>(at - entries.begin()) >= registry().textbook[static_cast<std::uint8_t>(kind)],
+  require(static_cast<std::size_t>(at - entries.begin()) >= registry().ours[static_cast<std::uint8_t>(kind)],
           "algorithm '", name, "' of ", name_of(kind),
           " comes with Isthmus and cannot be replaced: choose another name");
-  at->generator = std::move(generator);
+  at->generate = std::move(generator);
 }
 
 CollectiveRules collective_rules(const std::vector<CollectiveChoice>& choices) {
   CollectiveRules rules;
   for (const CollectiveChoice& choice : choices) {
     rules[static_cast<std::uint8_t>(choice.kind)].push_back(
-        {choice.most_bytes, find_algorithm(choice.kind, choice.algorithm)});
+        {choice.most_bytes, find_algorithm(choice.kind, choice.algorithm, choice.options), choice.most_ranks});
   }
   for (std::uint8_t kind = 1; kind < collective_kinds; ++kind) {
     rules[kind].push_back({~std::uint64_t{0}, find_algorithm(static_cast<CollectiveKind>(kind), "")});

@@ -1,31 +1,68 @@
-// Algorithms by name: the textbook ones and what users add.
+// Algorithms by name: those of the catalogue and what users add.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "schedule/lower.hpp"
 
 namespace isthmus {
 
+/// An option that an algorithm takes.
+struct OptionInfo {
+  std::string name;  ///< a member of AlgorithmOptions
+  std::uint64_t standard = 0;
+  std::uint64_t least = 0;
+  std::string words;
+  bool list = false;  ///< several numbers, of which `least` is the smallest allowed; no standard
+};
+
+/// What the catalogue says of an algorithm.
+struct AlgorithmInfo {
+  std::string name;
+  std::string words;      ///< what it does, in a sentence
+  std::string reference;  ///< where it is published
+  std::vector<OptionInfo> options;
+};
+
+struct CatalogueEntry {
+  AlgorithmInfo info;
+  Generator generate;
+  Prepare prepare = {};
+};
+
+/// Algorithms that come with Isthmus, the default first.
+std::vector<CatalogueEntry> catalogue(CollectiveKind kind);
+
+/// Options as users give them: names and numbers; times are picoseconds.
+using GivenOptions = std::vector<std::pair<std::string, std::vector<std::uint64_t>>>;
+
 /// Names of the algorithms of a collective, its default first. Safe to call from several threads, as all of these.
 std::vector<std::string> algorithms(CollectiveKind kind);
 
-/// The algorithm of that name, the default for no name. Throws InvalidInput with the allowed names.
-Generator find_algorithm(CollectiveKind kind, const std::string& name);
+/// What is known of an algorithm; the default for no name. Throws InvalidInput with the allowed names.
+AlgorithmInfo algorithm_info(CollectiveKind kind, const std::string& name);
 
-/// Adds an algorithm, or replaces one that was added before. Throws InvalidInput for the name of a textbook one and for
-/// an empty name.
+/// The algorithm of that name, the default for no name. Throws InvalidInput with the allowed names, and for options
+/// that it does not take or that are out of range.
+Algorithm find_algorithm(CollectiveKind kind, const std::string& name, const GivenOptions& options = {});
+
+/// Adds an algorithm, or replaces one that was added before. Throws InvalidInput for the name of one of the catalogue
+/// and for an empty name.
 void register_algorithm(CollectiveKind kind, const std::string& name, Generator generator);
 
-/// A user's choice: collectives of at most so many bytes take this algorithm.
+/// A user's choice: collectives of at most so many bytes on at most so many ranks take this algorithm.
 struct CollectiveChoice {
   CollectiveKind kind;
   std::uint64_t most_bytes;
   std::string algorithm;
+  GivenOptions options = {};
+  Rank most_ranks = ~Rank{0};
 };
 
-/// Rules of lowering: the choices in their order, then the defaults. Throws InvalidInput for unknown names.
+/// Rules of lowering: the choices in their order, then the defaults. Throws InvalidInput as find_algorithm().
 CollectiveRules collective_rules(const std::vector<CollectiveChoice>& choices);
 
 }  // namespace isthmus

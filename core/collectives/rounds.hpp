@@ -12,18 +12,25 @@ namespace isthmus {
 class Rounds {
  public:
   explicit Rounds(Emitter& out) : out_(out) {}
-  void send(Rank to, std::uint64_t bytes) { post(out_.send(to, bytes)); }
-  void recv(Rank from, std::uint64_t bytes) { post(out_.recv(from, bytes)); }
+  void send(Rank to, std::uint64_t bytes, Slice from = {}) { post(out_.send(to, bytes, from)); }
+  void recv(Rank from, std::uint64_t bytes, Slice to = {}) { post(out_.recv(from, bytes, to)); }
   /// Ends the round and is a round of its own; of 0 bytes it only ends the round.
-  void reduce(std::uint64_t bytes) {
+  void reduce(std::uint64_t bytes, Slice from = {}, Slice to = {}, ReduceOrder order = ReduceOrder::after) {
     next();
-    if (bytes != 0) post(out_.reduce(bytes));
+    if (bytes != 0) post(out_.reduce(bytes, from, to, order));
     next();
   }
-  void copy(std::uint64_t bytes) {
+  void copy(std::uint64_t bytes, Slice from = {}, Slice to = {}) {
     next();
-    if (bytes != 0) post(out_.copy(bytes));
+    if (bytes != 0) post(out_.copy(bytes, from, to));
     next();
+  }
+  /// Several in one round, of parts of memory that do not meet; of 0 bytes nothing.
+  void reduce_too(std::uint64_t bytes, Slice from, Slice to, ReduceOrder order = ReduceOrder::after) {
+    if (bytes != 0) post(out_.reduce(bytes, from, to, order));
+  }
+  void copy_too(std::uint64_t bytes, Slice from, Slice to) {
+    if (bytes != 0) post(out_.copy(bytes, from, to));
   }
   /// Ends the round; nothing where it is empty.
   void next() {
@@ -74,21 +81,26 @@ class FromRoot {
   std::uint64_t me_;
 };
 
-/// Bytes of every rank's block: the counts of the call, or equal ones.
+/// Bytes of every rank's block and where it begins when all follow each other: the counts of the call, or equal ones.
 class Blocks {
  public:
   explicit Blocks(const CollectiveCall& call) : call_(call) {}
   std::uint64_t operator()(std::uint64_t rank) const {
     return call_.counts.empty() ? call_.bytes : static_cast<std::uint64_t>(call_.counts[rank]);
   }
+  /// Where the block of `rank` <= ranks begins.
+  [[nodiscard]] std::uint64_t offset(std::uint64_t rank) const {
+    return call_.counts.empty() ? rank * call_.bytes : call_.offsets[rank];
+  }
   /// Of `count` blocks around the circle, from that of `first` on.
   [[nodiscard]] std::uint64_t sum(std::uint64_t first, std::uint64_t count) const {
     if (call_.counts.empty()) return count * call_.bytes;
-    std::uint64_t total = 0;
-    for (std::uint64_t i = 0; i < count; ++i) total += (*this)((first + i) % call_.ranks);
-    return total;
+    if (first >= call_.ranks) first -= call_.ranks;
+    const std::uint64_t end = first + count;
+    if (end <= call_.ranks) return offset(end) - offset(first);
+    return all() - offset(first) + offset(end - call_.ranks);
   }
-  [[nodiscard]] std::uint64_t all() const { return sum(0, call_.ranks); }
+  [[nodiscard]] std::uint64_t all() const { return offset(call_.ranks); }
 
  private:
   const CollectiveCall& call_;

@@ -128,6 +128,7 @@ class Sorter {
     }
     op.cpu = columns_.cpu[i];
     op.nic = columns_.nic[i];
+    if (op.kind == OpKind::send || op.kind == OpKind::reduce) op.mode = columns_.mode[i];
     if (!has_peer(op.kind)) return op;
     op.peer = columns_.peer[i];
     op.comm = columns_.comm[i];

@@ -34,6 +34,7 @@ struct OperationColumns {
   Column<std::uint32_t> comm;       ///< looked at for send, recv, put, get only
   Column<std::uint8_t> cpu;
   Column<std::uint8_t> nic;
+  Column<std::uint8_t> mode;       ///< looked at for send and reduce only
   std::span<const Slices> slices;  ///< one each, or empty
 };
 

@@ -10,7 +10,7 @@ constexpr std::uint64_t most_bytes = 0x7FFFFFFFFFFFFFFF;
 
 }  // namespace
 
-std::string Counts::check(const CollectiveCall& call, std::uint64_t& deciding) {
+std::string Counts::check(CollectiveCall& call, std::uint64_t& deciding) {
   if (call.counts.empty()) {
     deciding = call.bytes;
     if (call.bytes <= most_bytes / call.ranks) return {};
@@ -21,7 +21,14 @@ std::string Counts::check(const CollectiveCall& call, std::uint64_t& deciding) {
     std::string reason = wrong(call, last_deciding_);
     if (!reason.empty()) return reason;
     last_ = call;
+    offsets_.clear();
+    if (call.kind != CollectiveKind::neighbor_alltoall) {
+      offsets_.push_back(0);
+      for (const std::int64_t count : call.counts)
+        offsets_.push_back(offsets_.back() + static_cast<std::uint64_t>(count));
+    }
   }
+  call.offsets = offsets_;
   deciding = last_deciding_;
   return {};
 }

@@ -1,6 +1,9 @@
 #include "schedule/lower.hpp"
 
+#include <map>
+#include <memory>
 #include <string>
+#include <tuple>
 
 #include "base/error.hpp"
 #include "schedule/communicators.hpp"
@@ -339,12 +342,14 @@ class Lowering {
       fail(message(name_of(call.kind), ": ", wrong));
     }
     const std::uint32_t on = p_.comm[event_];
-    const Generator& generator = rule(call.kind, deciding);
+    const Algorithm& algorithm = rule(call.kind, call.ranks, deciding);
+    call.world = comms_.world(on);
+    plan(call, on, algorithm);
     const std::uint32_t first = out_.size();
     const std::size_t first_dependency = out_.dependencies().size();
     Emitter emitter(out_, comms_.world(on), 2 * on + 1, comms_.next_collective(on),
                     nonblocking ? options_.progress_stream : std::uint8_t{0});
-    generator(call, emitter);
+    algorithm.generate(call, emitter);
     entries_.clear();
     ends_.clear();
     waits_.assign(out_.size() - first, false);
@@ -363,11 +368,20 @@ class Lowering {
     return entries_.size();
   }
 
-  const Generator& rule(CollectiveKind kind, std::uint64_t bytes) const {
+  const Algorithm& rule(CollectiveKind kind, Rank ranks, std::uint64_t bytes) const {
     for (const CollectiveRule& rule : options_.collectives[static_cast<std::uint8_t>(kind)]) {
-      if (bytes <= rule.most_bytes) return rule.generator;
+      if (ranks <= rule.most_ranks && bytes <= rule.most_bytes) return rule.algorithm;
     }
-    fail(message(name_of(kind), " of ", bytes, " bytes: no algorithm is chosen for it"));
+    fail(message(name_of(kind), " of ", bytes, " bytes on ", ranks, " ranks: no algorithm is chosen for it"));
+  }
+
+  /// Gives the call its options and the plan that all ranks of such a call share.
+  void plan(CollectiveCall& call, std::uint32_t on, const Algorithm& algorithm) {
+    call.options = &algorithm.options;
+    if (!algorithm.prepare) return;
+    const auto [at, fresh] = plans_.try_emplace({&algorithm, on, call.root, call.bytes});
+    if (fresh) at->second = algorithm.prepare(call);
+    call.plan = at->second.get();
   }
 
   void collective(bool blocking) {
@@ -389,6 +403,7 @@ class Lowering {
   Counts counts_;
   OpenRequests requests_;
   Point point_;
+  std::map<std::tuple<const Algorithm*, std::uint32_t, Rank, std::uint64_t>, std::shared_ptr<const Plan>> plans_;
   std::vector<Access> accesses_;  // open ones, in the order of the program
   // Of the last collective: operations that wait for none of its own, and those that none of its own waits for.
   std::vector<std::uint32_t> entries_;

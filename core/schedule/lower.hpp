@@ -36,11 +36,12 @@
 
 namespace isthmus {
 
-/// Takes collectives of at most so many bytes: the event's amount, or the mean block where it has the same counts on
-/// all ranks (so that all ranks decide alike).
+/// Takes collectives of communicators of at most so many ranks and of at most so many bytes: the event's amount, or the
+/// mean block where it has the same counts on all ranks (so that all ranks decide alike).
 struct CollectiveRule {
   std::uint64_t most_bytes = ~std::uint64_t{0};
-  Generator generator;
+  Algorithm algorithm;
+  Rank most_ranks = ~Rank{0};
 };
 
 /// By CollectiveKind; the first rule that takes a collective writes it.

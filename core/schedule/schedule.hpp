@@ -35,11 +35,20 @@ struct Operation {
   std::uint32_t first_edge = 0;  ///< its first dependant, counted from the first edge of the rank
   std::uint32_t needs = 0;       ///< number of operations (full and start dependencies) that it waits for
   OpKind kind = OpKind::calc;
-  std::uint8_t cpu = 0;  ///< CPU stream of the rank
-  std::uint8_t nic = 0;  ///< network interface
-  std::uint8_t unused = 0;
+  std::uint8_t cpu = 0;   ///< CPU stream of the rank
+  std::uint8_t nic = 0;   ///< network interface
+  std::uint8_t mode = 0;  ///< of a reduce a ReduceOrder, of a send a Protocol, otherwise 0
 };
 static_assert(sizeof(Operation) == 32);
+
+/// Which operand of a reduction comes first; it matters where the operator does not commute.
+enum class ReduceOrder : std::uint8_t {
+  after = 0,   ///< to = to (+) from
+  before = 1,  ///< to = from (+) to
+};
+
+/// How a message is sent.
+enum class Protocol : std::uint8_t { by_size = 0, eager = 1, rendezvous = 2 };
 
 /// One dependant: its number within the rank, and whether it may start when the operation has started (GOAL's
 /// irequires) or only when it is done (requires).

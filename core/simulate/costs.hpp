@@ -19,6 +19,13 @@ struct MessageCost {
   [[nodiscard]] Picoseconds gap() const { return level->g + bytes_G; }
 };
 
+/// Is a send over without waiting for its receive?
+inline bool is_eager(const Operation& send, const MessageCost& cost) {
+  return send.mode == static_cast<std::uint8_t>(Protocol::by_size)
+             ? send.amount <= cost.level->S
+             : send.mode == static_cast<std::uint8_t>(Protocol::eager);
+}
+
 /// Longest time of a message, 20 hours: sums of many fit 64 bits.
 inline constexpr Picoseconds longest_message = Picoseconds{1} << 56;
 

@@ -390,7 +390,7 @@ class Engine {
     if (op.kind == OpKind::send) {
       ++out_.messages;
       out_.bytes += op.amount;
-      eager = op.amount <= cost.level->S;
+      eager = is_eager(op, cost);
     }
     wait_for_work(rank, event.op(), done, now_ + work + lost);
     release_and_go(rank, event.op(), eager ? started | done : started);
@@ -456,7 +456,7 @@ class Engine {
     log(LogEntry::Kind::handle, event.op(), lost);
     if constexpr (detail == Detail::ops) out_.handled[event.op()] = now_;
     const Picoseconds handled = resources_[stream].free;
-    const bool rendezvous = send.amount > cost.level->S;
+    const bool rendezvous = !is_eager(send, cost);
     const MatchKey key{source, send.tag, send.comm};
     const std::uint32_t found = matching_.take_posted(rank, key);
     if (found == Matching::none) {

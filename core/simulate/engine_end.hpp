@@ -53,8 +53,8 @@ void Engine<detail, variant>::collect_remaining() {
       [&](Rank rank, const Match& m) {
         out_.orphans.push_back({rank, m.source, static_cast<std::uint32_t>(m.op - s_.op_first[m.source]),
                                 static_cast<Picoseconds>(m.order)});
-        const std::uint64_t bytes = s_.ops[m.op].amount;
-        if (bytes <= cost_of(m.source, rank, bytes).level->S) return;
+        const Operation& send = s_.ops[m.op];
+        if (is_eager(send, cost_of(m.source, rank, send.amount))) return;
         stuck(m.source, m.op, true);
         if constexpr (detail == Detail::ops) out_.end[m.op] = -1;
       });

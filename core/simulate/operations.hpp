@@ -13,7 +13,7 @@ namespace isthmus {
 class Operations {
  public:
   explicit Operations(const Schedule& schedule) : ops_(schedule.ops.data()), known_(new Operation[size]()) {
-    for (std::size_t i = 0; i < size; ++i) known_[i].unused = vacant;
+    for (std::size_t i = 0; i < size; ++i) known_[i].mode = vacant;
   }
 
   /// What an event about the operation carries.
@@ -30,11 +30,11 @@ class Operations {
 
  private:
   static constexpr std::uint32_t size = 4096;
-  static constexpr std::uint8_t vacant = 1;
+  static constexpr std::uint8_t vacant = 255;
 
   static bool alike(const Operation& a, const Operation& b) {
     return a.amount == b.amount && a.tag == b.tag && a.comm == b.comm && a.kind == b.kind && a.cpu == b.cpu &&
-           a.nic == b.nic && a.unused == 0;
+           a.nic == b.nic && a.mode == b.mode;
   }
   /// False where another operation has taken the place.
   bool find(const Operation& o) {
@@ -43,7 +43,7 @@ class Operations {
         0xbf58476d1ce4e5b9ULL;
     const auto at = static_cast<std::uint32_t>(h >> 52);
     if (at == 0) return false;  // 0 stands for "look at the operation"
-    if (known_[at].unused == vacant) known_[at] = o;
+    if (known_[at].mode == vacant) known_[at] = o;
     if (!alike(known_[at], o)) return false;
     last_ = at;
     return true;

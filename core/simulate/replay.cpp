@@ -97,7 +97,7 @@ class Replay {
     const Operation& o = s_.ops[op];
     const MessageCost& c = costs_->of(rank_[op], o.peer, o.amount);
     network_ = costs_->is_network(c);
-    eager_ = o.amount <= c.level->S;
+    eager_ = is_eager(o, c);
     return c;
   }
   [[nodiscard]] Spans spans(std::uint64_t op) {

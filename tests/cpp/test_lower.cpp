@@ -355,7 +355,7 @@ TEST_CASE("an algorithm may only order its own operations") {
   CHECK_THROWS_AS(lower(c.program(), options), InvalidInput);
   options.collectives[static_cast<std::uint8_t>(CollectiveKind::barrier)].clear();
   CHECK_THROWS_WITH(lower(c.program(), options),
-                    "rank 0, event 1 (collective): barrier of 0 bytes: no algorithm is chosen for it");
+                    "rank 0, event 1 (collective): barrier of 0 bytes on 1 ranks: no algorithm is chosen for it");
 }
 
 TEST_CASE("random numbers are a program or a reason, never a crash") {

@@ -133,7 +133,7 @@ def deleted(name: str) -> Defect:
 ANY_NOUN: list[tuple[Defect, str]] = [
     (attribute("format", "other"), "format: an HDF5 file, but not of Isthmus"),
     (lambda file: file.attrs.__delitem__("format"), "format: an HDF5 file, but not of Isthmus"),
-    (attribute("version", 3), "version: the file is of version 3: an Isthmus that reads it is needed"),
+    (attribute("version", 4), "version: the file is of version 4: an Isthmus that reads it is needed"),
     (attribute("version", 0), "version: the file is of version 0: versions start at 1"),
     (attribute("version", "1"), "version: the attribute is of type str instead of int"),
     (lambda file: file.attrs.__delitem__("version"), "version: the attribute is missing"),

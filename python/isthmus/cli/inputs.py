@@ -42,18 +42,57 @@ def read_work(text: str, unit: str = "ns") -> Program | Schedule:
     return found
 
 
+#: Options of algorithms in one line, besides ranks, bytes, root and algorithm.
+_OPTIONS = ("radix", "segment", "window", "dims", "groups", "latency", "overhead", "gap")
+
+
 def parse_collective(text: str) -> Schedule:
-    """The schedule of ``kind:ranks=N,bytes=N,algorithm=NAME,root=N``."""
+    """The schedule of ``kind:ranks=N,bytes=N,algorithm=NAME,root=N,in_place=no`` and options of the algorithm."""
     from ..collectives import collective
 
+    return collective(**collective_arguments(text))
+
+
+def collective_arguments(text: str) -> dict[str, Any]:
+    """What :func:`isthmus.collective` takes, from one line."""
     kind, _, rest = text.partition(":")
-    values = _pairs(text, rest, ("ranks", "bytes", "algorithm", "root"))
+    values = _pairs(text, rest, ("ranks", "bytes", "algorithm", "root", "in_place", *_OPTIONS))
     if "ranks" not in values:
         raise InvalidInput(f"{units.shown(text)}: ranks=... is missing")
-    options: dict[str, Any] = {key: _whole(key, values[key]) for key in ("ranks", "root") if key in values}
+    out: dict[str, Any] = {"kind": kind}
+    out.update({key: _whole(key, values[key]) for key in ("ranks", "root") if key in values})
     if "bytes" in values:
-        options["bytes"] = _bytes(values["bytes"])
-    return collective(kind, algorithm=values.get("algorithm"), **options)
+        out["bytes"] = _bytes(values["bytes"])
+    if "in_place" in values:
+        if values["in_place"] not in ("yes", "no"):
+            raise InvalidInput(f"in_place={values['in_place']}: yes and no are allowed")
+        out["in_place"] = values["in_place"] == "yes"
+    options = {key: _option(key, values[key]) for key in _OPTIONS if key in values}
+    out["algorithm"] = (values.get("algorithm", ""), options) if options else values.get("algorithm")
+    return out
+
+
+def _option(key: str, value: str) -> Any:
+    """An option of an algorithm: a size, a time, a list such as 4x4x8, or a number."""
+    if key == "segment":
+        return _bytes(value)
+    if key in ("latency", "overhead", "gap"):
+        return units.parse(value, "s")
+    if key in ("dims", "groups"):
+        return [_whole(key, part) for part in value.split("x")]
+    return _whole(key, value)
+
+
+def parse_algorithm(text: str) -> Any:
+    """An algorithm from ``NAME`` or ``NAME:radix=4:segment=8KiB``."""
+    name, *rest = text.split(":")
+    options = {}
+    for part in rest:
+        key, equal, value = part.partition("=")
+        if not equal or key not in _OPTIONS:
+            raise InvalidInput(f"option {part!r} of algorithm {name}: allowed are {', '.join(_OPTIONS)}, as radix=4")
+        options[key] = _option(key, value)
+    return (name, options) if options else name
 
 
 def parse_level(text: str) -> Level | None:
@@ -109,14 +148,14 @@ def parse_packets(size: str | None, flit: str | None, buffer: str | None) -> Pac
     return PacketOptions(**sizes) if sizes else None
 
 
-def parse_collectives(rules: tuple[str, ...]) -> dict[str, str] | None:
-    """Algorithms from ``kind=algorithm``; None where there are none."""
-    out: dict[str, str] = {}
+def parse_collectives(rules: tuple[str, ...]) -> dict[str, Any] | None:
+    """Algorithms from ``kind=algorithm`` or ``kind=algorithm:option=value``; None where there are none."""
+    out: dict[str, Any] = {}
     for rule in rules:
         kind, _, algorithm = rule.partition("=")
         if not kind or not algorithm:
             raise InvalidInput(f"--collectives {rule}: kind=algorithm is allowed, such as allreduce=ring")
-        out[kind] = algorithm
+        out[kind] = parse_algorithm(algorithm)
     return out or None
 
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
 #: Versions up to this one are read; written is the lowest that has what is to be written. Version 2 has recordings.
-VERSION = 2
+VERSION = 3
 #: Elements of the largest column that "auto" compresses.
 AUTO = 1 << 24
 #: Elements of a chunk of a dataset, and of a block in which columns are copied.
@@ -240,6 +240,8 @@ _OP_MEANINGS = {
     "cpu": ("", "CPU stream of the rank"),
     "nic": ("", "network interface"),
 }
+#: Columns that files have since version 3, where one of them is not 0.
+_LATER_OP_MEANINGS = {"mode": ("", "reduce: 1 where the operand of from comes first; send: 1 eager, 2 rendezvous")}
 _SLICE_MEANINGS = {"buffer": ("", "number of the buffer; 0xFFFFFFFF: none"), "offset": ("B", "begin within the buffer")}
 _EVENT_MEANINGS = {
     "kind": ("", "EventKind"),
@@ -267,6 +269,11 @@ def schedule_columns(schedule: Schedule, group: str = "") -> list[Column]:
         Column("edge_first", arrays.edge_first, "", "first edge of each rank, and the number of all"),
         Column("edges", arrays.edges, "", "dependants within the rank; highest bit: may start with the start"),
         *(Column(f"ops/{name}", schedule.ops[name], *words) for name, words in _OP_MEANINGS.items()),
+        *(
+            Column(f"ops/{name}", schedule.ops[name], *words)
+            for name, words in _LATER_OP_MEANINGS.items()
+            if schedule.ops[name].any()
+        ),
     ]
     if arrays.buffer_names:
         columns.append(Column("buffers/names", arrays.buffer_names))
@@ -284,18 +291,26 @@ def schedule_columns(schedule: Schedule, group: str = "") -> list[Column]:
 
 def write_schedule(schedule: Schedule, path: str | os.PathLike[str], *, compression: str = "auto") -> None:
     """Write a Schedule; see :meth:`Schedule.save`."""
-    write_columns(path, "schedule", schedule_columns(schedule), compression=compression)
+    write_columns(
+        path, "schedule", schedule_columns(schedule), compression=compression, version=schedule_version(schedule)
+    )
+
+
+def schedule_version(schedule: Schedule) -> int:
+    """The lowest version of the format that has a schedule's columns."""
+    return 3 if any(schedule.ops[name].any() for name in _LATER_OP_MEANINGS) else 1
 
 
 def read_schedule(reader: Reader, group: str = "") -> Schedule:
     """A Schedule from the columns of :func:`schedule_columns`."""
     size = reader.size(f"{group}ops/kind")
     # Lengths are compared before memory is taken for what a damaged file says.
-    for name in _OP_MEANINGS:
+    names_of_ops = [*_OP_MEANINGS, *(name for name in _LATER_OP_MEANINGS if reader.has(f"{group}ops/{name}"))]
+    for name in names_of_ops:
         if (found := reader.size(f"{group}ops/{name}")) != size:
             raise reader.fail(f"{group}ops/{name}", f"the dataset has {found} elements instead of {size}")
     ops = np.zeros(size, OPS)
-    for name in _OP_MEANINGS:
+    for name in names_of_ops:
         reader.into(f"{group}ops/{name}", ops[name])
     op_first = reader.column(f"{group}op_first", np.uint64)
     if len(op_first) < 2:
@@ -359,7 +374,7 @@ def _read_recorded_program(reader: Reader) -> Program:
 
 #: What reads which version of which noun.
 _READERS: dict[str, dict[int, Callable[[Reader], Any]]] = {
-    "schedule": {1: read_schedule, 2: read_schedule},
+    "schedule": {1: read_schedule, 2: read_schedule, 3: read_schedule},
     "program": {1: _read_program, 2: _read_recorded_program},
 }
 
@@ -375,6 +390,11 @@ def read_noun(path: str | os.PathLike[str]) -> Any:
     with open_columns(path) as (noun, version, reader):
         if noun not in _READERS:
             return None
+        if version not in _READERS[noun]:
+            raise reader.fail(
+                "version",
+                f"a {noun} of version {version}: there are versions {min(_READERS[noun])} to {max(_READERS[noun])}",
+            )
         try:
             return _READERS[noun][version](reader)
         except InvalidInput as error:

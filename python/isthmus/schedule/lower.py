@@ -3,30 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import _core
+from ..collectives import Choice, named
 from ..errors import InvalidInput
 from .schedule import Schedule
 
 if TYPE_CHECKING:
     from .program import Program
 
-#: An algorithm for all sizes, or pairs of most bytes (None: any) and algorithm.
-Choice = str | Sequence[tuple[int | None, str]]
+#: An algorithm for all sizes, or a list of rules: (most bytes, algorithm) or (most ranks, most bytes, algorithm), None
+#: for any number.
+Rules = Choice | Sequence[tuple[Any, ...]]
 
 
-def lower(program: Program, *, collectives: Mapping[str, Choice] | None = None, progress_stream: int = 0) -> Schedule:
+def lower(program: Program, *, collectives: Mapping[str, Rules] | None = None, progress_stream: int = 0) -> Schedule:
     """The schedule of a program: blocking calls, requests and collectives become operations and dependencies.
 
     Parameters
     ----------
     program : Program
-    collectives : mapping of str to str or list of pairs, optional
-        Algorithms by collective: a name, or pairs of a size in bytes (None: any) and a name, of which the first counts
-        whose size is not exceeded. The size of a collective is that of its event; where that has counts that all ranks
+    collectives : mapping of str to algorithm or list of rules, optional
+        Algorithms by collective: a name, or (name, options), or a list of rules. A rule is a size in bytes and an
+        algorithm, or a number of ranks, a size and an algorithm (None: any); the first counts that is not exceeded. The
+        size of a collective is that of its event; where that has counts that all ranks
         know (gather, allgather, scatter, reduce_scatter), their mean. What is not chosen takes the default, see
         :func:`isthmus.collectives.algorithms`. ``fence`` is a barrier, ``comm_create`` an allgather of 8 bytes.
     progress_stream : int
@@ -57,7 +60,7 @@ def lower(program: Program, *, collectives: Mapping[str, Choice] | None = None, 
     """
     if not isinstance(progress_stream, (int, np.integer)) or not 0 <= progress_stream <= 255:
         raise InvalidInput(f"progress_stream is {progress_stream!r}: 0 to 255 is allowed")
-    rules = [(kind, most, name) for kind, choice in (collectives or {}).items() for most, name in _pairs(kind, choice)]
+    rules = [(kind, *rule) for kind, choice in (collectives or {}).items() for rule in _rules(kind, choice)]
     p = program
     arrays = _core.lower(
         p.ranks, p.first, p.kind, p.what, p.peer, p.tag, p.comm, p.amount, p.request, p.detail, p.details,
@@ -66,18 +69,28 @@ def lower(program: Program, *, collectives: Mapping[str, Choice] | None = None, 
     return Schedule(arrays)
 
 
-def _pairs(kind: str, choice: Choice) -> list[tuple[int | None, str]]:
-    """The choice as pairs; a name is one without a limit."""
-    if not isinstance(choice, (str, Sequence)):
-        raise InvalidInput(
-            f"rule {choice!r} of {kind}: an algorithm, or pairs of most bytes and algorithm, are allowed"
-        )
-    pairs: list[tuple[int | None, str]] = [(None, choice)] if isinstance(choice, str) else list(choice)
-    for pair in pairs:
-        if not isinstance(pair, (tuple, list)) or len(pair) != 2 or not isinstance(pair[1], str) or not pair[1]:
-            raise InvalidInput(
-                f"rule {pair!r} of {kind}: an algorithm, or pairs of most bytes and algorithm, are allowed"
-            )
-        if pair[0] is not None and (not isinstance(pair[0], (int, np.integer)) or not 0 <= pair[0] < 2**63):
-            raise InvalidInput(f"rule {pair!r} of {kind}: most bytes are a whole number below 2^63, or None for any")
-    return [(None if most is None else int(most), name) for most, name in pairs]
+def _rules(kind: str, choice: Rules) -> list[tuple[int | None, int | None, str, list[tuple[str, list[int]]]]]:
+    """The choice as rules: most ranks, most bytes, name and options."""
+    allowed = "an algorithm, or pairs of most bytes and algorithm, are allowed"
+    if isinstance(choice, str) or (isinstance(choice, tuple) and len(choice) == 2 and isinstance(choice[0], str)):
+        choice = [(None, None, choice)]
+    if not isinstance(choice, Sequence):
+        raise InvalidInput(f"rule {choice!r} of {kind}: {allowed}")
+    out = []
+    for rule in choice:
+        shaped = isinstance(rule, (tuple, list)) and len(rule) in (2, 3) and isinstance(rule[-1], (str, tuple, list))
+        name, options = named(rule[-1] if isinstance(rule[-1], str) else tuple(rule[-1])) if shaped else ("", [])
+        if not name:
+            raise InvalidInput(f"rule {rule!r} of {kind}: {allowed}")
+        limits = [_limit(kind, rule, value) for value in rule[:-1]]
+        ranks, most = limits if len(limits) == 2 else (None, limits[0])
+        out.append((None if ranks is None or ranks >= 2**32 else ranks, most, name, options))
+    return out
+
+
+def _limit(kind: str, rule: Any, value: Any) -> int | None:
+    if value is None:
+        return None
+    if not isinstance(value, (int, np.integer)) or not 0 <= value < 2**63:
+        raise InvalidInput(f"rule {rule!r} of {kind}: most bytes are a whole number below 2^63, or None for any")
+    return int(value)

@@ -61,6 +61,10 @@ class RankOperations:
         for name in ("comm", "cpu", "nic"):
             if op[name]:
                 words += [name, str(op[name])]
+        if op["mode"]:
+            words.append(
+                "with its operands swapped" if kind == OpKind.reduce else ("", "eager", "rendezvous")[op["mode"]]
+            )
         for verb, wanted in (("requires", False), ("requires start of", True)):
             if on := [str(number) for number, start in waits if start == wanted]:
                 words += [verb, " ".join(on)]

@@ -34,10 +34,11 @@ class OpKind(IntEnum):
 
 
 #: One operation. ``amount`` is in bytes (calc: picoseconds); ``first_edge`` is its first dependant, counted from the
-#: first edge of its rank; ``needs`` is how many operations it waits for.
+#: first edge of its rank; ``needs`` is how many operations it waits for; ``mode`` is of a reduce 1 where the operand from
+#: its ``from`` slice comes first, of a send 1 for eager and 2 for rendezvous, otherwise 0.
 OPS = np.dtype(
     [("amount", "<u8"), ("peer", "<u4"), ("tag", "<u4"), ("comm", "<u4"), ("first_edge", "<u4"), ("needs", "<u4"),
-     ("kind", "u1"), ("cpu", "u1"), ("nic", "u1"), ("unused", "u1")]
+     ("kind", "u1"), ("cpu", "u1"), ("nic", "u1"), ("mode", "u1")]
 )  # fmt: skip
 #: A part of a buffer, ``offset`` in bytes; its length is the amount of the operation.
 SLICE = np.dtype([("buffer", "<u4"), ("unused", "<u4"), ("offset", "<u8")])
@@ -94,6 +95,7 @@ class Schedule:
         comm: ArrayLike = 0,
         cpu: ArrayLike = 0,
         nic: ArrayLike = 0,
+        mode: ArrayLike = 0,
         op: ArrayLike | None = None,
         on: ArrayLike | None = None,
         start: ArrayLike = False,
@@ -119,6 +121,9 @@ class Schedule:
             Of messages; tag -1: receive any.
         cpu, nic : array of int
             CPU stream and network interface, 0 to 255.
+        mode : array of int
+            Of a reduce: 0 where ``to = to (+) from``, 1 where ``to = from (+) to``. Of a send: 0 eager or not by its
+            size, 1 eager, 2 rendezvous.
         op, on : array of int, optional
             Operation ``op[i]`` waits for operation ``on[i]`` of the same rank, numbered from 0 as given here.
         start : array of bool
@@ -157,6 +162,7 @@ class Schedule:
             "comm": columns.integers("comm", comm, u4),
             "cpu": columns.integers("cpu", cpu, np.uint8),
             "nic": columns.integers("nic", nic, np.uint8),
+            "mode": columns.integers("mode", mode, np.uint8),
         }
         if seconds is not None:
             table["seconds"] = columns.numbers("seconds", seconds)

@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _core
-from .errors import InvalidInput
+from .. import _core
+from ..errors import InvalidInput
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from .schedule.schedule import Schedule
+    from ..schedule.schedule import Schedule
 
 #: What an algorithm is: it writes the operations of ``call.rank`` into ``out``.
 Algorithm = Callable[["_core.CollectiveCall", "_core.CollectiveOut"], Any]
 
+#: How an algorithm is chosen: by name, or by name and options.
+Choice = str | tuple[str, Mapping[str, Any]]
+
 # Algorithms written in Python; the core looks them up here.
 _functions: dict[tuple[str, str], Algorithm] = {}
 
+#: Options that are times: seconds here, picoseconds in the core.
+_TIMES = ("latency", "overhead", "gap")
 _LARGEST = {"ranks": 2**32 - 2, "bytes": 2**63 - 1, "root": 2**32 - 2}
 
 
@@ -36,6 +41,17 @@ def algorithms(kind: str) -> tuple[str, ...]:
     return tuple(_core.collective_algorithms(kind))
 
 
+def describe(kind: str, name: str | None = None) -> _core.AlgorithmInfo:
+    """What an algorithm does, where it is published and which options it takes; by default the default.
+
+    Examples
+    --------
+    >>> describe("barrier", "dissemination").words
+    'in round k every rank tells the one 2^k further'
+    """
+    return _core.collective_algorithm_info(kind, name or "")
+
+
 def register(kind: str, name: str, function: Algorithm) -> None:
     """Add an algorithm, for ``collective`` and ``lower``; one that was added before is replaced.
 
@@ -47,11 +63,13 @@ def register(kind: str, name: str, function: Algorithm) -> None:
         By which it is chosen.
     function : callable
         Called as ``function(call, out)`` for every rank, twice: once to count operations, once to write them.
-        ``call`` has ``kind``, ``rank``, ``ranks``, ``root``, ``bytes`` and ``counts`` (an array, empty where the
-        collective has none). ``out.send(to, bytes)``, ``out.recv(source, bytes)``, ``out.copy(bytes)`` and
+        ``call`` has ``kind``, ``rank``, ``ranks``, ``root``, ``bytes``, ``in_place`` and ``counts`` (an array, empty
+        where the collective has none). ``out.send(to, bytes)``, ``out.recv(source, bytes)``, ``out.copy(bytes)`` and
         ``out.reduce(bytes)`` append an operation and return its number; ``out.require(op, on)`` makes ``op`` wait until
         ``on`` is done, ``out.require_start(op, on)`` until it has started. Ranks are those of the communicator.
-        Operations that no other waits for are what the collective ends with.
+        Operations that no other waits for are what the collective ends with. ``at=`` and ``into=``, pairs of a buffer
+        ("input", "output" or "scratch") and an offset, say what is read and written, for proofs and real runs; a
+        reduction is ``into = into (+) at``, with ``first=True`` ``into = at (+) into``.
 
     Raises
     ------
@@ -83,9 +101,11 @@ def collective(
     *,
     ranks: int,
     bytes: int = 0,
-    algorithm: str | None = None,
+    algorithm: Choice | None = None,
     root: int = 0,
     counts: ArrayLike | None = None,
+    in_place: bool = True,
+    buffers: bool = False,
 ) -> Schedule:
     """What all ranks do when they call one collective.
 
@@ -98,14 +118,18 @@ def collective(
     bytes : int
         bcast, reduce, allreduce, scan, exscan: of the vector; gather, allgather, scatter, alltoall, reduce_scatter: of
         one rank's block.
-    algorithm : str, optional
-        One of :func:`algorithms`; by default the first.
+    algorithm : str or (str, dict), optional
+        One of :func:`algorithms`, by default the first, and its options; :func:`describe` says which there are.
     root : int
         Of bcast, reduce, gather and scatter.
     counts : array of int, optional
         Bytes in place of equal blocks. gather, allgather, scatter, reduce_scatter: of each rank's block; alltoall: a
         matrix, from rank i to rank j in row i and column j; neighbor_alltoall (which needs it): a row of sender,
         receiver and bytes for every message.
+    in_place : bool
+        What a rank contributes to its own result is there already (MPI_IN_PLACE): no copies of own blocks.
+    buffers : bool
+        Operations say which parts of the buffers "input", "output" and "scratch" they read and write.
 
     Returns
     -------
@@ -122,14 +146,60 @@ def collective(
     >>> print(collective("allreduce", ranks=4, bytes=1000, algorithm="ring"))
     Schedule of 4 ranks, 60 operations (24 send, 24 recv, 12 reduce), 6 kB in 24 messages, 80 dependencies
     """
-    from .schedule.schedule import Schedule
+    from ..schedule.schedule import Schedule
 
     numbers = {name: _number(name, value) for name, value in (("ranks", ranks), ("bytes", bytes), ("root", root))}
+    name, options = named(algorithm)
     return Schedule(
         _core.collective_schedule(
-            kind, "" if algorithm is None else algorithm, **numbers, counts=_flat(kind, numbers["ranks"], counts)
-        )
+            kind,
+            name,
+            **numbers,
+            counts=_flat(kind, numbers["ranks"], counts),
+            options=options,
+            in_place=bool(in_place),
+            buffers=bool(buffers),
+        )  # fmt: skip
     )
+
+
+def named(algorithm: Choice | None) -> tuple[str, list[tuple[str, list[int]]]]:
+    """Name and options of a choice, as the core takes them; an empty name is the default.
+
+    Raises
+    ------
+    InvalidInput
+        For what is neither a name nor a pair of name and options, and for options that are no numbers.
+    """
+    if algorithm is None:
+        return "", []
+    if isinstance(algorithm, str):
+        return algorithm, []
+    if not (
+        isinstance(algorithm, Sequence)
+        and len(algorithm) == 2
+        and isinstance(algorithm[0], str)
+        and isinstance(algorithm[1], Mapping)
+    ):
+        raise InvalidInput(f"algorithm {algorithm!r}: a name, or a pair of a name and its options, is allowed")
+    return algorithm[0], [(str(key), _values(str(key), value)) for key, value in algorithm[1].items()]
+
+
+def _values(name: str, value: Any) -> list[int]:
+    """An option's numbers, times in picoseconds."""
+    out = []
+    for one in value if isinstance(value, (Sequence, np.ndarray)) and not isinstance(value, str) else [value]:
+        if name in _TIMES and isinstance(one, (int, float, np.number)) and 0 <= one < 9e6:
+            out.append(round(float(one) * 1e12))
+            continue
+        try:
+            number = operator.index(one)
+        except TypeError:
+            number = -1
+        if not 0 <= number < 2**63:
+            raise InvalidInput(f"option {name} = {one!r}: whole numbers below 2^63 are allowed")
+        out.append(number)
+    return out
 
 
 def _number(name: str, value: Any) -> int:
