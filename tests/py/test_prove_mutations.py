@@ -31,7 +31,12 @@ def generated(call: dict[str, Any]) -> isthmus.Schedule:
 
 
 def spoilt(s: Sketch, random: Random) -> Sketch:
-    """A sketch with one mistake, or the same if the mistake chosen has no place."""
+    """A sketch with one mistake."""
+    return next(out for out in iter(lambda: changed(s, random), None) if out is not s)
+
+
+def changed(s: Sketch, random: Random) -> Sketch:
+    """The same sketch if the mistake chosen has no place."""
     at = random.randrange(len(s.rows))
     row = s.rows[at]
     what = random.choice(
