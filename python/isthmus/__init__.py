@@ -22,19 +22,20 @@ _LAZY = {
     "Level": "machine",
     "Levels": "machine",
     "Machine": "machine",
-    "Node": "machine",
     "NULL": "schedule.program",
+    "Node": "machine",
     "Noise": "machine",
     "PacketOptions": "simulation.network",
     "ParseError": "errors",
     "Pattern": "schedule.pattern",
     "Placement": "mapping.placement",
     "Program": "schedule.program",
-    "Proof": "proof",
     "ProgramBuilder": "schedule.builder",
+    "Proof": "proof",
     "Provenance": "machine",
     "Schedule": "schedule.schedule",
     "Study": "studies.study",
+    "Timeline": "simulation.timeline",
     "Topology": "_core",
     "Unsupported": "errors",
     "advise": "advice.advise",
@@ -51,11 +52,11 @@ _LAZY = {
     "read": "schedule.reading",
     "rebalance": "mapping.rebalance",
     "record": "recording.record",
-    "Timeline": "simulation.timeline",
     "simulate": "simulation.simulate",
     "structure": "mapping.structure",
-    "structure": "mapping.structure",
     "study": "studies.run",
+    "together": "schedule.schedule",
+    "tune": "tuning.tune",
     "wormhole_latency": "machine",
 }
 __all__ = ["__version__", *_LAZY]
@@ -84,7 +85,6 @@ if TYPE_CHECKING:
     from .mapping.placement import Placement as Placement
     from .mapping.rebalance import rebalance as rebalance
     from .mapping.structure import structure as structure
-    from .mapping.structure import structure as structure
     from .proof import Contract as Contract
     from .proof import Proof as Proof
     from .proof import prove as prove
@@ -99,11 +99,13 @@ if TYPE_CHECKING:
     from .schedule.program import Program as Program
     from .schedule.reading import read as read
     from .schedule.schedule import Schedule as Schedule
+    from .schedule.schedule import together as together
     from .simulation.network import PacketOptions as PacketOptions
     from .simulation.simulate import simulate as simulate
     from .simulation.timeline import Timeline as Timeline
     from .studies.run import study as study
     from .studies.study import Study as Study
+    from .tuning.tune import tune as tune
 
 
 def __getattr__(name: str) -> Any:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import numpy as np
 import pytest
 
 import isthmus
 from isthmus import Contract, InvalidInput, Unsupported, prove
-from oracles.executing import first_wrong, task
+from oracles.executing import Task, first_wrong, random_data, task
 from sketches import Row, Sketch
 
+DATA = random_data(np.random.default_rng(1), 4)
 RING = "allreduce:ranks=3,bytes=6,in_place=no"
 
 
@@ -300,3 +304,93 @@ def test_what_is_no_question() -> None:
         Contract.of(2, start=[(2, "x")], end=[])
     with pytest.raises(InvalidInput, match="bytes at the start are of one rank"):
         Contract.of(2, start=[(0, "x", 0, 8, (0, 1), 0)], end=[])
+
+
+def handed_over(kind: str) -> Sketch:
+    """Rank 0 hands 4 bytes to rank 1 by a put or a get, and both tell each other."""
+    s = Sketch.of(2, input=4, output=4)
+    if kind == "put":
+        moved = s.add(Row(0, "put", 4, 1, at=("input", 0), into=("output", 0)))
+        s.send(0, 1, 0, ("input", 0), along=(moved,))
+        told = s.recv(1, 0, 0, ("output", 0))
+        s.copy(1, 4, ("output", 0), ("input", 0), told)
+    else:
+        told = s.recv(1, 0, 0, ("output", 0))
+        s.send(0, 1, 0, ("input", 0))
+        moved = s.add(Row(1, "get", 4, 0, at=("input", 0), into=("output", 0), after=[told]))
+        s.copy(1, 4, ("output", 0), ("input", 0), moved)
+        sent = s.send(1, 0, 0, ("output", 0), moved)
+        again = s.recv(0, 1, 0, ("input", 0))
+        s.copy(0, 4, ("output", 0), ("input", 0), again)
+        assert sent
+    return s
+
+
+@pytest.mark.parametrize("kind", ["put", "get"])
+def test_puts_and_gets(kind: str) -> None:
+    s = handed_over(kind)
+    start = [(0, "input", 0, 4, 0, 0), (0, "output", 0, 4, 1, 0)]
+    contract = Contract.of(2, start=start, end=[(1, "input", 0, 4, 0, 0)])
+    proof = prove(s.schedule(), contract)
+    assert proof, proof
+    assert first_wrong(s.schedule(), Task([(0, 0, 0, DATA), (0, 1, 0, DATA + 1)], [(1, 0, 0, DATA)])) is None
+    # The copy of the receiver, and the sender's next use of the buffer, wait for words that are not told.
+    for at in [i for i, row in enumerate(s.rows) if row.kind == "copy"]:
+        broken = s.changed(at, after=[])
+        assert {d.kind for d in prove(broken.schedule(), contract).defects} >= {"race"}
+        assert first_wrong(broken.schedule(), Task([(0, 0, 0, DATA), (0, 1, 0, DATA + 1)], [(1, 0, 0, DATA)]))
+    if kind == "put":
+        (told,) = [i for i, row in enumerate(s.rows) if row.kind == "send"]
+        assert kinds(s.changed(told, along=[]), contract) == {"race"}
+        assert first_wrong(s.changed(told, along=[]).schedule(), Task([(0, 0, 0, DATA)], [(1, 0, 0, DATA)]))
+
+
+def test_goal_with_buffers(tmp_path: Path) -> None:
+    path = tmp_path / "ring.goal"
+    ring().schedule().save(path)
+    assert isthmus.read(path) == ring().schedule()
+    assert prove(isthmus.read(path), RING)
+    ring().schedule().save(path, seconds_per_byte=1e-9)
+    assert len(isthmus.read(path).slices) == 0
+    for kind in ("put", "get"):
+        s = handed_over(kind).schedule()
+        s.save(path)
+        assert isthmus.read(path) == s
+    s = exchange(eager=True).schedule()
+    s.save(path)
+    assert isthmus.read(path) == s
+
+
+WRITTEN = """\
+num_ranks 2
+rank 0 {
+buffer input 8
+buffer output 8
+copy: recv 8b from 1 into output
+buffer: reduce 8b at input into output first
+buffer requires copy
+}
+rank 1 {
+buffer input 8
+send 8b to 0 at input eager
+}
+"""
+
+
+def test_goal_written_by_hand(tmp_path: Path) -> None:
+    path = tmp_path / "x.goal"
+    path.write_text(WRITTEN)
+    start = [(0, "input", 0, 8, 0, 0), (1, "input", 0, 8, 1, 0)]
+    contract = Contract.of(2, start=start, end=[(0, "output", 0, 8, (0, 1), 0)], ordered=True)
+    assert prove(isthmus.read(path), contract)
+    for old, new, line, said in [
+        ("into output first", "into outputs first", 6, "outputs: no buffer has this name yet: 'buffer NAME BYTES'"),
+        ("buffer output 8\n", "buffer input 8\n", 4, "input: the rank has this buffer already"),
+        ("at input eager", "at input first", 11, "send: expected 'tag', 'cpu', 'nic' or the end of the line"),
+        ("into output first", "into output+x first", 6, "into: expected the offset"),
+        ("buffer output 8", "buffer output", 4, "buffer: expected the number of bytes"),
+    ]:
+        path.write_text(WRITTEN.replace(old, new, 1))
+        with pytest.raises(isthmus.ParseError) as error:
+            isthmus.read(path)
+        assert str(error.value).startswith(f"{path}:{line}: {said}")

@@ -162,6 +162,7 @@ class Execution:
         self.copied: set[tuple[int, int]] = set()
         self.left = [len(ops) for ops in self.ops]
         self.come: set[int] = set()
+        self.landing: set[tuple[int, int]] = set()  # puts and gets that have begun
 
     def run(self) -> None:
         """To the end, or Wrong."""
@@ -213,8 +214,9 @@ class Execution:
             raise Wrong(f"rank {rank} leaves before all have come")
 
     def _place(self, rank: int, i: int, side: str) -> tuple[Key, int]:
-        where = self.slices[rank][i][side]
-        return (rank, int(where["buffer"])), int(where["offset"])
+        where, op = self.slices[rank][i][side], self.ops[rank][i]
+        far = (int(op["kind"]), side) in ((4, "to"), (5, "from"))
+        return (int(op["peer"]) if far else rank, int(where["buffer"])), int(where["offset"])
 
     def _spoil(self, rank: int, i: int) -> None:
         key, offset = self._place(rank, i, "to")
@@ -236,6 +238,10 @@ class Execution:
             self.recvs[channel].append((rank, i))
             self._spoil(rank, i)
             self._meet(channel)
+        elif kind in (4, 5) and size:
+            self.landing.add((rank, i))
+            self._spoil(rank, i)
+            self._later("fetch", rank, i)
         elif kind == 6 and size:
             self._spoil(rank, i)
             half = self.random.randrange(size + 1)
@@ -264,6 +270,8 @@ class Execution:
             self._enter(rank, [i for i, n in enumerate(self.waits[rank]) if n == 0])
         elif what == "end":
             self._end(*rest)
+        elif what in ("capture", "deliver") and self._behind(*(rest if what == "capture" else rest[0])):
+            self._later(what, *rest)
         elif what == "capture":
             rank, i = rest
             if (rank, i) not in self.copied:
@@ -282,6 +290,13 @@ class Execution:
             target, j, data = rest
             self._write(target, j, data)
             self._later("end", target, j)
+        elif what == "fetch":
+            self._later("store", *rest, self._read(*rest))
+        elif what == "store":
+            rank, i, data = rest
+            self._write(rank, i, data)
+            self.landing.remove((rank, i))
+            self._later("end", rank, i)
         elif what == "copy":
             rank, i, parts = rest
             (begin, end), *others = parts
@@ -301,6 +316,15 @@ class Execution:
             first = int(self.ops[rank][i]["mode"]) == 1
             self._write(rank, i, combine(*((new, old) if first else (old, new)), self.task.ordered))
             self._later("end", rank, i)
+
+    def _behind(self, rank: int, i: int) -> bool:
+        """Channels keep their order: does a put that the send waits for still fly to the same rank?"""
+        peer = self.ops[rank][i]["peer"]
+        return any(
+            self.ops[r][j]["peer"] == peer and self.ops[r][j]["kind"] == 4 and i in [op for op, _ in self.after[r, j]]
+            for r, j in self.landing
+            if r == rank
+        )
 
     def _read(self, rank: int, i: int) -> Data:
         size = int(self.ops[rank][i]["amount"])
