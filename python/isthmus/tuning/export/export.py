@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -165,6 +166,27 @@ def rank_counts(decisions: Decisions, collective: str, request: Request) -> tupl
     raise InvalidInput("these decisions hold at any number of ranks: say for which ones to write rules")
 
 
+def common_radix(
+    decisions: Decisions, kinds: Iterable[str], request: Request, algorithm: str, otherwise: int, of_two: str = ""
+) -> int:
+    """The radix that most rules want of an algorithm, for libraries in which one setting holds for a whole run.
+
+    ``of_two`` is the name of the algorithm with radix 2, where the library has no other for it.
+    """
+    wanted: Counter[int] = Counter()
+    for kind in kinds:
+        if kind not in decisions.collectives:
+            continue
+        for ranks in rank_counts(decisions, kind, request):
+            for rule in decisions.rules(kind, ranks):
+                value = rule.choice.options.get("radix")
+                if rule.choice.name == algorithm and isinstance(value, int) and value > 2:
+                    wanted[value] += 1
+                elif rule.choice.name == of_two:
+                    wanted[2] += 1
+    return wanted.most_common(1)[0][0] if wanted else otherwise
+
+
 @dataclass(frozen=True)
 class Placed:
     """A rule with what the library does for it; ``fit`` is None where the library decides."""
@@ -201,6 +223,18 @@ def losses(collective: str, ranks: int, rules: Iterable[Placed]) -> list[Loss]:
     return out
 
 
+def joined(rules: Iterable[Placed]) -> list[Placed]:
+    """Neighbours for which the library does the same become one."""
+    out: list[Placed] = []
+    for p in rules:
+        last = out[-1].fit if out else None
+        if out and _does(p.fit) == _does(last):
+            out[-1] = Placed(out[-1].low, p.high, out[-1].wanted, last)
+        else:
+            out.append(p)
+    return out
+
+
 def one_rule(decisions: Decisions, collective: str, ranks: int, rules: Sequence[Placed]) -> Placed:
     """The rule that most tuned sizes follow, for libraries that cannot tell sizes apart."""
     tuned = _sizes(decisions, collective, ranks)
@@ -210,6 +244,10 @@ def one_rule(decisions: Decisions, collective: str, ranks: int, rules: Sequence[
 
     best = max(rules, key=weight)
     return Placed(0, None, best.wanted, best.fit)
+
+
+def _does(fit: Fit | None) -> object:
+    return None if fit is None else (fit.algorithm.name, fit.parameters)
 
 
 def _sizes(decisions: Decisions, collective: str, ranks: int) -> list[int]:

@@ -9,14 +9,13 @@ to; it gets JSON.
 from __future__ import annotations
 
 import json
-from collections import Counter
 from dataclasses import dataclass
 
 from ...errors import InvalidInput
 from ..choice import Option
 from ..decisions import Decisions
 from ..libraries import openmpi as library
-from .export import Export, Loss, Placed, Request, losses, one_rule, placed, rank_counts
+from .export import Export, Loss, Placed, Request, common_radix, joined, losses, one_rule, placed, rank_counts
 
 OPTIONS = ("by_size",)
 
@@ -54,7 +53,8 @@ def write(decisions: Decisions, request: Request) -> Export:
     by_size = set(request.options.get("by_size") or ())
     if not by_size <= {"gather", "scatter"}:
         raise InvalidInput(f"by_size {sorted(by_size)}: gather and scatter are allowed")
-    radix = _radix(decisions, request)
+    # One parameter sets it for the whole run.
+    radix = common_radix(decisions, ("bcast", "reduce"), request, "knomial", 4)
     rules, lost, notes = _rules(decisions, request, version, by_size, radix)
     settings = {"OMPI_MCA_coll_tuned_use_dynamic_rules": "1", "OMPI_MCA_coll_tuned_dynamic_rules_filename": "{file}"}
     if radix != 4:
@@ -69,18 +69,6 @@ def write(decisions: Decisions, request: Request) -> Export:
     else:
         form, text = "rules file, version 1, read up to 5.0", format_classic(rules, 1)
     return Export(f"openmpi-{request.version}", form, text, settings, lost, [BLOCKING, *notes])
-
-
-def _radix(decisions: Decisions, request: Request) -> int:
-    """The radix of k-nomial trees that most rules want; one parameter sets it for the whole run."""
-    wanted: Counter[int] = Counter()
-    for kind in {"bcast", "reduce"} & set(decisions.collectives):
-        for ranks in rank_counts(decisions, kind, request):
-            for rule in decisions.rules(kind, ranks):
-                value = rule.choice.options.get("radix")
-                if rule.choice.name == "knomial" and isinstance(value, int) and value > 2:
-                    wanted[value] += 1
-    return wanted.most_common(1)[0][0] if wanted else 4
 
 
 def _rules(
@@ -104,14 +92,15 @@ def _rules(
                         notes.append(f"{name}, {ranks} ranks: one algorithm for all sizes: {library.ONE_RULE[kind]}")
                     given = [one_rule(decisions, kind, ranks, given)]
                 lost += losses(name, ranks, given)
+                given = joined(given)
                 all_blocks = name in library.COUNTS_ALL and len(given) > 1
-                for size in _sizes_between(ranks, following) if all_blocks else [ranks]:
+                for size in sizes_between(ranks, following) if all_blocks else [ranks]:
                     rows[size] = [_line(p, size if all_blocks else 1) for p in given]
             rules[name] = rows
     return rules, lost, notes
 
 
-def _sizes_between(ranks: int, following: int | None) -> list[int]:
+def sizes_between(ranks: int, following: int | None) -> list[int]:
     """Communicator sizes up to the next tuned one, each by a quarter larger than the one before.
 
     Open MPI's size of a collective of blocks grows with the communicator, so that one threshold would mean ever smaller

@@ -26,12 +26,15 @@ class Algorithm:
         By which the library knows it, where it does.
     steer : mapping of str to str
         Options of the choice that can be set, and the library's parameter for each.
+    fixed : mapping of str to int, float or str
+        Parameters of the library that go with it always.
     """
 
     name: str
     choice: Choice | None
     number: int = 0
     steer: Mapping[str, str] = field(default_factory=dict)
+    fixed: Mapping[str, Option] = field(default_factory=dict)
 
     def running(self, wanted: Choice) -> Choice | None:
         """What it does with its parameters set as near to a choice as they can be."""
@@ -73,7 +76,9 @@ def plain(choice: Choice) -> Choice:
     name = choice.name
     if name == "knomial" and options.get("radix") == 2:
         name, options = "binomial", {key: value for key, value in options.items() if key != "radix"}
-    elif name in ("bruck", "recursive_multiplying", "dissemination") and options.get("radix") == 2:
+    elif name == "recursive_multiplying" and options.get("radix") == 2:
+        name, options = "recursive_doubling", {key: value for key, value in options.items() if key != "radix"}
+    elif name in ("bruck", "dissemination") and options.get("radix") == 2:
         options = {key: value for key, value in options.items() if key != "radix"}
     elif name == "chain" and options.get("radix") == 1:
         options = {key: value for key, value in options.items() if key != "radix"}
@@ -90,7 +95,10 @@ def same(algorithms: Iterable[Algorithm], wanted: Choice) -> Fit | None:
 
 def parameters(algorithm: Algorithm, wanted: Choice) -> dict[str, Option]:
     """The library's parameters for the options of a choice."""
-    return {algorithm.steer[key]: value for key, value in wanted.options.items() if key in algorithm.steer}
+    own = {} if algorithm.choice is None else algorithm.choice.options
+    options = {key: wanted.options.get(key, own.get(key)) for key in algorithm.steer}
+    steered = {algorithm.steer[key]: value for key, value in options.items() if value is not None}
+    return {**algorithm.fixed, **steered}
 
 
 def fit(
