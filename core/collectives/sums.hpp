@@ -30,12 +30,15 @@ class Sum {
   [[nodiscard]] Slice now() const { return begun_ ? sum_ : own_; }
 
   /// Receives a vector and adds it, in rounds of their own. `order`: of what comes in, beside what is there.
-  void take(Rounds& rounds, Rank from, ReduceOrder order = ReduceOrder::after) {
-    rounds.recv(from, bytes_, begun_ ? room_ : sum_);
+  void take(Rounds& rounds, Rank from, ReduceOrder order = ReduceOrder::after) { take(rounds, from, order, 0, bytes_); }
+  /// The same with a part of it, after which the rest of the own vector is not needed any more.
+  void take(Rounds& rounds, Rank from, ReduceOrder order, std::uint64_t offset, std::uint64_t bytes) {
+    rounds.recv(from, bytes, (begun_ ? room_ : sum_) + offset);
     if (begun_) {
-      rounds.reduce(bytes_, room_, sum_, order);
+      rounds.reduce(bytes, room_ + offset, sum_ + offset, order);
     } else {
-      rounds.reduce(bytes_, own_, sum_, order == ReduceOrder::after ? ReduceOrder::before : ReduceOrder::after);
+      rounds.reduce(bytes, own_ + offset, sum_ + offset,
+                    order == ReduceOrder::after ? ReduceOrder::before : ReduceOrder::after);
     }
     begun_ = true;
   }

@@ -90,6 +90,7 @@ def test_the_commands() -> None:
         "advise",
         *(f"machine {name}" for name in ("convert", "distance", "list", "plot", "route", "show", "validate")),
         "map",
+        "prove",
         "record",
         *(f"schedule {name}" for name in ("collective", "convert", "lower", "pattern", "validate")),
         "show",

@@ -22,9 +22,14 @@ WORK = """FILE is a program or schedule (HDF5; GOAL text or binary), or one coll
 allreduce:ranks=1024,bytes=8,algorithm=ring."""
 
 
+def is_collective(text: str) -> bool:
+    """Is it a collective in a line, and no file?"""
+    return not os.path.exists(text) and re.match("[a-z_]+:", text) is not None
+
+
 def read_any(text: str, unit: str = "ns") -> Program | Schedule | Timeline:
     """What a file holds, or the schedule of a one-line collective."""
-    if not os.path.exists(text) and re.match("[a-z_]+:", text):
+    if is_collective(text):
         return parse_collective(text)
     from ..schedule.reading import read
 
