@@ -100,6 +100,7 @@ def test_the_commands() -> None:
             for name in ("list", "run", "contention-distance", "dragonfly-intensity", "models", "namd", "openatom")
         ),
         *(f"study {name}" for name in ("pop", "saturation", "stencil-mapping", "wrf")),
+        "tune search",
     ]
 
 
