@@ -53,6 +53,7 @@ _LAZY = {
     "structure": "mapping.structure",
     "structure": "mapping.structure",
     "study": "studies.run",
+    "tune": "tuning.tune",
     "wormhole_latency": "machine",
 }
 __all__ = ["__version__", *_LAZY]
@@ -98,6 +99,7 @@ if TYPE_CHECKING:
     from .simulation.timeline import Timeline as Timeline
     from .studies.run import study as study
     from .studies.study import Study as Study
+    from .tuning.tune import tune as tune
 
 
 def __getattr__(name: str) -> Any:

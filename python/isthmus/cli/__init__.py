@@ -22,6 +22,7 @@ _COMMANDS = {
     "show": ("show", "What a program, schedule or timeline holds."),
     "simulate": ("simulate", "When everything in a program or schedule happens on a machine."),
     "study": ("study", "Experiments at many points, beside what was published."),
+    "tune": ("tune", "The best algorithms of collectives for a machine: decision tables."),
 }
 
 
