@@ -10,6 +10,7 @@
 #include "mapping/anneal.hpp"
 #include "mapping/balanced.hpp"
 #include "mapping/bipartition.hpp"
+#include "mapping/congestion.hpp"
 #include "mapping/greedy.hpp"
 #include "mapping/grouped.hpp"
 #include "mapping/multilevel.hpp"
@@ -192,28 +193,6 @@ void bind_mapping(nb::module_& m) {
       },
       "graph"_a, "target"_a, "sweeps"_a = 10000.0, "limit"_a = 2.4, "seed"_a = 0,
       "Dual recursive bipartition, annealed with a price on overloaded pairs of groups.");
-  const auto greedy = [&m](const char* name, Map (*make)(const TaskGraph&, const Target&, std::uint64_t), const char* doc) {
-    m.def(
-        name,
-        [make](const TaskGraph& g, const Target& t, std::uint64_t seed) {
-          return mapped([&] { return make(g, t, seed); });
-        },
-        "graph"_a, "target"_a, "seed"_a = 0, doc);
-  };
-  greedy("map_breadth_first", breadth_first_map, "Tasks breadth first, each near to who found it.");
-  greedy("map_max_heap", max_heap_map, "Always the task with most bytes to those placed, near its partners.");
-  greedy("map_topo_lb", topo_lb, "Always the task that has most to lose, at its best place.");
-  greedy("map_topo_cent_lb", topo_cent_lb, "Always the task with most bytes to those placed, at its best place.");
-  m.def(
-      "map_balanced",
-      [](const TaskGraph& g, const Target& t, double imbalance, double sweeps, double moves, double group_limit,
-         const Reals& speed, std::uint64_t seed) {
-        return mapped([&] {
-          return balanced(g, t, {imbalance, sweeps, moves, group_limit, vector_of(speed), seed});
-        });
-      },
-      "graph"_a, "target"_a, "imbalance"_a, "sweeps"_a, "moves"_a, "group_limit"_a, "speed"_a, "seed"_a,
-      "More tasks than places: partitioned and placed together, loads balanced.");
   m.def(
       "map_anneal",
       [](const TaskGraph& g, const Target& t, const Numbers& start, double sweeps, double hot, double cold,
@@ -228,6 +207,13 @@ void bind_mapping(nb::module_& m) {
         return mapped([&] { return improve(g, t, vector_of(start), seed); });
       },
       "graph"_a, "target"_a, "start"_a, "seed"_a = 0, "Swaps that gain, until there are none.");
+  m.def(
+      "map_relieve",
+      [](const TaskGraph& g, const Target& t, const Numbers& start, double rise, double trials, std::uint64_t seed) {
+        return mapped([&] { return relieve(g, t, vector_of(start), {rise, trials, seed}); });
+      },
+      "graph"_a, "target"_a, "start"_a, "rise"_a = 0.01, "trials"_a = 50.0, "seed"_a = 0,
+      "Swaps that take load from the hottest links.");
 }
 
 }  // namespace isthmus

@@ -17,12 +17,13 @@ _LAZY = {
     "ANY": "schedule.program",
     "Advice": "advice.advice",
     "Allocation": "machine",
+    "Contract": "proof",
     "InvalidInput": "errors",
     "Level": "machine",
     "Levels": "machine",
     "Machine": "machine",
-    "Node": "machine",
     "NULL": "schedule.program",
+    "Node": "machine",
     "Noise": "machine",
     "PacketOptions": "simulation.network",
     "ParseError": "errors",
@@ -30,9 +31,11 @@ _LAZY = {
     "Placement": "mapping.placement",
     "Program": "schedule.program",
     "ProgramBuilder": "schedule.builder",
+    "Proof": "proof",
     "Provenance": "machine",
     "Schedule": "schedule.schedule",
     "Study": "studies.study",
+    "Timeline": "simulation.timeline",
     "Topology": "_core",
     "Unsupported": "errors",
     "advise": "advice.advise",
@@ -45,14 +48,14 @@ _LAZY = {
     "map": "mapping.map",
     "pattern": "schedule.pattern",
     "profile": "recording.profile",
+    "prove": "proof",
     "read": "schedule.reading",
     "rebalance": "mapping.rebalance",
     "record": "recording.record",
-    "Timeline": "simulation.timeline",
     "simulate": "simulation.simulate",
     "structure": "mapping.structure",
-    "structure": "mapping.structure",
     "study": "studies.run",
+    "together": "schedule.schedule",
     "tune": "tuning.tune",
     "wormhole_latency": "machine",
 }
@@ -82,7 +85,9 @@ if TYPE_CHECKING:
     from .mapping.placement import Placement as Placement
     from .mapping.rebalance import rebalance as rebalance
     from .mapping.structure import structure as structure
-    from .mapping.structure import structure as structure
+    from .proof import Contract as Contract
+    from .proof import Proof as Proof
+    from .proof import prove as prove
     from .recording.profile import profile as profile
     from .recording.record import record as record
     from .schedule.builder import ProgramBuilder as ProgramBuilder
@@ -94,6 +99,7 @@ if TYPE_CHECKING:
     from .schedule.program import Program as Program
     from .schedule.reading import read as read
     from .schedule.schedule import Schedule as Schedule
+    from .schedule.schedule import together as together
     from .simulation.network import PacketOptions as PacketOptions
     from .simulation.simulate import simulate as simulate
     from .simulation.timeline import Timeline as Timeline

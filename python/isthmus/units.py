@@ -108,7 +108,7 @@ def parse(value: object, unit: str) -> float:
     return number
 
 
-def text(value: float, unit: str, digits: int | None = None) -> str:
+def text(value: float, unit: str, digits: int | None = None, *, decimal: bool = False) -> str:
     """A quantity for people, in the largest unit that keeps it at least 1.
 
     Parameters
@@ -119,11 +119,15 @@ def text(value: float, unit: str, digits: int | None = None) -> str:
         Base unit, as in :func:`parse`.
     digits : int, optional
         Significant digits; by default as many as :func:`parse` needs to return exactly ``value``.
+    decimal : bool
+        Powers of 1000 for multiples of 1024 B too, so that amounts in a column can be compared.
 
     Examples
     --------
     >>> text(4.25e8, "B/s")
     '425 MB/s'
+    >>> text(65536, "B"), text(65536, "B", decimal=True)
+    ('64 KiB', '65.536 kB')
     """
     if value == 0 or not math.isfinite(value):
         return f"{value:g} {_OUTPUT[unit][-1] if value else unit}".strip()
@@ -132,7 +136,7 @@ def text(value: float, unit: str, digits: int | None = None) -> str:
     if unit == "B" and whole and value % 1000 and value % 1024:
         # 65535 B is read at a glance, 65.535 kB is not.
         outputs = ["B"]
-    elif unit == "B" and 1024 <= abs(value) < 2.0**50 and value % 1000 and value % 1024 == 0:
+    elif unit == "B" and not decimal and 1024 <= abs(value) < 2.0**50 and value % 1000 and value % 1024 == 0:
         outputs = ["TiB", "GiB", "MiB", "KiB"]
     best = outputs[-1]
     for spelling in outputs:
@@ -151,3 +155,14 @@ def text(value: float, unit: str, digits: int | None = None) -> str:
         if "e" not in candidate and parse(f"{candidate}{best}", unit) == value:
             return f"{candidate} {best}".strip()
     return f"{value!r} {unit}".strip()
+
+
+def amount(bytes: float) -> str:
+    """Bytes for a column of a table: four digits, in powers of 1000 whatever the number, so that rows can be compared.
+
+    Examples
+    --------
+    >>> amount(2**20), amount(2**20 + 1)
+    ('1.049 MB', '1.049 MB')
+    """
+    return text(bytes, "B", 4, decimal=True)

@@ -93,10 +93,43 @@ def test_an_ocean_that_waits_does_not_gain() -> None:
     assert summarise(rows).findings["time"].verdict == "agrees"
 
 
+def test_patches_near_each_other_then_computes_near_both() -> None:
+    rows = {}
+    for placement in ("default", "bisection", "patches", "mapped"):
+        given = point(application="namd", machine="torus:3x5x5", placement=placement)
+        rows[placement] = {**given, **measure(given)}
+    hop_bytes = [row["hop_bytes"] for row in rows.values()]
+    assert hop_bytes == sorted(hop_bytes, reverse=True)
+    assert hop_bytes[-1] < 0.8 * hop_bytes[0]
+    assert summarise(list(rows.values())).findings["hops"].verdict == "agrees"
+    # Patches that are mapped worse than they come are no agreement.
+    rows["patches"]["hop_bytes"] = 2 * hop_bytes[0]
+    assert summarise(list(rows.values())).findings["hops"].verdict == "differs"
+
+
+def test_weather_gains_where_messages_meet() -> None:
+    rows = []
+    for machine, times in (("torus:8x8x8", (10.0, 9.9)), ("torus:8x8x16", (10.0, 8.4))):
+        for placement, time in zip(("default", "mapped"), times, strict=True):
+            given = point(application="wrf", machine=machine, placement=placement, steps=2, point=1e-5)
+            ranks = {"torus:8x8x8": 512, "torus:8x8x16": 1024}[machine]
+            rows.append(
+                {**given, "ranks": ranks, "time": time, "computing": 5 / time, "hops": 1.0, "message_hops": 1.0}
+            )
+            rows[-1] |= {"hop_bytes": 1.0, "least": 1.0, "link": 1.0, "waiting": 0.1}
+    found = summarise(rows).findings["gain"]
+    assert found.verdict == "agrees"
+    assert found.ours == "communication on 512 nodes: 2 % less, the run 1 %; 1,024 nodes: 32 % less, the run 16 %"
+    rows[-1]["time"] = 9.0
+    assert summarise(rows).findings["gain"].verdict == "partly"
+    rows[1]["time"] = 9.0
+    assert summarise(rows).findings["gain"].verdict == "differs"
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"application": "wrf", "placement": "patches"}, "placement = 'patches': wrf has none"),
+        ({"application": "wrf", "placement": "patches"}, "placement = .patches.: wrf has no patches"),
         ({"application": "namd", "steps": 1}, "steps = 1: namd is a pattern here"),
         ({"application": "stencil", "tasks": 17}, "17"),
     ],

@@ -184,3 +184,9 @@ def test_any_text_is_a_quantity_or_refused(text: str) -> None:
             assert math.isfinite(units.parse(text, unit))
         except InvalidInput:
             continue
+
+
+def test_amounts_of_a_column_are_in_powers_of_1000():
+    assert [units.amount(x) for x in (0, 1, 1024, 2**20, 2**20 + 1, 3 * 2**30)] == [
+        "0 B", "1 B", "1.024 kB", "1.049 MB", "1.049 MB", "3.221 GB",
+    ]  # fmt: skip

@@ -224,7 +224,8 @@ def placement(advice: Advice) -> Section | None:
     before, after = mapped.before["default"], mapped.metrics
     rows: list[Row] = [list(row) for row in placing_rows(found, [n for n in DEFINITIONS if after.value(n) is not None])]
     for level, bytes in after.levels.items():
-        rows.append([f"bytes in {level}", text(before.levels[level], "B", 4), text(bytes, "B", 4), ""])
+        now, then = (text(x, "B", 4, decimal=True) for x in (before.levels[level], bytes))
+        rows.append([f"bytes in {level}", now, then, ""])
     body = paragraph(words) + table(["", "now", "mapped", "at least"], rows, sort=False)
     tried: list[Row] = [
         [t.name, t.metrics.words("hop_bytes"), t.metrics.words("maximum_link_load"), seconds(t.seconds)]

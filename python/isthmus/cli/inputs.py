@@ -46,6 +46,9 @@ def read_work(text: str, unit: str = "ns") -> Program | Schedule:
 _OPTIONS = ("radix", "segment", "window", "dims", "groups", "latency", "overhead", "gap")
 
 
+_FLAVOURS = ("access", "sync", "protocol", "count", "under_way")
+
+
 def parse_collective(text: str) -> Schedule:
     """The schedule of ``kind:ranks=N,bytes=N,algorithm=NAME,root=N,in_place=no`` and options of the algorithm."""
     from ..collectives import collective
@@ -54,15 +57,20 @@ def parse_collective(text: str) -> Schedule:
 
 
 def collective_arguments(text: str) -> dict[str, Any]:
-    """What :func:`isthmus.collective` takes, from one line."""
+    """What :func:`isthmus.collective` takes, from one line; ``sync=none-all``: on entry none, on exit all."""
     kind, _, rest = text.partition(":")
-    values = _pairs(text, rest, ("ranks", "bytes", "algorithm", "root", "in_place", *_OPTIONS))
+    values = _pairs(text, rest, ("ranks", "bytes", "algorithm", "root", "in_place", *_FLAVOURS, *_OPTIONS))
     if "ranks" not in values:
         raise InvalidInput(f"{units.shown(text)}: ranks=... is missing")
     out: dict[str, Any] = {"kind": kind}
     out.update({key: _whole(key, values[key]) for key in ("ranks", "root") if key in values})
     if "bytes" in values:
         out["bytes"] = _bytes(values["bytes"])
+    out.update({key: _whole(key, values[key]) for key in ("count", "under_way") if key in values})
+    out.update({key: values[key] for key in ("access", "protocol") if key in values})
+    if "sync" in values:
+        enter, _, leave = values["sync"].partition("-")
+        out["sync"] = (enter, leave or enter)
     if "in_place" in values:
         if values["in_place"] not in ("yes", "no"):
             raise InvalidInput(f"in_place={values['in_place']}: yes and no are allowed")

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import InvalidInput
 from ..schedule.pattern import Pattern
-from ..units import text
+from ..units import amount
 from .placement import Placement, job_of
 from .problem import edges_of
 
@@ -55,8 +55,8 @@ class ArraysMapped:
         lines += [f"  {'hop-bytes':32} {'in order':>12} {'mapped':>12}"]
         for (a, b), value in self.after.items():
             name = f"within {a}" if a == b else f"{a} and {b}"
-            lines.append(f"  {name:32} {text(self.before[a, b], 'B', 4):>12} {text(value, 'B', 4):>12}")
-        total = text(sum(self.before.values()), "B", 4), text(self.hop_bytes, "B", 4)
+            lines.append(f"  {name:32} {amount(self.before[a, b]):>12} {amount(value):>12}")
+        total = amount(sum(self.before.values())), amount(self.hop_bytes)
         return "\n".join([*lines, f"  {'all':32} {total[0]:>12} {total[1]:>12}"])
 
 

@@ -112,13 +112,28 @@ def _swap(problem: Problem, options: Mapping[str, Any]) -> NDArray[np.uint32]:
     return _core.map_improve(problem.graph, problem.target, _start(problem, options), problem.seed)
 
 
+@method(
+    "relieve", "swaps that take load from the hottest links under the real routes, from the map of another method",
+    start="bipartition", rise=0.01, trials=50.0,
+)  # fmt: skip
+def _relieve(problem: Problem, options: Mapping[str, Any]) -> NDArray[np.uint32]:
+    return _core.map_relieve(
+        problem.graph,
+        problem.target,
+        _start(problem, options),
+        rise=float(options["rise"]),
+        trials=float(options["trials"]),
+        seed=problem.seed,
+    )
+
+
 def in_groups(problem: Problem) -> bool:
     """Has the network groups whose links to each other are the bottleneck?"""
     return problem.job.machine.topology.kind == "dragonfly"
 
 
 @method(
-    "grouped", "few hops, and no pair of groups that carries much more than others", _GROUPS, seconds=10.0, limit=2.5
+    "grouped", "few hops, and no pair of groups that carries much more than others", _GROUPS, seconds=10.0, limit=2.4
 )
 def _grouped(problem: Problem, options: Mapping[str, Any]) -> NDArray[np.uint32] | None:
     if not in_groups(problem):
@@ -128,7 +143,7 @@ def _grouped(problem: Problem, options: Mapping[str, Any]) -> NDArray[np.uint32]
 
 
 @method(
-    "balanced", "more tasks than nodes: partitioned and placed together", _SHARED, seconds=30.0, moves=60.0, limit=2.5
+    "balanced", "more tasks than nodes: partitioned and placed together", _SHARED, seconds=30.0, moves=60.0, limit=2.4
 )
 def _balanced(problem: Problem, options: Mapping[str, Any]) -> NDArray[np.uint32] | None:
     if problem.imbalance is None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..units import text
+from ..units import amount
 from .bounds import Bounds, bounds
 from .metrics import DEFINITIONS, Metrics, evaluate, in_words
 from .placement import Placement
@@ -157,7 +157,7 @@ class Mapped:
         ]
         for level in self.metrics.levels:
             columns = (*self.before.values(), self.metrics)
-            rows.append([f"bytes in {level}", *(text(m.levels.get(level, 0), "B", 4) for m in columns), ""])
+            rows.append([f"bytes in {level}", *(amount(m.levels.get(level, 0)) for m in columns), ""])
         return ["", *self.before, "mapped", "at least"], rows
 
     def save(self, path: str | os.PathLike[str], format: str = "rankfile", **options: Any) -> None:
@@ -203,4 +203,4 @@ class Mapped:
         return report(self)
 
     def __repr__(self) -> str:
-        return f"<Mapped: {self.method}, hop-bytes {text(self.metrics.hop_bytes, 'B', 4)}>"
+        return f"<Mapped: {self.method}, hop-bytes {amount(self.metrics.hop_bytes)}>"

@@ -13,7 +13,7 @@ from ..machine.machine import Machine
 from ..schedule.pattern import Pattern, pattern
 from ..schedule.program import Program
 from ..schedule.schedule import Schedule
-from ..units import shown, text
+from ..units import amount, shown, text
 from .links import routed, tiers
 from .placement import Placement
 
@@ -155,17 +155,16 @@ class Metrics:
 
     def __str__(self) -> str:
         p = self.placement
-        lines = [f"{p.ranks:,} ranks on {len(p.nodes):,} nodes of {p.machine.name}, {text(self.bytes, 'B', 4)}"]
+        lines = [f"{p.ranks:,} ranks on {len(p.nodes):,} nodes of {p.machine.name}, {amount(self.bytes)}"]
         lines += [
             f"  {d.words:34} {self.words(name)}" for name, d in DEFINITIONS.items() if self.value(name) is not None
         ]
         lines.append("bytes by level")
         most = max(self.bytes, 1e-300)
-        lines += [f"  {name:34} {text(b, 'B', 4):>10} {b / most:6.1%}" for name, b in self.levels.items()]
+        lines += [f"  {name:34} {amount(b):>10} {b / most:6.1%}" for name, b in self.levels.items()]
         lines.append("links in use, most and mean bytes")
         lines += [
-            f"  {c.name:34} {c.used:,} of {c.links:,}, {text(c.maximum, 'B', 4)}, {text(c.average, 'B', 4)}"
-            for c in self.classes
+            f"  {c.name:34} {c.used:,} of {c.links:,}, {amount(c.maximum)}, {amount(c.average)}" for c in self.classes
         ]
         return "\n".join(lines)
 
@@ -177,7 +176,7 @@ def in_words(name: str, value: float | None) -> str:
     unit = DEFINITIONS[name].unit
     if unit == "x":
         return f"{value:,}" if isinstance(value, int) else f"{value:.3f}"
-    return f"{value:.1%}" if unit == "%" else text(value, unit, 4)
+    return f"{value:.1%}" if unit == "%" else amount(value) if unit == "B" else text(value, unit, 4)
 
 
 def evaluate(

@@ -7,12 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .packing import pack
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from .residence import Residence
 
 _PASSES = 4
+#: Bounds that are tried above a limit that cannot be kept; how near to what cannot be kept is near enough.
+_HALVINGS, _CLOSE = 5, 1.005
 # Gains below this part of what is at stake are rounding errors.
 _LEAST = 1e-9
 
@@ -37,6 +41,7 @@ class Mover:
         self._home = residence.place.copy()
         # Sums of seconds are not exact.
         self._limit = limit * (1 + 1e-12)
+        self._packs = True
 
     def place_anew(self) -> None:
         """Place all movable objects, the heaviest first, each on the cheapest core that can take it."""
@@ -50,7 +55,23 @@ class Mover:
             at.put_idle(o, _least(self._cost(o), done, room) if room.any() else int(done.argmin()))
 
     def unload(self) -> None:
-        """Move objects away from the cores that have too much to do, while that helps."""
+        """Move objects away from the cores that have too much to do.
+
+        Where the limit cannot be kept, the least that can be is looked for by halving what is between the two.
+        """
+        limit = low = self._limit
+        self._unload()
+        for _ in range(_HALVINGS):
+            high = float(self._at.time.max())
+            if high <= low * _CLOSE:
+                break
+            self._limit, self._packs = (low + high) / 2, True
+            self._unload()
+            if self._at.time.max() > self._limit:
+                low = self._limit
+        self._limit = limit
+
+    def _unload(self) -> None:
         at = self._at
         heap = [(-seconds, *divmod(i, at.time.shape[1])) for i, seconds in enumerate(at.time.ravel().tolist())]
         heapq.heapify(heap)
@@ -82,7 +103,9 @@ class Mover:
             if room.any():
                 at.move(o, _least(self._cost(o), done, room))
                 moved = True
-        return moved or self._trade(place, core, self._limit) or self._soften(place, core)
+        if moved or self._trade(place, core, self._limit) or self._repack(place, core):
+            return True
+        return self._soften(place, core)
 
     def _trade(self, place: int, core: int, bound: float) -> bool:
         """Swap an object with a lighter one elsewhere so that both cores have ``bound`` at most; the cheapest pair.
@@ -111,6 +134,45 @@ class Mover:
         at.take(light)
         at.put(heavy, to, where)
         at.put(light, place, core)
+        return True
+
+    def _repack(self, place: int, core: int) -> bool:
+        """Pack the objects of a core anew with those of the cores that have most room: one, two, four and so on."""
+        at = self._at
+        if not self._packs:
+            return False
+        room = (self._limit - at.time) * at.speeds[:, None]
+        away = np.broadcast_to(at.distances(place)[:, None], room.shape)
+        cores = np.lexsort((away.ravel(), -room.ravel()))
+        here = place * room.shape[1] + core
+        cores = np.concatenate([[here], cores[cores != here]])
+        number = 1
+        while number < len(cores):
+            number = min(2 * number, len(cores))
+            if room.ravel()[cores[:number]].sum() >= 0 and self._pack(cores[:number]):
+                return True
+        # What could not be packed with all cores will not be the next time.
+        self._packs = False
+        return False
+
+    def _pack(self, cores: NDArray[np.int64]) -> bool:
+        """Pack what is movable on some cores anew, so that none has more than the limit."""
+        at = self._at
+        places, wide = cores // at.time.shape[1], at.time.shape[1]
+        on = [[o for o in at.movable_on(*divmod(int(c), wide)) if at.load[o] > 0] for c in cores]
+        objects = np.array([o for some in on for o in some], dtype=np.int64)
+        home = np.repeat(np.arange(len(cores)), [len(some) for some in on])
+        room = (self._limit - at.time.ravel()[cores]) * at.speeds[places]
+        room += np.bincount(home, at.load[objects], len(cores))
+        cost = np.array([self._cost(int(o))[places] for o in objects]).reshape(len(objects), len(cores))
+        found = pack(at.load[objects], room, home, cost)
+        if found is None or np.array_equal(found, home):
+            return False
+        moves = np.flatnonzero(found != home)
+        for i in moves:
+            at.take(int(objects[i]))
+        for i in moves:
+            at.put(int(objects[i]), *divmod(int(cores[found[i]]), wide))
         return True
 
     def _soften(self, place: int, core: int) -> bool:

@@ -47,6 +47,22 @@ class Molecules:
     def patches(self) -> int:
         return len(self.coordinates)
 
+    @property
+    def exchange(self) -> Pattern:
+        """What neighbouring patches send to the computes that need both, as if to each other."""
+        p, n = self.pattern, self.patches
+        first = p.first.astype(np.int64)
+        two = n + np.flatnonzero(np.diff(first)[n:] == 2)
+        a, b = p.peer[first[two]], p.peer[first[two] + 1]
+        bytes = p.bytes[first[two]] + p.bytes[first[two] + 1]
+        return Pattern.of(
+            n,
+            source=np.concatenate([a, b]),
+            target=np.concatenate([b, a]),
+            bytes=np.concatenate([bytes, bytes]),
+            load=p.load[:n],
+        )
+
 
 def molecules(
     dims: Sequence[int], *, atoms: float = 300.0, spread: float = 0.3, pair: float = 2e-9, seed: int = 0
@@ -155,13 +171,44 @@ def _along(points: NDArray[np.float64], which: NDArray[np.int64]) -> NDArray[np.
     return which[np.lexsort(chosen[:, order[::-1]].T)]
 
 
-def start(box: Molecules, job: Allocation) -> Placement:
-    """Patches by bisection, one core after the other of each node; computes with their first patch."""
-    place = bisect(box.coordinates, box.pattern.load[: box.patches], job)
-    core = np.zeros(box.patches, dtype=np.int64)
+def start(box: Molecules, job: Allocation, *, seconds: float | None = None, seed: int = 0) -> Placement:
+    """Patches near their neighbours, one core after the other of each node; computes with their first patch.
+
+    Of bisections by work and by number of patches, and the order of both, the one with the least hop-bytes between
+    neighbouring patches.
+
+    Parameters
+    ----------
+    box : Molecules
+    job : Allocation
+    seconds : float, optional
+        Processor time, about, for :func:`isthmus.map`, which may find shorter ways than bisection.
+    seed : int
+        Of :func:`isthmus.map`.
+    """
+    n, nodes = box.patches, len(job)
+    exchange = box.exchange
+    bytes = exchange.bytes.astype(np.float64)
+    candidates = [
+        bisect(box.coordinates, box.pattern.load[:n], job),
+        bisect(box.coordinates, 1.0, job),
+        np.arange(n) * nodes // n,
+    ]
+    if seconds is not None:
+        from .map import map
+
+        mapped = map(exchange, job, balance=0.0 if n > nodes else None, seconds=seconds, seed=seed)
+        candidates.append(mapped.best.place.astype(np.int64))
+
+    def hop_bytes(place: NDArray[np.int64]) -> float:
+        at = job.nodes[place]
+        return float(bytes @ job.machine.distance(at[exchange.sources()], at[exchange.peer]))
+
+    place = min(candidates, key=hop_bytes)
+    core = np.zeros(n, dtype=np.int64)
     for p in np.unique(place):
         on = np.flatnonzero(place == p)
         core[on] = np.arange(len(on)) % job.ranks_per_node
-    first = box.pattern.peer[box.pattern.first[box.patches : -1].astype(np.int64)].astype(np.int64)
-    home = np.concatenate([np.arange(box.patches), first])
+    first = box.pattern.peer[box.pattern.first[n:-1].astype(np.int64)].astype(np.int64)
+    home = np.concatenate([np.arange(n), first])
     return Placement(job.machine, job.nodes[place[home]], core[home])

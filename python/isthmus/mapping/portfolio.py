@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .bounds import bounds
 from .graphs import in_groups
@@ -18,6 +18,10 @@ Attempt = Callable[..., "Trial | None"]
 _CLOSE = 1.1
 #: Tasks up to which all structured methods are tried even if the first is close to the bound.
 _SMALL = 4096
+#: Hop-bytes that relief of the hottest links may cost: less than what counts as equal; where links decide, much more.
+_RISE = {"hop_bytes": 0.004, "max_link": 0.05, "time": 0.004}
+#: Tasks for which relief of links is quick enough to be worth it.
+_RELIEVED = 1 << 16
 
 
 def portfolio(problem: Problem, attempt: Attempt, seconds: float, objective: str) -> None:
@@ -34,20 +38,25 @@ def portfolio(problem: Problem, attempt: Attempt, seconds: float, objective: str
         return
     least = bounds(problem, spectral=False).hop_bytes
     close = False
+    found: list[Trial] = []
+
+    def tried(name: str, **options: Any) -> Trial | None:
+        trial = attempt(name, **options)
+        if trial is not None:
+            found.append(trial)
+        return trial
+
     if problem.structure is not None:
-        close = _regular(problem, attempt, least)
+        close = _regular(problem, tried, least)
     elif problem.coordinates is not None:
-        attempt("geometric")
+        tried("geometric")
     if not close:
-        _graph(problem, attempt, seconds)
-
-
-def _graph(problem: Problem, attempt: Attempt, seconds: float) -> None:
-    """Graph methods; the best of all that was found so far is improved in the time that is left."""
-    long = "grouped" if in_groups(problem) else "multilevel"
-    found = [trial for trial in (attempt("bipartition"), attempt(long, seconds=seconds)) if trial is not None]
-    best = min(found, key=lambda t: t.hop_bytes)
-    attempt("swap", start=best.place)
+        tried("bipartition")
+        tried("grouped" if in_groups(problem) else "multilevel", seconds=seconds)
+    # On dragonflies grouped has limited the links that matter already.
+    worth = objective == "max_link" or not (close or in_groups(problem))
+    if worth and problem.tasks <= _RELIEVED:
+        tried("relieve", start=min(found, key=lambda t: t.hop_bytes).place, rise=_RISE[objective])
 
 
 def _regular(problem: Problem, attempt: Attempt, least: float) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import InvalidInput
 from ..machine.allocation import Allocation
-from ..units import shown, text
+from ..units import amount, shown, text
 from .moves import Mover
 from .placement import Placement
 from .problem import edges_of
@@ -73,13 +73,13 @@ class Rebalanced:
         objects, moved = self.placement.ranks, len(self.moved)
         share = moved / objects if objects else 0.0
         lines = [
-            f"{moved:,} of {objects:,} objects move ({share:.1%}), {_bytes(self.migration)} to other nodes",
+            f"{moved:,} of {objects:,} objects move ({share:.1%}), {amount(self.migration)} to other nodes",
             f"  {'':16} {'before':>12} {'after':>12}",
         ]
         rows = {
             "most of a core": [text(burden.maximum, "s", 4) for burden in (self.before, self.after)],
             "imbalance": [f"{burden.imbalance:.1%}" for burden in (self.before, self.after)],
-            "hop-bytes": [_bytes(burden.hop_bytes) for burden in (self.before, self.after)],
+            "hop-bytes": [amount(burden.hop_bytes) for burden in (self.before, self.after)],
         }
         lines += [f"  {name:16} {before:>12} {after:>12}" for name, (before, after) in rows.items()]
         return "\n".join(lines)
@@ -185,11 +185,6 @@ def rebalance(
         float(size[away].sum()),
         float(size @ hops),
     )
-
-
-def _bytes(number: float) -> str:
-    # Rounded first: a column of MB and MiB, for multiples of 1024, could not be compared at a glance.
-    return text(float(f"{number:.4g}"), "B", 4)
 
 
 def _burden(residence: Residence) -> Burden:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..units import text
+from ..units import amount, text
 
 if TYPE_CHECKING:
     from .mapped import Mapped
@@ -15,7 +15,7 @@ def report(mapped: Mapped) -> str:
     p = mapped.placement
     lines = [
         f"{p.ranks:,} ranks on {len(p.nodes):,} nodes of {p.machine.name}, "
-        f"{text(mapped.metrics.bytes, 'B', 4)}, by {mapped.method}"
+        f"{amount(mapped.metrics.bytes)}, by {mapped.method}"
     ]
     headings, rows = mapped.table()
     lines += columns([headings, *rows])

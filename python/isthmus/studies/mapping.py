@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 HALOS: dict[str, Callable[[int], Halo]] = {"stencil": stencil, "wrf": wrf, "pop": pop}
 APPLICATIONS = (*HALOS, "openatom", "namd")
-PLACEMENTS = ("default", "random", "patches", "mapped")
+PLACEMENTS = ("default", "random", "bisection", "patches", "mapped")
 #: Planes of OpenAtom; it has as many states as nodes for each plane.
 _PLANES = 16
 
@@ -34,8 +34,8 @@ def measure(point: Point) -> Point:
     """Hop-bytes, mean length of a byte's route and of a message's, most loaded link; seconds of a program's steps."""
     machine = _machine(point["machine"])
     what = point["application"]
-    if point["placement"] == "patches" and what != "namd":
-        raise InvalidInput(f"placement = 'patches': {what} has none, namd has")
+    if point["placement"] in ("bisection", "patches") and what != "namd":
+        raise InvalidInput(f"placement = '{point['placement']}': {what} has no patches, namd has")
     if point["steps"] and what not in HALOS:
         raise InvalidInput(f"steps = {point['steps']}: {what} is a pattern here, not a program; 0 is allowed")
     tasks = point["tasks"] or machine.nodes
@@ -103,7 +103,7 @@ def _openatom(point: Point, job: Allocation) -> Point:
 
 
 def _namd(point: Point, job: Allocation) -> Point:
-    """Patches in order or at random, or by bisection of space and torus; computes anywhere, or near both patches."""
+    """Patches in order or at random, by bisection of space and torus, or mapped; computes anywhere or near both."""
     from ..mapping.patches import molecules, start
     from ..mapping.placement import Placement
     from ..mapping.rebalance import rebalance
@@ -111,7 +111,8 @@ def _namd(point: Point, job: Allocation) -> Point:
     # About as many patches as nodes, in a cube.
     side = max(3, round(len(job) ** (1 / 3)))
     box = molecules((side, side, side), seed=point["seed"])
-    begin = start(box, job)
+    # By bisection alone, or by the network in every way.
+    seconds = None if point["placement"] == "bisection" else point["seconds"]
     if point["placement"] in ("default", "random"):
         patch = np.arange(box.patches) * len(job) // box.patches
         if point["placement"] == "random":
@@ -120,6 +121,8 @@ def _namd(point: Point, job: Allocation) -> Point:
         first = box.pattern.peer[box.pattern.first[box.patches : -1].astype(np.int64)].astype(np.int64)
         node = job.nodes[patch[np.concatenate([np.arange(box.patches), first])]]
         begin = Placement(job.machine, node, np.zeros_like(node))
+    else:
+        begin = start(box, job, seconds=seconds, seed=point["seed"])
     aware = point["placement"] == "mapped"
     done = rebalance(
         box.pattern, begin, job=job, fixed=box.fixed, method="greedy", proxies=True, aware=aware, tolerance=0.05
@@ -140,12 +143,18 @@ def _summarise(rows: Sequence[Point]) -> Summary:
 KIND = Kind(
     name="mapping",
     doc="an application on a machine with one rank a node: hop-bytes and time of placements",
-    version=1,
+    version=2,
     parameters=(
         Parameter("application", "choice", "who talks to whom", choices=APPLICATIONS),
         Parameter("machine", "machine", "where it runs"),
         Parameter("tasks", "whole", "ranks of stencil, wrf and pop; 0: one a node", 0, most=2**24),
-        Parameter("placement", "choice", "patches: only those of namd by the network", "default", PLACEMENTS),
+        Parameter(
+            "placement",
+            "choice",
+            "of namd bisection: of patches only; patches: only they by the network",
+            "default",
+            PLACEMENTS,
+        ),
         Parameter("seconds", "s", "processor time for a map, about", 10.0, least=0.01, most=1e6),
         Parameter("steps", "whole", "of a program to simulate; 0: none", 0, most=1000),
         Parameter("point", "s", "computation of a point and step", 1e-6, most=1.0),
