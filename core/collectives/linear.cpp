@@ -1,34 +1,39 @@
 #include "collectives/algorithms.hpp"
+#include "collectives/sums.hpp"
 
 namespace isthmus::linear {
 namespace {
 
-void reduce_to(Rounds& rounds, const CollectiveCall& call, Rank root, std::uint64_t bytes) {
+/// `everywhere`: all ranks have an output, of which this is the first half of an allreduce.
+void reduce_to(Rounds& rounds, const CollectiveCall& call, Rank root, bool everywhere) {
+  Sum sum(call, everywhere || call.rank == root);
   if (call.rank == root) {
-    for (std::uint64_t i = 1; i < call.ranks; ++i) {
-      rounds.recv(above(call, i), bytes);
-      rounds.reduce(bytes);
-    }
+    for (std::uint64_t i = 1; i < call.ranks; ++i) sum.take(rounds, above(call, i));
+    sum.finish(rounds);
   } else {
-    rounds.send(root, bytes);
+    rounds.send(root, call.bytes, sum.now());
   }
   rounds.next();
 }
 
 void bcast_from(Rounds& rounds, const CollectiveCall& call, Rank root, std::uint64_t bytes) {
   if (call.rank == root) {
-    for (std::uint64_t i = 1; i < call.ranks; ++i) rounds.send(above(call, i), bytes);
+    for (std::uint64_t i = 1; i < call.ranks; ++i) rounds.send(above(call, i), bytes, at_output());
   } else {
-    rounds.recv(root, bytes);
+    rounds.recv(root, bytes, at_output());
   }
 }
 
 void scatter_from(Rounds& rounds, const CollectiveCall& call, Rank root) {
   const Blocks blocks(call);
   if (call.rank == root) {
-    for (std::uint64_t i = 1; i < call.ranks; ++i) rounds.send(above(call, i), blocks(above(call, i)));
+    for (std::uint64_t i = 1; i < call.ranks; ++i) {
+      const Rank to = above(call, i);
+      rounds.send(to, blocks(to), at_input(blocks.offset(to)));
+    }
+    if (!call.in_place) rounds.copy_too(blocks(root), at_input(blocks.offset(root)), at_output());
   } else {
-    rounds.recv(root, blocks(call.rank));
+    rounds.recv(root, blocks(call.rank), at_output());
   }
 }
 
@@ -41,28 +46,33 @@ void bcast(const CollectiveCall& call, Emitter& out) {
 
 void reduce(const CollectiveCall& call, Emitter& out) {
   Rounds rounds(out);
-  reduce_to(rounds, call, call.root, call.bytes);
+  reduce_to(rounds, call, call.root, false);
 }
 
 void allreduce(const CollectiveCall& call, Emitter& out) {
   Rounds rounds(out);
-  reduce_to(rounds, call, 0, call.bytes);
+  reduce_to(rounds, call, 0, true);
   bcast_from(rounds, call, 0, call.bytes);
 }
 
 void barrier(const CollectiveCall& call, Emitter& out) {
-  Rounds rounds(out);
-  reduce_to(rounds, call, 0, 0);
-  bcast_from(rounds, call, 0, 0);
+  CollectiveCall nothing = call;
+  nothing.bytes = 0;
+  allreduce(nothing, out);
 }
 
 void gather(const CollectiveCall& call, Emitter& out) {
   const Blocks blocks(call);
   if (call.rank != call.root) {
-    out.send(call.root, blocks(call.rank));
+    out.send(call.root, blocks(call.rank), at_input());
     return;
   }
-  for (std::uint64_t i = 1; i < call.ranks; ++i) out.recv(above(call, i), blocks(above(call, i)));
+  for (std::uint64_t i = 1; i < call.ranks; ++i) {
+    const Rank from = above(call, i);
+    out.recv(from, blocks(from), at_output(blocks.offset(from)));
+  }
+  const std::uint64_t own = blocks(call.rank);
+  if (!call.in_place && own != 0) out.copy(own, at_input(), at_output(blocks.offset(call.rank)));
 }
 
 void scatter(const CollectiveCall& call, Emitter& out) {
@@ -105,7 +115,9 @@ void alltoall(const CollectiveCall& call, Emitter& out) {
 
 void reduce_scatter(const CollectiveCall& call, Emitter& out) {
   Rounds rounds(out);
-  reduce_to(rounds, call, 0, Blocks(call).all());
+  CollectiveCall whole = call;
+  whole.bytes = Blocks(call).all();
+  reduce_to(rounds, whole, 0, false);
   scatter_from(rounds, call, 0);
 }
 

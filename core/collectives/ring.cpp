@@ -1,4 +1,5 @@
 #include "collectives/algorithms.hpp"
+#include "collectives/sums.hpp"
 
 namespace isthmus::ring {
 namespace {
@@ -29,19 +30,21 @@ void allgather_blocks(Rounds& rounds, const CollectiveCall& call, const Size& si
 void bcast(const CollectiveCall& call, Emitter& out) {
   Rounds rounds(out);
   const FromRoot at(call, call.root);
-  if (at.me() > 0) rounds.recv(at(at.me() - 1), call.bytes);
+  if (at.me() > 0) rounds.recv(at(at.me() - 1), call.bytes, at_output());
   rounds.next();
-  if (at.me() + 1 < call.ranks) rounds.send(at(at.me() + 1), call.bytes);
+  if (at.me() + 1 < call.ranks) rounds.send(at(at.me() + 1), call.bytes, at_output());
 }
 
 void reduce(const CollectiveCall& call, Emitter& out) {
   Rounds rounds(out);
   const FromRoot at(call, call.root);
-  if (at.me() + 1 < call.ranks) {
-    rounds.recv(at(at.me() + 1), call.bytes);
-    rounds.reduce(call.bytes);
+  Sum sum(call, at.me() == 0);
+  if (at.me() + 1 < call.ranks) sum.take(rounds, at(at.me() + 1));
+  if (at.me() > 0) {
+    rounds.send(at(at.me() - 1), call.bytes, sum.now());
+  } else {
+    sum.finish(rounds);
   }
-  if (at.me() > 0) rounds.send(at(at.me() - 1), call.bytes);
 }
 
 void allreduce(const CollectiveCall& call, Emitter& out) {
