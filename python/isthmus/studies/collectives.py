@@ -13,6 +13,7 @@ from .parameters import Kind, Parameter, Point, Summary
 
 if TYPE_CHECKING:
     from ..machine import Machine
+    from ..schedule.program import Program
 
 COLLECTIVES = (
     "barrier", "bcast", "reduce", "allreduce", "gather", "allgather", "scatter", "alltoall", "reduce_scatter", "scan",
@@ -28,8 +29,8 @@ def _machine(machine: str) -> Machine:
 
 
 def measure(point: Point) -> Point:
-    """Makespan of the collective, or of all of them, seconds."""
-    from ..cli.inputs import parse_algorithm
+    """Makespan of the collective, or of all of them, seconds; with computation a step's share of it."""
+    from ..cli.inputs import parse_algorithm, parse_noise
     from ..collectives import collective
     from ..simulation import simulate
 
@@ -38,21 +39,39 @@ def measure(point: Point) -> Point:
     nodes = -(-point["ranks"] // cores)
     if nodes > machine.nodes:
         raise InvalidInput(f"ranks = {point['ranks']}: {machine.nodes} nodes hold {machine.nodes * cores}")
+    algorithm = parse_algorithm(point["algorithm"]) if point["algorithm"] else None
+    noise = parse_noise(point["noise"]) if point["noise"] else None
+    job = machine.allocate(nodes, ranks_per_node=cores)
+    if point["work"]:
+        chosen = None if algorithm is None else {point["collective"]: algorithm}
+        timeline = simulate(_steps(point), machine, job, model=point["model"], collectives=chosen, noise=noise)
+        return {"time": timeline.makespan / point["count"] - point["work"], "messages": timeline.messages}
     enter, _, leave = point["sync"].partition("-")
     schedule = collective(
         point["collective"],
         ranks=point["ranks"],
         bytes=point["bytes"],
-        algorithm=parse_algorithm(point["algorithm"]) if point["algorithm"] else None,
+        algorithm=algorithm,
         access=point["access"],
         sync=(enter, leave or enter),
         protocol=point["protocol"],
         count=point["count"],
         under_way=point["under_way"],
     )
-    job = machine.allocate(nodes, ranks_per_node=cores)
-    timeline = simulate(schedule, job, model=point["model"])
+    timeline = simulate(schedule, machine, job, model=point["model"], noise=noise)
     return {"time": timeline.makespan, "messages": timeline.messages}
+
+
+def _steps(point: Point) -> Program:
+    """A program that computes and calls the collective, again and again."""
+    from ..schedule.builder import ProgramBuilder
+
+    b = ProgramBuilder(point["ranks"])
+    sized = () if point["collective"] == "barrier" else (point["bytes"],)
+    for _ in range(point["count"]):
+        b.compute(None, point["work"])
+        getattr(b, point["collective"])(None, *sized)
+    return b.build()
 
 
 def _summarise(rows: Sequence[Point]) -> Summary:
@@ -61,7 +80,7 @@ def _summarise(rows: Sequence[Point]) -> Summary:
     return summarise(rows)
 
 
-_SYNCS = tuple([*SYNCS, *(f"{a}-{b}" for a in SYNCS for b in SYNCS if a != b)])
+_SYNCS = (*SYNCS, *(f"{a}-{b}" for a in SYNCS for b in SYNCS if a != b))
 
 KIND = Kind(
     name="collectives",
@@ -79,6 +98,8 @@ KIND = Kind(
         Parameter("protocol", "choice", "of messages", "size", PROTOCOLS),
         Parameter("count", "whole", "so many, one begun after the other", 1, least=1, most=100_000),
         Parameter("under_way", "whole", "at most so many at once on a rank; 0: all", 0, most=100_000),
+        Parameter("work", "s", "computation of every rank before each; the time is then that of a step beyond it", 0),
+        Parameter("noise", "text", "of the operating system, as periodic,period=1ms,duration=10us; empty: none", ""),
         Parameter("model", "choice", "of the network", "loggops", MODELS),
     ),
     measure=measure,
@@ -96,6 +117,8 @@ def label(point: Point) -> str:
         words.append({"all": "strict", "none": "loose"}.get(point["sync"], point["sync"]))
     if point["protocol"] != "size":
         words.append(point["protocol"])
-    if point["count"] > 1:
+    if point["noise"]:
+        words.append("noise")
+    if point["count"] > 1 and not point["work"]:
         words.append(f"{point['count']} x, {point['under_way'] or 'all'} under way")
     return ", ".join(words)
