@@ -51,6 +51,8 @@ def _problem(row: Point) -> tuple[Any, ...]:
 
 
 def _draw(rows: Sequence[Point], along: str) -> Any:
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
     def panel(row: Point) -> tuple[Any, ...]:
         rest = () if along == "ranks" else (row["ranks"],)
         return row["collective"], _network(row), *rest
@@ -62,11 +64,12 @@ def _draw(rows: Sequence[Point], along: str) -> Any:
     fig, axes = sheet("Algorithms of collectives", words, -(-len(panels) // columns), columns, height=4.6)
     for ax in axes.flat[len(panels) :]:
         ax.set_visible(False)
+    lowest = {kind: min(r["time"] for r in rows if r["collective"] == kind) * 1e6 for kind in kinds}
+    highest = {kind: max(r["time"] for r in rows if r["collective"] == kind) * 1e6 for kind in kinds}
     for ax, (name, found) in zip(axes.flat, panels, strict=False):
         for i, words in enumerate(dict.fromkeys(label(row) for row in found)):
             line = sorted((row[along], row["time"] * 1e6) for row in found if label(row) == words)
             ax.plot(*zip(*line, strict=True), marker="o", ms=3.5, lw=1.6, color=CLASSES[i % len(CLASSES)], label=words)
-        ax.set_yscale("log")
         if along == "bytes":
             bytes_axis(ax, sorted({row["bytes"] for row in found}))
         else:
@@ -75,6 +78,11 @@ def _draw(rows: Sequence[Point], along: str) -> Any:
             ax.set_xticks(ticks, [f"{t:,}" for t in ticks])
             ax.minorticks_off()
             ax.set_xlabel("ranks")
+        ax.set_yscale("log")
+        ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=12))
+        ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+        ax.yaxis.set_minor_locator(NullLocator())
+        ax.set_ylim(lowest[name[0]] / 1.3, highest[name[0]] * 1.5)
         ax.set_ylabel("time, us")
         heading(ax, " ".join([name[0], "on", name[1], *(f"({n:,} ranks)" for n in name[2:])]))
         key(ax)
