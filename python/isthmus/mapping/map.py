@@ -169,7 +169,7 @@ def map(
             raise InvalidInput("method auto has no options")
         portfolio(problem, attempt, seconds, objective)
     elif attempt(name, **_timed(name, options, seconds)) is None:
-        raise InvalidInput(f"method {name!r} does not apply: {find(name, {})[0].needs}")
+        raise InvalidInput(f"method {name!r} does not apply here; it is for {find(name, {})[0].needs}")
     return Mapped(
         what, found, problem, best_of(trials, objective), tuple(trials), objective, undirected, collectives, model
     )
