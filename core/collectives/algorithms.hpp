@@ -65,9 +65,6 @@ void exscan(const CollectiveCall& call, Emitter& out);
 
 /// To the rank 2^k further on, from the rank 2^k before.
 namespace dissemination {
-/// D. Hensgen, R. Finkel, U. Manber, Two algorithms for barrier synchronization, Int. J. Parallel Programming 17(1),
-/// 1988.
-void barrier(const CollectiveCall& call, Emitter& out);
 /// J. Bruck, C.-T. Ho, S. Kipnis, E. Upfal, D. Weathersby, Efficient algorithms for all-to-all communications in
 /// multiport message-passing systems, IEEE Trans. Parallel and Distributed Systems 8(11), 1997; ranks but the first
 /// turn their blocks into place in the end.

@@ -31,11 +31,16 @@ class Sum {
 
   /// Receives a vector and adds it, in rounds of their own. `order`: of what comes in, beside what is there.
   void take(Rounds& rounds, Rank from, ReduceOrder order = ReduceOrder::after) {
-    rounds.recv(from, bytes_, begun_ ? room_ : sum_);
+    take_part(rounds, from, 0, bytes_, order);
+  }
+  /// The same of a part of the vector, which is all that is used from then on.
+  void take_part(Rounds& rounds, Rank from, std::uint64_t offset, std::uint64_t bytes, ReduceOrder order) {
+    rounds.recv(from, bytes, begun_ ? room_ : sum_ + offset);
     if (begun_) {
-      rounds.reduce(bytes_, room_, sum_, order);
+      rounds.reduce(bytes, room_, sum_ + offset, order);
     } else {
-      rounds.reduce(bytes_, own_, sum_, order == ReduceOrder::after ? ReduceOrder::before : ReduceOrder::after);
+      rounds.reduce(bytes, own_ + offset, sum_ + offset,
+                    order == ReduceOrder::after ? ReduceOrder::before : ReduceOrder::after);
     }
     begun_ = true;
   }
