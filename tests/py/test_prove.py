@@ -290,7 +290,9 @@ def test_what_is_no_question() -> None:
     s = ring().schedule()
     with pytest.raises(InvalidInput, match="the schedule has 3 ranks, allreduce of 4 is to be proved"):
         prove(s, "allreduce:ranks=4,bytes=6")
-    with pytest.raises(InvalidInput, match=r"allreduce needs bytes \[0, 7\) of buffer 'input' on rank 0, which has 6 B"):
+    with pytest.raises(
+        InvalidInput, match=r"allreduce needs bytes \[0, 7\) of buffer 'input' on rank 0, which has 6 B"
+    ):
         prove(s, "allreduce:ranks=3,bytes=7,in_place=no")
     with pytest.raises(InvalidInput, match="as_="):
         prove(s)

@@ -135,7 +135,9 @@ def prove(
     schedule, line = (what, None) if isinstance(what, Schedule) else _generated(what)
     if as_ is None:
         if line is None:
-            raise InvalidInput("a schedule alone does not say what it is for: as_= a collective in a line or a Contract")
+            raise InvalidInput(
+                "a schedule alone does not say what it is for: as_= a collective in a line or a Contract"
+            )
         as_ = line
     contract = as_ if isinstance(as_, Contract) else contract_of_line(as_, ordered=ordered)
     if not isinstance(most_defects, int) or most_defects < 1:
