@@ -1,4 +1,7 @@
+#include <vector>
+
 #include "collectives/algorithms.hpp"
+#include "collectives/exchange.hpp"
 #include "collectives/sums.hpp"
 
 namespace isthmus::linear {
@@ -84,72 +87,107 @@ void allgather(const CollectiveCall& call, Emitter& out) {
   Rounds rounds(out);
   const Blocks blocks(call);
   if (call.rank == 0) {
+    if (!call.in_place) rounds.copy_too(blocks(0), at_input(), at_output());
     // One after the other, so that the sends that follow wait for one operation and not each for all.
     for (Rank from = 1; from < call.ranks; ++from) {
-      rounds.recv(from, blocks(from));
+      rounds.recv(from, blocks(from), at_output(blocks.offset(from)));
       rounds.next();
     }
   } else {
-    rounds.send(0, blocks(call.rank));
+    rounds.send(0, blocks(call.rank), own_block(call));
   }
   rounds.next();
   bcast_from(rounds, call, 0, blocks.all());
 }
 
 void alltoall(const CollectiveCall& call, Emitter& out) {
-  if (call.counts.empty()) {
-    for (std::uint64_t i = 1; i < call.ranks; ++i) out.recv(below(call, i), call.bytes);
-    for (std::uint64_t i = 1; i < call.ranks; ++i) out.send(above(call, i), call.bytes);
-    return;
-  }
-  const Blocks counts(call);
-  for (std::uint64_t i = 1; i < call.ranks; ++i) {
+  const Exchange blocks(call);
+  const bool empty_too = call.counts.empty();
+  const std::uint32_t window = call.options->window;
+  const auto all = [&](const auto& post) {
+    std::vector<std::uint32_t> posted;
+    for (std::uint64_t i = 1; i < call.ranks; ++i) {
+      const std::uint32_t op = post(i);
+      if (op == Slice::none || window == 0) continue;
+      if (posted.size() >= window) out.require(op, posted[posted.size() - window]);
+      posted.push_back(op);
+    }
+  };
+  all([&](std::uint64_t i) {
     const Rank from = below(call, i);
-    if (const std::uint64_t bytes = counts(std::uint64_t{call.ranks} + from); bytes != 0) out.recv(from, bytes);
-  }
-  for (std::uint64_t i = 1; i < call.ranks; ++i) {
+    const std::uint64_t bytes = blocks.taken(from);
+    return empty_too || bytes != 0 ? out.recv(from, bytes, blocks.to(from)) : Slice::none;
+  });
+  all([&](std::uint64_t i) {
     const Rank to = above(call, i);
-    if (const std::uint64_t bytes = counts(to); bytes != 0) out.send(to, bytes);
-  }
+    const std::uint64_t bytes = blocks.sent(to);
+    return empty_too || bytes != 0 ? out.send(to, bytes, blocks.from(to)) : Slice::none;
+  });
+  blocks.copy_own(out);
 }
 
 void reduce_scatter(const CollectiveCall& call, Emitter& out) {
   Rounds rounds(out);
-  CollectiveCall whole = call;
-  whole.bytes = Blocks(call).all();
-  reduce_to(rounds, whole, 0, false);
-  scatter_from(rounds, call, 0);
+  const Blocks blocks(call);
+  const std::uint64_t all = blocks.all();
+  if (call.rank != 0) {
+    rounds.send(0, all, at_input());
+    rounds.next();
+    rounds.recv(0, blocks(call.rank), at_output());
+    return;
+  }
+  // The sum grows in scratch: the output has room for the own block only.
+  for (Rank from = 1; from < call.ranks; ++from) {
+    rounds.recv(from, all, at_scratch(from == 1 ? 0 : all));
+    if (from == 1) {
+      rounds.reduce(all, at_input(), at_scratch(), ReduceOrder::before);
+    } else {
+      rounds.reduce(all, at_scratch(all), at_scratch());
+    }
+  }
+  for (Rank to = 1; to < call.ranks; ++to) rounds.send(to, blocks(to), at_scratch(blocks.offset(to)));
+  if (call.ranks > 1 || !call.in_place) {
+    rounds.copy_too(blocks(0), call.ranks > 1 ? at_scratch() : at_input(), at_output());
+  }
 }
 
 void scan(const CollectiveCall& call, Emitter& out) {
   Rounds rounds(out);
-  if (call.rank > 0) {
-    rounds.recv(call.rank - 1, call.bytes);
-    rounds.reduce(call.bytes);
-  }
-  if (call.rank + 1 < call.ranks) rounds.send(call.rank + 1, call.bytes);
+  Sum sum(call, true);
+  if (call.rank > 0) sum.take(rounds, call.rank - 1, ReduceOrder::before);
+  if (call.rank + 1 < call.ranks) rounds.send(call.rank + 1, call.bytes, sum.now());
+  if (!sum.begun()) rounds.copy_too(call.bytes, sum.own(), sum.sum());
 }
 
 void exscan(const CollectiveCall& call, Emitter& out) {
   Rounds rounds(out);
   const bool last = call.rank + 1 == call.ranks;
-  if (call.rank > 0) {
-    rounds.recv(call.rank - 1, call.bytes);
-    // The last rank's own part goes nowhere.
-    if (!last) rounds.reduce(call.bytes);
+  const Slice own = call.in_place ? at_output() : at_input();
+  if (call.rank == 0) {
+    if (!last) rounds.send(1, call.bytes, own);
+    return;
   }
-  if (!last) rounds.send(call.rank + 1, call.bytes);
+  // What comes in is the result and stays; what is handed on has the own vector too. The last rank's goes nowhere.
+  if (!last) rounds.copy(call.bytes, own, at_scratch());
+  rounds.recv(call.rank - 1, call.bytes, at_output());
+  if (last) return;
+  rounds.reduce(call.bytes, at_output(), at_scratch(), ReduceOrder::before);
+  rounds.send(call.rank + 1, call.bytes, at_scratch());
 }
 
 void neighbor_alltoall(const CollectiveCall& call, Emitter& out) {
   const auto triples = call.counts.size() / 3;
+  std::uint64_t at = 0;
   for (std::size_t i = 0; i < triples; ++i) {
-    const auto triple = call.counts.subspan(3 * i, 3);
-    if (triple[2] != 0) out.recv(static_cast<Rank>(triple[0]), static_cast<std::uint64_t>(triple[2]));
+    const auto bytes = static_cast<std::uint64_t>(call.counts[3 * i + 2]);
+    if (bytes != 0) out.recv(static_cast<Rank>(call.counts[3 * i]), bytes, at_output(at));
+    at += bytes;
   }
+  at = 0;
   for (std::size_t i = 0; i < triples; ++i) {
-    const auto triple = call.counts.subspan(3 * i, 3);
-    if (triple[1] != 0) out.send(static_cast<Rank>(triple[0]), static_cast<std::uint64_t>(triple[1]));
+    const auto bytes = static_cast<std::uint64_t>(call.counts[3 * i + 1]);
+    if (bytes != 0) out.send(static_cast<Rank>(call.counts[3 * i]), bytes, at_input(at));
+    at += bytes;
   }
 }
 

@@ -30,14 +30,12 @@ class Sum {
   [[nodiscard]] Slice now() const { return begun_ ? sum_ : own_; }
 
   /// Receives a vector and adds it, in rounds of their own. `order`: of what comes in, beside what is there.
-  void take(Rounds& rounds, Rank from, ReduceOrder order = ReduceOrder::after) {
-    take_part(rounds, from, 0, bytes_, order);
-  }
-  /// The same of a part of the vector, which is all that is used from then on.
-  void take_part(Rounds& rounds, Rank from, std::uint64_t offset, std::uint64_t bytes, ReduceOrder order) {
-    rounds.recv(from, bytes, begun_ ? room_ : sum_ + offset);
+  void take(Rounds& rounds, Rank from, ReduceOrder order = ReduceOrder::after) { take(rounds, from, order, 0, bytes_); }
+  /// The same with a part of it, after which the rest of the own vector is not needed any more.
+  void take(Rounds& rounds, Rank from, ReduceOrder order, std::uint64_t offset, std::uint64_t bytes) {
+    rounds.recv(from, bytes, (begun_ ? room_ : sum_) + offset);
     if (begun_) {
-      rounds.reduce(bytes, room_, sum_ + offset, order);
+      rounds.reduce(bytes, room_ + offset, sum_ + offset, order);
     } else {
       rounds.reduce(bytes, own_ + offset, sum_ + offset,
                     order == ReduceOrder::after ? ReduceOrder::before : ReduceOrder::after);

@@ -168,21 +168,20 @@ def _messages(ranks: int) -> NDArray[np.int64]:
 def _options(kind: str, algorithm: str, ranks: int) -> Iterator[dict[str, Any]]:
     """Its defaults, then each option in turn."""
     yield {}
-    known = {option.name: option for option in describe(kind, algorithm).options}
-    for name, option in known.items():
-        values: list[Any] = {
-            "radix": [2, 3, 4, 5, 8],
-            "segment": [0, 1, 4, 7],
-            "window": [0, 1, 2, 3],
-            "dims": _extents(ranks),
-            "groups": [[1], [2], [3], [4], [ranks]],
-            "latency": [2e-6],
-            "overhead": [3e-7],
-            "gap": [5e-7],
-        }.get(name, [])
-        for value in values:
-            if isinstance(value, list) or value >= option.least or name in ("latency", "overhead", "gap"):
-                yield {name: value}
+    values: dict[str, list[Any]] = {
+        "radix": [2, 3, 4, 5, 8],
+        "segment": [0, 1, 4, 7],
+        "window": [0, 1, 2, 3],
+        "dims": _extents(ranks),
+        "groups": [[1], [2], [3], [4], [ranks], *([[r * r % 3 for r in range(ranks)]] if ranks > 1 else [])],
+        "latency": [2e-6],
+        "overhead": [3e-7],
+        "gap": [5e-7],
+    }
+    for option in describe(kind, algorithm).options:
+        for value in values.get(option.name, []):
+            if isinstance(value, (list, float)) or value >= option.least:
+                yield {option.name: value}
 
 
 def _extents(ranks: int) -> list[list[int]]:
