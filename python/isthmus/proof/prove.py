@@ -123,7 +123,7 @@ def prove(
     -----
     The schedule is run once with sets of contributions in place of numbers. This stands for all executions because two
     more things are checked: messages meet in one way only, whatever the time, and no two operations that may run at the
-    same time use the same bytes, if one of them writes. Sends wait for their receives, the hardest case that MPI allows.
+    same time use the same bytes, if one of them writes. Sends wait for their receives, the hardest case that MPI has.
 
     Examples
     --------

@@ -75,7 +75,7 @@ class Tally:
 
 
 def cases(kind: str, algorithm: str, ranks: int) -> Iterator[Case]:
-    """Calls of one algorithm on so many ranks: roots, sizes down to nothing, uneven counts, in place or not, options."""
+    """Calls of one algorithm on so many ranks: roots, sizes down to 0, uneven counts, in place or not, options."""
     roots = sorted({0, ranks // 2, ranks - 1}) if kind in _ROOTED else [0]
     sizes = _sizes(kind, ranks)
     options = list(_options(kind, algorithm, ranks))
