@@ -152,11 +152,14 @@ def prove(
 
 
 def contract_of_line(line: str, *, ordered: bool = False) -> Contract:
-    """The contract of ``allreduce:ranks=16,bytes=1kB,in_place=no``; an algorithm and its options are not looked at."""
+    """The contract of ``allreduce:ranks=16,bytes=1kB,in_place=no``; algorithm, options and flavour are not looked at."""
     from ..cli.inputs import collective_arguments
 
     arguments = collective_arguments(line)
-    arguments.pop("algorithm", None)
+    if arguments.get("count", 1) != 1:
+        raise InvalidInput(f"{line}: several collectives use the same buffers one after another: prove one of them")
+    for name in ("algorithm", "access", "sync", "protocol", "count", "under_way"):
+        arguments.pop(name, None)
     return Contract.collective(ordered=ordered, **arguments)
 
 
