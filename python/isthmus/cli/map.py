@@ -9,12 +9,8 @@ import click
 
 from .. import units
 from ..errors import InvalidInput
-<<<<<<< HEAD
-from .inputs import parse_collectives, parse_nodes, parse_speeds, read_task_graph
-=======
 from .collectives import collectives_option, parse_collectives
-from .inputs import parse_nodes, read_task_graph
->>>>>>> c6
+from .inputs import parse_nodes, parse_speeds, read_task_graph
 from .output import json_option, line_width, print_json, print_table
 
 if TYPE_CHECKING:

@@ -21,10 +21,6 @@ if TYPE_CHECKING:
 Rules = Choice | Sequence[tuple[Any, ...]]
 
 
-<<<<<<< HEAD
-def lower(
-    program: Program, *, collectives: Mapping[str, Rules] | Decisions | None = None, progress_stream: int = 0
-=======
 class Decided(Protocol):
     """What decides for every number of ranks: :class:`isthmus.DecisionTable`, decisions of libraries."""
 
@@ -35,31 +31,21 @@ class Decided(Protocol):
 
 def lower(
     program: Program, *, collectives: Mapping[str, Rules] | Decided | None = None, progress_stream: int = 0
->>>>>>> c6
 ) -> Schedule:
     """The schedule of a program: blocking calls, requests and collectives become operations and dependencies.
 
     Parameters
     ----------
     program : Program
-<<<<<<< HEAD
-    collectives : mapping of str to algorithm or list of rules, or Decisions, optional
-=======
     collectives : mapping of str to algorithm or list of rules, or DecisionTable, optional
->>>>>>> c6
         Algorithms by collective: a name, or (name, options), or a list of rules. A rule is a size in bytes and an
         algorithm, or a number of ranks, a size and an algorithm (None: any); the first counts that is not exceeded. The
         size of a collective is that of its event; where that has counts that all ranks
         know (gather, allgather, scatter, reduce_scatter), their mean. What is not chosen takes the default, see
-<<<<<<< HEAD
-        :func:`isthmus.collectives.algorithms`. A decision table, or what a library decides by itself
-        (:func:`isthmus.tuning.defaults.defaults`), has rules for all communicators of the program. ``fence`` is a barrier, ``comm_create`` an allgather of 8 bytes.
-=======
         :func:`isthmus.collectives.algorithms`. ``fence`` is a barrier, ``comm_create`` an allgather of 8 bytes. A
         table, or the decisions of a library (:func:`isthmus.tuning.defaults.defaults`), is asked for every number of
         ranks that the program has; an algorithm that cannot run on one gives way as
         :func:`isthmus.tuning.programs.runnable` says.
->>>>>>> c6
     progress_stream : int
         CPU stream on which operations of nonblocking collectives run: 0 is that of the program, which then waits until
         they have started; another one is a progress thread, to which the program hands them over.
@@ -88,14 +74,11 @@ def lower(
     """
     if not isinstance(progress_stream, (int, np.integer)) or not 0 <= progress_stream <= 255:
         raise InvalidInput(f"progress_stream is {progress_stream!r}: 0 to 255 is allowed")
-<<<<<<< HEAD
-=======
     if collectives is not None and not isinstance(collectives, Mapping):
         if not hasattr(collectives, "for_program"):
             raise InvalidInput(f"collectives: {type(collectives).__name__}; a mapping or a decision table is allowed")
         collectives = collectives.for_program(program)
     rules = [(kind, *rule) for kind, choice in (collectives or {}).items() for rule in _rules(kind, choice)]
->>>>>>> c6
     p = program
     arrays = _core.lower(
         p.ranks, p.first, p.kind, p.what, p.peer, p.tag, p.comm, p.amount, p.request, p.detail, p.details,

@@ -86,24 +86,6 @@ class Decisions(abc.ABC):
             out[kind] = [(end, rule.choice.argument) for end, rule in zip([*ends, None], rules, strict=True)]
         return out
 
-<<<<<<< HEAD
-    def lowering(self, ranks: Iterable[int]) -> dict[str, list[tuple[int, int | None, Any]]]:
-        """Rules for communicators of these sizes, as ``collectives=`` of :func:`isthmus.lower` takes them.
-
-        Parameters
-        ----------
-        ranks : iterable of int
-            Sizes of the communicators of a program.
-
-        Returns
-        -------
-        dict of str to list of tuples
-            Most ranks, most bytes (None: any) and the algorithm.
-        """
-        counts = sorted(set(ranks))
-        rules = [(count, self.at(count)) for count in counts]
-        return {kind: [(count, *rule) for count, of in rules for rule in of[kind]] for kind in self.collectives}
-=======
     def for_program(self, program: Program) -> dict[str, list[tuple[int, int | None, Any]]]:
         """Rules for the communicators of a program, as ``collectives=`` of :func:`isthmus.lower` takes them.
 
@@ -116,7 +98,6 @@ class Decisions(abc.ABC):
         from .programs import rules_for
 
         return rules_for(self, program)[0]
->>>>>>> c6
 
     def _known(self, collective: str) -> None:
         if collective not in self.collectives:
