@@ -161,17 +161,6 @@ def parse_packets(size: str | None, flit: str | None, buffer: str | None) -> Pac
     return PacketOptions(**sizes) if sizes else None
 
 
-def parse_collectives(rules: tuple[str, ...]) -> dict[str, Any] | None:
-    """Algorithms from ``kind=algorithm`` or ``kind=algorithm:option=value``; None where there are none."""
-    out: dict[str, Any] = {}
-    for rule in rules:
-        kind, _, algorithm = rule.partition("=")
-        if not kind or not algorithm:
-            raise InvalidInput(f"--collectives {rule}: kind=algorithm is allowed, such as allreduce=ring")
-        out[kind] = parse_algorithm(algorithm)
-    return out or None
-
-
 def parse_placement(
     machine: Machine | Level, ranks: int, placement: str | None, nodes: str | None, per_node: int | None
 ) -> Any:
