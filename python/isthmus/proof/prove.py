@@ -152,7 +152,7 @@ def prove(
 
 
 def contract_of_line(line: str, *, ordered: bool = False) -> Contract:
-    """The contract of ``allreduce:ranks=16,bytes=1kB,in_place=no``; algorithm, options and flavour are not looked at."""
+    """The contract of ``allreduce:ranks=16,bytes=1kB,in_place=no``; the algorithm is not looked at."""
     from ..cli.inputs import collective_arguments
 
     arguments = collective_arguments(line)
