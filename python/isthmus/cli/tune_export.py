@@ -50,9 +50,7 @@ def export(
     from ..tuning.export import export as exported
 
     options = {key: value for key, value in rest.items() if value not in (None, ())}
-    found = exported(
-        read_decisions(table), target, predict=_predictor(machine, model), ranks=counts(ranks), **options
-    )
+    found = exported(read_decisions(table), target, predict=_predictor(machine, model), ranks=counts(ranks), **options)
     found.save(output)
     if as_json:
         losses = [
@@ -106,7 +104,11 @@ def verify(
         cases = [vars(verdict) for verdict in report.verdicts]
         print_json({"library": report.library, "ranks": ranks, "ok": report.ok, "report": str(report), "cases": cases})
     else:
-        rows = [(v.collective, v.bytes, v.algorithm, v.says) for v in report.verdicts if every or v.says not in (IN_EFFECT, AS_MODELLED, ALIKE)]
+        rows = [
+            (v.collective, v.bytes, v.algorithm, v.says)
+            for v in report.verdicts
+            if every or v.says not in (IN_EFFECT, AS_MODELLED, ALIKE)
+        ]
         if rows:
             print_table(("collective", "bytes", "algorithm", "found"), rows, right=("bytes",))
         for note in report.notes:
