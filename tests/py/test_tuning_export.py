@@ -340,8 +340,11 @@ def test_rules_of_a_library_can_be_given_to_another(target: str, library: str) -
 
 def test_wrong_targets() -> None:
     for target, words in [
-        ("intel", "allowed are"), ("openmpi", "decides the format"), ("openmpi-3.1", "4.0 and later"), ("openmpi-han", "version"),
-    ]:  # fmt: skip
+        ("intel", "allowed are"),
+        ("openmpi", "decides the format"),
+        ("openmpi-3.1", "4.0 and later"),
+        ("openmpi-han", "version"),
+    ]:
         with pytest.raises(InvalidInput, match=words):
             export(SMALL, target)
     with pytest.raises(InvalidInput, match="option colour"):
@@ -353,8 +356,12 @@ def test_wrong_targets() -> None:
 
 
 def test_what_does_the_same_is_equal() -> None:
-    same = [("bcast", "binomial", "knomial,radix=2,segment=0"), ("bcast", "ring", "chain,radix=1,segment=0"),
-            ("allgather", "dissemination", "bruck,radix=2"), ("barrier", "nway,radix=2", "dissemination,radix=3")]  # fmt: skip
+    same = [
+        ("bcast", "binomial", "knomial,radix=2,segment=0"),
+        ("bcast", "ring", "chain,radix=1,segment=0"),
+        ("allgather", "dissemination", "bruck,radix=2"),
+        ("barrier", "nway,radix=2", "dissemination,radix=3"),
+    ]
     for kind, a, b in same:
         assert canonical(kind, Choice.of(a)) == canonical(kind, Choice.of(b))
         assert canonical(kind, pretty(kind, Choice.of(b))) == canonical(kind, Choice.of(b))

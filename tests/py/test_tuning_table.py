@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from pathlib import Path
@@ -64,7 +65,7 @@ def test_lookup_follows_the_rules(table: DecisionTable, ranks: int, size: int) -
     for kind in table.collectives:
         rules = table.rules(kind, ranks)
         assert rules[0].bytes == 0
-        assert all(a.bytes < b.bytes and a.choice != b.choice for a, b in zip(rules, rules[1:], strict=False))
+        assert all(a.bytes < b.bytes and a.choice != b.choice for a, b in itertools.pairwise(rules))
         # The slow way: the largest row at or below, and the last rule that begins at or below.
         rows = [row for row in table.rows[kind] if row.ranks <= ranks] or [table.rows[kind][0]]
         assert table.row(kind, ranks) is rows[-1]

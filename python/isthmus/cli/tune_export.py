@@ -23,8 +23,8 @@ if TYPE_CHECKING:
         "export eos.toml --for openmpi-4.1.4 --machine eos -o rules.conf",
         "export openmpi --ranks 64 --for ucc -o ucc.env",
     ),
-    help="A file that makes an MPI library decide as a table says.\n\nPrints how to use it, what the library does not have "
-    f"and what is lost by that. 'isthmus tune verify' proves that it works.\n\n{TABLE}",
+    help="A file that makes an MPI library decide as a table says.\n\nPrints how to use it, what the library does not "
+    f"have and what is lost by that. 'isthmus tune verify' proves that it works.\n\n{TABLE}",
 )
 @click.argument("table", metavar="TABLE")
 @click.option(
