@@ -224,12 +224,6 @@ def test_programs_are_lowered_by_tables() -> None:
     by_table = isthmus.lower(b.build(), collectives=TABLE.only("allreduce"))
     assert by_table == isthmus.lower(b.build(), collectives=pairs)
     assert TABLE.only("allreduce").at(8) == pairs
-    both = TABLE.lowering([100, 4])["bcast"]
-    assert both == [
-        (4, crossover(*TABLE.rows["bcast"][0].points) - 1, "binomial"),
-        (4, None, "linear"),
-        (100, None, ("knomial", {"radix": 4})),
-    ]
 
 
 def test_neighbours_that_agree_are_one_rule() -> None:

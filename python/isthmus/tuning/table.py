@@ -175,6 +175,9 @@ class DecisionTable(Decisions):
     knomial,radix=4 / binomial
     """
 
+    #: A table is made here, or by hand: an unknown name is a mistake.
+    strange = False
+
     rows: Mapping[str, Sequence[Row]]
     provenance: Provenance = field(default_factory=Provenance)
 
