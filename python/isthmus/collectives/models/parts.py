@@ -69,7 +69,7 @@ def _asked(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: st
     m, request = p.message(sizes), p.message(sizes * 0)
     work = (Work.recv(m) + Work.send(request)).times(ranks - 1)
     time = up(p, Flat(ranks), lambda _: sizes, None)[0] + (request.step if ranks > 1 else 0)
-    return Cost(time, work, np.full(len(sizes), ranks == 1))
+    return Cost(np.maximum(time, work.busy), work, np.full(len(sizes), ranks == 1))
 
 
 @form(("scatter", "linear_sync"))
@@ -78,4 +78,4 @@ def _answered(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm:
     m, answer = p.message(sizes), p.message(sizes * 0)
     work = (Work.send(m) + Work.recv(answer)).times(ranks - 1)
     time = down(p, Flat(ranks), lambda _: sizes) + (answer.step if ranks > 1 else 0)
-    return Cost(time, work, np.full(len(sizes), ranks == 1))
+    return Cost(np.maximum(time, work.busy), work, np.full(len(sizes), ranks == 1))
