@@ -83,9 +83,6 @@ void allreduce(const CollectiveCall& call, Emitter& out);
 
 /// To the rank 2^k further on, from the rank 2^k before.
 namespace dissemination {
-/// D. Hensgen, R. Finkel, U. Manber, Two algorithms for barrier synchronization, Int. J. Parallel Programming 17(1),
-/// 1988.
-void barrier(const CollectiveCall& call, Emitter& out);
 void allgather(const CollectiveCall& call, Emitter& out);  ///< bruck::allgather of radix 2
 }  // namespace dissemination
 

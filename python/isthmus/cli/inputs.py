@@ -161,17 +161,6 @@ def parse_packets(size: str | None, flit: str | None, buffer: str | None) -> Pac
     return PacketOptions(**sizes) if sizes else None
 
 
-def parse_collectives(rules: tuple[str, ...]) -> dict[str, Any] | None:
-    """Algorithms from ``kind=algorithm`` or ``kind=algorithm:option=value``; None where there are none."""
-    out: dict[str, Any] = {}
-    for rule in rules:
-        kind, _, algorithm = rule.partition("=")
-        if not kind or not algorithm:
-            raise InvalidInput(f"--collectives {rule}: kind=algorithm is allowed, such as allreduce=ring")
-        out[kind] = parse_algorithm(algorithm)
-    return out or None
-
-
 def parse_placement(
     machine: Machine | Level, ranks: int, placement: str | None, nodes: str | None, per_node: int | None
 ) -> Any:
@@ -270,3 +259,25 @@ def _bytes(value: str, key: str = "bytes") -> int:
     if number < 0 or number != int(number):
         raise InvalidInput(f"{key}={value}: a whole number from 0 is needed")
     return int(number)
+
+
+def parse_speeds(text: str) -> list[float]:
+    """Numbers from ``1x12,0.5x4``, or from a file with one a line."""
+    if os.path.exists(text):
+        with open(text, encoding="utf-8") as file:
+            lines = file.read().split("\n")
+        return [_speed(line, f"{text}:{i}") for i, line in enumerate(lines, 1) if line.strip()]
+    out: list[float] = []
+    for part in text.split(","):
+        number, times, count = part.partition("x")
+        if times and not (count.isdecimal() and 0 < int(count) <= 10**8):
+            raise InvalidInput(f"--speeds {text}: {part!r}; SPEED or SPEEDxNODES, with commas between them, is allowed")
+        out += [_speed(number, f"--speeds {text}")] * (int(count) if times else 1)
+    return out
+
+
+def _speed(text: str, where: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise InvalidInput(f"{where}: {text!r} is no number: relative speeds of nodes are allowed") from None

@@ -6,11 +6,14 @@ import abc
 import bisect
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import InvalidInput
 from ..units import shown
 from .choice import Choice
+
+if TYPE_CHECKING:
+    from ..schedule.program import Program
 
 #: Collectives that decisions are made for. Their sizes are those of :func:`isthmus.collective`: of the vector (bcast,
 #: reduce, allreduce, scan, exscan), or of one rank's block (the others).
@@ -30,6 +33,9 @@ class Rule:
 
 class Decisions(abc.ABC):
     """Which algorithm a collective takes, for any number of ranks and any size."""
+
+    #: May an algorithm that Isthmus has not stand in a decision? Its default stands in then.
+    strange = True
 
     @property
     @abc.abstractmethod
@@ -79,6 +85,19 @@ class Decisions(abc.ABC):
             ends = [rule.bytes - 1 for rule in rules[1:]]
             out[kind] = [(end, rule.choice.argument) for end, rule in zip([*ends, None], rules, strict=True)]
         return out
+
+    def for_program(self, program: Program) -> dict[str, list[tuple[int, int | None, Any]]]:
+        """Rules for the communicators of a program, as ``collectives=`` of :func:`isthmus.lower` takes them.
+
+        Returns
+        -------
+        dict of str to list of triples
+            Most ranks, most bytes (None: any) and the algorithm. What cannot run on a number of ranks has given way to
+            what :func:`isthmus.tuning.programs.runnable` says.
+        """
+        from .programs import rules_for
+
+        return rules_for(self, program)[0]
 
     def _known(self, collective: str) -> None:
         if collective not in self.collectives:
