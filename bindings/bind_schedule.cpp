@@ -13,6 +13,8 @@
 #include "arrays.hpp"
 #include "base/error.hpp"
 #include "schedule/columns.hpp"
+#include "schedule/compose.hpp"
+#include "schedule/one_sided.hpp"
 #include "schedule/pattern.hpp"
 #include "schedule/schedule.hpp"
 #include "schedule/validate.hpp"
@@ -111,6 +113,29 @@ void bind_schedule(nb::module_& module) {
       .def(
           "relabel", [](const Schedule& s, const Input<Rank>& to) { return relabel(s, view(to)); }, "to"_a,
           "The same schedule with rank r called to[r].")
+      .def_static(
+          "together",
+          [](const std::vector<const Schedule*>& parts, std::uint32_t under_way) {
+            const nb::gil_scoped_release release;
+            return together(parts, under_way);
+          },
+          "parts"_a, "under_way"_a, "All of them on the same ranks, begun in their order; see isthmus.together.")
+      .def(
+          "with_protocol",
+          [](const Schedule& s, std::uint8_t mode) {
+            Schedule out = s;
+            for (Operation& op : out.ops) op.mode = op.kind == OpKind::send ? mode : op.mode;
+            return out;
+          },
+          "mode"_a, "The same with a mode of all sends.")
+      .def(
+          "one_sided",
+          [](const Schedule& s, const std::string& access, bool ask) {
+            require(access == "put" || access == "get", "access '", access, "': put and get are allowed");
+            const nb::gil_scoped_release release;
+            return one_sided(s, access == "put" ? Access::put : Access::get, ask);
+          },
+          "access"_a, "ask"_a, "Puts or gets in place of messages.")
       .def_ro("ranks", &Schedule::ranks)
       .def_prop_ro("op_first",
                    [](nb::handle_t<Schedule> self) {

@@ -8,6 +8,7 @@ namespace isthmus {
 void bind_collectives(nb::module_& module);
 void bind_goal(nb::module_& module);
 void bind_mapping(nb::module_& module);
+void bind_proof(nb::module_& module);
 void bind_schedule(nb::module_& module);
 void bind_mapping(nb::module_& module);
 void bind_simulate(nb::module_& module);
@@ -27,5 +28,6 @@ NB_MODULE(_core, module) {
   isthmus::bind_goal(module);
   isthmus::bind_simulate(module);
   isthmus::bind_mapping(module);
+  isthmus::bind_proof(module);
   isthmus::bind_structure(module);
 }

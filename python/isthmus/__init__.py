@@ -17,12 +17,14 @@ _LAZY = {
     "ANY": "schedule.program",
     "Advice": "advice.advice",
     "Allocation": "machine",
+    "Contract": "proof",
+    "DecisionTable": "tuning.table",
     "InvalidInput": "errors",
     "Level": "machine",
     "Levels": "machine",
     "Machine": "machine",
-    "Node": "machine",
     "NULL": "schedule.program",
+    "Node": "machine",
     "Noise": "machine",
     "PacketOptions": "simulation.network",
     "ParseError": "errors",
@@ -30,9 +32,11 @@ _LAZY = {
     "Placement": "mapping.placement",
     "Program": "schedule.program",
     "ProgramBuilder": "schedule.builder",
+    "Proof": "proof",
     "Provenance": "machine",
     "Schedule": "schedule.schedule",
     "Study": "studies.study",
+    "Timeline": "simulation.timeline",
     "Topology": "_core",
     "Unsupported": "errors",
     "advise": "advice.advise",
@@ -45,13 +49,15 @@ _LAZY = {
     "map": "mapping.map",
     "pattern": "schedule.pattern",
     "profile": "recording.profile",
+    "prove": "proof",
     "read": "schedule.reading",
     "rebalance": "mapping.rebalance",
     "record": "recording.record",
-    "Timeline": "simulation.timeline",
     "simulate": "simulation.simulate",
     "structure": "mapping.structure",
     "study": "studies.run",
+    "together": "schedule.schedule",
+    "tune": "tuning.tune",
     "wormhole_latency": "machine",
 }
 __all__ = ["__version__", *_LAZY]
@@ -80,6 +86,9 @@ if TYPE_CHECKING:
     from .mapping.placement import Placement as Placement
     from .mapping.rebalance import rebalance as rebalance
     from .mapping.structure import structure as structure
+    from .proof import Contract as Contract
+    from .proof import Proof as Proof
+    from .proof import prove as prove
     from .recording.profile import profile as profile
     from .recording.record import record as record
     from .schedule.builder import ProgramBuilder as ProgramBuilder
@@ -91,11 +100,14 @@ if TYPE_CHECKING:
     from .schedule.program import Program as Program
     from .schedule.reading import read as read
     from .schedule.schedule import Schedule as Schedule
+    from .schedule.schedule import together as together
     from .simulation.network import PacketOptions as PacketOptions
     from .simulation.simulate import simulate as simulate
     from .simulation.timeline import Timeline as Timeline
     from .studies.run import study as study
     from .studies.study import Study as Study
+    from .tuning.table import DecisionTable as DecisionTable
+    from .tuning.tune import tune as tune
 
 
 def __getattr__(name: str) -> Any:

@@ -17,11 +17,13 @@ _COMMANDS = {
     "advise": ("advise", "What limits a program on a machine, and what would help."),
     "machine": ("machine", "Machines: interconnects, nodes, catalogue, routes, plots."),
     "map": ("map", "Placements in which ranks that exchange much sit close together."),
+    "prove": ("prove", "Is a schedule right, in every execution? Proofs of collectives and your own."),
     "record": ("record", "Run an MPI program and record what it communicates and computes."),
     "schedule": ("schedule", "Programs and schedules: collectives, formats, checks, patterns."),
     "show": ("show", "What a program, schedule or timeline holds."),
     "simulate": ("simulate", "When everything in a program or schedule happens on a machine."),
     "study": ("study", "Experiments at many points, beside what was published."),
+    "tune": ("tune", "The best algorithms of collectives for a machine: decision tables."),
 }
 
 

@@ -8,7 +8,8 @@ from typing import Any
 import click
 
 from ..errors import InvalidInput
-from .inputs import parse_collectives, parse_noise, read_work
+from .collectives import collectives_option, parse_collectives
+from .inputs import parse_noise, read_work
 from .output import json_option, print_json
 
 
@@ -43,7 +44,7 @@ from .output import json_option, print_json
 )
 @click.option("-o", "--output", metavar="FILE", help="Write the report as one page: .html.")
 @click.option("--example", metavar="NAME", help="A recorded program that comes with Isthmus, instead of FILE.")
-@click.option("--collectives", multiple=True, metavar="KIND=ALGORITHM", help="Algorithm for a program's collectives.")
+@collectives_option()
 @click.option(
     "--model",
     type=click.Choice(["loggops", "flow", "reserve", "packet"]),

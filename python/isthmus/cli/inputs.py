@@ -22,9 +22,14 @@ WORK = """FILE is a program or schedule (HDF5; GOAL text or binary), or one coll
 allreduce:ranks=1024,bytes=8,algorithm=ring."""
 
 
+def is_collective(text: str) -> bool:
+    """Is it a collective in a line, and no file?"""
+    return not os.path.exists(text) and re.match("[a-z_]+:", text) is not None
+
+
 def read_any(text: str, unit: str = "ns") -> Program | Schedule | Timeline:
     """What a file holds, or the schedule of a one-line collective."""
-    if not os.path.exists(text) and re.match("[a-z_]+:", text):
+    if is_collective(text):
         return parse_collective(text)
     from ..schedule.reading import read
 
@@ -46,6 +51,9 @@ def read_work(text: str, unit: str = "ns") -> Program | Schedule:
 _OPTIONS = ("radix", "segment", "window", "dims", "groups", "latency", "overhead", "gap")
 
 
+_FLAVOURS = ("access", "sync", "protocol", "count", "under_way")
+
+
 def parse_collective(text: str) -> Schedule:
     """The schedule of ``kind:ranks=N,bytes=N,algorithm=NAME,root=N,in_place=no`` and options of the algorithm."""
     from ..collectives import collective
@@ -54,15 +62,20 @@ def parse_collective(text: str) -> Schedule:
 
 
 def collective_arguments(text: str) -> dict[str, Any]:
-    """What :func:`isthmus.collective` takes, from one line."""
+    """What :func:`isthmus.collective` takes, from one line; ``sync=none-all``: on entry none, on exit all."""
     kind, _, rest = text.partition(":")
-    values = _pairs(text, rest, ("ranks", "bytes", "algorithm", "root", "in_place", *_OPTIONS))
+    values = _pairs(text, rest, ("ranks", "bytes", "algorithm", "root", "in_place", *_FLAVOURS, *_OPTIONS))
     if "ranks" not in values:
         raise InvalidInput(f"{units.shown(text)}: ranks=... is missing")
     out: dict[str, Any] = {"kind": kind}
     out.update({key: _whole(key, values[key]) for key in ("ranks", "root") if key in values})
     if "bytes" in values:
         out["bytes"] = _bytes(values["bytes"])
+    out.update({key: _whole(key, values[key]) for key in ("count", "under_way") if key in values})
+    out.update({key: values[key] for key in ("access", "protocol") if key in values})
+    if "sync" in values:
+        enter, _, leave = values["sync"].partition("-")
+        out["sync"] = (enter, leave or enter)
     if "in_place" in values:
         if values["in_place"] not in ("yes", "no"):
             raise InvalidInput(f"in_place={values['in_place']}: yes and no are allowed")
@@ -146,17 +159,6 @@ def parse_packets(size: str | None, flit: str | None, buffer: str | None) -> Pac
     given = {"bytes": ("--packet-bytes", size), "flit": ("--flit", flit), "buffer": ("--buffer", buffer)}
     sizes = {name: _bytes(value, option) for name, (option, value) in given.items() if value is not None}
     return PacketOptions(**sizes) if sizes else None
-
-
-def parse_collectives(rules: tuple[str, ...]) -> dict[str, Any] | None:
-    """Algorithms from ``kind=algorithm`` or ``kind=algorithm:option=value``; None where there are none."""
-    out: dict[str, Any] = {}
-    for rule in rules:
-        kind, _, algorithm = rule.partition("=")
-        if not kind or not algorithm:
-            raise InvalidInput(f"--collectives {rule}: kind=algorithm is allowed, such as allreduce=ring")
-        out[kind] = parse_algorithm(algorithm)
-    return out or None
 
 
 def parse_placement(

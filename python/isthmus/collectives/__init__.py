@@ -106,6 +106,11 @@ def collective(
     counts: ArrayLike | None = None,
     in_place: bool = True,
     buffers: bool = False,
+    access: str = "message",
+    sync: str | Sequence[str] = "my",
+    protocol: str = "size",
+    count: int = 1,
+    under_way: int = 0,
 ) -> Schedule:
     """What all ranks do when they call one collective.
 
@@ -130,6 +135,19 @@ def collective(
         What a rank contributes to its own result is there already (MPI_IN_PLACE): no copies of own blocks.
     buffers : bool
         Operations say which parts of the buffers "input", "output" and "scratch" they read and write.
+    access : {"message", "put", "get"}
+        How data move: by messages, or by puts or gets with messages of 0 bytes that say when data are there and when
+        buffers are free (:meth:`isthmus.Schedule.one_sided`).
+    sync : {"none", "my", "all"} or pair of them
+        What ranks wait for on entry and on exit, as in UPC. "all": for all ranks, by a barrier (strict). "my": for what
+        their own data need; before a put its target says that the buffer is free. "none" (loose): buffers that receive
+        first count as free; on exit as "my".
+    protocol : {"size", "eager", "rendezvous"}
+        Of messages: as the machine does by size, or always so.
+    count : int
+        So many of the collective, one begun after the other, each with its own buffers.
+    under_way : int
+        At most so many of them at once on a rank; 0: all.
 
     Returns
     -------
@@ -150,7 +168,7 @@ def collective(
 
     numbers = {name: _number(name, value) for name, value in (("ranks", ranks), ("bytes", bytes), ("root", root))}
     name, options = named(algorithm)
-    return Schedule(
+    made = Schedule(
         _core.collective_schedule(
             kind,
             name,
@@ -159,8 +177,13 @@ def collective(
             options=options,
             in_place=bool(in_place),
             buffers=bool(buffers),
-        )  # fmt: skip
+        )
     )
+    if (access, sync, protocol, count) == ("message", "my", "size", 1):
+        return made
+    from .flavours import flavoured
+
+    return flavoured(made, access, sync, protocol, count, under_way)
 
 
 def named(algorithm: Choice | None) -> tuple[str, list[tuple[str, list[int]]]]:

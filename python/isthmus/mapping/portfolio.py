@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from .. import _core
 from .bounds import bounds
 from .graphs import in_groups
 
@@ -18,6 +19,12 @@ Attempt = Callable[..., "Trial | None"]
 _CLOSE = 1.1
 #: Tasks up to which all structured methods are tried even if the first is close to the bound.
 _SMALL = 4096
+#: Hop-bytes that relief of the hottest links may cost: less than what counts as equal; where links decide, much more.
+_RISE = {"hop_bytes": 0.004, "max_link": 0.05, "time": 0.004}
+#: Part of the time for relief of links, at most.
+_FOR_LINKS = 0.08
+#: Tasks for which relief of links is quick enough to be worth it.
+_RELIEVED = 1 << 16
 
 
 def portfolio(problem: Problem, attempt: Attempt, seconds: float, objective: str) -> None:
@@ -32,22 +39,29 @@ def portfolio(problem: Problem, attempt: Attempt, seconds: float, objective: str
     if problem.imbalance is not None:
         attempt("balanced", seconds=seconds)
         return
-    least = bounds(problem, spectral=False).hop_bytes
     close = False
+    found: list[Trial] = []
+
+    def tried(name: str, **options: Any) -> Trial | None:
+        trial = attempt(name, **options)
+        if trial is not None:
+            found.append(trial)
+        return trial
+
     if problem.structure is not None:
-        close = _regular(problem, attempt, least)
+        close = _regular(problem, tried, bounds(problem, spectral=False).hop_bytes)
     elif problem.coordinates is not None:
-        attempt("geometric")
+        tried("geometric")
+    # On dragonflies grouped has limited the links that matter already.
+    relieved = problem.tasks <= _RELIEVED and (objective == "max_link" or not (close or in_groups(problem)))
+    for_links = _FOR_LINKS * seconds if relieved else 0.0
     if not close:
-        _graph(problem, attempt, seconds)
-
-
-def _graph(problem: Problem, attempt: Attempt, seconds: float) -> None:
-    """Graph methods; the best of all that was found so far is improved in the time that is left."""
-    long = "grouped" if in_groups(problem) else "multilevel"
-    found = [trial for trial in (attempt("bipartition"), attempt(long, seconds=seconds)) if trial is not None]
-    best = min(found, key=lambda t: t.hop_bytes)
-    attempt("swap", start=best.place)
+        tried("bipartition")
+        left = max(seconds - for_links - _core.seconds_of_bipartition(problem.graph, problem.target), 0.2 * seconds)
+        tried("grouped" if in_groups(problem) else "multilevel", seconds=round(left, 3))
+    if relieved:
+        best = min(found, key=lambda t: t.hop_bytes)
+        tried("relieve", start=best.place, rise=_RISE[objective], seconds=round(for_links, 3))
 
 
 def _regular(problem: Problem, attempt: Attempt, least: float) -> bool:

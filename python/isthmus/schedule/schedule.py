@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -312,6 +312,33 @@ class Schedule:
         """
         return Schedule(self._arrays.relabel(columns.integers("permutation", permutation, np.uint32)))
 
+    def one_sided(self, access: str, *, ask: bool = False) -> Schedule:
+        """Puts or gets in place of messages with bytes, as runtimes of PGAS languages move data.
+
+        Parameters
+        ----------
+        access : {"put", "get"}
+            put: the sender puts, and says so by a message of 0 bytes, which takes the place of the receive. get: the
+            sender says by a message of 0 bytes that data are there, the receiver gets them and says by another one
+            that the sender may change them.
+        ask : bool
+            Of put: the receiver always says first that its buffer is free. Otherwise it does so where its receive
+            waits for something; other buffers count as free from the start.
+
+        Raises
+        ------
+        InvalidInput
+            For wildcards, and messages that do not match or differ in size.
+        """
+        return Schedule(self._arrays.one_sided(access, bool(ask)))
+
+    def with_protocol(self, protocol: str) -> Schedule:
+        """The same with all messages sent "eager", by "rendezvous", or, with "size", as the machine does by size."""
+        modes = {"size": 0, "eager": 1, "rendezvous": 2}
+        if protocol not in modes:
+            raise InvalidInput(f"protocol {protocol!r}: allowed are {', '.join(modes)}")
+        return Schedule(self._arrays.with_protocol(modes[protocol]))
+
     def validate(self) -> None:
         """Check that the schedule can run: ranges, cycles, and messages that match.
 
@@ -372,6 +399,38 @@ def _rank_count(ranks: int) -> int:
     if not isinstance(ranks, (int, np.integer)) or not 1 <= ranks < ALL_ONES:
         raise InvalidInput(f"ranks is {ranks!r}: a whole number from 1 to {ALL_ONES - 1} is allowed")
     return int(ranks)
+
+
+def together(schedules: Sequence[Schedule], *, under_way: int = 0) -> Schedule:
+    """Several schedules on the same ranks, begun in their order.
+
+    Parameters
+    ----------
+    schedules : sequence of Schedule
+    under_way : int
+        On a rank, a schedule waits until the one so many before it is done there; 1: one after the other, 0: no wait.
+
+    Returns
+    -------
+    Schedule
+        Messages of different schedules have different tags. Where several have buffers, those of schedule i are called
+        "name.i".
+
+    Raises
+    ------
+    InvalidInput
+        For no schedules, different numbers of ranks, and receives of any tag.
+
+    Examples
+    --------
+    >>> import isthmus
+    >>> once = isthmus.collective("bcast", ranks=4, bytes=1000)
+    >>> print(together([once, once], under_way=1))
+    Schedule of 4 ranks, 12 operations (6 send, 6 recv), 6 kB in 6 messages, 10 dependencies
+    """
+    if not isinstance(under_way, (int, np.integer)) or not 0 <= under_way < 2**32:
+        raise InvalidInput(f"under_way is {under_way!r}: a whole number from 0 on is allowed")
+    return Schedule(_core.ScheduleArrays.together([s.arrays for s in schedules], int(under_way)))
 
 
 def _buffer_sizes(ranks: int, buffers: Mapping[str, ArrayLike]) -> tuple[list[str], NDArray[np.uint64]]:

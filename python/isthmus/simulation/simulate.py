@@ -15,6 +15,7 @@ from .network import set_network, whole
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ..machine.allocation import Location
     from ..schedule.program import Program
     from ..schedule.schedule import Schedule
     from .network import PacketOptions
@@ -73,7 +74,7 @@ def simulate(
     record : {"finish", "ranks", "ops"}
         Finish times only; where the time of every rank went too; begin and end of every operation too, with what the
         critical path and sensitivities need (about 70 bytes an operation).
-    collectives : dict, optional
+    collectives : dict or DecisionTable, optional
         Algorithms for the collectives of a program, see :func:`isthmus.lower`.
     noise : Noise, optional
         Operating system noise; by default the machine's.
@@ -205,6 +206,34 @@ def _options(
 def _place(options: _core.SimulationOptions, ranks: int, machine: Machine, placement: Any) -> None:
     import numpy as np
 
+    if ranks == 0 and placement is None:
+        return
+    where = located(ranks, machine, placement)
+    nics = max(machine.node.nics, 1)
+    # Cores are spread over the interfaces in blocks, as the sockets to which they are attached are.
+    nic = where.core.astype(np.int64) * nics // machine.node.cores
+    nodes, sockets, interfaces = (np.ascontiguousarray(a, np.uint32) for a in (where.node, where.socket, nic))
+    options.place(machine.topology, nodes, sockets, interfaces, nics)
+
+
+def located(ranks: int, machine: Machine, placement: Any) -> Location:
+    """Where ranks sit.
+
+    Parameters
+    ----------
+    ranks : int
+        From 1.
+    machine : Machine
+    placement : Allocation, Placement, array of int or None
+        As of :func:`simulate`.
+
+    Raises
+    ------
+    InvalidInput
+        For a placement that does not fit.
+    """
+    import numpy as np
+
     from ..machine import Allocation
     from ..mapping.placement import Placement
 
@@ -212,8 +241,6 @@ def _place(options: _core.SimulationOptions, ranks: int, machine: Machine, place
         cores = machine.node.cores
         if ranks > machine.cores:
             raise InvalidInput(f"{ranks} ranks: {machine.name} has {machine.cores} cores; a placement can share them")
-        if ranks == 0:
-            return
         placement = machine.allocate(-(-ranks // cores))
     if isinstance(placement, (Allocation, Placement)) and placement.machine != machine:
         noun = "an allocation" if isinstance(placement, Allocation) else "a placement"
@@ -221,18 +248,12 @@ def _place(options: _core.SimulationOptions, ranks: int, machine: Machine, place
     if isinstance(placement, Allocation):
         if placement.ranks < ranks:
             raise InvalidInput(f"placement: it has {placement.ranks} places, the schedule {ranks} ranks")
-        where = placement.location(np.arange(ranks))
-    else:
-        if not isinstance(placement, Placement):
-            placement = Placement(machine, placement)
-        if placement.ranks != ranks:
-            raise InvalidInput(f"placement: {placement.ranks} node ids for {ranks} ranks; one per rank is allowed")
-        where = placement.location
-    nics = max(machine.node.nics, 1)
-    # Cores are spread over the interfaces in blocks, as the sockets to which they are attached are.
-    nic = where.core.astype(np.int64) * nics // machine.node.cores
-    nodes, sockets, interfaces = (np.ascontiguousarray(a, np.uint32) for a in (where.node, where.socket, nic))
-    options.place(machine.topology, nodes, sockets, interfaces, nics)
+        return placement.location(np.arange(ranks))
+    if not isinstance(placement, Placement):
+        placement = Placement(machine, placement)
+    if placement.ranks != ranks:
+        raise InvalidInput(f"placement: {placement.ranks} node ids for {ranks} ranks; one per rank is allowed")
+    return placement.location
 
 
 def _set_noise(options: _core.SimulationOptions, noise: Noise) -> None:

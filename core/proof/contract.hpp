@@ -1,0 +1,43 @@
+// What a schedule has to do: what its buffers hold at the start and what they must hold in the end.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "proof/contributions.hpp"
+#include "schedule/collective.hpp"
+#include "schedule/schedule.hpp"
+
+namespace isthmus {
+
+/// Bytes of a buffer that hold, or must hold, the contributions of some ranks, combined, from byte `origin` of each
+/// rank's contribution on.
+struct Holding {
+  std::uint32_t buffer = 0;  ///< of Contract::buffers
+  std::uint64_t offset = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t origin = 0;
+  RankRange ranks;  ///< one at the start
+};
+
+/// Functions add the holdings of one rank to a list that they are given.
+struct Contract {
+  using Holdings = std::function<void(Rank rank, std::vector<Holding>& out)>;
+  std::string name;                   ///< for messages
+  Rank ranks = 0;                     ///< of the schedules that it is about
+  std::vector<std::string> buffers;   ///< the names that holdings number
+  Holdings start;                     ///< everything else is unwritten
+  Holdings end;                       ///< everything else may hold anything
+  std::vector<std::string> constant;  ///< names of buffers that must not be written
+  bool ordered = false;       ///< contributions are combined in the order of ranks: (0 + 1) + (2 + 3), not 0 + 2
+  bool synchronizes = false;  ///< no rank is done before every rank has begun
+};
+
+/// What ranks ask of a collective, in the buffers "input" and "output" of collectives/buffers.hpp. `call.rank` is
+/// ignored; `call.counts` are those of collective_schedule. `ordered`: for operators that do not commute. Throws
+/// InvalidInput for counts that do not fit.
+Contract contract_of(const CollectiveCall& call, bool ordered);
+
+}  // namespace isthmus

@@ -1,0 +1,78 @@
+#include "proof/prove.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "proof/execution.hpp"
+#include "proof/local_order.hpp"
+#include "proof/pairs.hpp"
+#include "proof/races.hpp"
+#include "proof/remote_races.hpp"
+#include "schedule/validate.hpp"
+
+namespace isthmus {
+namespace {
+
+/// The contract's bytes lie in the schedule's buffers.
+void check_buffers(const Schedule& s, const Contract& contract) {
+  require(contract.ranks == s.ranks, "the schedule has ", s.ranks, " ranks, ", contract.name, " of ", contract.ranks,
+          " is to be proved");
+  const bool moves = std::any_of(s.ops.begin(), s.ops.end(),
+                                 [](const Operation& op) { return op.kind != OpKind::calc && op.amount != 0; });
+  require(!moves || !s.slices.empty(), "the operations of the schedule do not say which buffers they use");
+  std::vector<Holding> holdings;
+  for (Rank r = 0; r < s.ranks; ++r) {
+    holdings.clear();
+    contract.start(r, holdings);
+    contract.end(r, holdings);
+    for (const Holding& h : holdings) {
+      if (h.bytes == 0) continue;
+      const std::string& name = contract.buffers[h.buffer];
+      const auto found = std::find(s.buffers.names.begin(), s.buffers.names.end(), name);
+      require(found != s.buffers.names.end(), contract.name, " needs a buffer '", name, "' on rank ", r,
+              ", which the schedule does not have");
+      const auto number = static_cast<std::size_t>(found - s.buffers.names.begin());
+      const std::uint64_t size = s.buffers.bytes[r * s.buffers.names.size() + number];
+      require(h.offset <= size && h.bytes <= size - h.offset, contract.name, " needs bytes [", h.offset, ", ",
+              h.offset + h.bytes, ") of buffer '", name, "' on rank ", r, ", which has ", size, " B");
+    }
+  }
+}
+
+}  // namespace
+
+Proof prove(const Schedule& schedule, const Contract& contract, std::size_t most_defects) {
+  check_arrays(schedule);
+  check_acyclic(schedule);
+  check_buffers(schedule, contract);
+  Defects defects(most_defects);
+  Proof out;
+  out.operations = schedule.ops.size();
+  {
+    Pairs pairs(schedule);
+    LocalOrder order;
+    Races races(schedule);
+    const bool remote = is_one_sided(schedule);
+    for (Rank r = 0; r < schedule.ranks; ++r) {
+      order.load(schedule, r);
+      pairs.add(r, order, defects);
+      if (!schedule.slices.empty() && !remote) races.check(r, order, defects);
+    }
+    const std::uint64_t before = defects.size();
+    pairs.match(defects);
+    out.messages = pairs.messages();
+    // With messages astray, what buffers hold tells nothing.
+    if (defects.size() == before) {
+      Execution execution(schedule, contract, pairs, defects);
+      const bool ends = execution.run();
+      if (remote && ends && !schedule.slices.empty()) check_remote_races(schedule, pairs, defects);
+      out.bytes_checked = execution.bytes_checked();
+      out.needs_eager = execution.needs_eager();
+    }
+  }
+  out.count = defects.size();
+  out.defects = defects.take();
+  return out;
+}
+
+}  // namespace isthmus

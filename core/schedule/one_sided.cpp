@@ -1,0 +1,160 @@
+#include "schedule/one_sided.hpp"
+
+#include <algorithm>
+#include <tuple>
+#include <vector>
+
+#include "base/error.hpp"
+#include "schedule/builder.hpp"
+
+namespace isthmus {
+namespace {
+
+constexpr std::uint64_t nobody = ~std::uint64_t{0};
+
+struct End {
+  Rank source, target;
+  std::uint32_t comm, tag;
+  std::uint64_t op;
+  Rank rank;
+  [[nodiscard]] auto channel() const { return std::tuple(source, target, comm, tag); }
+};
+
+/// For every send its receive and the other way round, by number in the schedule.
+std::vector<std::uint64_t> partners(const Schedule& s) {
+  std::vector<End> sends, recvs;
+  for (Rank r = 0; r < s.ranks; ++r) {
+    for (std::uint64_t i = s.op_first[r]; i < s.op_first[r + 1]; ++i) {
+      const Operation& op = s.ops[i];
+      if (op.kind != OpKind::send && op.kind != OpKind::recv) continue;
+      require(op.peer != any_rank && op.tag != any_tag, "one-sided: rank ", r, ", operation ", i - s.op_first[r],
+              " receives from any rank or of any tag: whose data it gets is not known");
+      require(op.tag < any_tag / 3, "one-sided: tag ", op.tag, ": less than ", any_tag / 3, " is allowed");
+      if (op.kind == OpKind::send) sends.push_back({r, op.peer, op.comm, op.tag, i, r});
+      else recvs.push_back({op.peer, r, op.comm, op.tag, i, r});
+    }
+  }
+  const auto by_channel = [](const End& a, const End& b) { return a.channel() < b.channel(); };
+  std::ranges::stable_sort(sends, by_channel);
+  std::ranges::stable_sort(recvs, by_channel);
+  std::vector<std::uint64_t> partner(s.ops.size(), nobody);
+  for (std::size_t k = 0; k < std::max(sends.size(), recvs.size()); ++k) {
+    const bool one = k < sends.size() && (k >= recvs.size() || sends[k].channel() < recvs[k].channel());
+    const bool other = k < recvs.size() && (k >= sends.size() || recvs[k].channel() < sends[k].channel());
+    if (one || other) {
+      const End& lonely = one ? sends[k] : recvs[k];
+      throw InvalidInput(message("one-sided: rank ", lonely.rank, ", operation ", lonely.op - s.op_first[lonely.rank],
+                                 ": nobody ", one ? "receives" : "sends", " its message"));
+    }
+    const Operation& from = s.ops[sends[k].op];
+    const Operation& to = s.ops[recvs[k].op];
+    require(from.amount == to.amount, "one-sided: rank ", sends[k].rank, " sends ", from.amount, " bytes to rank ",
+            recvs[k].rank, ", which receives ", to.amount);
+    partner[sends[k].op] = recvs[k].op;
+    partner[recvs[k].op] = sends[k].op;
+  }
+  return partner;
+}
+
+class OneSided {
+ public:
+  OneSided(const Schedule& schedule, Access access, bool ask)
+      : s_(schedule), access_(access), ask_(ask), partner_(partners(schedule)), begins_(), ends_() {}
+
+  Schedule run() {
+    ScheduleBuilder builder;
+    for (Rank r = 0; r < s_.ranks; ++r) {
+      const std::span<const Operation> ops = s_.ops_of(r);
+      begins_.assign(ops.size(), {});
+      ends_.assign(ops.size(), 0);
+      for (std::uint32_t i = 0; i < ops.size(); ++i) write(s_.op_first[r] + i, i, ops[i]);
+      for (std::uint32_t i = 0; i < ops.size(); ++i) {
+        for (const Edge edge : s_.dependants(r, i)) {
+          for (const std::uint32_t begin : begins_[edge.to()]) {
+            if (edge.on_start()) out_.require_start(begin, begins_[i].front());
+            else out_.require(begin, ends_[i]);
+          }
+        }
+      }
+      builder.append(out_);
+    }
+    builder.set_buffers(s_.buffers);
+    return builder.build();
+  }
+
+ private:
+  enum Word : std::uint32_t { data = 0, ready = 1, finished = 2 };
+
+  std::uint32_t add(Operation op, const Slices& slices) {
+    op.first_edge = op.needs = 0;
+    return s_.slices.empty() ? out_.add(op) : out_.add(op, slices);
+  }
+  /// A message of 0 bytes.
+  std::uint32_t tell(const Operation& like, OpKind kind, Word word) {
+    Operation op = like;
+    op.kind = kind;
+    op.amount = 0;
+    op.mode = 0;
+    op.tag = 3 * like.tag + word;
+    return add(op, {});
+  }
+  /// Does the sender have to be told that the receiver's buffer is free?
+  [[nodiscard]] bool asks(std::uint64_t recv) const { return ask_ || s_.ops[recv].needs != 0; }
+
+  void write(std::uint64_t at, std::uint32_t i, const Operation& op) {
+    const bool message = op.kind == OpKind::send || op.kind == OpKind::recv;
+    const Slices slices = s_.slices.empty() ? Slices{} : s_.slices[at];
+    if (!message || op.amount == 0) {
+      Operation same = op;
+      if (message) same.tag = 3 * op.tag;
+      ends_[i] = add(same, slices);
+      begins_[i] = {ends_[i]};
+      return;
+    }
+    const Slices there = s_.slices.empty() ? Slices{} : s_.slices[partner_[at]];
+    Operation access = op;
+    access.tag = 0;
+    access.mode = 0;
+    if (access_ == Access::put && op.kind == OpKind::send) {
+      access.kind = OpKind::put;
+      const bool wait = asks(partner_[at]);
+      const std::uint32_t free = wait ? tell(op, OpKind::recv, ready) : 0;
+      const std::uint32_t put = add(access, {slices.from, there.to});
+      const std::uint32_t told = tell(op, OpKind::send, data);
+      if (wait) out_.require(put, free);
+      out_.require_start(told, put);
+      begins_[i] = wait ? std::vector{free, put} : std::vector{put};
+      ends_[i] = told;
+    } else if (access_ == Access::put) {
+      if (asks(at)) begins_[i].push_back(tell(op, OpKind::send, ready));
+      ends_[i] = tell(op, OpKind::recv, data);
+      begins_[i].push_back(ends_[i]);
+    } else if (op.kind == OpKind::send) {
+      const std::uint32_t there_are = tell(op, OpKind::send, ready);
+      ends_[i] = tell(op, OpKind::recv, finished);
+      begins_[i] = {there_are, ends_[i]};
+    } else {
+      const std::uint32_t told = tell(op, OpKind::recv, ready);
+      access.kind = OpKind::get;
+      const std::uint32_t get = add(access, {there.from, slices.to});
+      out_.require(get, told);
+      out_.require(tell(op, OpKind::send, finished), get);
+      begins_[i] = {told, get};
+      ends_[i] = get;
+    }
+  }
+
+  const Schedule& s_;
+  Access access_;
+  bool ask_;
+  std::vector<std::uint64_t> partner_;
+  RankBuilder out_;
+  std::vector<std::vector<std::uint32_t>> begins_;  // of an operation: what waits for what it waited for
+  std::vector<std::uint32_t> ends_;                 // of an operation: when this is done, it is
+};
+
+}  // namespace
+
+Schedule one_sided(const Schedule& schedule, Access access, bool ask) { return OneSided(schedule, access, ask).run(); }
+
+}  // namespace isthmus

@@ -1,0 +1,23 @@
+// Messages replaced by accesses to the other rank's memory, as the runtimes of PGAS languages move data.
+#pragma once
+
+#include "schedule/schedule.hpp"
+
+namespace isthmus {
+
+enum class Access : std::uint8_t { put, get };
+
+/// The same schedule with puts or gets in place of messages with bytes; both sides still know when data are there.
+///
+/// put: the sender puts, and tells the receiver by a message of 0 bytes behind it, which takes the place of the
+/// receive. Where the receive waits for something, or `ask` is set, the sender waits for a message of 0 bytes that the
+/// buffer is free; elsewhere it counts as free from the start (an earlier barrier has seen to that). get: the sender
+/// says by a message of 0 bytes that the data are there; the receiver gets them, and says by another one that the
+/// sender may change them, which takes the place of the send's end.
+///
+/// The k-th send of a pair of ranks, communicator and tag belongs to the k-th receive. Tags become 3 * tag, + 1, + 2
+/// for the three kinds of messages. Throws InvalidInput for wildcards, messages that do not match or differ in size,
+/// and tags that do not fit.
+Schedule one_sided(const Schedule& schedule, Access access, bool ask);
+
+}  // namespace isthmus

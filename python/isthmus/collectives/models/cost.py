@@ -1,0 +1,107 @@
+"""What a closed form answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from .parameters import Message
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a rank's processor does, in picoseconds, one entry for each size.
+
+    Attributes
+    ----------
+    cpu : array of int64
+        Overheads of messages, bytes that the processor moves (O), reductions and copies.
+    busy : array of int64
+        The same with the bytes that come in counted for the receiving processor where that takes longer (G), as the
+        simulator has it.
+    """
+
+    cpu: NDArray[np.int64]
+    busy: NDArray[np.int64]
+
+    def __add__(self, other: Work) -> Work:
+        return Work(self.cpu + other.cpu, self.busy + other.busy)
+
+    def times(self, count: int | NDArray[np.int64]) -> Work:
+        """So many times this."""
+        return Work(self.cpu * count, self.busy * count)
+
+    @classmethod
+    def none(cls, sizes: int) -> Work:
+        """Nothing, for so many sizes."""
+        return cls(np.zeros(sizes, np.int64), np.zeros(sizes, np.int64))
+
+    @classmethod
+    def send(cls, m: Message) -> Work:
+        """One message sent."""
+        return cls(m.send, m.send)
+
+    @classmethod
+    def recv(cls, m: Message) -> Work:
+        """One message received."""
+        return cls(m.recv_cpu, m.recv)
+
+    @classmethod
+    def of(cls, picoseconds: NDArray[np.int64]) -> Work:
+        """A reduction or a copy."""
+        return cls(picoseconds, picoseconds)
+
+    @classmethod
+    def most(cls, several: Iterable[Work]) -> Work:
+        """The largest of each number."""
+        several = list(several)
+        return cls(
+            np.maximum.reduce([w.cpu for w in several]),
+            np.maximum.reduce([w.busy for w in several]),
+        )
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Costs of a collective, one entry for each size.
+
+    Attributes
+    ----------
+    time_ps : array of int64
+        Until the last rank is done, in picoseconds.
+    work : Work
+        Of the rank whose processor has most to do.
+    exact : array of bool
+        Whether the simulator finds the same; otherwise time and work are such that it does not go below them.
+    """
+
+    time_ps: NDArray[np.int64]
+    work: Work
+    exact: NDArray[np.bool_]
+
+    @property
+    def time(self) -> NDArray[np.float64]:
+        """Seconds until the last rank is done."""
+        return np.asarray(self.time_ps * 1e-12)
+
+    @property
+    def cpu(self) -> NDArray[np.float64]:
+        """Seconds of the busiest processor (t_CPU of Hoefler and Lumsdaine)."""
+        return np.asarray(self.work.cpu * 1e-12)
+
+    @property
+    def net(self) -> NDArray[np.float64]:
+        """Seconds in which even the busiest processor could compute (t_NET)."""
+        return np.maximum(self.time - self.cpu, 0.0)
+
+    @property
+    def free(self) -> NDArray[np.float64]:
+        """Share of the time that is left on the busiest processor, 0 to 1; 0 where nothing takes time."""
+        return np.divide(self.net, self.time, out=np.zeros_like(self.time), where=self.time > 0)

@@ -1,0 +1,67 @@
+"""Everybody directly to everybody, all at once."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .cost import Cost, Work
+from .forms import form
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from .parameters import Parameters
+
+
+@form(("alltoall", "linear"))
+def _alltoall(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: str, window: int = 0) -> Cost:
+    """P-1 sends, one after the other, with the messages that come in between: (P-1) (2o + (s-1)G) + L where the
+    interface keeps up with the processor, otherwise told message by message. With fewer than all under way it is
+    more."""
+    count = ranks - 1
+    m = p.message(sizes)
+    work = (Work.send(m) + Work.recv(m)).times(count)
+    if count == 0:
+        return Cost(sizes * 0, work, np.ones(len(sizes), bool))
+    # Sends have been there first, and go as long as the interface lets them; messages come as they are sent.
+    received = np.maximum(m.recv, m.gap)
+    first = np.maximum(count * m.send, m.way)
+    # The i-th message has come by i * send + way, and is handled not before the i-1 before it.
+    time = np.maximum(first + (count - 1) * received, (count - 1) * m.send + m.way) + m.recv
+    for at in np.flatnonzero(m.gap > m.send):
+        time[at] = _between(count, m.way, int(m.send[at]), int(m.recv[at]), int(m.gap[at]))
+    return Cost(time, work, np.full(len(sizes), window == 0 or window >= count))
+
+
+def _between(count: int, way: int, send: int, recv: int, gap: int) -> int:
+    """Messages are handled while the interface keeps the next send from going."""
+    cpu = sending = receiving = 0
+    under_way: deque[int] = deque()  # when each of the messages that come next arrives
+    sent = handled = 0
+    before: tuple[int, ...] = ()
+    before_at = 0
+    while handled < count:
+        begin = max(cpu, sending) if sent < count else -1
+        come = max(under_way[0], cpu, receiving) if under_way else -1
+        # At the same moment a send goes first: it has been there from the begin.
+        if come < 0 or 0 <= begin <= come:
+            under_way.append(begin + way)
+            cpu, sending = begin + send, begin + gap
+            sent += 1
+            continue
+        cpu, receiving = come + recv, come + gap
+        under_way.popleft()
+        handled += 1
+        # One message sent and one handled, and all is as before, only later: so it goes on until the last send.
+        state = (sent - handled, sending - cpu, receiving - cpu, *(at - cpu for at in under_way))
+        if state == before and sent < count:
+            rest = count - sent
+            later = (cpu - before_at) * rest
+            cpu, sending, receiving = cpu + later, sending + later, receiving + later
+            under_way = deque(at + later for at in under_way)
+            sent, handled = sent + rest, handled + rest
+        before, before_at = state, cpu
+    return cpu

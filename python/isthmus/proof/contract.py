@@ -1,0 +1,166 @@
+"""What a schedule has to do: what its buffers hold at the start, and what they must hold in the end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .. import _core
+from ..errors import InvalidInput
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+
+class Contract:
+    """What a schedule has to do; made by :meth:`collective` and :meth:`of`.
+
+    Parameters
+    ----------
+    core : _core.Contract
+        The contract in the core.
+    """
+
+    __slots__ = ("_core",)
+
+    def __init__(self, core: _core.Contract) -> None:
+        self._core = core
+
+    @classmethod
+    def collective(
+        cls,
+        kind: str,
+        *,
+        ranks: int,
+        bytes: int = 0,
+        root: int = 0,
+        counts: ArrayLike | None = None,
+        in_place: bool = True,
+        ordered: bool = False,
+    ) -> Contract:
+        """What ranks ask of a collective, in buffers "input" and "output".
+
+        Parameters
+        ----------
+        kind, ranks, bytes, root, counts
+            As of ``isthmus.collective``.
+        in_place : bool
+            What a rank contributes to its own result is in the output at the start (MPI_IN_PLACE).
+        ordered : bool
+            Contributions are combined in the order of ranks, as an operator needs that does not commute.
+
+        Raises
+        ------
+        InvalidInput
+            For an unknown collective, a root that is no rank, and counts that do not fit.
+
+        Examples
+        --------
+        >>> print(Contract.collective("allreduce", ranks=4, bytes=8))
+        allreduce of 4 ranks
+        """
+        from ..collectives import _flat, _number
+
+        numbers = {name: _number(name, value) for name, value in (("ranks", ranks), ("bytes", bytes), ("root", root))}
+        return cls(
+            _core.Contract.of_collective(
+                kind,
+                **numbers,
+                counts=_flat(kind, numbers["ranks"], counts),
+                in_place=bool(in_place),
+                ordered=bool(ordered),
+            )
+        )
+
+    @classmethod
+    def of(
+        cls,
+        ranks: int,
+        *,
+        start: Iterable[Sequence[object]],
+        end: Iterable[Sequence[object]],
+        constant: Sequence[str] = (),
+        ordered: bool = False,
+        synchronizes: bool = False,
+        name: str = "the contract",
+    ) -> Contract:
+        """A contract of your own.
+
+        Parameters
+        ----------
+        ranks : int
+        start : rows of (rank, buffer, offset, bytes, contributor, origin)
+            These bytes of the buffer hold those of a contribution from byte ``origin`` on; ``contributor`` is the rank
+            that it belongs to. All other bytes hold nothing that may be read.
+        end : rows of (rank, buffer, offset, bytes, contributors, origin)
+            The same of what they must hold in the end; ``contributors`` is a rank, or (first, last) of ranks whose
+            contributions are combined.
+        constant : names of buffers
+            Buffers that must not be written.
+        ordered : bool
+            Contributions are combined in the order of ranks.
+        synchronizes : bool
+            No rank may be done before every rank has begun.
+        name : str
+            For messages.
+
+        Raises
+        ------
+        InvalidInput
+            For rows of another shape, and ranks out of range.
+
+        Examples
+        --------
+        Rank 0 sends the second half of its data to rank 1:
+
+        >>> print(Contract.of(2, start=[(0, "data", 0, 80, 0, 0)], end=[(1, "data", 0, 40, 0, 40)], name="half"))
+        half of 2 ranks
+        """
+        names: dict[str, int] = {}
+        rows = {what: _rows(what, given, names) for what, given in (("start", start), ("end", end))}
+        return cls(
+            _core.Contract.of_rows(
+                name, ranks, list(names), **rows, constant=list(constant), ordered=ordered, synchronizes=synchronizes
+            )
+        )
+
+    @property
+    def core(self) -> _core.Contract:
+        """What the core works on."""
+        return self._core
+
+    @property
+    def name(self) -> str:
+        """What it is called in messages."""
+        return self._core.name
+
+    @property
+    def ranks(self) -> int:
+        """Ranks of the schedules that it is about."""
+        return self._core.ranks
+
+    def __str__(self) -> str:
+        order = ", in the order of ranks" if self._core.ordered else ""
+        return f"{self.name} of {self.ranks} {'rank' if self.ranks == 1 else 'ranks'}{order}"
+
+
+def _rows(what: str, given: Iterable[Sequence[object]], names: dict[str, int]) -> NDArray[np.uint64]:
+    """Rows as the core takes them: rank, number of the buffer, offset, bytes, first, one after the last, origin."""
+    out: list[int] = []
+    for i, row in enumerate(given):
+        if len(row) != 6:
+            raise InvalidInput(f"{what}, row {i}: {len(row)} values: rank, buffer, offset, bytes, contributor, origin")
+        rank, buffer, offset, size, contributors, origin = row
+        first, last = contributors if isinstance(contributors, (tuple, list)) else (contributors, contributors)
+        numbers = (rank, 0, offset, size, first, last, origin)
+        if not isinstance(buffer, str) or not all(isinstance(x, (int, np.integer)) and x >= 0 for x in numbers):
+            raise InvalidInput(f"{what}, row {i}: {tuple(row)!r}: a name of a buffer and whole numbers are needed")
+        whole = [int(x) for x in numbers]
+        whole[1] = names.setdefault(buffer, len(names))
+        whole[5] += 1
+        out += whole
+    if out and max(out) >= 2**63:
+        raise InvalidInput(f"{what}: numbers are below 2^63")
+    return np.array(out, np.uint64)

@@ -1,0 +1,166 @@
+"""The verb: is a schedule right, in every execution?"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from .. import _core
+from ..errors import InvalidInput
+from ..schedule.summary import counted
+from ..units import text
+from .contract import Contract
+
+if TYPE_CHECKING:
+    from ..schedule.schedule import Schedule
+
+
+@dataclass(frozen=True)
+class Defect:
+    """One thing that is wrong.
+
+    Attributes
+    ----------
+    kind : str
+        unwritten, twice, offset, order, result, constant, race, unmatched, size, timing, deadlock or synchronisation;
+        docs/proof.md says what they mean.
+    rank : int
+    operation : int or None
+        Number within the rank; None for what is wrong in the end.
+    text : str
+        A sentence that names all of it.
+    """
+
+    kind: str
+    rank: int
+    operation: int | None
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.text}"
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What a proof has found.
+
+    Attributes
+    ----------
+    contract : str
+        What was to be proved.
+    defects : tuple of Defect
+        The first ones; empty if it is proved.
+    count : int
+        How many defects there are. One mistake may show in several places.
+    operations, messages : int
+    bytes_checked : int
+        Bytes of all ranks of which the contract says what they hold in the end.
+    needs_eager : bool
+        It comes to its end only where sends do not wait for their receives.
+    seconds : float
+    """
+
+    contract: str
+    defects: tuple[Defect, ...]
+    count: int
+    operations: int
+    messages: int
+    bytes_checked: int
+    needs_eager: bool
+    seconds: float
+
+    @property
+    def ok(self) -> bool:
+        """Is it proved?"""
+        return self.count == 0
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+    def __str__(self) -> str:
+        size = f"{counted(self.operations, 'operation')}, {counted(self.messages, 'message')}"
+        took = f"in {text(self.seconds, 's', 3)}"
+        if self.ok:
+            return f"{self.contract}: proved; {size}, {text(self.bytes_checked, 'B')} checked {took}"
+        lines = [f"{self.contract}: not proved; {counted(self.count, 'defect')} in {size} {took}"]
+        lines += [f"  {defect}" for defect in self.defects]
+        if self.count > len(self.defects):
+            lines.append(f"  ... and {self.count - len(self.defects)} more")
+        return "\n".join(lines)
+
+
+def prove(
+    what: Schedule | str, as_: Contract | str | None = None, *, ordered: bool = False, most_defects: int = 10
+) -> Proof:
+    """Prove that every execution of a schedule does what it has to do, or say where it does not.
+
+    Parameters
+    ----------
+    what : Schedule or str
+        A schedule whose operations name buffers, or one collective in a line, such as
+        ``"allreduce:ranks=16,bytes=1kB,algorithm=ring"``.
+    as_ : Contract or str, optional
+        What it has to do: a contract, or a collective in a line. By default what the line of ``what`` says.
+    ordered : bool
+        Contributions are combined in the order of ranks, as an operator needs that does not commute.
+    most_defects : int
+        How many defects are written down.
+
+    Returns
+    -------
+    Proof
+        True where a condition is asked for if it is proved.
+
+    Raises
+    ------
+    InvalidInput
+        For a schedule that is none or names no buffers, and a contract that does not fit it.
+    Unsupported
+        For receives from any rank, or of any tag, whose message depends on time.
+
+    Notes
+    -----
+    The schedule is run once with sets of contributions in place of numbers. This stands for all executions because two
+    more things are checked: messages meet in one way only, whatever the time, and no two operations that may run at the
+    same time use the same bytes, if one of them writes. Sends wait for their receives, the hardest case that MPI allows.
+
+    Examples
+    --------
+    >>> prove("allreduce:ranks=16,bytes=1kB,algorithm=ring").ok
+    True
+    """
+    from ..schedule.schedule import Schedule
+
+    schedule, line = (what, None) if isinstance(what, Schedule) else _generated(what)
+    if as_ is None:
+        if line is None:
+            raise InvalidInput("a schedule alone does not say what it is for: as_= a collective in a line or a Contract")
+        as_ = line
+    contract = as_ if isinstance(as_, Contract) else contract_of_line(as_, ordered=ordered)
+    if not isinstance(most_defects, int) or most_defects < 1:
+        raise InvalidInput(f"most_defects is {most_defects!r}: a whole number from 1 is allowed")
+    start = time.perf_counter()
+    defects, count, operations, messages, checked, needs_eager = _core.prove(
+        schedule.arrays, contract.core, most_defects
+    )
+    seconds = time.perf_counter() - start
+    found = tuple(Defect(kind, rank, None if op < 0 else op, words) for kind, rank, op, words in defects)
+    return Proof(str(contract), found, count, operations, messages, checked, needs_eager, seconds)
+
+
+def contract_of_line(line: str, *, ordered: bool = False) -> Contract:
+    """The contract of ``allreduce:ranks=16,bytes=1kB,in_place=no``; an algorithm and its options are not looked at."""
+    from ..cli.inputs import collective_arguments
+
+    arguments = collective_arguments(line)
+    arguments.pop("algorithm", None)
+    return Contract.collective(ordered=ordered, **arguments)
+
+
+def _generated(line: str) -> tuple[Schedule, str]:
+    from ..cli.inputs import collective_arguments
+    from ..collectives import collective
+
+    arguments: dict[str, Any] = collective_arguments(line)
+    return collective(**arguments, buffers=True), line

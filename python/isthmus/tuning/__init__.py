@@ -1,0 +1,1 @@
+"""Choosing algorithms of collectives: tuning, decision tables, files for MPI libraries."""

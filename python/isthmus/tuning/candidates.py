@@ -1,0 +1,104 @@
+"""What is tried for a collective: every algorithm with sensible values of its options."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .choice import Choice
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from .situation import Situation
+
+RADICES = (2, 3, 4, 8, 16, 32)
+SEGMENTS = (1024, 4096, 16384, 65536, 262144)
+WINDOWS = (1, 4, 16, 64)
+
+
+def candidates(
+    collective: str,
+    situation: Situation,
+    *,
+    algorithms: Iterable[str] | None = None,
+    options: Mapping[str, Sequence[Any]] | None = None,
+) -> list[Choice]:
+    """Algorithms of a collective with options, each once.
+
+    Parameters
+    ----------
+    collective : str
+    situation : Situation
+    algorithms : iterable of str, optional
+        Only these.
+    options : mapping of str to sequence, optional
+        Values to try in place of those that this module has for an option.
+
+    Returns
+    -------
+    list of Choice
+    """
+    from ..collectives import algorithms as names
+    from ..collectives import describe
+
+    values = {**_values(situation), **(options or {})}
+    found: dict[Choice, None] = {}
+    for name in names(collective) if algorithms is None else algorithms:
+        taken = [option.name for option in describe(collective, name).options]
+        # Of reductions a window says how much room they have; with the default they are hardly held back.
+        if "segment" in taken and "window" not in (options or {}):
+            taken = [key for key in taken if key != "window"]
+        axes = [[(key, value) for value in values[key]] for key in taken if values.get(key)]
+        for combination in itertools.product(*axes):
+            found[Choice(name, dict(combination))] = None
+    return list(found)
+
+
+def _values(situation: Situation) -> dict[str, Sequence[Any]]:
+    ranks, level = situation.ranks, situation.typical
+    values: dict[str, Sequence[Any]] = {
+        "radix": [r for r in RADICES if r < max(ranks, 3)],
+        "segment": [0, *SEGMENTS],
+        "window": [w for w in WINDOWS if w < max(ranks, 2)],
+        "dims": _extents(ranks),
+        "latency": [level.L],
+        "overhead": [max(level.o_send, level.o_recv)],
+        "gap": [level.g],
+    }
+    values["groups"] = _groups(situation)
+    return values
+
+
+def _extents(ranks: int) -> list[tuple[int, ...]]:
+    """The most even factors of the number of ranks, two and three of them."""
+    found = []
+    for axes in (2, 3):
+        extents, left = [], ranks
+        for axis in range(axes, 1, -1):
+            side = round(left ** (1 / axis))
+            extent = max((f for f in range(1, side + 1) if left % f == 0), default=1)
+            extents.append(extent)
+            left //= extent
+        shape = tuple(sorted([*extents, left]))
+        if shape[0] > 1:
+            found.append(shape)
+    return found
+
+
+def _groups(situation: Situation) -> list[int]:
+    """Ranks of a node, where they are consecutive and everywhere as many."""
+    from ..machine import Machine
+    from ..simulation.simulate import located
+
+    if not isinstance(situation.machine, Machine):
+        return []
+    node = np.asarray(located(situation.ranks, situation.machine, situation.placement).node)
+    begin = np.flatnonzero(np.diff(node, prepend=node[0] + 1 if node[0] < 2**31 else 0))
+    if len(begin) < 2 or len(np.unique(node)) != len(begin):
+        return []
+    size = int(begin[1] - begin[0])
+    regular = (np.diff(begin) == size).all() and situation.ranks - begin[-1] <= size
+    return [size] if size > 1 and regular else []

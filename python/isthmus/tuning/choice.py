@@ -1,0 +1,125 @@
+"""One choice: an algorithm of a collective with its options."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..errors import InvalidInput
+from ..units import shown
+
+#: What an option may be: a number, a word, or extents such as those of a torus.
+Option = int | float | str | tuple[int, ...]
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_ .+-]*")
+_KEY = re.compile(r"[a-z][a-z0-9_]*")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """An algorithm and its options, as :func:`isthmus.collective` takes them.
+
+    Parameters
+    ----------
+    name : str
+        Of the algorithm, such as ``"knomial"``.
+    options : mapping of str to int, float, str or sequence of int
+        Such as ``{"radix": 4, "segment": 8192}``; kept sorted by name, so that equal choices are equal.
+
+    Examples
+    --------
+    >>> print(Choice("knomial", {"segment": 8192, "radix": 4}))
+    knomial,radix=4,segment=8192
+    """
+
+    name: str
+    options: Mapping[str, Option] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):
+            raise InvalidInput(f"algorithm {shown(self.name)}: a name of letters, digits and _ is needed")
+        if not isinstance(self.options, Mapping):
+            raise InvalidInput(f"options of {self.name} are {shown(self.options)}: a table of names and values is needed")
+        plain = {key: _option(self.name, key, self.options[key]) for key in sorted(self.options, key=str)}
+        object.__setattr__(self, "options", plain)
+
+    def __hash__(self) -> int:
+        return hash((self.name, tuple(self.options.items())))
+
+    def __str__(self) -> str:
+        return ",".join([self.name, *(f"{key}={_text(value)}" for key, value in self.options.items())])
+
+    def replace(self, **options: Option) -> Choice:
+        """The same algorithm with some options changed."""
+        return Choice(self.name, {**self.options, **options})
+
+    @property
+    def argument(self) -> str | tuple[str, dict[str, Any]]:
+        """As ``algorithm=`` of :func:`isthmus.collective`: a name, or a name with options."""
+        return (self.name, dict(self.options)) if self.options else self.name
+
+    @classmethod
+    def of(cls, value: Any) -> Choice:
+        """From a choice, a name, a pair of name and options, or the text form.
+
+        Raises
+        ------
+        InvalidInput
+            For anything else.
+
+        Examples
+        --------
+        >>> Choice.of("ring") == Choice("ring")
+        True
+        >>> Choice.of("bucket,dims=4x4").options
+        {'dims': (4, 4)}
+        """
+        if isinstance(value, Choice):
+            return value
+        if isinstance(value, (tuple, list)) and len(value) == 2:
+            return cls(value[0], value[1])
+        if not isinstance(value, str):
+            raise InvalidInput(f"algorithm {shown(value)}: a name, or a name with options, is needed")
+        name, *parts = (part.strip() for part in value.split(","))
+        options: dict[str, Option] = {}
+        for part in parts:
+            key, equals, text = part.partition("=")
+            if not equals or not text or key in options:
+                raise InvalidInput(f"algorithm {shown(value)}: option {shown(part)} is not a new NAME=VALUE")
+            options[key] = _read(text)
+        return cls(name, options)
+
+
+def _option(algorithm: str, key: Any, value: Any) -> Option:
+    if not isinstance(key, str) or not _KEY.fullmatch(key):
+        raise InvalidInput(f"option {shown(key)} of {algorithm}: a name of small letters, digits and _ is needed")
+    if isinstance(value, str) and value and not set(value) & set(",=\n"):
+        return value
+    if isinstance(value, float):
+        return value
+    try:
+        if isinstance(value, (list, tuple)) and value:
+            return tuple(operator.index(item) for item in value)
+        if not isinstance(value, bool):
+            return operator.index(value)
+    except TypeError:
+        pass
+    raise InvalidInput(f"option {key} of {algorithm} is {shown(value)}: a number, a word or a list of whole numbers is needed")
+
+
+def _text(value: Option) -> str:
+    return "x".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+def _read(text: str) -> Option:
+    if re.fullmatch(r"-?[0-9]{1,18}", text):
+        return int(text)
+    if re.fullmatch(r"[0-9]{1,9}(x[0-9]{1,9})+", text):
+        return tuple(map(int, text.split("x")))
+    try:
+        return float(text)
+    except ValueError:
+        return text

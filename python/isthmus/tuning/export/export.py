@@ -1,0 +1,256 @@
+"""The verb ``export``, and what all targets share."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
+
+from ... import units
+from ...errors import InvalidInput
+from ...files import write_atomically
+from ..choice import Choice
+from ..decisions import Decisions
+from ..libraries.library import Algorithm, Fit, Predict, fit
+from ..table import DecisionTable
+
+#: Targets and the module of each; all have ``write(decisions, request) -> Export``.
+_TARGETS = {"openmpi": "openmpi", "openmpi-han": "han", "mpich": "mpich", "ucc": "ucc"}
+
+
+@dataclass(frozen=True)
+class Loss:
+    """A range of sizes in which the library does something else than was chosen.
+
+    Parameters
+    ----------
+    collective : str
+    ranks : int
+    low, high : int or None
+        First and last size in bytes; None: any.
+    wanted : Choice
+    running : Choice or None
+        What stands in; None where the library is left to decide.
+    loss : float or None
+        How much longer that takes, relative; None where it is not known.
+    """
+
+    collective: str
+    ranks: int
+    low: int
+    high: int | None
+    wanted: Choice
+    running: Choice | None
+    loss: float | None
+
+    def __str__(self) -> str:
+        high = "any size" if self.high is None else units.text(float(self.high), "B")
+        sizes = f"{units.text(float(self.low), 'B')} to {high}"
+        instead = "the library decides" if self.running is None else f"{self.running} instead"
+        cost = "" if self.running is None else ", loss not known" if self.loss is None else f", loss {self.loss:.1%}"
+        return f"{self.collective}, {self.ranks} ranks, {sizes}: no {self.wanted}; {instead}{cost}"
+
+
+@dataclass(frozen=True)
+class Export:
+    """A file for a library, and what to know about it.
+
+    Parameters
+    ----------
+    target : str
+        Such as ``"openmpi-5.0.8"``.
+    format : str
+        Of the file, in words.
+    text : str
+        Its content.
+    settings : mapping of str to str
+        Environment variables that make the library read it; ``{file}`` stands for its path.
+    losses : sequence of Loss
+        Where the library does something else.
+    notes : sequence of str
+        What the file cannot do.
+    """
+
+    target: str
+    format: str
+    text: str
+    settings: Mapping[str, str]
+    losses: Sequence[Loss] = ()
+    notes: Sequence[str] = ()
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the file; it is either complete or as it was before."""
+        write_atomically(path, self.text)
+
+    def environment(self, path: str | os.PathLike[str]) -> dict[str, str]:
+        """Environment variables for a run with the file at that path."""
+        file = os.path.abspath(path)
+        return {key: value.replace("{file}", file) for key, value in self.settings.items()}
+
+    def report(self, path: str | os.PathLike[str] | None = None) -> str:
+        """For people: how to use the file, what is lost, what it cannot do."""
+        lines = [f"{self.target}: {self.format}", "use it with:"]
+        settings = self.settings if path is None else self.environment(path)
+        lines += [f"  export {key}='{value}'" for key, value in settings.items()]
+        if self.losses:
+            lines += ["what the library does not have:", *(f"  {loss}" for loss in self.losses)]
+        lines += [f"note: {note}" for note in self.notes]
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class Request:
+    """What an exporter is asked for."""
+
+    version: str
+    predict: Predict | None
+    ranks: tuple[int, ...] | None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+def export(
+    decisions: Decisions,
+    target: str,
+    *,
+    predict: Predict | None = None,
+    ranks: Iterable[int] | None = None,
+    **options: Any,
+) -> Export:
+    """A file that makes an MPI library decide as a table says.
+
+    Parameters
+    ----------
+    decisions : Decisions
+        A table, or the rules of another library.
+    target : str
+        ``"openmpi-5.0.8"`` (the version decides the format), ``"openmpi-han-5.0.8"``, ``"mpich"`` or ``"mpich-4.0.2"``,
+        ``"ucc"``.
+    predict : callable, optional
+        Seconds of collective, ranks, bytes and choice, such as :func:`isthmus.tuning.compare.predictor`. With it an
+        algorithm that the library does not have is replaced by the fastest that it has, and the loss is known.
+    ranks : iterable of int, optional
+        Numbers of ranks to write rules for; by default those of the table's rows.
+    **options
+        Of the target. openmpi: ``by_size=("gather", "scatter")``, collectives whose callers pass the same counts on all
+        ranks and may have rules by size. mpich: ``tree=`` (the library's own selection tree, a path or plain data) or
+        ``library=`` (a shared library to take it from). ucc: ``section="vendor=intel model=skylake"``, ``ppn=``.
+
+    Raises
+    ------
+    InvalidInput
+        For an unknown target or option, and where the library's own tree is needed and not found.
+    """
+    match = re.fullmatch(r"(openmpi-han|[a-z]+)(?:-(\d[\w.]*))?", target)
+    if match is None or match[1] not in _TARGETS:
+        names = "openmpi-VERSION, openmpi-han-VERSION, mpich, mpich-VERSION, ucc"
+        raise InvalidInput(f"target {target!r}: allowed are {names}")
+    module = import_module(f".{_TARGETS[match[1]]}", __package__)
+    unknown = sorted(set(options) - set(module.OPTIONS))
+    if unknown:
+        raise InvalidInput(f"option {unknown[0]} of {target}: allowed are {', '.join(module.OPTIONS) or 'none'}")
+    given = None if ranks is None else tuple(sorted(set(ranks)))
+    write: Callable[[Decisions, Request], Export] = module.write
+    return write(decisions, Request(match[2] or "", predict, given, options))
+
+
+def rank_counts(decisions: Decisions, collective: str, request: Request) -> tuple[int, ...]:
+    """The numbers of ranks to write rules for."""
+    if request.ranks is not None:
+        return request.ranks
+    if isinstance(decisions, DecisionTable):
+        return tuple(row.ranks for row in decisions.rows[collective])
+    raise InvalidInput("these decisions hold at any number of ranks: say for which ones to write rules")
+
+
+def common_radix(
+    decisions: Decisions, kinds: Iterable[str], request: Request, algorithm: str, otherwise: int, of_two: str = ""
+) -> int:
+    """The radix that most rules want of an algorithm, for libraries in which one setting holds for a whole run.
+
+    ``of_two`` is the name of the algorithm with radix 2, where the library has no other for it.
+    """
+    wanted: Counter[int] = Counter()
+    for kind in kinds:
+        if kind not in decisions.collectives:
+            continue
+        for ranks in rank_counts(decisions, kind, request):
+            for rule in decisions.rules(kind, ranks):
+                value = rule.choice.options.get("radix")
+                if rule.choice.name == algorithm and isinstance(value, int) and value > 2:
+                    wanted[value] += 1
+                elif rule.choice.name == of_two:
+                    wanted[2] += 1
+    return wanted.most_common(1)[0][0] if wanted else otherwise
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A rule with what the library does for it; ``fit`` is None where the library decides."""
+
+    low: int
+    high: int | None
+    wanted: Choice
+    fit: Fit | None
+
+
+def placed(
+    decisions: Decisions, collective: str, ranks: int, algorithms: Sequence[Algorithm], predict: Predict | None
+) -> list[Placed]:
+    """The rules of a collective in a library's terms."""
+    rules = decisions.rules(collective, ranks)
+    tuned = _sizes(decisions, collective, ranks)
+    out = []
+    for rule, following in zip(rules, [*rules[1:], None], strict=True):
+        high = None if following is None else following.bytes - 1
+        sizes = [size for size in tuned if rule.bytes <= size and (high is None or size <= high)] or [rule.bytes]
+        found = fit(algorithms, collective, ranks, sizes, rule.choice, predict)
+        out.append(Placed(rule.bytes, high, rule.choice, found))
+    return out
+
+
+def losses(collective: str, ranks: int, rules: Iterable[Placed]) -> list[Loss]:
+    """Those rules that the library does not follow exactly."""
+    out = []
+    for p in rules:
+        if p.fit is None:
+            out.append(Loss(collective, ranks, p.low, p.high, p.wanted, None, None))
+        elif not p.fit.exact:
+            out.append(Loss(collective, ranks, p.low, p.high, p.wanted, p.fit.running, p.fit.loss))
+    return out
+
+
+def joined(rules: Iterable[Placed]) -> list[Placed]:
+    """Neighbours for which the library does the same become one."""
+    out: list[Placed] = []
+    for p in rules:
+        last = out[-1].fit if out else None
+        if out and _does(p.fit) == _does(last):
+            out[-1] = Placed(out[-1].low, p.high, out[-1].wanted, last)
+        else:
+            out.append(p)
+    return out
+
+
+def one_rule(decisions: Decisions, collective: str, ranks: int, rules: Sequence[Placed]) -> Placed:
+    """The rule that most tuned sizes follow, for libraries that cannot tell sizes apart."""
+    tuned = _sizes(decisions, collective, ranks)
+
+    def weight(p: Placed) -> int:
+        return sum(p.low <= size and (p.high is None or size <= p.high) for size in tuned)
+
+    best = max(rules, key=weight)
+    return Placed(0, None, best.wanted, best.fit)
+
+
+def _does(fit: Fit | None) -> object:
+    return None if fit is None else (fit.algorithm.name, fit.parameters)
+
+
+def _sizes(decisions: Decisions, collective: str, ranks: int) -> list[int]:
+    if isinstance(decisions, DecisionTable):
+        return [point.bytes for point in decisions.row(collective, ranks).points]
+    return [rule.bytes for rule in decisions.rules(collective, ranks)]

@@ -1,0 +1,66 @@
+"""How many operations a schedule would have, without making it."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .choice import Choice
+
+_FEW = 64  # ranks of schedules that are made to count
+_SEGMENTS = 16  # of messages in them
+
+
+def operations(collective: str, choice: Choice, ranks: int, size: int) -> float:
+    """Roughly how many operations a collective takes: schedules on 64 and 128 ranks, continued as they grow.
+
+    Examples
+    --------
+    >>> from isthmus.tuning.choice import Choice
+    >>> round(operations("allgather", Choice("ring"), 1024, 8)) == 2 * 1024 * 1023
+    True
+    """
+    segment = choice.options.get("segment", 0)
+    if isinstance(segment, int) and 0 < _SEGMENTS * segment < size:
+        # More segments are as much more of the same, but not less than without any.
+        count = _continued(collective, choice, ranks, _SEGMENTS * segment) * size / (_SEGMENTS * segment)
+        return max(count, _continued(collective, choice.replace(segment=0), ranks, size))
+    return _continued(collective, choice, ranks, size)
+
+
+@lru_cache(maxsize=65536)
+def _continued(collective: str, choice: Choice, ranks: int, size: int) -> float:
+    if ranks <= 2 * _FEW:
+        return _counted(collective, choice, ranks, size)
+    few, more = (_counted(collective, choice, p, size) for p in (_FEW, 2 * _FEW))
+    # P (a P + b) with both numbers, or P (a log P + b): the first where it grows faster than the second could.
+    one, two = few / _FEW, more / (2 * _FEW)
+    if two > 1.5 * one:
+        slope = (two - one) / _FEW
+        return ranks * (one + slope * (ranks - _FEW))
+    return ranks * (one + max(two - one, 0.0) * math.log2(ranks / _FEW))
+
+
+def _counted(collective: str, choice: Choice, ranks: int, size: int) -> int:
+    from ..collectives import collective as schedule
+
+    options = dict(choice.options)
+    # Extents and groups belong to one number of ranks.
+    if "dims" in options:
+        options["dims"] = _alike(ranks, len(options["dims"]) if isinstance(options["dims"], tuple) else 2)
+    if isinstance(options.get("groups"), int):
+        options["groups"] = min(options["groups"], ranks)
+    algorithm = (choice.name, options) if options else choice.name
+    return len(schedule(collective, ranks=ranks, bytes=size, algorithm=algorithm))
+
+
+def _alike(ranks: int, axes: int) -> tuple[int, ...]:
+    extents, left = [], ranks
+    for axis in range(axes, 1, -1):
+        side = max(round(left ** (1 / axis)), 1)
+        extent = max(f for f in range(1, side + 1) if left % f == 0)
+        extents.append(extent)
+        left //= extent
+    return (*extents, left)

@@ -1,0 +1,290 @@
+"""Decision tables: which algorithm a collective takes at which number of ranks and size."""
+
+from __future__ import annotations
+
+import bisect
+import functools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ..errors import InvalidInput
+from .choice import Choice
+from .decisions import KINDS, Decisions, Rule, merged
+
+if TYPE_CHECKING:
+    import os
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Point:
+    """The decision at one size.
+
+    Parameters
+    ----------
+    bytes : int
+        As of :func:`isthmus.collective`.
+    choice : Choice
+        The algorithm to take.
+    seconds : float, optional
+        Its predicted time.
+    runner_up : Choice, optional
+        The second best.
+    runner_up_seconds : float, optional
+        Its predicted time.
+    bound : float, optional
+        Seconds that no algorithm can do without.
+    """
+
+    bytes: int
+    choice: Choice
+    seconds: float | None = None
+    runner_up: Choice | None = None
+    runner_up_seconds: float | None = None
+    bound: float | None = None
+
+    @property
+    def margin(self) -> float | None:
+        """How much longer the runner-up takes, relative to the choice; None where a time is not known."""
+        if not self.seconds or self.runner_up_seconds is None:
+            return None
+        return self.runner_up_seconds / self.seconds - 1
+
+
+@dataclass(frozen=True)
+class Row:
+    """The decisions at one number of ranks.
+
+    Parameters
+    ----------
+    ranks : int
+        They hold from here up to the next row.
+    points : sequence of Point
+        Sizes ascend.
+    tuned : bool
+        True: the sizes are those that were tuned, and rules change somewhere between them. False: each size is where a
+        rule begins, the first is 0.
+    """
+
+    ranks: int
+    points: tuple[Point, ...]
+    tuned: bool = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "points", tuple(self.points))
+        if self.ranks < 1:
+            raise InvalidInput(f"a row of {self.ranks} ranks: a number from 1 is needed")
+        if not self.points:
+            raise InvalidInput(f"the row of {self.ranks} ranks has no sizes: one at least is needed")
+        sizes = [point.bytes for point in self.points]
+        if sizes[0] < 0 or any(a >= b for a, b in zip(sizes, sizes[1:], strict=False)):
+            raise InvalidInput(f"the row of {self.ranks} ranks: sizes from 0 that ascend are needed")
+        if not self.tuned and sizes[0] != 0:
+            raise InvalidInput(f"the row of {self.ranks} ranks begins at {sizes[0]} bytes: rules begin at 0")
+
+    @functools.cached_property
+    def rules(self) -> tuple[Rule, ...]:
+        """The sizes at which the algorithm changes."""
+        if not self.tuned:
+            return merged(Rule(p.bytes, p.choice) for p in self.points)
+        starts = [0, *(crossover(a, b) for a, b in zip(self.points, self.points[1:], strict=False))]
+        return merged(Rule(start, p.choice) for start, p in zip(starts, self.points, strict=True))
+
+
+def crossover(low: Point, high: Point) -> int:
+    """The first size between two tuned ones at which the choice of the upper holds.
+
+    Where each choice is the runner-up at the other's size, four times are known, and it is where the two straight
+    lines of log time over log size cross: a time that is a + b n is between constant and proportional, so that such a
+    line is close over the short way between neighbouring sizes. Otherwise it is the geometric mean of the two sizes:
+    tuned sizes are mostly powers of a number, and then it is equally far from both.
+
+    Returns
+    -------
+    int
+        Larger than the lower size, not larger than the upper one.
+    """
+    begin, end = math.log(max(low.bytes, 0.5)), math.log(high.bytes)
+    part = 0.5
+    if low.runner_up == high.choice and high.runner_up == low.choice:
+        times = (low.seconds, low.runner_up_seconds, high.seconds, high.runner_up_seconds)
+        if all(time is not None and 0 < time < math.inf for time in times):
+            first, second, third, fourth = (math.log(time) for time in times if time)
+            ahead, behind = second - first, fourth - third  # by how much the choices lead, in logs
+            if ahead >= 0 and behind >= 0 and ahead + behind > 0:
+                part = ahead / (ahead + behind)
+    # Powers of two come out a rounding error above themselves.
+    middle = math.ceil(math.exp(begin + part * (end - begin)) * (1 - 1e-12))
+    return min(max(middle, low.bytes + 1), high.bytes)
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Where a table comes from; texts, empty where not known.
+
+    Parameters
+    ----------
+    machine, placement, model : str
+        What was simulated: the machine, where the ranks sat, the model of the network.
+    isthmus : str
+        Version of Isthmus.
+    date : str
+        ISO 8601.
+    note : str
+        Anything else.
+    """
+
+    machine: str = ""
+    placement: str = ""
+    model: str = ""
+    isthmus: str = ""
+    date: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class DecisionTable(Decisions):
+    """Algorithms by collective, number of ranks and size.
+
+    Between tuned numbers of ranks the row of the largest one at or below counts, below the smallest the smallest: it is
+    what Open MPI does with its own rules, so that a table and the file made from it agree at every number of ranks, and
+    an algorithm that was never tried at more ranks is not taken for fewer. Between tuned sizes see :func:`crossover`;
+    the first and the last tuned size hold down to 0 and up to any size.
+
+    Parameters
+    ----------
+    rows : mapping of str to sequence of Row
+        By collective; ranks ascend.
+    provenance : Provenance
+
+    Raises
+    ------
+    InvalidInput
+        For an unknown collective, and rows that do not ascend.
+
+    Examples
+    --------
+    >>> fast = Point(8, Choice("knomial", {"radix": 4}))
+    >>> table = DecisionTable({"bcast": [Row(64, [fast, Point(8192, Choice("binomial"))])]})
+    >>> print(table.lookup("bcast", 100, 200), "/", table.lookup("bcast", 100, 300))
+    knomial,radix=4 / binomial
+    """
+
+    #: A table is made here, or by hand: an unknown name is a mistake.
+    strange = False
+
+    rows: Mapping[str, Sequence[Row]]
+    provenance: Provenance = field(default_factory=Provenance)
+
+    def __post_init__(self) -> None:
+        rows = {kind: tuple(self.rows[kind]) for kind in sorted(self.rows, key=_order) if self.rows[kind]}
+        object.__setattr__(self, "rows", rows)
+        for kind, of_kind in rows.items():
+            ranks = [row.ranks for row in of_kind]
+            if any(a >= b for a, b in zip(ranks, ranks[1:], strict=False)):
+                raise InvalidInput(f"{kind}: rows of ranks that ascend are needed, got {ranks}")
+
+    def __str__(self) -> str:
+        points = sum(len(row.points) for rows in self.rows.values() for row in rows)
+        of = f" for {self.provenance.machine}" if self.provenance.machine else ""
+        return f"Decision table{of}: {', '.join(self.rows) or 'no collectives'}; {points} decisions"
+
+    @property
+    def collectives(self) -> tuple[str, ...]:
+        return tuple(self.rows)
+
+    def row(self, collective: str, ranks: int) -> Row:
+        """The row that counts at so many ranks."""
+        self._known(collective)
+        rows = self.rows[collective]
+        return rows[max(bisect.bisect_right([row.ranks for row in rows], ranks) - 1, 0)]
+
+    def rules(self, collective: str, ranks: int) -> tuple[Rule, ...]:
+        return self.row(collective, ranks).rules
+
+    def items(self) -> Iterator[tuple[str, Row, Point]]:
+        """Every decision with its collective and row."""
+        for kind, rows in self.rows.items():
+            for row in rows:
+                for point in row.points:
+                    yield kind, row, point
+
+    def frame(self) -> dict[str, NDArray[np.generic]]:
+        """All decisions as columns of equal length, one row a decision; a data frame takes them as they are.
+
+        Returns
+        -------
+        dict of str to array
+            collective, ranks, bytes, algorithm, seconds, runner_up, runner_up_seconds, margin, bound, tuned; texts are
+            empty and times are NaN where nothing is known.
+        """
+        import numpy as np
+
+        rows = list(self.items())
+
+        def number(value: float | None) -> float:
+            return math.nan if value is None else value
+
+        columns: dict[str, Any] = {
+            "collective": np.array([kind for kind, _, _ in rows], dtype=str),
+            "ranks": np.array([row.ranks for _, row, _ in rows], np.int64),
+            "bytes": np.array([p.bytes for _, _, p in rows], np.int64),
+            "algorithm": np.array([str(p.choice) for _, _, p in rows], dtype=str),
+            "seconds": np.array([number(p.seconds) for _, _, p in rows], float),
+            "runner_up": np.array([str(p.runner_up or "") for _, _, p in rows], dtype=str),
+            "runner_up_seconds": np.array([number(p.runner_up_seconds) for _, _, p in rows], float),
+            "margin": np.array([number(p.margin) for _, _, p in rows], float),
+            "bound": np.array([number(p.bound) for _, _, p in rows], float),
+            "tuned": np.array([row.tuned for _, row, _ in rows], bool),
+        }
+        return columns
+
+    def only(self, *collectives: str) -> DecisionTable:
+        """The table of these collectives only."""
+        for kind in collectives:
+            self._known(kind)
+        return DecisionTable({kind: self.rows[kind] for kind in collectives}, self.provenance)
+
+    def merge(self, other: DecisionTable) -> DecisionTable:
+        """Both tables in one; where both have a row of the same collective and ranks, that of ``other`` counts.
+
+        Provenance that differs is kept side by side.
+        """
+        rows: dict[str, list[Row]] = {}
+        for kind in {**self.rows, **other.rows}:
+            by_ranks = {row.ranks: row for table in (self, other) for row in table.rows.get(kind, ())}
+            rows[kind] = [by_ranks[ranks] for ranks in sorted(by_ranks)]
+        mine, theirs = vars(self.provenance), vars(other.provenance)
+        both = {key: "; ".join(dict.fromkeys(filter(None, (mine[key], theirs[key])))) for key in mine}
+        return DecisionTable(rows, Provenance(**both))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the table: TOML, or JSON where the name ends in .json."""
+        from .table_file import write
+
+        write(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> DecisionTable:
+        """Read a table.
+
+        Raises
+        ------
+        ParseError
+            With file, line and field of the first defect.
+        OSError
+            If the file cannot be read.
+        """
+        from .table_file import read
+
+        return read(path)
+
+
+def _order(kind: Any) -> int:
+    if kind not in KINDS:
+        raise InvalidInput(f"collective {kind!r}: allowed are {', '.join(KINDS)}")
+    return KINDS.index(kind)

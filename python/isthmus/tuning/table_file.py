@@ -1,0 +1,199 @@
+"""Decision tables in files: TOML and JSON with the same content."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from typing import Any
+
+from ..errors import InvalidInput, ParseError
+from ..files import write_atomically
+from ..toml_text import Lines, parse, read_text
+from ..units import shown
+from .choice import Choice
+from .decisions import KINDS
+from .table import DecisionTable, Point, Provenance, Row
+
+FORMAT = "isthmus decision table"
+VERSION = 1
+_TIMES = ("seconds", "runner_up_seconds", "bound")
+_POINT = ("bytes", "algorithm", "seconds", "runner_up", "runner_up_seconds", "bound")
+
+
+def write(table: DecisionTable, path: str | os.PathLike[str]) -> None:
+    """Write a table; the file is either complete or as it was before."""
+    write_atomically(path, format_json(table) if os.fspath(path).endswith(".json") else format_toml(table))
+
+
+def read(path: str | os.PathLike[str]) -> DecisionTable:
+    """Read a table; raises ParseError with file, line and field, or OSError."""
+    file = os.fspath(path)
+    text = read_text(path)
+    if file.endswith(".json") or text.lstrip().startswith("{"):
+        return _Reader(file, lambda field: None).table(_json(text, file))
+    return _Reader(file, Lines(text)).table(parse(text, file))
+
+
+def content(table: DecisionTable) -> dict[str, Any]:
+    """The table as plain data, as it stands in files."""
+    provenance = {key: value for key, value in vars(table.provenance).items() if value}
+    out: dict[str, Any] = {"format": FORMAT, "version": VERSION}
+    if provenance:
+        out["provenance"] = provenance
+    for kind, rows in table.rows.items():
+        out[kind] = [
+            {"ranks": row.ranks, "sizes": "tuned" if row.tuned else "from", "rules": [_point(p) for p in row.points]}
+            for row in rows
+        ]
+    return out
+
+
+def format_json(table: DecisionTable) -> str:
+    return json.dumps(content(table), indent=1, allow_nan=False) + "\n"
+
+
+def format_toml(table: DecisionTable) -> str:
+    """One line a decision, so that differences show in ``diff`` and review."""
+    data = content(table)
+    lines = [f'format = "{FORMAT}"', f"version = {VERSION}"]
+    if "provenance" in data:
+        lines += ["", "[provenance]", *(f"{key} = {json.dumps(text, ensure_ascii=False)}" for key, text in data["provenance"].items())]
+    for kind in table.rows:
+        for row in data[kind]:
+            lines += ["", f"[[{kind}]]", f"ranks = {row['ranks']}", f'sizes = "{row["sizes"]}"', "rules = ["]
+            for point in row["rules"]:
+                pairs = ", ".join(f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in point.items())
+                lines.append(f"  {{ {pairs} }},")
+            lines.append("]")
+    # JSON escapes DEL not, TOML wants it escaped.
+    return "\n".join(lines).replace("\x7f", "\\u007f") + "\n"
+
+
+def _point(p: Point) -> dict[str, Any]:
+    values = (p.bytes, str(p.choice), p.seconds, None if p.runner_up is None else str(p.runner_up))
+    pairs = zip(_POINT, (*values, p.runner_up_seconds, p.bound), strict=True)
+    return {key: value for key, value in pairs if value is not None}
+
+
+def _json(text: str, file: str) -> dict[str, Any]:
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            twice = next(key for i, (key, _) in enumerate(pairs) if key in dict(pairs[:i]))
+            raise ParseError(file, None, twice, "stands twice in the same table")
+        return found
+
+    def no(constant: str) -> Any:
+        raise ParseError(file, None, None, f"{constant} is no number of JSON")
+
+    try:
+        found = json.loads(text, object_pairs_hook=unique, parse_constant=no)
+    except json.JSONDecodeError as error:
+        raise ParseError(file, error.lineno, None, f"not JSON: {error.msg}") from None
+    except ParseError:
+        raise
+    except (ValueError, RecursionError):
+        raise ParseError(file, None, None, "not JSON: a number or nesting that is too long") from None
+    if not isinstance(found, dict):
+        raise ParseError(file, None, None, "not a decision table: an object is needed at the top")
+    return found
+
+
+class _Reader:
+    """Reads plain data strictly: unknown keys and wrong types are errors."""
+
+    def __init__(self, file: str, line: Any) -> None:
+        self.file = file
+        self.line = line
+
+    def error(self, field: str, message: str) -> ParseError:
+        return ParseError(self.file, self.line(field), field, message)
+
+    def table(self, data: dict[str, Any]) -> DecisionTable:
+        if data.get("format") != FORMAT:
+            raise ParseError(self.file, self.line("format"), None, f'not a decision table: format = "{FORMAT}" is missing')
+        version = data.get("version")
+        if version != VERSION or isinstance(version, bool):
+            raise self.error("version", f"is {shown(version)}: this Isthmus reads version {VERSION}")
+        rows = {}
+        for key, value in data.items():
+            if key in KINDS:
+                rows[key] = self.rows(key, value)
+            elif key not in ("format", "version", "provenance"):
+                raise self.error(key, f"is neither provenance nor a collective: allowed are {', '.join(KINDS)}")
+        try:
+            return DecisionTable(rows, self.provenance(data.get("provenance", {})))
+        except InvalidInput as error:
+            raise ParseError(self.file, None, None, str(error)) from None
+
+    def provenance(self, value: Any) -> Provenance:
+        allowed = tuple(Provenance.__dataclass_fields__)
+        self.keys("provenance", value, allowed, ())
+        for key, text in value.items():
+            if not isinstance(text, str):
+                raise self.error(f"provenance.{key}", f"is {shown(text)}: a text is needed")
+        return Provenance(**value)
+
+    def keys(self, field: str, value: Any, allowed: tuple[str, ...], needed: tuple[str, ...]) -> None:
+        if not isinstance(value, dict):
+            raise self.error(field, f"is {shown(value)}: a table is needed")
+        for key in value:
+            if key not in allowed:
+                raise self.error(f"{field}.{key}", f"is not known here: allowed are {', '.join(allowed)}")
+        for key in needed:
+            if key not in value:
+                raise self.error(field, f"{key} is missing")
+
+    def rows(self, kind: str, value: Any) -> list[Row]:
+        if not isinstance(value, list):
+            raise self.error(kind, f"is {shown(value)}: a list of tables is needed")
+        out = []
+        for number, item in enumerate(value):
+            field = f"{kind}.{number}"
+            self.keys(field, item, ("ranks", "sizes", "rules"), ("ranks", "rules"))
+            ranks = self.whole(f"{field}.ranks", item["ranks"])
+            sizes = item.get("sizes", "tuned")
+            if sizes not in ("tuned", "from"):
+                raise self.error(f"{field}.sizes", f'is {shown(sizes)}: "tuned" and "from" are allowed')
+            if not isinstance(item["rules"], list):
+                raise self.error(f"{field}.rules", f"is {shown(item['rules'])}: a list of tables is needed")
+            points = [self.point(f"{field}.rules", number, point) for number, point in enumerate(item["rules"])]
+            try:
+                out.append(Row(ranks, tuple(points), sizes == "tuned"))
+            except InvalidInput as error:
+                raise self.error(field, str(error)) from None
+        return out
+
+    def point(self, field: str, number: int, value: Any) -> Point:
+        where = f"{field}[{number}]"
+        self.keys(where, value, _POINT, ("bytes", "algorithm"))
+        times = {}
+        for key in _TIMES:
+            time = value.get(key)
+            if time is not None and (
+                isinstance(time, bool) or not isinstance(time, (int, float)) or not 0 <= time < math.inf
+            ):
+                raise self.error(where, f"{key} is {shown(time)}: seconds from 0 are needed")
+            times[key] = None if time is None else float(time)
+        runner_up = value.get("runner_up")
+        try:
+            return Point(
+                self.whole(where, value["bytes"], "bytes "),
+                Choice.of(_word(value["algorithm"])),
+                runner_up=None if runner_up is None else Choice.of(_word(runner_up)),
+                **times,
+            )
+        except InvalidInput as error:
+            raise self.error(where, str(error)) from None
+
+    def whole(self, field: str, value: Any, name: str = "") -> int:
+        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**63:
+            raise self.error(field, f"{name}is {shown(value)}: a whole number from 0 is needed")
+        return value
+
+
+def _word(value: Any) -> str:
+    if not isinstance(value, str):
+        raise InvalidInput(f"algorithm {shown(value)}: a text such as 'knomial,radix=4' is needed")
+    return value

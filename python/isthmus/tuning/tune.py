@@ -1,0 +1,240 @@
+"""The verb ``tune``."""
+
+from __future__ import annotations
+
+import datetime
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import InvalidInput
+from ..machine import Level, Machine
+from .candidates import candidates
+from .decisions import KINDS
+from .situation import Situation
+from .sweep import RULES, Source, Sweep, sweep
+from .table import DecisionTable, Provenance
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+#: Collectives that "all" stands for: those that need no counts.
+ALL = tuple(kind for kind in KINDS if kind != "neighbor_alltoall")
+#: Bytes that are tuned for where nothing is said: powers of two.
+SIZES = tuple(1 << k for k in range(3, 27))
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """The best algorithms that were found, and how.
+
+    Attributes
+    ----------
+    table : DecisionTable
+        The decisions.
+    sweeps : tuple of Sweep
+        The times behind them: one for each collective and number of ranks.
+    wall : float
+        Seconds that it took.
+    """
+
+    table: DecisionTable
+    sweeps: tuple[Sweep, ...]
+    wall: float
+
+    def sweep(self, collective: str, ranks: int | None = None) -> Sweep:
+        """The sweep of a collective; of the most ranks if none are given.
+
+        Raises
+        ------
+        InvalidInput
+            For what was not tuned.
+        """
+        found = [s for s in self.sweeps if s.collective == collective and ranks in (None, s.situation.ranks)]
+        if not found:
+            raise InvalidInput(f"{collective} on {ranks or 'any'} ranks was not tuned")
+        return max(found, key=lambda s: s.situation.ranks)
+
+    def __str__(self) -> str:
+        from .report import report
+
+        return report(self)
+
+    def plot(self, path: str | os.PathLike[str], collective: str | None = None, ranks: int | None = None) -> None:
+        """Draw time by size, a line for each algorithm; with several numbers of ranks see :meth:`plot_map`."""
+        from ..plot.tuning import draw_times
+
+        draw_times(self.sweep(collective or self.sweeps[0].collective, ranks), path)
+
+    def plot_map(self, path: str | os.PathLike[str], collective: str | None = None) -> None:
+        """Draw the best algorithm by ranks and size."""
+        from ..plot.tuning import draw_map
+
+        kind = collective or self.sweeps[0].collective
+        self.sweep(kind)
+        draw_map([s for s in self.sweeps if s.collective == kind], path)
+
+
+def tune(
+    collective: str | Iterable[str],
+    machine: Machine | Level | str,
+    *,
+    ranks: int | Iterable[int],
+    sizes: Sequence[int] | NDArray[np.int64] | None = None,
+    placement: Any = None,
+    model: str = "loggops",
+    routing: str = "minimal",
+    algorithms: Iterable[str] | None = None,
+    options: Mapping[str, Sequence[Any]] | None = None,
+    margin: float = 0.1,
+    exhaustive: bool = False,
+    seconds: float | None = None,
+    workers: int = 1,
+    copy_rate: float | None = None,
+    reduce_rate: float | None = None,
+    progress: bool | Callable[[int, int], None] = False,
+) -> Tuning:
+    """Choose algorithms of collectives for a machine by simulation.
+
+    Every algorithm is tried with radices, segments and whatever other options it has. What cannot be best is not
+    simulated: :func:`isthmus.tuning.sweep.sweep` says how that is known.
+
+    Parameters
+    ----------
+    collective : str or iterable of str
+        Such as "allreduce"; "all" for all that need no counts.
+    machine : Machine, Level or str
+        As of :func:`isthmus.simulate`.
+    ranks : int or iterable of int
+    sizes : sequence of int, optional
+        Bytes, ascending; by default powers of two from 8 B to 64 MiB. Of gather, allgather, scatter, alltoall and
+        reduce_scatter those of one rank's block.
+    placement : Allocation, Placement or array of int, optional
+        As of :func:`isthmus.simulate`; with several numbers of ranks an allocation.
+    model, routing : str
+        As of :func:`isthmus.simulate`.
+    algorithms : iterable of str, optional
+        Try only these.
+    options : mapping of str to sequence, optional
+        Values to try of an option, such as ``{"radix": [2, 4]}``.
+    margin : float
+        How much slower than the best a candidate must be by its bound to be left out, relative to the best.
+    exhaustive : bool
+        Simulate all candidates at all sizes.
+    seconds : float, optional
+        Begin no simulation after so long for one collective and number of ranks.
+    workers : int
+        Collectives and numbers of ranks that are tuned at the same time.
+    copy_rate, reduce_rate : float, optional
+        As of :func:`isthmus.simulate`.
+    progress : bool or callable
+        True: a progress bar on standard error. A callable gets the candidates that are decided and their number.
+
+    Returns
+    -------
+    Tuning
+        ``print`` shows the decisions; ``.table`` is the :class:`DecisionTable`.
+
+    Raises
+    ------
+    InvalidInput
+        For unknown names, sizes that do not ascend, and a placement that does not fit.
+
+    Examples
+    --------
+    >>> import isthmus
+    >>> tuning = isthmus.tune("bcast", "torus-4x4x4", ranks=64, sizes=[8, 65536], algorithms=["binomial", "linear"])
+    >>> print(tuning.table.lookup("bcast", 64, 8))
+    binomial
+    """
+    if isinstance(machine, str):
+        from ..loading import load
+
+        machine = load(machine)
+    if not isinstance(machine, (Machine, Level)):
+        raise InvalidInput(f"machine: {type(machine).__name__}; a Machine, a Level, a name or specification is allowed")
+    if workers < 1:
+        raise InvalidInput(f"{workers} workers: at least 1 is needed")
+    begin = time.perf_counter()
+    kinds = _kinds(collective)
+    counts = sorted({int(r) for r in ([ranks] if isinstance(ranks, int) else ranks)})
+    if not counts:
+        raise InvalidInput("ranks to tune for: at least one number is needed")
+    table = np.asarray(SIZES if sizes is None else sizes, np.int64)
+    only = None if algorithms is None else list(algorithms)
+    tasks = []
+    for count in counts:
+        situation = Situation(machine, count, placement, model, routing, copy_rate, reduce_rate)
+        for kind in kinds:
+            tried = candidates(kind, situation, algorithms=only, options=options)
+            tasks.append((kind, situation, table[:1] * 0 if kind == "barrier" else table, tried))
+    report = _Progress(sum(len(task[2]) * len(task[3]) for task in tasks), progress)
+    try:
+        with ThreadPoolExecutor(workers) as pool:
+            sweeps = list(
+                pool.map(
+                    lambda task: sweep(
+                        *task, margin=margin, exhaustive=exhaustive, seconds=seconds, progress=report.of_task()
+                    ),
+                    tasks,
+                )
+            )
+    finally:
+        report.close()
+    rows = {kind: [s.row() for s in sweeps if s.collective == kind] for kind in kinds}
+    return Tuning(DecisionTable(rows, _provenance(tasks[0][1])), tuple(sweeps), time.perf_counter() - begin)
+
+
+def _kinds(collective: str | Iterable[str]) -> list[str]:
+    given = [collective] if isinstance(collective, str) else list(collective)
+    kinds = [kind for name in given for kind in (ALL if name == "all" else (name,))]
+    wrong = [kind for kind in kinds if kind not in ALL]
+    if wrong or not kinds:
+        raise InvalidInput(f"collective to tune {', '.join(map(repr, wrong)) or 'none'}: allowed are all, {', '.join(ALL)}")
+    return list(dict.fromkeys(kinds))
+
+
+def _provenance(situation: Situation) -> Provenance:
+    from .. import __version__
+
+    words = situation.words()
+    return Provenance(isthmus=__version__, date=datetime.date.today().isoformat(), **words)
+
+
+class _Progress:
+    """Sums what tasks that run at the same time have decided."""
+
+    def __init__(self, total: int, progress: bool | Callable[[int, int], None]) -> None:
+        from ..simulation.progress import Reporter
+
+        self.done: list[int] = []
+        self.reporter = None
+        if progress is not False:
+            self.reporter = Reporter(total, None if progress is True else progress)
+
+    def of_task(self) -> Callable[[int, int], None] | None:
+        if self.reporter is None:
+            return None
+        number = len(self.done)
+        self.done.append(0)
+        reporter = self.reporter
+
+        def report(done: int, _: int) -> None:
+            self.done[number] = done
+            reporter(sum(self.done))
+
+        return report
+
+    def close(self) -> None:
+        if self.reporter is not None:
+            self.reporter.close()
+
+
+__all__ = ["ALL", "RULES", "SIZES", "Source", "Sweep", "Tuning", "tune"]

@@ -1,0 +1,138 @@
+"""Runs of collectives in which every rank's messages are counted."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...errors import InvalidInput, Unsupported
+from ...recording.command import executable, take_apart
+from ...recording.mpi import MPICH, OPEN_MPI, Mpi, find
+
+#: A collective as MPI calls it, and its size in bytes as of :func:`isthmus.collective`.
+Case = tuple[str, int]
+#: Messages and bytes that each rank sent.
+Counts = tuple[tuple[int, int], ...]
+
+_SOURCES = Path(__file__).parent
+_SECONDS = 120
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A compiled probe and how to start it.
+
+    Parameters
+    ----------
+    launcher : sequence of str
+        Such as ``["mpirun", "--oversubscribe"]``; ``-n`` and the number of ranks are added.
+    ranks : int
+    mpi : Mpi
+        Library and compiler.
+    program : str
+        The compiled probe.
+    counter : str or None
+        Library to load before it, where the MPI library has no counters of its own.
+    """
+
+    launcher: Sequence[str]
+    ranks: int
+    mpi: Mpi
+    program: str
+    counter: str | None
+
+    def run(self, cases: Sequence[Case], settings: Mapping[str, str]) -> list[Counts]:
+        """Run cases with some environment variables; one entry a case.
+
+        Raises
+        ------
+        InvalidInput
+            If the run fails, with its last words.
+        """
+        words = [*self.launcher, "-n", str(self.ranks), self.program, *(f"{kind}={size}" for kind, size in cases)]
+        environment = {**os.environ, **_counting(self.mpi), **settings}
+        if self.counter is not None:
+            environment["LD_PRELOAD"] = ":".join(filter(None, (self.counter, os.environ.get("LD_PRELOAD"))))
+        try:
+            done = subprocess.run(
+                words, env=environment, capture_output=True, text=True, errors="replace", timeout=_SECONDS, check=False
+            )
+        except subprocess.TimeoutExpired:
+            raise InvalidInput(
+                f"{' '.join(words[:4])} ... hung for {_SECONDS} s: ranks may run different algorithms"
+            ) from None
+        found = re.findall(r"^isthmus-case (\d+)((?: \d+)+)$", done.stdout, re.MULTILINE)
+        if done.returncode != 0 or len(found) != len(cases):
+            if "nothing counts messages" in done.stderr:
+                raise Unsupported(f"{self.mpi}: its messages cannot be counted: {_needed(self.mpi)}")
+            lines = [line for line in done.stderr.splitlines() if line.strip(" -")]
+            raise InvalidInput(f"the run failed with status {done.returncode}: {' / '.join(lines[-3:]) or 'no message'}")
+        out = []
+        for _, numbers in found:
+            values = [int(word) for word in numbers.split()]
+            out.append(tuple(zip(values[::2], values[1::2], strict=True)))
+        return out
+
+
+def build(mpirun: Sequence[str], ranks: int, folder: str, mpicc: str | None = None) -> Probe:
+    """Compile the probe for the MPI of a launcher.
+
+    Parameters
+    ----------
+    mpirun : sequence of str
+        The launcher and its options.
+    ranks : int
+    folder : str
+        Where to put what is compiled.
+    mpicc : str, optional
+        The compiler to take, where the launcher does not tell.
+
+    Raises
+    ------
+    InvalidInput
+        If launcher or compiler are missing, or the program does not compile.
+    Unsupported
+        For an MPI that is neither Open MPI nor MPICH.
+    """
+    if ranks < 2:
+        raise InvalidInput(f"{ranks} ranks: two at least are needed for a message")
+    if not mpirun or executable(mpirun[0]) is None:
+        raise InvalidInput(f"launcher {mpirun[0] if mpirun else ''!r}: there is no such program")
+    mpi = find(take_apart([*mpirun, "-n", "2", "true"]), mpicc)
+    if mpi.family not in (OPEN_MPI, MPICH):
+        raise Unsupported(f"{mpi}: files of Open MPI and MPICH can be verified")
+    program = os.path.join(folder, "probe")
+    _compile([mpi.mpicc, "-O1", "-w", str(_SOURCES / "probe.c"), "-o", program])
+    counter = None
+    if mpi.family == MPICH or major(mpi) < 5:
+        counter = os.path.join(folder, "counter.so")
+        _compile([mpi.mpicc, "-O1", "-w", "-shared", "-fPIC", str(_SOURCES / "counter.c"), "-o", counter, "-ldl"])
+    return Probe(list(mpirun), ranks, mpi, program, counter)
+
+
+def major(mpi: Mpi) -> int:
+    """The first number of its version."""
+    return int(re.match(r"\d*", mpi.version)[0] or 0)  # type: ignore[index]
+
+
+def _counting(mpi: Mpi) -> dict[str, str]:
+    """Variables without which there is nothing to count."""
+    if mpi.family == OPEN_MPI:
+        return {"OMPI_MCA_pml_monitoring_enable": "1"}
+    # Every rank as if alone on its node: messages then pass through UCX, and the tree decides for all ranks at once.
+    return {"MPIR_CVAR_NOLOCAL": "1", "MPIR_CVAR_CH4_NETMOD": "ucx", "MPIR_CVAR_DEVICE_COLLECTIVES": "none"}
+
+
+def _needed(mpi: Mpi) -> str:
+    return "its monitoring component is needed" if mpi.family == OPEN_MPI else "one that is built on UCX is needed"
+
+
+def _compile(words: list[str]) -> None:
+    done = subprocess.run(words, capture_output=True, text=True, errors="replace", check=False)
+    if done.returncode != 0:
+        lines = done.stderr.strip().splitlines()
+        raise InvalidInput(f"{words[0]} cannot compile the probe: {lines[0] if lines else 'no message'}")

@@ -1,0 +1,163 @@
+"""Closed forms of collectives: equal to simulation, split as the operations of the busiest rank say."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import isthmus
+from isthmus import InvalidInput, Unsupported, collectives
+from isthmus.collectives.models import bound, cost, forms, overlap
+
+SIZES = [0, 1, 7, 1000, 1001, 40_000]
+RANKS = [1, 2, 3, 4, 5, 8, 12, 23, 32]
+LEVELS = [
+    isthmus.Level(L=2.5e-6, o_send=1.5e-6, o_recv=1.5e-6, g=1e-6, G=6e-9),
+    isthmus.Level(L=1.1e-6, o_send=0.31e-6, o_recv=0.37e-6, g=0.2e-6, G=0.13e-9, O=0.05e-9, S=1000),  # rendezvous
+    isthmus.Level(L=0.2e-6, o_send=0.31e-6, o_recv=0.37e-6, g=0.2e-6, G=1.13e-9, O=1.5e-9, S=100),  # bytes by processor
+    isthmus.Level(L=5e-6, o_send=0.1e-6, o_recv=0.07e-6, g=3e-6, G=2e-9, S=1e9),  # interface slower than processor
+]
+COPY, REDUCE = 0.3e-9, 0.7e-9
+RATES = {"copy_rate": COPY, "reduce_rate": REDUCE}
+KINDS = [
+    "barrier", "bcast", "reduce", "allreduce", "gather", "allgather", "scatter", "alltoall", "reduce_scatter", "scan",
+    "exscan",
+]  # fmt: skip
+
+
+def schedule_of(kind: str, algorithm: str, ranks: int, size: int) -> isthmus.Schedule:
+    return isthmus.collective(kind, ranks=ranks, bytes=size, algorithm=algorithm)
+
+
+def processor_time(schedule: isthmus.Schedule, level: isthmus.Level) -> float:
+    """Seconds of the rank whose operations take longest, bytes by the interface left out."""
+    kind, amount = schedule.ops["kind"], schedule.ops["amount"].astype(float)
+    after_first = np.maximum(amount - 1, 0) * level.O
+    times = [level.o_send + after_first, level.o_recv + after_first, amount * COPY, amount * REDUCE]
+    seconds = np.select([kind == 1, kind == 2, kind == 6, kind == 7], times)
+    rank = np.repeat(np.arange(schedule.ranks), np.diff(schedule.op_first.astype(int)))
+    return float(np.bincount(rank, seconds, minlength=schedule.ranks).max())
+
+
+@pytest.mark.parametrize("name", ["forms", "overlap", "bounds"])
+def test_examples(name: str) -> None:
+    assert doctest.testmod(importlib.import_module(f"isthmus.collectives.models.{name}")).failed == 0
+
+
+@pytest.mark.parametrize(("kind", "algorithm"), forms())
+def test_time_and_work_are_those_of_the_simulator(kind: str, algorithm: str) -> None:
+    exact = 0
+    for ranks in RANKS:
+        for level in LEVELS:
+            found = cost(kind, algorithm, level, ranks=ranks, sizes=SIZES, **RATES)
+            for i, size in enumerate(SIZES):
+                t = isthmus.simulate(schedule_of(kind, algorithm, ranks, size), level, **RATES)
+                work = sum(t.breakdown[share] for share in ("compute", "send_overhead", "recv_overhead")).max()
+                times, works = (t.makespan_ps, found.time_ps[i]), (round(work * 1e12), found.work.busy[i])
+                if found.exact[i]:
+                    assert times[0] == times[1] and works[0] == works[1], (ranks, level, size)
+                    exact += 1
+                else:
+                    assert times[0] >= times[1] and works[0] >= works[1], (ranks, level, size)
+    assert exact >= len(SIZES) * len(LEVELS) * 3
+
+
+@pytest.mark.parametrize(("kind", "algorithm"), forms())
+def test_processor_time_is_that_of_the_busiest_rank(kind: str, algorithm: str) -> None:
+    for ranks, level, size in ((1, LEVELS[0], 10), (8, LEVELS[1], 2000), (16, LEVELS[2], 320)):
+        found = cost(kind, algorithm, level, ranks=ranks, sizes=[size], **RATES)
+        assert found.cpu[0] == pytest.approx(processor_time(schedule_of(kind, algorithm, ranks, size), level), rel=1e-6)
+        assert found.net[0] == pytest.approx(found.time[0] - found.cpu[0])
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.sampled_from(forms()),
+    st.integers(1, 40),
+    st.integers(0, 100_000),
+    st.lists(st.floats(1e-9, 5e-6), min_size=4, max_size=4),
+    st.floats(0, 2e-9),
+    st.sampled_from([0, 500, 10**9]),
+)
+def test_any_parameters(form: tuple[str, str], ranks: int, size: int, times: list[float], G: float, S: int) -> None:
+    level = isthmus.Level(L=times[0], o_send=times[1], o_recv=times[2], g=times[3], G=G, S=S)
+    found = cost(*form, level, ranks=ranks, sizes=[size], **RATES)
+    t = isthmus.simulate(schedule_of(*form, ranks, size), level, **RATES)
+    assert t.makespan_ps == found.time_ps[0] if found.exact[0] else t.makespan_ps >= found.time_ps[0]
+
+
+def test_formulas_of_the_literature() -> None:
+    """(2o + L + mG) log P and its parts, where neither g nor the bytes on the interface hold a sender back."""
+    level = isthmus.Level(L=3e-6, o_send=1e-6, o_recv=1e-6, g=0.5e-6, G=1e-9)
+    m, rounds = 400, 6
+    one = 2e-6 + 3e-6 + (m - 1) * 1e-9
+    bcast = cost("bcast", "binomial", level, ranks=64, sizes=[m])
+    assert bcast.time[0] == pytest.approx(rounds * one)
+    allreduce = cost("allreduce", "recursive_doubling", level, ranks=64, sizes=[m], reduce_rate=2e-9)
+    assert allreduce.time[0] == pytest.approx(rounds * (one + m * 2e-9))
+    assert allreduce.cpu[0] == pytest.approx(rounds * (2e-6 + m * 2e-9))
+    assert allreduce.free[0] == pytest.approx(1 - (2e-6 + m * 2e-9) / (one + m * 2e-9))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_nothing_is_below_the_bound(kind: str) -> None:
+    tight = np.inf
+    for algorithm in collectives.algorithms(kind):
+        for ranks in (1, 2, 3, 8, 13, 32):
+            for level in (*LEVELS, isthmus.Level(L=0.2e-6, o_send=1e-10, o_recv=2e-10, g=1e-10, G=1e-9)):
+                least = bound(kind, level, ranks=ranks, sizes=SIZES, reduce_rate=REDUCE)
+                times = [
+                    isthmus.simulate(schedule_of(kind, algorithm, ranks, size), level, **RATES).makespan for size in SIZES
+                ]
+                assert (np.array(times) >= least.time * (1 - 1e-9)).all()
+                if ranks > 1:
+                    tight = min(tight, float(least.gap(np.array(times))[1:].min()))
+    assert tight < 1e-3  # somewhere it is reached
+
+
+def test_binomial_tree_is_optimal_where_telling_takes_as_long_as_being_told() -> None:
+    level = isthmus.Level(o_send=1e-6, o_recv=0.0, g=1e-6)
+    for ranks in (2, 8, 64):
+        found = cost("bcast", "binomial", level, ranks=ranks, sizes=[1])
+        assert bound("bcast", level, ranks=ranks, sizes=[1]).time == pytest.approx(found.time)
+
+
+def test_overlap_falls_with_reductions_and_not_with_ranks() -> None:
+    level = isthmus.Level(L=5e-6, o_send=1e-6, o_recv=1e-6, g=1e-6, G=1e-9, S=1e9)
+    sizes = [8, 1000, 100_000, 10_000_000]
+    found = overlap("allreduce", level, ranks=[4, 64], sizes=sizes, algorithm="recursive_doubling", reduce_rate=0.1e-9)
+    assert found.share[0] == pytest.approx(found.share[1])
+    assert (np.diff(found.share[0]) < 0).all()
+    assert found.share[0, -1] == pytest.approx(0.1 / 1.1, rel=1e-2)
+    assert found.exposed(0.0) == pytest.approx(found.time)
+    assert found.exposed(1.0) == pytest.approx(found.cpu)
+
+
+def test_the_share_of_the_processor_falls_with_size_and_rises_with_ranks(tmp_path: Path) -> None:
+    """As measured curves of CPU overhead do: a vector in P parts takes overheads of P messages."""
+    level = isthmus.Level(L=25e-6, o_send=8e-6, o_recv=8e-6, g=12e-6, G=9e-9, S=1e9)
+    found = overlap("allreduce", level, ranks=[2, 8, 64], sizes=[8 << k for k in range(14)], algorithm="ring")
+    assert (np.diff(found.share, axis=1) <= 1e-4).all()
+    assert (np.diff(found.share, axis=0) >= -1e-4).all()
+    assert found.share[0, -1] < 0.1 < 0.25 < found.share[-1, -1]
+    found.plot(tmp_path / "share.svg")
+    assert (tmp_path / "share.svg").stat().st_size > 5000
+
+
+def test_wrong_arguments() -> None:
+    with pytest.raises(Unsupported, match="bcast by magic: there is no closed form"):
+        cost("bcast", "magic", LEVELS[0], ranks=2, sizes=[1])
+    with pytest.raises(InvalidInput, match="0 ranks: at least 1"):
+        cost("bcast", "binomial", LEVELS[0], ranks=0, sizes=[1])
+    with pytest.raises(InvalidInput, match="a size is -1 bytes"):
+        cost("bcast", "binomial", LEVELS[0], ranks=2, sizes=[-1])
+    with pytest.raises(InvalidInput, match="numbers from 0 are allowed"):
+        cost("bcast", "binomial", isthmus.Level(L=-1.0), ranks=2, sizes=[1])
+    with pytest.raises(InvalidInput, match="bounds of 'neighbor_alltoall': allowed are barrier"):
+        bound("neighbor_alltoall", LEVELS[0], ranks=2, sizes=[1])
