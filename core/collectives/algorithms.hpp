@@ -63,16 +63,48 @@ void scan(const CollectiveCall& call, Emitter& out);
 void exscan(const CollectiveCall& call, Emitter& out);
 }  // namespace recursive_doubling
 
+/// Halves of vectors exchanged between places (as recursive_doubling has them) at distances that halve: Thakur,
+/// Rabenseifner, Gropp 2005. Operands do not keep their order.
+namespace recursive_halving {
+void reduce_scatter(const CollectiveCall& call, Emitter& out);
+}  // namespace recursive_halving
+
+/// The same at distances 1, 2, 4 ..., which keeps the order of operands; blocks then are one message away from home:
+/// J. L. Traeff, An improved algorithm for (non-commutative) reduce-scatter with an application, EuroPVM/MPI 2005.
+namespace butterfly {
+void reduce_scatter(const CollectiveCall& call, Emitter& out);
+}  // namespace butterfly
+
+/// Reduce-scatter by halves at distances 1, 2, 4 ..., then allgather the same way back: R. Rabenseifner, Optimization
+/// of collective reduction operations, ICCS 2004.
+namespace rabenseifner {
+void allreduce(const CollectiveCall& call, Emitter& out);
+}  // namespace rabenseifner
+
 /// To the rank 2^k further on, from the rank 2^k before.
 namespace dissemination {
-/// D. Hensgen, R. Finkel, U. Manber, Two algorithms for barrier synchronization, Int. J. Parallel Programming 17(1),
-/// 1988.
-void barrier(const CollectiveCall& call, Emitter& out);
-/// J. Bruck, C.-T. Ho, S. Kipnis, E. Upfal, D. Weathersby, Efficient algorithms for all-to-all communications in
-/// multiport message-passing systems, IEEE Trans. Parallel and Distributed Systems 8(11), 1997; ranks but the first
-/// turn their blocks into place in the end.
-void allgather(const CollectiveCall& call, Emitter& out);
+void allgather(const CollectiveCall& call, Emitter& out);  ///< bruck::allgather of radix 2
 }  // namespace dissemination
+
+/// Numbers of ranks in digits to the base radix: J. Bruck, C.-T. Ho, S. Kipnis, E. Upfal, D. Weathersby, Efficient
+/// algorithms for all-to-all communications in multiport message-passing systems, IEEE Trans. Parallel and Distributed
+/// Systems 8(11), 1997.
+namespace bruck {
+void allgather(const CollectiveCall& call, Emitter& out);  ///< ranks but the first turn their blocks in the end
+}  // namespace bruck
+
+/// Blocks go to and fro between neighbouring pairs of ranks; an odd number of ranks takes the ring: J. Chen, L. Zhang,
+/// Y. Zhang, W. Yuan, Performance evaluation of allgather algorithms on terascale Linux cluster with fast Ethernet,
+/// HPC Asia 2005.
+namespace neighbor_exchange {
+void allgather(const CollectiveCall& call, Emitter& out);
+}  // namespace neighbor_exchange
+
+/// At distances ..., 4, 2, 1, so that most blocks travel near: W. J. Loch and G. P. Koslovski, Sparbit: a new
+/// logarithmic-cost and data locality-aware MPI allgather algorithm, SBAC-PAD 2021.
+namespace sparbit {
+void allgather(const CollectiveCall& call, Emitter& out);
+}  // namespace sparbit
 
 /// Round i with the ranks i further on and i before (Thakur, Rabenseifner, Gropp 2005).
 namespace pairwise {

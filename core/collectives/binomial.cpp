@@ -1,6 +1,6 @@
-#include <algorithm>
-
 #include "collectives/algorithms.hpp"
+#include "collectives/sums.hpp"
+#include "collectives/tree_blocks.hpp"
 
 namespace isthmus::binomial {
 namespace {
@@ -14,15 +14,18 @@ std::uint64_t lowest_bit(std::uint64_t place, std::uint64_t ranks) {
   return bit;
 }
 
-void reduce_to(Rounds& rounds, const CollectiveCall& call, Rank root) {
+/// `everywhere`: all ranks have an output, of which this is the first half of an allreduce.
+void reduce_to(Rounds& rounds, const CollectiveCall& call, Rank root, bool everywhere) {
   const FromRoot at(call, root);
   const std::uint64_t me = at.me();
   const std::uint64_t parent = lowest_bit(me, call.ranks);
-  for (std::uint64_t bit = 1; bit < parent && me + bit < call.ranks; bit <<= 1) {
-    rounds.recv(at(me + bit), call.bytes);
-    rounds.reduce(call.bytes);
+  Sum sum(call, everywhere || me == 0);
+  for (std::uint64_t bit = 1; bit < parent && me + bit < call.ranks; bit <<= 1) sum.take(rounds, at(me + bit));
+  if (me != 0) {
+    rounds.send(at(me - parent), call.bytes, sum.now());
+  } else {
+    sum.finish(rounds);
   }
-  if (me != 0) rounds.send(at(me - parent), call.bytes);
   rounds.next();
 }
 
@@ -30,10 +33,10 @@ void bcast_from(Rounds& rounds, const CollectiveCall& call, Rank root) {
   const FromRoot at(call, root);
   const std::uint64_t me = at.me();
   const std::uint64_t parent = lowest_bit(me, call.ranks);
-  if (me != 0) rounds.recv(at(me - parent), call.bytes);
+  if (me != 0) rounds.recv(at(me - parent), call.bytes, at_output());
   rounds.next();
   for (std::uint64_t bit = parent >> 1; bit != 0; bit >>= 1) {
-    if (me + bit < call.ranks) rounds.send(at(me + bit), call.bytes);
+    if (me + bit < call.ranks) rounds.send(at(me + bit), call.bytes, at_output());
   }
 }
 
@@ -46,12 +49,12 @@ void bcast(const CollectiveCall& call, Emitter& out) {
 
 void reduce(const CollectiveCall& call, Emitter& out) {
   Rounds rounds(out);
-  reduce_to(rounds, call, call.root);
+  reduce_to(rounds, call, call.root, false);
 }
 
 void allreduce(const CollectiveCall& call, Emitter& out) {
   Rounds rounds(out);
-  reduce_to(rounds, call, 0);
+  reduce_to(rounds, call, 0, true);
   bcast_from(rounds, call, 0);
 }
 
@@ -61,36 +64,8 @@ void barrier(const CollectiveCall& call, Emitter& out) {
   allreduce(nothing, out);
 }
 
-void gather(const CollectiveCall& call, Emitter& out) {
-  Rounds rounds(out);
-  const FromRoot at(call, call.root);
-  const Blocks blocks(call);
-  const std::uint64_t me = at.me();
-  const std::uint64_t parent = lowest_bit(me, call.ranks);
-  const auto headed = [&](std::uint64_t place, std::uint64_t bit) {
-    return blocks.sum(at(place), std::min(bit, call.ranks - place));
-  };
-  for (std::uint64_t bit = 1; bit < parent && me + bit < call.ranks; bit <<= 1) {
-    rounds.recv(at(me + bit), headed(me + bit, bit));
-  }
-  rounds.next();
-  if (me != 0) rounds.send(at(me - parent), headed(me, parent));
-}
+void gather(const CollectiveCall& call, Emitter& out) { gather_up(call, out, Knomial(call, call.root, 2)); }
 
-void scatter(const CollectiveCall& call, Emitter& out) {
-  Rounds rounds(out);
-  const FromRoot at(call, call.root);
-  const Blocks blocks(call);
-  const std::uint64_t me = at.me();
-  const std::uint64_t parent = lowest_bit(me, call.ranks);
-  const auto headed = [&](std::uint64_t place, std::uint64_t bit) {
-    return blocks.sum(at(place), std::min(bit, call.ranks - place));
-  };
-  if (me != 0) rounds.recv(at(me - parent), headed(me, parent));
-  rounds.next();
-  for (std::uint64_t bit = parent >> 1; bit != 0; bit >>= 1) {
-    if (me + bit < call.ranks) rounds.send(at(me + bit), headed(me + bit, bit));
-  }
-}
+void scatter(const CollectiveCall& call, Emitter& out) { scatter_down(call, out, Knomial(call, call.root, 2)); }
 
 }  // namespace isthmus::binomial

@@ -1,48 +1,34 @@
-#include <bit>
-
 #include "collectives/algorithms.hpp"
+#include "collectives/exchange.hpp"
+#include "collectives/fold.hpp"
+#include "collectives/sums.hpp"
 
 namespace isthmus::recursive_doubling {
 namespace {
 
-/// Who takes part in the exchanges. Of the first 2 * excess ranks, the even ones hand over to the odd one above them;
-/// what is left is a power of two of places.
-struct Fold {
-  explicit Fold(const CollectiveCall& call)
-      : places(std::bit_floor(call.ranks)),
-        excess(call.ranks - places),
-        paired(call.rank < 2 * std::uint64_t{excess}),
-        outside(paired && call.rank % 2 == 0),
-        place(paired ? call.rank / 2 : call.rank - excess) {}
-
-  /// The rank in a place.
-  [[nodiscard]] Rank rank(std::uint32_t p) const { return p < excess ? 2 * p + 1 : p + excess; }
-  /// The first rank whose part a place holds; the parts of neighbouring places are neighbours.
-  [[nodiscard]] std::uint64_t first(std::uint64_t p) const { return p < excess ? 2 * p : p + excess; }
-
-  std::uint32_t places;
-  std::uint32_t excess;
-  bool paired;
-  bool outside;
-  std::uint32_t place;
-};
-
-/// Both scans. `exclusive`: a rank's result starts with the first part that it gets from below.
+/// Both scans. Beside its result, which is in output, a rank keeps the sum of all that it has heard of in scratch.
+/// `exclusive`: the result starts with the first part that comes from below.
 void scan_ranks(const CollectiveCall& call, Emitter& out, bool exclusive) {
   Rounds rounds(out);
+  const Slice own = call.in_place ? at_output() : at_input();
+  const Slice heard = at_scratch();
+  const Slice came = at_scratch(call.bytes);
+  if (!exclusive && !call.in_place) rounds.copy_too(call.bytes, at_input(), at_output());
+  if (call.ranks > 1) rounds.copy_too(call.bytes, own, heard);
+  rounds.next();
   bool started = !exclusive;
   for (std::uint64_t bit = 1; bit < call.ranks; bit <<= 1) {
     const std::uint64_t peer = call.rank ^ bit;
     if (peer >= call.ranks) continue;
-    rounds.send(static_cast<Rank>(peer), call.bytes);
-    rounds.recv(static_cast<Rank>(peer), call.bytes);
-    rounds.reduce(call.bytes);
+    rounds.send(static_cast<Rank>(peer), call.bytes, heard);
+    rounds.recv(static_cast<Rank>(peer), call.bytes, came);
+    rounds.reduce(call.bytes, came, heard, order_from(peer, call.rank));
     if (peer > call.rank) continue;
     // What came from below belongs to the result too.
     if (started) {
-      rounds.reduce(call.bytes);
+      rounds.reduce(call.bytes, came, at_output(), ReduceOrder::before);
     } else {
-      rounds.copy(call.bytes);
+      rounds.copy(call.bytes, came, at_output());
     }
     started = true;
   }
@@ -53,23 +39,21 @@ void scan_ranks(const CollectiveCall& call, Emitter& out, bool exclusive) {
 void allreduce(const CollectiveCall& call, Emitter& out) {
   Rounds rounds(out);
   const Fold fold(call);
+  Sum sum(call, true);
   if (fold.outside) {
-    rounds.send(call.rank + 1, call.bytes);
+    rounds.send(call.rank + 1, call.bytes, sum.now());
     rounds.next();
-    rounds.recv(call.rank + 1, call.bytes);
+    rounds.recv(call.rank + 1, call.bytes, at_output());
     return;
   }
-  if (fold.paired) {
-    rounds.recv(call.rank - 1, call.bytes);
-    rounds.reduce(call.bytes);
-  }
+  if (fold.paired) sum.take(rounds, call.rank - 1, ReduceOrder::before);
   for (std::uint32_t bit = 1; bit < fold.places; bit <<= 1) {
-    const Rank peer = fold.rank(fold.place ^ bit);
-    rounds.send(peer, call.bytes);
-    rounds.recv(peer, call.bytes);
-    rounds.reduce(call.bytes);
+    const std::uint32_t peer = fold.place ^ bit;
+    rounds.send(fold.rank(peer), call.bytes, sum.now());
+    sum.take(rounds, fold.rank(peer), order_from(peer, fold.place));
   }
-  if (fold.paired) rounds.send(call.rank - 1, call.bytes);
+  sum.finish(rounds);
+  if (fold.paired) rounds.send(call.rank - 1, call.bytes, at_output());
 }
 
 void allgather(const CollectiveCall& call, Emitter& out) {
@@ -77,27 +61,31 @@ void allgather(const CollectiveCall& call, Emitter& out) {
   const Blocks blocks(call);
   const Fold fold(call);
   if (fold.outside) {
-    rounds.send(call.rank + 1, blocks(call.rank));
+    rounds.send(call.rank + 1, blocks(call.rank), own_block(call));
     rounds.next();
-    rounds.recv(call.rank + 1, blocks.all());
+    rounds.recv(call.rank + 1, blocks.all(), at_output());
     return;
   }
-  if (fold.paired) {
-    rounds.recv(call.rank - 1, blocks(call.rank - 1));
-    rounds.next();
-  }
-  // In every round a place holds the parts of the aligned group of `bit` places around it.
+  if (fold.paired) rounds.recv(call.rank - 1, blocks(call.rank - 1), at_output(blocks.offset(call.rank - 1)));
+  // In every round a place holds the parts of the aligned group of `bit` places around it. Alone in it, it needs no
+  // copy of its own block to send.
+  const auto first = [&](std::uint64_t place, std::uint64_t bit) { return fold.first(place & ~(bit - 1)); };
   const auto held = [&](std::uint64_t place, std::uint64_t bit) {
-    const std::uint64_t first = place & ~(bit - 1);
-    return blocks.sum(fold.first(first), fold.first(first + bit) - fold.first(first));
+    return blocks.offset(fold.first((place & ~(bit - 1)) + bit)) - blocks.offset(first(place, bit));
   };
+  if (fold.paired) keep_own_block(rounds, call);
+  rounds.next();
   for (std::uint32_t bit = 1; bit < fold.places; bit <<= 1) {
     const std::uint32_t peer = fold.place ^ bit;
-    rounds.send(fold.rank(peer), held(fold.place, bit));
-    rounds.recv(fold.rank(peer), held(peer, bit));
+    const bool alone = bit == 1 && !fold.paired;
+    rounds.send(fold.rank(peer), held(fold.place, bit),
+                alone ? own_block(call) : at_output(blocks.offset(first(fold.place, bit))));
+    rounds.recv(fold.rank(peer), held(peer, bit), at_output(blocks.offset(first(peer, bit))));
+    if (alone) keep_own_block(rounds, call);
     rounds.next();
   }
-  if (fold.paired) rounds.send(call.rank - 1, blocks.all());
+  if (fold.places == 1) keep_own_block(rounds, call);
+  if (fold.paired) rounds.send(call.rank - 1, blocks.all(), at_output());
 }
 
 void scan(const CollectiveCall& call, Emitter& out) { scan_ranks(call, out, false); }

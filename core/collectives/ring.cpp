@@ -1,25 +1,34 @@
 #include "collectives/algorithms.hpp"
+#include "collectives/exchange.hpp"
+#include "collectives/parts.hpp"
+#include "collectives/sums.hpp"
 
 namespace isthmus::ring {
 namespace {
 
-/// Every rank ends with its own block, summed over all ranks.
-template <class Size>
-void reduce_scatter_blocks(Rounds& rounds, const CollectiveCall& call, const Size& size) {
+/// Every rank ends with its own block, summed over all ranks. `own`: where the rank's part of a block is; `room`: where
+/// a sum comes in, `sum`: where it is in the end.
+template <class Size, class Own, class Room, class Total>
+void reduce_scatter_blocks(Rounds& rounds, const CollectiveCall& call, const Size& size, const Own& own,
+                           const Room& room, const Total& sum) {
   for (std::uint64_t step = 1; step < call.ranks; ++step) {
-    const std::uint64_t mine = size(below(call, step + 1));
-    rounds.send(above(call, 1), size(below(call, step)));
-    rounds.recv(below(call, 1), mine);
-    rounds.reduce(mine);
+    const Rank sent = below(call, step);
+    const Rank mine = below(call, step + 1);
+    rounds.send(above(call, 1), size(sent), step == 1 ? own(sent) : sum(sent));
+    rounds.recv(below(call, 1), size(mine), room(mine));
+    const Slice other = room(mine).buffer == sum(mine).buffer ? own(mine) : room(mine);
+    rounds.reduce(size(mine), other, sum(mine));
   }
 }
 
-/// Every rank starts with its own block and ends with all.
+/// Every rank starts with its own block, which is in `own`, and ends with all.
 template <class Size>
-void allgather_blocks(Rounds& rounds, const CollectiveCall& call, const Size& size) {
+void allgather_blocks(Rounds& rounds, const CollectiveCall& call, const Size& size, Slice own) {
   for (std::uint64_t step = 1; step < call.ranks; ++step) {
-    rounds.send(above(call, 1), size(below(call, step - 1)));
-    rounds.recv(below(call, 1), size(below(call, step)));
+    const Rank sent = below(call, step - 1);
+    const Rank mine = below(call, step);
+    rounds.send(above(call, 1), size(sent), step == 1 ? own : at_output(size.offset(sent)));
+    rounds.recv(below(call, 1), size(mine), at_output(size.offset(mine)));
     rounds.next();
   }
 }
@@ -29,36 +38,51 @@ void allgather_blocks(Rounds& rounds, const CollectiveCall& call, const Size& si
 void bcast(const CollectiveCall& call, Emitter& out) {
   Rounds rounds(out);
   const FromRoot at(call, call.root);
-  if (at.me() > 0) rounds.recv(at(at.me() - 1), call.bytes);
+  if (at.me() > 0) rounds.recv(at(at.me() - 1), call.bytes, at_output());
   rounds.next();
-  if (at.me() + 1 < call.ranks) rounds.send(at(at.me() + 1), call.bytes);
+  if (at.me() + 1 < call.ranks) rounds.send(at(at.me() + 1), call.bytes, at_output());
 }
 
 void reduce(const CollectiveCall& call, Emitter& out) {
   Rounds rounds(out);
   const FromRoot at(call, call.root);
-  if (at.me() + 1 < call.ranks) {
-    rounds.recv(at(at.me() + 1), call.bytes);
-    rounds.reduce(call.bytes);
+  Sum sum(call, at.me() == 0);
+  if (at.me() + 1 < call.ranks) sum.take(rounds, at(at.me() + 1));
+  if (at.me() > 0) {
+    rounds.send(at(at.me() - 1), call.bytes, sum.now());
+  } else {
+    sum.finish(rounds);
   }
-  if (at.me() > 0) rounds.send(at(at.me() - 1), call.bytes);
 }
 
 void allreduce(const CollectiveCall& call, Emitter& out) {
   Rounds rounds(out);
-  const auto size = [&](Rank block) { return call.bytes / call.ranks + (block < call.bytes % call.ranks ? 1 : 0); };
-  reduce_scatter_blocks(rounds, call, size);
-  allgather_blocks(rounds, call, size);
+  const Parts parts(call.bytes, call.ranks);
+  const auto result = [&](Rank block) { return at_output(parts.offset(block)); };
+  if (call.in_place) {
+    reduce_scatter_blocks(rounds, call, parts, result, [](Rank) { return at_scratch(); }, result);
+  } else {
+    const auto vector = [&](Rank block) { return at_input(parts.offset(block)); };
+    reduce_scatter_blocks(rounds, call, parts, vector, result, result);
+    if (call.ranks == 1) rounds.copy(call.bytes, at_input(), at_output());
+  }
+  allgather_blocks(rounds, call, parts, result(call.rank));
 }
 
 void allgather(const CollectiveCall& call, Emitter& out) {
   Rounds rounds(out);
-  allgather_blocks(rounds, call, Blocks(call));
+  allgather_blocks(rounds, call, Blocks(call), own_block(call));
+  keep_own_block(rounds, call);
 }
 
 void reduce_scatter(const CollectiveCall& call, Emitter& out) {
   Rounds rounds(out);
-  reduce_scatter_blocks(rounds, call, Blocks(call));
+  const Blocks blocks(call);
+  const auto vector = [&](Rank block) { return at_input(blocks.offset(block)); };
+  // The last block is the own one.
+  const auto sum = [&](Rank block) { return block == call.rank ? at_output() : at_scratch(blocks.offset(block)); };
+  reduce_scatter_blocks(rounds, call, blocks, vector, sum, sum);
+  if (call.ranks == 1 && !call.in_place) rounds.copy(blocks(0), at_input(), at_output());
 }
 
 }  // namespace isthmus::ring

@@ -15,6 +15,11 @@ constexpr std::uint32_t output = output_buffer;
 
 using List = std::vector<Holding>;
 
+bool reduces(CollectiveKind kind) {
+  return kind == CollectiveKind::reduce || kind == CollectiveKind::allreduce || kind == CollectiveKind::scan ||
+         kind == CollectiveKind::exscan || kind == CollectiveKind::reduce_scatter;
+}
+
 RankRange only(Rank rank) { return {rank, rank + 1}; }
 
 /// Where every rank's block begins, and the end of the last one.
@@ -179,9 +184,9 @@ Contract contract_of(const CollectiveCall& call, bool ordered) {
   c.name = name;
   c.ranks = call.ranks;
   c.buffers = {"input", "output"};
-  c.ordered = ordered;
   c.start = c.end = [](Rank, List&) {};
   if (!in_place || call.kind != CollectiveKind::reduce_scatter) c.constant = {"input"};
+  c.ordered = ordered && reduces(call.kind);
   switch (call.kind) {
     case CollectiveKind::barrier: c.synchronizes = true; break;
     case CollectiveKind::bcast: message_contract(c, call); break;

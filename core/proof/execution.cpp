@@ -40,13 +40,14 @@ std::string Execution::value_text(const Piece& piece) const {
   return message("bytes [", piece.origin, ", ", piece.origin + piece.bytes, ") of ", sets_.text(piece.set));
 }
 
-void Execution::run() {
+bool Execution::run() {
   prepare();
   drain();
   if (done_ < schedule_.ops.size()) halt();
-  if (done_ < schedule_.ops.size()) return;
+  if (done_ < schedule_.ops.size()) return false;
   check_end();
   if (contract_.synchronizes) check_synchronisation();
+  return true;
 }
 
 void Execution::prepare() {

@@ -22,8 +22,8 @@ class Execution {
   /// All references outlive it; every message of `pairs` has its other side.
   Execution(const Schedule& schedule, const Contract& contract, const Pairs& pairs, Defects& defects);
 
-  /// Runs everything that can run, then looks at what must be there in the end.
-  void run();
+  /// Runs everything that can run, then looks at what must be there in the end. Does everything end?
+  bool run();
   [[nodiscard]] std::uint64_t bytes_checked() const { return bytes_checked_; }
   /// Does it come to its end only where sends do not wait for their receives?
   [[nodiscard]] bool needs_eager() const { return needs_eager_; }

@@ -7,6 +7,7 @@
 #include "proof/local_order.hpp"
 #include "proof/pairs.hpp"
 #include "proof/races.hpp"
+#include "proof/remote_races.hpp"
 #include "schedule/validate.hpp"
 
 namespace isthmus {
@@ -51,10 +52,11 @@ Proof prove(const Schedule& schedule, const Contract& contract, std::size_t most
     Pairs pairs(schedule);
     LocalOrder order;
     Races races(schedule);
+    const bool remote = is_one_sided(schedule);
     for (Rank r = 0; r < schedule.ranks; ++r) {
       order.load(schedule, r);
       pairs.add(r, order, defects);
-      if (!schedule.slices.empty()) races.check(r, order, defects);
+      if (!schedule.slices.empty() && !remote) races.check(r, order, defects);
     }
     const std::uint64_t before = defects.size();
     pairs.match(defects);
@@ -62,7 +64,8 @@ Proof prove(const Schedule& schedule, const Contract& contract, std::size_t most
     // With messages astray, what buffers hold tells nothing.
     if (defects.size() == before) {
       Execution execution(schedule, contract, pairs, defects);
-      execution.run();
+      const bool ends = execution.run();
+      if (remote && ends && !schedule.slices.empty()) check_remote_races(schedule, pairs, defects);
       out.bytes_checked = execution.bytes_checked();
       out.needs_eager = execution.needs_eager();
     }

@@ -11,8 +11,8 @@ bool is_message(const Operation& op) { return op.kind == OpKind::send || op.kind
 
 }  // namespace
 
-GoalOperations::GoalOperations(const Schedule& schedule, const GoalWriting& writing)
-    : schedule_(schedule), writing_(writing) {
+GoalOperations::GoalOperations(const Schedule& schedule, const GoalWriting& writing, bool buffers)
+    : schedule_(schedule), writing_(writing), buffers_(buffers) {
   require(writing_.unit >= 1, "a GOAL file counts time in units of at least 1 ps");
   require(!writing_.picoseconds_per_byte ||
               (std::isfinite(*writing_.picoseconds_per_byte) && *writing_.picoseconds_per_byte >= 0),
@@ -34,17 +34,18 @@ void GoalOperations::check(Rank rank, std::uint32_t index, bool communicators) c
   const auto fail = [&](const auto&... reason) {
     throw Unsupported(message("rank ", rank, ", operation ", index, " (", name_of(op.kind), "): ", reason...));
   };
-  if (op.kind == OpKind::put || op.kind == OpKind::get) fail("GOAL has no one-sided operations; save to HDF5 instead");
-  if (!schedule_.slices.empty()) {
+  const bool one_sided = op.kind == OpKind::put || op.kind == OpKind::get;
+  if (one_sided && !buffers_) fail("GOAL has no one-sided operations; save to HDF5 instead");
+  if (!schedule_.slices.empty() && !buffers_ && !writing_.picoseconds_per_byte) {
     const Slices& s = schedule_.slices[at];
     for (const Slice* slice : {&s.from, &s.to}) {
       if (slice->buffer != Slice::none) {
-        fail("GOAL has no buffers, but this names '", schedule_.buffers.names[slice->buffer],
-             "'; save to HDF5 instead");
+        fail("binary GOAL has no buffers, but this names '", schedule_.buffers.names[slice->buffer],
+             "'; save to HDF5 or GOAL text instead, or give a time per byte to do without them");
       }
     }
   }
-  if (op.kind == OpKind::copy || op.kind == OpKind::reduce) {
+  if ((op.kind == OpKind::copy || op.kind == OpKind::reduce) && !buffers_) {
     if (!writing_.picoseconds_per_byte) fail("GOAL has send, recv and calc only; give a time per byte to write a calc");
     const double time = static_cast<double>(op.amount) * *writing_.picoseconds_per_byte;
     if (time >= static_cast<double>(max_amount)) fail("it would take more than ", max_amount, " ps");
@@ -83,8 +84,11 @@ Operation GoalOperations::translate(const Operation& op) const {
         out.tag = static_cast<std::uint32_t>(found - pairs_.begin());
       }
       return out;
+    case OpKind::put:
+    case OpKind::get: return out;
     case OpKind::copy:
     case OpKind::reduce:
+      if (buffers_) return out;
       out.amount = static_cast<std::uint64_t>(std::llround(
           static_cast<double>(op.amount) * *writing_.picoseconds_per_byte / static_cast<double>(writing_.unit)));
       break;

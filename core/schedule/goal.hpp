@@ -33,7 +33,8 @@ class GoalError : public InvalidInput {
 inline constexpr std::uint64_t nanosecond = 1000;  ///< in picoseconds: the unit in which GOAL files usually count
 inline constexpr std::uint64_t goal_magic = 4223;  ///< the first eight bytes of a binary file
 
-/// How a schedule becomes a GOAL file.
+/// How a schedule becomes a GOAL file. With picoseconds_per_byte the file is plain GOAL, in which buffers are
+/// forgotten.
 struct GoalWriting {
   std::uint64_t unit = nanosecond;             ///< picoseconds per unit of the file's times, to which they are rounded
   std::optional<double> picoseconds_per_byte;  ///< copy and reduce are written as calc of so much; else Unsupported
@@ -48,7 +49,8 @@ class GoalOperations {
  public:
   /// Throws InvalidInput for arrays that contradict themselves, and Unsupported, naming rank and operation, for what
   /// GOAL cannot say: put, get, buffers, copy and reduce without a rate, receives of any tag beside communicators.
-  GoalOperations(const Schedule& schedule, const GoalWriting& writing);
+  /// `buffers`: the file can name buffers, and says copy, reduce, put and get.
+  GoalOperations(const Schedule& schedule, const GoalWriting& writing, bool buffers = false);
 
   /// A send, recv or calc, its time in units.
   [[nodiscard]] Operation translate(const Operation& op) const;
@@ -59,6 +61,7 @@ class GoalOperations {
 
   const Schedule& schedule_;
   GoalWriting writing_;
+  bool buffers_;
   std::vector<std::uint64_t> pairs_;  // communicator and tag, sorted; empty: tags are as they are
 };
 

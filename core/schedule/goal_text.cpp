@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <utility>
 
 #include "schedule/builder.hpp"
 #include "schedule/goal_labels.hpp"
@@ -33,6 +34,7 @@ class Scanner {
   [[nodiscard]] bool at_end() const { return at_ == end_; }
   [[nodiscard]] bool at(char c) const { return at_ != end_ && *at_ == c; }
   [[nodiscard]] bool at_letter() const { return at_ != end_ && is_letter(*at_); }
+  [[nodiscard]] bool at_digit() const { return at_ != end_ && is_digit(*at_); }
   [[nodiscard]] const char* position() const { return at_; }
   [[nodiscard]] std::size_t consumed() const { return static_cast<std::size_t>(at_ - begin_); }
   [[nodiscard]] std::size_t size() const { return static_cast<std::size_t>(end_ - begin_); }
@@ -56,9 +58,12 @@ class Scanner {
   }
   /// A word of the language; what follows need not be separate ("8b to 1" may be "8bto1").
   bool accept(std::string_view word) {
-    if (!std::string_view(at_, static_cast<std::size_t>(end_ - at_)).starts_with(word)) return false;
+    if (!looks_at(word)) return false;
     at_ += word.size();
     return true;
+  }
+  [[nodiscard]] bool looks_at(std::string_view word) const {
+    return std::string_view(at_, static_cast<std::size_t>(end_ - at_)).starts_with(word);
   }
   /// A label or word, as long as it reaches; empty if there is none.
   std::string_view word() {
@@ -144,6 +149,13 @@ class Reader {
       in_.fail(in_.position(), "num_ranks",
                message("there are ", ranks_, " ranks, but the file ends after ", next_, " of them"));
     }
+    Buffers buffers;
+    buffers.names = buffer_names_;
+    buffers.bytes.resize(buffer_names_.size() * std::size_t{ranks_});
+    for (const Size& size : buffer_sizes_) {
+      buffers.bytes[std::size_t{size.rank} * buffer_names_.size() + size.buffer] = size.bytes;
+    }
+    builder_.set_buffers(std::move(buffers));
     return builder_.build();
   }
 
@@ -173,6 +185,7 @@ class Reader {
     }
     make_room();
     builder_.append(rank_);
+    rank_buffers_ = buffer_sizes_.size();
     labels_.clear();
     pending_.clear();
     ++next_;
@@ -206,6 +219,15 @@ class Reader {
     if (first == "send") return operation(OpKind::send, {});
     if (first == "recv") return operation(OpKind::recv, {});
     if (first == "calc") return operation(OpKind::calc, {});
+    if (const OpKind kind = named(first); kind != OpKind{}) {
+      // GOAL does not know these words: labels may be called so.
+      in_.skip_blanks();
+      if (in_.at_digit()) return operation(kind, {});
+    }
+    if (first == "buffer") {
+      in_.skip_blanks();
+      if (in_.at_letter() && !in_.looks_at("requires") && !in_.looks_at("irequires")) return buffer();
+    }
     if (first == "rank") in_.fail(first.data(), name_, "another rank begins before its closing '}'");
     in_.skip_blanks();
     if (in_.accept(':')) {
@@ -213,7 +235,10 @@ class Reader {
       if (in_.accept("send")) return operation(OpKind::send, first);
       if (in_.accept("recv")) return operation(OpKind::recv, first);
       if (in_.accept("calc")) return operation(OpKind::calc, first);
-      in_.expected(first, "'send', 'recv' or 'calc'");
+      for (const OpKind kind : {OpKind::copy, OpKind::reduce, OpKind::put, OpKind::get}) {
+        if (in_.accept(name_of(kind))) return operation(kind, first);
+      }
+      in_.expected(first, "'send', 'recv', 'calc', 'copy', 'reduce', 'put' or 'get'");
     }
     const bool start = in_.accept("irequires");
     if (!start && !in_.accept("requires")) in_.expected(first, "':', 'requires' or 'irequires'");
@@ -227,9 +252,31 @@ class Reader {
     else depend(op, on, first, start);
   }
 
+  /// copy, reduce, put and get are ours.
+  static OpKind named(std::string_view word) {
+    for (const OpKind kind : {OpKind::copy, OpKind::reduce, OpKind::put, OpKind::get}) {
+      if (word == name_of(kind)) return kind;
+    }
+    return OpKind{};
+  }
+
+  /// buffer NAME BYTES: one of this rank.
+  void buffer() {
+    const std::string_view name = in_.word();
+    in_.skip_blanks();
+    const std::uint64_t bytes = in_.number("buffer", "the number of bytes", max_amount);
+    end_of_line("buffer");
+    const auto number =
+        static_cast<std::uint32_t>(std::find(buffer_names_.begin(), buffer_names_.end(), name) - buffer_names_.begin());
+    if (number == buffer_names_.size()) buffer_names_.emplace_back(name);
+    for (std::size_t i = rank_buffers_; i < buffer_sizes_.size(); ++i) {
+      if (buffer_sizes_[i].buffer == number) in_.fail(name.data(), name, "the rank has this buffer already");
+    }
+    buffer_sizes_.push_back({next_, number, bytes});
+  }
+
   void operation(OpKind kind, std::string_view label) {
-    static constexpr std::string_view names[] = {"", "send", "recv", "calc"};
-    const std::string_view name = names[static_cast<std::size_t>(kind)];
+    const std::string_view name = name_of(kind);
     Operation op;
     op.kind = kind;
     in_.skip_blanks();
@@ -239,48 +286,82 @@ class Reader {
       op.amount = in_.number(name, "the number of bytes", max_amount);
       in_.skip_blanks();
       if (!in_.accept('b')) in_.expected(name, "'b' after the number of bytes");
-      in_.skip_blanks();
-      const std::string_view way = kind == OpKind::send ? "to" : "from";
-      if (!in_.accept(way)) in_.expected(name, kind == OpKind::send ? "'to'" : "'from'");
-      in_.skip_blanks();
-      if (kind == OpKind::recv && in_.accept("-1")) op.peer = any_rank;
-      else
-        op.peer =
-            static_cast<Rank>(in_.number(way, kind == OpKind::send ? "the rank" : "the rank (or -1)", ranks_ - 1));
+      if (kind != OpKind::copy && kind != OpKind::reduce) op.peer = peer(kind, name);
     }
-    options(op, name);
+    Slices slices;
+    options(op, slices, name);
     end_of_line(name);
     if (rank_.size() == max_rank_ops)
       in_.fail(in_.position(), name_, message("more than ", max_rank_ops, " operations"));
-    const std::uint32_t index = rank_.add(op);
+    const bool bare = slices.from.buffer == Slice::none && slices.to.buffer == Slice::none;
+    const std::uint32_t index = bare ? rank_.add(op) : rank_.add(op, slices);
     if (!label.empty() && !labels_.define(label, index))
       in_.fail(label.data(), label, "the rank has this label already");
   }
 
-  void options(Operation& op, std::string_view name) {
-    bool tag = false, cpu = false, nic = false;
+  Rank peer(OpKind kind, std::string_view name) {
+    const bool to = kind == OpKind::send || kind == OpKind::put;
+    const std::string_view way = to ? "to" : "from";
+    in_.skip_blanks();
+    if (!in_.accept(way)) in_.expected(name, to ? "'to'" : "'from'");
+    in_.skip_blanks();
+    if (kind == OpKind::recv && in_.accept("-1")) return any_rank;
+    const char* what = kind == OpKind::recv ? "the rank (or -1)" : "the rank";
+    return static_cast<Rank>(in_.number(way, what, ranks_ - 1));
+  }
+
+  void options(Operation& op, Slices& slices, std::string_view name) {
+    bool tag = false, cpu = false, nic = false, mode = false, at = false, into = false;
     const auto once = [&](bool& seen, std::string_view option) {
       if (seen) in_.fail(in_.position(), name, message("'", std::string(option), "' is given twice"));
       seen = true;
       in_.skip_blanks();
     };
+    const bool sends = op.kind == OpKind::send, recvs = op.kind == OpKind::recv, calc = op.kind == OpKind::calc;
+    const bool local = op.kind == OpKind::copy || op.kind == OpKind::reduce;
     for (in_.skip_blanks(); in_.at_letter(); in_.skip_blanks()) {
-      if (op.kind != OpKind::calc && in_.accept("tag")) {
+      if ((sends || recvs) && in_.accept("tag")) {
         once(tag, "tag");
-        const bool recv = op.kind == OpKind::recv;
-        if (recv && in_.accept("-1")) op.tag = any_tag;
-        else op.tag = static_cast<std::uint32_t>(in_.number("tag", recv ? "the tag (or -1)" : "the tag", any_tag - 1));
+        if (recvs && in_.accept("-1")) op.tag = any_tag;
+        else op.tag = static_cast<std::uint32_t>(in_.number("tag", recvs ? "the tag (or -1)" : "the tag", any_tag - 1));
       } else if (in_.accept("cpu")) {
         once(cpu, "cpu");
         op.cpu = static_cast<std::uint8_t>(in_.number("cpu", "the number of the CPU", 255));
-      } else if (op.kind != OpKind::calc && in_.accept("nic")) {
+      } else if (!calc && !local && in_.accept("nic")) {
         once(nic, "nic");
         op.nic = static_cast<std::uint8_t>(in_.number("nic", "the number of the network interface", 255));
+      } else if (!calc && !recvs && in_.accept("at")) {
+        once(at, "at");
+        slices.from = slice("at");
+      } else if (!calc && !sends && in_.accept("into")) {
+        once(into, "into");
+        slices.to = slice("into");
+      } else if (op.kind == OpKind::reduce && in_.accept("first")) {
+        once(mode, "first");
+        op.mode = static_cast<std::uint8_t>(ReduceOrder::before);
+      } else if (sends && in_.accept("eager")) {
+        once(mode, "eager or rendezvous");
+        op.mode = static_cast<std::uint8_t>(Protocol::eager);
+      } else if (sends && in_.accept("rendezvous")) {
+        once(mode, "eager or rendezvous");
+        op.mode = static_cast<std::uint8_t>(Protocol::rendezvous);
       } else {
-        in_.expected(name, op.kind == OpKind::calc ? "'cpu' or the end of the line"
-                                                   : "'tag', 'cpu', 'nic' or the end of the line");
+        in_.expected(name,
+                     calc || local ? "'cpu' or the end of the line" : "'tag', 'cpu', 'nic' or the end of the line");
       }
     }
+  }
+
+  /// NAME or NAME+OFFSET.
+  Slice slice(std::string_view side) {
+    const std::string_view name = in_.word();
+    if (name.empty()) in_.expected(side, "the name of a buffer");
+    const auto found = std::find(buffer_names_.begin(), buffer_names_.end(), name);
+    if (found == buffer_names_.end()) in_.fail(name.data(), name, "no buffer has this name yet: 'buffer NAME BYTES'");
+    Slice out;
+    out.buffer = static_cast<std::uint32_t>(found - buffer_names_.begin());
+    if (in_.accept('+')) out.offset = in_.number(side, "the offset", max_amount);
+    return out;
   }
 
   void end_of_line(std::string_view field) {
@@ -316,6 +397,14 @@ class Reader {
   RankBuilder rank_;
   GoalLabels labels_;
   std::vector<Pending> pending_;
+  struct Size {
+    Rank rank;
+    std::uint32_t buffer;
+    std::uint64_t bytes;
+  };
+  std::vector<std::string> buffer_names_;
+  std::vector<Size> buffer_sizes_;
+  std::size_t rank_buffers_ = 0;  // the first of buffer_sizes_ that is of the rank being read
   ScheduleBuilder builder_;
   std::uint64_t ops_ = 0;
   std::uint64_t edges_ = 0;

@@ -31,43 +31,80 @@ class Pieces {
   }
 
  private:
-  static constexpr std::size_t longest_line = 256;
+  static constexpr std::size_t longest_line = 512;
   const GoalSink& sink_;
   std::vector<char> buffer_;
   char* at_;
 };
 
 void write(Pieces& out, std::uint64_t label, const Operation& op) {
-  out << "l" << label;
-  if (op.kind == OpKind::calc) {
-    out << ": calc " << op.amount;
-  } else {
-    out << (op.kind == OpKind::send ? ": send " : ": recv ") << op.amount
-        << (op.kind == OpKind::send ? "b to " : "b from ");
+  const bool calc = op.kind == OpKind::calc, message = op.kind == OpKind::send || op.kind == OpKind::recv;
+  const bool from = op.kind == OpKind::recv || op.kind == OpKind::get;
+  out << "l" << label << ": " << name_of(op.kind) << " " << op.amount;
+  if (!calc) out << "b";
+  if (message || op.kind == OpKind::put || op.kind == OpKind::get) {
+    out << (from ? " from " : " to ");
     if (op.peer == any_rank) out << "-1";
     else out << op.peer;
+  }
+  if (message) {
     out << " tag ";
     if (op.tag == any_tag && op.kind == OpKind::recv) out << "-1";
     else out << op.tag;
   }
   if (op.cpu != 0) out << " cpu " << op.cpu;
-  if (op.nic != 0 && op.kind != OpKind::calc) out << " nic " << op.nic;
-  out << "\n";
+  if (op.nic != 0 && !calc && op.kind != OpKind::copy && op.kind != OpKind::reduce) out << " nic " << op.nic;
+}
+
+void write(Pieces& out, const Buffers& buffers, const Operation& op, const Slices& slices) {
+  const auto side = [&](std::string_view word, const Slice& slice) {
+    if (slice.buffer == Slice::none) return;
+    out << word << buffers.names[slice.buffer];
+    if (slice.offset != 0) out << "+" << slice.offset;
+  };
+  side(" at ", slices.from);
+  side(" into ", slices.to);
+  if (op.kind == OpKind::reduce && op.mode != 0) out << " first";
+  if (op.kind == OpKind::send && op.mode != 0) {
+    out << (op.mode == static_cast<std::uint8_t>(Protocol::eager) ? " eager" : " rendezvous");
+  }
+}
+
+/// Names as labels are: others could not be read back.
+void check_names(const Buffers& buffers) {
+  for (const std::string& name : buffers.names) {
+    const auto word = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+    bool plain = !name.empty() && name.size() <= 60 && word(name[0]);
+    for (const char c : name) plain = plain && (word(c) || (c >= '0' && c <= '9') || c == '_');
+    if (!plain) {
+      throw Unsupported(message("buffer '", name, "': GOAL text has names of at most 60 letters, digits and _ only"));
+    }
+  }
 }
 
 }  // namespace
 
 void write_goal_text(const Schedule& schedule, const GoalWriting& writing, const GoalSink& sink) {
-  const GoalOperations operations(schedule, writing);
+  const bool buffers = !schedule.slices.empty() && !writing.picoseconds_per_byte;
+  const GoalOperations operations(schedule, writing, buffers);
+  if (buffers) check_names(schedule.buffers);
   Pieces out(sink);
   out << "num_ranks " << schedule.ranks << "\n";
   for (Rank r = 0; r < schedule.ranks; ++r) {
     out.start_line();
     out << "\nrank " << r << " {\n";
+    for (std::size_t b = 0; buffers && b < schedule.buffers.names.size(); ++b) {
+      out.start_line();
+      out << "buffer " << schedule.buffers.names[b] << " "
+          << schedule.buffers.bytes[std::size_t{r} * schedule.buffers.names.size() + b] << "\n";
+    }
     const std::uint32_t n = schedule.ops_in(r);
     for (std::uint32_t i = 0; i < n; ++i) {
       out.start_line();
-      write(out, std::uint64_t{i} + 1, operations.translate(schedule.ops_of(r)[i]));
+      const Operation op = operations.translate(schedule.ops_of(r)[i]);
+      write(out, std::uint64_t{i} + 1, op);
+      if (buffers) write(out, schedule.buffers, op, schedule.slices[schedule.op_first[r] + i]);
+      out << "\n";
     }
     for (std::uint32_t i = 0; i < n; ++i) {
       for (const Edge edge : schedule.dependants(r, i)) {

@@ -436,7 +436,12 @@ TEST_CASE("GOAL: what it cannot say is refused by name") {
   ScheduleBuilder out;
   out.set_buffers({{"halo"}, {8}});
   out.append(rank);
-  CHECK(refusal(out.build(), {}).find("rank 0, operation 1 (send): GOAL has no buffers, but this names 'halo'") == 0);
+  const Schedule halo = out.build();
+  CHECK(refusal(halo, {}) == "(accepted)");
+  CHECK(parse_goal_text(text_of(halo)).slices.size() == 2);
+  CHECK(parse_goal_text(text_of(halo, {nanosecond, 1.0})).slices.empty());
+  CHECK_THROWS_WITH_AS(binary_of(halo), doctest::Contains("binary GOAL has no buffers, but this names 'halo'"),
+                       Unsupported);
   CHECK(refusal(Schedule{}, {}).find("at least one rank") != std::string::npos);
 }
 

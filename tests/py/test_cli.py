@@ -92,6 +92,7 @@ def test_the_commands() -> None:
         "advise",
         *(f"machine {name}" for name in ("convert", "distance", "list", "plot", "route", "show", "validate")),
         "map",
+        "prove",
         "record",
         *(f"schedule {name}" for name in ("collective", "convert", "lower", "pattern", "validate")),
         "show",
@@ -101,6 +102,7 @@ def test_the_commands() -> None:
             for name in ("list", "run", "contention-distance", "dragonfly-intensity", "models", "namd", "openatom")
         ),
         *(f"study {name}" for name in ("pop", "saturation", "stencil-mapping", "wrf")),
+        "tune search",
         *(f"tune {name}" for name in ("compare", "export", "merge", "search", "show", "validate", "verify")),
     ]
 

@@ -17,6 +17,7 @@ _COMMANDS = {
     "advise": ("advise", "What limits a program on a machine, and what would help."),
     "machine": ("machine", "Machines: interconnects, nodes, catalogue, routes, plots."),
     "map": ("map", "Placements in which ranks that exchange much sit close together."),
+    "prove": ("prove", "Is a schedule right, in every execution? Proofs of collectives and your own."),
     "record": ("record", "Run an MPI program and record what it communicates and computes."),
     "schedule": ("schedule", "Programs and schedules: collectives, formats, checks, patterns."),
     "show": ("show", "What a program, schedule or timeline holds."),

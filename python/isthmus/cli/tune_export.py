@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from typing import TYPE_CHECKING, Any
 
@@ -78,10 +79,11 @@ def export(
     epilog=epilog(
         "verify eos.toml --mpirun 'mpirun --oversubscribe'",
         "verify rules.conf --mpirun 'mpirun --oversubscribe' --ranks 8",
+        "verify openmpi --mpirun 'mpirun --oversubscribe'",
     ),
     help="Whether an MPI library follows a table or an exported file, shown by the messages of real runs.\n\n"
-    "Every collective runs with the file, without it, and with the algorithm forced. Exit status 1 if the library does "
-    "not follow.",
+    "Every collective runs with the file, without it, and with the algorithm forced. openmpi and mpich stand for what "
+    "the library is said to decide by itself. Exit status 1 if it does not follow.",
 )
 @click.argument("what", metavar="TABLE|FILE")
 @click.option("--mpirun", required=True, metavar="COMMAND", help="The launcher with its options, without -n.")
@@ -95,7 +97,7 @@ def verify(
     what: str, mpirun: str, ranks: int, mpicc: str | None, machine: str | None, model: str, every: bool, as_json: bool
 ) -> None:
     from ..tuning.verify import verify as verified
-    from ..tuning.verify.verify import ALIKE, IN_EFFECT
+    from ..tuning.verify.verify import ALIKE, AS_MODELLED, IN_EFFECT
 
     report = verified(
         _table_or_file(what), shlex.split(mpirun), ranks=ranks, mpicc=mpicc, predict=_predictor(machine, model)
@@ -104,7 +106,7 @@ def verify(
         cases = [vars(verdict) for verdict in report.verdicts]
         print_json({"library": report.library, "ranks": ranks, "ok": report.ok, "report": str(report), "cases": cases})
     else:
-        rows = [(v.collective, v.bytes, v.algorithm, v.says) for v in report.verdicts if every or v.says not in (IN_EFFECT, ALIKE)]
+        rows = [(v.collective, v.bytes, v.algorithm, v.says) for v in report.verdicts if every or v.says not in (IN_EFFECT, AS_MODELLED, ALIKE)]
         if rows:
             print_table(("collective", "bytes", "algorithm", "found"), rows, right=("bytes",))
         for note in report.notes:
@@ -127,8 +129,11 @@ def _predictor(machine: str | None, model: str) -> Predict | None:
 def _table_or_file(what: str) -> Any:
     """A decision table by its format line; anything else is a library's file."""
     from ..toml_text import read_text
+    from ..tuning.defaults import LIBRARIES
     from ..tuning.table_file import FORMAT
 
+    if not os.path.exists(what) and what.partition("-")[0] in LIBRARIES:
+        return read_decisions(what)
     if FORMAT in read_text(what)[:1000]:
         from ..tuning.table import DecisionTable
 
