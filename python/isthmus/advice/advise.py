@@ -138,18 +138,30 @@ def advise(
         )
         simulations = simulator.simulations
     if isinstance(what, Program):
-        with Simulator(noise, seed, False, 0, len(schedule), model, routing) as simulator:
-            found = choices(
-                what, loaded[0], placements[0], library, given, simulator, seconds=tune_seconds, progress=progress
-            )
-            simulations += simulator.simulations + (0 if found is None else found.simulations)
+        found = choices(
+            what,
+            loaded[0],
+            placements[0],
+            library,
+            given,
+            seconds=tune_seconds,
+            progress=progress,
+            model=model,
+            routing=routing,
+            noise=noise,
+            seed=seed,
+        )
+        simulations += 0 if found is None else found.simulations
         predictions = (replace(predictions[0], choices=found), *predictions[1:])
+    notes = notes_on(predictions, what, scale_compute, model, routing)
+    if predictions[0].choices is not None and predictions[0].choices.compared:
+        notes += predictions[0].choices.notes
     return Advice(
         name or "program",
         what,
         predictions,
         sentences_on(predictions, what),
-        notes_on(predictions, what, scale_compute, model, routing),
+        notes,
         scale_compute,
         simulations,
         model,

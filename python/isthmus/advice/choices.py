@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InvalidInput
-from ..schedule.lower import lower
 from ..tuning.decisions import Decisions
 from ..tuning.programs import InTurn, rules_for
+from .choosing import Compared, Tuner, as_run, worth_changing
 from .collective_use import Use, uses
 
 if TYPE_CHECKING:
     from ..machine import Allocation, Machine
     from ..schedule.program import Program
-    from ..tuning.choice import Choice
     from ..tuning.export.export import Export
-    from .mpi_library import Library
     from ..tuning.table import DecisionTable
-    from .prediction import Simulator
+    from .mpi_library import Library
 
 #: Calls that take less than this part of the time are not tuned.
 MATTERS = 0.005
@@ -29,44 +26,6 @@ MATTERS = 0.005
 _MOST_USES = 48
 #: Notes on choices that cannot be followed.
 _REPLACED = 4
-
-
-@dataclass(frozen=True)
-class Compared:
-    """Calls of one kind: the algorithm that the library takes, and the best that was found.
-
-    Attributes
-    ----------
-    use : Use
-    now : Choice
-        What the library decides.
-    now_seconds : float
-        Of one call alone.
-    best : Choice or None
-        None where nothing was tried.
-    best_seconds, bound : float or None
-        Of one call alone, and what none can be faster than.
-    taken : bool
-        Is the best in the table?
-    """
-
-    use: Use
-    now: Choice
-    now_seconds: float
-    best: Choice | None = None
-    best_seconds: float | None = None
-    bound: float | None = None
-    taken: bool = False
-
-    @property
-    def cost(self) -> float:
-        """Seconds of all calls on the rank that has most of them, if nobody is late."""
-        return self.use.per_rank * self.now_seconds
-
-    @property
-    def saving(self) -> float:
-        """How much of that the best algorithm saves."""
-        return 0.0 if self.best_seconds is None else self.use.per_rank * (self.now_seconds - self.best_seconds)
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,11 +44,12 @@ class Choices:
         Seconds of the program with the algorithms of now, and with those of ``table``, by simulation.
     table : DecisionTable or None
         Of the collectives whose algorithms are worth changing, at all numbers of ranks of the program: what was tuned,
-        between it what the library decides. None where nothing is.
+        elsewhere what counts now. None where nothing is worth it.
     notes : tuple of str
+    tuned : bool
+        Were better algorithms looked for?
     seconds : float
-        That tuning took.
-    simulations : int
+        That it took.
     """
 
     library: Library
@@ -99,17 +59,22 @@ class Choices:
     after: float
     table: DecisionTable | None
     notes: tuple[str, ...]
+    tuned: bool
     seconds: float
-    simulations: int
-    predict: Callable[[str, int, int, Choice], float]
+    tuner: Tuner
 
     @property
     def saving(self) -> float:
         """Seconds of the whole program."""
         return self.before - self.after
 
-    def export(self, target: str | None = None, **options: Any) -> Export:
-        """The file that makes a library take these algorithms.
+    @property
+    def simulations(self) -> int:
+        """Of single collectives and of the program."""
+        return self.tuner.simulations
+
+    def export(self, target: str | None = None, **options: Any) -> Exported:
+        """The file that makes a library take these algorithms; other sizes are left to it.
 
         Parameters
         ----------
@@ -124,10 +89,23 @@ class Choices:
             Where there is nothing to change, and as of ``export``.
         """
         from ..tuning.export.export import export
+        from ..tuning.libraries.openmpi import ONE_RULE
 
         if self.table is None:
             raise InvalidInput("no other algorithms of collectives save time: there is nothing to export")
-        return export(self.table, target or self.library.target, predict=self.predict, **options)
+        target = target or self.library.target
+        whole = ONE_RULE if target.startswith("openmpi") else ()
+        rules = self.tuner.for_library(self.table.collectives, self.compared, whole)
+        made = export(rules, target, predict=self.tuner.seconds, **options)
+        return Exported(made, self.tuner.time(as_run(rules, made.losses, self.tuner.now)))
+
+
+@dataclass(frozen=True, eq=False)
+class Exported:
+    """A file for a library, and the seconds of the program with what the library then does."""
+
+    file: Export
+    time: float
 
 
 def choices(
@@ -135,11 +113,11 @@ def choices(
     machine: Machine,
     job: Allocation,
     library: Library,
-    given: Decisions | None,
-    simulator: Simulator,
+    given: Decisions | None = None,
     *,
     seconds: float,
     progress: bool = False,
+    **options: Any,
 ) -> Choices | None:
     """Compare and tune the algorithms of a program's collectives; None for a program without any.
 
@@ -150,12 +128,12 @@ def choices(
     library : Library
     given : Decisions, optional
         Algorithms that count before those of the library.
-    simulator : Simulator
-        Its model and routing count for tuning too.
     seconds : float
         Time for tuning, about; 0: no tuning.
     progress : bool
         A bar on standard error.
+    **options
+        ``model``, ``routing``, ``noise`` and ``seed`` of :func:`isthmus.simulate`.
     """
     found = uses(program)
     if not found:
@@ -163,42 +141,34 @@ def choices(
     begin = time.perf_counter()
     default = library.decisions(min(job.ranks_per_node, program.ranks))
     now = default if given is None else InTurn(given, default)
-    from .choosing import Tuner, worth_changing
-
-    tuner = Tuner(program, machine, job, simulator)
+    tuner = Tuner(program, machine, job, now, given, options)
     steered = [use for use in found if not use.nonblocking and use.collective in now.collectives and use.ranks > 1]
-
-    def time_with(decisions: Decisions) -> float:
-        schedule = lower(program, collectives=decisions)
-        tuner.longest = max(tuner.longest, len(schedule))
-        return simulator.run(schedule, machine, job).makespan
-
-    before = time_with(now)
-    compared = [c for use in steered[:_MOST_USES] if (c := tuner.price(use, now)) is not None]
-    compared = sorted((c for c in compared if c.cost >= MATTERS * before), key=lambda c: -c.cost)
-    tuned, late = tuner.tune(compared, begin + seconds, progress) if seconds else (compared, 0)
-    table, after = worth_changing(tuned, now, program, tuner, before, time_with)
-    if table is not None:
-        tuned = [replace(c, taken=c.saving > 0 and c.use.collective in table.collectives) for c in tuned]
+    before = tuner.time(now)
+    priced = [c for use in steered[:_MOST_USES] if (c := tuner.price(use)) is not None]
+    compared = sorted((c for c in priced if c.cost >= MATTERS * before), key=lambda c: -c.cost)
+    late, table, after = 0, None, before
+    if seconds:
+        compared, late = tuner.tune(compared, begin + seconds, progress)
+        table, after = worth_changing(compared, tuner, before)
+        kinds = () if table is None else table.collectives
+        compared = [replace(c, taken=c.saving > 0 and c.use.collective in kinds) for c in compared]
     notes = _notes(found, len(steered), now, program, library, late)
-    return Choices(
-        library, given is not None, tuple(tuned), before, after, table, notes, time.perf_counter() - begin,
-        tuner.simulations, tuner.seconds,
-    )  # fmt: skip
+    passed = time.perf_counter() - begin
+    return Choices(library, given is not None, tuple(compared), before, after, table, notes, seconds > 0, passed, tuner)
 
 
 def _notes(
     found: list[Use], steered: int, now: Decisions, program: Program, library: Library, late: int
 ) -> tuple[str, ...]:
     """What to know about the comparison."""
-    out = [f"What collectives do now is what {library} decides by itself, {library.why}."]
+    out = []
     later = Counter({use.collective: 0 for use in found})
     for use in found:
         if use.nonblocking:
             later[use.collective] += use.calls
     if named := [f"{count:,} of {kind}" for kind, count in later.most_common() if count]:
         out.append(
-            f"Nonblocking and persistent calls ({', '.join(named)}) keep their algorithms: the files of {library.words} "
+            f"Nonblocking and persistent calls ({', '.join(named)}) keep their algorithms: files of {library.words} "
             "steer blocking collectives only."
         )
     if any(use.collective == "neighbor_alltoall" for use in found):

@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from .. import __version__
 from ..errors import InvalidInput
+from ..schedule.lower import lower
 from ..simulation.progress import Reporter
-from ..simulation.simulate import located
+from ..simulation.simulate import located, simulate
 from ..tuning.candidates import candidates
-from ..tuning.choice import Choice
+from ..tuning.choice import LIBRARY, Choice
 from ..tuning.decisions import Decisions, Rule, merged
 from ..tuning.operations import operations
 from ..tuning.programs import InTurn, runnable, used
 from ..tuning.situation import Situation
 from ..tuning.sweep import Source, sweep
 from ..tuning.table import DecisionTable, Point, Provenance, Row
-from .choices import Compared
 
 if TYPE_CHECKING:
     from ..machine import Allocation, Machine
     from ..schedule.program import Program
+    from ..tuning.export.export import Loss
     from .collective_use import Use
-    from .prediction import Simulator
 
 #: A collective's algorithms are changed if that saves more than this part of the program's time.
 _WORTH = 1e-4
@@ -33,16 +33,81 @@ _WORTH = 1e-4
 _MOST_OPERATIONS, _MOST_ALONE = 4_000_000, 2_000_000
 
 
-class Tuner:
-    """Times of single collectives where the program's communicators sit."""
+@dataclass(frozen=True)
+class Compared:
+    """Calls of one kind: the algorithm that the library takes, and the best that was found.
 
-    def __init__(self, program: Program, machine: Machine, job: Allocation, simulator: Simulator) -> None:
-        self.program, self.machine, self.job, self.simulator = program, machine, job, simulator
+    Attributes
+    ----------
+    use : Use
+    now : Choice
+        What the library decides.
+    now_seconds : float
+        Of one call alone.
+    best : Choice or None
+        None where nothing was tried.
+    best_seconds, bound : float or None
+        Of one call alone, and what none can be faster than.
+    taken : bool
+        Is the best in the table?
+    """
+
+    use: Use
+    now: Choice
+    now_seconds: float
+    best: Choice | None = None
+    best_seconds: float | None = None
+    bound: float | None = None
+    taken: bool = False
+
+    @property
+    def cost(self) -> float:
+        """Seconds of all calls on the rank that has most of them, if nobody is late."""
+        return self.use.per_rank * self.now_seconds
+
+    @property
+    def saving(self) -> float:
+        """How much of that the best algorithm saves."""
+        return 0.0 if self.best_seconds is None else self.use.per_rank * (self.now_seconds - self.best_seconds)
+
+
+class Tuner:
+    """Times of a program, and of single collectives where its communicators sit.
+
+    Parameters
+    ----------
+    program, machine, job
+    now : Decisions
+        What counts without any change.
+    given : Decisions, optional
+        The part of it that the user chose.
+    options : mapping
+        ``model``, ``routing``, ``noise`` and ``seed`` of :func:`isthmus.simulate`.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        machine: Machine,
+        job: Allocation,
+        now: Decisions,
+        given: Decisions | None,
+        options: Mapping[str, Any],
+    ) -> None:
+        self.program, self.machine, self.job, self.now, self.given = program, machine, job, now, given
+        self.options = options
         self.simulations = 0
         #: Operations of the program's schedule, the most so far.
         self.longest = 0
         self._situations: dict[tuple[str, int], Situation] = {}
         self._known: dict[tuple[str, int, int, Choice], float] = {}
+
+    def time(self, decisions: Decisions) -> float:
+        """Seconds of the program."""
+        schedule = lower(self.program, collectives=decisions)
+        self.longest = max(self.longest, len(schedule))
+        self.simulations += 1
+        return simulate(schedule, self.machine, self.job, record="finish", **self.options).makespan
 
     def situation(self, use: Use) -> Situation:
         """The first communicator of a collective and number of ranks that is asked for stands for the others."""
@@ -53,13 +118,13 @@ class Tuner:
                 where = located(self.program.ranks, self.machine, self.job)
                 placement = where.node[self.program.members(use.comm)]
             self._situations[key] = Situation(
-                self.machine, use.ranks, placement, self.simulator.model, self.simulator.routing
+                self.machine,
+                use.ranks,
+                placement,
+                self.options.get("model", "loggops"),
+                self.options.get("routing", "minimal"),
             )
         return self._situations[key]
-
-    def situation_of(self, collective: str) -> Situation:
-        """That of the most ranks."""
-        return max((s for key, s in self._situations.items() if key[0] == collective), key=lambda s: s.ranks)
 
     def seconds(self, collective: str, ranks: int, bytes: int, choice: Choice) -> float:
         """Of one call alone; raises InvalidInput for what is too large to simulate."""
@@ -71,15 +136,18 @@ class Tuner:
             self._known[key] = self._situations[collective, ranks].seconds(collective, choice, bytes)
         return self._known[key]
 
-    def price(self, use: Use, now: Decisions) -> Compared | None:
+    def price(self, use: Use) -> Compared | None:
         """What calls cost now; None where they are too large to simulate."""
         self.situation(use)
-        wanted = now.lookup(use.collective, use.ranks, use.bytes)
-        choice, _ = runnable(use.collective, wanted, use.ranks, self.program.ranks, strange=now.strange)
+        choice = self.runnable(use.collective, use.ranks, self.now.lookup(use.collective, use.ranks, use.bytes))
         try:
             return Compared(use, choice, self.seconds(use.collective, use.ranks, use.bytes, choice))
         except InvalidInput:
             return None
+
+    def runnable(self, collective: str, ranks: int, choice: Choice) -> Choice:
+        """What runs for a choice."""
+        return runnable(collective, choice, ranks, self.program.ranks, strange=self.now.strange)[0]
 
     def tune(self, compared: list[Compared], end: float, progress: bool) -> tuple[list[Compared], int]:
         """The best algorithms of these calls, and how many candidates there was no time for."""
@@ -114,6 +182,47 @@ class Tuner:
                 reporter.close()
         return [_with_best(c, *best[c.use.collective, c.use.ranks, c.use.bytes]) for c in compared], late
 
+    def table(self, kinds: Sequence[str], compared: Sequence[Compared]) -> DecisionTable:
+        """What is tuned, in powers of two of the size around it; elsewhere what counts now."""
+
+        def of_now(kind: str, ranks: int) -> list[Rule]:
+            return [Rule(r.bytes, self.runnable(kind, ranks, r.choice)) for r in self.now.rules(kind, ranks)]
+
+        return self._table(kinds, compared, of_now)
+
+    def for_library(self, kinds: Sequence[str], compared: Sequence[Compared], whole: Container[str]) -> DecisionTable:
+        """The same with what the library decides by itself left to it.
+
+        ``whole``: collectives that get one rule for all sizes, that of their most expensive calls.
+        """
+
+        def of_now(kind: str, ranks: int) -> Sequence[Rule]:
+            chosen = self.given is not None and kind in self.given.collectives
+            return self.now.rules(kind, ranks) if chosen else [Rule(0, LIBRARY)]
+
+        first = {(c.use.collective, c.use.ranks): c for c in reversed(compared)}
+        kept = [c for c in compared if c.use.collective not in whole or first[c.use.collective, c.use.ranks] is c]
+        return self._table(kinds, kept, of_now, whole)
+
+    def _table(
+        self,
+        kinds: Sequence[str],
+        compared: Sequence[Compared],
+        of_now: Callable[[str, int], Sequence[Rule]],
+        whole: Container[str] = (),
+    ) -> DecisionTable:
+        rows: dict[str, list[Row]] = {kind: [] for kind in kinds}
+        for kind, counts in used(self.program).items():
+            for ranks in counts if kind in rows else ():
+                better = {
+                    (0, None) if kind in whole else c.use.limits: c.best
+                    for c in compared
+                    if (c.use.collective, c.use.ranks) == (kind, ranks) and c.saving > 0 and c.best is not None
+                }
+                rows[kind].append(Row(ranks, _overlaid(of_now(kind, ranks), better), tuned=False))
+        words = max(self._situations.values(), key=lambda s: s.ranks).words()
+        return DecisionTable(rows, Provenance(isthmus=__version__, note="tuned for one program", **words))
+
 
 def _with_best(c: Compared, choice: Choice, seconds: float, bound: float) -> Compared:
     if seconds < c.now_seconds:
@@ -121,61 +230,56 @@ def _with_best(c: Compared, choice: Choice, seconds: float, bound: float) -> Com
     return replace(c, best=c.now, best_seconds=c.now_seconds, bound=bound)
 
 
-def worth_changing(
-    tuned: list[Compared],
-    now: Decisions,
-    program: Program,
-    tuner: Tuner,
-    before: float,
-    time_with: Callable[[Decisions], float],
-) -> tuple[DecisionTable | None, float]:
+def worth_changing(compared: list[Compared], tuner: Tuner, before: float) -> tuple[DecisionTable | None, float]:
     """The table of collectives that make the whole program faster, and its time with it.
 
     What a collective gains alone may be lost where ranks come at different times, so that every collective is tried in
     the program by itself, and all that help together.
     """
-    kinds = list(dict.fromkeys(c.use.collective for c in tuned if c.saving > 0))
+    kinds = tuple(dict.fromkeys(c.use.collective for c in compared if c.saving > 0))
     if not kinds:
         return None, before
-    whole = _table(kinds, tuned, now, program, tuner)
-    after = {tuple(kinds): time_with(InTurn(whole, now))}
+    whole = tuner.table(kinds, compared)
+
+    def time_with(*some: str) -> float:
+        return tuner.time(InTurn(whole.only(*some), tuner.now))
+
+    after = {kinds: time_with(*kinds)}
     if len(kinds) > 1 and tuner.longest <= _MOST_ALONE:
-        alone = {kind: time_with(InTurn(whole.only(kind), now)) for kind in kinds}
-        after |= {(kind,): alone[kind] for kind in kinds}
-        help = tuple(kind for kind in kinds if alone[kind] < before)
-        if help and help not in after:
-            after[help] = time_with(InTurn(whole.only(*help), now))
-    best = min(after, key=lambda key: after[key])
+        after |= {(kind,): time_with(kind) for kind in kinds}
+        helping = tuple(kind for kind in kinds if after[(kind,)] < before)
+        if helping and helping not in after:
+            after[helping] = time_with(*helping)
+    best = min(after, key=lambda some: after[some])
     if before - after[best] <= _WORTH * before:
         return None, before
     return whole.only(*best), after[best]
 
 
-def _table(
-    kinds: list[str], tuned: list[Compared], now: Decisions, program: Program, tuner: Tuner
-) -> DecisionTable:
-    """What is tuned, in powers of two of the size around it; elsewhere what the library decides."""
-    counts = used(program)
+def as_run(rules: DecisionTable, losses: Sequence[Loss], now: Decisions) -> Decisions:
+    """What a library does with the file that was made of rules: what it lacks otherwise, what is left to it as now."""
+    lost = {(loss.collective, loss.ranks, loss.low): loss.running for loss in losses}
     rows: dict[str, list[Row]] = {}
-    for kind in kinds:
-        rows[kind] = []
-        for ranks in counts[kind]:
-            of_now = [
-                Rule(rule.bytes, runnable(kind, rule.choice, ranks, program.ranks, strange=now.strange)[0])
-                for rule in now.rules(kind, ranks)
-            ]
-            better = {
-                c.use.limits: c.best
-                for c in tuned
-                if (c.use.collective, c.use.ranks) == (kind, ranks) and c.saving > 0 and c.best is not None
-            }
-            points = tuple(Point(rule.bytes, rule.choice) for rule in _overlaid(of_now, better))
-            rows[kind].append(Row(ranks, points, tuned=False))
-    words = tuner.situation_of(kinds[0]).words()
-    return DecisionTable(rows, Provenance(isthmus=__version__, note="tuned for one program", **words))
+    for kind, row, p in rules.items():
+        following = [q.bytes for q in row.points if q.bytes > p.bytes]
+        choice = lost.get((kind, row.ranks, p.bytes), p.choice)
+        own = [r for r in now.rules(kind, row.ranks) if not following or r.bytes < following[0]]
+        first = [Point(p.bytes, now.lookup(kind, row.ranks, p.bytes) if choice in (None, LIBRARY) else choice)]
+        if choice in (None, LIBRARY):
+            first += [Point(r.bytes, r.choice) for r in own if r.bytes > p.bytes]
+        of_kind = rows.setdefault(kind, [])
+        before = of_kind.pop().points if of_kind and of_kind[-1].ranks == row.ranks else ()
+        of_kind.append(Row(row.ranks, (*before, *first), tuned=False))
+    return InTurn(_Libraries(rows), now)
 
 
-def _overlaid(rules: list[Rule], better: Mapping[tuple[int, int | None], Choice]) -> tuple[Rule, ...]:
+class _Libraries(DecisionTable):
+    """A table in which decisions of libraries stand too."""
+
+    strange = True
+
+
+def _overlaid(rules: Sequence[Rule], better: Mapping[tuple[int, int | None], Choice]) -> tuple[Point, ...]:
     """Rules with others in some ranges of sizes."""
     starts = {rule.bytes for rule in rules} | {low for low, _ in better}
     starts |= {high + 1 for _, high in better if high is not None}
@@ -186,4 +290,4 @@ def _overlaid(rules: list[Rule], better: Mapping[tuple[int, int | None], Choice]
                 return choice
         return [rule.choice for rule in rules if rule.bytes <= size][-1]
 
-    return merged(Rule(size, at(size)) for size in sorted(starts))
+    return tuple(Point(rule.bytes, rule.choice) for rule in merged(Rule(size, at(size)) for size in sorted(starts)))
