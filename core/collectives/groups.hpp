@@ -14,8 +14,8 @@ namespace isthmus {
 class Groups : public Plan {
  public:
   /// From the options: of so many consecutive ranks, or by the group of every world rank; without, of as many
-  /// consecutive ranks as there are groups, or one more. Throws InvalidInput for a list that is too short and for groups of
-  /// no ranks.
+  /// consecutive ranks as there are groups, or one more. Throws InvalidInput for a list that is too short and for
+  /// groups of no ranks.
   explicit Groups(const CollectiveCall& call);
 
   [[nodiscard]] Rank count() const { return static_cast<Rank>(first_.size() - 1); }

@@ -13,7 +13,11 @@ namespace {
 class Leader {
  public:
   Leader(const CollectiveCall& call, Emitter& out)
-      : call_(call), out_(out), groups_(groups_of(call)), group_(groups_.of(call.rank)), own_(groups_.members(group_)) {}
+      : call_(call),
+        out_(out),
+        groups_(groups_of(call)),
+        group_(groups_.of(call.rank)),
+        own_(groups_.members(group_)) {}
 
   void work() {
     collect();
@@ -71,26 +75,32 @@ class Leader {
     }
   }
 
-  /// Everything for one member, in the order of ranks.
+  /// Everything for one member, in the order of ranks. In place the leader's own block is there.
   void hand_out(std::size_t member) {
     Pieces pieces;
+    std::uint64_t begin = 0;
     for (Rank rank = 0; rank < call_.ranks; ++rank) {
-      const Rank group = groups_.of(rank);
-      if (group == group_) {
-        const Place& vector = vectors_[groups_.place(rank)];
-        const bool there = member == 0 && rank == call_.rank && call_.in_place;
-        pieces.add(there ? at_output(rank * call_.bytes) : vector.at + own_[member] * call_.bytes, call_.bytes,
-                   vector.by);
-      } else {
-        pieces.add(came_[group].at + (groups_.place(rank) * own_.size() + member) * call_.bytes, call_.bytes,
-                   came_[group].by);
+      if (rank == call_.rank && member == 0 && call_.in_place) {
+        pieces.copy(out_, at_output());
+        pieces.clear();
+        begin = (rank + std::uint64_t{1}) * call_.bytes;
+        continue;
       }
+      const Place from = place_of(rank, member);
+      pieces.add(from.at, call_.bytes, from.by);
     }
-    if (member != 0) {
-      pieces.send(out_, own_[member], pieces.several() ? room(call_.ranks) : at_input());
+    if (member == 0) {
+      pieces.copy(out_, at_output(begin));
     } else {
-      pieces.copy(out_, at_output());
+      pieces.send(out_, own_[member], pieces.several() ? room(call_.ranks) : at_input());
     }
+  }
+  /// Of the block of any rank for a member.
+  [[nodiscard]] Place place_of(Rank rank, std::size_t member) const {
+    const Rank group = groups_.of(rank);
+    const std::uint64_t place = groups_.place(rank);
+    if (group == group_) return {vectors_[place].at + own_[member] * call_.bytes, vectors_[place].by};
+    return {came_[group].at + (place * own_.size() + member) * call_.bytes, came_[group].by};
   }
 
   const CollectiveCall& call_;

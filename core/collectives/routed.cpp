@@ -127,8 +127,10 @@ void combining::neighbor_alltoall(const CollectiveCall& call, Emitter& out) {
   std::ranges::stable_sort(sent, {}, &Message::way);
   std::ranges::stable_sort(taken, {}, &Message::way);
   const auto alike = [](const Message& a, const Message& b) { return a.way == b.way && a.bytes == b.bytes; };
-  require(std::ranges::equal(sent, taken, alike), "neighbor_alltoall: combining needs the same messages, as seen from "
-          "each rank on the torus, on all ranks; those of rank ", call.rank, " differ from those that it passes on");
+  require(std::ranges::equal(sent, taken, alike),
+          "neighbor_alltoall: combining needs the same messages, as seen from "
+          "each rank on the torus, on all ranks; those of rank ",
+          call.rank, " differ from those that it passes on");
   std::vector<Combining::Block> blocks;
   for (std::size_t i = 0; i < sent.size(); ++i) {
     std::uint32_t hops = 0;

@@ -33,17 +33,19 @@ class Sum {
   [[nodiscard]] Slice incoming() const { return begun_ ? room_ : sum_; }
 
   /// Receives a vector and adds it, in rounds of their own. `order`: of what comes in, beside what is there.
-  void take(Rounds& rounds, Rank from, ReduceOrder order = ReduceOrder::after) { take(rounds, from, order, 0, bytes_); }
-  /// The same with a part of it, after which the rest of the own vector is not needed any more.
-  void take(Rounds& rounds, Rank from, ReduceOrder order, std::uint64_t offset, std::uint64_t bytes) {
+  void take(Rounds& rounds, Rank from, ReduceOrder order = ReduceOrder::after) {
+    take_part(rounds, from, 0, bytes_, order);
+  }
+  /// The same of a part of the vector, which is all that is used from then on.
+  void take_part(Rounds& rounds, Rank from, std::uint64_t offset, std::uint64_t bytes, ReduceOrder order) {
     rounds.recv(from, bytes, incoming() + offset);
     rounds.next();
-    add_too(rounds, order, offset, bytes);
+    add_too(rounds, offset, bytes, order);
     rounds.next();
     begin();
   }
   /// Adds a part that has come in; begin() once the first ones are added.
-  void add_too(Rounds& rounds, ReduceOrder order, std::uint64_t offset, std::uint64_t bytes) const {
+  void add_too(Rounds& rounds, std::uint64_t offset, std::uint64_t bytes, ReduceOrder order) const {
     if (begun_) {
       rounds.reduce_too(bytes, room_ + offset, sum_ + offset, order);
     } else {

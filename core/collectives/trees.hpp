@@ -5,10 +5,11 @@
 //   me(), parent(), rank(place)
 //   down(f)   f(place, span) for every child in the order in which a broadcast serves them
 //   up(f)     the same in the order in which a reduction takes them
+//   left(p)   the child's subtree has the places before this one, not behind it
 //   span()    ranks of the subtree, this one among them
 //
-// Where `in_order` is true a subtree is the places [me, me + span) and up() goes by places, so that a reduction which
-// adds what comes in after what is there combines ranks in the order of their places. Otherwise spans are 0.
+// In Knomial, Chains and Fork a subtree is the places [me, me + span) and up() goes by places, so that a reduction
+// which adds what comes in behind what is there combines ranks in the order of their places. Others have no spans.
 #pragma once
 
 #include <algorithm>
@@ -24,6 +25,7 @@ class TreePlace {
   TreePlace(const CollectiveCall& call, Rank root) : at_(call, root), me_(at_.me()), ranks_(call.ranks) {}
   [[nodiscard]] std::uint64_t me() const { return me_; }
   [[nodiscard]] Rank rank(std::uint64_t place) const { return at_(place); }
+  [[nodiscard]] static bool left(std::uint64_t) { return false; }
 
  protected:
   FromRoot at_;
@@ -35,9 +37,11 @@ class TreePlace {
 /// the zeros below that digit set. Radix 2: the binomial tree.
 class Knomial : public TreePlace {
  public:
-  static constexpr bool in_order = true;
-
-  Knomial(const CollectiveCall& call, Rank root, std::uint64_t radix) : TreePlace(call, root), radix_(radix) {
+  Knomial(const CollectiveCall& call, Rank root, std::uint64_t radix) : Knomial(call, root, radix, call.ranks) {}
+  /// Over the first `places`, of which the rank has one.
+  Knomial(const CollectiveCall& call, Rank root, std::uint64_t radix, std::uint64_t places)
+      : TreePlace(call, root), radix_(radix) {
+    ranks_ = places;
     while (weight_ < ranks_ && me_ % (weight_ * radix_) == 0) weight_ *= radix_;
   }
   [[nodiscard]] std::uint64_t parent() const { return me_ - me_ % (weight_ * radix_); }
@@ -67,8 +71,6 @@ class Knomial : public TreePlace {
 /// The children of place p are the `radix` places from radix * p + 1 on: as flat as a tree of this fan-out can be.
 class Kary : public TreePlace {
  public:
-  static constexpr bool in_order = false;
-
   Kary(const CollectiveCall& call, Rank root, std::uint64_t radix) : TreePlace(call, root), radix_(radix) {}
   [[nodiscard]] std::uint64_t parent() const { return (me_ - 1) / radix_; }
   template <class F>
@@ -89,8 +91,6 @@ class Kary : public TreePlace {
 /// `count` chains of neighbouring places, as equal as can be, that all hang on the root.
 class Chains : public TreePlace {
  public:
-  static constexpr bool in_order = true;
-
   Chains(const CollectiveCall& call, Rank root, std::uint64_t count)
       : TreePlace(call, root),
         chains_(std::min(count, ranks_ - 1)),
@@ -137,8 +137,6 @@ class Chains : public TreePlace {
 /// along the second, and so on. Extents hold at least as many places as there are; those beyond do not exist.
 class Fork : public TreePlace {
  public:
-  static constexpr bool in_order = true;
-
   Fork(const CollectiveCall& call, Rank root, std::span<const Rank> extents) : TreePlace(call, root), dims_(extents) {
     // The last coordinate that is not 0 leads to the parent; children are one step further along it or along later
     // ones.
