@@ -77,7 +77,7 @@ ROWS = (
     Row("del3d18", FLY, 1_960_000, 2700, 120, most=66),
     Row("3d100", Torus((100, 100, 100)), 1.0, float("inf"), 30, mebibytes=2048, long=True),
 )
-#: Part of the time asked that is given to ``map``, which keeps to it within 15 %.
+#: Part of the time asked that is given to ``map``, which keeps to it only about.
 BUDGET = 0.85
 #: The same methods on what takes seconds. Nothing is asked but the time.
 ANY = float("inf")
