@@ -16,7 +16,7 @@ class EqualParts {
   [[nodiscard]] std::uint64_t bytes(std::uint64_t first, std::uint64_t end) const {
     return offset(end) - offset(first);
   }
-  [[nodiscard]] std::uint64_t bytes(std::uint64_t part) const { return bytes(part, part + 1); }
+  std::uint64_t operator()(std::uint64_t part) const { return least_ + (part < larger_ ? 1 : 0); }
   /// The part `steps` <= count before `part`, the last one before the first.
   [[nodiscard]] std::uint64_t before(std::uint64_t part, std::uint64_t steps) const {
     return part >= steps ? part - steps : part + count_ - steps;

@@ -13,7 +13,6 @@ from ..errors import InvalidInput
 from .schedule import Schedule
 
 if TYPE_CHECKING:
-    from ..tuning.decisions import Decisions
     from .program import Program
 
 #: An algorithm for all sizes, or a list of rules: (most bytes, algorithm) or (most ranks, most bytes, algorithm), None

@@ -95,6 +95,10 @@ class Choice:
         return cls(name, options)
 
 
+#: What a library decides by itself: in tables for exporters, which leave these sizes alone.
+LIBRARY = Choice("library")
+
+
 def _option(algorithm: str, key: Any, value: Any) -> Option:
     if not isinstance(key, str) or not _KEY.fullmatch(key):
         raise InvalidInput(f"option {shown(key)} of {algorithm}: a name of small letters, digits and _ is needed")
