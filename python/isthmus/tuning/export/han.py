@@ -2,8 +2,8 @@
 
 From 5.0 on it comes before "tuned" on communicators of several nodes. This file hands collectives back to tuned, whose
 own rules file then decides, except where a table chooses a hierarchical algorithm. Facts from
-``ompi/mca/coll/han/coll_han_dynamic_file.c`` of v5.0.8, where components go by name: the number that the header beside it
-speaks of makes the library drop the file.
+``ompi/mca/coll/han/coll_han_dynamic_file.c`` of v5.0.8, where components go by name: the number that the header beside
+it speaks of makes the library drop the file.
 """
 
 from __future__ import annotations
