@@ -11,8 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from isthmus.collectives import algorithms
 from isthmus.errors import InvalidInput, ParseError
 from isthmus.tuning.choice import Choice
+from isthmus.tuning.decisions import KINDS
 from isthmus.tuning.defaults import defaults
 from isthmus.tuning.export import Export, export
 from isthmus.tuning.export.mpich import format_tree
@@ -366,6 +368,12 @@ def test_what_does_the_same_is_equal() -> None:
     for kind, a, b in same:
         assert canonical(kind, Choice.of(a)) == canonical(kind, Choice.of(b))
         assert canonical(kind, pretty(kind, Choice.of(b))) == canonical(kind, Choice.of(b))
+    for kind in set(KINDS) - {"neighbor_alltoall"}:
+        for name in algorithms(kind):
+            for options in ({}, *({"segment": 0}, {"radix": 2}, {"radix": 3, "segment": 64})):
+                once = canonical(kind, Choice(name, options))
+                assert canonical(kind, once) == once
+                assert canonical(kind, pretty(kind, once)) == once
     assert canonical("bcast", Choice.of("binary")) != canonical("bcast", Choice.of("binomial"))
 
 
