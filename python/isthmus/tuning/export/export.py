@@ -51,8 +51,14 @@ class Loss:
         high = "any size" if self.high is None else units.text(float(self.high), "B")
         sizes = f"{units.text(float(self.low), 'B')} to {high}"
         instead = "the library decides" if self.running is None else f"{self.running} instead"
-        cost = "" if self.running is None else ", loss not known" if self.loss is None else f", loss {self.loss:.1%}"
+        cost = "" if self.running is None else f", {self._cost()}"
         return f"{self.collective}, {self.ranks} ranks, {sizes}: no {self.wanted}; {instead}{cost}"
+
+
+    def _cost(self) -> str:
+        if self.loss is None:
+            return "loss not known"
+        return f"loss {self.loss:.1%}" if self.loss >= 0.0005 else "no slower"
 
 
 @dataclass(frozen=True)
