@@ -90,6 +90,7 @@ class Choices:
         InvalidInput
             Where there is nothing to change, and as of ``export``.
         """
+        from ..tuning.defaults import LIBRARIES, defaults
         from ..tuning.export.export import export
         from ..tuning.libraries.openmpi import ONE_RULE
 
@@ -105,7 +106,11 @@ class Choices:
             return self.tuner.seconds(collective, ranks, size, choice)
 
         made = export(rules, target, predict=predict, **options)
-        return Exported(made, self.tuner.time(as_run(rules, made.losses, self.tuner.now)))
+        # With the settings of the file a library takes nothing apart by node any more.
+        name = target.partition("-")[0]
+        flat = self.library.decisions(1) if name == self.library.name or name not in LIBRARIES else defaults(target)
+        rest = flat if self.tuner.given is None else InTurn(self.tuner.given, flat)
+        return Exported(made, self.tuner.time(as_run(rules, made.losses, rest)))
 
 
 def _is_for(use: Use, collective: str, ranks: int, bytes: int, whole: Container[str]) -> bool:
