@@ -48,8 +48,8 @@ void reduce(const CollectiveCall& call, Emitter& out) {
     const std::uint64_t given = upper ? begin : middle;
     rounds.send(partner, parts.bytes(given, given + (middle - begin)), sum.now() + parts.offset(given));
     (upper ? begin : end) = middle;
-    sum.take(rounds, partner, upper ? ReduceOrder::before : ReduceOrder::after, parts.offset(begin),
-             parts.bytes(begin, end));
+    sum.take_part(rounds, partner, parts.offset(begin), parts.bytes(begin, end),
+                  upper ? ReduceOrder::before : ReduceOrder::after);
   }
   for (std::uint64_t bit = staying.count >> 1; bit != 0; bit >>= 1) {
     const Rank partner = at(staying.place(me ^ bit));

@@ -50,8 +50,8 @@ void ring_bcast(const CollectiveCall& call, Emitter& out) {
   scatter_parts(rounds, tree, parts);
   for (std::uint64_t step = 1; step < call.ranks; ++step) {
     const std::uint64_t sent = parts.before(tree.me(), step - 1), got = parts.before(tree.me(), step);
-    rounds.send(above(call, 1), parts.bytes(sent), at_output(parts.offset(sent)));
-    rounds.recv(below(call, 1), parts.bytes(got), at_output(parts.offset(got)));
+    rounds.send(above(call, 1), parts(sent), at_output(parts.offset(sent)));
+    rounds.recv(below(call, 1), parts(got), at_output(parts.offset(got)));
     rounds.next();
   }
 }
