@@ -62,9 +62,19 @@ def build(folder: Path) -> Path:
 
 
 def run(
-    program: Path, platform: Platform, ranks: int, collective: str, algorithm: str, size: int, limit: int
+    program: Path,
+    platform: Platform | str,
+    ranks: int,
+    collective: str,
+    algorithm: str,
+    size: int,
+    limit: int,
+    more: tuple[str, ...] = (),
 ) -> PeerRun:
     """Simulate once, for at most so many processor seconds.
+
+    ``platform`` may be the text of a platform file, ``algorithm`` a selector such as "selector ompi"; ``more`` are further
+    settings.
 
     Raises
     ------
@@ -72,10 +82,13 @@ def run(
         If it ended with an error, with its last words.
     """
     folder = program.parent
-    (folder / "platform.xml").write_text(platform.xml(ranks), encoding="utf-8")
+    text = platform if isinstance(platform, str) else platform.xml(ranks)
+    (folder / "platform.xml").write_text(text, encoding="utf-8")
     (folder / "hosts").write_text("".join(f"n{i}\n" for i in range(ranks)), encoding="utf-8")
     words = ["smpirun", "-platform", "platform.xml", "-hostfile", "hosts", "-np", str(ranks)]
-    options = ["smpi/simulate-computation:no", "smpi/host-speed:1Gf", f"smpi/{collective}:{algorithm}"]
+    options = ["smpi/simulate-computation:no", "smpi/host-speed:1Gf", *more]
+    chosen = algorithm.removeprefix("selector ")
+    options.append(f"smpi/coll-selector:{chosen}" if chosen != algorithm else f"smpi/{collective}:{algorithm}")
     words += [f"--cfg={option}" for option in options] + [str(program), collective, str(size)]
     command = f"ulimit -t {limit}; exec " + " ".join(words)
     with open(folder / "out", "w+") as out, open(folder / "err", "w+") as err:

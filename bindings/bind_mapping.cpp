@@ -3,6 +3,7 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 
+#include <limits>
 #include <utility>
 
 #include "arrays.hpp"
@@ -11,6 +12,7 @@
 #include "mapping/balanced.hpp"
 #include "mapping/bipartition.hpp"
 #include "mapping/congestion.hpp"
+#include "mapping/effort.hpp"
 #include "mapping/greedy.hpp"
 #include "mapping/grouped.hpp"
 #include "mapping/multilevel.hpp"
@@ -144,12 +146,15 @@ void bind_mapping(nb::module_& m) {
       },
       "graph"_a, "target"_a, "seed"_a = 0, "Dual recursive bipartitioning.");
   m.def(
+      "seconds_of_bipartition", [](const TaskGraph& g, const Target& t) { return effort::bipartition(g, t.places()); },
+      "graph"_a, "target"_a, "Processor time, about, of map_dual_bipartition().");
+  m.def(
       "map_multilevel",
-      [](const TaskGraph& g, const Target& t, double sweeps, std::uint32_t starts, std::uint32_t coarsest,
+      [](const TaskGraph& g, const Target& t, double seconds, std::uint32_t starts, std::uint32_t coarsest,
          unsigned threads, std::uint64_t seed) {
-        return mapped([&] { return multilevel(g, t, {sweeps, starts, coarsest, threads, seed}); });
+        return mapped([&] { return multilevel(g, t, {seconds, starts, coarsest, threads, seed}); });
       },
-      "graph"_a, "target"_a, "sweeps"_a = 2000.0, "starts"_a = 4, "coarsest"_a = 256, "threads"_a = 1, "seed"_a = 0,
+      "graph"_a, "target"_a, "seconds"_a = 10.0, "starts"_a = 3, "coarsest"_a = 256, "threads"_a = 1, "seed"_a = 0,
       "Tasks and machine coarsened together, annealed on every level.");
   m.def(
       "map_breadth_first",
@@ -177,29 +182,29 @@ void bind_mapping(nb::module_& m) {
       "graph"_a, "target"_a, "seed"_a = 0, "TopoCentLB: as map_max_heap(), over all free places.");
   m.def(
       "map_balanced",
-      [](const TaskGraph& g, const Target& t, double imbalance, double sweeps, double moves, double group_limit,
+      [](const TaskGraph& g, const Target& t, double imbalance, double seconds, double group_limit,
          const std::optional<Reals>& speed, std::uint64_t seed) {
         return mapped([&] {
-          return balanced(
-              g, t, {imbalance, sweeps, moves, group_limit, speed ? vector_of(*speed) : std::vector<double>{}, seed});
+          return balanced(g, t,
+                          {imbalance, seconds, group_limit, speed ? vector_of(*speed) : std::vector<double>{}, seed});
         });
       },
-      "graph"_a, "target"_a, "imbalance"_a = 0.03, "sweeps"_a = 10000.0, "moves"_a = 60.0, "group_limit"_a = 2.4,
-      "speed"_a = nb::none(), "seed"_a = 0, "More tasks than places: partition and map together.");
+      "graph"_a, "target"_a, "imbalance"_a = 0.03, "seconds"_a = 30.0, "group_limit"_a = 2.4, "speed"_a = nb::none(),
+      "seed"_a = 0, "More tasks than places: partition and map together.");
   m.def(
       "map_grouped",
-      [](const TaskGraph& g, const Target& t, double sweeps, double limit, std::uint64_t seed) {
-        return mapped([&] { return grouped(g, t, {sweeps, limit, seed}); });
+      [](const TaskGraph& g, const Target& t, double seconds, double limit, std::uint64_t seed) {
+        return mapped([&] { return grouped(g, t, {seconds, limit, seed}); });
       },
-      "graph"_a, "target"_a, "sweeps"_a = 10000.0, "limit"_a = 2.4, "seed"_a = 0,
+      "graph"_a, "target"_a, "seconds"_a = 10.0, "limit"_a = 2.4, "seed"_a = 0,
       "Dual recursive bipartition, annealed with a price on overloaded pairs of groups.");
   m.def(
       "map_anneal",
-      [](const TaskGraph& g, const Target& t, const Numbers& start, double sweeps, double hot, double cold,
+      [](const TaskGraph& g, const Target& t, const Numbers& start, double seconds, double hot, double cold,
          std::uint64_t seed, double group_limit) {
-        return mapped([&] { return anneal(g, t, vector_of(start), {sweeps, hot, cold, seed, group_limit}); });
+        return mapped([&] { return anneal(g, t, vector_of(start), {seconds, hot, cold, seed, group_limit}); });
       },
-      "graph"_a, "target"_a, "start"_a, "sweeps"_a = 1000.0, "hot"_a = 0.5, "cold"_a = 0.08, "seed"_a = 0,
+      "graph"_a, "target"_a, "start"_a, "seconds"_a = 1.0, "hot"_a = 0.5, "cold"_a = 0.08, "seed"_a = 0,
       "group_limit"_a = 0.0, "Simulated annealing by swaps.");
   m.def(
       "map_improve",
@@ -209,10 +214,12 @@ void bind_mapping(nb::module_& m) {
       "graph"_a, "target"_a, "start"_a, "seed"_a = 0, "Swaps that gain, until there are none.");
   m.def(
       "map_relieve",
-      [](const TaskGraph& g, const Target& t, const Numbers& start, double rise, double trials, std::uint64_t seed) {
-        return mapped([&] { return relieve(g, t, vector_of(start), {rise, trials, seed}); });
+      [](const TaskGraph& g, const Target& t, const Numbers& start, double rise, double trials, double seconds,
+         std::uint64_t seed) {
+        return mapped([&] { return relieve(g, t, vector_of(start), {rise, trials, seconds, seed}); });
       },
-      "graph"_a, "target"_a, "start"_a, "rise"_a = 0.01, "trials"_a = 50.0, "seed"_a = 0,
+      "graph"_a, "target"_a, "start"_a, "rise"_a = 0.01, "trials"_a = 50.0,
+      "seconds"_a = std::numeric_limits<double>::infinity(), "seed"_a = 0,
       "Swaps that take load from the hottest links.");
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <type_traits>
 #include <utility>
 
@@ -67,6 +68,7 @@ class Annealer {
   double sweep(float temperature) {
     double change_of_sweep = 0;
     const std::uint32_t n = slots_->size();
+    proposals_ += n;
     for (std::uint32_t u = 0; u < n; ++u) {
       const std::uint64_t r = rng_.next();
       const auto low = static_cast<std::uint32_t>(r);
@@ -97,11 +99,14 @@ class Annealer {
   }
 
   Costs& costs() { return costs_; }
+  /// Processor time so far, counted in steps.
+  [[nodiscard]] double seconds() const { return costs_.seconds(proposals_); }
 
   /// Sweeps that only gain. Swaps of no gain are accepted too, so the end is many sweeps in which the cost stays.
-  void quench() {
+  void quench(double most_seconds) {
     constexpr int patience = 20;
-    for (int idle = 0; idle < patience; ++idle) {
+    const double end = seconds() + most_seconds;
+    for (int idle = 0; idle < patience && seconds() < end; ++idle) {
       if (sweep(0) < 0) idle = -1;
     }
   }
@@ -112,6 +117,7 @@ class Annealer {
   Beside beside_;
   bool
       anywhere_;  ///< who is beside a task may be on the same switch, where a swap changes nothing: go anywhere instead
+  std::uint64_t proposals_ = 0;
   Rng rng_;
   Thresholds thresholds_;
 };
@@ -122,25 +128,30 @@ constexpr double softest = 10;
 template <class Costs>
 Map run(const Target& target, Slots& slots, Costs costs, const AnnealOptions& o) {
   Annealer<Costs> annealer(target, slots, std::move(costs), o.seed);
-  const auto sweeps = static_cast<std::uint64_t>(std::max(0.0, o.sweeps));
   const double unit = slots.mean_bytes_of_task();
-  for (std::uint64_t i = 0; i < sweeps; ++i) {
-    const double done = static_cast<double>(i) / static_cast<double>(sweeps);
+  // The last part is for sweeps that only gain.
+  constexpr double last = 0.07;
+  constexpr int fewest = 20;
+  const double begin = annealer.seconds();
+  const double all = o.seconds > 0 ? std::max(o.seconds * (1 - last) - begin, 1e-9) : 0;
+  for (int i = 0; all > 0; ++i) {
+    const double done = std::min((annealer.seconds() - begin) / all, static_cast<double>(i) / fewest);
+    if (done >= 1) break;
     const double heat = std::pow(o.cold / o.hot, done);
     // Soft while groups find their shape, hard in the end.
     if constexpr (std::is_same_v<Costs, GroupCosts>) annealer.costs().set_weight(softest / heat);
     annealer.sweep(static_cast<float>(unit * o.hot * heat));
   }
-  annealer.quench();
+  annealer.quench(o.seconds > 0 ? 1.5 * last * o.seconds : std::numeric_limits<double>::infinity());
   return slots.map();
 }
 
 }  // namespace
 
 Map anneal(const TaskGraph& graph, const Target& target, const Map& start, const AnnealOptions& options) {
-  require(options.sweeps >= 0 && options.hot > 0 && options.cold > 0 && options.cold <= options.hot, "anneal: sweeps ",
-          options.sweeps, ", hot ", options.hot, ", cold ", options.cold,
-          "; allowed: sweeps from 0 on, 0 < cold <= hot");
+  require(options.seconds >= 0 && options.hot > 0 && options.cold > 0 && options.cold <= options.hot,
+          "anneal: seconds ", options.seconds, ", hot ", options.hot, ", cold ", options.cold,
+          "; allowed: seconds from 0 on, 0 < cold <= hot");
   Slots slots(graph, target, start);
   if (options.group_limit > 0) {
     const GroupCosts costs(target, slots, options.group_limit, softest);
@@ -152,7 +163,7 @@ Map anneal(const TaskGraph& graph, const Target& target, const Map& start, const
 
 Map improve(const TaskGraph& graph, const Target& target, const Map& start, std::uint64_t seed) {
   AnnealOptions o;
-  o.sweeps = 0;
+  o.seconds = 0;
   o.seed = seed;
   return anneal(graph, target, start, o);
 }

@@ -10,9 +10,9 @@ namespace isthmus {
 
 /// Temperatures are in mean bytes of a task (all its edges together), so that they mean the same whatever the degrees.
 struct AnnealOptions {
-  double sweeps = 1000;  ///< proposals per slot
-  double hot = 0.5;      ///< first temperature; 0.5 keeps the large-scale structure of a start, 1.5 keeps nothing
-  double cold = 0.08;    ///< last temperature: one swap in some hundreds is accepted
+  double seconds = 1;  ///< processor time by counted steps, see effort.hpp; 0: only swaps that gain, to the end
+  double hot = 0.5;    ///< first temperature; 0.5 keeps the large-scale structure of a start, 1.5 keeps nothing
+  double cold = 0.08;  ///< last temperature: one swap in some hundreds is accepted
   std::uint64_t seed = 0;
   /// On networks of groups: bytes between two groups beyond which they cost more than their hops, see GroupCosts; 0: no
   /// limit.

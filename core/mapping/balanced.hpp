@@ -11,8 +11,7 @@ namespace isthmus {
 
 struct BalancedOptions {
   double imbalance = 0.03;         ///< a place may have this much more load than its share
-  double sweeps = 10000;           ///< annealing proposals per place for the parts as wholes
-  double moves = 60;               ///< annealing proposals per task for single tasks
+  double seconds = 30;             ///< processor time by counted steps, see effort.hpp
   double group_limit = 2.4;        ///< on networks of groups, as in GroupedOptions
   std::vector<double> speed = {};  ///< of every place, empty: all the same; shares of load are in proportion
   std::uint64_t seed = 0;

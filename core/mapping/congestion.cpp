@@ -39,19 +39,20 @@ class Reliever {
     most_hop_bytes_ = hop_bytes_ * (1 + options.rise);
   }
 
-  void run(double trials) {
+  void run(double trials, double most_seconds) {
     if (load_.empty() || beside_ == 0) return;
     auto left = static_cast<std::int64_t>(trials * static_cast<double>(map_.size()));
     // A level that is hardly reached is tried from further on; one that is reached moves on faster.
     double step = 0.05;
     constexpr double least_step = 0.002;
-    while (left > 0 && step >= least_step) {
+    while (left > 0 && step >= least_step && seconds() < most_seconds) {
       const double most = *std::max_element(load_.begin(), load_.end());
       if (most <= 0) return;
       set_level(most * (1 - step));
       std::vector<std::uint32_t> senders = tasks_over_hot_links();
       const std::int64_t before = left;
-      while (left > 0 && above() && before - left < patience * static_cast<std::int64_t>(senders.size())) {
+      while (left > 0 && above() && seconds() < most_seconds &&
+             before - left < patience * static_cast<std::int64_t>(senders.size())) {
         const std::uint32_t u = senders[rng_.below(static_cast<std::uint32_t>(senders.size()))];
         try_swap(u);
         --left;
@@ -63,6 +64,10 @@ class Reliever {
   }
 
   [[nodiscard]] const Map& map() const { return map_; }
+  /// Processor time so far, counted in steps.
+  [[nodiscard]] double seconds() const {
+    return static_cast<double>(routed_) * 100e-9 + static_cast<double>(passed_) * 11e-9;
+  }
 
  private:
   static constexpr std::int64_t patience = 60;
@@ -94,6 +99,8 @@ class Reliever {
     route_.clear();
     target_->topology().route(a, b, route_);
     target_->topology().route(b, a, route_);
+    ++routed_;
+    passed_ += route_.size();
     for (const LinkId l : route_) body(l);
   }
 
@@ -213,6 +220,8 @@ class Reliever {
   std::vector<double> change_;
   std::vector<LinkId> touched_;
   std::vector<LinkId> route_;
+  std::uint64_t routed_ = 0;  ///< pairs of tasks
+  std::uint64_t passed_ = 0;  ///< links on their routes
   double hop_bytes_ = 0;
   double most_hop_bytes_ = 0;
   double hops_ = 0;
@@ -227,7 +236,7 @@ Map relieve(const TaskGraph& graph, const Target& target, const Map& start, cons
           "; allowed: 0 or more");
   require_places(graph, target, start);
   Reliever reliever(graph, target, start, options);
-  reliever.run(options.trials);
+  reliever.run(options.trials, options.seconds);
   return reliever.map();
 }
 

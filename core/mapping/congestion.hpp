@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 #include "mapping/target.hpp"
 #include "mapping/task_graph.hpp"
@@ -9,8 +10,9 @@
 namespace isthmus {
 
 struct RelieveOptions {
-  double rise = 0.01;  ///< hop-bytes may grow by this part
-  double trials = 50;  ///< swaps tried per task, at most
+  double rise = 0.01;                                        ///< hop-bytes may grow by this part
+  double trials = 50;                                        ///< swaps tried per task, at most
+  double seconds = std::numeric_limits<double>::infinity();  ///< at most, by counted steps, see effort.hpp
   std::uint64_t seed = 0;
 };
 

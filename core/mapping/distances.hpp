@@ -20,6 +20,7 @@ class Distances {
       table_ = target.table();
     } else if (target.places() <= most) {
       rows_ = target.places();
+      made_ = true;
       table_.resize(static_cast<std::size_t>(rows_) * rows_);
       for (std::uint32_t p = 0; p < rows_; ++p) {
         for (std::uint32_t q = 0; q < rows_ && !table_.empty(); ++q) {
@@ -39,6 +40,9 @@ class Distances {
     }
   }
 
+  [[nodiscard]] std::size_t memory() const { return table_.size() + row_.size() * sizeof(std::uint32_t); }
+  /// Processor time that it took to make the table, about.
+  [[nodiscard]] double set_up_seconds() const { return made_ ? 8e-9 * static_cast<double>(table_.size()) : 0; }
   [[nodiscard]] std::uint32_t row(std::uint32_t slot) const { return row_[slot]; }
   /// Sum over the partners of `task`, but for `other`, of bytes * (distance from `to` - distance from `from`), which
   /// are slots.
@@ -67,6 +71,7 @@ class Distances {
  private:
   const Target* target_;
   std::uint32_t rows_ = 0;
+  bool made_ = false;  ///< here, not by the target
   std::vector<std::uint8_t> table_;
   std::vector<std::uint32_t> row_;  ///< of a slot
 };

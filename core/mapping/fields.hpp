@@ -38,6 +38,8 @@ class Fields {
     return bytes == 0 ? 0 : 2 * bytes * distance(slots_->slot_of(u), slots_->slot_of(v));
   }
   void swap(std::uint32_t u, std::uint32_t v);
+  /// Processor time, about, of so many proposals and of all swaps and the set-up, see effort.hpp.
+  [[nodiscard]] double seconds(std::uint64_t proposals) const;
 
  private:
   [[nodiscard]] float distance(std::uint32_t slot, std::uint32_t other) const {
@@ -54,6 +56,8 @@ class Fields {
   std::array<std::vector<std::vector<float>>, most_axes> distance_;
   std::vector<std::array<std::uint16_t, most_axes>> at_;  ///< of a slot: first_[k] + coordinate
   std::vector<float> field_;
+  std::uint64_t swaps_ = 0;
+  std::uint64_t cells_ = 0;  ///< numbers in fields that swaps changed
 };
 
 }  // namespace isthmus

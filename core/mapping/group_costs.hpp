@@ -22,6 +22,8 @@ class GroupCosts {
   [[nodiscard]] float change_at_best(std::uint32_t u, std::uint32_t v);
   [[nodiscard]] float change_between(std::uint32_t, std::uint32_t) const { return 0; }
   void swap(std::uint32_t u, std::uint32_t v);
+  /// Processor time, about, of so many proposals and the set-up, see effort.hpp.
+  [[nodiscard]] double seconds(std::uint64_t proposals) const;
   void set_weight(double weight) { weight_ = static_cast<float>(weight); }
 
  private:
@@ -48,6 +50,8 @@ class GroupCosts {
   float weight_;
   std::vector<std::uint32_t> group_;  ///< of a slot
   std::vector<double> load_;          ///< groups x groups
+  std::uint64_t edges_ = 0;           ///< that proposals looked at
+  std::uint64_t apart_ = 0;           ///< of them those of tasks in different groups
   std::vector<double> change_;        ///< of the two rows that a swap changes; zero between calls
 };
 

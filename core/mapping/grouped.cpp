@@ -1,21 +1,24 @@
 #include "mapping/grouped.hpp"
 
+#include <algorithm>
 #include <numeric>
 
 #include "base/error.hpp"
 #include "base/rng.hpp"
 #include "mapping/anneal.hpp"
 #include "mapping/bipartition.hpp"
+#include "mapping/effort.hpp"
 #include "mapping/group_costs.hpp"
 
 namespace isthmus {
 
 Map grouped(const TaskGraph& graph, const Target& target, const GroupedOptions& o) {
+  require(o.seconds > 0, "grouped: ", o.seconds, " seconds; allowed: above 0");
   require(o.limit > 0, "grouped: limit ", o.limit, "; allowed: above 0");
   Rng rng(o.seed);
   const Map start = dual_bipartition(graph, target, rng.next());
   AnnealOptions a;
-  a.sweeps = o.sweeps;
+  a.seconds = std::max(o.seconds - effort::bipartition(graph, target.places()), 0.1 * o.seconds);
   a.hot = 0.6;
   a.cold = 0.03;
   a.seed = rng.next();

@@ -9,8 +9,8 @@
 namespace isthmus {
 
 struct GroupedOptions {
-  double sweeps = 10000;  ///< proposals per task
-  double limit = 2.4;     ///< most bytes between two groups, in the mean over all pairs of groups of a good start
+  double seconds = 10;  ///< processor time by counted steps, see effort.hpp
+  double limit = 2.4;   ///< most bytes between two groups, in the mean over all pairs of groups of a good start
   std::uint64_t seed = 0;
 };
 

@@ -8,6 +8,7 @@
 #include "base/rng.hpp"
 #include "mapping/anneal.hpp"
 #include "mapping/bipartition.hpp"
+#include "mapping/effort.hpp"
 #include "mapping/greedy.hpp"
 #include "mapping/in_parallel.hpp"
 #include "mapping/matching.hpp"
@@ -42,11 +43,11 @@ TaskGraph filled_up(const TaskGraph& graph, std::uint32_t places) {
   return out;
 }
 
-Map place(const TaskGraph& graph, const Target& target, std::uint32_t coarsest, double sweeps, Rng& rng) {
+Map place(const TaskGraph& graph, const Target& target, std::uint32_t coarsest, double seconds, Rng& rng) {
   const std::size_t axis = target.places() / 2 >= coarsest ? axis_to_halve(target) : none;
   Map start(graph.tasks());
   AnnealOptions anneal_options;
-  anneal_options.sweeps = sweeps;
+  anneal_options.seconds = seconds;
   anneal_options.seed = rng.next();
   if (axis == none) {
     std::iota(start.begin(), start.end(), 0U);
@@ -57,8 +58,8 @@ Map place(const TaskGraph& graph, const Target& target, std::uint32_t coarsest, 
   const std::vector<std::uint32_t> pair = perfect_pairs(graph, rng.next());
   TaskGraph coarse = quotient(graph, pair, half.places());
   coarse.load.clear();
-  // As many proposals on every level: coarse levels are quick, and decide.
-  const Map above = place(coarse, half, coarsest, 2 * sweeps, rng);
+  // As long on every level: coarse levels are quick, and decide.
+  const Map above = place(coarse, half, coarsest, seconds, rng);
   std::uint32_t stride = 1;
   for (std::size_t k = 0; k < axis; ++k) stride *= target.axes()[k].extent;
   std::vector<bool> first_is_placed(half.places(), false);
@@ -76,11 +77,14 @@ std::uint32_t levels(const Target& target, std::uint32_t coarsest) {
   return axis == none ? 1 : 1 + levels(target.halved(axis), coarsest);
 }
 
+/// 0: bipartition, 1: coarsening, 2: growing.
+std::size_t kind_of_start(std::size_t i, bool coarsens) { return coarsens ? i % 3 : i % 2 * 2; }
+
 }  // namespace
 
 Map multilevel(const TaskGraph& graph, const Target& target, const MultilevelOptions& o) {
-  require(o.starts >= 1 && o.sweeps >= 0, "multilevel: ", o.starts, " starts of ", o.sweeps,
-          " sweeps; allowed: one start or more, 0 sweeps or more");
+  require(o.starts >= 1 && o.seconds > 0, "multilevel: ", o.starts, " starts, ", o.seconds,
+          " seconds; allowed: one start or more, seconds above 0");
   require_room(graph, target);
   const bool coarsens = axis_to_halve(target) != none;
   const TaskGraph full = coarsens ? filled_up(graph, target.places()) : TaskGraph{};
@@ -88,18 +92,25 @@ Map multilevel(const TaskGraph& graph, const Target& target, const MultilevelOpt
   Rng rng(o.seed);
   std::vector<std::uint64_t> seeds(o.starts);
   for (auto& s : seeds) s = rng.next();
+  double begins = 0;
+  for (std::uint32_t i = 0; i < o.starts; ++i) {
+    const std::size_t kind = kind_of_start(i, coarsens);
+    if (kind == 0) begins += effort::bipartition(graph, target.places());
+    if (kind == 2) begins += effort::max_heap(graph, target);
+  }
+  const double left = std::max(o.seconds - begins, 0.1 * o.seconds);
   AnnealOptions last;
-  last.sweeps = o.sweeps * 2 / 3;
+  last.seconds = left * 2 / 3;
   last.seed = rng.next();
   std::vector<Map> maps(o.starts);
   in_parallel(o.starts, o.threads, [&](std::size_t i) {
     Rng own(seeds[i]);
     AnnealOptions first;
-    first.sweeps = o.sweeps / 3 / o.starts;
+    first.seconds = left / 3 / o.starts;
     first.seed = own.next();
-    const std::size_t kind = coarsens ? i % 3 : i % 2 * 2;
+    const std::size_t kind = kind_of_start(i, coarsens);
     if (kind == 1) {
-      maps[i] = place(full, target, o.coarsest, first.sweeps / depth, own);
+      maps[i] = place(full, target, o.coarsest, first.seconds / depth, own);
       maps[i].resize(graph.tasks());
     } else {
       const Map start =

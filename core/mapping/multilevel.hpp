@@ -9,8 +9,8 @@
 namespace isthmus {
 
 struct MultilevelOptions {
-  double sweeps = 5000;          ///< annealing proposals per task, over all levels and starts
-  std::uint32_t starts = 3;      ///< maps made with a third of the sweeps; the best is annealed with the others
+  double seconds = 10;           ///< processor time by counted steps, see effort.hpp
+  std::uint32_t starts = 3;      ///< maps made with a third of the time; the best is annealed with the others
   std::uint32_t coarsest = 256;  ///< coarsening ends before there are fewer places
   unsigned threads = 1;          ///< the result is the same for any number
   std::uint64_t seed = 0;

@@ -46,6 +46,9 @@ class Slots {
     return 0;
   }
 
+  /// Memory of what searches look up at random.
+  [[nodiscard]] std::size_t memory() const { return edges_.size() * sizeof(Edge) + size() * sizeof(std::uint32_t) * 3; }
+
   [[nodiscard]] Map map() const;
 
  private:

@@ -1,6 +1,7 @@
 #include "mapping/target.hpp"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <unordered_map>
 #include <utility>
@@ -253,8 +254,38 @@ void Target::near(std::uint32_t place, std::uint32_t count, std::vector<std::uin
 std::vector<std::uint32_t> Target::neighbourhoods(std::uint32_t& count) const {
   count = std::min(count, places() - 1);
   std::vector<std::uint32_t> out;
+  if (axes_.empty() && !table_.empty()) return neighbourhoods_by_rows(count);
   out.reserve(static_cast<std::size_t>(places()) * count);
   for (std::uint32_t p = 0; p < places(); ++p) near(p, count, out);
+  return out;
+}
+
+std::vector<std::uint32_t> Target::neighbourhoods_by_rows(std::uint32_t count) const {
+  std::vector<std::vector<std::uint32_t>> members(rows_);
+  for (std::uint32_t p = 0; p < places_; ++p) members[row_[p]].push_back(p);
+  std::vector<std::uint32_t> out(static_cast<std::size_t>(places_) * count);
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> found;
+  for (std::uint32_t r = 0; r < rows_; ++r) {
+    const std::uint8_t* distance = table_.data() + static_cast<std::size_t>(r) * rows_;
+    std::array<std::uint32_t, 256> at_distance{};
+    for (std::uint32_t s = 0; s < rows_; ++s) at_distance[distance[s]] += static_cast<std::uint32_t>(members[s].size());
+    // One more than is wanted, as a place is not its own neighbour.
+    std::uint32_t farthest = 0;
+    for (std::uint32_t sum = at_distance[0]; sum <= count; sum += at_distance[++farthest]) {
+    }
+    found.clear();
+    for (std::uint32_t s = 0; s < rows_; ++s) {
+      if (distance[s] > farthest) continue;
+      for (const std::uint32_t p : members[s]) found.emplace_back(distance[s], p);
+    }
+    std::partial_sort(found.begin(), found.begin() + count + 1, found.end());
+    for (const std::uint32_t p : members[r]) {
+      std::uint32_t* to = out.data() + static_cast<std::size_t>(p) * count;
+      for (std::uint32_t i = 0, filled = 0; filled < count; ++i) {
+        if (found[i].second != p) to[filled++] = found[i].second;
+      }
+    }
+  }
   return out;
 }
 

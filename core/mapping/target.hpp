@@ -87,6 +87,7 @@ class Target {
   void tabulate_axes();
   void tabulate_rows();
   void find_groups();
+  [[nodiscard]] std::vector<std::uint32_t> neighbourhoods_by_rows(std::uint32_t count) const;
   void near_by_axes(std::uint32_t place, std::uint32_t count, std::vector<std::uint32_t>& out) const;
 
   const Topology* topology_ = nullptr;

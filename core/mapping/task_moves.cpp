@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "mapping/effort.hpp"
 #include "mapping/group_costs.hpp"
 #include "mapping/objective.hpp"
 
@@ -29,6 +30,7 @@ class Mover {
     near_ = target.neighbourhoods(beside_);
     if (places_ <= most_tabulated) {
       distance_.resize(static_cast<std::size_t>(places_) * places_);
+      set_up_ = 8e-9 * static_cast<double>(distance_.size());
       for (std::uint32_t p = 0; p < places_; ++p) {
         for (std::uint32_t q = 0; q < places_; ++q) {
           distance_[static_cast<std::size_t>(p) * places_ + q] = static_cast<std::uint16_t>(target.distance(p, q));
@@ -44,13 +46,18 @@ class Mover {
 
   void run(const TaskMoveOptions& o) {
     const double unit = 2 * graph_->total_bytes() / std::max(1U, graph_->tasks());
-    const auto sweeps = static_cast<std::uint64_t>(std::max(1.0, o.sweeps));
     constexpr double softest = 10;
-    for (std::uint64_t i = 0; i < sweeps; ++i) {
-      const double heat = std::pow(o.cold / o.hot, static_cast<double>(i) / static_cast<double>(sweeps));
+    constexpr int fewest = 10;
+    const double begin = seconds();
+    const double all = std::max(o.seconds - begin, 1e-9);
+    for (int i = 0;; ++i) {
+      const double done = std::min((seconds() - begin) / all, static_cast<double>(i) / fewest);
+      if (done >= 1) break;
+      const double heat = std::pow(o.cold / o.hot, done);
       weight_ = softest / heat;
-      sweep(i + 1 == sweeps ? 0 : unit * o.hot * heat);
+      sweep(unit * o.hot * heat);
     }
+    sweep(0);
   }
 
   /// Takes load away from places beyond their limit: always the task that costs least, to the nearest place with room.
@@ -66,6 +73,12 @@ class Mover {
   }
 
   [[nodiscard]] const Map& map() const { return map_; }
+  /// Processor time so far, counted in steps.
+  [[nodiscard]] double seconds() const {
+    const double far = effort::beyond_cache(map_.size() * sizeof(double));
+    return set_up_ + static_cast<double>(proposals_) * (15e-9 + 5e-9 * far) +
+           static_cast<double>(edges_) * (3e-9 + 1e-9 * far);
+  }
 
  private:
   static constexpr std::uint32_t most_tabulated = 6000;
@@ -90,9 +103,10 @@ class Mover {
     return distance_.empty() ? target_->distance(p, q) : distance_[static_cast<std::size_t>(p) * places_ + q];
   }
   /// Change of hop-bytes if `task` went to `to` and `other` stayed.
-  [[nodiscard]] double change(std::uint32_t task, std::uint32_t other, std::uint32_t to) const {
+  [[nodiscard]] double change(std::uint32_t task, std::uint32_t other, std::uint32_t to) {
     const std::uint32_t from = map_[task];
     double sum = 0;
+    edges_ += out_links_[task + 1] - out_links_[task];
     for (std::uint64_t i = out_links_[task]; i < out_links_[task + 1]; ++i) {
       const std::uint32_t u = graph_->links.targets[i];
       if (u == other) continue;
@@ -108,6 +122,7 @@ class Mover {
 
   void sweep(double temperature) {
     const std::uint32_t n = graph_->tasks();
+    proposals_ += n;
     for (std::uint32_t u = 0; u < n; ++u) {
       const std::uint64_t degree = out_links_[u + 1] - out_links_[u];
       if (degree == 0) continue;
@@ -193,6 +208,8 @@ class Mover {
     const std::uint32_t g = target_->group(from);
     const std::uint32_t h = target_->group(to);
     if (g == h) return 0;
+    edges_ += 3 * (out_links_[u + 1] - out_links_[u]);
+    if (v != u) edges_ += 3 * (out_links_[v + 1] - out_links_[v]);
     // Row g, then row h; the pair (g, h) is kept in row g.
     const auto slot = [&](std::uint32_t a, std::uint32_t b) -> double& {
       return a == g || b == g ? change_[a == g ? b : a] : change_[groups_ + (a == h ? b : a)];
@@ -258,6 +275,9 @@ class Mover {
   std::vector<double> pair_load_;
   std::vector<double> change_;
   std::vector<std::uint32_t> found_;
+  double set_up_ = 0;
+  std::uint64_t proposals_ = 0;
+  std::uint64_t edges_ = 0;  ///< that proposals looked at
   const std::uint64_t* out_links_ = nullptr;
 };
 

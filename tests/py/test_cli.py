@@ -17,6 +17,8 @@ import pytest
 import isthmus
 from isthmus.cli import cli, main
 from isthmus.mapping import launch
+from isthmus.tuning.choice import Choice
+from isthmus.tuning.table import DecisionTable, Point, Row
 from recordings import Call, recorded
 
 DATA = Path(__file__).parents[1] / "data" / "imports"
@@ -100,6 +102,8 @@ def test_the_commands() -> None:
             for name in ("list", "run", "contention-distance", "dragonfly-intensity", "models", "namd", "openatom")
         ),
         *(f"study {name}" for name in ("pop", "saturation", "stencil-mapping", "wrf")),
+        "tune search",
+        *(f"tune {name}" for name in ("compare", "export", "merge", "search", "show", "validate", "verify")),
     ]
 
 
@@ -137,8 +141,11 @@ def examples() -> list[str]:
     return found
 
 
-# Those of record need MPI programs: test_record_command runs the like.
-@pytest.mark.parametrize("line", [e for e in dict.fromkeys(examples()) if " plot " not in e and " record " not in e])
+# Those of record and tune verify need MPI programs: test_record_command and test_tuning_verify run the like.
+_APART = (" plot ", " record ", " verify ")
+
+
+@pytest.mark.parametrize("line", [e for e in dict.fromkeys(examples()) if not any(word in e for word in _APART)])
 def test_examples_of_the_help_run(line: str, run: Run, tmp_path: Path) -> None:
     for name, source in [
         ("topology.conf", "tree/topology.conf"),
@@ -159,6 +166,10 @@ def test_examples_of_the_help_run(line: str, run: Run, tmp_path: Path) -> None:
     isthmus.simulate(schedule, "ring-16").save("timeline.h5")
     Path("mesh.graph").write_text("4 4\n2 4\n1 3\n2 4\n1 3\n")  # a ring
     launch.write(isthmus.Placement.of(isthmus.load("cielo"), 4, "block"), "rankfile", "rankfile")
+    binomial, linear = Choice("binomial"), Choice("linear")
+    table = DecisionTable({"bcast": [Row(4, (Point(8, binomial, 1e-6, linear, 2e-6), Point(4096, linear, 1e-5)))]})
+    for name in ("eos.toml", "more.toml"):
+        table.save(name)
     out = run.ok(*shlex.split(line)[1:])
     assert out
 

@@ -167,7 +167,7 @@ def test_bad_input(run: Run, ring: str, tmp_path: Path) -> None:
     assert "a placement of 8 ranks for a pattern of 16" in run.error(
         ring, "--machine", "ring:16", "--evaluate", "--placement", str(short)
     )
-    assert "give FILE and --machine" in run.error(ring)
+    assert "give FILE or --example and --machine" in run.error(ring)
     assert "method 'blok' (close: block)" in run.error(ring, "--machine", "ring:16", "--method", "blok")
     assert "option 'x' of method block" in run.error(ring, "--machine", "ring:16", "--method", "block,x=1")
     assert "NAME,key=value" in run.error(ring, "--machine", "ring:16", "--method", "block,x")
@@ -183,3 +183,74 @@ def test_bad_input(run: Run, ring: str, tmp_path: Path) -> None:
     assert "16 tasks do not fit 4 nodes" in run.error(ring, "--machine", "ring:4", "--tasks-per-node", "3")
     assert "objective 'time'" in run.error(ring, "--machine", "ring:16", "--objective", "time")
     assert "is not a quantity" in run.error(ring, "--machine", "ring:16", "--time", "soon")
+    # What a method is given, and what it is for.
+    for words, said in {
+        "multilevel,seconds=soon": "option 'seconds' of method multilevel: 'soon'; a number from 0 is allowed",
+        "multilevel,seconds=-1": "-1; a number from 0 is allowed",
+        "multilevel,starts=1.5": "1.5; a whole number from 0 is allowed",
+        "anneal,hot=true": "True; a number from 0 is allowed",
+        "anneal,start=blok": "method 'blok' (close: block)",
+        "grouped": "method 'grouped' does not apply here; it is for dragonflies",
+    }.items():
+        assert said in run.error(ring, "--machine", "ring:16", "--method", words)
+    assert "collectives are those of a program" in run.error(
+        ring, "--machine", "ring:16", "--collectives", "allreduce=ring"
+    )
+    assert run.error("no.graph", "--machine", "ring:16") == "isthmus: no.graph: No such file or directory\n"
+    assert "'no.toml' is neither a machine" in run.error(ring, "--machine", "no.toml")
+    missing = run.error(ring, "--machine", "ring:16", "--evaluate", "--placement", "no.rank")
+    assert missing == "isthmus: no.rank: No such file or directory\n"
+
+
+def test_the_sentence_about_a_machine_in_two_parts(run: Run, ring: str, tmp_path: Path) -> None:
+    edges = tmp_path / "apart.edges"
+    edges.write_text("a b\nc d\n")
+    error = run.error(ring, "--machine", str(edges), "--tasks-per-node", "4")
+    assert error.endswith("graph: node c is not connected to node a\n")
+
+
+def test_bad_headers_of_graphs(run: Run, tmp_path: Path) -> None:
+    for text, said in {
+        "": "the file has no header",
+        "x y\n": "g.graph:1: the header is: vertices edges",
+        "2 1 7\n2\n1\n": "g.graph:1: format 007: three digits 0 or 1 are allowed",
+        "2 9\n2\n1\n": "g.graph:1: 9 edges need 18 neighbours, each at both ends, not 2",
+    }.items():
+        (tmp_path / "g.graph").write_text(text)
+        assert said in run.error(str(tmp_path / "g.graph"), "--machine", "ring:16")
+
+
+def test_what_fails_leaves_no_files(run: Run, ring: str, tmp_path: Path) -> None:
+    before = sorted(tmp_path.iterdir())
+    out, plot = str(tmp_path / "out"), f"--plot={tmp_path / 'p.png'}"
+    for words in (
+        ("--machine", "ring:8"), ("--machine", "ring:16", "--method", "blok"), ("--machine", "ring:16", "--time", "x"),
+        ("--machine", "ring:16", "--format", "pbs"), ("--machine", "ring:16", "--plot", str(tmp_path / "p.gif")),
+        ("--machine", "ring:16", "--plot", str(tmp_path / "no" / "p.png")),
+    ):  # fmt: skip
+        run.error(ring, *words, "-o", out, plot)
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_faster_nodes_take_more_tasks(run: Run, ring: str, tmp_path: Path) -> None:
+    words = (ring, "--machine", "ring:4", "--balance", "0", "--time", "0.1s", "--json", "--speeds")
+    for given in ("1x2,3,3", None):
+        if given is None:
+            given = str(tmp_path / "speeds")
+            Path(given).write_text("1\n1\n3\n3\n")
+        node = json.loads(run.ok(*words, given))["node"]
+        assert np.bincount(node, minlength=4).tolist() == [2, 2, 6, 6]
+    fails = (ring, "--machine", "ring:4", "--balance", "0", "--speeds")
+    assert "'fast' is no number" in run.error(*fails, "fast")
+    assert "SPEEDxNODES" in run.error(*fails, "1xtwo")
+    assert "a number above 0 for each of 4 nodes" in run.error(*fails, "1,2")
+    assert "a number above 0 for each of 4 nodes" in run.error(*fails, "1x3,0")
+    Path(given).write_text("1\nslow\n")
+    assert "speeds:2: 'slow' is no number" in run.error(*fails, given)
+    assert "balance" in run.error(ring, "--machine", "ring:16", "--speeds", "1x16")
+
+
+def test_the_example(run: Run) -> None:
+    out = run.ok("--example", "lammps", "--machine", "torus:4x4x4", "--time", "0.2s", "--model", "none")
+    assert "64 ranks" in out
+    assert "either FILE or --example" in run.error("x.h5", "--example", "lammps", "--machine", "ring:4")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import importlib
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -136,6 +137,17 @@ def test_overlap_falls_with_reductions_and_not_with_ranks() -> None:
     assert found.share[0, -1] == pytest.approx(0.1 / 1.1, rel=1e-2)
     assert found.exposed(0.0) == pytest.approx(found.time)
     assert found.exposed(1.0) == pytest.approx(found.cpu)
+
+
+def test_the_share_of_the_processor_falls_with_size_and_rises_with_ranks(tmp_path: Path) -> None:
+    """As measured curves of CPU overhead do: a vector in P parts takes overheads of P messages."""
+    level = isthmus.Level(L=25e-6, o_send=8e-6, o_recv=8e-6, g=12e-6, G=9e-9, S=1e9)
+    found = overlap("allreduce", level, ranks=[2, 8, 64], sizes=[8 << k for k in range(14)], algorithm="ring")
+    assert (np.diff(found.share, axis=1) <= 1e-4).all()
+    assert (np.diff(found.share, axis=0) >= -1e-4).all()
+    assert found.share[0, -1] < 0.1 < 0.25 < found.share[-1, -1]
+    found.plot(tmp_path / "share.svg")
+    assert (tmp_path / "share.svg").stat().st_size > 5000
 
 
 def test_wrong_arguments() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import importlib
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -61,6 +62,26 @@ def test_the_best_is_not_left_out_where_messages_meet(kind: str) -> None:
     assert few < whole
 
 
+@pytest.mark.parametrize("kind", ALL)
+def test_nothing_is_below_the_bound_on_nodes_that_share_interfaces(kind: str) -> None:
+    machine = isthmus.load(MACHINE)
+    for nodes, per_node, nics in ((4, 4, 1), (8, 2, 2), (7, 3, 1)):
+        shared = isthmus.Machine.parse(f"{MACHINE} nics={nics}") if nics > 1 else machine
+        situation = Situation(shared, nodes * per_node, shared.allocate(nodes, ranks_per_node=per_node))
+        sizes = np.array([0] if kind == "barrier" else SIZES)
+        least = situation.bound(kind, sizes)
+        for choice in candidates(kind, situation, options={"segment": [0, 16384], "radix": [2, 4]}):
+            times = [situation.seconds(kind, choice, int(size)) for size in sizes]
+            assert (np.array(times) >= least * (1 - 1e-9)).all(), choice
+
+
+def test_bounds_know_what_nodes_share() -> None:
+    machine = isthmus.load(MACHINE)
+    crowded = Situation(machine, 16, machine.allocate(4, ranks_per_node=4)).bound("alltoall", np.array([1 << 20]))
+    alone = Situation(machine, 16, machine.allocate(16, ranks_per_node=1)).bound("alltoall", np.array([1 << 20]))
+    assert crowded[0] > 2 * alone[0]
+
+
 def test_most_is_left_out() -> None:
     situation = Situation(isthmus.load(MACHINE), 128)
     found = sweep("allreduce", situation, SIZES, candidates("allreduce", situation))
@@ -100,6 +121,28 @@ def test_tables_and_reports() -> None:
     assert "bcast on 16 ranks" in text and "slower by" in text and "left out:" in text
     assert tuning.sweep("bcast").situation.ranks == 16
     assert tuning.table.provenance.model == "loggops"
+
+
+def test_pictures_show_lines_bound_and_crossovers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from isthmus.plot import tuning as drawing
+
+    kept: list[Any] = []
+    save = drawing.save
+    monkeypatch.setattr(drawing, "save", lambda fig, *rest: (kept.append(fig), save(fig, *rest)))
+    done = tune("allreduce", LEVEL, ranks=[4, 32], sizes=[8, 1024, 65_536, 1 << 22], algorithms=["ring", "binomial"])
+    done.plot(tmp_path / "times.png")
+    done.plot_map(tmp_path / "map.svg")
+    times, best = (fig.axes[0] for fig in kept)
+    found = done.sweep("allreduce")
+    named = {text.get_text() for text in kept[0].legends[0].get_texts()}
+    assert named == {"ring", "binomial", "lower bound of all algorithms"}
+    assert (times.lines[0].get_ydata() == np.nanmin(found.seconds, axis=0)).all()
+    changes = [line for line in times.lines if len(set(line.get_xdata())) == 1]
+    assert len(changes) == len(found.row().rules) - 1 == 1
+    assert [label.get_text() for label in best.get_yticklabels()] == ["4", "32"]
+    assert (tmp_path / "times.png").stat().st_size > 10_000
+    with pytest.raises(InvalidInput, match="suffix"):
+        done.plot(tmp_path / "times.txt")
 
 
 def test_progress_counts_up_to_all() -> None:

@@ -270,3 +270,25 @@ def _bytes(value: str, key: str = "bytes") -> int:
     if number < 0 or number != int(number):
         raise InvalidInput(f"{key}={value}: a whole number from 0 is needed")
     return int(number)
+
+
+def parse_speeds(text: str) -> list[float]:
+    """Numbers from ``1x12,0.5x4``, or from a file with one a line."""
+    if os.path.exists(text):
+        with open(text, encoding="utf-8") as file:
+            lines = file.read().split("\n")
+        return [_speed(line, f"{text}:{i}") for i, line in enumerate(lines, 1) if line.strip()]
+    out: list[float] = []
+    for part in text.split(","):
+        number, times, count = part.partition("x")
+        if times and not (count.isdecimal() and 0 < int(count) <= 10**8):
+            raise InvalidInput(f"--speeds {text}: {part!r}; SPEED or SPEEDxNODES, with commas between them, is allowed")
+        out += [_speed(number, f"--speeds {text}")] * (int(count) if times else 1)
+    return out
+
+
+def _speed(text: str, where: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise InvalidInput(f"{where}: {text!r} is no number: relative speeds of nodes are allowed") from None

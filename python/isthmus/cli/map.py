@@ -9,12 +9,15 @@ import click
 
 from .. import units
 from ..errors import InvalidInput
-from .inputs import parse_collectives, parse_nodes, read_task_graph
+from .inputs import parse_collectives, parse_nodes, parse_speeds, read_task_graph
 from .output import json_option, line_width, print_json, print_table
 
 if TYPE_CHECKING:
     from ..machine import Allocation
     from ..mapping.placement import Placement
+    from ..schedule.pattern import Pattern
+    from ..schedule.program import Program
+    from ..schedule.schedule import Schedule
 
 PLOTS = ("load", "dilation", "placement")
 _SUFFIXES = (".png", ".svg", ".pdf")
@@ -23,10 +26,12 @@ _SUFFIXES = (".png", ".svg", ".pdf")
 @click.command(
     "map",
     epilog="\b\nExamples:\n"
+    "  isthmus map --example lammps --machine torus:4x4x4 --plot load.png\n"
     "  isthmus map app.h5 --machine cielo -o rankfile --time 30s\n"
     "  isthmus map app.h5 --machine cielo --nodes 64 -o MPICH_RANK_ORDER --format cray\n"
     "  isthmus map mesh.graph --machine torus:16x16x16 --method multilevel --json\n"
     "  isthmus map mesh.graph --machine torus:16x16x16 --tasks-per-node 66 --objective max_link\n"
+    "  isthmus map mesh.graph --machine torus:4x4 --balance 0.03 --speeds 1x12,0.5x4\n"
     "  isthmus map app.h5 --machine cielo --evaluate --placement rankfile\n"
     "  isthmus map app.h5 --machine cielo --plot load=before-and-after.png\n"
     "  isthmus map --list",
@@ -36,6 +41,7 @@ _SUFFIXES = (".png", ".svg", ".pdf")
     "of the allocation's order, block, cyclic and random placements, and lower bounds.",
 )
 @click.argument("file", metavar="FILE", required=False)
+@click.option("--example", metavar="NAME", help="Instead of FILE: lammps, recorded on 64 ranks.")
 @click.option("--machine", metavar="MACHINE", help="A name of the catalogue, a file, or a specification in quotes.")
 @click.option("--nodes", metavar="N|LIST", help="So many nodes, or those of a list such as 'nid[00012-00075]'.")
 @click.option("--fraction", type=float, metavar="PART", help="Instead: a random part of the nodes, as --seed draws it.")
@@ -44,6 +50,11 @@ _SUFFIXES = (".png", ".svg", ".pdf")
     "--balance", type=float, metavar="PART", help="Tasks share cores; a node may exceed its share by this part."
 )
 @click.option("--tasks-per-node", type=click.IntRange(1), metavar="N", help="Tasks share cores; at most N on a node.")
+@click.option(
+    "--speeds",
+    metavar="LIST|FILE",
+    help="With --balance: relative speeds of the nodes of the job, such as 1x12,0.5x4, or a file with one a line.",
+)
 @click.option("--method", default="auto", show_default=True, metavar="NAME[,KEY=VALUE...]", help="See --list.")
 @click.option(
     "--objective",
@@ -82,12 +93,14 @@ _SUFFIXES = (".png", ".svg", ".pdf")
 @json_option
 def command(
     file: str | None,
+    example: str | None,
     machine: str | None,
     nodes: str | None,
     fraction: float | None,
     ranks_per_node: int | None,
     balance: float | None,
     tasks_per_node: int | None,
+    speeds: str | None,
     method: str,
     objective: str,
     seconds: str,
@@ -106,8 +119,10 @@ def command(
     if listed:
         _list(as_json)
         return
-    if file is None or machine is None:
-        raise InvalidInput("give FILE and --machine MACHINE, or --list")
+    if file is not None and example is not None:
+        raise InvalidInput("either FILE or --example is allowed")
+    if (file is None and example is None) or machine is None:
+        raise InvalidInput("give FILE or --example and --machine MACHINE, or --list")
     if placement is not None and not evaluate:
         raise InvalidInput("--placement is for --evaluate")
     if evaluate and (output or plot):
@@ -118,7 +133,13 @@ def command(
     from ..loading import load
     from ..mapping.map import map as map_tasks
 
-    what, undirected = read_task_graph(file, unit)
+    what: Pattern | Program | Schedule
+    if example is not None:
+        from ..examples import example as recorded
+
+        what, undirected = recorded(example), False
+    else:
+        what, undirected = read_task_graph(str(file), unit)
     loaded = load(machine)
     share = balance is not None or tasks_per_node is not None
     job = parse_nodes(loaded, what.ranks, nodes, ranks_per_node, fraction=fraction, seed=seed, share=share)
@@ -139,6 +160,7 @@ def command(
         objective=objective,
         balance=balance,
         tasks_per_node=tasks_per_node,
+        speeds=None if speeds is None else parse_speeds(speeds),
         **common,
     )
     written = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from . import tune_search
+from . import tune_export, tune_search, tune_table
 
 
 class TuneGroup(click.Group):
@@ -20,11 +20,21 @@ class TuneGroup(click.Group):
 
 command = TuneGroup(
     "tune",
-    commands={"search": tune_search.command},
+    commands={
+        "search": tune_search.command,
+        "show": tune_table.show,
+        "compare": tune_table.compare,
+        "merge": tune_table.merge,
+        "validate": tune_table.validate,
+        "export": tune_export.export,
+        "verify": tune_export.verify,
+    },
     no_args_is_help=True,
     epilog="\b\nExamples:\n"
     "  isthmus tune allreduce --machine eos --ranks 64 --sizes 8..64MiB\n"
-    "  isthmus tune search --help",
+    "  isthmus tune search --help\n"
+    "  isthmus tune show openmpi --ranks 64\n"
+    "  isthmus tune export eos.toml --for openmpi-5.0.8 -o rules.conf",
     help="Algorithms of collectives for a machine.\n\n"
     "'isthmus tune COLLECTIVE... --machine MACHINE --ranks N' searches: see 'isthmus tune search --help'.",
 )

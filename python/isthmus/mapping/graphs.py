@@ -14,30 +14,12 @@ if TYPE_CHECKING:
 
     from .problem import Problem
 
-#: Proposals of a swap in a second of processor time, about: where costs are sums over coordinates, and elsewhere;
-#: for up to so many slots, and how fast it falls with more, which do not stay in caches.
-_ON_GRIDS, _ELSEWHERE, _CACHED, _FALL = 15e6, 4e6, 4096, 0.5
-#: Fewest and most proposals per slot that make sense.
-_LEAST, _MOST = 20.0, 200_000.0
 _THREADS = 2
 #: Places up to which TopoLB has its table.
 _TABLE = 8192
 _FEW = f"up to {_TABLE:,} nodes"
 _GROUPS = "dragonflies"
 _SHARED = "tasks that share cores: balance or tasks_per_node"
-
-
-def on_grid(problem: Problem) -> bool:
-    """Are distances sums over coordinates?"""
-    kind = problem.job.machine.topology.kind
-    return kind in ("torus", "mesh", "ring", "linear", "hypercube", "hyperx")
-
-
-def sweeps_in(problem: Problem, seconds: float) -> float:
-    """Proposals per slot in so much processor time, about; the same on every computer."""
-    slots = float(problem.capacity.sum())
-    rate = (_ON_GRIDS if on_grid(problem) else _ELSEWHERE) * (_CACHED / min(max(slots, _CACHED), 4 * _CACHED)) ** _FALL
-    return min(max(seconds * rate / slots, _LEAST), _MOST)
 
 
 @method("breadth-first", "tasks breadth first, each near to the one that found it (BFT of Bhatele's framework)")
@@ -70,7 +52,7 @@ def _multilevel(problem: Problem, options: Mapping[str, Any]) -> NDArray[np.uint
     return _core.map_multilevel(
         problem.graph,
         problem.target,
-        sweeps=sweeps_in(problem, float(options["seconds"])),
+        seconds=float(options["seconds"]),
         starts=int(options["starts"]),
         threads=_THREADS,
         seed=problem.seed,
@@ -100,7 +82,7 @@ def _anneal(problem: Problem, options: Mapping[str, Any]) -> NDArray[np.uint32]:
         problem.graph,
         problem.target,
         _start(problem, options),
-        sweeps=sweeps_in(problem, float(options["seconds"])),
+        seconds=float(options["seconds"]),
         hot=float(options["hot"]),
         cold=float(options["cold"]),
         seed=problem.seed,
@@ -114,7 +96,7 @@ def _swap(problem: Problem, options: Mapping[str, Any]) -> NDArray[np.uint32]:
 
 @method(
     "relieve", "swaps that take load from the hottest links under the real routes, from the map of another method",
-    start="bipartition", rise=0.01, trials=50.0,
+    start="bipartition", rise=0.01, trials=50.0, seconds=10.0,
 )  # fmt: skip
 def _relieve(problem: Problem, options: Mapping[str, Any]) -> NDArray[np.uint32]:
     return _core.map_relieve(
@@ -123,6 +105,7 @@ def _relieve(problem: Problem, options: Mapping[str, Any]) -> NDArray[np.uint32]
         _start(problem, options),
         rise=float(options["rise"]),
         trials=float(options["trials"]),
+        seconds=float(options["seconds"]),
         seed=problem.seed,
     )
 
@@ -138,23 +121,19 @@ def in_groups(problem: Problem) -> bool:
 def _grouped(problem: Problem, options: Mapping[str, Any]) -> NDArray[np.uint32] | None:
     if not in_groups(problem):
         return None
-    sweeps = sweeps_in(problem, float(options["seconds"]))
-    return _core.map_grouped(problem.graph, problem.target, sweeps, float(options["limit"]), problem.seed)
+    seconds, limit = float(options["seconds"]), float(options["limit"])
+    return _core.map_grouped(problem.graph, problem.target, seconds, limit, problem.seed)
 
 
-@method(
-    "balanced", "more tasks than nodes: partitioned and placed together", _SHARED, seconds=30.0, moves=60.0, limit=2.4
-)
+@method("balanced", "more tasks than nodes: partitioned and placed together", _SHARED, seconds=30.0, limit=2.4)
 def _balanced(problem: Problem, options: Mapping[str, Any]) -> NDArray[np.uint32] | None:
     if problem.imbalance is None:
         return None
-    rate = _ON_GRIDS if on_grid(problem) else _ELSEWHERE
     return _core.map_balanced(
         problem.graph,
         problem.target,
         imbalance=max(problem.imbalance, 0.0),
-        sweeps=min(float(options["seconds"]) / 4 * rate / problem.places, _MOST),
-        moves=float(options["moves"]),
+        seconds=float(options["seconds"]),
         group_limit=float(options["limit"]),
         speed=problem.speeds,
         seed=problem.seed,

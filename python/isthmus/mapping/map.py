@@ -157,7 +157,10 @@ def map(
         if place is None:
             return None
         problem.check(place, f"method {name}")
-        said = {key: value for key, value in options.items() if key != "start"}
+        # A map to begin with goes by the method that found it.
+        known = {id(t.place): t.method for t in trials}
+        said = {key: known.get(id(value), value) if key == "start" else value for key, value in options.items()}
+        said = {key: value for key, value in said.items() if not isinstance(value, np.ndarray)}
         trials.append(Trial(name, said, spent, place, problem.hop_bytes(place), metrics))
         return trials[-1]
 
@@ -166,7 +169,7 @@ def map(
             raise InvalidInput("method auto has no options")
         portfolio(problem, attempt, seconds, objective)
     elif attempt(name, **_timed(name, options, seconds)) is None:
-        raise InvalidInput(f"method {name!r} does not apply: {find(name, {})[0].needs}")
+        raise InvalidInput(f"method {name!r} does not apply here; it is for {find(name, {})[0].needs}")
     return Mapped(
         what, found, problem, best_of(trials, objective), tuple(trials), objective, undirected, collectives, model
     )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InvalidInput
+from ..units import shown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -79,7 +80,19 @@ def find(name: str, options: Mapping[str, Any]) -> tuple[Method, dict[str, Any]]
         if key not in found.options:
             allowed = f"allowed are {', '.join(found.options)}" if found.options else "it has none"
             raise InvalidInput(f"option {key!r} of method {name}: {allowed}")
+        _check(name, key, options[key], found.options[key])
     return found, {**found.options, **options}
+
+
+def _check(method: str, key: str, value: Any, default: Any) -> None:
+    """Raises InvalidInput for an option that is no number though its default is one."""
+    if isinstance(default, str):
+        return
+    whole = isinstance(default, int)
+    kinds = (int, np.integer) if whole else (int, float, np.integer, np.floating)
+    if isinstance(value, bool) or not isinstance(value, kinds) or not 0 <= value < np.inf:
+        allowed = f"a {'whole ' * whole}number from 0 is allowed"
+        raise InvalidInput(f"option {key!r} of method {method}: {shown(value)}; {allowed}")
 
 
 def _oblivious(problem: Problem, order: str) -> NDArray[np.uint32]:

@@ -155,7 +155,8 @@ class Metrics:
 
     def __str__(self) -> str:
         p = self.placement
-        lines = [f"{p.ranks:,} ranks on {len(p.nodes):,} nodes of {p.machine.name}, {amount(self.bytes)}"]
+        nodes = f"{len(p.nodes):,} node{'s' * (len(p.nodes) != 1)}"
+        lines = [f"{p.ranks:,} ranks on {nodes} of {p.machine.name}, {amount(self.bytes)}"]
         lines += [
             f"  {d.words:34} {self.words(name)}" for name, d in DEFINITIONS.items() if self.value(name) is not None
         ]
@@ -247,6 +248,8 @@ def evaluate(
 
 def pattern_of(what: Pattern | Program | Schedule, collectives: Mapping[str, Any] | None = None) -> Pattern:
     """The pattern of whatever has one; raises InvalidInput for what has none."""
+    if collectives and not isinstance(what, Program):
+        raise InvalidInput("collectives are those of a program; patterns, graphs and schedules have messages only")
     if isinstance(what, Pattern):
         return what
     if not isinstance(what, (Program, Schedule)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from .. import _core
 from .bounds import bounds
 from .graphs import in_groups
 
@@ -20,6 +21,8 @@ _CLOSE = 1.1
 _SMALL = 4096
 #: Hop-bytes that relief of the hottest links may cost: less than what counts as equal; where links decide, much more.
 _RISE = {"hop_bytes": 0.004, "max_link": 0.05, "time": 0.004}
+#: Part of the time for relief of links, at most.
+_FOR_LINKS = 0.08
 #: Tasks for which relief of links is quick enough to be worth it.
 _RELIEVED = 1 << 16
 
@@ -36,7 +39,6 @@ def portfolio(problem: Problem, attempt: Attempt, seconds: float, objective: str
     if problem.imbalance is not None:
         attempt("balanced", seconds=seconds)
         return
-    least = bounds(problem, spectral=False).hop_bytes
     close = False
     found: list[Trial] = []
 
@@ -47,16 +49,19 @@ def portfolio(problem: Problem, attempt: Attempt, seconds: float, objective: str
         return trial
 
     if problem.structure is not None:
-        close = _regular(problem, tried, least)
+        close = _regular(problem, tried, bounds(problem, spectral=False).hop_bytes)
     elif problem.coordinates is not None:
         tried("geometric")
+    # On dragonflies grouped has limited the links that matter already.
+    relieved = problem.tasks <= _RELIEVED and (objective == "max_link" or not (close or in_groups(problem)))
+    for_links = _FOR_LINKS * seconds if relieved else 0.0
     if not close:
         tried("bipartition")
-        tried("grouped" if in_groups(problem) else "multilevel", seconds=seconds)
-    # On dragonflies grouped has limited the links that matter already.
-    worth = objective == "max_link" or not (close or in_groups(problem))
-    if worth and problem.tasks <= _RELIEVED:
-        tried("relieve", start=min(found, key=lambda t: t.hop_bytes).place, rise=_RISE[objective])
+        left = max(seconds - for_links - _core.seconds_of_bipartition(problem.graph, problem.target), 0.2 * seconds)
+        tried("grouped" if in_groups(problem) else "multilevel", seconds=round(left, 3))
+    if relieved:
+        best = min(found, key=lambda t: t.hop_bytes)
+        tried("relieve", start=best.place, rise=_RISE[objective], seconds=round(for_links, 3))
 
 
 def _regular(problem: Problem, attempt: Attempt, least: float) -> bool:

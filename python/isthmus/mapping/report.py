@@ -14,7 +14,7 @@ def report(mapped: Mapped) -> str:
     """The comparison, the links and what was tried."""
     p = mapped.placement
     lines = [
-        f"{p.ranks:,} ranks on {len(p.nodes):,} nodes of {p.machine.name}, "
+        f"{p.ranks:,} ranks on {len(p.nodes):,} node{'s' * (len(p.nodes) != 1)} of {p.machine.name}, "
         f"{amount(mapped.metrics.bytes)}, by {mapped.method}"
     ]
     headings, rows = mapped.table()

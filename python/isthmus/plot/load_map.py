@@ -113,7 +113,7 @@ class Layout:
         return column * self._column + self._left, float(top), float(wide), float(bottom - top)
 
 
-def load_map(topology: Any, values: Array) -> LoadMap | None:
+def load_map(topology: Any, values: Array, *, narrow: bool = False) -> LoadMap | None:
     """Fields of the values of links; None for a network that has to be drawn as a graph.
 
     Parameters
@@ -121,6 +121,8 @@ def load_map(topology: Any, values: Array) -> LoadMap | None:
     topology : isthmus._core.Topology
     values : array of float, shape (links,)
         Such as their utilisation. Parts of a large machine without any are left out.
+    narrow : bool
+        Two of them stand side by side: words above fields are short.
     """
     net = Net(topology, values=np.asarray(values, np.float64))
     if net.kind in ("torus", "mesh", "ring", "linear"):
@@ -128,7 +130,7 @@ def load_map(topology: Any, values: Array) -> LoadMap | None:
     if net.kind == "dragonfly":
         return _dragonfly(net, net.values)
     if net.kind in ("tree", "xgft", "fattree", "clos2", "clos3"):
-        return _tree(net, net.values)
+        return _tree(net, net.values, narrow)
     return None
 
 
@@ -342,7 +344,7 @@ def _dragonfly(net: Net, values: Any) -> LoadMap:
     return LoadMap(fields, caption)
 
 
-def _tree(net: Net, values: Any) -> LoadMap:
+def _tree(net: Net, values: Any, narrow: bool) -> LoadMap:
     """Every level a strip for its links upwards and one for those downwards, in the order of the nodes below."""
     levels = levels_of(net)
     links, _, ends = _class_links(net)
@@ -370,8 +372,8 @@ def _tree(net: Net, values: Any) -> LoadMap:
         ends_words = ("nodes" if k == 0 else f"level {k}", f"level {k + 1}")
         words = f"{'up' if up else 'down'}: {ends_words[not up]} to {ends_words[up]}"
         if len(carried):
-            words += f"  ·  {len(carried):,} of {len(v):,} links used, mean {100 * carried.mean():.3g} %, "
-            words += f"at most {100 * carried.max():.3g} %"
+            words += "  ·  " if narrow else f"  ·  {len(carried):,} of {len(v):,} links used, "
+            words += f"mean {100 * carried.mean():.3g} %, at most {100 * carried.max():.3g} %"
         else:
             words += f"  ·  none of {len(v):,} links used"
         # The highest level is at the top.

@@ -12,7 +12,8 @@ from ..errors import InvalidInput
 from .chart import figure, legend, save, still_suffix
 from .common import INK, MUTED, count, quantity
 from .load_map import Layout, load_map
-from .scene import project
+from .nodes import draw_nodes
+from .task_space import graph_space
 from .traffic import draw_field, load_colours
 
 if TYPE_CHECKING:
@@ -24,10 +25,10 @@ if TYPE_CHECKING:
 KINDS = ("load", "dilation", "placement")
 #: Before and after: told apart also by those who are colour-blind (Okabe and Ito, 2008).
 _BEFORE, _AFTER = "#E69F00", "#0072B2"
+#: The same, to be seen on bars of it.
+_BEFORE_LINE, _AFTER_LINE = "#8A5F00", "#003A5C"
 # Inches: of a picture, between the columns, of the strip with the scale.
 _WIDTH, _GAP, _SCALE = 12.8, 0.3, 1.3
-#: Nodes up to which all are drawn; of more, those that a reader in front of the machine sees.
-_ALL = 4096
 
 
 def plot_mapped(mapped: Mapped, path: str | os.PathLike[str], kind: str = "load") -> None:
@@ -66,6 +67,8 @@ def _gain(what: str, before: float, after: float) -> str:
     if not before:
         return what
     change = 100 * (after / before - 1)
+    if abs(change) < 0.5:
+        return f"{what}: as before"
     return f"{what}: {abs(change):.0f} % {'less' if change <= 0 else 'more'} than before"
 
 
@@ -74,14 +77,16 @@ def _load(mapped: Mapped, before: Metrics, after: Metrics) -> Any:
 
     topology = mapped.placement.machine.topology
     most = max(before.maximum_link_load, 1e-300)
-    drawn = [load_map(topology, m.link_bytes / most) for m in (before, after)]
+    drawn = [load_map(topology, m.link_bytes / most, narrow=True) for m in (before, after)]
     title = _gain("Most loaded link", before.maximum_link_load, after.maximum_link_load)
     if drawn[0] is None or drawn[1] is None:
         return _load_curves(mapped, before, after, title)
     wide = (_WIDTH - 0.56 - _SCALE - _GAP) / 2
     layouts = [Layout(d, wide) for d in drawn if d is not None]
     high = max(layout.height for layout in layouts)
-    caption = textwrap.wrap(drawn[0].caption, 150)
+    captions = [d.caption for d in drawn if d is not None]
+    same = captions[0] == captions[1]
+    caption = textwrap.wrap(captions[0] if same else f"Before: {captions[0]} After: {captions[1]}", 150)
     height = max(1.75 + high + 0.19 * len(caption), 4.4)
     fig, ax = figure(title, _facts(mapped), height)
     top = ax.get_position().y1 - 0.3 / height
@@ -129,12 +134,14 @@ def _dilation(mapped: Mapped, before: Metrics, after: Metrics) -> Any:
     fig, ax = figure(title, _facts(mapped), 6.4)
     rows: list[tuple[Any, str]] = []
     last = max(before.maximum_dilation, after.maximum_dilation)
-    for i, (name, m, colour) in enumerate((("before", before, _BEFORE), ("after", after, _AFTER))):
+    for i, (name, m, colour, line) in enumerate(
+        (("before", before, _BEFORE, _BEFORE_LINE), ("after", after, _AFTER, _AFTER_LINE))
+    ):
         share = np.zeros(last + 1)
         share[: len(m.dilation_bytes)] = 100 * m.dilation_bytes / max(m.bytes, 1e-300)
         ax.bar(np.arange(last + 1) + (i - 0.5) * 0.4, share, 0.4, color=colour, linewidth=0, zorder=2)
         rows.append((Patch(color=colour), f"{name}: mean {m.average_dilation:.3f}, at most {m.maximum_dilation}"))
-        ax.axvline(m.average_dilation, color=colour, lw=1.4, ls=(0, (3, 2)), zorder=1)
+        ax.axvline(m.average_dilation, color=line, lw=1.6, ls=(0, (3, 2)), zorder=3)
     ax.set_xlim(-0.6, last + 0.6)
     ax.xaxis.get_major_locator().set_params(integer=True)
     ax.set_xlabel("links on the route (dashed: mean of a byte)")
@@ -149,61 +156,24 @@ def _placement(mapped: Mapped, before: Metrics, after: Metrics) -> Any:
     fig, ax = figure("Tasks in the machine", _facts(mapped), high)
     top = ax.get_position().y1
     ax.remove()
+    reading = ""
+    box = np.union1d(before.placement.nodes, after.placement.nodes)
     for i, m in enumerate((before, after)):
         left = 0.02 + 0.49 * i
         panel = fig.add_axes((left, 0.09, 0.47, top - 0.14))
-        panel.set_axis_off()
-        panel.set_aspect("equal")
         name = f"{('before', 'after')[i]}: {m.average_dilation:.3f} links a byte"
         fig.text(left + 0.01, top - 0.02, name, size=12, weight="bold", color=INK, va="bottom")
-        _nodes(panel, m, colours)
-    fig.text(0.022, 0.03, "\n".join(textwrap.wrap(words, 165)), size=9, color=MUTED, va="bottom", linespacing=1.35)
-    return fig
-
-
-def _nodes(ax: Any, m: Metrics, colours: NDArray[np.float64]) -> None:
-    p = m.placement
-    # A node has the mean colour of its tasks.
-    place = np.searchsorted(p.nodes, p.node)
-    tasks = np.bincount(place)
-    mean = np.stack([np.bincount(place, colours[:, k]) / tasks for k in range(3)], axis=1)
-    at = spatial(p.machine.coordinates(p.nodes).astype(np.int64), p.machine.topology.dims)
-    if len(at) > _ALL:
-        seen = _visible(at)
-        at, mean = at[seen], mean[seen]
-    # The farthest first.
-    order = np.lexsort((at[:, 0], at[:, 2], -at[:, 1]))
-    points = project(at[order].astype(np.float64))
-    low, high = points.min(axis=0), points.max(axis=0)
-    span = float(max(*(high - low), 1.0))
-    area = (440.0 / (span + 1)) ** 2 * 0.5
-    ax.scatter(
-        points[:, 0], points[:, 1], s=min(area, 160.0), c=mean[order], marker="o", edgecolors="white",
-        linewidths=min(0.6, 0.05 * area**0.5),
+        # A node has the mean colour of its tasks.
+        p = m.placement
+        place = np.searchsorted(p.nodes, p.node)
+        tasks = np.bincount(place)
+        mean = np.stack([np.bincount(place, colours[:, k]) / tasks for k in range(3)], axis=1)
+        reading = draw_nodes(panel, p.machine, p.nodes, mean, box)
+    fig.text(
+        0.022, 0.03, "\n".join(textwrap.wrap(f"{words} {reading}", 165)), size=9, color=MUTED, va="bottom",
+        linespacing=1.35,
     )  # fmt: skip
-    ax.set_xlim(low[0] - 0.8, high[0] + 0.8)
-    ax.set_ylim(low[1] - 0.8, high[1] + 0.8)
-
-
-def spatial(coordinates: NDArray[np.int64], dims: tuple[int, ...]) -> NDArray[np.int64]:
-    """Coordinates in three dimensions: of more, dimension i + 3 runs within dimension i; of fewer, the rest is 0."""
-    out = np.zeros((len(coordinates), 3), np.int64)
-    for axis in range(3):
-        for d in range(axis, len(dims), 3):
-            out[:, axis] = out[:, axis] * dims[d] + coordinates[:, d]
-    return out
-
-
-def _visible(at: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Those that nothing hides from a reader in front of, above and to the right of them."""
-    seen = np.zeros(len(at), bool)
-    for axis, sign in ((0, 1), (1, -1), (2, 1)):
-        others = [d for d in range(3) if d != axis]
-        order = np.lexsort((-sign * at[:, axis], at[:, others[1]], at[:, others[0]]))
-        line = at[order][:, others]
-        first = np.concatenate([[True], (line[1:] != line[:-1]).any(axis=1)])
-        seen[order[first]] = True
-    return seen
+    return fig
 
 
 def task_colours(mapped: Mapped) -> tuple[NDArray[np.float64], str]:
@@ -215,16 +185,19 @@ def task_colours(mapped: Mapped) -> tuple[NDArray[np.float64], str]:
         from matplotlib import colormaps
 
         return np.asarray(colormaps["viridis"](unit[:, 0]))[:, :3], f"Colours: {words}, from dark to light."
+    grows = "red and green grow" if unit.shape[1] == 2 else "red, green and blue grow"
     unit = np.pad(unit[:, :3], ((0, 0), (0, max(0, 3 - unit.shape[1]))), constant_values=0.5)
-    return 0.12 + 0.8 * unit[:, [0, 1, 2]], f"Colours: {words}; red, green and blue grow along them."
+    return 0.12 + 0.8 * unit, f"Colours: {words}; {grows} along them."
 
 
 def task_coordinates(mapped: Mapped) -> tuple[NDArray[np.float64], str]:
-    """Where tasks are in the program: as given, as recognised, or by their number."""
+    """Where tasks are in the program: as given, as recognised, or by their graph."""
     problem = mapped.problem
     if problem.coordinates is not None:
         return problem.coordinates, "coordinates of the tasks"
     found = problem.structure
     if found is not None:
         return found.coordinates.astype(np.float64), f"coordinates in what the tasks form ({found})"
+    if len(problem.edges[0]):
+        return graph_space(problem), "where tasks are in their graph, by the numbers of edges to some of them"
     return np.arange(problem.tasks, dtype=np.float64)[:, None], "number of the task"

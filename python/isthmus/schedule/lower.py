@@ -13,6 +13,7 @@ from ..errors import InvalidInput
 from .schedule import Schedule
 
 if TYPE_CHECKING:
+    from ..tuning.decisions import Decisions
     from .program import Program
 
 #: An algorithm for all sizes, or a list of rules: (most bytes, algorithm) or (most ranks, most bytes, algorithm), None
@@ -20,18 +21,21 @@ if TYPE_CHECKING:
 Rules = Choice | Sequence[tuple[Any, ...]]
 
 
-def lower(program: Program, *, collectives: Mapping[str, Rules] | None = None, progress_stream: int = 0) -> Schedule:
+def lower(
+    program: Program, *, collectives: Mapping[str, Rules] | Decisions | None = None, progress_stream: int = 0
+) -> Schedule:
     """The schedule of a program: blocking calls, requests and collectives become operations and dependencies.
 
     Parameters
     ----------
     program : Program
-    collectives : mapping of str to algorithm or list of rules, optional
+    collectives : mapping of str to algorithm or list of rules, or Decisions, optional
         Algorithms by collective: a name, or (name, options), or a list of rules. A rule is a size in bytes and an
         algorithm, or a number of ranks, a size and an algorithm (None: any); the first counts that is not exceeded. The
         size of a collective is that of its event; where that has counts that all ranks
         know (gather, allgather, scatter, reduce_scatter), their mean. What is not chosen takes the default, see
-        :func:`isthmus.collectives.algorithms`. ``fence`` is a barrier, ``comm_create`` an allgather of 8 bytes.
+        :func:`isthmus.collectives.algorithms`. A decision table, or what a library decides by itself
+        (:func:`isthmus.tuning.defaults.defaults`), has rules for all communicators of the program. ``fence`` is a barrier, ``comm_create`` an allgather of 8 bytes.
     progress_stream : int
         CPU stream on which operations of nonblocking collectives run: 0 is that of the program, which then waits until
         they have started; another one is a progress thread, to which the program hands them over.
@@ -60,8 +64,10 @@ def lower(program: Program, *, collectives: Mapping[str, Rules] | None = None, p
     """
     if not isinstance(progress_stream, (int, np.integer)) or not 0 <= progress_stream <= 255:
         raise InvalidInput(f"progress_stream is {progress_stream!r}: 0 to 255 is allowed")
-    rules = [(kind, *rule) for kind, choice in (collectives or {}).items() for rule in _rules(kind, choice)]
     p = program
+    if collectives is not None and not isinstance(collectives, Mapping):
+        collectives = collectives.lowering({p.ranks, *np.diff(p.comm_first).tolist()} - {0})
+    rules = [(kind, *rule) for kind, choice in (collectives or {}).items() for rule in _rules(kind, choice)]
     arrays = _core.lower(
         p.ranks, p.first, p.kind, p.what, p.peer, p.tag, p.comm, p.amount, p.request, p.detail, p.details,
         p.comm_first, p.comm_ranks, rules, int(progress_stream),

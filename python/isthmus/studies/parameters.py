@@ -18,6 +18,7 @@ Point = dict[str, Any]
 
 # Kind -> module: imported when a study uses it.
 _MODULES = {
+    "collectives": "collectives",
     "intensity": "intensity",
     "mapping": "mapping",
     "models": "models",

@@ -48,6 +48,9 @@ def candidates(
     found: dict[Choice, None] = {}
     for name in names(collective) if algorithms is None else algorithms:
         taken = [option.name for option in describe(collective, name).options]
+        # Of reductions a window says how much room they have; with the default they are hardly held back.
+        if "segment" in taken and "window" not in (options or {}):
+            taken = [key for key in taken if key != "window"]
         axes = [[(key, value) for value in values[key]] for key in taken if values.get(key)]
         for combination in itertools.product(*axes):
             found[Choice(name, dict(combination))] = None

@@ -80,6 +80,23 @@ class Decisions(abc.ABC):
             out[kind] = [(end, rule.choice.argument) for end, rule in zip([*ends, None], rules, strict=True)]
         return out
 
+    def lowering(self, ranks: Iterable[int]) -> dict[str, list[tuple[int, int | None, Any]]]:
+        """Rules for communicators of these sizes, as ``collectives=`` of :func:`isthmus.lower` takes them.
+
+        Parameters
+        ----------
+        ranks : iterable of int
+            Sizes of the communicators of a program.
+
+        Returns
+        -------
+        dict of str to list of tuples
+            Most ranks, most bytes (None: any) and the algorithm.
+        """
+        counts = sorted(set(ranks))
+        rules = [(count, self.at(count)) for count in counts]
+        return {kind: [(count, *rule) for count, of in rules for rule in of[kind]] for kind in self.collectives}
+
     def _known(self, collective: str) -> None:
         if collective not in self.collectives:
             allowed = ", ".join(self.collectives) or "none"

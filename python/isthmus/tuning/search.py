@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..collectives.models import bound, cost, forms
+from ..collectives.models import cost, forms
 from .operations import operations
 from .sweep import Source
 
@@ -44,14 +44,7 @@ class Search:
         shape = (len(choices), len(sizes))
         self.seconds = np.full(shape, np.nan)
         self.source = np.full(shape, Source.late, np.uint8)
-        self.floor = bound(
-            collective,
-            situation.fastest,
-            ranks=situation.ranks,
-            sizes=sizes,
-            reduce_rate=situation.rates["reduce_rate"],
-            lanes=situation.lanes,
-        ).time
+        self.floor = situation.bound(collective, sizes)
         self.low = np.tile(self.floor, (len(choices), 1))  # no time is below
         self.why = np.full(shape, Source.bound, np.uint8)
         self.guess = np.full(shape, np.nan)  # what it may be: for the order, and between sizes

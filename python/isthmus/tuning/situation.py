@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -66,6 +65,26 @@ class Situation:
         object.__setattr__(self, "lanes", min(len(levels), 2))
         object.__setattr__(self, "fastest", Level(**least, S=max(level.S for level in levels)))
         object.__setattr__(self, "typical", max(levels, key=lambda level: level.L + level.o_send + level.o_recv))
+
+    def bound(self, collective: str, sizes: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Seconds that every algorithm takes at least, one entry for each size."""
+        from ..collectives.models import bound
+        from ..collectives.models.node_bounds import node_bound
+        from ..simulation.simulate import located
+
+        reduce_rate = self.rates["reduce_rate"]
+        least = bound(
+            collective, self.fastest, ranks=self.ranks, sizes=sizes, reduce_rate=reduce_rate, lanes=self.lanes
+        ).time
+        if isinstance(self.machine, Level):
+            return least
+        where = located(self.ranks, self.machine, self.placement)
+        _, counts = np.unique(where.node, return_counts=True)
+        interfaces = max(self.machine.node.nics, 1)
+        between = node_bound(
+            collective, self.machine.level.network, ranks_of_nodes=counts.tolist(), interfaces=interfaces, sizes=sizes
+        )
+        return np.maximum(least, between)
 
     def _levels(self) -> list[Level]:
         """Those that pairs of ranks are on, the way through the network in the network's latency."""

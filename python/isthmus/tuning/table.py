@@ -117,7 +117,8 @@ def crossover(low: Point, high: Point) -> int:
             ahead, behind = second - first, fourth - third  # by how much the choices lead, in logs
             if ahead >= 0 and behind >= 0 and ahead + behind > 0:
                 part = ahead / (ahead + behind)
-    middle = math.ceil(math.exp(begin + part * (end - begin)))
+    # Powers of two come out a rounding error above themselves.
+    middle = math.ceil(math.exp(begin + part * (end - begin)) * (1 - 1e-12))
     return min(max(middle, low.bytes + 1), high.bytes)
 
 

@@ -58,12 +58,12 @@ def format_toml(table: DecisionTable) -> str:
     data = content(table)
     lines = [f'format = "{FORMAT}"', f"version = {VERSION}"]
     if "provenance" in data:
-        lines += ["", "[provenance]", *(f"{key} = {json.dumps(text)}" for key, text in data["provenance"].items())]
+        lines += ["", "[provenance]", *(f"{key} = {json.dumps(text, ensure_ascii=False)}" for key, text in data["provenance"].items())]
     for kind in table.rows:
         for row in data[kind]:
             lines += ["", f"[[{kind}]]", f"ranks = {row['ranks']}", f'sizes = "{row["sizes"]}"', "rules = ["]
             for point in row["rules"]:
-                pairs = ", ".join(f"{key} = {json.dumps(value)}" for key, value in point.items())
+                pairs = ", ".join(f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in point.items())
                 lines.append(f"  {{ {pairs} }},")
             lines.append("]")
     # JSON escapes DEL not, TOML wants it escaped.

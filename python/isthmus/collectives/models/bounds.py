@@ -124,7 +124,7 @@ def bound(
     some = np.ones(len(table), bool) if collective == "barrier" else table > 0
     delay = p.o_send + p.L + p.o_recv
     heard = [
-        _spreading(ranks, max(overhead, p.g // lanes), delay)
+        spreading(ranks, max(overhead, p.g // lanes), delay)
         for overhead, wanted in ((p.o_send, needs.spreads), (p.o_recv, needs.gathers))
         if wanted
     ]
@@ -164,7 +164,7 @@ def _needs(collective: str, ranks: int) -> _Needs:
 
 
 @lru_cache(maxsize=256)
-def _spreading(ranks: int, apart: int, delay: int) -> int:
+def spreading(ranks: int, apart: int, delay: int) -> int:
     """Until the last of ``ranks`` knows what one knows at first, if all who know tell others, each ``apart`` from the
     one before and known ``delay`` later: always the one that is told earliest."""
     told = [delay]  # when the next that somebody tells will know

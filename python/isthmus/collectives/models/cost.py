@@ -34,7 +34,7 @@ class Work:
     def __add__(self, other: Work) -> Work:
         return Work(self.cpu + other.cpu, self.busy + other.busy)
 
-    def times(self, count: int) -> Work:
+    def times(self, count: int | NDArray[np.int64]) -> Work:
         """So many times this."""
         return Work(self.cpu * count, self.busy * count)
 

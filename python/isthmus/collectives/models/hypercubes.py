@@ -16,24 +16,52 @@ if TYPE_CHECKING:
     from .parameters import Parameters
 
 
-@form(("barrier", "dissemination"))
-def _barrier(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: str) -> Cost:
-    """⌈log₂ P⌉ (2o + L): D. Hensgen, R. Finkel, U. Manber, Two algorithms for barrier synchronization, 1988."""
-    return symmetric(p, [Round(sizes * 0, count=(ranks - 1).bit_length())], len(sizes))
+@form(("barrier", "dissemination"), ("barrier", "nway"))
+def _barrier(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: str, radix: int = 2) -> Cost:
+    """⌈log₂ P⌉ (2o + L): D. Hensgen, R. Finkel, U. Manber, Two algorithms for barrier synchronization, 1988; with n
+    messages a round, so that n+1 times as many are known after it: T. Hoefler et al., Fast barrier synchronization for
+    InfiniBand, IPDPS 2006."""
+    base = radix + 1 if algorithm == "nway" else radix
+    nothing = sizes * 0
+    rounds, known = [], 1
+    while known < ranks:
+        messages = min(base - 1, (ranks - 1) // known)
+        rounds.append(Round(nothing, more=(nothing,) * (messages - 1)))
+        known *= base
+    return symmetric(p, rounds, len(sizes))
 
 
-@form(("allgather", "dissemination"))
-def _bruck(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: str) -> Cost:
-    """⌈log₂ P⌉ (2o + L) + (P-1) s G and a copy of everything: J. Bruck et al., Efficient algorithms for all-to-all
-    communications in multiport message-passing systems, 1997."""
-    rounds = []
+@form(("allgather", "dissemination"), ("allgather", "bruck"))
+def _bruck(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: str, radix: int = 2) -> Cost:
+    """⌈log₂ P⌉ (2o + L) + (P-1) s G and copies of everything: J. Bruck et al., Efficient algorithms for all-to-all
+    communications in multiport message-passing systems, 1997. Rank 0 has its blocks in place; it makes no difference
+    where copies cost nothing."""
+    if ranks == 1:
+        return symmetric(p, [], len(sizes))
+    rounds = [Round(None, copied=sizes)]
     step = 1
     while step < ranks:
-        rounds.append(Round(min(step, ranks - step) * sizes))
-        step *= 2
-    if ranks > 1:
-        rounds.append(Round(None, copied=ranks * sizes))
-    return symmetric(p, rounds, len(sizes))
+        ways = [min(step, ranks - way) * sizes for way in range(step, min(step * radix, ranks), step)]
+        rounds.append(Round(ways[0], more=tuple(ways[1:])))
+        step *= radix
+    # Two copies at the end, each rounded: of all ranks those of the last are taken, of whom one has nothing.
+    rounds.append(Round(None, copied=(ranks - 1) * sizes))
+    return symmetric(p, rounds, len(sizes), p.copied(sizes) == 0)
+
+
+@form(("barrier", "recursive_doubling"))
+def _pairs(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: str) -> Cost:
+    """⌈log₂ P⌉ (2o + L), and 2 (2o + L) more where P is no power of two (J. Pjesivac-Grbovic et al., Performance
+    analysis of MPI collective operations, 2007)."""
+    places, excess = _places(ranks)
+    nothing = sizes * 0
+    if not excess:
+        return symmetric(p, [Round(nothing, count=places.bit_length() - 1)], len(sizes))
+    m = p.message(nothing)
+    ready = _unequal(excess, places, m.step, m.send, m.step)
+    work = (Work.send(m) + Work.recv(m)).times(places.bit_length())
+    time = np.maximum(ready.max(axis=0), ready[:excess].max(axis=0) + m.step)
+    return Cost(time, work, np.zeros(len(sizes), bool))
 
 
 @form(("allreduce", "recursive_doubling"))
@@ -85,6 +113,8 @@ def _scan(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: str
     """
     places, excess = _places(ranks)
     rounds = [Round(sizes, reduced=sizes, again=sizes, count=places.bit_length() - 1)]
+    if ranks > 1:
+        rounds.insert(0, Round(None, copied=sizes))
     return symmetric(p, rounds, len(sizes), excess == 0)
 
 
@@ -92,7 +122,7 @@ def _scan(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: str
 def _exscan(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: str) -> Cost:
     """As the scan; what comes first is copied, as there is nothing yet to reduce it with."""
     places, excess = _places(ranks)
-    rounds = [Round(sizes, reduced=sizes, copied=sizes)] if ranks > 1 else []
+    rounds = [Round(None, copied=sizes), Round(sizes, reduced=sizes, copied=sizes)] if ranks > 1 else []
     if places > 2:
         rounds.append(Round(sizes, reduced=sizes, again=sizes, count=places.bit_length() - 2))
     return symmetric(p, rounds, len(sizes), excess == 0)

@@ -15,6 +15,7 @@ import numpy as np
 from .forms import cost
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
@@ -57,6 +58,12 @@ class Overlap:
         """Seconds that remain visible of the collective beside computation of so many seconds, shape (R, N): what the
         processor does for it, and what of the network's part takes longer than the computation."""
         return self.cpu + np.maximum(self.free - computation, 0.0)
+
+    def plot(self, path: str | os.PathLike[str]) -> None:
+        """Draw the share of processor time by size, a line for each number of ranks: .png, .svg, .pdf."""
+        from ...plot.overlap import draw_overlap
+
+        draw_overlap(self, path)
 
 
 def overlap(

@@ -8,7 +8,8 @@ import numpy as np
 
 from .cost import Cost, Work
 from .forms import form
-from .shapes import Flat, Knomial
+from .shapes import Chains, Flat, Kary, Knomial
+from .streams import Segments, stream_down, stream_up
 from .trees import busiest, down, up
 
 if TYPE_CHECKING:
@@ -16,26 +17,37 @@ if TYPE_CHECKING:
 
     from .parameters import Parameters
 
-_KINDS = {"binomial": Knomial.whole, "linear": Flat}
+def _tree(algorithm: str, ranks: int, radix: int) -> Any:
+    if algorithm in ("linear", "binomial"):
+        return Flat(ranks) if algorithm == "linear" else Knomial.whole(ranks)
+    if algorithm == "knomial":
+        return Knomial.whole(ranks, radix)
+    if algorithm in ("chain", "pipeline"):
+        return Chains(ranks, 1 if algorithm == "pipeline" else radix)
+    return Kary(ranks, 2 if algorithm == "binary" else radix)
 
 
 def _exactly(sizes: NDArray[np.int64]) -> NDArray[np.bool_]:
     return np.ones(len(sizes), bool)
 
 
-def broadcast(p: Parameters, tree: Any, sizes: NDArray[np.int64]) -> Cost:
+def broadcast(p: Parameters, tree: Any, sizes: NDArray[np.int64], segment: int = 0) -> Cost:
     """The message goes down a tree: for the binomial one ⌈log₂ P⌉ (2o + L + (s-1)G) if o and g + (s-1)G are the less."""
-    m = p.message(sizes)
-    work = busiest(tree, lambda _: Work.send(m), lambda _: Work.recv(m))
-    return Cost(down(p, tree, lambda _: sizes), work, _exactly(sizes))
+    s = Segments(p, sizes, segment)
+    work = busiest(tree, lambda _: s.work("send"), lambda _: s.work("recv"))
+    whole = s.count == 1
+    time = down(p, tree, lambda _: sizes)
+    return Cost(time if whole.all() else np.where(whole, time, stream_down(p, tree, s)), work, whole)
 
 
-def reduction(p: Parameters, tree: Any, sizes: NDArray[np.int64]) -> Cost:
+def reduction(p: Parameters, tree: Any, sizes: NDArray[np.int64], segment: int = 0) -> Cost:
     """The vector goes up a tree, reduced after each message."""
-    m, reduced = p.message(sizes), p.reduced(sizes)
-    work = busiest(tree, lambda _: Work.recv(m) + Work.of(reduced), lambda _: Work.send(m))
-    time, exact = up(p, tree, lambda _: sizes, reduced)
-    return Cost(time, work, exact)
+    s = Segments(p, sizes, segment)
+    reduced = p.reduced(s.whole) * (s.count - 1) + p.reduced(s.rest)
+    work = busiest(tree, lambda _: s.work("recv") + Work.of(reduced), lambda _: s.work("send"))
+    whole = s.count == 1
+    time, exact = up(p, tree, lambda _: sizes, p.reduced(sizes))
+    return Cost(time if whole.all() else np.where(whole, time, stream_up(p, tree, s)), work, exact & whole)
 
 
 def up_and_down(p: Parameters, tree: Any, sizes: NDArray[np.int64], bytes_down: NDArray[np.int64]) -> Cost:
@@ -48,55 +60,68 @@ def up_and_down(p: Parameters, tree: Any, sizes: NDArray[np.int64], bytes_down: 
     return Cost(time + down(p, tree, lambda _: bytes_down), work, exact)
 
 
-@form(("bcast", "binomial"), ("bcast", "linear"))
-def _bcast(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: str) -> Cost:
-    return broadcast(p, _KINDS[algorithm](ranks), sizes)
+_TREES = ("binomial", "linear", "knomial", "kary", "binary", "chain", "pipeline")
 
 
-@form(("reduce", "binomial"), ("reduce", "linear"))
-def _reduce(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: str) -> Cost:
-    return reduction(p, _KINDS[algorithm](ranks), sizes)
+@form(*(("bcast", name) for name in _TREES))
+def _bcast(
+    p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: str, radix: int = 2, segment: int = 0
+) -> Cost:
+    return broadcast(p, _tree(algorithm, ranks, radix), sizes, segment)
+
+
+@form(*(("reduce", name) for name in _TREES))
+def _reduce(
+    p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: str, radix: int = 2, segment: int = 0,
+    window: int = 0,
+) -> Cost:  # fmt: skip
+    return reduction(p, _tree(algorithm, ranks, radix), sizes, segment)
 
 
 @form(("allreduce", "binomial"), ("allreduce", "linear"))
-def _allreduce(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: str) -> Cost:
-    return up_and_down(p, _KINDS[algorithm](ranks), sizes, sizes)
+def _allreduce(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: str, radix: int = 2) -> Cost:
+    return up_and_down(p, _tree(algorithm, ranks, radix), sizes, sizes)
 
 
-@form(("barrier", "binomial"), ("barrier", "linear"))
-def _barrier(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: str) -> Cost:
-    return up_and_down(p, _KINDS[algorithm](ranks), sizes * 0, sizes * 0)
+@form(("barrier", "binomial"), ("barrier", "linear"), ("barrier", "knomial"), ("barrier", "kary"))
+def _barrier(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: str, radix: int = 2) -> Cost:
+    return up_and_down(p, _tree(algorithm, ranks, radix), sizes * 0, sizes * 0)
 
 
 def scattering(p: Parameters, tree: Any, sizes: NDArray[np.int64]) -> Cost:
-    """Every message has the blocks of a subtree: 2o + L on each of the levels, all bytes through the root's interface."""
+    """Every message has the blocks of a subtree: 2o + L on each of the levels, all bytes through the root's interface.
+    Ranks between root and leaves copy their own block from what they have got."""
+    copied = p.copied(sizes)
     work = busiest(
         tree,
         lambda child: Work.send(p.message(child.ranks * sizes)),
         lambda child: Work.recv(p.message(child.ranks * sizes)),
+        copied,
     )
-    return Cost(down(p, tree, lambda child: child.ranks * sizes), work, _exactly(sizes))
+    return Cost(down(p, tree, lambda child: child.ranks * sizes, copied), work, _exactly(sizes))
 
 
 def gathering(p: Parameters, tree: Any, sizes: NDArray[np.int64]) -> Cost:
     """The same upwards; a node sends when it has the blocks of all of its subtree."""
+    copied = p.copied(sizes)
     work = busiest(
         tree,
         lambda child: Work.recv(p.message(child.ranks * sizes)),
         lambda child: Work.send(p.message(child.ranks * sizes)),
+        copied,
     )
-    time, exact = up(p, tree, lambda child: child.ranks * sizes, None)
+    time, exact = up(p, tree, lambda child: child.ranks * sizes, None, copied)
     return Cost(time, work, exact)
 
 
-@form(("scatter", "binomial"), ("scatter", "linear"))
-def _scatter(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: str) -> Cost:
-    return scattering(p, _KINDS[algorithm](ranks), sizes)
+@form(("scatter", "binomial"), ("scatter", "linear"), ("scatter", "knomial"))
+def _scatter(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: str, radix: int = 2) -> Cost:
+    return scattering(p, _tree(algorithm, ranks, radix), sizes)
 
 
-@form(("gather", "binomial"), ("gather", "linear"))
-def _gather(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: str) -> Cost:
-    return gathering(p, _KINDS[algorithm](ranks), sizes)
+@form(("gather", "binomial"), ("gather", "linear"), ("gather", "knomial"))
+def _gather(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: str, radix: int = 2) -> Cost:
+    return gathering(p, _tree(algorithm, ranks, radix), sizes)
 
 
 @form(("allgather", "linear"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -21,9 +22,11 @@ if TYPE_CHECKING:
 class Round:
     """A message sent and one received by every rank, then reductions and a copy; ``count`` times after each other.
 
+    With ``more``, several messages are under way at once, those of ``sizes`` first.
+
     Attributes
     ----------
-    sizes, reduced, again, copied : array of int64
+    sizes, reduced, again, copied, each of more : array of int64
         Bytes, one entry for each size of the collective; None for nothing.
     """
 
@@ -32,6 +35,7 @@ class Round:
     again: NDArray[np.int64] | None = None
     copied: NDArray[np.int64] | None = None
     count: int = 1
+    more: tuple[NDArray[np.int64], ...] = ()
 
 
 class Clock:
@@ -63,7 +67,9 @@ class Clock:
         self.work = self.work + self._work(r).times(r.count)
 
     def _one(self, r: Round) -> None:
-        if r.sizes is not None:
+        if r.more and r.sizes is not None:
+            self._several((r.sizes, *r.more))
+        elif r.sizes is not None:
             m = self.p.message(r.sizes)
             start = np.maximum(self.cpu, self.sending)
             handled = np.maximum(np.maximum(start + m.way, start + m.send), self.receiving)
@@ -73,6 +79,13 @@ class Clock:
             self.sending = np.where(r.sizes > self.p.S, np.maximum(self.sending, handled), self.sending)
             self.receiving = handled + m.gap
         self.cpu = self.cpu + self._computed(r)
+
+    def _several(self, ways: tuple[NDArray[np.int64], ...]) -> None:
+        messages = [self.p.message(sizes) for sizes in ways]
+        for at in range(len(self.cpu)):
+            costs = [(int(m.send[at]), int(m.recv[at]), int(m.gap[at])) for m in messages]
+            clock = (int(self.cpu[at]), int(self.sending[at]), int(self.receiving[at]))
+            self.cpu[at], self.sending[at], self.receiving[at] = all_at_once(costs, clock, messages[0].way)
 
     def _computed(self, r: Round) -> NDArray[np.int64]:
         total = np.zeros_like(self.cpu)
@@ -88,7 +101,34 @@ class Clock:
         if r.sizes is not None:
             m = self.p.message(r.sizes)
             work = work + Work.send(m) + Work.recv(m)
+        for sizes in r.more:
+            m = self.p.message(sizes)
+            work = work + Work.send(m) + Work.recv(m)
         return work
+
+
+def all_at_once(costs: list[tuple[int, int, int]], clock: tuple[int, int, int], way: int) -> tuple[int, int, int]:
+    """Messages of which everybody sends as many, and gets them as they are sent; the clock after the last.
+
+    ``costs`` are what each takes of the sender's processor, the receiver's, and the interface; ``clock`` is when
+    processor, sending and receiving interface are free.
+    """
+    cpu, sending, receiving = clock
+    under_way: deque[int] = deque()
+    sent = handled = 0
+    while handled < len(costs):
+        begin = max(cpu, sending) if sent < len(costs) else -1
+        come = max(under_way[0], cpu, receiving) if under_way else -1
+        # At the same moment a send goes first: it has been there from the begin.
+        if come < 0 or 0 <= begin <= come:
+            under_way.append(begin + way)
+            cpu, sending = begin + costs[sent][0], begin + costs[sent][2]
+            sent += 1
+        else:
+            under_way.popleft()
+            cpu, receiving = come + costs[handled][1], come + costs[handled][2]
+            handled += 1
+    return cpu, sending, receiving
 
 
 def symmetric(p: Parameters, rounds: Iterable[Round], sizes: int, exact: bool | NDArray[np.bool_] = True) -> Cost:

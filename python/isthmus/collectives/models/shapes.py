@@ -1,9 +1,19 @@
-"""Shapes of trees: of a subtree only its number of ranks and its place in the scheme count, so that few are different."""
+"""Shapes of trees: of a subtree only its number of ranks and its place in the scheme count, so that few are different.
+
+Children come in groups of equal ones, (subtree, how many), in the order in which a broadcast serves them; ``taken`` is the
+order in which a reduction takes them.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+Groups = tuple[tuple[Any, int], ...]
 
 
 @dataclass(frozen=True)
@@ -25,22 +35,47 @@ class Knomial:
             span *= radix
         return cls(ranks, span, radix)
 
-    def children(self) -> tuple[Knomial, ...]:
-        """The farthest first: the order of a broadcast. Reductions take them the other way around."""
-        return _knomial_children(self)
+    @cached_property
+    def children(self) -> Groups:
+        """The farthest level first, within a level the nearest."""
+        reaches = []
+        reach = self.span // self.radix
+        while reach >= 1:
+            reaches.append(reach)
+            reach //= self.radix
+        return _grouped(child for reach in reaches for child in self._level(reach))
+
+    @cached_property
+    def taken(self) -> Groups:
+        """The nearest first."""
+        found = []
+        reach = 1
+        while reach < self.span:
+            found += self._level(reach)
+            reach *= self.radix
+        return _grouped(found)
+
+    def _level(self, reach: int) -> list[Knomial]:
+        left = (min(self.ranks - digit * reach, reach) for digit in range(1, self.radix))
+        return [Knomial(ranks, reach, self.radix) for ranks in left if ranks > 0]
 
 
-@lru_cache(maxsize=4096)
-def _knomial_children(tree: Knomial) -> tuple[Knomial, ...]:
-    found = []
-    reach = tree.span // tree.radix
-    while reach >= 1:
-        for digit in range(tree.radix - 1, 0, -1):
-            ranks = min(tree.ranks - digit * reach, reach)
-            if ranks > 0:
-                found.append(Knomial(ranks, reach, tree.radix))
-        reach //= tree.radix
-    return tuple(found)
+@dataclass(frozen=True)
+class Kary:
+    """Places in the order of levels, ``radix`` below each: every subtree is such a tree of fewer ranks."""
+
+    ranks: int
+    radix: int
+
+    @cached_property
+    def children(self) -> Groups:
+        """From the largest on."""
+        return _grouped(Kary(ranks, self.radix) for ranks in _heap(self.ranks, self.radix))
+
+    @property
+    def taken(self) -> Groups:
+        """The same order."""
+        return self.children
 
 
 @dataclass(frozen=True)
@@ -49,6 +84,82 @@ class Flat:
 
     ranks: int
 
-    def children(self) -> tuple[Flat, ...]:
+    @property
+    def children(self) -> Groups:
         """All others."""
-        return (Flat(1),) * (self.ranks - 1)
+        return ((Flat(1), self.ranks - 1),) if self.ranks > 1 else ()
+
+    @property
+    def taken(self) -> Groups:
+        """The same."""
+        return self.children
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Every rank above one other. Not taken apart: its costs are products."""
+
+    ranks: int
+
+    @property
+    def children(self) -> Groups:
+        """None that are looked at one by one."""
+        return ()
+
+    taken = children
+
+
+@dataclass(frozen=True)
+class Chains:
+    """A root, and ``count`` chains below it, as equally long as can be."""
+
+    ranks: int
+    count: int
+
+    @cached_property
+    def children(self) -> Groups:
+        """The longer chains first."""
+        count = min(self.count, self.ranks - 1)
+        if count == 0:
+            return ()
+        length, longer = divmod(self.ranks - 1, count)
+        return _grouped([Chain(length + 1)] * longer + [Chain(length)] * (count - longer))
+
+    @property
+    def taken(self) -> Groups:
+        """The same order."""
+        return self.children
+
+
+def subtrees(tree: Any) -> list[Any]:
+    """All different subtrees, small ones first, the tree itself last."""
+    found = {tree: None}
+    open_ones = [tree]
+    while open_ones:
+        for child, _ in open_ones.pop().children:
+            if child not in found:
+                found[child] = None
+                open_ones.append(child)
+    return sorted(found, key=lambda shape: int(shape.ranks))
+
+
+@lru_cache(maxsize=4096)
+def _heap(ranks: int, radix: int) -> tuple[int, ...]:
+    """Sizes of the subtrees below the root of a tree whose levels are full but the last, which is filled in order."""
+    full, width = 0, 1
+    while 1 + radix * (full + width) <= ranks:
+        full += width
+        width *= radix
+    last = ranks - 1 - radix * full
+    sizes = (full + min(max(last - k * width, 0), width) for k in range(radix))
+    return tuple(size for size in sizes if size > 0)
+
+
+def _grouped(children: Iterable[Any]) -> Groups:
+    groups: list[tuple[Any, int]] = []
+    for child in children:
+        if groups and groups[-1][0] == child:
+            groups[-1] = (child, groups[-1][1] + 1)
+        else:
+            groups.append((child, 1))
+    return tuple(groups)

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
-from itertools import groupby, pairwise
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .cost import Work
+from .fan_in import fan_in
+from .shapes import Chain, subtrees
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from .parameters import Message, Parameters
+    from .parameters import Parameters
 
-# A subtree: hashable, with `ranks` and `children()`, in the order in which its root sends to them (shapes.py).
+# A subtree: hashable, with `ranks`, `children` and `taken` (shapes.py).
 Shape = Any
 
 
-def down(p: Parameters, tree: Shape, bytes_to: Callable[[Shape], NDArray[np.int64]]) -> NDArray[np.int64]:
+def down(
+    p: Parameters,
+    tree: Shape,
+    bytes_to: Callable[[Shape], NDArray[np.int64]],
+    copied: NDArray[np.int64] | None = None,
+) -> NDArray[np.int64]:
     """From the moment that the root may send until the last rank has what is for it, in picoseconds.
 
     A node sends to its children one after the other, at least max(o + (s-1)O, g + (s-1)G) apart. Every child is idle, so
@@ -32,23 +39,40 @@ def down(p: Parameters, tree: Shape, bytes_to: Callable[[Shape], NDArray[np.int6
     ----------
     bytes_to
         Bytes of the message to the root of a subtree, one entry for each size.
+    copied : array of int64, optional
+        Picoseconds of a copy that nodes between root and leaves make when their processor does not send.
     """
+    return all_down(p, tree, bytes_to, copied)[tree]
+
+
+def all_down(
+    p: Parameters,
+    tree: Shape,
+    bytes_to: Callable[[Shape], NDArray[np.int64]],
+    copied: NDArray[np.int64] | None = None,
+) -> dict[Shape, NDArray[np.int64]]:
+    """The same of every subtree, from the moment that its root may send."""
     known: dict[Shape, NDArray[np.int64]] = {}
     zero = np.zeros(len(bytes_to(tree)), np.int64)
-
-    def solve(node: Shape) -> NDArray[np.int64]:
-        if node not in known:
-            start, last = zero, zero
-            for child, equal in groupby(node.children()):
-                count = sum(1 for _ in equal)
-                m = p.message(bytes_to(child))
-                apart = np.maximum(m.send, m.gap)
-                last = np.maximum(last, start + apart * (count - 1) + m.step + solve(child))
-                start = start + apart * count
-            known[node] = last
-        return known[node]
-
-    return solve(tree)
+    for node in subtrees(tree):
+        if isinstance(node, Chain):
+            known[node] = (node.ranks - 1) * p.message(bytes_to(node)).step
+            continue
+        start, cpu, last = zero, zero, zero
+        copy = zero if copied is None or node is tree or not node.children else copied
+        for child, count in node.children:
+            m = p.message(bytes_to(child))
+            apart = np.maximum(m.send, m.gap)
+            # The processor makes the copy while the interface is busy with the first message.
+            between = np.where(m.gap > m.send, copy, 0)
+            copy = copy - between
+            second = start + np.maximum(apart, m.send + between)
+            final = start if count == 1 else second + apart * (count - 2)
+            last = np.maximum(last, final + m.step + known[child])
+            cpu = np.maximum(start + m.send + between, final + m.send)
+            start = second + apart * (count - 1)
+        known[node] = np.maximum(last, cpu + copy)
+    return known
 
 
 def up(
@@ -56,14 +80,15 @@ def up(
     tree: Shape,
     bytes_from: Callable[[Shape], NDArray[np.int64]],
     reduced: NDArray[np.int64] | None,
+    copied: NDArray[np.int64] | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """From the begin until the root has everything, in picoseconds, and whether the simulator finds the same.
 
-    It may find more where messages of different subtrees come at the same moment and the interface is slower than the
-    processor: which of them goes first depends on all that was before.
-
     A node takes its children's messages, those of the smallest subtrees first, and sends one to its parent: the
     summation of Karp and others, SPAA 1993, where a message occupies the processor when it comes.
+
+    The simulator may find more where messages of different subtrees come at the same moment and the interface is slower
+    than the processor: which of them goes first depends on all that was before.
 
     Parameters
     ----------
@@ -72,107 +97,54 @@ def up(
     reduced : array of int64, optional
         Picoseconds of the reduction after each message, which the next receive waits for; None: there is none, and
         receives do not wait for each other.
+    copied : array of int64, optional
+        Picoseconds of a copy that nodes between root and leaves make at the begin.
     """
     known: dict[Shape, NDArray[np.int64]] = {}
     zero = np.zeros(len(bytes_from(tree)), np.int64)
     exact = np.ones(len(zero), bool)
+    for node in subtrees(tree):
+        if isinstance(node, Chain):
+            known[node] = (node.ranks - 1) * (p.message(bytes_from(node)).step + (zero if reduced is None else reduced))
+            continue
+        runs = []
+        for child, count in node.taken:
+            m = p.message(bytes_from(child))
+            runs.append((known[child] + m.way, m, count))
+        if reduced is not None:
+            for (first, m, _), (second, _, _) in pairwise(runs):
+                exact[(first == second) & (m.gap > m.recv) & (reduced > 0)] = False
+        begin = zero if copied is None or node is tree else copied
+        each = zero if reduced is None else reduced
+        known[node] = fan_in(runs, each, begin, p.o_send + p.L, reduced is not None) if runs else zero
+    return known[tree], exact
 
-    def solve(node: Shape) -> NDArray[np.int64]:
-        if node not in known:
-            runs = []
-            for child, equal in groupby(reversed(node.children())):
-                m = p.message(bytes_from(child))
-                runs.append((solve(child) + m.way, m, sum(1 for _ in equal)))
-            if reduced is not None:
-                for (first, m, _), (second, _, _) in pairwise(runs):
-                    exact[(first == second) & (m.gap > m.recv) & (reduced > 0)] = False
-            known[node] = _fan_in(p, runs, zero if reduced is None else reduced, reduced is not None) if runs else zero
-        return known[node]
 
-    return solve(tree), exact
-
-
-def busiest(tree: Shape, above: Callable[[Shape], Work], below: Callable[[Shape], Work]) -> Work:
+def busiest(
+    tree: Shape,
+    above: Callable[[Shape], Work],
+    below: Callable[[Shape], Work],
+    copied: NDArray[np.int64] | None = None,
+) -> Work:
     """Work of the rank of a tree that has most.
 
     Parameters
     ----------
     above, below
         What an edge to the root of a subtree costs the rank above it, and that root.
+    copied : array of int64, optional
+        What ranks between root and leaves do besides.
     """
     known: dict[Shape, tuple[Work, Work]] = {}  # of the root of a subtree; of the busiest of all others in it
-
-    def solve(node: Shape) -> tuple[Work, Work]:
-        if node not in known:
-            none = below(node).times(0)
-            own, others = none, [none]
-            for child, equal in groupby(node.children()):
-                own = own + above(child).times(sum(1 for _ in equal))
-                root, rest = solve(child)
-                others += [root + below(child), rest]
-            known[node] = own, Work.most(others)
-        return known[node]
-
-    return Work.most(solve(tree))
-
-
-def _fan_in(
-    p: Parameters, runs: list[tuple[NDArray[np.int64], Message, int]], reduced: NDArray[np.int64], ordered: bool
-) -> NDArray[np.int64]:
-    """When a rank that has nothing else to do has taken messages, each with a reduction after it.
-
-    ``runs`` are arrivals, messages and how many of them are equal, in the order in which the rank receives them;
-    ``ordered`` says whether a receive waits for the reduction of the one before.
-    """
-    # Where messages come in the order in which they are received, it does not matter for the end which of the work that
-    # is there goes first: the processor never waits while there is some.
-    early = np.zeros(len(reduced), bool)
-    for (before, _, _), (after, _, _) in pairwise(runs):
-        early |= after < before
-    cpu, interface = np.zeros_like(reduced), np.zeros_like(reduced)
-    for arrival, m, count in runs:
-        first = np.maximum(np.maximum(arrival, cpu), interface)
-        last = first + np.maximum(m.gap, m.recv + reduced) * (count - 1)
-        cpu, interface = last + m.recv + reduced, last + m.gap
-    for at in np.flatnonzero(early):
-        messages = [
-            (int(arrival[at]), int(m.recv[at]), int(m.gap[at])) for arrival, m, count in runs for _ in range(count)
-        ]
-        if ordered:
-            cpu[at] = _one_by_one(messages, int(reduced[at]), p.o_send + p.L)
-        else:
-            cpu[at] = _as_they_come(messages)
-    return cpu
-
-
-def _as_they_come(messages: list[tuple[int, int, int]]) -> int:
-    cpu = interface = 0
-    for arrival, recv, gap in sorted(messages, key=lambda m: m[0]):
-        handled = max(arrival, cpu, interface)
-        cpu, interface = handled + recv, handled + gap
-    return cpu
-
-
-def _one_by_one(messages: list[tuple[int, int, int]], reduced: int, way: int) -> int:
-    """Where a message comes before one that is received before it: work goes in the order in which it was found out."""
-    waiting = sorted(range(len(messages)), key=lambda i: messages[i][0])
-    handled = [False] * len(messages)
-    cpu = interface = 0
-    turn = 0  # of the receive that is posted
-    found = -1  # when its reduction was found out; -1: it has not been yet
-    while turn < len(messages):
-        if found < 0 and handled[turn]:
-            found = cpu
-        begin = max(messages[waiting[0]][0], cpu, interface) if waiting else -1
-        if found >= 0 and (not waiting or (cpu, found) < (begin, messages[waiting[0]][0] - way)):
-            cpu += reduced
-            found = -1
-            turn += 1
-            continue
-        message = waiting.pop(0)
-        handled[message] = True
-        _, recv, gap = messages[message]
-        cpu, interface = begin + recv, begin + gap
-        if message == turn:
-            found = begin
-    return cpu
+    for node in subtrees(tree):
+        none = below(node).times(0)
+        own, others = none, [none]
+        if isinstance(node, Chain) and node.ranks > 1:
+            own, others = above(node), [below(node)] + [below(node) + above(node)] * (node.ranks > 2)
+        for child, count in node.children:
+            own = own + above(child).times(count)
+            root, rest = known[child]
+            more = Work.of(copied) if copied is not None and child.ranks > 1 else none
+            others += [root + below(child) + more, rest]
+        known[node] = own, Work.most(others)
+    return Work.most(known[tree])

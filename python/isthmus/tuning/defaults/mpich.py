@@ -39,10 +39,13 @@ _FLAT: dict[str, Any] = {
         "any": "ring",
     },
     "alltoall": {
-        "comm_size<8": {"avg_msg_size<=32768": "scattered", "any": "pairwise"},
-        "avg_msg_size<=256": "brucks",
-        "avg_msg_size<=32768": "scattered",
-        "any": "pairwise",
+        # Met only when called, where it holds for 8 ranks too.
+        "is_sendbuf_inplace=no": {
+            "comm_size<8": {"avg_msg_size<=32768": "scattered", "any": "pairwise"},
+            "avg_msg_size<=256": "brucks",
+            "avg_msg_size<=32768": "scattered",
+            "any": "pairwise",
+        },
     },
     "reduce_scatter": {
         "is_commutative=yes": {"total_msg_size<524288": "recursive_halving", "any": "pairwise"},

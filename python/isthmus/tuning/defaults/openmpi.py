@@ -10,13 +10,15 @@ from pathlib import Path
 from ..choice import Choice
 from ..decisions import Decisions, Rule, merged
 from ..libraries import openmpi as library
+from ..libraries.canonical import pretty
 
 #: What stands here for algorithms that Isthmus has not: the nearest in what is sent to whom.
 _INSTEAD = {
     ("allgather", 6): Choice("ring"),  # two ranks exchange their blocks
     ("alltoall", 5): Choice("pairwise"),  # the same
-    ("gather", 3): Choice("linear"),  # the root asks for each block in two parts
-    ("reduce", 6): Choice("binary"),  # ranks in order along the tree
+    ("allreduce", 2): Choice("binomial"),  # reduce, then bcast, each as it decides
+    ("gather", 3): Choice("linear_sync", {"window": 1}),  # the root asks for each block, in two parts
+    ("reduce", 6): Choice("binary", {"segment": 0}),  # ranks in order along the tree
     ("reduce_scatter_block", 2): Choice("recursive_halving"),
 }
 #: Collectives that han takes apart by node, from 5.0 on.
@@ -89,4 +91,4 @@ def _choice(name: str, number: int) -> Choice:
         return _INSTEAD[name, number]
     algorithm = next(a for a in library.algorithms(name, (5, 0, 10)) if a.number == number)
     assert algorithm.choice is not None, (name, number)
-    return algorithm.choice
+    return pretty("reduce_scatter" if name == "reduce_scatter_block" else name, algorithm.choice)

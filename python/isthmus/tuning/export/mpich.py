@@ -105,7 +105,7 @@ def _collective(
     branches: Tree = {}
     counts = rank_counts(decisions, kind, request)
     if counts[0] > 1:
-        branches[f"comm_size<{counts[0]}"] = inside
+        branches[f"comm_size<={counts[0] - 1}"] = inside
     last: Tree = {}
     for ranks, following in zip(counts, [*counts[1:], None], strict=True):
         given = placed(decisions, kind, ranks, [item.algorithm for item in known], request.predict)
@@ -119,7 +119,7 @@ def _collective(
         for size, after in zip(sizes, [*sizes[1:], following], strict=True):
             last = _by_size(given, name, size, guards, inside)
             if after is not None:
-                branches[f"comm_size<{after}"] = last
+                branches[f"comm_size<={after - 1}"] = last
     branches["comm_size=any"] = last
     if "comm_type=intra" in own:
         return {**own, "comm_type=intra": branches}

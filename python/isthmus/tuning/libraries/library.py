@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from ...errors import InvalidInput
 from ..choice import Choice, Option
+from .canonical import canonical, pretty
 
 #: Seconds of collective, ranks, bytes and algorithm.
 Predict = Callable[[str, int, int, Choice], float]
@@ -36,12 +37,13 @@ class Algorithm:
     steer: Mapping[str, str] = field(default_factory=dict)
     fixed: Mapping[str, Option] = field(default_factory=dict)
 
-    def running(self, wanted: Choice) -> Choice | None:
-        """What it does with its parameters set as near to a choice as they can be."""
+    def running(self, collective: str, wanted: Choice) -> Choice | None:
+        """What it does with its parameters set as near to a choice as they can be, in canonical form."""
         if self.choice is None:
             return None
-        taken = {key: value for key, value in wanted.options.items() if key in self.steer}
-        return plain(self.choice.replace(**taken))
+        full = canonical(collective, wanted).options
+        taken = {key: value for key, value in full.items() if key in self.steer}
+        return canonical(collective, self.choice.replace(**taken))
 
 
 @dataclass(frozen=True)
@@ -70,34 +72,18 @@ class Fit:
         return self.loss == 0.0
 
 
-def plain(choice: Choice) -> Choice:
-    """The same choice written in one way: without options that say nothing, trees of radix 2 by their own name."""
-    options = {key: value for key, value in choice.options.items() if not (key in ("segment", "window") and value == 0)}
-    name = choice.name
-    if name == "knomial" and options.get("radix") == 2:
-        name, options = "binomial", {key: value for key, value in options.items() if key != "radix"}
-    elif name == "recursive_multiplying" and options.get("radix") == 2:
-        name, options = "recursive_doubling", {key: value for key, value in options.items() if key != "radix"}
-    elif name in ("bruck", "dissemination") and options.get("radix") == 2:
-        options = {key: value for key, value in options.items() if key != "radix"}
-    elif name == "chain" and options.get("radix") == 1:
-        options = {key: value for key, value in options.items() if key != "radix"}
-    return Choice(name, options)
-
-
-def same(algorithms: Iterable[Algorithm], wanted: Choice) -> Fit | None:
+def same(algorithms: Iterable[Algorithm], collective: str, wanted: Choice) -> Fit | None:
     """The algorithm that does exactly what was chosen; None where the library has none."""
+    full = canonical(collective, wanted)
     for algorithm in algorithms:
-        if algorithm.running(wanted) == plain(wanted):
-            return Fit(algorithm, parameters(algorithm, wanted), plain(wanted), 0.0)
+        if algorithm.running(collective, wanted) == full:
+            return Fit(algorithm, parameters(algorithm, full), pretty(collective, full), 0.0)
     return None
 
 
-def parameters(algorithm: Algorithm, wanted: Choice) -> dict[str, Option]:
-    """The library's parameters for the options of a choice."""
-    own = {} if algorithm.choice is None else algorithm.choice.options
-    options = {key: wanted.options.get(key, own.get(key)) for key in algorithm.steer}
-    steered = {algorithm.steer[key]: value for key, value in options.items() if value is not None}
+def parameters(algorithm: Algorithm, running: Choice) -> dict[str, Option]:
+    """The library's parameters for what it is to run, given in canonical form."""
+    steered = {name: running.options[key] for key, name in algorithm.steer.items() if key in running.options}
     return {**algorithm.fixed, **steered}
 
 
@@ -129,19 +115,20 @@ def fit(
     Fit or None
         None where nothing can stand in; the library is then left to decide.
     """
-    found = same(algorithms, wanted)
+    found = same(algorithms, collective, wanted)
     if found is not None:
         return found
-    candidates = [(a, running) for a in algorithms if (running := a.running(wanted)) is not None]
+    candidates = [(a, running) for a in algorithms if (running := a.running(collective, wanted)) is not None]
     if predict is None:
-        akin = [pair for pair in candidates if pair[1].name == plain(wanted).name]
-        return Fit(akin[0][0], parameters(akin[0][0], wanted), akin[0][1], None) if akin else None
+        family = canonical(collective, wanted).name
+        akin = [Fit(a, parameters(a, r), pretty(collective, r), None) for a, r in candidates if r.name == family]
+        return akin[0] if akin else None
     best: tuple[float, float, Algorithm, Choice] | None = None
     aims = [_time(predict, collective, ranks, size, wanted) for size in sizes]
     for algorithm, running in candidates:
         try:
             ratios = [
-                _time(predict, collective, ranks, size, running) / aim for size, aim in zip(sizes, aims, strict=True)
+                _time(predict, collective, ranks, size, pretty(collective, running)) / aim for size, aim in zip(sizes, aims, strict=True)
             ]
         except InvalidInput:
             # Such as an algorithm for powers of two.
@@ -153,7 +140,7 @@ def fit(
         return None
     # Ties and luck: a stand-in that is faster loses nothing, but it is not the same.
     loss = max(best[1] - 1, 5e-324)
-    return Fit(best[2], parameters(best[2], wanted), best[3], loss)
+    return Fit(best[2], parameters(best[2], best[3]), pretty(collective, best[3]), loss)
 
 
 def _time(predict: Predict, collective: str, ranks: int, size: int, choice: Choice) -> float:

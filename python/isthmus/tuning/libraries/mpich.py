@@ -9,7 +9,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from ..choice import Choice, Option
-from .library import Algorithm, plain
+from .canonical import pretty
+from .library import Algorithm
 
 #: Its collectives that each of ours stands for.
 NAMES = {
@@ -51,21 +52,20 @@ _EXCHANGE = {"k": "RECEXCH_KVAL", "single_phase_recv": "RECEXCH_SINGLE_PHASE_REC
 _BOTH = {"radix": "k", "segment": "chunk_size"}
 
 
-def _trees(shape: str, choice: str, fixed: dict[str, Option], steer: dict[str, str]) -> list[Known]:
+def _trees(shape: str, family: str, fixed: dict[str, Option], steer: dict[str, str]) -> list[Known]:
     whole = {key: value for key, value in steer.items() if key != "segment"}
     kind: dict[str, Option] = {"tree_type": shape, "is_non_blocking": 1, **fixed}
     piped: dict[str, Option] = {**kind, "recv_pre_posted": 0}
     return [
-        _k("MPIR_Bcast_intra_tree", choice, steer=whole, fixed=kind, variables=_TREE),
-        _k("MPIR_Bcast_intra_pipelined_tree", f"{choice},segment=8192",
-           steer=steer, fixed=piped, variables=_PIPELINED),
-    ]  # fmt: skip
+        _k("MPIR_Bcast_intra_tree", f"{family},segment=0", steer=whole, fixed=kind, variables=_TREE),
+        _k("MPIR_Bcast_intra_pipelined_tree", f"{family},segment=8192", steer=steer, fixed=piped, variables=_PIPELINED),
+    ]
 
 
 _PIECES = {"segment": "chunk_size"}
 _KNOWN: dict[str, list[Known]] = {
     "barrier": [
-        _k("MPIR_Barrier_intra_dissemination", "dissemination"),
+        _k("MPIR_Barrier_intra_dissemination", "dissemination,radix=2"),
         _k("MPIR_Barrier_intra_k_dissemination", "dissemination,radix=2", steer=_K, variables={"k": "DISSEM_KVAL"}),
         _k("MPIR_Barrier_intra_recexch", None),
         _k("MPIR_Barrier_intra_smp", None),
@@ -73,12 +73,11 @@ _KNOWN: dict[str, list[Known]] = {
     "bcast": [
         _k("MPIR_Bcast_intra_binomial", "binomial"),
         _k("MPIR_Bcast_intra_scatter_recursive_doubling_allgather", "scatter_allgather", "power of two"),
-        _k("MPIR_Bcast_intra_scatter_ring_allgather", "scatter_ring"),
+        _k("MPIR_Bcast_intra_scatter_ring_allgather", "scatter_allgather_ring"),
         _k("MPIR_Bcast_intra_smp", None),
         *_trees("knomial_1", "knomial,radix=2", {}, _BOTH),
-        *_trees("kary", "binary", {"k": 2}, _PIECES),
         *_trees("kary", "kary,radix=2", {}, _BOTH),
-        *_trees("kary", "chain", {"k": 1}, _PIECES),
+        *_trees("kary", "chain,radix=1", {"k": 1}, _PIECES),
     ],
     "reduce": [
         _k("MPIR_Reduce_intra_binomial", "binomial"),
@@ -100,14 +99,14 @@ _KNOWN: dict[str, list[Known]] = {
     "scatter": [_k("MPIR_Scatter_intra_binomial", "binomial")],
     "allgather": [
         _k("MPIR_Allgather_intra_recursive_doubling", "recursive_doubling", "power of two"),
-        _k("MPIR_Allgather_intra_brucks", "bruck"),
+        _k("MPIR_Allgather_intra_brucks", "bruck,radix=2"),
         _k("MPIR_Allgather_intra_k_brucks", "bruck,radix=2", steer=_K, variables={"k": "BRUCKS_KVAL"}),
         _k("MPIR_Allgather_intra_ring", "ring"),
         _k("MPIR_Allgather_intra_recexch_doubling", None),
         _k("MPIR_Allgather_intra_recexch_halving", None),
     ],
     "alltoall": [
-        _k("MPIR_Alltoall_intra_brucks", "bruck", "not in place"),
+        _k("MPIR_Alltoall_intra_brucks", "bruck,radix=2", "not in place"),
         _k("MPIR_Alltoall_intra_k_brucks", "bruck,radix=2", "not in place", steer=_K, variables={"k": "BRUCKS_KVAL"}),
         _k("MPIR_Alltoall_intra_pairwise", "pairwise", "not in place"),
         # Batches of MPIR_CVAR_ALLTOALL_THROTTLE messages, 32 by default.
@@ -144,10 +143,11 @@ def choice(collective: str, name: str, parameters: Mapping[str, str]) -> Choice:
         a = item.algorithm
         if a.name != name or a.choice is None:
             continue
-        if any(key in parameters and str(value) != parameters[key] for key, value in a.fixed.items() if key != "is_non_blocking"):
+        telling = {key: str(value) for key, value in a.fixed.items() if key in ("tree_type", "k")}
+        if any(parameters.get(key, value) != value for key, value in telling.items()):
             continue
         options = {key: int(parameters[word]) for key, word in a.steer.items() if word in parameters}
-        return plain(a.choice.replace(**options))
+        return pretty(collective, a.choice.replace(**options))
     return Choice(name.partition("_intra_")[2] or name)
 
 

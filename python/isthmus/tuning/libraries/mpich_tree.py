@@ -1,8 +1,11 @@
 """The trees by which MPICH selects algorithms: taken from an installed library, and walked as it walks them.
 
 A tree is nested tables. A key is a condition such as ``"comm_size<8"``, a leaf ``"algorithm=NAME"`` with its parameters
-as keys. The first key of a table that holds counts; keys that end in ``any`` always hold. Facts from
-``src/mpi/coll/src/csel.c`` of MPICH v4.0.2 and v5.0.1.
+as keys. The first key of a table that holds counts; keys that end in ``any`` always hold.
+
+MPICH walks a tree in two steps: conditions on the communicator when that is made, up to the first condition on a call,
+and the rest with every call. In the second step ``comm_size<8`` holds for 8 ranks too (seen in 4.0.2 and 5.0.2, and
+modelled here); ``comm_size<=7`` means the same in both. Facts from ``src/mpi/coll/src/csel.c`` of v4.0.2 and v5.0.1.
 """
 
 from __future__ import annotations
@@ -67,25 +70,33 @@ class Situation:
         return -(-self.bytes // self.element)
 
 
-def select(tree: Tree, situation: Situation) -> tuple[str, dict[str, str]] | None:
-    """The algorithm that a tree selects, and its parameters; None where no branch fits."""
+def select(tree: Tree, situation: Situation, called: bool = False) -> tuple[str, dict[str, str]] | None:
+    """The algorithm that a tree selects, and its parameters; None where no branch fits.
+
+    ``called``: a condition on the call was met before.
+    """
     for key, inner in tree.items():
         name = re.sub(r"\s", "", key)
         if name.startswith(("algorithm=", "composition=")):
             return name.partition("=")[2], dict(word.partition("=")[::2] for word in inner)
-        if _holds(name, situation):
-            return select(inner, situation)
+        called = called or not _OF_COMMUNICATOR.match(name)
+        if _holds(name, situation, called):
+            return select(inner, situation, called)
     return None
 
 
-def _holds(key: str, at: Situation) -> bool:
+_OF_COMMUNICATOR = re.compile(r"collective|comm_|is_node_consecutive|any$|.*=any$")
+
+
+def _holds(key: str, at: Situation, called: bool) -> bool:
     if key == "any" or key.endswith("=any"):
         return True
     match = re.fullmatch(r"(comm_size|avg_msg_size|total_msg_size|count)(<=?)(\d+)", key)
     if match:
         values = {"comm_size": at.ranks, "avg_msg_size": at.bytes, "total_msg_size": at.total, "count": at.count}
         value, limit = values[match[1]], int(match[3])
-        return value <= limit if match[2] == "<=" else value < limit
+        up_to = match[2] == "<=" or (match[1] == "comm_size" and called)
+        return value <= limit if up_to else value < limit
     power = 1 << (at.ranks.bit_length() - 1)
     known = {
         "collective": at.collective,
@@ -115,11 +126,12 @@ def thresholds(tree: Tree, situation: Situation) -> list[int]:
     """The sizes, as of :func:`isthmus.collective`, at which the selection of a collective may change; 0 is the first."""
     found = {0}
 
-    def walk(inner: Tree) -> None:
+    def walk(inner: Tree, called: bool) -> None:
         for key, below in inner.items():
             name = re.sub(r"\s", "", key)
-            if not isinstance(below, dict) or name.startswith(("algorithm=", "composition=")):
+            if name.startswith(("algorithm=", "composition=")):
                 return
+            called = called or not _OF_COMMUNICATOR.match(name)
             match = re.fullmatch(r"(avg_msg_size|total_msg_size|count)(<=?)(\d+)", name)
             if match:
                 first = int(match[3]) + (match[2] == "<=")
@@ -128,14 +140,14 @@ def thresholds(tree: Tree, situation: Situation) -> list[int]:
                 found.add(-(-first // scale) * unit - (unit - 1) * (first > 0))
             elif name == "count<pow2":
                 found.add(((1 << (situation.ranks.bit_length() - 1)) - 1) * situation.element + 1)
-            elif not _holds(name, situation):
+            elif not _holds(name, situation, called):
                 continue
-            walk(below)
+            walk(below, called)
             if not match and name != "count<pow2":
                 # What follows a condition that does not depend on the size and holds is never reached.
                 return
 
-    walk(tree)
+    walk(tree, False)
     return sorted(found)
 
 

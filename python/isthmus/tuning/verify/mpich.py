@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ...files import write_atomically
 from ...toml_text import read_text
 from ..decisions import Decisions
+from ..defaults.mpich import MpichDefaults
 from ..export.export import Request
 from ..export.mpich import write
 from ..libraries import mpich as library
@@ -29,6 +30,10 @@ def plan(
     """Trials of a table or selection tree; see :func:`isthmus.tuning.verify.verify`."""
     own = installed(probe.mpi.library)
     notes = []
+    if isinstance(what, MpichDefaults):
+        every = [name for names in library.NAMES.values() for name in names if f"collective={name}" in what.tree]
+        known = [trial for name in every for trial in _trials(what.tree, name, probe.ranks, most_bytes)]
+        return Plan([t for t in known if t.algorithm.split()[0] in own.algorithms], {}, {}, model=True)
     if isinstance(what, Decisions):
         if isinstance(what, DecisionTable):
             few = _on(what, probe.ranks)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ...files import write_atomically
 from ...toml_text import read_text
 from ..decisions import Decisions
+from ..defaults.openmpi import OpenMpiDefaults
 from ..export.export import Request
 from ..export.openmpi import Line, Rules, format_classic, format_json, write
 from ..export.openmpi_reading import read_rules
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from ..compare import Predict
 
 _PREFIX = "OMPI_MCA_coll_tuned_"
+#: Algorithms that call other collectives, and with them whatever those decide.
+_COMPOSED = {("allgather", 1), ("allreduce", 2), ("reduce_scatter", 1), ("reduce_scatter_block", 1)}
 
 
 def plan(
@@ -27,6 +30,8 @@ def plan(
 ) -> Plan:
     """Trials of a table or rules file; see :func:`isthmus.tuning.verify.verify`."""
     extra: dict[str, str] = {}
+    if isinstance(what, OpenMpiDefaults):
+        return _model(what, probe.ranks, most_bytes)
     if isinstance(what, Decisions):
         exported = write(what, Request(probe.mpi.version, predict, None))
         file, text = "the exported table", exported.text
@@ -47,6 +52,25 @@ def plan(
     dynamic = {f"{_PREFIX}use_dynamic_rules": "1", "OMPI_MCA_coll_han_priority": "0", **extra}
     trials = [trial for name, lines in fitted.items() for trial in _trials(name, lines, probe.ranks, most_bytes)]
     return Plan(trials, {**dynamic, f"{_PREFIX}dynamic_rules_filename": path}, dynamic, notes)
+
+
+def _model(model: OpenMpiDefaults, ranks: int, most_bytes: int) -> Plan:
+    """Trials of what Open MPI is said to decide by itself."""
+    off = {"OMPI_MCA_coll_han_priority": "0"}
+    trials = []
+    for names in library.NUMBERS.values():
+        for name in names:
+            if name in ("scan", "exscan"):
+                continue
+            blocks = ranks if name == "reduce_scatter" else 1
+            known = {a.number: a.name for a in library.algorithms(name, (5, 0, 0))}
+            # Sizes of its own decisions are those of one block, sizes of rules those of all: lines have the latter.
+            scale = ranks // blocks if name in library.COUNTS_ALL else 1
+            lines = [Line(size * scale, number, known[number]) for size, number in model.numbers(name, ranks)]
+            trials += _trials(name, lines, ranks, most_bytes)
+    # Forced algorithms need what dynamic rules need.
+    forced = [replace(trial, forced={**trial.forced, f"{_PREFIX}use_dynamic_rules": "1"}) for trial in trials]
+    return Plan(forced, off, off, model=True)
 
 
 def relabelled(rows: dict[int, list[Line]], ranks: int) -> bool:
@@ -79,7 +103,7 @@ def _trials(name: str, lines: list[Line], ranks: int, most_bytes: int) -> list[T
         # The size of scans does not depend on the length of the vector.
         sizes = {64} if name in ("scan", "exscan") else {first, last}
         for size in sorted(size for size in sizes if first <= size <= most_bytes or name in ("scan", "exscan")):
-            out.append(Trial((name, size), _words(line), _forcing(name, line)))
+            out.append(Trial((name, size), _words(line), _forcing(name, line), (name, line.number) in _COMPOSED))
     return out
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 #: What can be said of a case.
 IN_EFFECT, IGNORED, ALIKE, OTHER = "in effect", "ignored", "not told apart", "something else"
+AS_MODELLED = "as modelled"
 
 
 @dataclass(frozen=True)
@@ -31,11 +32,14 @@ class Trial:
         That the file asks for, as the library calls it.
     forced : mapping of str to str
         Environment variables that make the library run that algorithm without the file.
+    composed : bool
+        The algorithm calls other collectives, which then must decide as they do with the file.
     """
 
     case: Case
     algorithm: str
     forced: Mapping[str, str]
+    composed: bool = False
 
 
 @dataclass(frozen=True)
@@ -50,12 +54,15 @@ class Plan:
     without : mapping of str to str
         The same without it.
     notes : sequence of str
+    model : bool
+        There is no file: what is tried is what the library is said to do by itself.
     """
 
     trials: Sequence[Trial]
     with_file: Mapping[str, str]
     without: Mapping[str, str]
     notes: Sequence[str] = ()
+    model: bool = False
 
 
 @dataclass(frozen=True)
@@ -72,7 +79,8 @@ class Verdict:
         That the file asks for.
     says : str
         ``"in effect"``: the messages of the forced algorithm and not those of the library's own choice. ``"ignored"``:
-        the other way round. ``"not told apart"``: both send the same messages. ``"something else"``: neither.
+        the other way round. ``"not told apart"``: both send the same messages. ``"something else"``: neither. Without a
+        file ``"as modelled"`` or ``"something else"``.
     with_file, own, forced : tuple
         Messages and bytes that each rank sent.
     """
@@ -106,15 +114,17 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        """Something was shown to be in effect, and nothing to be ignored or otherwise wrong."""
-        says = [verdict.says for verdict in self.verdicts]
-        return IN_EFFECT in says and not {IGNORED, OTHER} & set(says)
+        """Something was shown to be in effect, or as modelled, and nothing to be ignored or otherwise wrong."""
+        says = {verdict.says for verdict in self.verdicts}
+        return bool({IN_EFFECT, AS_MODELLED} & says) and not {IGNORED, OTHER} & says
 
     def __str__(self) -> str:
         says = [verdict.says for verdict in self.verdicts]
-        parts = [f"{says.count(word)} {word}" for word in (IN_EFFECT, ALIKE, IGNORED, OTHER) if word in says]
+        parts = [f"{says.count(word)} {word}" for word in (IN_EFFECT, AS_MODELLED, ALIKE, IGNORED, OTHER) if word in says]
         found = ", ".join(parts) or "nothing to look at"
-        if self.ok:
+        if AS_MODELLED in says:
+            end = "the library decides as modelled" if self.ok else "the library does not decide as modelled"
+        elif self.ok:
             end = "the library follows the file"
         elif IGNORED in says and IN_EFFECT not in says and OTHER not in says:
             end = "the library does not read the file"
@@ -142,7 +152,8 @@ def verify(
     Parameters
     ----------
     what : Decisions or path
-        A table, which is exported for the version of the library first, or an exported file.
+        A table, which is exported for the version of the library first, or an exported file; or what the library is
+        said to decide by itself (:func:`isthmus.tuning.defaults.defaults`), which is then compared with what it does.
     mpirun : sequence of str
         The launcher and its options, such as ``["mpirun", "--oversubscribe"]``.
     ranks : int
@@ -174,12 +185,17 @@ def _verdicts(probe: Probe, plan: Plan) -> list[Verdict]:
     if not plan.trials:
         return []
     cases = [trial.case for trial in plan.trials]
-    with_file = probe.run(cases, plan.with_file)
     own = probe.run(cases, plan.without)
+    with_file = own if plan.model else probe.run(cases, plan.with_file)
     forced = _forced(probe, plan)
     out = []
     for trial, seen, alone, asked in zip(plan.trials, with_file, own, forced, strict=True):
-        says = (ALIKE if seen == alone else IN_EFFECT) if seen == asked else IGNORED if seen == alone else OTHER
+        if plan.model:
+            says = AS_MODELLED if alone == asked else OTHER
+        elif seen == asked:
+            says = ALIKE if seen == alone else IN_EFFECT
+        else:
+            says = IGNORED if seen == alone else OTHER
         out.append(Verdict(trial.case[0], trial.case[1], trial.algorithm, says, seen, alone, asked))
     return out
 
@@ -189,17 +205,21 @@ def _forced(probe: Probe, plan: Plan) -> list[Counts]:
     out: list[Counts] = [()] * len(plan.trials)
     waiting = list(range(len(plan.trials)))
     while waiting:
-        settings: dict[str, str] = {}
-        chosen: dict[str, Mapping[str, str]] = {}
-        now, later = [], []
-        for i in waiting:
+        first = plan.trials[waiting[0]]
+        settings: dict[str, str] = dict(first.forced)
+        chosen: dict[str, Mapping[str, str]] = {first.case[0]: first.forced}
+        now, later = [waiting[0]], []
+        for i in waiting[1:]:
             trial = plan.trials[i]
-            if chosen.setdefault(trial.case[0], trial.forced) == trial.forced:
+            fits = trial.forced == first.forced if first.composed else not trial.composed
+            if fits and chosen.setdefault(trial.case[0], trial.forced) == trial.forced:
                 now.append(i)
                 settings |= trial.forced
             else:
                 later.append(i)
-        for i, counts in zip(now, probe.run([plan.trials[i].case for i in now], {**plan.without, **settings}), strict=True):
+        base = plan.with_file if first.composed else plan.without
+        found = probe.run([plan.trials[i].case for i in now], {**base, **settings})
+        for i, counts in zip(now, found, strict=True):
             out[i] = counts
         waiting = later
     return out

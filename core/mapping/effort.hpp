@@ -1,0 +1,35 @@
+// Processor time of searches, counted in steps: budgets that give the same result on every computer.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+#include "mapping/target.hpp"
+#include "mapping/task_graph.hpp"
+
+namespace isthmus::effort {
+
+// Seconds of a step on one core of a Xeon at 2.5 GHz with 2 MiB of second-level cache, fitted to runs of
+// bench/mapping.py and of single methods. On other computers all budgets are longer or shorter by the same factor.
+
+/// More of a step for every doubling of the memory that is used at random beyond what caches hold.
+inline double beyond_cache(std::size_t bytes) {
+  constexpr double cached = 1 << 20;
+  return std::max(0.0, std::log2(static_cast<double>(bytes) / cached));
+}
+
+/// Dual recursive bipartition.
+inline double bipartition(const TaskGraph& graph, std::uint32_t places) {
+  const double entries = static_cast<double>(graph.links.targets.size()) / 2 + graph.tasks();
+  return 0.45e-6 * entries * std::log2(2.0 + places);
+}
+
+/// max_heap_map().
+inline double max_heap(const TaskGraph& graph, const Target& target) {
+  const double edges = static_cast<double>(graph.links.targets.size()) / 2;
+  return edges * (13e-6 + (target.axes().empty() ? 20e-9 * target.places() : 0));
+}
+
+}  // namespace isthmus::effort

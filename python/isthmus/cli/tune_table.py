@@ -1,0 +1,201 @@
+"""isthmus tune show, compare, merge, validate."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import click
+
+from .. import units
+from ..errors import InvalidInput
+from .output import json_option, print_json, print_table
+
+if TYPE_CHECKING:
+    from ..tuning.decisions import Decisions
+
+TABLE = """TABLE is a file of 'isthmus tune', or openmpi, openmpi-5 or mpich: what the library decides by itself."""
+_MODELS = click.Choice(["loggops", "flow", "reserve", "packet"])
+model_option = click.option(
+    "--model", type=_MODELS, default="loggops", show_default=True, help="Of the network, where there is a machine."
+)
+
+
+def epilog(*lines: str) -> str:
+    return "\b\nExamples:\n" + "\n".join(f"  isthmus tune {line}" for line in lines)
+
+
+def read_decisions(text: str, ranks_per_node: int = 1) -> Decisions:
+    """A table from a file, or what a library decides by itself."""
+    from ..tuning.defaults import LIBRARIES, defaults
+    from ..tuning.table import DecisionTable
+
+    if not os.path.exists(text) and text.partition("-")[0] in LIBRARIES:
+        return defaults(text, ranks_per_node=ranks_per_node)
+    return DecisionTable.load(text)
+
+
+def counts(text: str | None) -> list[int] | None:
+    """Numbers of ranks, separated by commas."""
+    if text is None:
+        return None
+    words = [word.strip() for word in text.split(",")]
+    if not all(word.isdecimal() and len(word) < 10 and int(word) > 0 for word in words):
+        raise InvalidInput(f"--ranks {units.shown(text)}: whole numbers from 1, separated by commas, are allowed")
+    return sorted({int(word) for word in words})
+
+
+def size(value: int | None) -> str:
+    return "any" if value is None else units.text(float(value), "B", 4)
+
+
+@click.command(
+    "show",
+    epilog=epilog("show eos.toml", "show openmpi --ranks 64,1024", "show eos.toml --rules --json"),
+    help=f"What a table decides.\n\n{TABLE}",
+)
+@click.argument("table", metavar="TABLE")
+@click.option("--ranks", metavar="N[,N...]", help="Numbers of ranks; by default those of the table.")
+@click.option("--rules", is_flag=True, help="Ranges of sizes, also between those that were tuned.")
+@json_option
+def show(table: str, ranks: str | None, rules: bool, as_json: bool) -> None:
+    from ..tuning.table import DecisionTable
+    from ..tuning.table_file import content
+
+    decisions = read_decisions(table)
+    at = counts(ranks)
+    if isinstance(decisions, DecisionTable) and not rules and at is None:
+        if as_json:
+            print_json(content(decisions))
+        else:
+            _print_points(decisions)
+        return
+    if at is None:
+        if not isinstance(decisions, DecisionTable):
+            raise InvalidInput(f"{table} holds at any number of ranks: name some with --ranks")
+        at = sorted({row.ranks for rows in decisions.rows.values() for row in rows})
+    found = [
+        (kind, count, rule.bytes, rule.choice)
+        for kind in decisions.collectives
+        for count in at
+        for rule in decisions.rules(kind, count)
+    ]
+    if as_json:
+        keys = ("collective", "ranks", "bytes", "algorithm")
+        print_json([dict(zip(keys, (*row[:3], str(row[3])), strict=True)) for row in found])
+        return
+    rows = [(kind, count, size(first), choice) for kind, count, first, choice in found]
+    print_table(("collective", "ranks", "from", "algorithm"), rows, right=("ranks", "from"))
+
+
+def _print_points(table: object) -> None:
+    from ..tuning.table import DecisionTable
+
+    assert isinstance(table, DecisionTable)
+    click.echo(str(table))
+    for name, value in vars(table.provenance).items():
+        if value:
+            click.echo(f"{name}: {value}")
+    rows = [
+        (
+            kind,
+            row.ranks,
+            size(p.bytes),
+            p.choice,
+            "" if p.seconds is None else units.text(p.seconds, "s", 4),
+            "" if p.runner_up is None else p.runner_up,
+            "" if p.margin is None else f"{p.margin:.1%}",
+            "" if p.bound is None else units.text(p.bound, "s", 4),
+        )
+        for kind, row, p in table.items()
+    ]
+    columns = ("collective", "ranks", "bytes", "algorithm", "time", "second best", "slower by", "bound")
+    print_table(columns, rows, right=("ranks", "bytes", "time", "slower by", "bound"))
+
+
+@click.command(
+    "compare",
+    epilog=epilog("compare eos.toml openmpi", "compare openmpi mpich --ranks 64 --json"),
+    help=f"Sizes for which two tables choose differently.\n\nA and B are tables. {TABLE}",
+)
+@click.argument("first", metavar="A")
+@click.argument("second", metavar="B")
+@click.option("--ranks", metavar="N[,N...]", help="Numbers of ranks; by default those of the tables.")
+@click.option("--ranks-per-node", type=click.IntRange(1), default=1, show_default=True, help="For libraries.")
+@json_option
+def compare(first: str, second: str, ranks: str | None, ranks_per_node: int, as_json: bool) -> None:
+    from ..tuning.compare import differences
+
+    sides = [read_decisions(text, ranks_per_node) for text in (first, second)]
+    found = differences(*sides, counts(ranks))
+    if as_json:
+        rows = [
+            {**vars(d), "first": None if d.first is None else str(d.first), "second": None if d.second is None else str(d.second)}
+            for d in found
+        ]
+        print_json(rows)
+        return
+    if not found:
+        click.echo("no differences")
+        return
+    lines = [(d.collective, d.ranks, size(d.low), size(d.high), d.first or "-", d.second or "-") for d in found]
+    print_table(("collective", "ranks", "from", "to", first, second), lines, right=("ranks", "from", "to"))
+
+
+@click.command(
+    "merge",
+    epilog=epilog("merge eos.toml more.toml -o both.toml", "merge eos.toml more.toml -o both.json --json"),
+    help="One table of several; of rows with the same collective and ranks the last counts.",
+)
+@click.argument("tables", metavar="TABLE...", nargs=-1, required=True)
+@click.option("-o", "--output", required=True, metavar="FILE", help="Write the table: .toml, .json.")
+@json_option
+def merge(tables: tuple[str, ...], output: str, as_json: bool) -> None:
+    from ..tuning.table import DecisionTable
+
+    if not output.lower().endswith((".toml", ".json")):
+        raise InvalidInput(f"--output {output}: suffixes .toml, .json are allowed")
+    found = [DecisionTable.load(path) for path in tables]
+    table = found[0]
+    for other in found[1:]:
+        table = table.merge(other)
+    table.save(output)
+    if as_json:
+        print_json({"file": output, "report": str(table)})
+    else:
+        click.echo(str(table))
+        click.echo(f"wrote {output}")
+
+
+@click.command(
+    "validate",
+    epilog=epilog("validate eos.toml --machine eos", "validate eos.toml --machine eos --most-ranks 64 --json"),
+    help="Simulate what a table chose, and the second best, again.",
+)
+@click.argument("table", metavar="TABLE")
+@click.option("--machine", metavar="MACHINE", required=True, help="The machine that the table was made for.")
+@model_option
+@click.option("--most-ranks", type=click.IntRange(1), help="Leave out rows of more ranks.")
+@json_option
+def validate(table: str, machine: str, model: str, most_ranks: int | None, as_json: bool) -> None:
+    from ..loading import load
+    from ..tuning.compare import summary
+    from ..tuning.compare import validate as validated
+    from ..tuning.table import DecisionTable
+    from .inputs import parse_level
+
+    where = parse_level(machine) or load(machine)
+    checks = validated(DecisionTable.load(table), where, most_ranks=most_ranks, model=model)
+    if as_json:
+        rows = [{**vars(c), "choice": str(c.choice), "best": str(c.best), "drift": c.drift} for c in checks]
+        print_json({"summary": summary(checks), "decisions": rows})
+        return
+    lines = [
+        (c.collective, c.ranks, size(c.bytes), c.choice, units.text(c.fresh, "s", 4), c.best, f"{c.loss:.1%}")
+        for c in checks
+        if c.loss > 0
+    ]
+    if lines:
+        columns = ("collective", "ranks", "bytes", "chosen", "time", "best now", "loss")
+        print_table(columns, lines, right=("ranks", "bytes", "time", "loss"))
+    click.echo(summary(checks))

@@ -1,0 +1,89 @@
+"""A rank that takes messages of others, and does nothing else."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from .parameters import Message
+
+
+def fan_in(
+    runs: list[tuple[NDArray[np.int64], Message, int]],
+    reduced: NDArray[np.int64],
+    begin: NDArray[np.int64],
+    way: int,
+    ordered: bool,
+) -> NDArray[np.int64]:
+    """When it has taken them all, each with a reduction after it; picoseconds, one entry for each size.
+
+    Parameters
+    ----------
+    runs : list of (array of int64, Message, int)
+        Arrivals, messages and how many of them are equal, in the order in which they are received.
+    reduced : array of int64
+        Picoseconds of a reduction.
+    begin : array of int64
+        When the rank's processor is free.
+    way : int
+        From the begin of a send to its arrival.
+    ordered : bool
+        Whether a receive waits for the reduction of the one before.
+    """
+    # Where messages come in the order in which they are received, it does not matter for the end which of the work that
+    # is there goes first: the processor never waits while there is some.
+    early = np.zeros(len(reduced), bool)
+    for (before, _, _), (after, _, _) in pairwise(runs):
+        early |= after < before
+    cpu, interface = begin.copy(), np.zeros_like(reduced)
+    for arrival, m, count in runs:
+        first = np.maximum(np.maximum(arrival, cpu), interface)
+        last = first + np.maximum(m.gap, m.recv + reduced) * (count - 1)
+        cpu, interface = last + m.recv + reduced, last + m.gap
+    for at in np.flatnonzero(early):
+        messages = [
+            (int(arrival[at]), int(m.recv[at]), int(m.gap[at])) for arrival, m, count in runs for _ in range(count)
+        ]
+        if ordered:
+            cpu[at] = _one_by_one(messages, int(reduced[at]), int(begin[at]), way)
+        else:
+            cpu[at] = _as_they_come(messages, int(begin[at]))
+    return cpu
+
+
+def _as_they_come(messages: list[tuple[int, int, int]], cpu: int) -> int:
+    interface = 0
+    for arrival, recv, gap in sorted(messages, key=lambda m: m[0]):
+        handled = max(arrival, cpu, interface)
+        cpu, interface = handled + recv, handled + gap
+    return cpu
+
+
+def _one_by_one(messages: list[tuple[int, int, int]], reduced: int, cpu: int, way: int) -> int:
+    """Where a message comes before one that is received before it: work goes in the order in which it was found out."""
+    waiting = sorted(range(len(messages)), key=lambda i: messages[i][0])
+    handled = [False] * len(messages)
+    interface = 0
+    turn = 0  # of the receive that is posted
+    found = -1  # when its reduction was found out; -1: it has not been yet
+    while turn < len(messages):
+        if found < 0 and handled[turn]:
+            found = cpu
+        begin = max(messages[waiting[0]][0], cpu, interface) if waiting else -1
+        if found >= 0 and (not waiting or (cpu, found) < (begin, messages[waiting[0]][0] - way)):
+            cpu += reduced
+            found = -1
+            turn += 1
+            continue
+        message = waiting.pop(0)
+        handled[message] = True
+        _, recv, gap = messages[message]
+        cpu, interface = begin + recv, begin + gap
+        if message == turn:
+            found = begin
+    return cpu

@@ -1,0 +1,113 @@
+"""Messages in segments along trees: times that the simulator does not go below.
+
+What one segment is waiting for is what came before it, so that the order of work follows from all that was: there is no
+short exact form. The times are the longest of chains that no order avoids: the way of the first segment, the work of one
+rank for all segments (of its processor, or of its interface), the way of the last segment from there.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .cost import Work
+from .shapes import Chain, subtrees
+from .trees import Shape, all_down
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from .parameters import Message, Parameters
+
+
+class Segments:
+    """Messages in segments, for each size: how many, and the costs of the others and of the last.
+
+    Attributes
+    ----------
+    count : array of int64
+    whole, rest : array of int64
+        Bytes of all but the last, and of the last.
+    first, last : Message
+    """
+
+    def __init__(self, p: Parameters, sizes: NDArray[np.int64], segment: int) -> None:
+        self.whole = sizes if segment == 0 else np.minimum(sizes, segment)
+        self.count = np.maximum(-(-sizes // np.maximum(self.whole, 1)), 1)
+        self.rest = sizes - (self.count - 1) * self.whole
+        self.first, self.last = p.message(self.whole), p.message(self.rest)
+
+    def work(self, one: str) -> Work:
+        """Of sending or receiving them all: ``one`` is "send" or "recv"."""
+        make = Work.send if one == "send" else Work.recv
+        return make(self.first).times(self.count - 1) + make(self.last)
+
+
+def _apart(m: Message) -> NDArray[np.int64]:
+    return np.maximum(m.send, m.gap)
+
+
+def stream_down(p: Parameters, tree: Shape, s: Segments) -> NDArray[np.int64]:
+    """From the begin until the last rank has the last segment, at least."""
+    tails = all_down(p, tree, lambda _: s.rest)
+    known: dict[Shape, NDArray[np.int64]] = {}  # from the arrival of the first segment
+    before = s.count - 1
+    for node in subtrees(tree):
+        if isinstance(node, Chain):
+            known[node] = _chain_down(node.ranks, s)
+            continue
+        root = node is tree
+        children = sum(count for _, count in node.children)
+        first, received = (0, 0) if root else (s.first.recv, before * s.first.recv + s.last.recv)
+        time = np.zeros_like(s.rest) + received
+        place = 0
+        for child, count in node.children:
+            place += count
+            # The way of the first segment, and what the child has to do from then on.
+            time = np.maximum(time, first + (place - 1) * _apart(s.first) + s.first.way + known[child])
+            # Before the last segment, the interface sends all others, the processor also receives.
+            interface = first + before * children * _apart(s.first) + (place - 1) * _apart(s.last)
+            processor = received + before * children * s.first.send + (place - 1) * s.last.send
+            time = np.maximum(time, np.maximum(interface, processor) + s.last.step + tails[child])
+        known[node] = time
+    return known[tree]
+
+
+def _chain_down(ranks: int, s: Segments) -> NDArray[np.int64]:
+    """The rank before the last receives and sends all segments."""
+    before = s.count - 1
+    received = before * s.first.recv + s.last.recv
+    if ranks == 1:
+        return received
+    work = np.maximum(s.first.recv + before * _apart(s.first), received + before * s.first.send)
+    return (ranks - 2) * s.first.step + work + s.last.step
+
+
+def stream_up(p: Parameters, tree: Shape, s: Segments) -> NDArray[np.int64]:
+    """From the begin until the root has the sum of the last segments, at least."""
+    one, rest = p.reduced(s.whole), p.reduced(s.rest)
+    before = s.count - 1
+    known: dict[Shape, tuple[NDArray[np.int64], NDArray[np.int64]]] = {}  # first and last segment may be sent
+    zero = np.zeros_like(s.rest)
+    for node in subtrees(tree):
+        if isinstance(node, Chain):
+            links = node.ranks - 1
+            work = before * (s.first.recv + one + s.first.send) if links else before * _apart(s.first)
+            known[node] = links * (s.first.step + one), work + links * (s.last.step + rest)
+            continue
+        children = sum(count for _, count in node.children)
+        if not children:
+            known[node] = zero, before * _apart(s.first)
+            continue
+        first, last = zero, zero
+        for child, _ in node.children:
+            begun, ended = known[child]
+            first = np.maximum(first, begun + s.first.step + one)
+            last = np.maximum(last, ended + s.last.step + rest)
+        earliest = np.minimum.reduce([known[child][0] for child, _ in node.children]) + s.first.way
+        first = np.maximum(first, earliest + children * (s.first.recv + one))
+        sent = zero if node is tree else before * s.first.send
+        work = children * (before * (s.first.recv + one) + s.last.recv + rest)
+        known[node] = first, np.maximum(last, earliest + work + sent)
+    return known[tree][1]

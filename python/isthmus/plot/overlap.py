@@ -1,0 +1,52 @@
+"""How much of a nonblocking collective takes the processor: its share of the time by size, a line for each number of ranks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..units import text
+from .chart import Target, figure, legend, save, still_suffix
+from .common import ramp
+
+if TYPE_CHECKING:
+    from ..collectives.models.overlap import Overlap
+
+
+def draw_overlap(overlap: Overlap, target: Target, format: str | None = None) -> None:
+    """Draw the processor's share of a collective's time.
+
+    Parameters
+    ----------
+    overlap : Overlap
+    target : path or binary stream
+        .png, .svg or .pdf.
+    format : str, optional
+        Of a stream.
+
+    Raises
+    ------
+    InvalidInput
+        For another suffix.
+    """
+    suffix = still_suffix(target, format)
+    words = "Share of the time in which the busiest processor works for the collective; the rest is free for computation."
+    fig, ax = figure(f"{overlap.collective} by {overlap.algorithm}: processor time", words, 5.4)
+    colours = ramp(np.linspace(0.25, 1.0, len(overlap.ranks)))
+    sizes = np.maximum(overlap.sizes, 1)
+    rows: list[tuple[Any, str]] = []
+    for ranks, share, colour in zip(overlap.ranks, overlap.share, colours, strict=True):
+        (line,) = ax.plot(sizes, 100 * share, color=colour, marker="o", markersize=3, linewidth=1.6)
+        rows.append((line, f"{ranks:,} ranks"))
+    ax.set_xscale("log", base=2)
+    shown = sizes[:: max(1, -(-len(sizes) // 8))]
+    ax.set_xticks(shown, [text(int(size), "B", 3) for size in shown], minor=False)
+    ax.minorticks_off()
+    ax.set_xlabel("message size")
+    ax.set_ylabel("processor's share of the time, %")
+    ax.set_ylim(0, None)
+    ax.grid(color="#EEF2F5", linewidth=0.8)
+    ax.set_axisbelow(True)
+    legend(fig, ax, rows, "ranks")
+    save(fig, target, suffix)

@@ -1,0 +1,166 @@
+// Maps of graphs beside all placements, and the limits that methods promise.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "mapping/balanced.hpp"
+#include "mapping/bipartition.hpp"
+#include "mapping/group_costs.hpp"
+#include "mapping/grouped.hpp"
+#include "mapping/multilevel.hpp"
+#include "mapping/objective.hpp"
+#include "random_tasks.hpp"
+#include "small_topologies.hpp"
+#include "topology/dragonfly.hpp"
+#include "topology/grid.hpp"
+
+using namespace isthmus;
+using namespace isthmus::test;
+
+namespace {
+
+Grid torus(std::vector<std::uint32_t> dims) {
+  GridParameters p;
+  p.dims = std::move(dims);
+  return Grid(p);
+}
+
+Dragonfly dragonfly(std::uint32_t routers, std::uint32_t nodes, std::uint32_t groups) {
+  DragonflyParameters p;
+  p.routers = {routers};
+  p.nodes_per_router = nodes;
+  p.groups = groups;
+  p.arrangement = Arrangement::relative;
+  return Dragonfly(p);
+}
+
+/// A grid of tasks: neighbours exchange `bytes`, those two apart 1.
+TaskGraph mesh(std::uint32_t x, std::uint32_t y, double bytes) {
+  std::vector<std::uint32_t> from;
+  std::vector<std::uint32_t> to;
+  std::vector<double> weight;
+  const auto add = [&](std::uint32_t a, std::uint32_t b, double w) {
+    from.push_back(a);
+    to.push_back(b);
+    weight.push_back(w);
+  };
+  for (std::uint32_t i = 0; i < x * y; ++i) {
+    if (i % x + 1 < x) add(i, i + 1, bytes);
+    if (i / x + 1 < y) add(i, i + x, bytes);
+    if (i % x + 2 < x) add(i, i + 2, 1);
+  }
+  return task_graph(x * y, from, to, weight);
+}
+
+double least_hop_bytes(const TaskGraph& graph, const Target& target) {
+  Map map(target.places());
+  std::iota(map.begin(), map.end(), 0U);
+  double least = 1e300;
+  do {
+    least = std::min(least, hop_bytes(graph, target, {map.data(), graph.tasks()}));
+  } while (std::next_permutation(map.begin(), map.end()));
+  return least;
+}
+
+}  // namespace
+
+TEST_CASE("multilevel finds the best of all placements of up to 8 tasks") {
+  int networks = 0;
+  for (const auto& network : testing::small_topologies()) {
+    if (network->nodes() < 3 || network->nodes() > 8) continue;
+    ++networks;
+    const Target target(*network, nodes_of(*network));
+    for (std::uint64_t seed = 0; seed < 3; ++seed) {
+      const TaskGraph graph = random_tasks(target.places(), 2 * target.places(), 9, seed);
+      const Map map = multilevel(graph, target, {.seconds = 0.01, .seed = seed});
+      require_map(graph, target, map);
+      CHECK(hop_bytes(graph, target, map) == doctest::Approx(least_hop_bytes(graph, target)));
+    }
+  }
+  CHECK(networks >= 5);
+}
+
+TEST_CASE("multilevel gives the same for any number of threads") {
+  const Grid grid = torus({8, 8, 8});
+  const Target target(grid, nodes_of(grid));
+  const TaskGraph graph = random_tasks(500, 1500, 50, 2);
+  const auto with = [&](unsigned threads) {
+    return multilevel(graph, target, {.seconds = 0.15, .coarsest = 64, .threads = threads, .seed = 3});
+  };
+  const Map one = with(1);
+  CHECK(one == with(2));
+  CHECK(one == with(5));
+  require_map(graph, target, one);
+}
+
+TEST_CASE("bipartition keeps capacities exactly") {
+  for (const auto& network : testing::small_topologies()) {
+    if (network->nodes() < 2 || network->nodes() > 128) continue;
+    std::vector<std::uint32_t> capacity(network->nodes());
+    for (std::uint32_t p = 0; p < capacity.size(); ++p) capacity[p] = 1 + (p * 7) % 3;
+    const Target target(*network, nodes_of(*network), capacity);
+    for (const auto tasks : {static_cast<std::uint32_t>(target.slots()), target.places()}) {
+      const TaskGraph graph = random_tasks(tasks, 3 * tasks, 9, tasks);
+      const Map map = dual_bipartition(graph, target, 1);
+      std::vector<std::uint32_t> on(target.places(), 0);
+      for (const std::uint32_t p : map) ++on[p];
+      for (std::uint32_t p = 0; p < target.places(); ++p) CHECK(on[p] <= capacity[p]);
+    }
+    const auto full = static_cast<std::uint32_t>(target.slots());
+    CHECK_THROWS_AS(dual_bipartition(random_tasks(full + 1, full, 9, 1), target, 1), InvalidInput);
+  }
+}
+
+TEST_CASE("grouped keeps bytes between groups near its limit where hop-bytes alone do not") {
+  const Dragonfly network = dragonfly(8, 4, 8);
+  const Target target(network, nodes_of(network));
+  const TaskGraph graph = mesh(16, 16, 10);
+  const auto hottest = [&](const Map& map) {
+    require_map(graph, target, map);
+    const auto loads = group_loads(graph, target, map);
+    return *std::max_element(loads.begin(), loads.end());
+  };
+  const Map start = dual_bipartition(graph, target, 1);
+  const auto loads = group_loads(graph, target, start);
+  const double mean = std::accumulate(loads.begin(), loads.end(), 0.0) / (8 * 7);
+  const Map loose = grouped(graph, target, {.seconds = 0.3, .limit = 100, .seed = 1});
+  const Map tight = grouped(graph, target, {.seconds = 0.3, .limit = 1.8, .seed = 1});
+  CHECK(hottest(tight) < 0.8 * hottest(loose));
+  CHECK(hottest(tight) < 2.2 * mean);
+  CHECK(hop_bytes(graph, target, tight) < 1.1 * hop_bytes(graph, target, loose));
+}
+
+TEST_CASE("balanced keeps shares in proportion to speeds") {
+  const Grid grid = torus({4, 4});
+  const Target target(grid, nodes_of(grid));
+  TaskGraph graph = mesh(40, 40, 10);
+  graph.load.resize(1600);
+  Rng rng(5);
+  for (double& l : graph.load) l = 1 + rng.below(4);
+  BalancedOptions options;
+  options.seconds = 0.2;
+  options.imbalance = 0.05;
+  for (std::uint32_t p = 0; p < 16; ++p) options.speed.push_back(p % 3 == 0 ? 2 : 1);
+  const Map map = balanced(graph, target, options);
+  const auto load = place_loads(graph, target, map);
+  const double share = graph.total_load() / std::accumulate(options.speed.begin(), options.speed.end(), 0.0);
+  for (std::uint32_t p = 0; p < 16; ++p) CHECK(load[p] <= share * options.speed[p] * 1.05 * (1 + 1e-9));
+  CHECK(hop_bytes(graph, target, map) <
+        0.4 * hop_bytes(graph, target,
+                        random_map(1600, Target(grid, nodes_of(grid), std::vector<std::uint32_t>(16, 100)), 1)));
+  options.speed.pop_back();
+  CHECK_THROWS_AS(balanced(graph, target, options), InvalidInput);
+}
+
+TEST_CASE("balanced keeps capacities") {
+  const Dragonfly network = dragonfly(4, 2, 4);
+  std::vector<std::uint32_t> capacity(32, 13);
+  capacity[3] = 0;
+  capacity[7] = 30;
+  const Target target(network, nodes_of(network), capacity);
+  const TaskGraph graph = mesh(20, 20, 10);
+  const Map map = balanced(graph, target, {.seconds = 0.1});
+  require_map(graph, target, map);
+  CHECK(map == balanced(graph, target, {.seconds = 0.1}));
+}

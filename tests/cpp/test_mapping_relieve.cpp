@@ -1,0 +1,85 @@
+// Relief of hot links, beside loads from the routes of whole maps.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "mapping/anneal.hpp"
+#include "mapping/congestion.hpp"
+#include "mapping/objective.hpp"
+#include "random_tasks.hpp"
+#include "small_topologies.hpp"
+
+using namespace isthmus;
+using namespace isthmus::test;
+
+namespace {
+
+/// Bytes over bandwidth of the most loaded link that is not a terminal's.
+double hottest(const TaskGraph& graph, const Target& target, const Map& map) {
+  const auto loads = link_loads(graph, target, map);
+  double most = 0;
+  for (LinkId l = 0; l < loads.size(); ++l) {
+    const LinkClass& of = target.topology().link_classes()[target.topology().link_class(l)];
+    if (of.name != "terminal") most = std::max(most, loads[l] / of.bandwidth);
+  }
+  return most;
+}
+
+}  // namespace
+
+TEST_CASE("relief never raises the most loaded link, nor hop-bytes beyond what they may rise, on all networks") {
+  int relieved = 0;
+  int networks = 0;
+  for (const auto& network : testing::small_topologies()) {
+    if (network->nodes() < 6 || network->nodes() > 128) continue;
+    const Target target(*network, nodes_of(*network));
+    const auto tasks = target.places() - 1;
+    const TaskGraph graph = random_tasks(tasks, 2 * tasks, 30, 8);
+    const Map start = improve(graph, target, random_map(tasks, target, 2), 1);
+    ++networks;
+    for (const double rise : {0.0, 0.03}) {
+      const Map map = relieve(graph, target, start, {.rise = rise, .seed = 4});
+      require_map(graph, target, map);
+      CHECK(hottest(graph, target, map) <= hottest(graph, target, start) * (1 + 1e-9));
+      CHECK(hop_bytes(graph, target, map) <= hop_bytes(graph, target, start) * (1 + rise) * (1 + 1e-9));
+      CHECK(map == relieve(graph, target, start, {.rise = rise, .seed = 4}));
+      relieved += rise > 0 && hottest(graph, target, map) < 0.95 * hottest(graph, target, start) ? 1 : 0;
+    }
+  }
+  CHECK(networks >= 20);
+  CHECK(relieved >= networks / 3);
+}
+
+TEST_CASE("relief with several tasks a place and loads keeps both") {
+  for (const auto& network : testing::small_topologies()) {
+    if (network->nodes() < 6 || network->nodes() > 40) continue;
+    const Target target(*network, nodes_of(*network), std::vector<std::uint32_t>(network->nodes(), 3));
+    const std::uint32_t tasks = 3 * target.places();
+    TaskGraph graph = random_tasks(tasks, 2 * tasks, 30, 8);
+    for (std::uint32_t t = 0; t < tasks; ++t) graph.load.push_back(1 + t % 2);
+    const Map start = random_map(tasks, target, 2);
+    const Map map = relieve(graph, target, start, {.rise = 0.1});
+    require_map(graph, target, map);
+    std::vector<double> before(target.places(), 0);
+    std::vector<double> after = before;
+    for (std::uint32_t t = 0; t < tasks; ++t) {
+      before[start[t]] += graph.load[t];
+      after[map[t]] += graph.load[t];
+    }
+    CHECK(before == after);
+    CHECK(hottest(graph, target, map) <= hottest(graph, target, start) * (1 + 1e-9));
+  }
+}
+
+TEST_CASE("relief stops at its budgets") {
+  const auto networks = testing::grids();
+  const auto& network = *std::find_if(networks.begin(), networks.end(), [](const auto& n) { return n->nodes() > 16; });
+  const Target target(*network, nodes_of(*network));
+  const TaskGraph graph = random_tasks(target.places(), 4 * target.places(), 30, 8);
+  const Map start = random_map(target.places(), target, 2);
+  CHECK(relieve(graph, target, start, {.trials = 0}) == start);
+  CHECK(relieve(graph, target, start, {.seconds = 0}) == start);
+  CHECK(relieve(graph, target, start, {.rise = 1}) != start);
+  CHECK_THROWS_AS(relieve(graph, target, start, {.rise = -1}), InvalidInput);
+}
