@@ -28,15 +28,7 @@ class Mover {
     for (std::uint32_t t = 0; t < graph.tasks(); ++t) enter(t, map_[t]);
     beside_ = std::min(places_ - 1, target.axes().empty() ? 12U : 6U);
     near_ = target.neighbourhoods(beside_);
-    if (places_ <= most_tabulated) {
-      distance_.resize(static_cast<std::size_t>(places_) * places_);
-      set_up_ = 8e-9 * static_cast<double>(distance_.size());
-      for (std::uint32_t p = 0; p < places_; ++p) {
-        for (std::uint32_t q = 0; q < places_; ++q) {
-          distance_[static_cast<std::size_t>(p) * places_ + q] = static_cast<std::uint16_t>(target.distance(p, q));
-        }
-      }
-    }
+    if (places_ <= most_tabulated) tabulate();
     if (group_limit_ > 0) {
       pair_load_ = group_loads(graph, target, map_);
       change_.assign(2 * static_cast<std::size_t>(groups_), 0);
@@ -84,6 +76,18 @@ class Mover {
   static constexpr std::uint32_t most_tabulated = 6000;
   static constexpr double rounding = 1e-12;
 
+  /// Distances in a byte each, where all fit one.
+  void tabulate() {
+    distance_.resize(static_cast<std::size_t>(places_) * places_);
+    set_up_ = 8e-9 * static_cast<double>(distance_.size());
+    for (std::uint32_t p = 0; p < places_; ++p) {
+      for (std::uint32_t q = 0; q < places_; ++q) {
+        const std::uint32_t d = target_->distance(p, q);
+        if (d > 255) return distance_.clear();
+        distance_[static_cast<std::size_t>(p) * places_ + q] = static_cast<std::uint8_t>(d);
+      }
+    }
+  }
   void enter(std::uint32_t task, std::uint32_t place) {
     map_[task] = place;
     load_[place] += graph_->load_of(task);
@@ -271,7 +275,7 @@ class Mover {
   std::vector<std::uint32_t> index_;  ///< of a task among the members of its place
   std::uint32_t beside_ = 0;
   std::vector<std::uint32_t> near_;
-  std::vector<std::uint16_t> distance_;
+  std::vector<std::uint8_t> distance_;
   std::vector<double> pair_load_;
   std::vector<double> change_;
   std::vector<std::uint32_t> found_;

@@ -130,7 +130,11 @@ def compare(first: str, second: str, ranks: str | None, ranks_per_node: int, as_
     found = differences(*sides, counts(ranks))
     if as_json:
         rows = [
-            {**vars(d), "first": None if d.first is None else str(d.first), "second": None if d.second is None else str(d.second)}
+            {
+                **vars(d),
+                "first": None if d.first is None else str(d.first),
+                "second": None if d.second is None else str(d.second),
+            }
             for d in found
         ]
         print_json(rows)

@@ -175,7 +175,8 @@ def summary(checks: list[Check]) -> str:
         worst = max(wrong, key=lambda check: check.loss)
         text += f"; the worst loses {worst.loss:.1%} ({worst.collective}, {worst.ranks} ranks, {worst.bytes} bytes)"
     if drifts:
-        text += f"; times differ from the stored ones by {statistics.median(drifts):.1%} at the median, {max(drifts):.1%} at most"
+        median, most = statistics.median(drifts), max(drifts)
+        text += f"; times differ from the stored ones by {median:.1%} at the median, {most:.1%} at most"
     return text
 
 

@@ -36,11 +36,17 @@ def write(decisions: Decisions, request: Request) -> Export:
         rows = rows if 1 in rows else {1: [(0, _HAN)], **rows}
         within = {1: [(0, _TUNED)]}
         lines += [f"{library.NUMBERS[kind][kind]} # {kind}", "3 # levels"]
-        for level, name, of_level in ((_WITHIN, "within", within), (_BETWEEN, "between", within), (_WHOLE, "whole", rows)):
+        for level, name, of_level in (
+            (_WITHIN, "within", within),
+            (_BETWEEN, "between", within),
+            (_WHOLE, "whole", rows),
+        ):
             lines += [f"{level} # {name}", f"{len(of_level)} # sizes of communicators"]
             for ranks, components in of_level.items():
                 lines += [f"{ranks} # ranks and more", f"{len(components)} # message sizes"]
-                lines += [f"{size} {component} # {'han' if component == _HAN else 'tuned'}" for size, component in components]
+                lines += [
+                    f"{size} {component} # {'han' if component == _HAN else 'tuned'}" for size, component in components
+                ]
     settings = {
         "OMPI_MCA_coll_han_use_dynamic_file_rules": "1",
         "OMPI_MCA_coll_han_dynamic_rules_filename": "{file}",

@@ -19,6 +19,8 @@ _SPECIAL: dict[tuple[str, str], tuple[str, int]] = {
 }
 #: Special names that have no segments of their own.
 _WHOLE = ("binomial", "ring")
+#: Special names that say less than their family.
+_PLAIN = ("ring", "dissemination")
 
 
 def canonical(collective: str, choice: Choice) -> Choice:
@@ -52,11 +54,15 @@ def pretty(collective: str, choice: Choice) -> Choice:
     full = canonical(collective, choice)
     named = dict(full.options)
     for (kind, name), (family, radix) in _SPECIAL.items():
-        if kind != collective or family != full.name or named.get("radix") != radix or name == "ring":
+        if kind != collective or family != full.name or named.get("radix") != radix:
             continue
         if not _known(kind, name) or (name in _WHOLE and named.get("segment", 0) != 0):
             continue
-        rest = {key: value for key, value in named.items() if key != "radix" and not (name in _WHOLE and key == "segment")}
+        if name in _PLAIN and _known(kind, family):
+            continue
+        rest = {
+            key: value for key, value in named.items() if key != "radix" and not (name in _WHOLE and key == "segment")
+        }
         return Choice(name, _without_defaults(kind, name, rest))
     return Choice(full.name, _without_defaults(collective, full.name, named))
 

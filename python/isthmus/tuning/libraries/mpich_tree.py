@@ -123,7 +123,7 @@ def _yes(value: bool) -> str:
 
 
 def thresholds(tree: Tree, situation: Situation) -> list[int]:
-    """The sizes, as of :func:`isthmus.collective`, at which the selection of a collective may change; 0 is the first."""
+    """Sizes, as of :func:`isthmus.collective`, at which the selection of a collective may change; 0 is the first."""
     found = {0}
 
     def walk(inner: Tree, called: bool) -> None:

@@ -120,7 +120,9 @@ class Report:
 
     def __str__(self) -> str:
         says = [verdict.says for verdict in self.verdicts]
-        parts = [f"{says.count(word)} {word}" for word in (IN_EFFECT, AS_MODELLED, ALIKE, IGNORED, OTHER) if word in says]
+        parts = [
+            f"{says.count(word)} {word}" for word in (IN_EFFECT, AS_MODELLED, ALIKE, IGNORED, OTHER) if word in says
+        ]
         found = ", ".join(parts) or "nothing to look at"
         if AS_MODELLED in says:
             end = "the library decides as modelled" if self.ok else "the library does not decide as modelled"
