@@ -97,15 +97,18 @@ def closed_forms() -> None:
 
 
 def tuning(quick: bool) -> None:
-    print(f"{'tuned':<36} {'candidates':>10} {'simulations':>12} {'of':>7} {'s':>7}")
+    print(f"{'tuned, two at a time':<36} {'candidates':>10} {'simulations':>12} {'of':>7} {'s':>7} {'processor s':>12}")
     cases: list[tuple[str, int]] = [("allreduce", 2048), ("bcast", 2048)]
     if not quick:
         cases += [("alltoall", 2048), ("all", 512)]
     for kind, ranks in cases:
+        begin = time.process_time()
         done = isthmus.tune(kind, "eos", ranks=ranks, workers=2)
+        used = time.process_time() - begin
         tried = sum(len(s.choices) for s in done.sweeps)
         simulations, of = (sum(f) for f in zip(*((s.simulations, s.source.size) for s in done.sweeps), strict=True))
-        print(f"{f'{kind} on eos, {ranks:,} ranks':<36} {tried:>10} {simulations:>12} {of:>7} {done.wall:>7.1f}", flush=True)
+        print(f"{f'{kind} on eos, {ranks:,} ranks':<36} {tried:>10} {simulations:>12} {of:>7} {done.wall:>7.1f} {used:>12.1f}",
+              flush=True)  # fmt: skip
 
 
 def peers(quick: bool, binary: str | None) -> None:

@@ -18,6 +18,7 @@ _LAZY = {
     "Advice": "advice.advice",
     "Allocation": "machine",
     "Contract": "proof",
+    "DecisionTable": "tuning.table",
     "InvalidInput": "errors",
     "Level": "machine",
     "Levels": "machine",
@@ -105,6 +106,7 @@ if TYPE_CHECKING:
     from .simulation.timeline import Timeline as Timeline
     from .studies.run import study as study
     from .studies.study import Study as Study
+    from .tuning.table import DecisionTable as DecisionTable
     from .tuning.tune import tune as tune
 
 

@@ -152,6 +152,17 @@ def parse_noise(text: str) -> Noise:
     return Noise(kind=kind, file=values.get("file"), **times)
 
 
+def parse_time(option: str, text: str) -> float:
+    """Seconds from ``10s``; a number alone counts seconds."""
+    try:
+        found = units.parse(text if re.search("[A-Za-z]$", text) else f"{text}s", "s")
+    except InvalidInput as error:
+        raise InvalidInput(f"{option} {units.shown(text)}: {error}") from None
+    if not 0 <= found < 1e9:
+        raise InvalidInput(f"{option} {units.shown(text)}: a time from 0 is needed")
+    return found
+
+
 def parse_packets(size: str | None, flit: str | None, buffer: str | None) -> PacketOptions | None:
     """Options of the packet model; None where none is given."""
     from ..simulation.network import PacketOptions
@@ -159,17 +170,6 @@ def parse_packets(size: str | None, flit: str | None, buffer: str | None) -> Pac
     given = {"bytes": ("--packet-bytes", size), "flit": ("--flit", flit), "buffer": ("--buffer", buffer)}
     sizes = {name: _bytes(value, option) for name, (option, value) in given.items() if value is not None}
     return PacketOptions(**sizes) if sizes else None
-
-
-def parse_collectives(rules: tuple[str, ...]) -> dict[str, Any] | None:
-    """Algorithms from ``kind=algorithm`` or ``kind=algorithm:option=value``; None where there are none."""
-    out: dict[str, Any] = {}
-    for rule in rules:
-        kind, _, algorithm = rule.partition("=")
-        if not kind or not algorithm:
-            raise InvalidInput(f"--collectives {rule}: kind=algorithm is allowed, such as allreduce=ring")
-        out[kind] = parse_algorithm(algorithm)
-    return out or None
 
 
 def parse_placement(

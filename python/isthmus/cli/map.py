@@ -9,7 +9,8 @@ import click
 
 from .. import units
 from ..errors import InvalidInput
-from .inputs import parse_collectives, parse_nodes, parse_speeds, read_task_graph
+from .collectives import collectives_option, parse_collectives
+from .inputs import parse_nodes, parse_speeds, read_task_graph
 from .output import json_option, line_width, print_json, print_table
 
 if TYPE_CHECKING:
@@ -31,7 +32,6 @@ _SUFFIXES = (".png", ".svg", ".pdf")
     "  isthmus map app.h5 --machine cielo --nodes 64 -o MPICH_RANK_ORDER --format cray\n"
     "  isthmus map mesh.graph --machine torus:16x16x16 --method multilevel --json\n"
     "  isthmus map mesh.graph --machine torus:16x16x16 --tasks-per-node 66 --objective max_link\n"
-    "  isthmus map mesh.graph --machine torus:4x4 --balance 0.03 --speeds 1x12,0.5x4\n"
     "  isthmus map app.h5 --machine cielo --evaluate --placement rankfile\n"
     "  isthmus map app.h5 --machine cielo --plot load=before-and-after.png\n"
     "  isthmus map --list",
@@ -69,7 +69,7 @@ _SUFFIXES = (".png", ".svg", ".pdf")
 )
 @click.option("--evaluate", is_flag=True, help="Only the metrics of --placement, with their definitions and sources.")
 @click.option("--placement", metavar="ORDER|FILE", help="With --evaluate: default, block, cyclic, random, or a file.")
-@click.option("--collectives", multiple=True, metavar="KIND=ALGORITHM", help="Messages of a program's collectives too.")
+@collectives_option("Messages of a program's collectives too")
 @click.option(
     "--model",
     type=click.Choice(["flow", "reserve", "packet", "loggops", "none"]),
@@ -145,7 +145,7 @@ def command(
     job = parse_nodes(loaded, what.ranks, nodes, ranks_per_node, fraction=fraction, seed=seed, share=share)
     common: dict[str, Any] = {
         "undirected": undirected,
-        "collectives": parse_collectives(collectives),
+        "collectives": parse_collectives(collectives, ranks_per_node),
         "model": None if model == "none" else model,
     }
     if evaluate:

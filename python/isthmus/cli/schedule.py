@@ -6,7 +6,8 @@ import click
 
 from .. import units
 from ..errors import InvalidInput
-from .inputs import WORK, parse_collective, parse_collectives, read_work
+from .collectives import collectives_option, parse_collectives, tell_replaced
+from .inputs import WORK, parse_collective, read_work
 from .output import json_option, print_json
 
 _UNITS = click.Choice(["ns", "ps", "us", "ms", "s"])
@@ -100,7 +101,7 @@ def collective(spec: str, output: str, as_json: bool) -> None:
 )
 @click.argument("program", metavar="PROGRAM")
 @click.option("-o", "--output", required=True, metavar="FILE", help="A .h5, .goal or .bin file.")
-@click.option("--collectives", multiple=True, metavar="KIND=ALGORITHM", help="Algorithm for collectives of a kind.")
+@collectives_option("Algorithm for collectives")
 @click.option("--byte-time", metavar="TIME", help="In GOAL, copy and reduce become calc of so much time per byte.")
 @json_option
 def lower(program: str, output: str, collectives: tuple[str, ...], byte_time: str | None, as_json: bool) -> None:
@@ -111,7 +112,9 @@ def lower(program: str, output: str, collectives: tuple[str, ...], byte_time: st
     what = read_work(program)
     if not isinstance(what, Program):
         raise InvalidInput(f"{program} holds a schedule: a program is needed")
-    schedule = lowered(what, collectives=parse_collectives(collectives))
+    chosen = parse_collectives(collectives)
+    tell_replaced(chosen, what)
+    schedule = lowered(what, collectives=chosen)
     schedule.save(output, seconds_per_byte=None if byte_time is None else units.parse(byte_time, "s"))
     _done(output, schedule, as_json)
 
@@ -124,7 +127,7 @@ def lower(program: str, output: str, collectives: tuple[str, ...], byte_time: st
 @click.argument("file", metavar="FILE")
 @click.option("-o", "--output", metavar="FILE", help="Write lines of source, target, bytes, messages: .csv.")
 @click.option("--plot", "picture", metavar="FILE", help="Draw the matrix: .png, .svg, .pdf.")
-@click.option("--collectives", multiple=True, metavar="KIND=ALGORITHM", help="Algorithm for a program's collectives.")
+@collectives_option()
 @_unit
 @json_option
 def pattern(

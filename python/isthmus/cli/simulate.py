@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import InvalidInput
-from .inputs import WORK, parse_collectives, parse_level, parse_noise, parse_packets, parse_placement, read_work
+from .collectives import collectives_option, parse_collectives, tell_replaced
+from .inputs import WORK, parse_level, parse_noise, parse_packets, parse_placement, read_work
 from .output import json_option, machine_argument, print_json
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ _SUFFIXES = {
 @click.option("--buffer", metavar="BYTES", help="packet: buffer of a virtual channel, by default 16 packets or more.")
 @click.option("--noise", metavar="KIND,...", help="periodic or exponential,period=T,duration=T; file,file=F; none.")
 @click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=0, show_default=True, help="Of the noise.")
-@click.option("--collectives", multiple=True, metavar="KIND=ALGORITHM", help="Algorithm for a program's collectives.")
+@collectives_option()
 @click.option("--no-symmetry", is_flag=True, help="Simulate ranks that are indistinguishable one by one too.")
 @click.option("--no-skip", is_flag=True, help="Simulate iterations that repeat others exactly one by one too.")
 @click.option("--unit", type=click.Choice(["ns", "ps", "us", "ms", "s"]), default="ns", help="Of times in GOAL files.")
@@ -148,6 +149,8 @@ def command(
     if record == "finish" and breakdown:
         raise InvalidInput("--breakdown needs --record ranks or ops")
     what = read_work(file, unit)
+    chosen = parse_collectives(collectives, ranks_per_node)
+    tell_replaced(chosen, what)
     timeline = simulate(
         what,
         machine,
@@ -158,7 +161,7 @@ def command(
         resolution=resolution,
         packet=parse_packets(packet_bytes, flit, buffer),
         record=record,
-        collectives=parse_collectives(collectives),
+        collectives=chosen,
         noise=None if noise is None else parse_noise(noise),
         seed=seed,
         symmetry=not no_symmetry,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -13,7 +13,6 @@ from ..errors import InvalidInput
 from .schedule import Schedule
 
 if TYPE_CHECKING:
-    from ..tuning.decisions import Decisions
     from .program import Program
 
 #: An algorithm for all sizes, or a list of rules: (most bytes, algorithm) or (most ranks, most bytes, algorithm), None
@@ -21,21 +20,31 @@ if TYPE_CHECKING:
 Rules = Choice | Sequence[tuple[Any, ...]]
 
 
+class Decided(Protocol):
+    """What decides for every number of ranks: :class:`isthmus.DecisionTable`, decisions of libraries."""
+
+    def for_program(self, program: Program) -> Mapping[str, Rules]:
+        """Rules for the numbers of ranks on which the program calls collectives."""
+        ...
+
+
 def lower(
-    program: Program, *, collectives: Mapping[str, Rules] | Decisions | None = None, progress_stream: int = 0
+    program: Program, *, collectives: Mapping[str, Rules] | Decided | None = None, progress_stream: int = 0
 ) -> Schedule:
     """The schedule of a program: blocking calls, requests and collectives become operations and dependencies.
 
     Parameters
     ----------
     program : Program
-    collectives : mapping of str to algorithm or list of rules, or Decisions, optional
+    collectives : mapping of str to algorithm or list of rules, or DecisionTable, optional
         Algorithms by collective: a name, or (name, options), or a list of rules. A rule is a size in bytes and an
         algorithm, or a number of ranks, a size and an algorithm (None: any); the first counts that is not exceeded. The
         size of a collective is that of its event; where that has counts that all ranks
         know (gather, allgather, scatter, reduce_scatter), their mean. What is not chosen takes the default, see
-        :func:`isthmus.collectives.algorithms`. A decision table, or what a library decides by itself
-        (:func:`isthmus.tuning.defaults.defaults`), has rules for all communicators of the program. ``fence`` is a barrier, ``comm_create`` an allgather of 8 bytes.
+        :func:`isthmus.collectives.algorithms`. ``fence`` is a barrier, ``comm_create`` an allgather of 8 bytes. A
+        table, or the decisions of a library (:func:`isthmus.tuning.defaults.defaults`), is asked for every number of
+        ranks that the program has; an algorithm that cannot run on one gives way as
+        :func:`isthmus.tuning.programs.runnable` says.
     progress_stream : int
         CPU stream on which operations of nonblocking collectives run: 0 is that of the program, which then waits until
         they have started; another one is a progress thread, to which the program hands them over.
@@ -64,10 +73,12 @@ def lower(
     """
     if not isinstance(progress_stream, (int, np.integer)) or not 0 <= progress_stream <= 255:
         raise InvalidInput(f"progress_stream is {progress_stream!r}: 0 to 255 is allowed")
-    p = program
     if collectives is not None and not isinstance(collectives, Mapping):
-        collectives = collectives.lowering({p.ranks, *np.diff(p.comm_first).tolist()} - {0})
+        if not hasattr(collectives, "for_program"):
+            raise InvalidInput(f"collectives: {type(collectives).__name__}; a mapping or a decision table is allowed")
+        collectives = collectives.for_program(program)
     rules = [(kind, *rule) for kind, choice in (collectives or {}).items() for rule in _rules(kind, choice)]
+    p = program
     arrays = _core.lower(
         p.ranks, p.first, p.kind, p.what, p.peer, p.tag, p.comm, p.amount, p.request, p.detail, p.details,
         p.comm_first, p.comm_ranks, rules, int(progress_stream),
@@ -77,20 +88,29 @@ def lower(
 
 def _rules(kind: str, choice: Rules) -> list[tuple[int | None, int | None, str, list[tuple[str, list[int]]]]]:
     """The choice as rules: most ranks, most bytes, name and options."""
+    return [
+        (None if ranks is None or ranks >= 2**32 else ranks, most, *named(algorithm))
+        for ranks, most, algorithm in triples(kind, choice)
+    ]
+
+
+def triples(kind: str, choice: Rules) -> list[tuple[int | None, int | None, Choice]]:
+    """A choice for a collective as rules: most ranks, most bytes and algorithm; None: any number."""
     allowed = "an algorithm, or pairs of most bytes and algorithm, are allowed"
     if isinstance(choice, str) or (isinstance(choice, tuple) and len(choice) == 2 and isinstance(choice[0], str)):
-        choice = [(None, None, choice)]
+        choice = [(None, choice)]
     if not isinstance(choice, Sequence):
         raise InvalidInput(f"rule {choice!r} of {kind}: {allowed}")
-    out = []
-    for rule in choice:
+    out: list[tuple[int | None, int | None, Choice]] = []
+    rules: Sequence[Any] = choice
+    for rule in rules:
         shaped = isinstance(rule, (tuple, list)) and len(rule) in (2, 3) and isinstance(rule[-1], (str, tuple, list))
-        name, options = named(rule[-1] if isinstance(rule[-1], str) else tuple(rule[-1])) if shaped else ("", [])
-        if not name:
+        algorithm: Any = (rule[-1] if isinstance(rule[-1], str) else tuple(rule[-1])) if shaped else ""
+        if not named(algorithm)[0]:
             raise InvalidInput(f"rule {rule!r} of {kind}: {allowed}")
         limits = [_limit(kind, rule, value) for value in rule[:-1]]
         ranks, most = limits if len(limits) == 2 else (None, limits[0])
-        out.append((None if ranks is None or ranks >= 2**32 else ranks, most, name, options))
+        out.append((ranks, most, algorithm))
     return out
 
 

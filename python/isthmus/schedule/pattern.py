@@ -20,6 +20,8 @@ from .summary import counted
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from .lower import Decided
+
 #: Most ranks of a dense matrix: 2 GiB.
 _DENSE = 1 << 14
 
@@ -179,7 +181,7 @@ class Pattern:
         return ", ".join(parts)
 
 
-def pattern(what: Program | Schedule, collectives: Mapping[str, Any] | None = None) -> Pattern:
+def pattern(what: Program | Schedule, collectives: Mapping[str, Any] | Decided | None = None) -> Pattern:
     """Who sends how much to whom.
 
     Parameters
@@ -187,7 +189,7 @@ def pattern(what: Program | Schedule, collectives: Mapping[str, Any] | None = No
     what : Program or Schedule
         Sends and puts count for their rank, gets for the rank that the bytes come from. Receives count nothing, so that
         wildcards do not matter.
-    collectives : mapping of str to algorithm, optional
+    collectives : mapping of str to algorithm, or DecisionTable, optional
         For a Program: lower it with these algorithms, as ``lower`` takes them, and count the messages of collectives
         too. By default only point-to-point and one-sided messages count.
 
@@ -209,7 +211,7 @@ def pattern(what: Program | Schedule, collectives: Mapping[str, Any] | None = No
             return _of_program(what)
         from .lower import lower
 
-        schedule = lower(what, collectives=dict(collectives))
+        schedule = lower(what, collectives=collectives)
     elif not isinstance(what, Schedule):
         raise InvalidInput(f"a pattern of {type(what).__name__}: Program and Schedule have one")
     elif collectives is not None:

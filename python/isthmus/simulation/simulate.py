@@ -74,7 +74,7 @@ def simulate(
     record : {"finish", "ranks", "ops"}
         Finish times only; where the time of every rank went too; begin and end of every operation too, with what the
         critical path and sensitivities need (about 70 bytes an operation).
-    collectives : dict, optional
+    collectives : dict or DecisionTable, optional
         Algorithms for the collectives of a program, see :func:`isthmus.lower`.
     noise : Noise, optional
         Operating system noise; by default the machine's.

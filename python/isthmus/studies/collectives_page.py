@@ -13,6 +13,10 @@ from .parameters import Finding, Point, Summary
 
 #: Panels side by side.
 _COLUMNS = 2
+#: Cores of a node on which trees over nodes are drawn.
+_NODE = {"ranger": 16, "jaguar-xt4": 4}
+#: Broadcasts one after the other in the study of pipelines.
+_IN_A_ROW = 8
 #: What xNOBEL calls in a run.
 _SUMS, _BARRIERS = 4960, 2720
 
@@ -145,23 +149,26 @@ def _ranking(found: dict[str, float]) -> str:
     return ", ".join(f"{_short(words)} {found[words] / least:.2f}" for words in order[:4])
 
 
-def _best_tree(times: Times, machine: str, ranks: int, radix: int, below: int) -> Finding | None:
-    """Is that k-nomial tree best for sizes below a limit?"""
-    cases = {
-        s: f for s in times.sizes(machine, "bcast", ranks) if s < below and (f := times.of(machine, "bcast", ranks, s))
-    }
-    if not cases:
+def _best_tree(times: Times, machine: str, cores: int, radix: int, below: int) -> Finding | None:
+    """Is that k-nomial tree best for sizes below a limit, over all cores or over the nodes that have them?"""
+    words = []
+    worst = []
+    for over, ranks in (("cores", cores), ("nodes", cores // _NODE[machine])):
+        cases = {
+            size: found
+            for size in times.sizes(machine, "bcast", ranks)
+            if size < below and (found := times.of(machine, "bcast", ranks, size))
+        }
+        ratios = [
+            ours / min(found.values()) for found in cases.values() for w, ours in found.items() if _radix(w) == radix
+        ]
+        if ratios:
+            worst.append(max(ratios))
+            words.append(f"over {over} {min(ratios):.2f} to {max(ratios):.2f} ({_ranking(cases[min(cases)])})")
+    if not words:
         return None
-    over = []
-    for found in cases.values():
-        ours = [t for words, t in found.items() if _radix(words) == radix]
-        if not ours:
-            return None
-        over.append(ours[0] / min(found.values()))
-    smallest = cases[min(cases)]
-    ours = f"{radix}-nomial is {min(over):.2f} to {max(over):.2f} times the best; "
-    ours += f"at {text(min(cases), 'B')}: {_ranking(smallest)}"
-    return Finding(ours, _verdict(max(over) <= 1.001, max(over) <= 1.1))
+    ours = f"{radix}-nomial in the best: {'; '.join(words)}"
+    return Finding(ours, _verdict(max(worst) <= 1.001, min(worst) <= 1.1))
 
 
 def _verdict(agrees: bool, partly: bool) -> str:
@@ -169,29 +176,40 @@ def _verdict(agrees: bool, partly: bool) -> str:
 
 
 def _wrong_tree(times: Times) -> Finding | None:
-    found = times.of("jaguar-xt4", "bcast", 2048, 32768)
-    ours = [t for words, t in found.items() if _radix(words) == 4]
-    if not ours:
+    words = []
+    ratios = []
+    for over, ranks in (("cores", 2048), ("nodes", 512)):
+        found = times.of("jaguar-xt4", "bcast", ranks, 32768)
+        ours = [t for w, t in found.items() if _radix(w) == 4]
+        if ours:
+            ratios.append(ours[0] / min(found.values()))
+            words.append(f"over {over} {ratios[-1]:.2f} times the best ({_ranking(found)})")
+    if not ratios:
         return None
-    ratio = ours[0] / min(found.values())
-    return Finding(f"{ratio:.2f} times the best; {_ranking(found)}", _verdict(1.6 <= ratio <= 2.5, ratio > 1.25))
+    return Finding("; ".join(words), _verdict(1.6 <= max(ratios) <= 2.5, max(ratios) > 1.25))
 
 
 def _reduce_sun(times: Times) -> Finding | None:
-    cases = {n: f for n in (1024, 2048) if (f := times.of("ranger", "reduce", n, 8))}
+    cases = {n: f for n in (1024, 2048, 64, 128) if (f := times.of("ranger", "reduce", n, 8))}
     if not cases:
         return None
     best = [_radix(min(f, key=f.__getitem__)) == 8 for f in cases.values()]
-    ours = "; ".join(f"{n:,} cores: {_ranking(f)}" for n, f in cases.items())
+    ours = "; ".join(f"{n:,} {'cores' if n > 256 else 'nodes'}: {_ranking(f)}" for n, f in cases.items())
     return Finding(ours, _verdict(all(best), any(best)))
 
 
 def _reduce_xt4(times: Times) -> Finding | None:
-    found = {_radix(words): t for words, t in times.of("jaguar-xt4", "reduce", 2048, 8).items()}
-    if 4 not in found or 8 not in found:
+    gains = []
+    words = []
+    for over, ranks in (("cores", 2048), ("nodes", 512)):
+        found = {_radix(w): t for w, t in times.of("jaguar-xt4", "reduce", ranks, 8).items()}
+        if 4 in found and 8 in found:
+            gains.append(1 - found[4] / found[8])
+            words.append(f"over {over} {100 * gains[-1]:.0f} % less")
+    if not gains:
         return None
-    gain = 1 - found[4] / found[8]
-    return Finding(f"the 4-nomial tree takes {100 * gain:.0f} % less", _verdict(0.15 <= gain <= 0.35, gain > 0))
+    ours = f"the 4-nomial tree takes {', '.join(words)}"
+    return Finding(ours, _verdict(any(0.15 <= g <= 0.35 for g in gains), max(gains) > 0))
 
 
 def _exchange(times: Times, bytes: int) -> dict[Any, float]:
@@ -253,12 +271,12 @@ def _pipelined(times: Times) -> Finding | None:
         strict = [t for w, t in found.items() if "my-all" in w]
         free = [t for w, t in found.items() if "all under way" in w and "my-all" not in w]
         if strict and free:
-            gains.append((size, strict[0] - free[0]))
+            gains.append((size, (strict[0] - free[0]) / _IN_A_ROW))
     if not gains:
         return None
     ours = ", ".join(f"{text(gain, 's', 3)} at {text(size, 'B')}" for size, gain in gains)
     inside = [50e-6 <= gain <= 400e-6 for _, gain in gains]
-    return Finding(f"8 broadcasts gain {ours}", _verdict(all(inside), any(inside)))
+    return Finding(f"each of {_IN_A_ROW} broadcasts gains {ours}", _verdict(all(inside), any(inside)))
 
 
 def _ops(times: Times, machine: str, collective: str, ranks: int, bytes: int) -> float | None:

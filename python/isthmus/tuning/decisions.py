@@ -6,11 +6,14 @@ import abc
 import bisect
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import InvalidInput
 from ..units import shown
 from .choice import Choice
+
+if TYPE_CHECKING:
+    from ..schedule.program import Program
 
 #: Collectives that decisions are made for. Their sizes are those of :func:`isthmus.collective`: of the vector (bcast,
 #: reduce, allreduce, scan, exscan), or of one rank's block (the others).
@@ -30,6 +33,9 @@ class Rule:
 
 class Decisions(abc.ABC):
     """Which algorithm a collective takes, for any number of ranks and any size."""
+
+    #: May an algorithm that Isthmus has not stand in a decision? Its default stands in then.
+    strange = True
 
     @property
     @abc.abstractmethod
@@ -80,22 +86,18 @@ class Decisions(abc.ABC):
             out[kind] = [(end, rule.choice.argument) for end, rule in zip([*ends, None], rules, strict=True)]
         return out
 
-    def lowering(self, ranks: Iterable[int]) -> dict[str, list[tuple[int, int | None, Any]]]:
-        """Rules for communicators of these sizes, as ``collectives=`` of :func:`isthmus.lower` takes them.
-
-        Parameters
-        ----------
-        ranks : iterable of int
-            Sizes of the communicators of a program.
+    def for_program(self, program: Program) -> dict[str, list[tuple[int, int | None, Any]]]:
+        """Rules for the communicators of a program, as ``collectives=`` of :func:`isthmus.lower` takes them.
 
         Returns
         -------
-        dict of str to list of tuples
-            Most ranks, most bytes (None: any) and the algorithm.
+        dict of str to list of triples
+            Most ranks, most bytes (None: any) and the algorithm. What cannot run on a number of ranks has given way to
+            what :func:`isthmus.tuning.programs.runnable` says.
         """
-        counts = sorted(set(ranks))
-        rules = [(count, self.at(count)) for count in counts]
-        return {kind: [(count, *rule) for count, of in rules for rule in of[kind]] for kind in self.collectives}
+        from .programs import rules_for
+
+        return rules_for(self, program)[0]
 
     def _known(self, collective: str) -> None:
         if collective not in self.collectives:
@@ -104,9 +106,11 @@ class Decisions(abc.ABC):
 
 
 def merged(rules: Iterable[Rule]) -> tuple[Rule, ...]:
-    """Neighbours with the same algorithm become one rule."""
+    """Neighbours with the same algorithm become one rule; of those that begin at the same size the last counts."""
     out: list[Rule] = []
     for rule in rules:
+        if out and out[-1].bytes == rule.bytes:
+            out.pop()
         if not out or out[-1].choice != rule.choice:
             out.append(rule)
     return tuple(out)

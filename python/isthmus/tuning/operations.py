@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from .choice import Choice
 
 _FEW = 64  # ranks of schedules that are made to count
-_SEGMENTS = 16  # of messages in them
+_SEGMENTS = 8  # of messages in them
+_BYTES = 1 << 20  # of messages whose size makes no difference
 
 
 def operations(collective: str, choice: Choice, ranks: int, size: int) -> float:
@@ -23,11 +24,14 @@ def operations(collective: str, choice: Choice, ranks: int, size: int) -> float:
     True
     """
     segment = choice.options.get("segment", 0)
-    if isinstance(segment, int) and 0 < _SEGMENTS * segment < size:
-        # More segments are as much more of the same, but not less than without any.
-        count = _continued(collective, choice, ranks, _SEGMENTS * segment) * size / (_SEGMENTS * segment)
-        return max(count, _continued(collective, choice.replace(segment=0), ranks, size))
-    return _continued(collective, choice, ranks, size)
+    if not isinstance(segment, int) or not 0 < segment < size:
+        whole = choice.replace(segment=0) if "segment" in choice.options else choice
+        return _continued(collective, whole, ranks, min(size, 1) * _BYTES)
+    count = -(-size // segment)
+    few = min(count, _SEGMENTS)
+    # More segments are as much more of the same, but not less than without any.
+    found = _continued(collective, choice, ranks, few * segment) * count / few
+    return max(found, _continued(collective, choice.replace(segment=0), ranks, _BYTES))
 
 
 @lru_cache(maxsize=65536)

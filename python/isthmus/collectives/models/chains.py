@@ -41,5 +41,13 @@ def _reduce(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: s
 
 @form(("exscan", "linear"))
 def _exscan(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: str) -> Cost:
-    """As the scan; the last rank's own part goes nowhere."""
-    return _chain(p, ranks, sizes, max(ranks - 2, 0), 1)
+    """As the scan; the last rank's own part goes nowhere, and the others but the first copy theirs at the begin, for
+    which the first message may have to wait."""
+    found = _chain(p, ranks, sizes, max(ranks - 2, 0), 1)
+    if ranks < 3:
+        return found
+    copied = p.copied(sizes)
+    m = p.message(sizes)
+    time = found.time_ps + np.maximum(copied - m.way, 0)
+    middle = Work.send(m) + Work.recv(m) + Work.of(p.reduced(sizes) + copied)
+    return Cost(time, middle, found.exact)

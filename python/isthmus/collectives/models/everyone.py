@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 @form(("alltoall", "linear"))
 def _alltoall(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: str, window: int = 0) -> Cost:
     """P-1 sends, one after the other, with the messages that come in between: (P-1) (2o + (s-1)G) + L where the
-    interface keeps up with the processor, otherwise told message by message. With fewer than all under way it is
-    more."""
+    interface keeps up with the processor, otherwise told message by message; at least what processor and interface take
+    with fewer than all under way."""
     count = ranks - 1
     m = p.message(sizes)
     work = (Work.send(m) + Work.recv(m)).times(count)
@@ -33,7 +33,11 @@ def _alltoall(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm:
     time = np.maximum(first + (count - 1) * received, (count - 1) * m.send + m.way) + m.recv
     for at in np.flatnonzero(m.gap > m.send):
         time[at] = _between(count, m.way, int(m.send[at]), int(m.recv[at]), int(m.gap[at]))
-    return Cost(time, work, np.full(len(sizes), window == 0 or window >= count))
+    if 0 < window < count:
+        # Sends wait for others, messages do not wait for all sends.
+        least = np.maximum(work.busy, m.way + (count - 1) * received + m.recv)
+        return Cost(least, work, np.zeros(len(sizes), bool))
+    return Cost(time, work, np.ones(len(sizes), bool))
 
 
 def _between(count: int, way: int, send: int, recv: int, gap: int) -> int:

@@ -120,4 +120,4 @@ def cost(
 
 def _load() -> None:
     # Each enters its forms when it is imported.
-    from . import chains, everyone, halving, hypercubes, rings, rooted  # noqa: F401
+    from . import chains, everyone, halving, hypercubes, parts, rings, rooted  # noqa: F401

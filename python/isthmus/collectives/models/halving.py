@@ -56,16 +56,12 @@ def _neighbours(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorith
 
 @form(("allgather", "sparbit"))
 def _sparbit(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: str) -> Cost:
-    """⌈log₂ P⌉ (2o + L) and every block in a message of its own: W. D. Loch, G. P. Koslovski, Sparbit: a new logarithmic-
-    cost and data locality-aware MPI allgather algorithm, SBAC-PAD 2021. Blocks go on as soon as they are there, so that
-    it is the time of the processor, or of a block that goes all the way."""
+    """Every block in a message of its own, in ⌈log₂ P⌉ rounds: W. J. Loch, G. P. Koslovski, Sparbit: a new logarithmic-cost
+    and data locality-aware MPI allgather algorithm, SBAC-PAD 2021. Blocks go on as soon as they are there; at least it is
+    the time of the processor, or of the interface from the first message on."""
     m = p.message(sizes)
-    found = symmetric(p, [Round(sizes, count=(ranks - 1).bit_length())], len(sizes))
     others = ranks - 1
-    if others == 0:
-        return found
-    work = others * (m.send + m.recv)
-    arrivals = m.way + others * np.maximum(m.recv, m.gap)
-    time = np.maximum(np.maximum(found.time_ps, work), arrivals - np.maximum(m.gap - m.recv, 0))
-    whole = symmetric(p, [Round(sizes, count=others)], len(sizes)).work
-    return Cost(time, whole, np.zeros(len(sizes), bool))
+    whole = symmetric(p, [Round(sizes, count=others)], len(sizes))
+    taken = m.way + (others - 1) * np.maximum(m.recv, m.gap) + m.recv
+    time = np.maximum(whole.work.busy, taken) if others else whole.time_ps
+    return Cost(time, whole.work, np.full(len(sizes), others == 0))

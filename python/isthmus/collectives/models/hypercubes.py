@@ -34,11 +34,11 @@ def _barrier(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: 
 @form(("allgather", "dissemination"), ("allgather", "bruck"))
 def _bruck(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: str, radix: int = 2) -> Cost:
     """⌈log₂ P⌉ (2o + L) + (P-1) s G and copies of everything: J. Bruck et al., Efficient algorithms for all-to-all
-    communications in multiport message-passing systems, 1997. Rank 0 has its blocks in place; it makes no difference
-    where copies cost nothing."""
+    communications in multiport message-passing systems, 1997. Rank 0 has its blocks in place and begins before the
+    others, who make a copy first: where copies take time it is that without the first one."""
     if ranks == 1:
         return symmetric(p, [], len(sizes))
-    rounds = [Round(None, copied=sizes)]
+    rounds = []
     step = 1
     while step < ranks:
         ways = [min(step, ranks - way) * sizes for way in range(step, min(step * radix, ranks), step)]
@@ -46,7 +46,10 @@ def _bruck(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: st
         step *= radix
     # Two copies at the end, each rounded: of all ranks those of the last are taken, of whom one has nothing.
     rounds.append(Round(None, copied=(ranks - 1) * sizes))
-    return symmetric(p, rounds, len(sizes), p.copied(sizes) == 0)
+    first = p.copied(sizes)
+    found = symmetric(p, rounds, len(sizes), first == 0)
+    work = found.work + Work.of(first)
+    return Cost(np.maximum(found.time_ps, work.busy), work, found.exact)
 
 
 @form(("barrier", "recursive_doubling"))

@@ -8,7 +8,7 @@ import numpy as np
 
 from .cost import Cost, Work
 from .forms import form
-from .shapes import Chains, Flat, Kary, Knomial
+from .shapes import Chains, Flat, Fork, Kary, Knomial
 from .streams import Segments, stream_down, stream_up
 from .trees import busiest, down, up
 
@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
     from .parameters import Parameters
 
-def _tree(algorithm: str, ranks: int, radix: int) -> Any:
+def _tree(algorithm: str, ranks: int, radix: int, dims: tuple[int, ...] = ()) -> Any:
+    if algorithm == "fork":
+        return Fork.whole(ranks, tuple(dims))
     if algorithm in ("linear", "binomial"):
         return Flat(ranks) if algorithm == "linear" else Knomial.whole(ranks)
     if algorithm == "knomial":
@@ -60,22 +62,23 @@ def up_and_down(p: Parameters, tree: Any, sizes: NDArray[np.int64], bytes_down: 
     return Cost(time + down(p, tree, lambda _: bytes_down), work, exact)
 
 
-_TREES = ("binomial", "linear", "knomial", "kary", "binary", "chain", "pipeline")
+_TREES = ("binomial", "linear", "knomial", "kary", "binary", "chain", "pipeline", "fork")
 
 
 @form(*(("bcast", name) for name in _TREES))
 def _bcast(
-    p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: str, radix: int = 2, segment: int = 0
-) -> Cost:
-    return broadcast(p, _tree(algorithm, ranks, radix), sizes, segment)
+    p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: str, radix: int = 2, segment: int = 0,
+    dims: tuple[int, ...] = (),
+) -> Cost:  # fmt: skip
+    return broadcast(p, _tree(algorithm, ranks, radix, dims), sizes, segment)
 
 
 @form(*(("reduce", name) for name in _TREES))
 def _reduce(
     p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: str, radix: int = 2, segment: int = 0,
-    window: int = 0,
+    window: int = 0, dims: tuple[int, ...] = (),
 ) -> Cost:  # fmt: skip
-    return reduction(p, _tree(algorithm, ranks, radix), sizes, segment)
+    return reduction(p, _tree(algorithm, ranks, radix, dims), sizes, segment)
 
 
 @form(("allreduce", "binomial"), ("allreduce", "linear"))
@@ -136,14 +139,13 @@ def _allgather(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm
 
 @form(("reduce_scatter", "linear"))
 def _reduce_scatter(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: str) -> Cost:
-    """A reduction to rank 0, the blocks from there."""
+    """A reduction to rank 0, the blocks from there; rank 0 copies its own."""
     tree = Flat(ranks)
     whole, block = p.message(ranks * sizes), p.message(sizes)
-    reduced = p.reduced(ranks * sizes)
-    work = busiest(
-        tree,
-        lambda _: Work.recv(whole) + Work.of(reduced) + Work.send(block),
-        lambda _: Work.send(whole) + Work.recv(block),
-    )
+    reduced, copied = p.reduced(ranks * sizes), p.copied(sizes)
+    if ranks == 1:
+        return Cost(sizes * 0, Work.none(len(sizes)), _exactly(sizes))
+    root = (Work.recv(whole) + Work.of(reduced) + Work.send(block)).times(ranks - 1) + Work.of(copied)
     time, exact = up(p, tree, lambda _: ranks * sizes, reduced)
-    return Cost(time + down(p, tree, lambda _: sizes), work, exact)
+    time = time + down(p, tree, lambda _: sizes, copied, root_too=True)
+    return Cost(time, Work.most([root, Work.send(whole) + Work.recv(block)]), exact)

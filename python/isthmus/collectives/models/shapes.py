@@ -6,6 +6,7 @@ order in which a reduction takes them.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
@@ -129,6 +130,48 @@ class Chains:
     def taken(self) -> Groups:
         """The same order."""
         return self.children
+
+
+@dataclass(frozen=True)
+class Fork:
+    """A grid of places, the last extent varying fastest: along the first extent, from every place there along the second,
+    and so on.
+
+    ``dimension`` is that of the way to the subtree's root, 0 of the whole tree's; ``left`` how many places follow along it.
+    """
+
+    ranks: int
+    dims: tuple[int, ...]
+    dimension: int = 0
+    left: int = 0
+
+    @classmethod
+    def whole(cls, ranks: int, dims: tuple[int, ...] = ()) -> Fork:
+        """The tree of so many ranks; two extents that are as even as can be if none are given."""
+        if not dims:
+            side = math.isqrt(ranks - 1) + 1
+            dims = ((ranks - 1) // side + 1, side)
+        return cls(ranks, dims)
+
+    @cached_property
+    def children(self) -> Groups:
+        """Along the own line first, then along the later extents."""
+        own = [self._along(self.dimension, self.left)] if self.dimension and self.left else []
+        return _grouped(child for child in [*own, *self._across()] if child.ranks > 0)
+
+    @cached_property
+    def taken(self) -> Groups:
+        """The other way round."""
+        own = [self._along(self.dimension, self.left)] if self.dimension and self.left else []
+        return _grouped(child for child in [*self._across()[::-1], *own] if child.ranks > 0)
+
+    def _across(self) -> list[Fork]:
+        dims = range(self.dimension + 1, len(self.dims) + 1)
+        return [self._along(d, self.dims[d - 1] - 1) for d in dims if self.dims[d - 1] > 1]
+
+    def _along(self, dimension: int, left: int) -> Fork:
+        stride = math.prod(self.dims[dimension:])
+        return Fork(min(stride * left, self.ranks - stride), self.dims, dimension, left - 1)
 
 
 def subtrees(tree: Any) -> list[Any]:

@@ -98,7 +98,7 @@ def stream_up(p: Parameters, tree: Shape, s: Segments) -> NDArray[np.int64]:
             continue
         children = sum(count for _, count in node.children)
         if not children:
-            known[node] = zero, before * _apart(s.first)
+            known[node] = zero, zero if node is tree else before * _apart(s.first)
             continue
         first, last = zero, zero
         for child, _ in node.children:

@@ -27,6 +27,7 @@ def down(
     tree: Shape,
     bytes_to: Callable[[Shape], NDArray[np.int64]],
     copied: NDArray[np.int64] | None = None,
+    root_too: bool = False,
 ) -> NDArray[np.int64]:
     """From the moment that the root may send until the last rank has what is for it, in picoseconds.
 
@@ -40,9 +41,11 @@ def down(
     bytes_to
         Bytes of the message to the root of a subtree, one entry for each size.
     copied : array of int64, optional
-        Picoseconds of a copy that nodes between root and leaves make when their processor does not send.
+        Picoseconds of a copy that nodes with children make when their processor does not send.
+    root_too : bool
+        Whether the root makes one, or only nodes between root and leaves.
     """
-    return all_down(p, tree, bytes_to, copied)[tree]
+    return all_down(p, tree, bytes_to, copied, root_too)[tree]
 
 
 def all_down(
@@ -50,6 +53,7 @@ def all_down(
     tree: Shape,
     bytes_to: Callable[[Shape], NDArray[np.int64]],
     copied: NDArray[np.int64] | None = None,
+    root_too: bool = False,
 ) -> dict[Shape, NDArray[np.int64]]:
     """The same of every subtree, from the moment that its root may send."""
     known: dict[Shape, NDArray[np.int64]] = {}
@@ -59,7 +63,7 @@ def all_down(
             known[node] = (node.ranks - 1) * p.message(bytes_to(node)).step
             continue
         start, cpu, last = zero, zero, zero
-        copy = zero if copied is None or node is tree or not node.children else copied
+        copy = zero if copied is None or not node.children or (node is tree and not root_too) else copied
         for child, count in node.children:
             m = p.message(bytes_to(child))
             apart = np.maximum(m.send, m.gap)

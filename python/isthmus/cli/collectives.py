@@ -1,0 +1,79 @@
+"""The option --collectives: algorithms of a program's collectives, by kind or from a decision table."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..errors import InvalidInput
+from .inputs import parse_algorithm
+from .tune_table import read_decisions
+
+if TYPE_CHECKING:
+    from ..tuning.decisions import Decisions
+
+_HELP = (
+    "{}: KIND=ALGORITHM, a decision table (a file of isthmus tune), or openmpi or mpich for what a library decides. "
+    "May be repeated; KIND=ALGORITHM counts first."
+)
+
+
+def collectives_option(words: str = "Algorithm for a program's collectives") -> Callable[..., Any]:
+    """The option, whose value :func:`parse_collectives` reads."""
+    return click.option("--collectives", multiple=True, metavar="KIND=ALGORITHM|TABLE", help=_HELP.format(words))
+
+
+def parse_collectives(given: tuple[str, ...], ranks_per_node: int | None = None) -> dict[str, Any] | Decisions | None:
+    """Algorithms from ``kind=algorithm``, ``kind=algorithm:option=value`` and the name of a table or library.
+
+    Parameters
+    ----------
+    given : tuple of str
+    ranks_per_node : int, optional
+        By which libraries take collectives apart.
+
+    Returns
+    -------
+    dict, Decisions or None
+        What ``collectives=`` of :func:`isthmus.lower` takes; None where nothing is given.
+    """
+    chosen: dict[str, Any] = {}
+    table: Decisions | None = None
+    for text in given:
+        kind, equals, algorithm = text.partition("=")
+        if equals and kind and algorithm and not os.path.exists(text):
+            chosen[kind] = parse_algorithm(algorithm)
+        elif equals or not _names_decisions(text):
+            raise InvalidInput(
+                f"--collectives {text}: kind=algorithm is allowed, such as allreduce=ring, or a decision table (.toml, "
+                ".json), openmpi or mpich"
+            )
+        elif table is not None:
+            raise InvalidInput(f"--collectives {text}: one decision table is allowed")
+        else:
+            table = read_decisions(text, ranks_per_node or 1)
+    if table is None or not chosen:
+        return table or chosen or None
+    from ..tuning.programs import Given, InTurn
+
+    return InTurn(Given(chosen), table)
+
+
+def _names_decisions(text: str) -> bool:
+    from ..tuning.defaults import LIBRARIES
+
+    return os.path.exists(text) or text.lower().endswith((".toml", ".json")) or text.partition("-")[0] in LIBRARIES
+
+
+def tell_replaced(collectives: Any, program: Any) -> None:
+    """Say on standard error which decisions of a table cannot be followed on the program's communicators."""
+    from ..schedule.program import Program
+    from ..tuning.decisions import Decisions
+    from ..tuning.programs import rules_for
+
+    if isinstance(collectives, Decisions) and isinstance(program, Program):
+        for replaced in rules_for(collectives, program)[1]:
+            click.echo(f"note: {replaced}", err=True)
