@@ -66,7 +66,8 @@ def uses(program: Program) -> list[Use]:
     if not len(event):
         return []
     what, comm = program.what[event].astype(np.int64), program.comm[event].astype(np.int64)
-    members: NDArray[np.int64] = np.diff(program.comm_first.astype(np.int64))
+    bounds = program.comm_first.astype(np.int64)
+    members = bounds[1:] - bounds[:-1]
     ranks = members[comm]
     size = _sizes(program, event, what, ranks)
     power = np.frexp(size.astype(np.float64))[1].astype(np.int64)
