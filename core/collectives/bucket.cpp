@@ -1,5 +1,5 @@
 #include "collectives/algorithms.hpp"
-#include "collectives/equal_parts.hpp"
+#include "collectives/parts.hpp"
 #include "collectives/sums.hpp"
 #include "collectives/torus.hpp"
 
@@ -15,13 +15,13 @@ struct Axis {
 
 /// One part of the vector on its way round the rings of one dimension after the other: all steps of the first half of
 /// the algorithm, one at a time; the second half takes them backwards.
-class Part {
+class Piece {
  public:
-  Part(const CollectiveCall& call, std::vector<Axis> axes, bool down, std::uint64_t begin, std::uint64_t end)
+  Piece(const CollectiveCall& call, std::vector<Axis> axes, bool down, std::uint64_t begin, std::uint64_t end)
       : call_(call), axes_(std::move(axes)), down_(down), ranges_{{begin, end}} {
     for (const Axis& axis : axes_) {
       const Bytes all = ranges_.back();
-      const EqualParts pieces(all.end - all.begin, axis.extent);
+      const Parts pieces(all.end - all.begin, axis.extent);
       ranges_.push_back({all.begin + pieces.offset(axis.at), all.begin + pieces.offset(axis.at + 1)});
       steps_ += axis.extent - 1;
     }
@@ -60,7 +60,7 @@ class Part {
     const std::uint64_t ahead = down_ ? steps : 2 * axis.extent - steps;
     const std::uint64_t at = (axis.at + ahead) % axis.extent;
     const Bytes all = ranges_[dimension_];
-    const EqualParts pieces(all.size(), axis.extent);
+    const Parts pieces(all.size(), axis.extent);
     return {all.begin + pieces.offset(at), all.begin + pieces.offset(at + 1)};
   }
 
@@ -74,15 +74,15 @@ class Part {
 };
 
 /// One part for every dimension to begin with and each direction, so that all links are used.
-std::vector<Part> parts_of(const CollectiveCall& call) {
+std::vector<Piece> parts_of(const CollectiveCall& call) {
   std::vector<Axis> axes;
   std::uint64_t stride = 1;
   const std::vector<Rank>& dims = torus_of(call).dims;
   for (std::size_t d = dims.size(); d-- > 0; stride *= dims[d]) {
     if (dims[d] > 1) axes.push_back({stride, dims[d], call.rank / stride % dims[d]});
   }
-  std::vector<Part> parts;
-  const EqualParts cut(call.bytes, std::max<std::size_t>(2 * axes.size(), 1));
+  std::vector<Piece> parts;
+  const Parts cut(call.bytes, std::max<std::size_t>(2 * axes.size(), 1));
   for (std::size_t p = 0; p < 2 * axes.size(); ++p) {
     std::vector<Axis> turned(axes.begin() + static_cast<std::ptrdiff_t>(p / 2), axes.end());
     turned.insert(turned.end(), axes.begin(), axes.begin() + static_cast<std::ptrdiff_t>(p / 2));
@@ -95,11 +95,11 @@ std::vector<Part> parts_of(const CollectiveCall& call) {
 
 void allreduce(const CollectiveCall& call, Emitter& out) {
   Rounds rounds(out);
-  std::vector<Part> parts = parts_of(call);
+  std::vector<Piece> parts = parts_of(call);
   if (parts.empty() && !call.in_place) rounds.copy(call.bytes, at_input(), at_output());
   const std::uint64_t steps = parts.empty() ? 0 : parts[0].steps();
   for (std::uint64_t step = 0; step < steps; ++step) {
-    for (Part& part : parts) {
+    for (Piece& part : parts) {
       part.go(step);
       const auto sent = part.sent();
       const auto taken = part.taken();
@@ -110,7 +110,7 @@ void allreduce(const CollectiveCall& call, Emitter& out) {
       rounds.recv(part.before(), taken.size(), (begun ? at_scratch() : at_output()) + taken.begin);
     }
     rounds.next();
-    for (const Part& part : parts) {
+    for (const Piece& part : parts) {
       const bool begun = call.in_place || !part.first_dimension();
       const auto taken = part.taken();
       rounds.reduce_too(taken.size(), (begun ? at_scratch() : at_input()) + taken.begin, at_output(taken.begin));
@@ -119,7 +119,7 @@ void allreduce(const CollectiveCall& call, Emitter& out) {
   }
   for (std::uint64_t step = steps; step-- > 0;) {
     // Backwards: sums return to where they came from.
-    for (Part& part : parts) {
+    for (Piece& part : parts) {
       part.go(step);
       const auto mine = part.taken();
       const auto missing = part.sent();

@@ -20,7 +20,10 @@ class Pieces {
 
   /// Adds a piece behind the last, or makes that one longer where it continues it.
   void add(Slice at, std::uint64_t bytes, std::uint32_t by) {
-    if (bytes == 0) return;
+    if (bytes == 0) {
+      if (by != no_operation && (empty_.empty() || empty_.back() != by)) empty_.push_back(by);
+      return;
+    }
     bytes_ += bytes;
     if (!pieces_.empty()) {
       Piece& last = pieces_.back();
@@ -33,25 +36,24 @@ class Pieces {
   }
   void clear() {
     pieces_.clear();
+    empty_.clear();
     bytes_ = 0;
   }
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
 
-  /// Writes what sends them to a rank: if there are several, they are copied to `room` first. Returns the send.
+  /// Writes what sends them to a rank: if there are several, they are copied to `room` first. Returns the send. One of
+  /// 0 bytes waits for what brings its pieces too.
   std::uint32_t send(Emitter& out, Rank to, Slice room) const {
     if (pieces_.size() <= 1) {
       const std::uint32_t sent = out.send(to, bytes_, pieces_.empty() ? room : pieces_[0].at);
       if (!pieces_.empty() && pieces_[0].by != no_operation) out.require(sent, pieces_[0].by);
+      for (const std::uint32_t op : empty_) out.require(sent, op);
       return sent;
     }
-    std::uint32_t first = no_operation;
     std::uint32_t end = 0;
-    copy(out, room, [&](std::uint32_t op) {
-      if (first == no_operation) first = op;
-      end = op + 1;
-    });
+    copy(out, room, [&](std::uint32_t op) { end = op + 1; });
     const std::uint32_t sent = out.send(to, bytes_, room);
-    for (std::uint32_t op = first; op < end; ++op) out.require(sent, op);
+    for (auto op = static_cast<std::uint32_t>(end - pieces_.size()); op < end; ++op) out.require(sent, op);
     return sent;
   }
   /// Does send() need the room?
@@ -73,6 +75,7 @@ class Pieces {
 
  private:
   std::vector<Piece> pieces_;
+  std::vector<std::uint32_t> empty_;  // what brings pieces of 0 bytes
   std::uint64_t bytes_ = 0;
 };
 

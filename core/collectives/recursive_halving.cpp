@@ -1,6 +1,6 @@
 #include "collectives/algorithms.hpp"
-#include "collectives/equal_parts.hpp"
 #include "collectives/fold.hpp"
+#include "collectives/parts.hpp"
 #include "collectives/sums.hpp"
 
 namespace isthmus {
@@ -119,7 +119,7 @@ void butterfly::reduce_scatter(const CollectiveCall& call, Emitter& out) {
 void rabenseifner::allreduce(const CollectiveCall& call, Emitter& out) {
   Rounds rounds(out);
   const Fold fold(call.rank, call.ranks);
-  const EqualParts parts(call.bytes, fold.places);
+  const Parts parts(call.bytes, fold.places);
   Sum sum(call, true);
   if (fold.outside) {
     rounds.send(call.rank + 1, call.bytes, sum.now());
@@ -140,7 +140,7 @@ void rabenseifner::allreduce(const CollectiveCall& call, Emitter& out) {
     if (upper) first += half;
     const Kept kept = of_parts(first, half);
     rounds.send(fold.rank(peer), given.bytes(), sum.now() + given.begin);
-    sum.take_part(rounds, fold.rank(peer), kept.begin, kept.bytes(), order_from(peer, fold.place));
+    sum.take(rounds, fold.rank(peer), order_from(peer, fold.place), kept.begin, kept.bytes());
   }
   for (std::uint32_t bit = fold.places >> 1; bit != 0; bit >>= 1) {
     const std::uint32_t peer = fold.place ^ bit;

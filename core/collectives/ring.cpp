@@ -1,6 +1,6 @@
 #include "collectives/algorithms.hpp"
-#include "collectives/equal_parts.hpp"
 #include "collectives/exchange.hpp"
+#include "collectives/parts.hpp"
 #include "collectives/sums.hpp"
 
 namespace isthmus::ring {
@@ -57,7 +57,7 @@ void reduce(const CollectiveCall& call, Emitter& out) {
 
 void allreduce(const CollectiveCall& call, Emitter& out) {
   Rounds rounds(out);
-  const EqualParts parts(call.bytes, call.ranks);
+  const Parts parts(call.bytes, call.ranks);
   const auto result = [&](Rank block) { return at_output(parts.offset(block)); };
   if (call.in_place) {
     reduce_scatter_blocks(rounds, call, parts, result, [](Rank) { return at_scratch(); }, result);

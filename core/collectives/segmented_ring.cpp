@@ -1,5 +1,5 @@
 #include "collectives/algorithms.hpp"
-#include "collectives/equal_parts.hpp"
+#include "collectives/parts.hpp"
 #include "collectives/pieces.hpp"
 
 namespace isthmus {
@@ -72,7 +72,7 @@ class SegmentedRing {
 
   const CollectiveCall& call_;
   Emitter& out_;
-  EqualParts parts_;
+  Parts parts_;
   std::uint64_t segment_;
   std::uint64_t segments_;
   std::vector<std::uint32_t> ready_;  // by segment, what the next step waits for

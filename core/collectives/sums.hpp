@@ -33,11 +33,9 @@ class Sum {
   [[nodiscard]] Slice incoming() const { return begun_ ? room_ : sum_; }
 
   /// Receives a vector and adds it, in rounds of their own. `order`: of what comes in, beside what is there.
-  void take(Rounds& rounds, Rank from, ReduceOrder order = ReduceOrder::after) {
-    take_part(rounds, from, 0, bytes_, order);
-  }
+  void take(Rounds& rounds, Rank from, ReduceOrder order = ReduceOrder::after) { take(rounds, from, order, 0, bytes_); }
   /// The same of a part of the vector, which is all that is used from then on.
-  void take_part(Rounds& rounds, Rank from, std::uint64_t offset, std::uint64_t bytes, ReduceOrder order) {
+  void take(Rounds& rounds, Rank from, ReduceOrder order, std::uint64_t offset, std::uint64_t bytes) {
     rounds.recv(from, bytes, incoming() + offset);
     rounds.next();
     add_too(rounds, offset, bytes, order);

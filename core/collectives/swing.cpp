@@ -1,8 +1,8 @@
 #include <bit>
 
 #include "collectives/algorithms.hpp"
-#include "collectives/equal_parts.hpp"
 #include "collectives/fold.hpp"
+#include "collectives/parts.hpp"
 #include "collectives/sums.hpp"
 #include "collectives/torus.hpp"
 
@@ -82,12 +82,12 @@ class Range {
   [[nodiscard]] std::uint64_t kept() const { return way_.piece[place_] & ~(half_ - 1); }
   [[nodiscard]] std::uint64_t given() const { return kept() ^ half_; }
   [[nodiscard]] std::uint64_t offset(std::uint64_t first) const { return offset_ + pieces_.offset(first); }
-  [[nodiscard]] std::uint64_t bytes(std::uint64_t first) const { return pieces_.bytes(first, first + half_); }
+  [[nodiscard]] std::uint64_t bytes(std::uint64_t first) const { return pieces_.between(first, first + half_); }
 
  private:
   const Way& way_;
   std::uint64_t offset_;
-  EqualParts pieces_;
+  Parts pieces_;
   Rank place_;
   std::uint64_t half_;
 };
@@ -117,7 +117,7 @@ void allreduce(const CollectiveCall& call, Emitter& out) {
     return;
   }
   if (fold.paired) sum.take(rounds, call.rank - 1);
-  const EqualParts parts(call.bytes, std::max<std::size_t>(ways.size(), 1));
+  const Parts parts(call.bytes, std::max<std::size_t>(ways.size(), 1));
   std::vector<Range> ranges;
   for (std::size_t w = 0; w < ways.size(); ++w) ranges.emplace_back(ways[w], parts.offset(w), parts(w), fold.place);
   const std::size_t steps = ways.empty() ? 0 : ways[0].steps.size();

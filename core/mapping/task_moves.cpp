@@ -67,9 +67,9 @@ class Mover {
   [[nodiscard]] const Map& map() const { return map_; }
   /// Processor time so far, counted in steps.
   [[nodiscard]] double seconds() const {
-    const double far = effort::beyond_cache(map_.size() * sizeof(double));
-    return set_up_ + static_cast<double>(proposals_) * (15e-9 + 5e-9 * far) +
-           static_cast<double>(edges_) * (3e-9 + 1e-9 * far);
+    const double far = effort::beyond_cache(map_.size() * sizeof(std::uint32_t) + distance_.size());
+    return set_up_ + static_cast<double>(proposals_) * (15e-9 + 10e-9 * far) +
+           static_cast<double>(edges_) * (3e-9 + 7e-9 * far);
   }
 
  private:
@@ -212,8 +212,8 @@ class Mover {
     const std::uint32_t g = target_->group(from);
     const std::uint32_t h = target_->group(to);
     if (g == h) return 0;
-    edges_ += 3 * (out_links_[u + 1] - out_links_[u]);
-    if (v != u) edges_ += 3 * (out_links_[v + 1] - out_links_[v]);
+    edges_ += out_links_[u + 1] - out_links_[u];
+    if (v != u) edges_ += out_links_[v + 1] - out_links_[v];
     // Row g, then row h; the pair (g, h) is kept in row g.
     const auto slot = [&](std::uint32_t a, std::uint32_t b) -> double& {
       return a == g || b == g ? change_[a == g ? b : a] : change_[groups_ + (a == h ? b : a)];

@@ -53,6 +53,9 @@ def main(launchers: list[str]) -> int:
                 for v in report.verdicts:
                     if v.says in ("ignored", "something else"):
                         print(f"  {v.collective} of {v.bytes} bytes, {v.algorithm}: {v.says}")
+                    if v.as_schedule is False:
+                        print(f"  {v.collective} of {v.bytes} bytes, {v.algorithm}: {v.forced}")
+                        print(f"    where Isthmus sends {v.schedule}")
                 wrong += not report.ok
     return 1 if wrong else 0
 

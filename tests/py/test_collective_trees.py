@@ -190,8 +190,9 @@ def test_double_trees() -> None:
             top, tree = inorder(1, ranks)
             assert top is not None
             first = tree | {top: 0}
-            move = (lambda p: ranks - p) if ranks % 2 else (lambda p: p % (ranks - 1) + 1)
-            second = {move(child): move(parent) if parent else 0 for child, parent in first.items()}
+            # Mirrored, or moved on by one; the root stays.
+            moved = [0, *((ranks - p if ranks % 2 else p % (ranks - 1) + 1) for p in range(1, ranks))]
+            second = {moved[child]: moved[parent] for child, parent in first.items()}
             messages = {(a, b) for a, b, _ in sends(s)}
             assert messages == turned(first, ranks, root) | turned(second, ranks, root)
             # Nobody passes on more than the message, as nobody has children in both trees.

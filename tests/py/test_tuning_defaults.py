@@ -37,7 +37,10 @@ def test_examples() -> None:
         ("allreduce", 512, 16384, "rabenseifner"),
         ("alltoall", 64, 1023, "bruck,radix=2"),
         ("alltoall", 64, 262_144, "pairwise"),
-        ("allgather", 31, 10**6, "recursive_doubling"),
+        # Recursive doubling gives way to Bruck's algorithm, neighbour exchange to the ring.
+        ("allgather", 16, 10**6, "recursive_doubling"),
+        ("allgather", 31, 10**6, "bruck,radix=2"),
+        ("allgather", 65, 512, "ring"),
         ("allgather", 64, 512, "neighbor_exchange"),
         ("barrier", 7, 0, "linear"),
         ("barrier", 8, 0, "recursive_doubling"),

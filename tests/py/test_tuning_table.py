@@ -49,7 +49,7 @@ def test_wrong_choices(text: str) -> None:
         Choice.of(text)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(tables)
 def test_files_give_back_what_was_written(tmp_path_factory: pytest.TempPathFactory, table: DecisionTable) -> None:
     folder = tmp_path_factory.getbasetemp()

@@ -55,6 +55,7 @@ def test_a_table_is_in_effect(name: str) -> None:
     # The algorithms are what they are taken for: rings send one message more than ranks less two.
     ring = next(v for v in report.verdicts if v.collective == "allgather" and v.bytes == 1)
     assert ring.with_file == ((RANKS - 1, RANKS - 1),) * RANKS
+    assert all(v.as_schedule for v in report.verdicts if v.collective == "allgather")
 
 
 @pytest.mark.parametrize(("name", "of"), [("openmpi", "openmpi"), ("mpich", "mpich")])

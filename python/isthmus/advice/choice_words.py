@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..tuning.choice import Choice
+from ..tuning.libraries.canonical import pretty
 from ..units import text
 
 if TYPE_CHECKING:
@@ -11,19 +13,35 @@ if TYPE_CHECKING:
     from .choosing import Compared
 
 
-def calls_words(c: Compared) -> str:
-    """Which calls: collective, size, ranks."""
+def size_words(c: Compared) -> str:
+    """Which calls: collective and size."""
     use = c.use
     low, high = (text(size, "B", 4) for size in (use.low, use.high))
     size = "" if use.collective == "barrier" else f" of {low}" if low == high else f" of {low} to {high}"
-    return f"{use.collective}{size} on {use.ranks:,} ranks"
+    return f"{use.collective}{size}"
 
 
-def algorithm_words(c: Compared) -> str:
+def calls_words(c: Compared) -> str:
+    """Which calls: collective, size, ranks."""
+    return f"{size_words(c)} on {c.use.ranks:,} ranks"
+
+
+def algorithm_words(collective: str, choice: Choice) -> str:
+    """An algorithm with what it is told, without what says nothing."""
+    short = pretty(collective, choice)
+    return str(Choice(short.name, {key: value for key, value in short.options.items() if value != 0}))
+
+
+def now_words(c: Compared) -> str:
+    """The algorithm of now."""
+    return algorithm_words(c.use.collective, c.now)
+
+
+def best_words(c: Compared) -> str:
     """The best algorithm that was found."""
     if c.best is None:
         return "not tuned"
-    return str(c.best) if c.saving > 0 else "the same"
+    return algorithm_words(c.use.collective, c.best) if c.saving > 0 else "the same"
 
 
 def whole_words(found: Choices) -> str:
@@ -34,9 +52,9 @@ def whole_words(found: Choices) -> str:
     if found.table is None:
         return f"The program takes {now}; no others that were tried make it faster."
     part = found.saving / found.before
-    kinds = ", ".join(found.table.collectives)
+    kinds = " and ".join(found.table.collectives)
     return (
-        f"The program takes {now}, {text(found.after, 's', 3)} ({100 * part:.3g} % less) with the best ones of {kinds}."
+        f"The program takes {now}, {text(found.after, 's', 3)} ({100 * part:.3g} % less) with better ones for {kinds}."
     )
 
 

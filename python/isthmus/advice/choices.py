@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Container
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from .collective_use import Use, uses
 if TYPE_CHECKING:
     from ..machine import Allocation, Machine
     from ..schedule.program import Program
+    from ..tuning.choice import Choice
     from ..tuning.export.export import Export
     from ..tuning.table import DecisionTable
     from .mpi_library import Library
@@ -88,16 +90,32 @@ class Choices:
         InvalidInput
             Where there is nothing to change, and as of ``export``.
         """
+        from ..tuning.defaults import LIBRARIES, defaults
         from ..tuning.export.export import export
         from ..tuning.libraries.openmpi import ONE_RULE
 
         if self.table is None:
             raise InvalidInput("no other algorithms of collectives save time: there is nothing to export")
         target = target or self.library.target
-        whole = ONE_RULE if target.startswith("openmpi") else ()
+        whole: Container[str] = ONE_RULE if target.startswith("openmpi") else ()
         rules = self.tuner.for_library(self.table.collectives, self.compared, whole)
-        made = export(rules, target, predict=self.tuner.seconds, **options)
-        return Exported(made, self.tuner.time(as_run(rules, made.losses, self.tuner.now)))
+
+        def predict(collective: str, ranks: int, bytes: int, choice: Choice) -> float:
+            """At the size of the calls for which a rule is, not at that where it begins."""
+            size = next((c.use.bytes for c in self.compared if _is_for(c.use, collective, ranks, bytes, whole)), bytes)
+            return self.tuner.seconds(collective, ranks, size, choice)
+
+        made = export(rules, target, predict=predict, **options)
+        # With the settings of the file a library takes nothing apart by node any more.
+        name = target.partition("-")[0]
+        flat = self.library.decisions(1) if name == self.library.name or name not in LIBRARIES else defaults(target)
+        rest = flat if self.tuner.given is None else InTurn(self.tuner.given, flat)
+        return Exported(made, self.tuner.time(as_run(rules, made.losses, rest)))
+
+
+def _is_for(use: Use, collective: str, ranks: int, bytes: int, whole: Container[str]) -> bool:
+    low, high = (0, None) if collective in whole else use.limits
+    return (use.collective, use.ranks) == (collective, ranks) and low <= bytes and (high is None or bytes <= high)
 
 
 @dataclass(frozen=True, eq=False)

@@ -264,9 +264,11 @@ def as_run(rules: DecisionTable, losses: Sequence[Loss], now: Decisions) -> Deci
         following = [q.bytes for q in row.points if q.bytes > p.bytes]
         choice = lost.get((kind, row.ranks, p.bytes), p.choice)
         own = [r for r in now.rules(kind, row.ranks) if not following or r.bytes < following[0]]
-        first = [Point(p.bytes, now.lookup(kind, row.ranks, p.bytes) if choice in (None, LIBRARY) else choice)]
-        if choice in (None, LIBRARY):
+        if choice is None or choice == LIBRARY:
+            first = [Point(p.bytes, now.lookup(kind, row.ranks, p.bytes))]
             first += [Point(r.bytes, r.choice) for r in own if r.bytes > p.bytes]
+        else:
+            first = [Point(p.bytes, choice)]
         of_kind = rows.setdefault(kind, [])
         before = of_kind.pop().points if of_kind and of_kind[-1].ranks == row.ranks else ()
         of_kind.append(Row(row.ranks, (*before, *first), tuned=False))

@@ -66,7 +66,8 @@ def uses(program: Program) -> list[Use]:
     if not len(event):
         return []
     what, comm = program.what[event].astype(np.int64), program.comm[event].astype(np.int64)
-    ranks = np.diff(program.comm_first.astype(np.int64))[comm]
+    members: NDArray[np.int64] = np.diff(program.comm_first.astype(np.int64))
+    ranks = members[comm]
     size = _sizes(program, event, what, ranks)
     power = np.frexp(size.astype(np.float64))[1].astype(np.int64)
     asks = (program.request[event] != 0).astype(np.int64)
@@ -77,16 +78,16 @@ def uses(program: Program) -> list[Use]:
     out = [
         Use(
             CollectiveKind(kind).name,
-            members,
+            of,
             int(size[part].min()),
             int(size[part].max()),
             _commonest(size[part]),
-            -(-len(part) // members),
+            -(-len(part) // of),
             int(np.bincount(caller[part]).max()),
             bool(nonblocking),
             _commonest(comm[part]),
         )
-        for (kind, members, nonblocking, _), part in zip(keys.T.tolist(), parts, strict=True)
+        for (kind, of, nonblocking, _), part in zip(keys.T.tolist(), parts, strict=True)
     ]
     return sorted(out, key=lambda use: -use.calls)
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from .choice_words import algorithm_words, calls_words, source_words, whole_words
+from .choice_words import best_words, now_words, size_words, source_words, whole_words
 from .figures import bars
 from .markup import Cell, Row, Section, paragraph, table
 from .sentences import percent, seconds
 
 if TYPE_CHECKING:
     from .advice import Advice
+    from .choosing import Compared
 
 
 def collectives(advice: Advice) -> Section | None:
@@ -21,10 +22,10 @@ def collectives(advice: Advice) -> Section | None:
         return None
     rows: list[Row] = [
         [
-            Cell(calls_words(c), note=f"{c.use.calls:,} calls, {c.use.per_rank:,} on a rank"),
-            Cell(str(c.now), note=f"{seconds(c.now_seconds)} a call"),
+            Cell(size_words(c), note=_calls(c)),
+            Cell(now_words(c), note=f"{seconds(c.now_seconds)} a call"),
             Cell(seconds(c.cost), c.cost, c.cost / found.before, percent(c.cost / found.before)),
-            Cell(algorithm_words(c), note="" if c.best_seconds is None else f"{seconds(c.best_seconds)} a call"),
+            Cell(best_words(c), note="" if c.best_seconds is None else f"{seconds(c.best_seconds)} a call"),
             Cell(seconds(c.saving) if c.saving > 0 else "", c.saving, note=_taken(c.taken, c.saving)),
             Cell("" if c.bound is None else seconds(c.use.per_rank * c.bound), c.bound),
         ]
@@ -36,12 +37,12 @@ def collectives(advice: Advice) -> Section | None:
     )
     headings = ["calls", "now", "all of them take", "best", "saves", "none takes less than"]
     body += table(headings, rows, left=(0, 1, 3))
+    body += "<h3>The whole program</h3>" + paragraph(whole_words(found))
     if found.tuned:
-        drawn = [("now", "simulated", found.before, escape(seconds(found.before)))]
+        drawn = [("with the algorithms of now", "simulated", found.before, escape(seconds(found.before)))]
         if found.table is not None:
-            drawn.append(("with the best", "simulated", found.after, escape(seconds(found.after))))
-        body += "<h3>The whole program</h3>" + bars(drawn, found.before)
-    body += paragraph(whole_words(found))
+            drawn.append(("with better ones", "simulated", found.after, escape(seconds(found.after))))
+        body += bars(drawn, found.before)
     if found.table is not None:
         body += paragraph(
             f"isthmus advise --export-collectives FILE writes the file that makes {found.library.words} take them."
@@ -49,6 +50,12 @@ def collectives(advice: Advice) -> Section | None:
     for note in found.notes:
         body += paragraph(note, "note")
     return Section("Collectives", "collectives", body)
+
+
+def _calls(c: Compared) -> str:
+    use = c.use
+    each = "" if use.per_rank == use.calls else f", {use.per_rank:,} on a rank"
+    return f"{use.calls:,} calls on {use.ranks:,} ranks{each}"
 
 
 def _taken(taken: bool, saving: float) -> str:

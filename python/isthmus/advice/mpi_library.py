@@ -73,8 +73,8 @@ def library_of(program: object, named: str | None = None) -> Library:
         For a name that is neither, and a version that is none.
     """
     if named is not None:
-        name, _, version = named.partition("-")
-        if name not in _WORDS or (version and not re.fullmatch(r"\d+(\.\d+){0,2}", version)):
+        name, dash, version = named.partition("-")
+        if name not in _WORDS or (dash and not re.fullmatch(r"\d+(\.\d+){0,2}", version)):
             raise InvalidInput(
                 f"mpi {shown(named)}: allowed are {' and '.join(_WORDS)}, with a version or without, as openmpi-5.0.8"
             )

@@ -11,7 +11,7 @@ from ..schedule.program import Program
 from ..simulation.report import bar, machine_words
 from ..units import text
 from .advice import SHARES, Advice, Prediction, Sensitivity
-from .choice_words import algorithm_words, calls_words, source_words, whole_words
+from .choice_words import best_words, calls_words, now_words, source_words, whole_words
 from .provenance import quality, sourced
 from .sentences import call_words, percent, seconds
 
@@ -132,9 +132,9 @@ def _collectives(p: Prediction) -> list[str]:
                 calls_words(c),
                 f"{c.use.calls:,}",
                 seconds(c.now_seconds),
-                str(c.now),
+                now_words(c),
                 seconds(c.best_seconds) if c.best_seconds is not None and c.saving > 0 else "",
-                algorithm_words(c),
+                best_words(c),
                 seconds(c.saving) if c.saving > 0 else "",
             ]
         )

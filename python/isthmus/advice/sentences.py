@@ -10,7 +10,7 @@ import numpy as np
 from ..schedule.program import Program
 from ..units import text
 from .advice import Prediction, Sensitivity, Sentence
-from .choice_words import calls_words
+from .choice_words import best_words, calls_words, now_words
 from .provenance import SOURCED
 
 if TYPE_CHECKING:
@@ -221,8 +221,8 @@ def _collectives(p: Prediction) -> list[Sentence]:
     most = max((c for c in found.compared if c.taken), key=lambda c: c.saving)
     words = (
         f"Other algorithms of collectives than those of now ({found.library}) save {seconds(found.saving)} "
-        f"({percent(found.saving / found.before)}), most for {calls_words(most)}: {most.best} instead of {most.now}. "
-        "isthmus advise --export-collectives writes the file for the MPI library."
+        f"({percent(found.saving / found.before)}), most for {calls_words(most)}: {best_words(most)} instead of "
+        f"{now_words(most)}. isthmus advise --export-collectives writes the file for the MPI library."
     )
     return [Sentence("collectives", words, found.saving)]
 

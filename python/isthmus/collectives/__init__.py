@@ -36,7 +36,7 @@ def algorithms(kind: str) -> tuple[str, ...]:
     Examples
     --------
     >>> algorithms("alltoall")
-    ('pairwise', 'linear')
+    ('pairwise', 'linear', 'bruck', 'torus', 'hierarchical')
     """
     return tuple(_core.collective_algorithms(kind))
 

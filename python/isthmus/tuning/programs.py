@@ -176,7 +176,9 @@ class Given(Decisions):
     def __init__(self, chosen: Mapping[str, Any]) -> None:
         from ..schedule.lower import triples
 
-        self.chosen = {kind: [(*rule[:2], Choice.of(rule[2])) for rule in triples(kind, of)] for kind, of in chosen.items()}
+        self.chosen = {
+            kind: [(*rule[:2], Choice.of(rule[2])) for rule in triples(kind, of)] for kind, of in chosen.items()
+        }
 
     @property
     def collectives(self) -> tuple[str, ...]:

@@ -193,7 +193,7 @@ class _Reader:
         except InvalidInput as error:
             raise self.error(where, str(error)) from None
 
-    def whole(self, field: str, value: Any, name: str = "") -> int:
+    def whole(self, field: str, value: object, name: str = "") -> int:
         if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**63:
             raise self.error(field, f"{name}is {shown(value)}: a whole number from 0 is needed")
         return value

@@ -124,7 +124,7 @@ def bound(
     some = np.ones(len(table), bool) if collective == "barrier" else table > 0
     delay = p.o_send + p.L + p.o_recv
     heard = [
-        spreading(ranks, max(overhead, p.g // lanes), delay)
+        max(spreading(ranks, overhead, delay), spreading(ranks, p.g, delay, lanes))
         for overhead, wanted in ((p.o_send, needs.spreads), (p.o_recv, needs.gathers))
         if wanted
     ]
@@ -164,13 +164,16 @@ def _needs(collective: str, ranks: int) -> _Needs:
 
 
 @lru_cache(maxsize=256)
-def spreading(ranks: int, apart: int, delay: int) -> int:
+def spreading(ranks: int, apart: int, delay: int, at_once: int = 1) -> int:
     """Until the last of ``ranks`` knows what one knows at first, if all who know tell others, each ``apart`` from the
-    one before and known ``delay`` later: always the one that is told earliest."""
+    one before and known ``delay`` later: always the one that is told earliest. ``at_once``: so many at the same time."""
     told = [delay]  # when the next that somebody tells will know
     last = 0
-    for _ in range(ranks - 1):
+    left = ranks - 1
+    while left > 0:
         last = heapq.heappop(told)
         heapq.heappush(told, last + apart)
-        heapq.heappush(told, last + delay)
+        for _ in range(min(at_once, left)):
+            heapq.heappush(told, last + delay)
+        left -= at_once
     return last

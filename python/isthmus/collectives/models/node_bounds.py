@@ -44,7 +44,7 @@ def node_bound(
     if nodes < 2:
         return np.zeros(len(sizes))
     delay = p.o_send + p.L + p.o_recv
-    heard = spreading(nodes, max(min(p.o_send, p.o_recv) // most, p.g // interfaces), delay)
+    heard = max(spreading(nodes, min(p.o_send, p.o_recv), delay, most), spreading(nodes, p.g, delay, interfaces))
     blocks = {
         "barrier": 0.0,
         "allreduce": 2 * (nodes - 1) / nodes,

@@ -31,8 +31,8 @@ class Parameters:
     S : int
         Bytes of the largest message that is sent eagerly.
     lanes : int
-        Interfaces among which a rank's messages are spread as suits them best; the simulator has one where all pairs of
-        ranks are alike, but one within a node and one to others on a machine.
+        Interfaces of a rank: the simulator has one where all pairs of ranks are alike, but one within a node and one to
+        others on a machine. With more than one, a message is not taken to wait for the interface.
     """
 
     L: int
@@ -98,7 +98,7 @@ class Message:
         self.send = p.o_send + by_cpu
         self.recv = p.o_recv + np.maximum(by_wire, by_cpu)
         self.recv_cpu = p.o_recv + by_cpu
-        self.gap = (p.g + by_wire) // p.lanes
+        self.gap = p.g + by_wire if p.lanes == 1 else np.zeros_like(by_wire)
         self.way = p.o_send + p.L
         self.step = self.way + self.recv
 

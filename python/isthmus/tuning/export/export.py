@@ -54,7 +54,6 @@ class Loss:
         cost = "" if self.running is None else f", {self._cost()}"
         return f"{self.collective}, {self.ranks} ranks, {sizes}: no {self.wanted}; {instead}{cost}"
 
-
     def _cost(self) -> str:
         if self.loss is None:
             return "loss not known"

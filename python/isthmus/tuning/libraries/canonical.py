@@ -15,6 +15,7 @@ _SPECIAL: dict[tuple[str, str], tuple[str, int]] = {
     **{(kind, name): ("chain", 1) for kind in ("bcast", "reduce") for name in ("pipeline", "ring")},
     ("allgather", "dissemination"): ("bruck", 2),
     ("allreduce", "recursive_doubling"): ("recursive_multiplying", 2),
+    ("allreduce", "binomial"): ("reduce_bcast", 2),
     ("reduce_scatter", "recursive_doubling"): ("recursive_multiplying", 2),
 }
 #: Special names that have no segments of their own.
@@ -41,7 +42,9 @@ def canonical(collective: str, choice: Choice) -> Choice:
         name = family[0]
     if collective == "barrier" and name == "nway" and isinstance(options.get("radix"), int):
         name, options = "dissemination", {**options, "radix": int(str(options["radix"])) + 1}
-    if not _segmented(collective) and options.get("segment") == 0:
+    if (collective, name) == ("allreduce", "segmented_ring") and options.get("segment") == 0:
+        name, options = "ring", {}
+    if options.get("segment") == 0 and not _segmented(collective) and "segment" not in _defaults(collective, name):
         del options["segment"]
     # Receives ahead of the additions matter to segments only.
     if collective == "reduce" and options.get("segment") == 0:

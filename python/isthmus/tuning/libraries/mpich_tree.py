@@ -109,9 +109,9 @@ def _holds(key: str, at: Situation, called: bool) -> bool:
         "is_node_consecutive": _yes(at.consecutive),
         "is_multi_threaded": "no",
     }
-    word, equals, value = key.partition("=")
+    word, equals, asked = key.partition("=")
     if equals and word in known:
-        return known[word] == value
+        return known[word] == asked
     special = {"comm_size=pow2": power == at.ranks, "count<pow2": at.count < power, "comm_size=node_comm_size": False}
     if key in special:
         return special[key]
