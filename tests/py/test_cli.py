@@ -97,11 +97,10 @@ def test_the_commands() -> None:
         *(f"schedule {name}" for name in ("collective", "convert", "lower", "pattern", "validate")),
         "show",
         "simulate",
-        *(
-            f"study {name}"
-            for name in ("list", "run", "contention-distance", "dragonfly-intensity", "models", "namd", "openatom")
-        ),
-        *(f"study {name}" for name in ("pop", "saturation", "stencil-mapping", "wrf")),
+        *(f"study {name}" for name in ("list", "run", "cielo-allreduce", "contention-distance", "dragonfly-intensity")),
+        *(f"study {name}" for name in ("models", "namd", "openatom", "pop", "saturation", "stencil-mapping")),
+        *(f"study upc-{name}" for name in ("bcast", "exchange", "pipelined", "reduce", "scatter")),
+        "study wrf",
         *(f"tune {name}" for name in ("compare", "export", "merge", "search", "show", "validate", "verify")),
     ]
 
