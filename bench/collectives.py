@@ -61,7 +61,9 @@ def generation(quick: bool) -> None:
         m = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
         name = f"{kind} {algorithm} {ranks:,}"
         rate = m["operations"] / m["seconds"] / 1e6
-        print(f"{name:<44} {m['operations']:>12,} {m['seconds']:>7.3f} {rate:>7.1f} {m['peak'] / 1e6:>7.0f}", flush=True)
+        print(
+            f"{name:<44} {m['operations']:>12,} {m['seconds']:>7.3f} {rate:>7.1f} {m['peak'] / 1e6:>7.0f}", flush=True
+        )
 
 
 def generate(number: int) -> dict[str, float]:

@@ -87,7 +87,8 @@ def test_time_and_work_are_those_of_the_simulator(case: Case) -> None:
 
 #: Forms that are only lower bounds wherever there is something to do.
 BOUNDS = {("bcast", "scatter_allgather"), ("bcast", "scatter_allgather_ring"), ("reduce", "rabenseifner"),
-          ("gather", "linear_sync"), ("scatter", "linear_sync"), ("allgather", "sparbit"),
+          ("bcast", "double_tree"), ("bcast", "split_binary"), ("bcast", "optimal"), ("reduce", "double_tree"),
+          ("reduce", "split_binary"), ("reduce", "optimal"), ("gather", "linear_sync"), ("scatter", "linear_sync"), ("allgather", "sparbit"),
           ("reduce_scatter", "butterfly")}  # fmt: skip
 
 

@@ -48,9 +48,7 @@ _PICTURES = (".png", ".svg", ".pdf")
     help="Of the network: messages never meet, share links fairly, take links one after the other, or are packets.",
 )  # fmt: skip
 @click.option("--algorithm", "algorithms", multiple=True, metavar="NAME", help="Only this one. May be repeated.")
-@click.option(
-    "--try", "tried", multiple=True, metavar="OPTION=VALUE,...", help="Values of an option. May be repeated."
-)
+@click.option("--try", "tried", multiple=True, metavar="OPTION=VALUE,...", help="Values of an option. May be repeated.")
 @click.option(
     "--margin", type=click.FloatRange(0), default=0.1, show_default=True,
     help="How much slower than the best something must be by its bound to be left out, relative to the best.",

@@ -31,7 +31,9 @@ def draw_overlap(overlap: Overlap, target: Target, format: str | None = None) ->
         For another suffix.
     """
     suffix = still_suffix(target, format)
-    words = "Share of the time in which the busiest processor works for the collective; the rest is free for computation."
+    words = (
+        "Share of the time in which the busiest processor works for the collective; the rest is free for computation."
+    )
     fig, ax = figure(f"{overlap.collective} by {overlap.algorithm}: processor time", words, 5.4)
     colours = ramp(np.linspace(0.25, 1.0, len(overlap.ranks)))
     sizes = np.maximum(overlap.sizes, 1)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from ...machine import Level
 
+
 @dataclass(frozen=True)
 class Bound:
     """Seconds, one entry for each size; the time of every algorithm is at least the largest.

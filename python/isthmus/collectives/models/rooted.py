@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from .parameters import Parameters
 
+
 def _tree(algorithm: str, ranks: int, radix: int, dims: tuple[int, ...] = ()) -> Any:
     if algorithm == "fork":
         return Fork.whole(ranks, tuple(dims))
