@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -116,11 +117,17 @@ def test_tables_and_reports() -> None:
             isthmus.collective("bcast", ranks=16, bytes=point.bytes, algorithm=point.choice.argument), LEVEL
         )
         assert point.seconds == again.makespan
-        assert point.bound is not None and point.seconds is not None and point.bound <= point.seconds
-        assert point.runner_up is not None and point.runner_up != point.choice
-        assert point.margin is not None and point.margin > 0
+        assert point.bound is not None
+        assert point.seconds is not None
+        assert point.bound <= point.seconds
+        assert point.runner_up is not None
+        assert point.runner_up != point.choice
+        assert point.margin is not None
+        assert point.margin > 0
     text = str(tuning)
-    assert "bcast on 16 ranks" in text and "slower by" in text and "left out:" in text
+    assert "bcast on 16 ranks" in text
+    assert "slower by" in text
+    assert "left out:" in text
     assert tuning.sweep("bcast").situation.ranks == 16
     assert tuning.table.provenance.model == "loggops"
 
@@ -151,7 +158,7 @@ def test_progress_counts_up_to_all() -> None:
     seen: list[tuple[int, int]] = []
     tune("bcast", LEVEL, ranks=8, sizes=[8, 64], progress=lambda done, total: seen.append((done, total)))
     assert seen[-1][0] == seen[-1][1]
-    assert all(a[0] < b[0] for a, b in zip(seen, seen[1:], strict=False))
+    assert all(a[0] < b[0] for a, b in itertools.pairwise(seen))
 
 
 def test_a_limit_of_time_leaves_one_at_every_size() -> None:

@@ -1,4 +1,4 @@
-"""How much of a nonblocking collective takes the processor: its share of the time by size, a line for each number of ranks."""
+"""How much of a nonblocking collective takes the processor: its share of the time by size and ranks."""
 
 from __future__ import annotations
 

@@ -115,12 +115,12 @@ class Search:
         left_out = [
             int(c) for c in order if self.source[c, i] in (Source.form, Source.bound, Source.size, Source.beyond)
         ]
-        if (self.source[:, i] == Source.simulated).sum() == 1 and left_out and time.perf_counter() < self.end:
-            if self._operations(left_out[0], i) <= HEAVY:
-                self._simulate(left_out[0], i)
+        alone = (self.source[:, i] == Source.simulated).sum() == 1
+        if alone and left_out and time.perf_counter() < self.end and self._operations(left_out[0], i) <= HEAVY:
+            self._simulate(left_out[0], i)
 
     def _beyond(self, c: int, i: int) -> float:
-        """The time of the next value of an option, if it is worse than that after it: further away it gets no better."""
+        """The time of the next value of an option, if it is worse than that after it: further away it is no better."""
         found = 0.0
         for line in self._lines[c]:
             at = line.index(c)

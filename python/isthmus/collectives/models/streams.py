@@ -1,8 +1,8 @@
 """Messages in segments along trees: times that the simulator does not go below.
 
 What one segment is waiting for is what came before it, so that the order of work follows from all that was: there is no
-short exact form. The times are the longest of chains that no order avoids: the way of the first segment, the work of one
-rank for all segments (of its processor, or of its interface), the way of the last segment from there.
+short exact form. The times are the longest of chains that no order avoids: the way of the first segment, the work of
+one rank for all segments (of its processor, or of its interface), the way of the last segment from there.
 """
 
 from __future__ import annotations
@@ -116,8 +116,8 @@ def stream_up(p: Parameters, tree: Shape, s: Segments) -> NDArray[np.int64]:
 
 @form(("bcast", "double_tree"), ("bcast", "split_binary"), ("bcast", "optimal"))
 def _spread(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: str, segment: int = 0, **_: Any) -> Cost:
-    """Every rank but the root receives all segments, and what is received is sent by some rank: the rank that has most to
-    do has at least the average."""
+    """Every rank but the root receives all segments, and what is received is sent by some rank: the rank that has
+    most to do has at least the average."""
     return _average(p, ranks, sizes, segment, 1 if algorithm == "optimal" else 2, sizes * 0)
 
 
