@@ -61,7 +61,9 @@ def generation(quick: bool) -> None:
         m = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
         name = f"{kind} {algorithm} {ranks:,}"
         rate = m["operations"] / m["seconds"] / 1e6
-        print(f"{name:<44} {m['operations']:>12,} {m['seconds']:>7.3f} {rate:>7.1f} {m['peak'] / 1e6:>7.0f}", flush=True)
+        print(
+            f"{name:<44} {m['operations']:>12,} {m['seconds']:>7.3f} {rate:>7.1f} {m['peak'] / 1e6:>7.0f}", flush=True
+        )
 
 
 def generate(number: int) -> dict[str, float]:
@@ -107,7 +109,8 @@ def tuning(quick: bool) -> None:
         used = time.process_time() - begin
         tried = sum(len(s.choices) for s in done.sweeps)
         simulations, of = (sum(f) for f in zip(*((s.simulations, s.source.size) for s in done.sweeps), strict=True))
-        print(f"{f'{kind} on eos, {ranks:,} ranks':<36} {tried:>10} {simulations:>12} {of:>7} {done.wall:>7.1f} {used:>12.1f}",
+        what = f"{kind} on eos, {ranks:,} ranks"
+        print(f"{what:<36} {tried:>10} {simulations:>12} {of:>7} {done.wall:>7.1f} {used:>12.1f}",
               flush=True)  # fmt: skip
 
 

@@ -73,8 +73,8 @@ def run(
 ) -> PeerRun:
     """Simulate once, for at most so many processor seconds.
 
-    ``platform`` may be the text of a platform file, ``algorithm`` a selector such as "selector ompi"; ``more`` are further
-    settings.
+    ``platform`` may be the text of a platform file, ``algorithm`` a selector such as "selector ompi"; ``more`` are
+    further settings.
 
     Raises
     ------

@@ -80,15 +80,16 @@ def test_time_and_work_are_those_of_the_simulator(case: Case) -> None:
                 work = sum(t.breakdown[share] for share in ("compute", "send_overhead", "recv_overhead")).max()
                 times, works = (t.makespan_ps, found.time_ps[i]), (round(work * 1e12), found.work.busy[i])
                 if found.exact[i]:
-                    assert times[0] == times[1] and works[0] == works[1], (ranks, level, size)
+                    assert (times[0], works[0]) == (times[1], works[1]), (ranks, level, size)
                 else:
-                    assert times[0] >= times[1] and works[0] >= works[1], (ranks, level, size)
+                    assert min(times[0] - times[1], works[0] - works[1]) >= 0, (ranks, level, size)
 
 
 #: Forms that are only lower bounds wherever there is something to do.
 BOUNDS = {("bcast", "scatter_allgather"), ("bcast", "scatter_allgather_ring"), ("reduce", "rabenseifner"),
-          ("gather", "linear_sync"), ("scatter", "linear_sync"), ("allgather", "sparbit"),
-          ("reduce_scatter", "butterfly")}  # fmt: skip
+          ("bcast", "double_tree"), ("bcast", "split_binary"), ("bcast", "optimal"), ("reduce", "double_tree"),
+          ("reduce", "split_binary"), ("reduce", "optimal"), ("gather", "linear_sync"), ("scatter", "linear_sync"),
+          ("allgather", "sparbit"), ("reduce_scatter", "butterfly")}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", forms(), ids="-".join)

@@ -1,4 +1,4 @@
-"""How much of a nonblocking collective takes the processor: its share of the time by size, a line for each number of ranks."""
+"""How much of a nonblocking collective takes the processor: its share of the time by size and ranks."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ def draw_overlap(overlap: Overlap, target: Target, format: str | None = None) ->
         For another suffix.
     """
     suffix = still_suffix(target, format)
-    words = "Share of the time in which the busiest processor works for the collective; the rest is free for computation."
+    words = (
+        "Share of the time in which the busiest processor works for the collective; the rest is free for computation."
+    )
     fig, ax = figure(f"{overlap.collective} by {overlap.algorithm}: processor time", words, 5.4)
     colours = ramp(np.linspace(0.25, 1.0, len(overlap.ranks)))
     sizes = np.maximum(overlap.sizes, 1)

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from .choice import Choice
     from .situation import Situation
 
-#: Operations from which on only some sizes are simulated, and above which none is.
-HEAVY, LARGE = 1_000_000, 40_000_000
+#: Operations from which on schedules wait until all others are done.
+HEAVY = 150_000
+#: Operations of all that waited, together.
+TOGETHER = 24_000_000
 #: A byte more may change the order in which a rank sends, and so make it faster.
 _SLACK = 0.8
-#: Operations for which the heavy sizes of one candidate are simulated.
-SHARE = 24_000_000
 
 
 class Search:
@@ -55,6 +55,9 @@ class Search:
                 self._raise(c, self._form(choice, situation.fastest, situation.lanes), Source.form)
                 self.guess[c] = self._form(choice, situation.typical)
 
+        self.left = 0.0  # operations of large schedules
+        self._lines = [_lines(c, choices) for c in range(len(choices))]
+
     def _form(self, choice: Choice, level: Level, lanes: int = 1) -> NDArray[np.float64]:
         options: dict[str, Any] = {**self.situation.rates, "lanes": lanes, **choice.options}
         return cost(self.collective, choice.name, level, ranks=self.situation.ranks, sizes=self.sizes, **options).time
@@ -76,9 +79,7 @@ class Search:
 
     def _without_contention(self) -> None:
         """Links that are shared only make messages later."""
-        quiet = Search(
-            self.collective, self.situation.uncontended(), self.sizes, self.choices, 1.0, False, self.end
-        )
+        quiet = Search(self.collective, self.situation.uncontended(), self.sizes, self.choices, 1.0, False, self.end)
         quiet.run(None)
         known = quiet.source == Source.simulated
         for c in range(len(self.choices)):
@@ -98,7 +99,10 @@ class Search:
             if not self.exhaustive and self.low[c, i] > best * (1 + self.margin):
                 self.source[c, i] = self.why[c, i]
                 continue
-            if not self._affordable(c, i):
+            if not self.exhaustive and self._beyond(int(c), i) > best * (1 + self.margin):
+                self.source[c, i] = Source.beyond
+                continue
+            if self._operations(int(c), i) > HEAVY and not self.exhaustive:
                 self.source[c, i] = Source.large
                 continue
             if time.perf_counter() > self.end and np.isfinite(best):
@@ -108,10 +112,23 @@ class Search:
 
     def _second(self, i: int, order: NDArray[np.intp]) -> None:
         """A second best where only one was simulated: the most promising of those left out."""
-        left_out = [int(c) for c in order if self.source[c, i] in (Source.form, Source.bound, Source.size)]
-        if (self.source[:, i] == Source.simulated).sum() == 1 and left_out and time.perf_counter() < self.end:
-            if self._operations(left_out[0], i) <= HEAVY:
-                self._simulate(left_out[0], i)
+        left_out = [
+            int(c) for c in order if self.source[c, i] in (Source.form, Source.bound, Source.size, Source.beyond)
+        ]
+        alone = (self.source[:, i] == Source.simulated).sum() == 1
+        if alone and left_out and time.perf_counter() < self.end and self._operations(left_out[0], i) <= HEAVY:
+            self._simulate(left_out[0], i)
+
+    def _beyond(self, c: int, i: int) -> float:
+        """The time of the next value of an option, if it is worse than that after it: further away it is no better."""
+        found = 0.0
+        for line in self._lines[c]:
+            at = line.index(c)
+            for side in (line[at + 1 :], line[:at][::-1]):
+                times = [self.seconds[other, i] for other in side if not np.isnan(self.seconds[other, i])][:2]
+                if len(times) == 2 and times[0] > times[1]:
+                    found = max(found, float(times[0]))
+        return found
 
     def _best(self, i: int) -> float:
         return float(np.fmin.reduce(self.seconds[:, i], initial=np.inf))
@@ -123,16 +140,6 @@ class Search:
     def _operations(self, c: int, i: int) -> float:
         return operations(self.collective, self.choices[c], self.situation.ranks, int(self.sizes[i]))
 
-    def _affordable(self, c: int, i: int) -> bool:
-        count = self._operations(c, i)
-        if count > LARGE:
-            return False
-        if count <= HEAVY or self.exhaustive:
-            return True
-        sizes = max(int(SHARE / count), 2)
-        apart = max(-(-len(self.sizes) // sizes), 1)
-        return (len(self.sizes) - 1 - i) % apart == 0
-
     def _simulate(self, c: int, i: int) -> float:
         seconds = self.situation.seconds(self.collective, self.choices[c], int(self.sizes[i]))
         self.seconds[c, i], self.source[c, i] = seconds, Source.simulated
@@ -143,16 +150,46 @@ class Search:
 
     def _fill(self) -> None:
         """Where schedules are too large for every size: between sizes that were simulated, and beyond them."""
-        for c in range(len(self.choices)):
-            for i in np.flatnonzero(self.source[c] == Source.large):
-                known = np.flatnonzero(self.source[c] == Source.simulated)
-                if self.low[c, i] > self._best(i) * (1 + self.margin):
-                    self.source[c, i] = self.why[c, i]
-                elif len(known) >= 2 or (len(known) == 1 and not np.isnan(self.guess[c, i])):
-                    self.seconds[c, i] = max(self._continued(c, known, int(i)), self.low[c, i])
-                    self.source[c, i] = Source.between
-                elif self._operations(c, int(i)) <= LARGE and time.perf_counter() < self.end:
-                    self._simulate(c, int(i))
+        self.left = float(TOGETHER)
+        waiting = [c for c in range(len(self.choices)) if (self.source[c] == Source.large).any()]
+        for c in sorted(waiting, key=self._promise):
+            large = [int(i) for i in np.flatnonzero(self.source[c] == Source.large)]
+            open_ones = [i for i in large if not self._hopeless(c, i)]
+            # Two sizes tell the others: the largest and the smallest at which it may be best.
+            for i in dict.fromkeys([open_ones[-1], open_ones[0]] if open_ones else []):
+                if (self.source[c] == Source.simulated).sum() < 2:
+                    self._afford(c, i)
+            for i in large:
+                if self.source[c, i] == Source.large and not self._hopeless(c, i):
+                    known = np.flatnonzero(self.source[c] == Source.simulated)
+                    if len(known) >= 2 or (len(known) == 1 and not np.isnan(self.guess[c, i])):
+                        self.seconds[c, i] = max(self._continued(c, known, i), self.low[c, i])
+                        self.source[c, i] = Source.between
+        for i in range(len(self.sizes))[::-1]:
+            first = int(np.argmin(np.where(np.isnan(self.seconds[:, i]), np.inf, self.seconds[:, i])))
+            if self.source[first, i] == Source.between:
+                self._afford(first, i)
+
+    def _promise(self, c: int) -> float:
+        """How far from the best it may be where that is nearest."""
+        large = self.source[c] == Source.large
+        best = np.array([self._best(i) for i in np.flatnonzero(large)])
+        return float(np.min(np.fmax(self.guess[c, large], self.low[c, large]) / best))
+
+    def _afford(self, c: int, i: int) -> None:
+        count = self._operations(c, i)
+        if count <= self.left and time.perf_counter() < self.end:
+            self.left -= count
+            self._simulate(c, i)
+
+    def _hopeless(self, c: int, i: int) -> bool:
+        """Notes the rule by which it is left out."""
+        limit = self._best(i) * (1 + self.margin)
+        if self.low[c, i] > limit:
+            self.source[c, i] = self.why[c, i]
+        elif self._beyond(c, i) > limit:
+            self.source[c, i] = Source.beyond
+        return bool(self.source[c, i] != Source.large)
 
     def _continued(self, c: int, known: NDArray[np.intp], i: int) -> float:
         """From the two simulated sizes nearest to it, one on each side if there are."""
@@ -164,6 +201,27 @@ class Search:
             ratio = np.interp(np.log(max(self.sizes[i], 1)), np.log(np.maximum(x, 1.0)), y / self.guess[c, near])
             return float(self.guess[c, i] * ratio)
         return float(y[0] + (y[1] - y[0]) * (self.sizes[i] - x[0]) / (x[1] - x[0]))
+
+
+def _lines(c: int, choices: list[Choice]) -> list[list[int]]:
+    """Candidates that differ from one in a single option, itself among them, in the order of the option's values."""
+    mine = choices[c]
+    found = []
+    for key in ("radix", "segment"):
+        if key in mine.options:
+            line = [
+                (_rank(key, other.options[key]), k)
+                for k, other in enumerate(choices)
+                if other.name == mine.name and other.options.keys() == mine.options.keys()
+                and other.replace(**{key: mine.options[key]}) == mine
+            ]  # fmt: skip
+            found.append([k for _, k in sorted(line)])
+    return found
+
+
+def _rank(key: str, value: Any) -> float:
+    """No segments are one that has no end."""
+    return np.inf if key == "segment" and value == 0 else float(value)
 
 
 def from_the_ends(count: int) -> Iterator[int]:

@@ -59,7 +59,9 @@ class Situation:
         }
         levels = self._levels()
         # Of each parameter the least: closed forms with them are not above the time on the machine.
-        least = {name: min(getattr(level, name) for level in levels) for name in ("L", "o_send", "o_recv", "g", "G", "O")}
+        least = {
+            name: min(getattr(level, name) for level in levels) for name in ("L", "o_send", "o_recv", "g", "G", "O")
+        }
         object.__setattr__(self, "rates", rates)
         # Within a node messages take another interface than between nodes.
         object.__setattr__(self, "lanes", min(len(levels), 2))
@@ -95,9 +97,7 @@ class Situation:
         where = located(self.ranks, self.machine, self.placement)
         random = np.random.default_rng(0)
         a = np.arange(min(self.ranks, _PAIRS))
-        pairs = np.concatenate(
-            [np.stack([a[:-1], a[1:]]), random.integers(0, self.ranks, (2, _PAIRS))], axis=1
-        )
+        pairs = np.concatenate([np.stack([a[:-1], a[1:]]), random.integers(0, self.ranks, (2, _PAIRS))], axis=1)
         same_node = where.node[pairs[0]] == where.node[pairs[1]]
         same_socket = same_node & (where.socket[pairs[0]] == where.socket[pairs[1]])
         found = []
@@ -149,5 +149,11 @@ class Situation:
     def words(self) -> dict[str, str]:
         """Machine, placement and model, for people."""
         machine = self.machine.name if isinstance(self.machine, Machine) else "one set of LogGOPS parameters"
-        placement = "one rank per core, node after node" if self.placement is None else str(self.placement).splitlines()[0]
-        return {"machine": machine, "placement": "" if isinstance(self.machine, Level) else placement, "model": self.model}
+        placement = (
+            "one rank per core, node after node" if self.placement is None else str(self.placement).splitlines()[0]
+        )
+        return {
+            "machine": machine,
+            "placement": "" if isinstance(self.machine, Level) else placement,
+            "model": self.model,
+        }

@@ -34,6 +34,7 @@ class Source(IntEnum):
     uncontended = 6  # by its time without contention
     large = 7  # too many operations to simulate
     late = 8  # no time was left
+    beyond = 9  # by the times of other values of an option
 
 
 #: Sentences of the rules by which candidates are left out.
@@ -43,9 +44,11 @@ RULES = {
     Source.bound: "lower bound of every algorithm",
     Source.size: "its own times at smaller and larger sizes",
     Source.uncontended: "its time where messages do not meet",
+    Source.beyond: "values of an option beyond which it was getting worse",
     Source.large: "too many operations",
     Source.late: "no time was left",
 }
+
 
 @dataclass(frozen=True)
 class Sweep:
@@ -139,8 +142,8 @@ def sweep(
     A candidate is simulated at a size unless a lower bound of its time is more than ``margin`` above the best time that
     is known. Bounds are its closed form with the fastest parameters of the machine, the bound of all algorithms, in
     models with contention its time without, and its own times at other sizes: more bytes never take less time, and not
-    more time than in proportion. The last of these is no theorem (protocols change with size), which is why there is
-    a margin.
+    more time than in proportion. Of radices and segments it is taken that where the time has begun to rise it goes on
+    rising. The last two are no theorems (protocols change with size), which is why there is a margin.
 
     Parameters
     ----------

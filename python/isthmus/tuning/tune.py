@@ -197,7 +197,9 @@ def _kinds(collective: str | Iterable[str]) -> list[str]:
     kinds = [kind for name in given for kind in (ALL if name == "all" else (name,))]
     wrong = [kind for kind in kinds if kind not in ALL]
     if wrong or not kinds:
-        raise InvalidInput(f"collective to tune {', '.join(map(repr, wrong)) or 'none'}: allowed are all, {', '.join(ALL)}")
+        raise InvalidInput(
+            f"collective to tune {', '.join(map(repr, wrong)) or 'none'}: allowed are all, {', '.join(ALL)}"
+        )
     return list(dict.fromkeys(kinds))
 
 

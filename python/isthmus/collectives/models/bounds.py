@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from ...machine import Level
 
+
 @dataclass(frozen=True)
 class Bound:
     """Seconds, one entry for each size; the time of every algorithm is at least the largest.
@@ -166,7 +167,7 @@ def _needs(collective: str, ranks: int) -> _Needs:
 @lru_cache(maxsize=256)
 def spreading(ranks: int, apart: int, delay: int, at_once: int = 1) -> int:
     """Until the last of ``ranks`` knows what one knows at first, if all who know tell others, each ``apart`` from the
-    one before and known ``delay`` later: always the one that is told earliest. ``at_once``: so many at the same time."""
+    one before and known ``delay`` later: always the one that is told earliest. ``at_once``: so many together."""
     told = [delay]  # when the next that somebody tells will know
     last = 0
     left = ranks - 1

@@ -56,9 +56,9 @@ def _neighbours(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorith
 
 @form(("allgather", "sparbit"))
 def _sparbit(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: str) -> Cost:
-    """Every block in a message of its own, in ⌈log₂ P⌉ rounds: W. J. Loch, G. P. Koslovski, Sparbit: a new logarithmic-cost
-    and data locality-aware MPI allgather algorithm, SBAC-PAD 2021. Blocks go on as soon as they are there; at least it is
-    the time of the processor, or of the interface from the first message on."""
+    """Every block in a message of its own, in ⌈log₂ P⌉ rounds: W. J. Loch, G. P. Koslovski, Sparbit: a new
+    logarithmic-cost and data locality-aware MPI allgather algorithm, SBAC-PAD 2021. Blocks go on as soon as they are
+    there; at least it is the time of the processor, or of the interface from the first message on."""
     m = p.message(sizes)
     others = ranks - 1
     whole = symmetric(p, [Round(sizes, count=others)], len(sizes))

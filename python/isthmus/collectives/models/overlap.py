@@ -107,7 +107,9 @@ def overlap(
     """
     table = np.asarray(sizes, np.int64).reshape(-1)
     costs = [
-        cost(collective, algorithm, level, ranks=p, sizes=table, copy_rate=copy_rate, reduce_rate=reduce_rate, **options)
+        cost(
+            collective, algorithm, level, ranks=p, sizes=table, copy_rate=copy_rate, reduce_rate=reduce_rate, **options
+        )
         for p in ranks
     ]
     return Overlap(

@@ -1,4 +1,4 @@
-"""Vectors that go out in parts and are put together by all, and trees whose root is asked; times that nothing goes below."""
+"""Vectors that go out in parts and are put together by all, and roots that ask; times that nothing goes below."""
 
 from __future__ import annotations
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 @form(("allgather", "ring"), ("alltoall", "pairwise"))
 def _passing(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: str) -> Cost:
-    """(P-1) (2o + L + (s-1)G): R. Thakur, R. Rabenseifner, W. Gropp, Optimization of collective communication operations
-    in MPICH, Int. J. High Performance Computing Applications 19(1), 2005."""
+    """(P-1) (2o + L + (s-1)G): R. Thakur, R. Rabenseifner, W. Gropp, Optimization of collective communication
+    operations in MPICH, Int. J. High Performance Computing Applications 19(1), 2005."""
     return symmetric(p, [Round(sizes, count=ranks - 1)], len(sizes))
 
 

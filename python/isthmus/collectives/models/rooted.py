@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from .parameters import Parameters
 
+
 def _tree(algorithm: str, ranks: int, radix: int, dims: tuple[int, ...] = ()) -> Any:
     if algorithm == "fork":
         return Fork.whole(ranks, tuple(dims))
@@ -34,7 +35,7 @@ def _exactly(sizes: NDArray[np.int64]) -> NDArray[np.bool_]:
 
 
 def broadcast(p: Parameters, tree: Any, sizes: NDArray[np.int64], segment: int = 0) -> Cost:
-    """The message goes down a tree: for the binomial one ⌈log₂ P⌉ (2o + L + (s-1)G) if o and g + (s-1)G are the less."""
+    """The message goes down a tree: for the binomial one ⌈log₂ P⌉ (2o + L + (s-1)G) if g + (s-1)G is less."""
     s = Segments(p, sizes, segment)
     work = busiest(tree, lambda _: s.work("send"), lambda _: s.work("recv"))
     whole = s.count == 1

@@ -1,7 +1,7 @@
 """Shapes of trees: of a subtree only its number of ranks and its place in the scheme count, so that few are different.
 
-Children come in groups of equal ones, (subtree, how many), in the order in which a broadcast serves them; ``taken`` is the
-order in which a reduction takes them.
+Children come in groups of equal ones, (subtree, how many), in the order in which a broadcast serves them; ``taken`` is
+the order in which a reduction takes them.
 """
 
 from __future__ import annotations
@@ -134,10 +134,11 @@ class Chains:
 
 @dataclass(frozen=True)
 class Fork:
-    """A grid of places, the last extent varying fastest: along the first extent, from every place there along the second,
-    and so on.
+    """A grid of places, the last extent varying fastest: along the first extent, from every place there along the
+    second, and so on.
 
-    ``dimension`` is that of the way to the subtree's root, 0 of the whole tree's; ``left`` how many places follow along it.
+    ``dimension`` is that of the way to the subtree's root, 0 of the whole tree's; ``left`` how many places
+    follow along it.
     """
 
     ranks: int

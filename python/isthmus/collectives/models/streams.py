@@ -1,17 +1,18 @@
 """Messages in segments along trees: times that the simulator does not go below.
 
 What one segment is waiting for is what came before it, so that the order of work follows from all that was: there is no
-short exact form. The times are the longest of chains that no order avoids: the way of the first segment, the work of one
-rank for all segments (of its processor, or of its interface), the way of the last segment from there.
+short exact form. The times are the longest of chains that no order avoids: the way of the first segment, the work of
+one rank for all segments (of its processor, or of its interface), the way of the last segment from there.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .cost import Work
+from .cost import Cost, Work
+from .forms import form
 from .shapes import Chain, subtrees
 from .trees import Shape, all_down
 
@@ -111,3 +112,29 @@ def stream_up(p: Parameters, tree: Shape, s: Segments) -> NDArray[np.int64]:
         work = children * (before * (s.first.recv + one) + s.last.recv + rest)
         known[node] = first, np.maximum(last, earliest + work + sent)
     return known[tree][1]
+
+
+@form(("bcast", "double_tree"), ("bcast", "split_binary"), ("bcast", "optimal"))
+def _spread(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: str, segment: int = 0, **_: Any) -> Cost:
+    """Every rank but the root receives all segments, and what is received is sent by some rank: the rank that has
+    most to do has at least the average."""
+    return _average(p, ranks, sizes, segment, 1 if algorithm == "optimal" else 2, sizes * 0)
+
+
+@form(("reduce", "double_tree"), ("reduce", "split_binary"), ("reduce", "optimal"))
+def _sum(
+    p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: str, segment: int = 0, window: int = 0, **_: Any
+) -> Cost:
+    """The same backwards, with reductions."""
+    return _average(p, ranks, sizes, segment, 1 if algorithm == "optimal" else 2, p.reduced(sizes))
+
+
+def _average(
+    p: Parameters, ranks: int, sizes: NDArray[np.int64], segment: int, parts: int, reduced: NDArray[np.int64]
+) -> Cost:
+    half = Segments(p, sizes // parts, segment)
+    # A part without bytes may be left out.
+    count = np.where(sizes >= parts, parts, 0 if parts > 1 else 1)
+    each = (half.work("send") + half.work("recv")).times(count) + Work.of(reduced)
+    average = Work(each.cpu * (ranks - 1) // ranks, each.busy * (ranks - 1) // ranks)
+    return Cost(average.busy, average, np.full(len(sizes), ranks == 1))

@@ -1,4 +1,4 @@
-"""Costs of trees: down from an idle root, up from leaves that begin at once; by recurrence over the different subtrees."""
+"""Costs of trees: down from an idle root, up from leaves that begin at once; by recurrence over subtrees."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def down(
 ) -> NDArray[np.int64]:
     """From the moment that the root may send until the last rank has what is for it, in picoseconds.
 
-    A node sends to its children one after the other, at least max(o + (s-1)O, g + (s-1)G) apart. Every child is idle, so
-    that it has the message o + L + o + (s-1) max(G, O) after its send began: R. M. Karp, A. Sahay, E. Santos,
+    A node sends to its children one after the other, at least max(o + (s-1)O, g + (s-1)G) apart. Every child is idle,
+    so that it has the message o + L + o + (s-1) max(G, O) after its send began: R. M. Karp, A. Sahay, E. Santos,
     K. E. Schauser, Optimal broadcast and summation in the LogP model, SPAA 1993. Rendezvous changes nothing: receives
     are posted, and sends of one node do not wait for each other.
 
