@@ -33,7 +33,7 @@ def flavoured(
     ):  # fmt: skip
         if value not in allowed:
             raise InvalidInput(f"{name} {value!r}: allowed are {', '.join(allowed)}")
-    if not 1 <= count <= 1_000_000 or not 0 <= under_way:
+    if not 1 <= count <= 1_000_000 or under_way < 0:
         raise InvalidInput(f"count = {count}, under_way = {under_way}: 1 to 1,000,000, and 0 or more, are allowed")
     if access != "message":
         if protocol != "size":

@@ -34,8 +34,8 @@ class OpKind(IntEnum):
 
 
 #: One operation. ``amount`` is in bytes (calc: picoseconds); ``first_edge`` is its first dependant, counted from the
-#: first edge of its rank; ``needs`` is how many operations it waits for; ``mode`` is of a reduce 1 where the operand from
-#: its ``from`` slice comes first, of a send 1 for eager and 2 for rendezvous, otherwise 0.
+#: first edge of its rank; ``needs`` is how many operations it waits for; ``mode`` is of a reduce 1 where the
+#: operand from its ``from`` slice comes first, of a send 1 for eager and 2 for rendezvous, otherwise 0.
 OPS = np.dtype(
     [("amount", "<u8"), ("peer", "<u4"), ("tag", "<u4"), ("comm", "<u4"), ("first_edge", "<u4"), ("needs", "<u4"),
      ("kind", "u1"), ("cpu", "u1"), ("nic", "u1"), ("mode", "u1")]
