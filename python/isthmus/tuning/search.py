@@ -173,7 +173,7 @@ class Search:
     def _promise(self, c: int) -> float:
         """How far from the best it may be where that is nearest."""
         large = self.source[c] == Source.large
-        best = np.array([self._best(i) for i in np.flatnonzero(large)])
+        best = np.array([self._best(int(i)) for i in np.flatnonzero(large)])
         return float(np.min(np.fmax(self.guess[c, large], self.low[c, large]) / best))
 
     def _afford(self, c: int, i: int) -> None:
