@@ -77,6 +77,8 @@ ROWS = (
     Row("del3d18", FLY, 1_960_000, 2700, 120, most=66),
     Row("3d100", Torus((100, 100, 100)), 1.0, float("inf"), 30, mebibytes=2048, long=True),
 )
+#: Part of the time asked that is given to ``map``, which keeps to it only about.
+BUDGET = 0.85
 #: The same methods on what takes seconds. Nothing is asked but the time.
 ANY = float("inf")
 QUICK = (
@@ -223,7 +225,7 @@ def compare(row: Row, graph: Graph, seeds: int, peers: Sequence[str], objective:
     runs: dict[str, list[dict[str, Any]]] = {}
     for seed in range(1, seeds + 1):
         given = graph.scrambled(seed)
-        runs.setdefault("isthmus", []).append(ours(given, row, row.seconds, seed, objective))
+        runs.setdefault("isthmus", []).append(ours(given, row, BUDGET * row.seconds, seed, objective))
         for name in peers:
             runs.setdefault(name, []).append(peer(name, given, row, limit=10 * max(row.seconds, 6)))
     for name, found in runs.items():
@@ -280,7 +282,7 @@ def draw(rows: Sequence[Row], curves: dict[str, dict[str, list[tuple[float, floa
             ax.axhline(row.asked, color="0.3", lw=0.8, ls=":")
             ax.annotate("asked", (0.01, row.asked), xycoords=("axes fraction", "data"), fontsize=7, va="bottom")
         ax.set(xscale="log", xlabel="processor seconds", ylabel="average dilation")
-        ax.set_title(f"{row.name}, {row.asked:,g} asked", fontsize=9)
+        ax.set_title(row.name, fontsize=9)
         ax.grid(which="major", color="0.92")
         ax.spines[["top", "right"]].set_visible(False)
         ax.legend(fontsize=7, frameon=False)

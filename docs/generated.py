@@ -193,10 +193,25 @@ def _catalogue() -> str:
 
 
 def _collectives() -> str:
-    def names(kind: CollectiveKind) -> str:
-        return ", ".join(map("`{}`".format, collectives.algorithms(kind.name)))
+    """The catalogue: one table for each collective, the default first."""
+    head = ["algorithm", "what it does", "options", "published in"]
+    return "\n\n".join(
+        f"### {kind.name}\n\n" + _table(head, [_algorithm(kind.name, n) for n in collectives.algorithms(kind.name)])
+        for kind in CollectiveKind
+    )
 
-    return _table(["collective", "algorithms"], [[f"`{kind.name}`", names(kind)] for kind in CollectiveKind])
+
+def _algorithm(kind: str, name: str) -> list[str]:
+    info = collectives.describe(kind, name)
+
+    def option(o: Any) -> str:
+        if o.standard is None:
+            return f"`{o.name}`: {o.words}"
+        if o.name in collectives._TIMES:
+            return f"`{o.name}`: {o.words} ({units.text(o.standard * 1e-12, 's')})"
+        return f"`{o.name}`: {o.words} ({o.standard})"
+
+    return [f"`{name}`", info.words, ";<br>".join(map(option, info.options)), info.reference]
 
 
 # Commands and classes

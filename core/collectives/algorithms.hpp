@@ -4,6 +4,8 @@
 // them; reductions and copies of 0 bytes are not written.
 #pragma once
 
+#include <memory>
+
 #include "collectives/rounds.hpp"
 
 namespace isthmus {
@@ -91,6 +93,7 @@ void allgather(const CollectiveCall& call, Emitter& out);  ///< bruck::allgather
 /// Systems 8(11), 1997.
 namespace bruck {
 void allgather(const CollectiveCall& call, Emitter& out);  ///< ranks but the first turn their blocks in the end
+void alltoall(const CollectiveCall& call, Emitter& out);   ///< with counts pairwise
 }  // namespace bruck
 
 /// Blocks go to and fro between neighbouring pairs of ranks; an odd number of ranks takes the ring: J. Chen, L. Zhang,
@@ -105,6 +108,73 @@ void allgather(const CollectiveCall& call, Emitter& out);
 namespace sparbit {
 void allgather(const CollectiveCall& call, Emitter& out);
 }  // namespace sparbit
+
+/// Recursive doubling of more ways: all `radix` ranks that differ in one digit exchange their vectors: M. Ruefenacht,
+/// M. Bull, S. Booth, Generalisation of recursive doubling for AllReduce: now with simulation, Parallel Computing 69,
+/// 2017. Ranks in excess hand over to one near them first.
+namespace recursive_multiplying {
+void allreduce(const CollectiveCall& call, Emitter& out);
+}  // namespace recursive_multiplying
+
+/// Up a k-nomial tree and down again.
+namespace reduce_bcast {
+void allreduce(const CollectiveCall& call, Emitter& out);
+}  // namespace reduce_bcast
+
+/// The ring allreduce in segments, so that adding one overlaps with the message of the next; what Open MPI calls
+/// segmented ring.
+namespace segmented_ring {
+void allreduce(const CollectiveCall& call, Emitter& out);
+}  // namespace segmented_ring
+
+/// Each half of the vector up and down one of two binary trees: P. Sanders, J. Speck, J. L. Traeff, Two-tree algorithms
+/// for full bandwidth broadcast, reduction and scan, Parallel Computing 35(12), 2009.
+namespace double_tree {
+void allreduce(const CollectiveCall& call, Emitter& out);
+}  // namespace double_tree
+
+/// Exchanges at distances 1, -1, 3, -5 ..., which load the links of a torus less than those at 1, 2, 4 ...: D. De
+/// Sensi, T. Bonato, D. Saam, T. Hoefler, Swing: short-cutting rings for higher bandwidth allreduce, NSDI 2024. The
+/// vector is cut in one part for every dimension and direction; without `dims` or where an extent is no power of two,
+/// ranks lie on one ring.
+namespace swing {
+std::shared_ptr<const Plan> prepare(const CollectiveCall& call);
+void allreduce(const CollectiveCall& call, Emitter& out);
+}  // namespace swing
+
+/// Rings of one dimension of a torus after the other, for every dimension and direction a part of the vector: N. Jain
+/// and Y. Sabharwal, Optimal bucket algorithms for large MPI collectives on torus interconnects, ICS 2010.
+namespace bucket {
+void allreduce(const CollectiveCall& call, Emitter& out);
+}  // namespace bucket
+
+/// In groups of ranks, by way of the first rank of each; N. T. Karonis, B. R. de Supinski, I. Foster, W. Gropp, E.
+/// Lusk, J. Bresnahan, Exploiting hierarchy in parallel computer networks to optimize collective operation performance,
+/// IPDPS 2000.
+namespace hierarchical {
+void allreduce(const CollectiveCall& call, Emitter& out);  ///< binomial in groups, recursive doubling between
+void alltoall(const CollectiveCall& call, Emitter& out);   ///< with counts pairwise
+}  // namespace hierarchical
+
+/// Blocks go along one dimension of a torus after the other, all for one coordinate in one message: Y.-J. Suh and K. G.
+/// Shin, All-to-all personalized communication in multidimensional torus and mesh networks, IEEE Trans. Parallel and
+/// Distributed Systems 12(1), 2001.
+namespace torus {
+void alltoall(const CollectiveCall& call, Emitter& out);  ///< with counts pairwise
+}  // namespace torus
+
+/// The same for neighbourhoods that look alike from all ranks: J. L. Traeff and S. Hunold, Cartesian collective
+/// communication, ICPP 2019.
+namespace combining {
+void neighbor_alltoall(const CollectiveCall& call, Emitter& out);
+}  // namespace combining
+
+/// Up and down a binomial tree of ranges of ranks, every rank adding little: P. Sanders and J. L. Traeff, Parallel
+/// prefix (scan) algorithms for MPI, EuroPVM/MPI 2006.
+namespace binomial_scan {
+void scan(const CollectiveCall& call, Emitter& out);
+void exscan(const CollectiveCall& call, Emitter& out);
+}  // namespace binomial_scan
 
 /// Round i with the ranks i further on and i before (Thakur, Rabenseifner, Gropp 2005).
 namespace pairwise {

@@ -87,10 +87,7 @@ Schedule collective_schedule(const CollectiveCall& given, const Algorithm& algor
   const std::shared_ptr<const Plan> plan = algorithm.attach(call);
   RankCounts counts(call);
   Counts checked;
-  RankBuilder rank;
-  Buffers sizes;
-  if (buffers) sizes.names = {"input", "output", "scratch"};
-  const auto write = [&](Rank r, bool with_buffers) {
+  const auto write = [&](Rank r, Emitter& out) {
     CollectiveCall own = call;
     own.rank = r;
     own.counts = counts.of(r);
@@ -98,27 +95,32 @@ Schedule collective_schedule(const CollectiveCall& given, const Algorithm& algor
     std::uint64_t deciding = 0;
     const std::string wrong = checked.check(own, deciding);
     require(wrong.empty(), name, ": ", wrong);
-    Emitter out(rank, {}, 0, 0, 0, with_buffers);
     algorithm.generate(own, out);
-    if (!with_buffers) return;
-    const BufferBytes bytes = buffer_bytes(own);
-    sizes.bytes.insert(sizes.bytes.end(), {bytes.input, bytes.output, out.scratch_bytes()});
+    return own;
   };
   // Once to count and once to keep: cheaper than to grow by copying, and no byte too many.
   std::uint64_t ops = 0;
   std::uint64_t edges = 0;
   for (Rank r = 0; r < call.ranks; ++r) {
-    write(r, false);
-    ops += rank.size();
-    edges += rank.dependencies().size();
-    rank.clear();
+    Emitter counter;
+    write(r, counter);
+    ops += counter.operations();
+    edges += counter.dependencies();
     require(ops <= most_operations, name, ": the first ", r + std::uint64_t{1}, " of ", call.ranks, " ranks have ", ops,
             " operations: a schedule has at most ", most_operations);
   }
+  RankBuilder rank;
+  Buffers sizes;
+  if (buffers) sizes.names = {"input", "output", "scratch"};
   ScheduleBuilder builder;
   builder.reserve(ops, edges);
   for (Rank r = 0; r < call.ranks; ++r) {
-    write(r, buffers);
+    Emitter out(rank, {}, 0, 0, 0, buffers);
+    const CollectiveCall own = write(r, out);
+    if (buffers) {
+      const BufferBytes bytes = buffer_bytes(own);
+      sizes.bytes.insert(sizes.bytes.end(), {bytes.input, bytes.output, out.scratch_bytes()});
+    }
     builder.append(rank);
   }
   builder.set_buffers(std::move(sizes));

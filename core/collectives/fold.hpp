@@ -11,12 +11,12 @@ namespace isthmus {
 /// Who takes part in exchanges. Of the first 2 * excess ranks, the even ones hand over to the odd one above them; what
 /// is left is a power of two of places.
 struct Fold {
-  explicit Fold(const CollectiveCall& call)
-      : places(std::bit_floor(call.ranks)),
-        excess(call.ranks - places),
-        paired(call.rank < 2 * std::uint64_t{excess}),
-        outside(paired && call.rank % 2 == 0),
-        place(paired ? call.rank / 2 : call.rank - excess) {}
+  Fold(Rank rank, Rank ranks)
+      : places(std::bit_floor(ranks)),
+        excess(ranks - places),
+        paired(rank < 2 * std::uint64_t{excess}),
+        outside(paired && rank % 2 == 0),
+        place(paired ? rank / 2 : rank - excess) {}
 
   /// The rank in a place.
   [[nodiscard]] Rank rank(std::uint32_t p) const { return p < excess ? 2 * p + 1 : p + excess; }

@@ -1,6 +1,6 @@
 #include <bit>
 
-#include "collectives/equal_parts.hpp"
+#include "collectives/parts.hpp"
 #include "collectives/rooted.hpp"
 #include "collectives/sums.hpp"
 
@@ -38,7 +38,7 @@ void reduce(const CollectiveCall& call, Emitter& out) {
   if (staying.paired) sum.take(rounds, at(at.me() + 1));
   // Of the parts [begin, end) one keeps the first half and its partner the second: numbers that have been added are
   // always neighbours.
-  const EqualParts parts(call.bytes, staying.count);
+  const Parts parts(call.bytes, staying.count);
   const std::uint64_t me = staying.number;
   std::uint64_t begin = 0, end = staying.count;
   for (std::uint64_t bit = 1; bit < staying.count; bit <<= 1) {
@@ -46,19 +46,19 @@ void reduce(const CollectiveCall& call, Emitter& out) {
     const std::uint64_t middle = begin + (end - begin) / 2;
     const bool upper = (me & bit) != 0;
     const std::uint64_t given = upper ? begin : middle;
-    rounds.send(partner, parts.bytes(given, given + (middle - begin)), sum.now() + parts.offset(given));
+    rounds.send(partner, parts.between(given, given + (middle - begin)), sum.now() + parts.offset(given));
     (upper ? begin : end) = middle;
     sum.take(rounds, partner, upper ? ReduceOrder::before : ReduceOrder::after, parts.offset(begin),
-             parts.bytes(begin, end));
+             parts.between(begin, end));
   }
   for (std::uint64_t bit = staying.count >> 1; bit != 0; bit >>= 1) {
     const Rank partner = at(staying.place(me ^ bit));
     if ((me & bit) != 0) {
-      rounds.send(partner, parts.bytes(begin, end), sum.sum() + parts.offset(begin));
+      rounds.send(partner, parts.between(begin, end), sum.sum() + parts.offset(begin));
       return;
     }
     const std::uint64_t length = end - begin;
-    rounds.recv(partner, parts.bytes(end, end + length), sum.sum() + parts.offset(end));
+    rounds.recv(partner, parts.between(end, end + length), sum.sum() + parts.offset(end));
     rounds.next();
     end += length;
   }

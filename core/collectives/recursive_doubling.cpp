@@ -1,7 +1,6 @@
 #include "collectives/algorithms.hpp"
+#include "collectives/doubling.hpp"
 #include "collectives/exchange.hpp"
-#include "collectives/fold.hpp"
-#include "collectives/sums.hpp"
 
 namespace isthmus::recursive_doubling {
 namespace {
@@ -38,28 +37,14 @@ void scan_ranks(const CollectiveCall& call, Emitter& out, bool exclusive) {
 
 void allreduce(const CollectiveCall& call, Emitter& out) {
   Rounds rounds(out);
-  const Fold fold(call);
   Sum sum(call, true);
-  if (fold.outside) {
-    rounds.send(call.rank + 1, call.bytes, sum.now());
-    rounds.next();
-    rounds.recv(call.rank + 1, call.bytes, at_output());
-    return;
-  }
-  if (fold.paired) sum.take(rounds, call.rank - 1, ReduceOrder::before);
-  for (std::uint32_t bit = 1; bit < fold.places; bit <<= 1) {
-    const std::uint32_t peer = fold.place ^ bit;
-    rounds.send(fold.rank(peer), call.bytes, sum.now());
-    sum.take(rounds, fold.rank(peer), order_from(peer, fold.place));
-  }
-  sum.finish(rounds);
-  if (fold.paired) rounds.send(call.rank - 1, call.bytes, at_output());
+  double_sums(rounds, call, sum, Fold(call.rank, call.ranks), call.rank, [](Rank rank) { return rank; });
 }
 
 void allgather(const CollectiveCall& call, Emitter& out) {
   Rounds rounds(out);
   const Blocks blocks(call);
-  const Fold fold(call);
+  const Fold fold(call.rank, call.ranks);
   if (fold.outside) {
     rounds.send(call.rank + 1, blocks(call.rank), own_block(call));
     rounds.next();

@@ -15,9 +15,9 @@ struct Kept {
 
 /// A reduce_scatter's sum on one rank: the input to begin with, then scratch laid out like it. What comes in first goes
 /// to its place there, so that the input is only read.
-class Halves {
+class HalvedSum {
  public:
-  Halves(Rounds& rounds, const CollectiveCall& call) : rounds_(rounds), all_(Blocks(call).all()) {}
+  HalvedSum(Rounds& rounds, const CollectiveCall& call) : rounds_(rounds), all_(Blocks(call).all()) {}
   [[nodiscard]] Slice now(std::uint64_t offset) const { return begun_ ? at_scratch(offset) : at_input(offset); }
 
   /// Gives away one part of the sum for the other part of another's. `last`: the kept part is the result.
@@ -49,8 +49,8 @@ class Halves {
 void recursive_halving::reduce_scatter(const CollectiveCall& call, Emitter& out) {
   Rounds rounds(out);
   const Blocks blocks(call);
-  const Fold fold(call);
-  Halves sum(rounds, call);
+  const Fold fold(call.rank, call.ranks);
+  HalvedSum sum(rounds, call);
   if (fold.outside) {
     rounds.send(call.rank + 1, blocks.all(), at_input());
     rounds.next();
@@ -76,8 +76,8 @@ void recursive_halving::reduce_scatter(const CollectiveCall& call, Emitter& out)
 void butterfly::reduce_scatter(const CollectiveCall& call, Emitter& out) {
   Rounds rounds(out);
   const Blocks blocks(call);
-  const Fold fold(call);
-  Halves sum(rounds, call);
+  const Fold fold(call.rank, call.ranks);
+  HalvedSum sum(rounds, call);
   // The place whose blocks this one sums up: its number with its bits in reverse order.
   std::uint32_t mirror = 0;
   for (std::uint32_t bit = 1; bit < fold.places; bit <<= 1) mirror = 2 * mirror + ((fold.place & bit) != 0 ? 1 : 0);
@@ -118,7 +118,7 @@ void butterfly::reduce_scatter(const CollectiveCall& call, Emitter& out) {
 /// neighbours are combined first and the order is kept, and come back the same way.
 void rabenseifner::allreduce(const CollectiveCall& call, Emitter& out) {
   Rounds rounds(out);
-  const Fold fold(call);
+  const Fold fold(call.rank, call.ranks);
   const Parts parts(call.bytes, fold.places);
   Sum sum(call, true);
   if (fold.outside) {

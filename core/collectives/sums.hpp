@@ -29,19 +29,29 @@ class Sum {
   /// What there is to send on.
   [[nodiscard]] Slice now() const { return begun_ ? sum_ : own_; }
 
+  /// Where a vector has to come in to be added.
+  [[nodiscard]] Slice incoming() const { return begun_ ? room_ : sum_; }
+
   /// Receives a vector and adds it, in rounds of their own. `order`: of what comes in, beside what is there.
   void take(Rounds& rounds, Rank from, ReduceOrder order = ReduceOrder::after) { take(rounds, from, order, 0, bytes_); }
-  /// The same with a part of it, after which the rest of the own vector is not needed any more.
+  /// The same of a part of the vector, which is all that is used from then on.
   void take(Rounds& rounds, Rank from, ReduceOrder order, std::uint64_t offset, std::uint64_t bytes) {
-    rounds.recv(from, bytes, (begun_ ? room_ : sum_) + offset);
-    if (begun_) {
-      rounds.reduce(bytes, room_ + offset, sum_ + offset, order);
-    } else {
-      rounds.reduce(bytes, own_ + offset, sum_ + offset,
-                    order == ReduceOrder::after ? ReduceOrder::before : ReduceOrder::after);
-    }
-    begun_ = true;
+    rounds.recv(from, bytes, incoming() + offset);
+    rounds.next();
+    add_too(rounds, offset, bytes, order);
+    rounds.next();
+    begin();
   }
+  /// Adds a part that has come in; begin() once the first ones are added.
+  void add_too(Rounds& rounds, std::uint64_t offset, std::uint64_t bytes, ReduceOrder order) const {
+    if (begun_) {
+      rounds.reduce_too(bytes, room_ + offset, sum_ + offset, order);
+    } else {
+      rounds.reduce_too(bytes, own_ + offset, sum_ + offset,
+                        order == ReduceOrder::after ? ReduceOrder::before : ReduceOrder::after);
+    }
+  }
+  void begin() { begun_ = true; }
   /// Moves the own vector to the place of the result if nothing came.
   void finish(Rounds& rounds) {
     if (!begun_ && sum_.buffer == output_buffer) rounds.copy(bytes_, own_, sum_);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -34,8 +35,8 @@ class Segments {
   std::uint64_t count_;
 };
 
-/// Down a tree, from output to output. All receives are posted at the start; what is sent on is sent in order, also
-/// where a short last segment would be there before a long one.
+/// Down a tree, from output to output. Two receives are posted at a time; a segment is sent on when it and all before
+/// it are there, so that segments stay in order also where a short last one comes in before a long one.
 template <class Tree>
 class Downward {
  public:
@@ -47,18 +48,19 @@ class Downward {
     const Slice slice = at_output(segments_.offset(at_));
     if (tree_.me() == 0) {
       tree_.down([&](std::uint64_t child, std::uint64_t) { out_.send(tree_.rank(child), bytes, slice); });
-    } else {
-      const std::uint32_t got = out_.recv(tree_.rank(tree_.parent()), bytes, slice);
-      bool first = true;
-      tree_.down([&](std::uint64_t child, std::uint64_t) {
-        const std::uint32_t sent = out_.send(tree_.rank(child), bytes, slice);
-        if (first || segments_.count() == 1) out_.require(sent, got);
-        if (segments_.count() != 1 && sending_) out_.require_start(sent, sent_);
-        first = false;
-        sending_ = true;
-        sent_ = sent;
-      });
+      ++at_;
+      return;
     }
+    const std::uint32_t got = out_.recv(tree_.rank(tree_.parent()), bytes, slice);
+    // Not after the one before, but after all earlier ones; of those the last two wait for the others.
+    if (at_ > 1) out_.require(got, got_[1]);
+    if (at_ > 2) out_.require(got, got_[2]);
+    tree_.down([&](std::uint64_t child, std::uint64_t) {
+      const std::uint32_t sent = out_.send(tree_.rank(child), bytes, slice);
+      out_.require(sent, got);
+      if (at_ > 0) out_.require(sent, got_[0]);
+    });
+    got_ = {got, got_[0], got_[1]};
     ++at_;
   }
 
@@ -67,8 +69,7 @@ class Downward {
   const Tree& tree_;
   Segments segments_;
   std::uint64_t at_ = 0;
-  bool sending_ = false;
-  std::uint32_t sent_ = 0;  // the last send so far
+  std::array<std::uint32_t, 3> got_{};  // the last receives, the latest first
 };
 
 /// Up a tree: sums grow as those of Sum, segment by segment and child by child. `window` receives are posted ahead of

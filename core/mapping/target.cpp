@@ -192,6 +192,14 @@ void Target::tabulate_rows() {
       table_[static_cast<std::size_t>(r) * rows_ + s] = static_cast<std::uint8_t>(d);
     }
   }
+  // Swaps could gain for ever if there and back were different, as they are on networks of one-way links.
+  for (std::uint32_t r = 0; r < rows_; ++r) {
+    for (std::uint32_t s = 0; s < r; ++s) {
+      std::uint8_t& there = table_[static_cast<std::size_t>(r) * rows_ + s];
+      std::uint8_t& back = table_[static_cast<std::size_t>(s) * rows_ + r];
+      there = back = static_cast<std::uint8_t>((there + back + 1) / 2);
+    }
+  }
 }
 
 void Target::find_groups() {

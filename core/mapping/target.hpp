@@ -1,6 +1,7 @@
 // The nodes of a job as mappers see them: places with capacities and fast distances.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -15,6 +16,7 @@ using Map = std::vector<std::uint32_t>;
 inline constexpr std::uint32_t nowhere = ~std::uint32_t{0};
 
 /// Distances are lengths of the machine's minimal routes, which on a dragonfly may be one more than the shortest path.
+/// Where ways there and back differ in length, they are the mean, rounded up (of very large networks, one of the two).
 class Target {
  public:
   /// One coordinate of places where the distance of two places is a sum over coordinates: grids, tori, hypercubes,
@@ -56,7 +58,7 @@ class Target {
       return sum;
     }
     if (!table_.empty()) return a == b ? 0 : table_[static_cast<std::size_t>(row_[a]) * rows_ + row_[b]];
-    return topology_->route_length(nodes_[a], nodes_[b]);
+    return topology_->route_length(nodes_[std::min(a, b)], nodes_[std::max(a, b)]);
   }
 
   /// Coordinates; none where distances are no sums over coordinates.

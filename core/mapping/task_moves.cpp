@@ -28,15 +28,7 @@ class Mover {
     for (std::uint32_t t = 0; t < graph.tasks(); ++t) enter(t, map_[t]);
     beside_ = std::min(places_ - 1, target.axes().empty() ? 12U : 6U);
     near_ = target.neighbourhoods(beside_);
-    if (places_ <= most_tabulated) {
-      distance_.resize(static_cast<std::size_t>(places_) * places_);
-      set_up_ = 8e-9 * static_cast<double>(distance_.size());
-      for (std::uint32_t p = 0; p < places_; ++p) {
-        for (std::uint32_t q = 0; q < places_; ++q) {
-          distance_[static_cast<std::size_t>(p) * places_ + q] = static_cast<std::uint16_t>(target.distance(p, q));
-        }
-      }
-    }
+    if (places_ <= most_tabulated) tabulate();
     if (group_limit_ > 0) {
       pair_load_ = group_loads(graph, target, map_);
       change_.assign(2 * static_cast<std::size_t>(groups_), 0);
@@ -75,15 +67,27 @@ class Mover {
   [[nodiscard]] const Map& map() const { return map_; }
   /// Processor time so far, counted in steps.
   [[nodiscard]] double seconds() const {
-    const double far = effort::beyond_cache(map_.size() * sizeof(double));
-    return set_up_ + static_cast<double>(proposals_) * (15e-9 + 5e-9 * far) +
-           static_cast<double>(edges_) * (3e-9 + 1e-9 * far);
+    const double far = effort::beyond_cache(map_.size() * sizeof(std::uint32_t) + distance_.size());
+    return set_up_ + static_cast<double>(proposals_) * (15e-9 + 10e-9 * far) +
+           static_cast<double>(edges_) * (3e-9 + 7e-9 * far);
   }
 
  private:
   static constexpr std::uint32_t most_tabulated = 6000;
   static constexpr double rounding = 1e-12;
 
+  /// Distances in a byte each, where all fit one.
+  void tabulate() {
+    distance_.resize(static_cast<std::size_t>(places_) * places_);
+    set_up_ = 8e-9 * static_cast<double>(distance_.size());
+    for (std::uint32_t p = 0; p < places_; ++p) {
+      for (std::uint32_t q = 0; q < places_; ++q) {
+        const std::uint32_t d = target_->distance(p, q);
+        if (d > 255) return distance_.clear();
+        distance_[static_cast<std::size_t>(p) * places_ + q] = static_cast<std::uint8_t>(d);
+      }
+    }
+  }
   void enter(std::uint32_t task, std::uint32_t place) {
     map_[task] = place;
     load_[place] += graph_->load_of(task);
@@ -208,8 +212,8 @@ class Mover {
     const std::uint32_t g = target_->group(from);
     const std::uint32_t h = target_->group(to);
     if (g == h) return 0;
-    edges_ += 3 * (out_links_[u + 1] - out_links_[u]);
-    if (v != u) edges_ += 3 * (out_links_[v + 1] - out_links_[v]);
+    edges_ += out_links_[u + 1] - out_links_[u];
+    if (v != u) edges_ += out_links_[v + 1] - out_links_[v];
     // Row g, then row h; the pair (g, h) is kept in row g.
     const auto slot = [&](std::uint32_t a, std::uint32_t b) -> double& {
       return a == g || b == g ? change_[a == g ? b : a] : change_[groups_ + (a == h ? b : a)];
@@ -271,7 +275,7 @@ class Mover {
   std::vector<std::uint32_t> index_;  ///< of a task among the members of its place
   std::uint32_t beside_ = 0;
   std::vector<std::uint32_t> near_;
-  std::vector<std::uint16_t> distance_;
+  std::vector<std::uint8_t> distance_;
   std::vector<double> pair_load_;
   std::vector<double> change_;
   std::vector<std::uint32_t> found_;

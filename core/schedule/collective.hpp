@@ -72,7 +72,9 @@ class Emitter {
   /// name them; otherwise slices are forgotten.
   Emitter(RankBuilder& out, std::span<const std::uint32_t> world, std::uint32_t comm, std::uint32_t tag,
           std::uint8_t cpu, bool buffers = false)
-      : out_(out), world_(world), comm_(comm), tag_(tag), cpu_(cpu), buffers_(buffers) {}
+      : out_(&out), world_(world), comm_(comm), tag_(tag), cpu_(cpu), buffers_(buffers) {}
+  /// Only counts.
+  Emitter() = default;
 
   /// Appends an operation; returns its number on the rank.
   std::uint32_t send(Rank to, std::uint64_t bytes, Slice from = {}) { return add(OpKind::send, to, bytes, {from, {}}); }
@@ -83,14 +85,26 @@ class Emitter {
   std::uint32_t reduce(std::uint64_t bytes, Slice from = {}, Slice to = {}, ReduceOrder order = ReduceOrder::after) {
     return add(OpKind::reduce, 0, bytes, {from, to}, static_cast<std::uint8_t>(order));
   }
-  void require(std::uint32_t op, std::uint32_t on) { out_.require(op, on); }
-  void require_start(std::uint32_t op, std::uint32_t on) { out_.require_start(op, on); }
+  void require(std::uint32_t op, std::uint32_t on) {
+    if (out_ != nullptr) out_->require(op, on);
+    ++dependencies_;
+  }
+  void require_start(std::uint32_t op, std::uint32_t on) {
+    if (out_ != nullptr) out_->require_start(op, on);
+    ++dependencies_;
+  }
+
+  /// Written through this emitter.
+  [[nodiscard]] std::uint64_t operations() const { return operations_; }
+  [[nodiscard]] std::uint64_t dependencies() const { return dependencies_; }
 
   /// Bytes of scratch that operations have named so far; 0 without buffers.
   [[nodiscard]] std::uint64_t scratch_bytes() const { return scratch_bytes_; }
 
  private:
   std::uint32_t add(OpKind kind, Rank peer, std::uint64_t bytes, const Slices& slices, std::uint8_t mode = 0) {
+    ++operations_;
+    if (out_ == nullptr) return static_cast<std::uint32_t>(operations_ - 1);
     Operation op;
     op.kind = kind;
     op.amount = bytes;
@@ -101,19 +115,21 @@ class Emitter {
     }
     op.cpu = cpu_;
     op.mode = mode;
-    if (!buffers_) return out_.add(op);
+    if (!buffers_) return out_->add(op);
     for (const Slice& slice : {slices.from, slices.to}) {
       if (slice.buffer == scratch_buffer) scratch_bytes_ = std::max(scratch_bytes_, slice.offset + bytes);
     }
-    return out_.add(op, slices);
+    return out_->add(op, slices);
   }
 
-  RankBuilder& out_;
+  RankBuilder* out_ = nullptr;
   std::span<const std::uint32_t> world_;
-  std::uint32_t comm_;
-  std::uint32_t tag_;
-  std::uint8_t cpu_;
-  bool buffers_;
+  std::uint32_t comm_ = 0;
+  std::uint32_t tag_ = 0;
+  std::uint8_t cpu_ = 0;
+  bool buffers_ = false;
+  std::uint64_t operations_ = 0;
+  std::uint64_t dependencies_ = 0;
   std::uint64_t scratch_bytes_ = 0;
 };
 

@@ -1,7 +1,9 @@
 #include "schedule/one_sided.hpp"
 
 #include <algorithm>
+#include <map>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "base/error.hpp"
@@ -67,6 +69,7 @@ class OneSided {
       const std::span<const Operation> ops = s_.ops_of(r);
       begins_.assign(ops.size(), {});
       ends_.assign(ops.size(), 0);
+      last_.clear();
       for (std::uint32_t i = 0; i < ops.size(); ++i) write(s_.op_first[r] + i, i, ops[i]);
       for (std::uint32_t i = 0; i < ops.size(); ++i) {
         for (const Edge edge : s_.dependants(r, i)) {
@@ -89,6 +92,14 @@ class OneSided {
     op.first_edge = op.needs = 0;
     return s_.slices.empty() ? out_.add(op) : out_.add(op, slices);
   }
+  /// Posts a message after those of its channel that stand before it: the k-th word is about the k-th data, whatever
+  /// each waits for.
+  std::uint32_t add_in_order(const Operation& op, const Slices& slices) {
+    const std::uint32_t now = add(op, slices);
+    const auto [last, first] = last_.try_emplace(std::tuple(op.kind, op.peer, op.comm, op.tag), now);
+    if (!first) out_.require_start(now, std::exchange(last->second, now));
+    return now;
+  }
   /// A message of 0 bytes.
   std::uint32_t tell(const Operation& like, OpKind kind, Word word) {
     Operation op = like;
@@ -96,7 +107,7 @@ class OneSided {
     op.amount = 0;
     op.mode = 0;
     op.tag = 3 * like.tag + word;
-    return add(op, {});
+    return add_in_order(op, {});
   }
   /// Does the sender have to be told that the receiver's buffer is free?
   [[nodiscard]] bool asks(std::uint64_t recv) const { return ask_ || s_.ops[recv].needs != 0; }
@@ -107,7 +118,7 @@ class OneSided {
     if (!message || op.amount == 0) {
       Operation same = op;
       if (message) same.tag = 3 * op.tag;
-      ends_[i] = add(same, slices);
+      ends_[i] = message ? add_in_order(same, slices) : add(same, slices);
       begins_[i] = {ends_[i]};
       return;
     }
@@ -149,6 +160,7 @@ class OneSided {
   bool ask_;
   std::vector<std::uint64_t> partner_;
   RankBuilder out_;
+  std::map<std::tuple<OpKind, Rank, std::uint32_t, std::uint32_t>, std::uint32_t> last_;  // of each channel
   std::vector<std::vector<std::uint32_t>> begins_;  // of an operation: what waits for what it waited for
   std::vector<std::uint32_t> ends_;                 // of an operation: when this is done, it is
 };

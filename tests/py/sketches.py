@@ -83,6 +83,11 @@ class Sketch:
             slices=slices,
         )
 
+    def ordered(self) -> Sketch:
+        """The same with dependencies in the order of their numbers."""
+        rows = [replace(row, after=sorted(row.after), along=sorted(row.along)) for row in self.rows]
+        return Sketch(self.ranks, self.buffers, rows)
+
     def changed(self, number: int, **fields: object) -> Sketch:
         """The same with one row changed."""
         rows = list(self.rows)

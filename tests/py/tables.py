@@ -41,7 +41,9 @@ _points = st.builds(
 def _rows(draw: st.DrawFn) -> list[Row]:
     out = []
     for ranks in sorted(draw(st.sets(st.integers(1, 2**20), min_size=1, max_size=3))):
-        points = sorted({p.bytes: p for p in draw(st.lists(_points, min_size=1, max_size=5))}.values(), key=lambda p: p.bytes)
+        points = sorted(
+            {p.bytes: p for p in draw(st.lists(_points, min_size=1, max_size=5))}.values(), key=lambda p: p.bytes
+        )
         tuned = points[0].bytes > 0 or draw(st.booleans())
         out.append(Row(ranks, tuple(points), tuned))
     return out

@@ -30,6 +30,7 @@ ANCHORS = [
     "sensitivity",
     "calls",
     "messages",
+    "collectives",
     "placement",
     "machines",
     "how",

@@ -97,12 +97,10 @@ def test_the_commands() -> None:
         *(f"schedule {name}" for name in ("collective", "convert", "lower", "pattern", "validate")),
         "show",
         "simulate",
-        *(
-            f"study {name}"
-            for name in ("list", "run", "contention-distance", "dragonfly-intensity", "models", "namd", "openatom")
-        ),
-        *(f"study {name}" for name in ("pop", "saturation", "stencil-mapping", "wrf")),
-        "tune search",
+        *(f"study {name}" for name in ("list", "run", "cielo-allreduce", "contention-distance", "dragonfly-intensity")),
+        *(f"study {name}" for name in ("models", "namd", "openatom", "pop", "saturation", "stencil-mapping")),
+        *(f"study upc-{name}" for name in ("bcast", "exchange", "pipelined", "reduce", "scatter")),
+        "study wrf",
         *(f"tune {name}" for name in ("compare", "export", "merge", "search", "show", "validate", "verify")),
     ]
 
@@ -163,6 +161,7 @@ def test_examples_of_the_help_run(line: str, run: Run, tmp_path: Path) -> None:
     schedule = isthmus.collective("bcast", ranks=4, bytes=1000)
     for name in ("bcast.goal", "schedule.goal", "schedule.h5"):
         schedule.save(name)
+    isthmus.collective("bcast", ranks=4, bytes=1000, buffers=True).save("mine.goal")
     isthmus.simulate(schedule, "ring-16").save("timeline.h5")
     Path("mesh.graph").write_text("4 4\n2 4\n1 3\n2 4\n1 3\n")  # a ring
     launch.write(isthmus.Placement.of(isthmus.load("cielo"), 4, "block"), "rankfile", "rankfile")

@@ -15,7 +15,7 @@ from isthmus.collectives import algorithms
 from isthmus.tuning.choice import Choice
 from isthmus.tuning.decisions import KINDS
 from isthmus.tuning.defaults import LIBRARIES, defaults
-from isthmus.tuning.programs import Given, rules_for, runnable, used
+from isthmus.tuning.programs import Given, InTurn, rules_for, runnable, used
 from isthmus.tuning.table import Point, Row
 
 MACHINE, DOUBLING = "torus-4x4x4", "recursive_doubling"
@@ -108,13 +108,14 @@ def test_extents_and_groups_of_other_numbers_of_ranks() -> None:
 
 
 def test_what_a_user_chose_counts_first() -> None:
-    given = Given({"allreduce": [(4, 100, "linear"), (None, 10, "binomial")], "bcast": "linear"}, defaults("openmpi"))
+    chosen = Given({"allreduce": [(4, 100, "linear"), (None, 10, "binomial")], "bcast": "linear"})
+    given = InTurn(chosen, defaults("openmpi"))
     assert [(r.bytes, r.choice.name) for r in given.rules("allreduce", 4)] == [(0, "linear"), (101, DOUBLING)]
     assert [(r.bytes, r.choice.name) for r in given.rules("allreduce", 5)] == [(0, "binomial"), (11, DOUBLING)]
     assert given.lookup("bcast", 64, 8) == Choice("linear")
     assert given.rules("gather", 64) == defaults("openmpi").rules("gather", 64)
     with pytest.raises(isthmus.InvalidInput, match="there are decisions for"):
-        Given({"bcast": "linear"}).rules("gather", 2)
+        chosen.rules("gather", 2)
 
 
 def test_bad_input() -> None:

@@ -227,3 +227,15 @@ def test_nodes_without_a_route_to_each_other(tmp_path: Path) -> None:
     path.write_text("a b\nc d\n")
     with pytest.raises((InvalidInput, isthmus.ParseError), match="apart"):
         isthmus.map(grid(2, 2), str(path))
+
+
+def test_loads_on_nodes_of_different_speed_keep_the_balance() -> None:
+    random = np.random.default_rng(0)
+    machine = isthmus.load("torus:4x4")
+    load, speeds = random.uniform(0.5, 1.5, 160), random.choice([1.0, 2.0], 16)
+    edges = random.integers(0, 160, (2, 400))
+    pattern = isthmus.Pattern.of(160, source=edges[0], target=edges[1], bytes=100, load=load)
+    job = machine.allocate(16, ranks_per_node=1)
+    mapped = isthmus.map(pattern, job, balance=0.03, speeds=speeds, seconds=0.5)
+    time = np.bincount(mapped.placement.node, load, 16) / speeds
+    assert time.max() <= 1.03 * load.sum() / speeds.sum() * (1 + 1e-9)

@@ -176,10 +176,10 @@ def test_deadlock() -> None:
     proof = prove(exchange().schedule(), "alltoall:ranks=2,bytes=4,in_place=no")
     assert proof.needs_eager
     assert [str(d) for d in proof.defects] == [
-        "deadlock: rank 0, operation 0 (send 4 B to rank 1, tag 0) waits for rank 1, operation 1 (recv 4 B from rank 0, "
-        "tag 0) waits for rank 1, operation 0 (send 4 B to rank 0, tag 0) waits for rank 0, operation 1 (recv 4 B from "
-        "rank 1, tag 0) waits for the first, and 6 operations never end; it ends only if sends do not wait for their "
-        "receives (eager protocol)"
+        "deadlock: rank 0, operation 0 (send 4 B to rank 1, tag 0) waits for rank 1, operation 1 (recv 4 B from "
+        "rank 0, tag 0) waits for rank 1, operation 0 (send 4 B to rank 0, tag 0) waits for rank 0, operation 1 "
+        "(recv 4 B from rank 1, tag 0) waits for the first, and 6 operations never end; it ends only if sends do "
+        "not wait for their receives (eager protocol)"
     ]
     assert prove(exchange(eager=True).schedule(), "alltoall:ranks=2,bytes=4,in_place=no")
 
@@ -290,7 +290,9 @@ def test_what_is_no_question() -> None:
     s = ring().schedule()
     with pytest.raises(InvalidInput, match="the schedule has 3 ranks, allreduce of 4 is to be proved"):
         prove(s, "allreduce:ranks=4,bytes=6")
-    with pytest.raises(InvalidInput, match=r"allreduce needs bytes \[0, 7\) of buffer 'input' on rank 0, which has 6 B"):
+    with pytest.raises(
+        InvalidInput, match=r"allreduce needs bytes \[0, 7\) of buffer 'input' on rank 0, which has 6 B"
+    ):
         prove(s, "allreduce:ranks=3,bytes=7,in_place=no")
     with pytest.raises(InvalidInput, match="as_="):
         prove(s)

@@ -4,30 +4,37 @@ from __future__ import annotations
 
 from dataclasses import replace
 from random import Random
-from typing import Any
 
 import pytest
 
 import isthmus
 from isthmus import Contract, InvalidInput, prove
 from isthmus.collectives import algorithms
-from isthmus.proof.sweep import KINDS, cases
+from isthmus.proof.sweep import KINDS, REDUCTIONS, Case, cases
 from oracles.executing import first_wrong, task
 from sketches import Row, Sketch, sketch
 
-#: Collectives that are spoilt, with arguments small enough for the oracle.
-CALLS: list[dict[str, Any]] = [
-    {"kind": kind, "algorithm": algorithm, "options": case.options, "arguments": case.arguments}
-    for kind in KINDS
-    for algorithm in algorithms(kind)
-    for case in [list(cases(kind, algorithm, 4))[-1], list(cases(kind, algorithm, 5))[0]]
-]
+SEEDS = 12
 
 
-def generated(call: dict[str, Any]) -> isthmus.Schedule:
-    return isthmus.collective(
-        call["kind"], algorithm=(call["algorithm"], call["options"]), buffers=True, **call["arguments"]
-    )
+def small(kind: str, algorithm: str) -> Case:
+    """One call of each algorithm that the oracle has time for; roots, sizes, options and places all come up."""
+    ranks = 4 if Random(algorithm + kind).random() < 0.5 else 5
+    found = [case for case in cases(kind, algorithm, ranks) if case.arguments.get("bytes") != 0 and works(case)]
+    return Random(kind + algorithm).choice(found)
+
+
+def works(case: Case) -> bool:
+    """Does the algorithm exist for so many ranks and such options?"""
+    try:
+        generated(case)
+    except InvalidInput:
+        return False
+    return True
+
+
+def generated(case: Case) -> isthmus.Schedule:
+    return isthmus.collective(case.kind, algorithm=(case.algorithm, case.options), buffers=True, **case.arguments)
 
 
 def spoilt(s: Sketch, random: Random) -> Sketch:
@@ -52,7 +59,11 @@ def changed(s: Sketch, random: Random) -> Sketch:
     if what == "offset":
         side = random.choice([side for side in ("at", "into") if getattr(row, side)] or ["at"])
         place = getattr(row, side)
-        return s if place is None else s.changed(at, **{side: (place[0], max(0, place[1] + random.choice([-2, -1, 1, 2])))})
+        return (
+            s
+            if place is None
+            else s.changed(at, **{side: (place[0], max(0, place[1] + random.choice([-2, -1, 1, 2])))})
+        )
     if what == "swap":
         others = [i for i, r in enumerate(s.rows) if i != at and (r.rank, r.kind) == (row.rank, row.kind)]
         if others:
@@ -92,31 +103,27 @@ def verdict(s: Sketch, contract: Contract) -> str:
     return "" if proof else proof.defects[0].kind
 
 
-@pytest.mark.parametrize("call", CALLS, ids=lambda c: f"{c['kind']}-{c['algorithm']}-{c['arguments']['ranks']}")
-def test_no_bug_that_shows_is_proved(call: dict[str, Any]) -> None:
-    schedule = generated(call)
-    if len(schedule) == 0:
-        pytest.skip("nothing to spoil")
-    ordered = bool(prove(schedule, Contract.collective(call["kind"], ordered=True, **call["arguments"])))
-    contract = Contract.collective(call["kind"], ordered=ordered, **call["arguments"])
-    asked = task(call["kind"], ordered=ordered, **call["arguments"])
-    assert prove(schedule, contract), prove(schedule, contract)
-    assert first_wrong(schedule, asked, orders=5) is None
+@pytest.mark.parametrize(("kind", "algorithm"), [(kind, name) for kind in KINDS for name in algorithms(kind)])
+def test_no_bug_that_shows_is_proved(kind: str, algorithm: str) -> None:
+    case = small(kind, algorithm)
+    schedule = generated(case)
+    ordered = kind in REDUCTIONS and bool(prove(schedule, Contract.collective(kind, ordered=True, **case.arguments)))
+    contract = Contract.collective(kind, ordered=ordered, **case.arguments)
+    asked = task(kind, ordered=ordered, **case.arguments)
+    proof = prove(schedule, contract)
+    assert proof, proof
+    assert first_wrong(schedule, asked, orders=3) is None
     whole = sketch(schedule)
+    assert sketch(whole.schedule()).ordered() == whole.ordered()
+    assert whole.schedule().ops["amount"].tolist() == schedule.ops["amount"].tolist()
     caught = 0
-    for seed in range(25):
+    for seed in range(SEEDS):
         broken = spoilt(whole, Random(seed))
         if verdict(broken, contract):
             caught += 1
         else:
-            assert first_wrong(broken.schedule(), asked, orders=12, seed=seed) is None, (seed, broken)
+            assert first_wrong(broken.schedule(), asked, orders=8, seed=seed) is None, (seed, broken)
     assert caught > 0
-
-
-def test_taking_schedules_apart_changes_nothing() -> None:
-    for call in CALLS:
-        schedule = generated(call)
-        assert sketch(schedule).schedule() == schedule
 
 
 def test_the_oracle_finds_bugs() -> None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ..schedule.schedule import Schedule
     from ..simulation.timeline import Timeline
     from .calls import Call, Pair, SizeClass
+    from .choices import Choices
     from .network import NetworkUse
     from .path import PathSteps
     from .placing import Placing
@@ -158,6 +159,8 @@ class Prediction:
         Of links, where messages meet; of the first machine.
     placing : Placing, optional
         What another placement on the same nodes would change; of the first machine.
+    choices : Choices, optional
+        What other algorithms of collectives would change; of the first machine.
     """
 
     machine: Machine
@@ -176,6 +179,7 @@ class Prediction:
     steps: PathSteps | None = None
     network: NetworkUse | None = None
     placing: Placing | None = None
+    choices: Choices | None = None
 
     @property
     def time(self) -> float:

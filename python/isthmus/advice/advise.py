@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InvalidInput, Unsupported
@@ -11,12 +13,15 @@ from ..machine import Machine, Noise
 from ..schedule.program import Program
 from ..schedule.schedule import Schedule
 from .advice import Advice
+from .choices import choices
+from .mpi_library import library_of
 from .prediction import Simulator, even_schedule, predict
 from .sentences import notes_on, sentences_on
 from .variation import scaled
 
 if TYPE_CHECKING:
     from ..machine import Allocation
+    from ..tuning.decisions import Decisions
 
 #: Simulations of the first machine and of each of the others, about; for the bar of progress.
 _FIRST, _OTHERS = 40, 6
@@ -28,11 +33,13 @@ def advise(
     *,
     ranks_per_node: int | None = None,
     scale_compute: float = 1.0,
-    collectives: Mapping[str, Any] | None = None,
+    collectives: Mapping[str, Any] | Decisions | None = None,
     model: str = "loggops",
     routing: str = "minimal",
     noise: Noise | None = None,
     seed: int = 0,
+    mpi: str | None = None,
+    tune_seconds: float = 10.0,
     name: str = "",
     progress: bool = False,
 ) -> Advice:
@@ -48,10 +55,16 @@ def advise(
         By default one rank per core; ranks fill node after node from the first on.
     scale_compute : float
         Multiplies all computation: 0.5 stands for cores twice as fast as those that the program was recorded on.
-    collectives : mapping, optional
+    collectives : mapping or DecisionTable, optional
         Algorithms, see :func:`isthmus.lower`.
     model, routing, noise, seed
         As for :func:`isthmus.simulate`.
+    mpi : str, optional
+        The MPI library whose decisions are compared with the best algorithms: "openmpi" or "mpich", with a version or
+        without ("openmpi-5.0.8"); all predictions are made with its algorithms then. By default the library of the
+        recording, otherwise Open MPI, for the comparison only.
+    tune_seconds : float
+        Time to look for better algorithms of collectives, about; 0: none are looked for.
     name : str
         What the page calls the program.
     progress : bool
@@ -91,6 +104,8 @@ def advise(
         raise InvalidInput(f"{type(program).__name__}: advice on a Program or a Schedule is possible")
     if not 0 < scale_compute < 1e9:
         raise InvalidInput(f"scale_compute = {scale_compute}: more than 0 is allowed")
+    if not 0 <= tune_seconds < math.inf:
+        raise InvalidInput(f"tune_seconds = {tune_seconds}: 0 or more is allowed")
     chosen = [machines] if isinstance(machines, (str, os.PathLike, Machine)) else list(machines)
     if not chosen:
         raise InvalidInput("machines: at least one is needed")
@@ -107,6 +122,10 @@ def advise(
 
         return lower(one, collectives=collectives)
 
+    library = library_of(program, mpi)
+    given = _given(collectives)
+    if mpi is not None:
+        collectives = _before(given, library.decisions(placements[0].ranks_per_node))
     schedule = lowered(what) if isinstance(what, Program) else what
     even = even_schedule(what, lowered)
     planned = len(schedule) * (_FIRST + _OTHERS * (len(loaded) - 1))
@@ -117,17 +136,50 @@ def advise(
             )
             for number, (machine, placement) in enumerate(zip(loaded, placements, strict=True))
         )
+        simulations = simulator.simulations
+    if isinstance(what, Program):
+        found = choices(
+            what,
+            loaded[0],
+            placements[0],
+            library,
+            given,
+            seconds=tune_seconds,
+            progress=progress,
+            model=model,
+            routing=routing,
+            noise=noise,
+            seed=seed,
+        )
+        simulations += 0 if found is None else found.simulations
+        predictions = (replace(predictions[0], choices=found), *predictions[1:])
+    notes = notes_on(predictions, what, scale_compute, model, routing)
+    if predictions[0].choices is not None and predictions[0].choices.compared:
+        notes += predictions[0].choices.notes
     return Advice(
         name or "program",
         what,
         predictions,
         sentences_on(predictions, what),
-        notes_on(predictions, what, scale_compute, model, routing),
+        notes,
         scale_compute,
-        simulator.simulations,
+        simulations,
         model,
         routing,
     )
+
+
+def _given(collectives: Mapping[str, Any] | Decisions | None) -> Decisions | None:
+    """Algorithms that the user chose, for any number of ranks."""
+    from ..tuning.programs import Given
+
+    return Given(collectives) if isinstance(collectives, Mapping) else collectives
+
+
+def _before(first: Decisions | None, then: Decisions) -> Decisions:
+    from ..tuning.programs import InTurn
+
+    return then if first is None else InTurn(first, then)
 
 
 def _loaded(machine: Machine | str) -> Machine:

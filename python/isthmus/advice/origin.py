@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from ..schedule.lower import Decided
     from ..schedule.schedule import Schedule
 
 #: Events that become as many operations as their collective's algorithm makes.
@@ -27,7 +28,7 @@ _OPENING = (EventKind.isend, EventKind.irecv)
 
 
 def events_of_operations(
-    program: Program, schedule: Schedule, collectives: Mapping[str, Any] | None = None
+    program: Program, schedule: Schedule, collectives: Mapping[str, Any] | Decided | None = None
 ) -> NDArray[np.int64]:
     """The event of every operation, as an index into the program's columns, shape (operations,).
 
@@ -50,7 +51,7 @@ def events_of_operations(
     return event[np.maximum(place, 0)] if len(event) else np.zeros(len(place), np.int64)
 
 
-def _operations_per_event(program: Program, collectives: Mapping[str, Any] | None) -> NDArray[np.int64]:
+def _operations_per_event(program: Program, collectives: Mapping[str, Any] | Decided | None) -> NDArray[np.int64]:
     p = program
     number = np.zeros(len(p), np.int64)
     number[(p.kind == EventKind.compute) & (p.amount > 0)] = 1
@@ -65,7 +66,7 @@ def _operations_per_event(program: Program, collectives: Mapping[str, Any] | Non
 
 
 def _operations_of_collectives(
-    program: Program, event: NDArray[np.int64], collectives: Mapping[str, Any] | None
+    program: Program, event: NDArray[np.int64], collectives: Mapping[str, Any] | Decided | None
 ) -> NDArray[np.int64]:
     """How many operations each of these events makes."""
     if not len(event):

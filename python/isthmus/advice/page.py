@@ -11,6 +11,7 @@ from ..schedule.program import Program
 from ..simulation.report import bar, machine_words
 from ..units import text
 from .advice import SHARES, Advice, Prediction, Sensitivity
+from .choice_words import best_words, calls_words, now_words, source_words, whole_words
 from .provenance import quality, sourced
 from .sentences import call_words, percent, seconds
 
@@ -26,7 +27,7 @@ _WIDTH = 118
 _NAME = 66
 #: Of a placement, in short.
 _METRICS = ("hop_bytes", "average_dilation", "maximum_link_load")
-_COMPUTATIONS, _CALLS, _PAIRS, _LINKS = 4, 8, 5, 5
+_COMPUTATIONS, _CALLS, _PAIRS, _LINKS, _COLLECTIVES = 4, 8, 5, 5, 6
 #: What a share is called where it dominates.
 _DOMINANT = {"compute": "computation", "idle": "ranks that have finished"}
 
@@ -56,7 +57,8 @@ def page(advice: Advice) -> str:
         f"{percent(e.serialisation)} x transfer {percent(e.transfer)}"
     )
     lines += ["", *_shares(p)]
-    for part in (_calls(p), _messages(p), _network(p), _placing(p), _sensitivities(p), _what_ifs(p), _machines(advice)):
+    parts = [_calls(p), _messages(p), _network(p), _collectives(p), _placing(p), _sensitivities(p), _what_ifs(p)]
+    for part in (*parts, _machines(advice)):
         if part:
             lines += ["", *part]
     lines += ["", "advice"]
@@ -116,6 +118,31 @@ def _shares(p: Prediction) -> list[str]:
         rows = [[row[0], *row[3:]] for row in rows]
         return _table(rows, (0, 3))
     return _table(rows, (0, 5))
+
+
+def _collectives(p: Prediction) -> list[str]:
+    """Algorithms of collectives: those of now, and better ones."""
+    found = p.choices
+    if found is None or not found.compared:
+        return []
+    rows = [["algorithms of collectives", "calls", "a call", "now", "a call", "best", "saves"]]
+    for c in found.compared[:_COLLECTIVES]:
+        rows.append(
+            [
+                calls_words(c),
+                f"{c.use.calls:,}",
+                seconds(c.now_seconds),
+                now_words(c),
+                seconds(c.best_seconds) if c.best_seconds is not None and c.saving > 0 else "",
+                best_words(c),
+                seconds(c.saving) if c.saving > 0 else "",
+            ]
+        )
+    lines = _table(rows, (0, 3, 5))
+    if len(found.compared) > _COLLECTIVES:
+        lines.append(f"  and {len(found.compared) - _COLLECTIVES} more")
+    words = f"{whole_words(found)} Now: {source_words(found)}, {found.library.why}."
+    return [*lines, *_wrapped(words, "  ")]
 
 
 def placing_rows(found: Placing, metrics: Sequence[str]) -> list[list[str]]:

@@ -6,11 +6,13 @@ import dataclasses
 import math
 from typing import TYPE_CHECKING, Any
 
+from ..tuning.table_file import content
 from .page import machine_rows
 from .provenance import quality
 
 if TYPE_CHECKING:
     from .advice import Advice, Prediction
+    from .choices import Choices
     from .network import NetworkUse
     from .placing import Placing
 
@@ -52,8 +54,35 @@ def _prediction(p: Prediction) -> dict[str, Any]:
         "pairs": [dataclasses.asdict(pair) for pair in p.pairs[:1000]],
         "sizes": [dataclasses.asdict(s) for s in p.sizes],
         "network": None if p.network is None else _network(p.network),
+        "choices": None if p.choices is None else _choices(p.choices),
         "placing": None if p.placing is None else _placing(p.placing),
         "numbers": {"quality": quality(p.used), "used": [dataclasses.asdict(u) for u in p.used]},
+    }
+
+
+def _choices(found: Choices) -> dict[str, Any]:
+    compared = [
+        dataclasses.asdict(c.use)
+        | {
+            "now": str(c.now),
+            "now_seconds": c.now_seconds,
+            "best": None if c.best is None else str(c.best),
+            "best_seconds": c.best_seconds,
+            "bound": c.bound,
+            "saving": c.saving,
+            "taken": c.taken,
+        }
+        for c in found.compared
+    ]
+    return {
+        "library": found.library.target,
+        "given": found.given,
+        "tuned": found.tuned,
+        "before": found.before,
+        "after": found.after,
+        "compared": compared,
+        "table": None if found.table is None else content(found.table),
+        "notes": list(found.notes),
     }
 
 

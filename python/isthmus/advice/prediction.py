@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from ..machine import Allocation, Machine
     from ..mapping.placement import Placement
+    from ..schedule.lower import Decided
     from ..schedule.schedule import Schedule
     from ..simulation.timeline import Timeline
 
@@ -136,7 +137,7 @@ def predict(
     simulator: Simulator,
     *,
     even: Schedule | None,
-    collectives: Mapping[str, Any] | None,
+    collectives: Mapping[str, Any] | Decided | None,
     detailed: bool,
 ) -> Prediction:
     """Simulate and explain; ``even`` is the schedule with computation balanced.

@@ -13,6 +13,7 @@ from ..schedule.program import Program
 from ..units import text
 from . import figures
 from .advice import SHARES, Advice, Prediction
+from .collectives_section import collectives
 from .markup import Cell, Row, Section, amount, folded, paragraph, table
 from .network_section import network
 from .page import (
@@ -334,7 +335,8 @@ def _how_contended(advice: Advice) -> list[str]:
 
 #: The page, from top to bottom; None for what does not apply.
 SECTIONS: list[Callable[[Advice], Section | None]] = [
-    summary, where, timeline, what_ifs, sensitivities, calls, messages, network, placement, machines, profile, how,
+    summary, where, timeline, what_ifs, sensitivities, calls, messages, network, collectives, placement, machines,
+    profile, how,
 ]  # fmt: skip
 
 

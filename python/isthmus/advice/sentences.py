@@ -10,6 +10,7 @@ import numpy as np
 from ..schedule.program import Program
 from ..units import text
 from .advice import Prediction, Sensitivity, Sentence
+from .choice_words import best_words, calls_words, now_words
 from .provenance import SOURCED
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def seconds(value: float) -> str:
 def sentences_on(predictions: Sequence[Prediction], program: Program | Schedule) -> tuple[Sentence, ...]:
     """What to do, the most worthwhile first; what the comparison of machines says comes last."""
     p = predictions[0]
-    found = [*_balance(p), *_network(p), *_overlap(p), *_concentration(p), *_placing(p)]
+    found = [*_balance(p), *_network(p), *_overlap(p), *_concentration(p), *_collectives(p), *_placing(p)]
     found.sort(key=lambda s: -s.gain)
     if p.efficiency.parallel >= EFFICIENT:
         found.insert(0, _limited_by_computation(p))
@@ -210,6 +211,20 @@ def _placing(p: Prediction) -> list[Sentence]:
         f"{before.average_dilation:.2f}. isthmus map writes the file for the launcher."
     )
     return [Sentence("placement", words, found.saving)]
+
+
+def _collectives(p: Prediction) -> list[Sentence]:
+    """What other algorithms of collectives save."""
+    found = p.choices
+    if found is None or found.saving < WORTH * found.before:
+        return []
+    most = max((c for c in found.compared if c.taken), key=lambda c: c.saving)
+    words = (
+        f"Other algorithms of collectives than those of now ({found.library}) save {seconds(found.saving)} "
+        f"({percent(found.saving / found.before)}), most for {calls_words(most)}: {best_words(most)} instead of "
+        f"{now_words(most)}. isthmus advise --export-collectives writes the file for the MPI library."
+    )
+    return [Sentence("collectives", words, found.saving)]
 
 
 def _saves(p: Prediction, what_if: WhatIf) -> str:

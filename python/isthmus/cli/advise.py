@@ -9,7 +9,8 @@ import click
 
 from ..errors import InvalidInput
 from .collectives import collectives_option, parse_collectives
-from .inputs import parse_noise, read_work
+from .export_collectives import check_export, save_choices
+from .inputs import parse_noise, parse_time, read_work
 from .output import json_option, print_json
 
 
@@ -20,6 +21,7 @@ from .output import json_option, print_json
     "  isthmus advise app.h5 --machine cielo --machine edison --ranks-per-node 16 -o report.html\n"
     "  isthmus advise app.h5 --machine mycluster.toml --scale-compute 0.5\n"
     "  isthmus advise app.h5 --machine cielo --model flow -o report.html\n"
+    "  isthmus advise app.h5 --machine cielo --mpi openmpi-5.0.8 --export-collectives rules.conf\n"
     "  isthmus advise --example lammps --machine eos",
     help="What limits a program on a machine, what would help, and by how much at most.\n\n"
     "FILE is a program (HDF5, such as isthmus record writes) or a schedule (HDF5, GOAL). The first machine is looked "
@@ -59,6 +61,24 @@ from .output import json_option, print_json
     show_default=True,
     help="Of messages that meet.",
 )
+@click.option(
+    "--mpi",
+    metavar="LIBRARY",
+    help="openmpi or mpich, with a version or without, such as openmpi-5.0.8: collectives take its algorithms, in all "
+    "predictions. By default these are compared only, of the recording's library or Open MPI.",
+)
+@click.option(
+    "--tune-time",
+    default="10s",
+    show_default=True,
+    metavar="TIME",
+    help="To look for better algorithms of collectives, about; 0: look for none.",
+)
+@click.option(
+    "--export-collectives",
+    metavar="FILE",
+    help="Write the better algorithms as a file for the MPI library, or as a decision table: .toml.",
+)
 @click.option("--noise", metavar="KIND,...", help="periodic or exponential,period=T,duration=T; file,file=F; none.")
 @click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=0, show_default=True, help="Of the noise.")
 @click.option("--unit", type=click.Choice(["ns", "ps", "us", "ms", "s"]), default="ns", help="Of times in GOAL files.")
@@ -74,6 +94,9 @@ def command(
     collectives: tuple[str, ...],
     model: str,
     routing: str,
+    mpi: str | None,
+    tune_time: str,
+    export_collectives: str | None,
     noise: str | None,
     seed: int,
     unit: str,
@@ -83,6 +106,7 @@ def command(
     import sys
 
     from ..advice.advise import advise
+    from ..advice.mpi_library import library_of
     from ..loading import load
 
     if output is not None:
@@ -100,24 +124,36 @@ def command(
     else:
         assert file is not None
         what = read_work(file, unit)
+    tune_seconds = parse_time("--tune-time", tune_time)
+    if export_collectives is not None:
+        check_export(what, library_of(what, mpi), export_collectives, tune_seconds)
     advice = advise(
         what,
         loaded,
         ranks_per_node=ranks_per_node,
         scale_compute=scale_compute,
-        collectives=parse_collectives(collectives),
+        collectives=parse_collectives(collectives, ranks_per_node),
         model=model,
         routing=routing,
         noise=None if noise is None else parse_noise(noise),
         seed=seed,
+        mpi=mpi,
+        tune_seconds=tune_seconds,
         name=example or os.path.basename(str(file)),
         progress=sys.stderr.isatty() if progress is None else progress,
     )
     if output is not None:
         advice.save(output)
+    files = {} if output is None else {"output": output}
+    words = ""
+    if export_collectives is not None:
+        written, words = save_choices(advice.predictions[0].choices, export_collectives)
+        files |= {"collectives": export_collectives} if written else {}
     if as_json:
-        print_json(advice.json() | {"files": {} if output is None else {"output": output}})
+        print_json(advice.json() | {"files": files})
         return
     click.echo(str(advice))
-    if output is not None:
-        click.echo(f"\nwrote {output}")
+    if words:
+        click.echo(f"\n{words}")
+    if files:
+        click.echo("\n" + "\n".join(f"wrote {path}" for path in files.values()))

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from ..tuning.decisions import Decisions
 
 _HELP = (
-    "{}: KIND=ALGORITHM, a decision table (a file of isthmus tune), or openmpi or mpich for what a library decides. May "
-    "be repeated; KIND=ALGORITHM counts first."
+    "{}: KIND=ALGORITHM, a decision table (a file of isthmus tune), or openmpi or mpich for what a library decides. "
+    "May be repeated; KIND=ALGORITHM counts first."
 )
 
 
@@ -57,9 +57,9 @@ def parse_collectives(given: tuple[str, ...], ranks_per_node: int | None = None)
             table = read_decisions(text, ranks_per_node or 1)
     if table is None or not chosen:
         return table or chosen or None
-    from ..tuning.programs import Given
+    from ..tuning.programs import Given, InTurn
 
-    return Given(chosen, table)
+    return InTurn(Given(chosen), table)
 
 
 def _names_decisions(text: str) -> bool:

@@ -152,6 +152,17 @@ def parse_noise(text: str) -> Noise:
     return Noise(kind=kind, file=values.get("file"), **times)
 
 
+def parse_time(option: str, text: str) -> float:
+    """Seconds from ``10s``; a number alone counts seconds."""
+    try:
+        found = units.parse(text if re.search("[A-Za-z]$", text) else f"{text}s", "s")
+    except InvalidInput as error:
+        raise InvalidInput(f"{option} {units.shown(text)}: {error}") from None
+    if not 0 <= found < 1e9:
+        raise InvalidInput(f"{option} {units.shown(text)}: a time from 0 is needed")
+    return found
+
+
 def parse_packets(size: str | None, flit: str | None, buffer: str | None) -> PacketOptions | None:
     """Options of the packet model; None where none is given."""
     from ..simulation.network import PacketOptions

@@ -32,7 +32,6 @@ _SUFFIXES = (".png", ".svg", ".pdf")
     "  isthmus map app.h5 --machine cielo --nodes 64 -o MPICH_RANK_ORDER --format cray\n"
     "  isthmus map mesh.graph --machine torus:16x16x16 --method multilevel --json\n"
     "  isthmus map mesh.graph --machine torus:16x16x16 --tasks-per-node 66 --objective max_link\n"
-    "  isthmus map mesh.graph --machine torus:4x4 --balance 0.03 --speeds 1x12,0.5x4\n"
     "  isthmus map app.h5 --machine cielo --evaluate --placement rankfile\n"
     "  isthmus map app.h5 --machine cielo --plot load=before-and-after.png\n"
     "  isthmus map --list",

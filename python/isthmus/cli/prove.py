@@ -70,7 +70,9 @@ def _one(what: str, as_: str | None, ordered: bool, most: int, as_json: bool) ->
         if not isinstance(schedule, Schedule):
             raise InvalidInput(f"{what} holds a program: a schedule is needed")
         if as_ is None:
-            raise InvalidInput(f"{what}: --as says what it has to do, such as --as bcast:ranks={schedule.ranks},bytes=8")
+            raise InvalidInput(
+                f"{what}: --as says what it has to do, such as --as bcast:ranks={schedule.ranks},bytes=8"
+            )
         proof = prove(schedule, as_, ordered=ordered, most_defects=most)
     if as_json:
         found = [{"kind": d.kind, "rank": d.rank, "operation": d.operation, "text": d.text} for d in proof.defects]
@@ -107,7 +109,16 @@ def _all(kinds: tuple[str, ...], names: tuple[str, ...], ranks: str | None, as_j
         print_table(
             ("collective", "algorithm", "cases", "proved", "refused", "in order", "operations", "time"),
             [
-                (t.kind, t.algorithm, t.cases, t.proved, t.refused, order[t.ordered], t.operations, text(t.seconds, "s", 3))
+                (
+                    t.kind,
+                    t.algorithm,
+                    t.cases,
+                    t.proved,
+                    t.refused,
+                    order[t.ordered],
+                    t.operations,
+                    text(t.seconds, "s", 3),
+                )
                 for t in tallies
             ],
             right=("cases", "proved", "refused", "operations", "time"),
@@ -130,7 +141,11 @@ def _numbers(text: str) -> list[int]:
     out: set[int] = set()
     for part in text.split(","):
         first, _, last = part.strip().partition("-")
-        if not first.isdecimal() or not (last or first).isdecimal() or not 1 <= int(first) <= int(last or first) < 10**6:
+        if (
+            not first.isdecimal()
+            or not (last or first).isdecimal()
+            or not 1 <= int(first) <= int(last or first) < 10**6
+        ):
             raise InvalidInput(f"--ranks {text}: numbers and ranges such as 1-40,64 are allowed")
         out.update(range(int(first), int(last or first) + 1))
     return sorted(out)

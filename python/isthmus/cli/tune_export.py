@@ -23,8 +23,8 @@ if TYPE_CHECKING:
         "export eos.toml --for openmpi-4.1.4 --machine eos -o rules.conf",
         "export openmpi --ranks 64 --for ucc -o ucc.env",
     ),
-    help="A file that makes an MPI library decide as a table says.\n\nPrints how to use it, what the library does not have "
-    f"and what is lost by that. 'isthmus tune verify' proves that it works.\n\n{TABLE}",
+    help="A file that makes an MPI library decide as a table says.\n\nPrints how to use it, what the library does not "
+    f"have and what is lost by that. 'isthmus tune verify' proves that it works.\n\n{TABLE}",
 )
 @click.argument("table", metavar="TABLE")
 @click.option(
@@ -50,9 +50,7 @@ def export(
     from ..tuning.export import export as exported
 
     options = {key: value for key, value in rest.items() if value not in (None, ())}
-    found = exported(
-        read_decisions(table), target, predict=_predictor(machine, model), ranks=counts(ranks), **options
-    )
+    found = exported(read_decisions(table), target, predict=_predictor(machine, model), ranks=counts(ranks), **options)
     found.save(output)
     if as_json:
         losses = [
@@ -106,7 +104,11 @@ def verify(
         cases = [vars(verdict) for verdict in report.verdicts]
         print_json({"library": report.library, "ranks": ranks, "ok": report.ok, "report": str(report), "cases": cases})
     else:
-        rows = [(v.collective, v.bytes, v.algorithm, v.says) for v in report.verdicts if every or v.says not in (IN_EFFECT, AS_MODELLED, ALIKE)]
+        rows = [
+            (v.collective, v.bytes, v.algorithm, v.says)
+            for v in report.verdicts
+            if every or v.says not in (IN_EFFECT, AS_MODELLED, ALIKE)
+        ]
         if rows:
             print_table(("collective", "bytes", "algorithm", "found"), rows, right=("bytes",))
         for note in report.notes:

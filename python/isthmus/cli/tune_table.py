@@ -126,11 +126,15 @@ def _print_points(table: object) -> None:
 def compare(first: str, second: str, ranks: str | None, ranks_per_node: int, as_json: bool) -> None:
     from ..tuning.compare import differences
 
-    sides = [read_decisions(text, ranks_per_node) for text in (first, second)]
-    found = differences(*sides, counts(ranks))
+    ours, theirs = (read_decisions(text, ranks_per_node) for text in (first, second))
+    found = differences(ours, theirs, counts(ranks))
     if as_json:
         rows = [
-            {**vars(d), "first": None if d.first is None else str(d.first), "second": None if d.second is None else str(d.second)}
+            {
+                **vars(d),
+                "first": None if d.first is None else str(d.first),
+                "second": None if d.second is None else str(d.second),
+            }
             for d in found
         ]
         print_json(rows)

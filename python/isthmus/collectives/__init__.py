@@ -35,8 +35,8 @@ def algorithms(kind: str) -> tuple[str, ...]:
 
     Examples
     --------
-    >>> algorithms("alltoall")
-    ('pairwise', 'linear')
+    >>> algorithms("scan")
+    ('recursive_doubling', 'linear', 'binomial')
     """
     return tuple(_core.collective_algorithms(kind))
 

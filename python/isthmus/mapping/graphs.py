@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from .. import _core
 from .methods import method
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from .problem import Problem
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 _THREADS = 2
 #: Places up to which TopoLB has its table.
 _TABLE = 8192
+#: Tasks up to which single moves, in Python, are worth their time.
+_FEW_TASKS = 20_000
 _FEW = f"up to {_TABLE:,} nodes"
 _GROUPS = "dragonflies"
 _SHARED = "tasks that share cores: balance or tasks_per_node"
@@ -129,7 +132,7 @@ def _grouped(problem: Problem, options: Mapping[str, Any]) -> NDArray[np.uint32]
 def _balanced(problem: Problem, options: Mapping[str, Any]) -> NDArray[np.uint32] | None:
     if problem.imbalance is None:
         return None
-    return _core.map_balanced(
+    place = _core.map_balanced(
         problem.graph,
         problem.target,
         imbalance=max(problem.imbalance, 0.0),
@@ -138,3 +141,29 @@ def _balanced(problem: Problem, options: Mapping[str, Any]) -> NDArray[np.uint32
         speed=problem.speeds,
         seed=problem.seed,
     )
+    return _within_limit(problem, place)
+
+
+def _within_limit(problem: Problem, place: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    """The same, with as few tasks as possible elsewhere, where a node has more work than it may have."""
+    load = problem.pattern.load
+    if not load.any():
+        return place
+    from .moves import Mover
+    from .residence import Residence
+
+    speed = problem.speeds if len(problem.speeds) else np.ones(problem.places)
+    most = (1 + max(problem.imbalance or 0.0, 0.0)) * load.sum() / speed.sum()
+    if (np.bincount(place, load, problem.places) / speed).max() <= most * (1 + 1e-9):
+        return place
+    # Nodes instead of cores: one of each.
+    job = problem.job.machine.allocate(nodes=problem.job.nodes, ranks_per_node=1)
+    movable = np.ones(problem.tasks, dtype=bool)
+    at = Residence(job, load, problem.edges, movable, False, speed, np.zeros((problem.places, 1)), True)
+    for task, p in enumerate(place.tolist()):
+        at.put(task, p, 0)
+    mover = Mover(at, np.zeros(problem.tasks), 1.0, at.least() * (1 + max(problem.imbalance or 0.0, 0.0)))
+    mover.unload()
+    if problem.tasks <= _FEW_TASKS:
+        mover.improve()
+    return at.place.astype(np.uint32)

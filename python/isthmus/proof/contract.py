@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -157,7 +158,7 @@ def _rows(what: str, given: Iterable[Sequence[object]], names: dict[str, int]) -
         numbers = (rank, 0, offset, size, first, last, origin)
         if not isinstance(buffer, str) or not all(isinstance(x, (int, np.integer)) and x >= 0 for x in numbers):
             raise InvalidInput(f"{what}, row {i}: {tuple(row)!r}: a name of a buffer and whole numbers are needed")
-        whole = [int(x) for x in numbers]
+        whole = [operator.index(x) for x in numbers if isinstance(x, (int, np.integer))]
         whole[1] = names.setdefault(buffer, len(names))
         whole[5] += 1
         out += whole

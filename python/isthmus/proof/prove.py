@@ -123,7 +123,7 @@ def prove(
     -----
     The schedule is run once with sets of contributions in place of numbers. This stands for all executions because two
     more things are checked: messages meet in one way only, whatever the time, and no two operations that may run at the
-    same time use the same bytes, if one of them writes. Sends wait for their receives, the hardest case that MPI allows.
+    same time use the same bytes, if one of them writes. Sends wait for their receives, the hardest case that MPI has.
 
     Examples
     --------
@@ -135,7 +135,9 @@ def prove(
     schedule, line = (what, None) if isinstance(what, Schedule) else _generated(what)
     if as_ is None:
         if line is None:
-            raise InvalidInput("a schedule alone does not say what it is for: as_= a collective in a line or a Contract")
+            raise InvalidInput(
+                "a schedule alone does not say what it is for: as_= a collective in a line or a Contract"
+            )
         as_ = line
     contract = as_ if isinstance(as_, Contract) else contract_of_line(as_, ordered=ordered)
     if not isinstance(most_defects, int) or most_defects < 1:
@@ -150,11 +152,14 @@ def prove(
 
 
 def contract_of_line(line: str, *, ordered: bool = False) -> Contract:
-    """The contract of ``allreduce:ranks=16,bytes=1kB,in_place=no``; an algorithm and its options are not looked at."""
+    """The contract of ``allreduce:ranks=16,bytes=1kB,in_place=no``; the algorithm is not looked at."""
     from ..cli.inputs import collective_arguments
 
     arguments = collective_arguments(line)
-    arguments.pop("algorithm", None)
+    if arguments.get("count", 1) != 1:
+        raise InvalidInput(f"{line}: several collectives use the same buffers one after another: prove one of them")
+    for name in ("algorithm", "access", "sync", "protocol", "count", "under_way"):
+        arguments.pop(name, None)
     return Contract.collective(ordered=ordered, **arguments)
 
 

@@ -75,7 +75,7 @@ class Tally:
 
 
 def cases(kind: str, algorithm: str, ranks: int) -> Iterator[Case]:
-    """Calls of one algorithm on so many ranks: roots, sizes down to nothing, uneven counts, in place or not, options."""
+    """Calls of one algorithm on so many ranks: roots, sizes down to 0, uneven counts, in place or not, options."""
     roots = sorted({0, ranks // 2, ranks - 1}) if kind in _ROOTED else [0]
     sizes = _sizes(kind, ranks)
     options = list(_options(kind, algorithm, ranks))
@@ -168,21 +168,20 @@ def _messages(ranks: int) -> NDArray[np.int64]:
 def _options(kind: str, algorithm: str, ranks: int) -> Iterator[dict[str, Any]]:
     """Its defaults, then each option in turn."""
     yield {}
-    known = {option.name: option for option in describe(kind, algorithm).options}
-    for name, option in known.items():
-        values: list[Any] = {
-            "radix": [2, 3, 4, 5, 8],
-            "segment": [0, 1, 4, 7],
-            "window": [0, 1, 2, 3],
-            "dims": _extents(ranks),
-            "groups": [[1], [2], [3], [4], [ranks]],
-            "latency": [2e-6],
-            "overhead": [3e-7],
-            "gap": [5e-7],
-        }.get(name, [])
-        for value in values:
-            if isinstance(value, list) or value >= option.least or name in ("latency", "overhead", "gap"):
-                yield {name: value}
+    values: dict[str, list[Any]] = {
+        "radix": [2, 3, 4, 5, 8],
+        "segment": [0, 1, 4, 7],
+        "window": [0, 1, 2, 3],
+        "dims": _extents(ranks),
+        "groups": [[1], [2], [3], [4], [ranks], *([[r * r % 3 for r in range(ranks)]] if ranks > 1 else [])],
+        "latency": [2e-6],
+        "overhead": [3e-7],
+        "gap": [5e-7],
+    }
+    for option in describe(kind, algorithm).options:
+        for value in values.get(option.name, []):
+            if isinstance(value, (list, float)) or value >= option.least:
+                yield {option.name: value}
 
 
 def _extents(ranks: int) -> list[list[int]]:

@@ -13,7 +13,6 @@ from ..errors import InvalidInput
 from .schedule import Schedule
 
 if TYPE_CHECKING:
-    from ..tuning.decisions import Decisions
     from .program import Program
 
 #: An algorithm for all sizes, or a list of rules: (most bytes, algorithm) or (most ranks, most bytes, algorithm), None
@@ -103,7 +102,8 @@ def triples(kind: str, choice: Rules) -> list[tuple[int | None, int | None, Choi
     if not isinstance(choice, Sequence):
         raise InvalidInput(f"rule {choice!r} of {kind}: {allowed}")
     out: list[tuple[int | None, int | None, Choice]] = []
-    for rule in choice:
+    rules: Sequence[Any] = choice
+    for rule in rules:
         shaped = isinstance(rule, (tuple, list)) and len(rule) in (2, 3) and isinstance(rule[-1], (str, tuple, list))
         algorithm: Any = (rule[-1] if isinstance(rule[-1], str) else tuple(rule[-1])) if shaped else ""
         if not named(algorithm)[0]:

@@ -11,11 +11,21 @@ _PATIENCE = 1.0
 
 
 class Reporter:
-    """Passes the operations done on to a callable, or to a bar on standard error with operations/s and time left."""
+    """Passes the operations done on to a callable, or to a bar on standard error with operations/s and time left.
 
-    def __init__(self, total: int, callback: Callable[[int, int], None] | None) -> None:
+    ``doing`` and ``unit`` are the words of the bar where something else is counted.
+    """
+
+    def __init__(
+        self,
+        total: int,
+        callback: Callable[[int, int], None] | None,
+        doing: str = "simulating",
+        unit: str = "M operations",
+    ) -> None:
         self.total = total
         self.callback = callback
+        self.doing, self.unit = doing, unit
         self._begin = time.perf_counter()
         self._bar: Any = None
 
@@ -30,7 +40,7 @@ class Reporter:
             self._start()
         # The mean speed from the start on also tells what is left where few reports have come.
         left = passed * (self.total - done) / done if done else 0.0
-        rate = f"{done / passed / 1e6:.1f} M operations/s"
+        rate = f"{done / passed / (1e6 if self.unit.startswith('M ') else 1):,.1f} {self.unit}/s"
         self._bar.update(self._task, completed=done, rate=rate, left=f"{left:.0f} s left" if done else "")
 
     def _start(self) -> None:
@@ -38,7 +48,7 @@ class Reporter:
         from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
         columns = (BarColumn(), TaskProgressColumn(), TextColumn("{task.fields[rate]}, {task.fields[left]}"))
-        self._bar = Progress(TextColumn("simulating"), *columns, console=Console(stderr=True), transient=True)
+        self._bar = Progress(TextColumn(self.doing), *columns, console=Console(stderr=True), transient=True)
         self._task = self._bar.add_task("", total=self.total, rate="", left="")
         self._bar.start()
 

@@ -42,7 +42,9 @@ class Choice:
         if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):
             raise InvalidInput(f"algorithm {shown(self.name)}: a name of letters, digits and _ is needed")
         if not isinstance(self.options, Mapping):
-            raise InvalidInput(f"options of {self.name} are {shown(self.options)}: a table of names and values is needed")
+            raise InvalidInput(
+                f"options of {self.name} are {shown(self.options)}: a table of names and values is needed"
+            )
         plain = {key: _option(self.name, key, self.options[key]) for key in sorted(self.options, key=str)}
         object.__setattr__(self, "options", plain)
 
@@ -93,6 +95,10 @@ class Choice:
         return cls(name, options)
 
 
+#: What a library decides by itself: in tables for exporters, which leave these sizes alone.
+LIBRARY = Choice("library")
+
+
 def _option(algorithm: str, key: Any, value: Any) -> Option:
     if not isinstance(key, str) or not _KEY.fullmatch(key):
         raise InvalidInput(f"option {shown(key)} of {algorithm}: a name of small letters, digits and _ is needed")
@@ -107,7 +113,9 @@ def _option(algorithm: str, key: Any, value: Any) -> Option:
             return operator.index(value)
     except TypeError:
         pass
-    raise InvalidInput(f"option {key} of {algorithm} is {shown(value)}: a number, a word or a list of whole numbers is needed")
+    raise InvalidInput(
+        f"option {key} of {algorithm} is {shown(value)}: a number, a word or a list of whole numbers is needed"
+    )
 
 
 def _text(value: Option) -> str:

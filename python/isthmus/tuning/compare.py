@@ -14,7 +14,7 @@ from .decisions import Decisions
 from .table import DecisionTable
 
 if TYPE_CHECKING:
-    from ..machine import Machine
+    from ..machine import Level, Machine
 
 #: Seconds that a collective takes: of collective, ranks, bytes and algorithm.
 Predict = Callable[[str, int, int, Choice], float]
@@ -119,27 +119,27 @@ class Check:
         return self.fresh / self.stored - 1 if self.stored else None
 
 
-def predictor(machine: Machine, **options: Any) -> Predict:
+def predictor(machine: Machine | Level, **options: Any) -> Predict:
     """Times by simulation on a machine; ``options`` go to :func:`isthmus.simulate`."""
     from ..collectives import collective
     from ..simulation import simulate
 
     def seconds(kind: str, ranks: int, bytes: int, choice: Choice) -> float:
-        schedule = collective(kind, ranks=ranks, bytes=bytes, algorithm=choice.argument)  # type: ignore[arg-type]
+        schedule = collective(kind, ranks=ranks, bytes=bytes, algorithm=choice.argument)
         return float(simulate(schedule, machine, **options).makespan)
 
     return seconds
 
 
 def validate(
-    table: DecisionTable, machine: Machine | Predict, *, most_ranks: int | None = None, **options: Any
+    table: DecisionTable, machine: Machine | Level | Predict, *, most_ranks: int | None = None, **options: Any
 ) -> list[Check]:
     """Simulate what a table chose, and its runners-up, again.
 
     Parameters
     ----------
     table : DecisionTable
-    machine : Machine or callable
+    machine : Machine, Level or callable
         Where to simulate; or a function of collective, ranks, bytes and choice that says the seconds.
     most_ranks : int, optional
         Leave out rows of more ranks.
@@ -175,7 +175,8 @@ def summary(checks: list[Check]) -> str:
         worst = max(wrong, key=lambda check: check.loss)
         text += f"; the worst loses {worst.loss:.1%} ({worst.collective}, {worst.ranks} ranks, {worst.bytes} bytes)"
     if drifts:
-        text += f"; times differ from the stored ones by {statistics.median(drifts):.1%} at the median, {max(drifts):.1%} at most"
+        median, most = statistics.median(drifts), max(drifts)
+        text += f"; times differ from the stored ones by {median:.1%} at the median, {most:.1%} at most"
     return text
 
 

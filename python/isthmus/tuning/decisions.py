@@ -106,9 +106,11 @@ class Decisions(abc.ABC):
 
 
 def merged(rules: Iterable[Rule]) -> tuple[Rule, ...]:
-    """Neighbours with the same algorithm become one rule."""
+    """Neighbours with the same algorithm become one rule; of those that begin at the same size the last counts."""
     out: list[Rule] = []
     for rule in rules:
+        if out and out[-1].bytes == rule.bytes:
+            out.pop()
         if not out or out[-1].choice != rule.choice:
             out.append(rule)
     return tuple(out)

@@ -113,7 +113,8 @@ def runnable(
 
     Extents (``dims``) have to multiply to the number of ranks, a list of ``groups`` has to name one for every rank of
     the world, and neighbour exchange needs an even number. Otherwise an algorithm that sends alike stands in (ring for
-    bucket and neighbour exchange, recursive doubling for swing, pairwise for a torus), or else the collective's default.
+    bucket and neighbour exchange, recursive doubling for swing, pairwise for a torus), or else the default of the
+    collective.
 
     Parameters
     ----------
@@ -162,35 +163,29 @@ def runnable(
 
 
 class Given(Decisions):
-    """Algorithms that a user chose, before other decisions.
+    """Algorithms that a user chose.
 
     Parameters
     ----------
     chosen : mapping of str to algorithm or list of rules
         As ``collectives=`` of :func:`isthmus.lower` takes them; where no rule counts, the collective's default.
-    otherwise : Decisions, optional
-        For the other collectives.
     """
 
-    def __init__(self, chosen: Mapping[str, Any], otherwise: Decisions | None = None) -> None:
+    strange = False
+
+    def __init__(self, chosen: Mapping[str, Any]) -> None:
         from ..schedule.lower import triples
 
         self.chosen = {
-            kind: [(*rule[:2], Choice.of(rule[2])) for rule in triples(kind, chosen[kind])] for kind in chosen
+            kind: [(*rule[:2], Choice.of(rule[2])) for rule in triples(kind, of)] for kind, of in chosen.items()
         }
-        self.otherwise = otherwise
-        self.strange = otherwise is not None and otherwise.strange
 
     @property
     def collectives(self) -> tuple[str, ...]:
-        others = () if self.otherwise is None else self.otherwise.collectives
-        return tuple(dict.fromkeys((*self.chosen, *others)))
+        return tuple(self.chosen)
 
     def rules(self, collective: str, ranks: int) -> tuple[Rule, ...]:
         self._known(collective)
-        if collective not in self.chosen:
-            assert self.otherwise is not None
-            return self.otherwise.rules(collective, ranks)
         from ..collectives import algorithms
 
         out: list[Rule] = []
@@ -203,3 +198,19 @@ class Given(Decisions):
                 return merged(out)
             begin = most + 1
         return merged([*out, Rule(begin, Choice(algorithms(collective)[0]))])
+
+
+class InTurn(Decisions):
+    """For every collective the first of several sources that says something about it."""
+
+    def __init__(self, *sources: Decisions) -> None:
+        self.sources = sources
+        self.strange = any(source.strange for source in sources)
+
+    @property
+    def collectives(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(kind for source in self.sources for kind in source.collectives))
+
+    def rules(self, collective: str, ranks: int) -> tuple[Rule, ...]:
+        self._known(collective)
+        return next(s for s in self.sources if collective in s.collectives).rules(collective, ranks)

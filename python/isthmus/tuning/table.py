@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bisect
 import functools
+import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -81,7 +82,7 @@ class Row:
         if not self.points:
             raise InvalidInput(f"the row of {self.ranks} ranks has no sizes: one at least is needed")
         sizes = [point.bytes for point in self.points]
-        if sizes[0] < 0 or any(a >= b for a, b in zip(sizes, sizes[1:], strict=False)):
+        if sizes[0] < 0 or any(a >= b for a, b in itertools.pairwise(sizes)):
             raise InvalidInput(f"the row of {self.ranks} ranks: sizes from 0 that ascend are needed")
         if not self.tuned and sizes[0] != 0:
             raise InvalidInput(f"the row of {self.ranks} ranks begins at {sizes[0]} bytes: rules begin at 0")
@@ -185,7 +186,7 @@ class DecisionTable(Decisions):
         object.__setattr__(self, "rows", rows)
         for kind, of_kind in rows.items():
             ranks = [row.ranks for row in of_kind]
-            if any(a >= b for a, b in zip(ranks, ranks[1:], strict=False)):
+            if any(a >= b for a, b in itertools.pairwise(ranks)):
                 raise InvalidInput(f"{kind}: rows of ranks that ascend are needed, got {ranks}")
 
     def __str__(self) -> str:

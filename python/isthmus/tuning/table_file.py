@@ -58,7 +58,11 @@ def format_toml(table: DecisionTable) -> str:
     data = content(table)
     lines = [f'format = "{FORMAT}"', f"version = {VERSION}"]
     if "provenance" in data:
-        lines += ["", "[provenance]", *(f"{key} = {json.dumps(text, ensure_ascii=False)}" for key, text in data["provenance"].items())]
+        lines += [
+            "",
+            "[provenance]",
+            *(f"{key} = {json.dumps(text, ensure_ascii=False)}" for key, text in data["provenance"].items()),
+        ]
     for kind in table.rows:
         for row in data[kind]:
             lines += ["", f"[[{kind}]]", f"ranks = {row['ranks']}", f'sizes = "{row["sizes"]}"', "rules = ["]
@@ -112,7 +116,9 @@ class _Reader:
 
     def table(self, data: dict[str, Any]) -> DecisionTable:
         if data.get("format") != FORMAT:
-            raise ParseError(self.file, self.line("format"), None, f'not a decision table: format = "{FORMAT}" is missing')
+            raise ParseError(
+                self.file, self.line("format"), None, f'not a decision table: format = "{FORMAT}" is missing'
+            )
         version = data.get("version")
         if version != VERSION or isinstance(version, bool):
             raise self.error("version", f"is {shown(version)}: this Isthmus reads version {VERSION}")
@@ -187,7 +193,7 @@ class _Reader:
         except InvalidInput as error:
             raise self.error(where, str(error)) from None
 
-    def whole(self, field: str, value: Any, name: str = "") -> int:
+    def whole(self, field: str, value: object, name: str = "") -> int:
         if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**63:
             raise self.error(field, f"{name}is {shown(value)}: a whole number from 0 is needed")
         return value

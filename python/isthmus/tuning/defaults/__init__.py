@@ -31,8 +31,8 @@ def defaults(library: str, *, ranks_per_node: int = 1, ordered: bool = False) ->
 
     Examples
     --------
-    >>> print(defaults("mpich").lookup("allgather", 100, 4))
-    bruck
+    >>> print(defaults("mpich").lookup("allgather", 100, 4000))
+    ring
     """
     name, _, version = library.partition("-")
     if name == "openmpi":

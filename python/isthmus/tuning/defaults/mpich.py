@@ -16,7 +16,10 @@ _FLAT: dict[str, Any] = {
     "bcast": {
         "comm_size<8": "binomial",
         "avg_msg_size<=12288": "binomial",
-        "comm_size=pow2": {"avg_msg_size<=524288": "scatter_recursive_doubling_allgather", "any": "scatter_ring_allgather"},
+        "comm_size=pow2": {
+            "avg_msg_size<=524288": "scatter_recursive_doubling_allgather",
+            "any": "scatter_ring_allgather",
+        },
         "any": "scatter_ring_allgather",
     },
     "reduce": {
@@ -130,6 +133,4 @@ def _overlaid(device: tuple[Rule, ...], flat: tuple[Rule, ...], by_node: Choice)
         return [rule.choice for rule in rules if rule.bytes <= size][-1]
 
     starts = sorted({rule.bytes for rule in (*device, *flat)})
-    return merged(
-        Rule(size, by_node if at(device, size).name == "by_node" else at(flat, size)) for size in starts
-    )
+    return merged(Rule(size, by_node if at(device, size).name == "by_node" else at(flat, size)) for size in starts)

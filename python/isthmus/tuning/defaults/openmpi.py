@@ -82,7 +82,17 @@ class OpenMpiDefaults(Decisions):
             return (Rule(0, Choice("linear")),)
         name = "reduce_scatter_block" if collective == "reduce_scatter" and self.block else collective
         blocks = ranks if name == "reduce_scatter" else 1
-        return merged(Rule(-(-size // blocks), _choice(name, number)) for size, number in self.numbers(name, ranks))
+        numbers = self.numbers(name, ranks)
+        return merged(Rule(-(-size // blocks), _choice(name, running(name, number, ranks))) for size, number in numbers)
+
+
+def running(name: str, number: int, ranks: int) -> int:
+    """The algorithm that one gives way to where it does not work: recursive doubling to Bruck's, pairs to the ring."""
+    if name == "allgather" and number == 3 and ranks & (ranks - 1):
+        return 2
+    if name == "allgather" and number == 5 and ranks % 2:
+        return 4
+    return number
 
 
 @functools.cache

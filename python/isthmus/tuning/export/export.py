@@ -13,7 +13,7 @@ from typing import Any
 from ... import units
 from ...errors import InvalidInput
 from ...files import write_atomically
-from ..choice import Choice
+from ..choice import LIBRARY, Choice
 from ..decisions import Decisions
 from ..libraries.library import Algorithm, Fit, Predict, fit
 from ..table import DecisionTable
@@ -51,8 +51,13 @@ class Loss:
         high = "any size" if self.high is None else units.text(float(self.high), "B")
         sizes = f"{units.text(float(self.low), 'B')} to {high}"
         instead = "the library decides" if self.running is None else f"{self.running} instead"
-        cost = "" if self.running is None else ", loss not known" if self.loss is None else f", loss {self.loss:.1%}"
+        cost = "" if self.running is None else f", {self._cost()}"
         return f"{self.collective}, {self.ranks} ranks, {sizes}: no {self.wanted}; {instead}{cost}"
+
+    def _cost(self) -> str:
+        if self.loss is None:
+            return "loss not known"
+        return f"loss {self.loss:.1%}" if self.loss >= 0.0005 else "no slower"
 
 
 @dataclass(frozen=True)
@@ -207,7 +212,8 @@ def placed(
     for rule, following in zip(rules, [*rules[1:], None], strict=True):
         high = None if following is None else following.bytes - 1
         sizes = [size for size in tuned if rule.bytes <= size and (high is None or size <= high)] or [rule.bytes]
-        found = fit(algorithms, collective, ranks, sizes, rule.choice, predict)
+        own = rule.choice == LIBRARY
+        found = None if own else fit(algorithms, collective, ranks, sizes, rule.choice, predict)
         out.append(Placed(rule.bytes, high, rule.choice, found))
     return out
 
@@ -216,9 +222,9 @@ def losses(collective: str, ranks: int, rules: Iterable[Placed]) -> list[Loss]:
     """Those rules that the library does not follow exactly."""
     out = []
     for p in rules:
-        if p.fit is None:
+        if p.fit is None and p.wanted != LIBRARY:
             out.append(Loss(collective, ranks, p.low, p.high, p.wanted, None, None))
-        elif not p.fit.exact:
+        elif p.fit is not None and not p.fit.exact:
             out.append(Loss(collective, ranks, p.low, p.high, p.wanted, p.fit.running, p.fit.loss))
     return out
 

@@ -2,7 +2,8 @@
 
 From 5.0 on it comes before "tuned" on communicators of several nodes. This file hands collectives back to tuned, whose
 own rules file then decides, except where a table chooses a hierarchical algorithm. Facts from
-``ompi/mca/coll/han/coll_han_dynamic_file.h`` and ``.c`` of v4.1.4 and v5.0.8.
+``ompi/mca/coll/han/coll_han_dynamic_file.c`` of v5.0.8, where components go by name: the number that the header beside
+it speaks of makes the library drop the file.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ from .openmpi import BLOCKING
 
 OPTIONS: tuple[str, ...] = ()
 
-#: Levels of a communicator, and components, by number.
+#: Levels of a communicator by number, components by name.
 _WITHIN, _BETWEEN, _WHOLE = 0, 1, 2
-_TUNED, _HAN = 3, 6
+_TUNED, _HAN = "tuned", "han"
 _HAVE = ("barrier", "bcast", "reduce", "allreduce", "gather", "allgather", "scatter")
 
 
@@ -26,8 +27,11 @@ def write(decisions: Decisions, request: Request) -> Export:
     if not request.version:
         raise InvalidInput("target openmpi-han: the version is needed, such as openmpi-han-5.0.8")
     version = library.parse_version(request.version)
-    if version < (4, 1, 0):
-        raise InvalidInput(f"target openmpi-han-{request.version}: han came with 4.1")
+    if version < (5, 0, 0):
+        raise InvalidInput(
+            f"target openmpi-han-{request.version}: before 5.0 han does not take part by itself, and 4.1.4 ends with a "
+            "segmentation fault when it reads such a file"
+        )
     kinds = [kind for kind in _HAVE if kind in decisions.collectives]
     lines = [f"{len(kinds)} # collectives"]
     for kind in kinds:
@@ -36,25 +40,26 @@ def write(decisions: Decisions, request: Request) -> Export:
         rows = rows if 1 in rows else {1: [(0, _HAN)], **rows}
         within = {1: [(0, _TUNED)]}
         lines += [f"{library.NUMBERS[kind][kind]} # {kind}", "3 # levels"]
-        for level, name, of_level in ((_WITHIN, "within", within), (_BETWEEN, "between", within), (_WHOLE, "whole", rows)):
+        for level, name, of_level in (
+            (_WITHIN, "within", within),
+            (_BETWEEN, "between", within),
+            (_WHOLE, "whole", rows),
+        ):
             lines += [f"{level} # {name}", f"{len(of_level)} # sizes of communicators"]
             for ranks, components in of_level.items():
                 lines += [f"{ranks} # ranks and more", f"{len(components)} # message sizes"]
-                lines += [f"{size} {component} # {'han' if component == _HAN else 'tuned'}" for size, component in components]
+                lines += [f"{size} {component}" for size, component in components]
     settings = {
         "OMPI_MCA_coll_han_use_dynamic_file_rules": "1",
         "OMPI_MCA_coll_han_dynamic_rules_filename": "{file}",
     }
     notes = [BLOCKING, "tuned needs its rules file beside this one: export for openmpi as well"]
-    if version < (5, 0, 0):
-        notes.append("in 4.1 han has priority 0 and is not asked: OMPI_MCA_coll_han_priority=90 above makes it")
-        settings["OMPI_MCA_coll_han_priority"] = "90"
     return Export(f"openmpi-han-{request.version}", "rules file of han", "\n".join(lines) + "\n", settings, [], notes)
 
 
-def _components(decisions: Decisions, kind: str, ranks: int) -> list[tuple[int, int]]:
+def _components(decisions: Decisions, kind: str, ranks: int) -> list[tuple[int, str]]:
     """From which size on which component; han's size is that of the vector or of one block, as ours."""
-    out: list[tuple[int, int]] = []
+    out: list[tuple[int, str]] = []
     for rule in decisions.rules(kind, ranks):
         component = _HAN if rule.choice.name == "hierarchical" else _TUNED
         if not out or out[-1][1] != component:

@@ -79,8 +79,8 @@ def _library(request: Request) -> tuple[Installed, str]:
             return installed(mpi.library), mpi.version
     wanted = f"MPICH {request.version}" if request.version else "MPICH"
     raise InvalidInput(
-        f"{wanted} is not installed here: its own selection tree is needed, from its library (library=.../libmpi.so.12) "
-        "or its sources (tree=maint/tuning/coll/mpir/generic.json)"
+        f"{wanted} is not installed here: its own selection tree is needed, from its library "
+        "(library=.../libmpi.so.12) or its sources (tree=maint/tuning/coll/mpir/generic.json)"
     )
 
 

@@ -43,7 +43,9 @@ class _Numbers:
             raise ParseError(self.file, None, None, f"ends where {what} is needed")
         line, word = self.words[self.at]
         if not re.fullmatch(r"\d{1,18}", word):
-            raise ParseError(self.file, line, None, f"{word!r} where {what} is needed: a whole number from 0 is allowed")
+            raise ParseError(
+                self.file, line, None, f"{word!r} where {what} is needed: a whole number from 0 is allowed"
+            )
         self.at += 1
         return int(word)
 
@@ -75,7 +77,9 @@ def _classic(text: str, file: str) -> tuple[Rules, int]:
             for _ in range(numbers.next("the number of message sizes")):
                 size = numbers.next("a message size")
                 if size <= lines[-1].size if lines else size != 0:
-                    raise ParseError(file, numbers.line, name, f"message size {size}: the first is 0, the others ascend")
+                    raise ParseError(
+                        file, numbers.line, name, f"message size {size}: the first is 0, the others ascend"
+                    )
                 algorithm, fan, segment = (numbers.next(what) for what in ("an algorithm", "a fan-out", "a segment"))
                 requests = numbers.next("a number of requests") if version > 1 else 0
                 lines.append(Line(size, algorithm, names.get(algorithm, str(algorithm)), fan, segment, requests))

@@ -1,7 +1,7 @@
 """Tuning of UCC: a string for ``UCC_TL_UCP_TUNE``, and sections of ``ucc.conf``.
 
-Facts from the user's guide, ``contrib/ucc.conf``, ``src/utils/ucc_parser.c`` and ``src/coll_score`` of openucx/ucc, main
-of August 2026.
+Facts from the user's guide, ``contrib/ucc.conf``, ``src/utils/ucc_parser.c`` and ``src/coll_score`` of openucx/ucc,
+main of August 2026.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from .export import Export, Loss, Placed, Request, common_radix, joined, losses,
 OPTIONS = ("section", "ranks_per_node")
 
 _NOTES = (
-    "UCC takes part only where it is used: Open MPI needs OMPI_MCA_coll_ucc_enable=1 and OMPI_MCA_coll_ucc_priority=100; "
-    "UCC_LOG_LEVEL=info prints the scores that came out of the string",
+    "UCC takes part only where it is used: Open MPI needs OMPI_MCA_coll_ucc_enable=1 and "
+    "OMPI_MCA_coll_ucc_priority=100; UCC_LOG_LEVEL=info prints the scores that came out of the string",
     "all collectives of UCC are nonblocking inside, so that MPI_Ibcast and its like follow the same rules",
 )
 

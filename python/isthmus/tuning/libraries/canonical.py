@@ -15,10 +15,13 @@ _SPECIAL: dict[tuple[str, str], tuple[str, int]] = {
     **{(kind, name): ("chain", 1) for kind in ("bcast", "reduce") for name in ("pipeline", "ring")},
     ("allgather", "dissemination"): ("bruck", 2),
     ("allreduce", "recursive_doubling"): ("recursive_multiplying", 2),
+    ("allreduce", "binomial"): ("reduce_bcast", 2),
     ("reduce_scatter", "recursive_doubling"): ("recursive_multiplying", 2),
 }
 #: Special names that have no segments of their own.
 _WHOLE = ("binomial", "ring")
+#: Special names that say less than their family.
+_PLAIN = ("ring", "dissemination")
 
 
 def canonical(collective: str, choice: Choice) -> Choice:
@@ -39,7 +42,9 @@ def canonical(collective: str, choice: Choice) -> Choice:
         name = family[0]
     if collective == "barrier" and name == "nway" and isinstance(options.get("radix"), int):
         name, options = "dissemination", {**options, "radix": int(str(options["radix"])) + 1}
-    if not _segmented(collective) and options.get("segment") == 0:
+    if (collective, name) == ("allreduce", "segmented_ring") and options.get("segment") == 0:
+        name, options = "ring", {}
+    if options.get("segment") == 0 and not _segmented(collective) and "segment" not in _defaults(collective, name):
         del options["segment"]
     # Receives ahead of the additions matter to segments only.
     if collective == "reduce" and options.get("segment") == 0:
@@ -52,11 +57,15 @@ def pretty(collective: str, choice: Choice) -> Choice:
     full = canonical(collective, choice)
     named = dict(full.options)
     for (kind, name), (family, radix) in _SPECIAL.items():
-        if kind != collective or family != full.name or named.get("radix") != radix or name == "ring":
+        if kind != collective or family != full.name or named.get("radix") != radix:
             continue
         if not _known(kind, name) or (name in _WHOLE and named.get("segment", 0) != 0):
             continue
-        rest = {key: value for key, value in named.items() if key != "radix" and not (name in _WHOLE and key == "segment")}
+        if name in _PLAIN and _known(kind, family):
+            continue
+        rest = {
+            key: value for key, value in named.items() if key != "radix" and not (name in _WHOLE and key == "segment")
+        }
         return Choice(name, _without_defaults(kind, name, rest))
     return Choice(full.name, _without_defaults(collective, full.name, named))
 

@@ -128,7 +128,8 @@ def fit(
     for algorithm, running in candidates:
         try:
             ratios = [
-                _time(predict, collective, ranks, size, pretty(collective, running)) / aim for size, aim in zip(sizes, aims, strict=True)
+                _time(predict, collective, ranks, size, pretty(collective, running)) / aim
+                for size, aim in zip(sizes, aims, strict=True)
             ]
         except InvalidInput:
             # Such as an algorithm for powers of two.

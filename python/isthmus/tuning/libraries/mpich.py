@@ -15,7 +15,18 @@ from .library import Algorithm
 #: Its collectives that each of ours stands for.
 NAMES = {
     kind: (kind,)
-    for kind in ("barrier", "bcast", "reduce", "allreduce", "gather", "allgather", "scatter", "alltoall", "scan", "exscan")
+    for kind in (
+        "barrier",
+        "bcast",
+        "reduce",
+        "allreduce",
+        "gather",
+        "allgather",
+        "scatter",
+        "alltoall",
+        "scan",
+        "exscan",
+    )
 } | {"reduce_scatter": ("reduce_scatter", "reduce_scatter_block")}
 
 #: Conditions without which an algorithm is wrong: the branch of a tree in which it may stand, and the other ones.
@@ -157,6 +168,10 @@ def forcing(collective: str, name: str, parameters: Mapping[str, Option]) -> dic
     out = {f"{prefix}_INTRA_ALGORITHM": name.partition("_intra_")[2]}
     for item in _KNOWN.get(collective, []):
         if item.algorithm.name == name and item.variables:
-            out |= {f"{prefix}_{item.variables[key]}": str(value) for key, value in parameters.items() if key in item.variables}
+            out |= {
+                f"{prefix}_{item.variables[key]}": str(value)
+                for key, value in parameters.items()
+                if key in item.variables
+            }
             break
     return out

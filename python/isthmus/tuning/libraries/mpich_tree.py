@@ -109,9 +109,9 @@ def _holds(key: str, at: Situation, called: bool) -> bool:
         "is_node_consecutive": _yes(at.consecutive),
         "is_multi_threaded": "no",
     }
-    word, equals, value = key.partition("=")
+    word, equals, asked = key.partition("=")
     if equals and word in known:
-        return known[word] == value
+        return known[word] == asked
     special = {"comm_size=pow2": power == at.ranks, "count<pow2": at.count < power, "comm_size=node_comm_size": False}
     if key in special:
         return special[key]
@@ -123,7 +123,7 @@ def _yes(value: bool) -> str:
 
 
 def thresholds(tree: Tree, situation: Situation) -> list[int]:
-    """The sizes, as of :func:`isthmus.collective`, at which the selection of a collective may change; 0 is the first."""
+    """Sizes, as of :func:`isthmus.collective`, at which the selection of a collective may change; 0 is the first."""
     found = {0}
 
     def walk(inner: Tree, called: bool) -> None:

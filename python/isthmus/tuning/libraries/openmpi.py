@@ -37,8 +37,8 @@ ONE_RULE = {
     "barrier": "a barrier has no size",
     "scan": "its rules see the size of one element times the number of ranks, whatever the length of the vector",
     "exscan": "its rules see the size of one element times the number of ranks, whatever the length of the vector",
-    "scatter": "its rules read the send count, which only the root need give: ranks that read different sizes would run "
-    "different algorithms and hang",
+    "scatter": "its rules read the send count, which only the root need give: ranks that read different sizes would "
+    "run different algorithms and hang",
     "gather": "its rules read the send count, which a root that passes MPI_IN_PLACE need not give: ranks that read "
     "different sizes would run different algorithms and hang",
 }

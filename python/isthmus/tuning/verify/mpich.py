@@ -78,5 +78,6 @@ def _trials(tree: Tree, name: str, ranks: int, most_bytes: int) -> list[Trial]:
             continue
         algorithm, parameters = found
         words = " ".join([algorithm, *(f"{key}={value}" for key, value in parameters.items())])
-        out.append(Trial((name, size), words, library.forcing(name, algorithm, parameters)))
+        choice = library.choice(name, algorithm, parameters)
+        out.append(Trial((name, size), words, library.forcing(name, algorithm, parameters), choice=choice))
     return out

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 
 from ...files import write_atomically
 from ...toml_text import read_text
+from ..choice import Choice
 from ..decisions import Decisions
-from ..defaults.openmpi import OpenMpiDefaults
+from ..defaults.openmpi import OpenMpiDefaults, running
 from ..export.export import Request
 from ..export.openmpi import Line, Rules, format_classic, format_json, write
 from ..export.openmpi_reading import read_rules
 from ..libraries import openmpi as library
+from ..libraries.canonical import pretty
 from .probe import Probe
 from .verify import Plan, Trial
 
@@ -50,7 +52,8 @@ def plan(
         path = os.path.join(folder, "rules.conf")
         write_atomically(path, text)
     dynamic = {f"{_PREFIX}use_dynamic_rules": "1", "OMPI_MCA_coll_han_priority": "0", **extra}
-    trials = [trial for name, lines in fitted.items() for trial in _trials(name, lines, probe.ranks, most_bytes)]
+    radix = int(extra.get(f"{_PREFIX}bcast_algorithm_knomial_radix", 4))
+    trials = [trial for name, lines in fitted.items() for trial in _trials(name, lines, probe.ranks, most_bytes, radix)]
     return Plan(trials, {**dynamic, f"{_PREFIX}dynamic_rules_filename": path}, dynamic, notes)
 
 
@@ -90,7 +93,7 @@ def _at(name: str, rows: dict[int, list[Line]], ranks: int) -> list[Line]:
     return [replace(line, size=line.size // count * ranks) for line in rows[count]]
 
 
-def _trials(name: str, lines: list[Line], ranks: int, most_bytes: int) -> list[Trial]:
+def _trials(name: str, lines: list[Line], ranks: int, most_bytes: int, radix: int = 4) -> list[Trial]:
     """The first and the last size of every rule."""
     blocks = ranks if name in library.COUNTS_ALL else 1
     out = []
@@ -103,8 +106,21 @@ def _trials(name: str, lines: list[Line], ranks: int, most_bytes: int) -> list[T
         # The size of scans does not depend on the length of the vector.
         sizes = {64} if name in ("scan", "exscan") else {first, last}
         for size in sorted(size for size in sizes if first <= size <= most_bytes or name in ("scan", "exscan")):
-            out.append(Trial((name, size), _words(line), _forcing(name, line), (name, line.number) in _COMPOSED))
+            composed = (name, line.number) in _COMPOSED
+            choice = _choice(name, line, ranks, radix)
+            out.append(Trial((name, size), _words(line), _forcing(name, line), composed, choice))
     return out
+
+
+def _choice(name: str, line: Line, ranks: int, radix: int) -> Choice | None:
+    """The rule in the terms of Isthmus."""
+    number = running(name, line.number, ranks)
+    found = next(a for a in library.algorithms(name, (99, 0, 0), radix) if a.number == number)
+    if found.choice is None:
+        return None
+    values = {library.FAN: line.fan, library.SEGMENT: line.segment, library.REQUESTS: line.requests}
+    given = {key: values[word] for key, word in found.steer.items() if values[word] > 0}
+    return pretty(name.removesuffix("_block"), found.choice.replace(**given))
 
 
 def _words(line: Line) -> str:

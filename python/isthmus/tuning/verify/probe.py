@@ -70,7 +70,9 @@ class Probe:
             if "nothing counts messages" in done.stderr:
                 raise Unsupported(f"{self.mpi}: its messages cannot be counted: {_needed(self.mpi)}")
             lines = [line for line in done.stderr.splitlines() if line.strip(" -")]
-            raise InvalidInput(f"the run failed with status {done.returncode}: {' / '.join(lines[-3:]) or 'no message'}")
+            raise InvalidInput(
+                f"the run failed with status {done.returncode}: {' / '.join(lines[-3:]) or 'no message'}"
+            )
         out = []
         for _, numbers in found:
             values = [int(word) for word in numbers.split()]

@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from ...recording.mpi import OPEN_MPI
+from ..choice import Choice
 from ..decisions import Decisions
 from .probe import Case, Counts, Probe, build
 
@@ -34,12 +35,15 @@ class Trial:
         Environment variables that make the library run that algorithm without the file.
     composed : bool
         The algorithm calls other collectives, which then must decide as they do with the file.
+    choice : Choice, optional
+        The algorithm in the terms of Isthmus.
     """
 
     case: Case
     algorithm: str
     forced: Mapping[str, str]
     composed: bool = False
+    choice: Choice | None = None
 
 
 @dataclass(frozen=True)
@@ -83,6 +87,8 @@ class Verdict:
         file ``"as modelled"`` or ``"something else"``.
     with_file, own, forced : tuple
         Messages and bytes that each rank sent.
+    schedule : tuple or None
+        Messages and bytes that each rank sends in Isthmus' schedule of the algorithm; None where it has none.
     """
 
     collective: str
@@ -92,6 +98,12 @@ class Verdict:
     with_file: Counts
     own: Counts
     forced: Counts
+    schedule: Counts | None
+
+    @property
+    def as_schedule(self) -> bool | None:
+        """The library sends what Isthmus' schedule of the algorithm sends; None where that has none."""
+        return None if self.schedule is None else self.schedule == self.forced
 
 
 @dataclass(frozen=True)
@@ -120,7 +132,9 @@ class Report:
 
     def __str__(self) -> str:
         says = [verdict.says for verdict in self.verdicts]
-        parts = [f"{says.count(word)} {word}" for word in (IN_EFFECT, AS_MODELLED, ALIKE, IGNORED, OTHER) if word in says]
+        parts = [
+            f"{says.count(word)} {word}" for word in (IN_EFFECT, AS_MODELLED, ALIKE, IGNORED, OTHER) if word in says
+        ]
         found = ", ".join(parts) or "nothing to look at"
         if AS_MODELLED in says:
             end = "the library decides as modelled" if self.ok else "the library does not decide as modelled"
@@ -132,7 +146,9 @@ class Report:
             end = "the library does not do all that the file says"
         else:
             end = "nothing is proved: the library does the same without the file"
-        return f"{self.library}, {self.ranks} ranks: {len(says)} cases, {found}: {end}"
+        same = [verdict.as_schedule for verdict in self.verdicts if verdict.schedule is not None]
+        also = f"; {sum(map(bool, same))} of {len(same)} send what Isthmus' schedules send" if same else ""
+        return f"{self.library}, {self.ranks} ranks: {len(says)} cases, {found}: {end}{also}"
 
 
 def verify(
@@ -196,8 +212,27 @@ def _verdicts(probe: Probe, plan: Plan) -> list[Verdict]:
             says = ALIKE if seen == alone else IN_EFFECT
         else:
             says = IGNORED if seen == alone else OTHER
-        out.append(Verdict(trial.case[0], trial.case[1], trial.algorithm, says, seen, alone, asked))
+        schedule = _schedule(trial, probe.ranks)
+        out.append(Verdict(trial.case[0], trial.case[1], trial.algorithm, says, seen, alone, asked, schedule))
     return out
+
+
+def _schedule(trial: Trial, ranks: int) -> Counts | None:
+    """What each rank sends in Isthmus' schedule of the algorithm."""
+    import numpy as np
+
+    from ...collectives import algorithms, collective
+    from ...schedule.schedule import OpKind
+
+    kind = trial.case[0].removesuffix("_block")
+    if trial.choice is None or trial.choice.name not in algorithms(kind):
+        return None
+    schedule = collective(kind, ranks=ranks, bytes=trial.case[1], algorithm=trial.choice.argument)
+    sends = schedule.ops["kind"] == OpKind.send
+    rank = np.repeat(np.arange(ranks), np.diff(schedule.op_first).astype(np.int64))[sends]
+    messages = np.bincount(rank, minlength=ranks)
+    sizes = np.bincount(rank, weights=schedule.ops["amount"][sends].astype(float), minlength=ranks)
+    return tuple(zip(messages.tolist(), sizes.astype(np.int64).tolist(), strict=True))
 
 
 def _forced(probe: Probe, plan: Plan) -> list[Counts]:

@@ -1,0 +1,101 @@
+// Blocks that travel in several hops, in messages of several blocks.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "collectives/pieces.hpp"
+
+namespace isthmus {
+
+/// What one rank does where all ranks do the same with their blocks: when a block leaves, another one that is as large
+/// and has as many hops before it comes in its place from the other side.
+///
+/// Messages of a phase are exchanged when all of the phase before are. Blocks are sent from where they came in, or
+/// packed in one copy; they stay there until their last hop and are then moved to their target.
+class Combining {
+ public:
+  struct Block {
+    Slice at;      ///< at the start
+    Slice target;  ///< of the one that is here in the end
+    std::uint64_t bytes;
+    std::uint32_t hops;
+    std::uint32_t by = no_operation;  ///< what brought it
+  };
+
+  Combining(Emitter& out, std::vector<Block> blocks) : out_(out), blocks_(std::move(blocks)) {}
+
+  /// Exchanges the blocks of these numbers, which are in the same order on all ranks.
+  void exchange(Rank to, Rank from, const std::vector<std::uint32_t>& numbers) {
+    pieces_.clear();
+    for (const std::uint32_t n : numbers) pieces_.add(blocks_[n].at, blocks_[n].bytes, blocks_[n].by);
+    const std::uint64_t bytes = pieces_.bytes();
+    const std::uint32_t sent = pieces_.send(out_, to, at_scratch(room_));
+    if (pieces_.several()) room_ += bytes;
+    Slice place = at_scratch(room_);
+    if (home(numbers)) {
+      place = blocks_[numbers[0]].target;
+    } else {
+      room_ += bytes;
+    }
+    const std::uint32_t taken = out_.recv(from, bytes, place);
+    for (const std::uint32_t n : numbers) {
+      Block& block = blocks_[n];
+      block.at = place;
+      block.by = taken;
+      --block.hops;
+      place = place + block.bytes;
+    }
+    for (const std::uint32_t op : before_) {
+      out_.require(sent, op);
+      out_.require(taken, op);
+    }
+    now_.push_back(sent);
+    now_.push_back(taken);
+  }
+  /// Ends a phase.
+  void next() {
+    if (now_.empty()) return;
+    before_ = std::move(now_);
+    now_.clear();
+  }
+  /// Moves blocks to their targets.
+  void finish() {
+    pieces_.clear();
+    Slice begin;
+    for (const Block& block : blocks_) {
+      if (block.bytes == 0 || (block.at.buffer == block.target.buffer && block.at.offset == block.target.offset)) {
+        continue;
+      }
+      if (pieces_.bytes() != 0 && begin.offset + pieces_.bytes() != block.target.offset) {
+        pieces_.copy(out_, begin);
+        pieces_.clear();
+      }
+      if (pieces_.bytes() == 0) begin = block.target;
+      pieces_.add(block.at, block.bytes, block.by);
+    }
+    pieces_.copy(out_, begin);
+  }
+
+ private:
+  /// Do these blocks come to their targets, one behind the other?
+  [[nodiscard]] bool home(const std::vector<std::uint32_t>& numbers) const {
+    std::uint64_t next = numbers.empty() ? 0 : blocks_[numbers[0]].target.offset;
+    for (const std::uint32_t n : numbers) {
+      const Block& block = blocks_[n];
+      if (block.hops != 1 || block.target.offset != next) return false;
+      next += block.bytes;
+    }
+    return !numbers.empty();
+  }
+
+  Emitter& out_;
+  std::vector<Block> blocks_;
+  Pieces pieces_;
+  std::uint64_t room_ = 0;  // scratch used so far
+  std::vector<std::uint32_t> before_;
+  std::vector<std::uint32_t> now_;
+};
+
+}  // namespace isthmus

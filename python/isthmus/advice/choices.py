@@ -1,0 +1,202 @@
+"""Which algorithms of collectives an MPI library takes by itself, and what better ones would save."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Container
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from ..errors import InvalidInput
+from ..tuning.decisions import Decisions
+from ..tuning.programs import InTurn, rules_for
+from .choosing import Compared, Tuner, as_run, worth_changing
+from .collective_use import Use, uses
+
+if TYPE_CHECKING:
+    from ..machine import Allocation, Machine
+    from ..schedule.program import Program
+    from ..tuning.choice import Choice
+    from ..tuning.export.export import Export
+    from ..tuning.table import DecisionTable
+    from .mpi_library import Library
+
+#: Calls that take less than this part of the time are not tuned.
+MATTERS = 0.005
+#: Most kinds of calls that are looked at.
+_MOST_USES = 48
+#: Notes on choices that cannot be followed.
+_REPLACED = 4
+
+
+@dataclass(frozen=True, eq=False)
+class Choices:
+    """Algorithms of a program's collectives.
+
+    Attributes
+    ----------
+    library : Library
+        Whose decisions those of now are.
+    given : bool
+        Some algorithms of now were given by the user instead.
+    compared : tuple of Compared
+        Calls that take a part of the time worth looking at, the most expensive first.
+    before, after : float
+        Seconds of the program with the algorithms of now, and with those of ``table``, by simulation.
+    table : DecisionTable or None
+        Of the collectives whose algorithms are worth changing, at all numbers of ranks of the program: what was tuned,
+        elsewhere what counts now. None where nothing is worth it.
+    notes : tuple of str
+    tuned : bool
+        Were better algorithms looked for?
+    seconds : float
+        That it took.
+    """
+
+    library: Library
+    given: bool
+    compared: tuple[Compared, ...]
+    before: float
+    after: float
+    table: DecisionTable | None
+    notes: tuple[str, ...]
+    tuned: bool
+    seconds: float
+    tuner: Tuner
+
+    @property
+    def saving(self) -> float:
+        """Seconds of the whole program."""
+        return self.before - self.after
+
+    @property
+    def simulations(self) -> int:
+        """Of single collectives and of the program."""
+        return self.tuner.simulations
+
+    def export(self, target: str | None = None, **options: Any) -> Exported:
+        """The file that makes a library take these algorithms; other sizes are left to it.
+
+        Parameters
+        ----------
+        target : str, optional
+            As of :func:`isthmus.tuning.export.export`; by default the library and version of ``library``.
+        **options
+            Of the target.
+
+        Raises
+        ------
+        InvalidInput
+            Where there is nothing to change, and as of ``export``.
+        """
+        from ..tuning.defaults import LIBRARIES, defaults
+        from ..tuning.export.export import export
+        from ..tuning.libraries.openmpi import ONE_RULE
+
+        if self.table is None:
+            raise InvalidInput("no other algorithms of collectives save time: there is nothing to export")
+        target = target or self.library.target
+        whole: Container[str] = ONE_RULE if target.startswith("openmpi") else ()
+        rules = self.tuner.for_library(self.table.collectives, self.compared, whole)
+
+        def predict(collective: str, ranks: int, bytes: int, choice: Choice) -> float:
+            """At the size of the calls for which a rule is, not at that where it begins."""
+            size = next((c.use.bytes for c in self.compared if _is_for(c.use, collective, ranks, bytes, whole)), bytes)
+            return self.tuner.seconds(collective, ranks, size, choice)
+
+        made = export(rules, target, predict=predict, **options)
+        # With the settings of the file a library takes nothing apart by node any more.
+        name = target.partition("-")[0]
+        flat = self.library.decisions(1) if name == self.library.name or name not in LIBRARIES else defaults(target)
+        rest = flat if self.tuner.given is None else InTurn(self.tuner.given, flat)
+        return Exported(made, self.tuner.time(as_run(rules, made.losses, rest)))
+
+
+def _is_for(use: Use, collective: str, ranks: int, bytes: int, whole: Container[str]) -> bool:
+    low, high = (0, None) if collective in whole else use.limits
+    return (use.collective, use.ranks) == (collective, ranks) and low <= bytes and (high is None or bytes <= high)
+
+
+@dataclass(frozen=True, eq=False)
+class Exported:
+    """A file for a library, and the seconds of the program with what the library then does."""
+
+    file: Export
+    time: float
+
+
+def choices(
+    program: Program,
+    machine: Machine,
+    job: Allocation,
+    library: Library,
+    given: Decisions | None = None,
+    *,
+    seconds: float,
+    progress: bool = False,
+    **options: Any,
+) -> Choices | None:
+    """Compare and tune the algorithms of a program's collectives; None for a program without any.
+
+    Parameters
+    ----------
+    program, machine, job
+        Computation of the program as it is to be simulated.
+    library : Library
+    given : Decisions, optional
+        Algorithms that count before those of the library.
+    seconds : float
+        Time for tuning, about; 0: no tuning.
+    progress : bool
+        A bar on standard error.
+    **options
+        ``model``, ``routing``, ``noise`` and ``seed`` of :func:`isthmus.simulate`.
+    """
+    found = uses(program)
+    if not found:
+        return None
+    begin = time.perf_counter()
+    default = library.decisions(min(job.ranks_per_node, program.ranks))
+    now = default if given is None else InTurn(given, default)
+    tuner = Tuner(program, machine, job, now, given, options)
+    steered = [use for use in found if not use.nonblocking and use.collective in now.collectives and use.ranks > 1]
+    before = tuner.time(now)
+    priced = [c for use in steered[:_MOST_USES] if (c := tuner.price(use)) is not None]
+    compared = sorted((c for c in priced if c.cost >= MATTERS * before), key=lambda c: -c.cost)
+    late, table, after = 0, None, before
+    if seconds:
+        compared, late = tuner.tune(compared, begin + seconds, progress)
+        table, after = worth_changing(compared, tuner, before)
+        kinds = () if table is None else table.collectives
+        compared = [replace(c, taken=c.saving > 0 and c.use.collective in kinds) for c in compared]
+    notes = _notes(found, len(steered), now, program, library, late)
+    passed = time.perf_counter() - begin
+    return Choices(library, given is not None, tuple(compared), before, after, table, notes, seconds > 0, passed, tuner)
+
+
+def _notes(
+    found: list[Use], steered: int, now: Decisions, program: Program, library: Library, late: int
+) -> tuple[str, ...]:
+    """What to know about the comparison."""
+    out = []
+    later = Counter({use.collective: 0 for use in found})
+    for use in found:
+        if use.nonblocking:
+            later[use.collective] += use.calls
+    if named := [f"{count:,} of {kind}" for kind, count in later.most_common() if count]:
+        out.append(
+            f"Nonblocking and persistent calls ({', '.join(named)}) keep their algorithms: files of {library.words} "
+            "steer blocking collectives only."
+        )
+    if any(use.collective == "neighbor_alltoall" for use in found):
+        out.append(f"Neighbourhood collectives keep their algorithm: the files of {library.words} cannot steer them.")
+    replaced = rules_for(now, program)[1]
+    out += [f"Simulated otherwise than decided: {one}." for one in replaced[:_REPLACED]]
+    if len(replaced) > _REPLACED:
+        out.append(f"{len(replaced) - _REPLACED} more decisions are simulated otherwise.")
+    if late:
+        out.append(f"For {late:,} candidates there was no time left; more time may find better algorithms.")
+    if steered > _MOST_USES:
+        out.append(f"Of {steered:,} kinds of calls the {_MOST_USES} with most calls were looked at.")
+    return tuple(out)

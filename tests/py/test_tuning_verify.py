@@ -1,0 +1,88 @@
+"""Real MPI libraries follow exported files, and files that they ignore are found out."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+from pathlib import Path
+
+import pytest
+
+from isthmus.cli import main
+from isthmus.errors import InvalidInput
+from isthmus.tuning.defaults import defaults
+from isthmus.tuning.export import export
+from isthmus.tuning.table import DecisionTable
+from isthmus.tuning.verify import verify
+from isthmus.tuning.verify.probe import build
+from isthmus.tuning.verify.verify import AS_MODELLED, IN_EFFECT
+from mpi_programs import installed
+from tables import starting
+
+RANKS = 5
+BOTH = DecisionTable(
+    {
+        "bcast": [starting(4, (0, "binomial"), (2048, "scatter_allgather_ring"))],
+        "allreduce": [starting(4, (0, "ring"), (256, "recursive_doubling"))],
+        # Of more ranks than are run here.
+        "allgather": [starting(64, (0, "ring"), (512, "bruck,radix=2"))],
+    }
+)
+
+
+def launcher(name: str) -> list[str]:
+    """``mpirun`` of Debian's library; others are named by ISTHMUS_TEST_MPIRUN, commands separated by semicolons."""
+    if name == "other":
+        named = os.environ.get("ISTHMUS_TEST_MPIRUN")
+        if not named:
+            pytest.skip("ISTHMUS_TEST_MPIRUN names no other launcher")
+        return shlex.split(named.split(";")[0])
+    run = installed(name).tool("mpirun")
+    if run is None:
+        pytest.skip(f"mpirun of {name} is not installed")
+    return [run, "--oversubscribe"] if name == "openmpi" else [run]
+
+
+@pytest.mark.parametrize("name", ["openmpi", "mpich", "other"])
+def test_a_table_is_in_effect(name: str) -> None:
+    report = verify(BOTH, launcher(name), ranks=RANKS)
+    assert report.ok, [(v.collective, v.bytes, v.says) for v in report.verdicts]
+    shown = {verdict.collective for verdict in report.verdicts if verdict.says == IN_EFFECT}
+    assert {"bcast", "allgather"} <= shown
+    assert any("more ranks" in note for note in report.notes)
+    assert "follows the file" in str(report)
+    # The algorithms are what they are taken for: rings send one message more than ranks less two.
+    ring = next(v for v in report.verdicts if v.collective == "allgather" and v.bytes == 1)
+    assert ring.with_file == ((RANKS - 1, RANKS - 1),) * RANKS
+    assert all(v.as_schedule for v in report.verdicts if v.collective == "allgather")
+
+
+@pytest.mark.parametrize(("name", "of"), [("openmpi", "openmpi"), ("mpich", "mpich")])
+def test_a_library_decides_as_modelled(name: str, of: str) -> None:
+    report = verify(defaults(of), launcher(name), ranks=RANKS, most_bytes=1 << 14)
+    assert report.ok, [(v.collective, v.bytes, v.algorithm, v.says) for v in report.verdicts if v.says != AS_MODELLED]
+    assert len(report.verdicts) > 20
+
+
+def test_a_file_of_a_later_version_is_ignored(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = launcher("openmpi")
+    if not installed("openmpi").mpi.version.startswith("4."):
+        pytest.skip("it is not Open MPI 4")
+    bcast = BOTH.only("bcast")
+    path = tmp_path / "rules"
+    export(bcast, "openmpi-5.0.8").save(path)
+    capsys.readouterr()
+    with pytest.raises(SystemExit) as stop:
+        main(["tune", "verify", str(path), "--mpirun", shlex.join(run), "--ranks", str(RANKS), "--json"])
+    assert stop.value.code == 1
+    found = json.loads(capsys.readouterr().out)
+    assert found["ok"] is False
+    assert "does not read the file" in found["report"]
+
+
+def test_wrong_launchers(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="there is no such program"):
+        verify(BOTH, ["no-such-mpirun"])
+    with pytest.raises(InvalidInput, match="two at least"):
+        build(["mpirun"], 1, str(tmp_path))
