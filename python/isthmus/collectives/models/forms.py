@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from ...machine import Level
     from .cost import Cost
-    from .parameters import Parameters
 
 
 #: Costs of one algorithm, from parameters, ranks, sizes (bytes of the collective), its name and its options.

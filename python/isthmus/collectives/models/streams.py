@@ -132,6 +132,8 @@ def _sum(
 def _average(
     p: Parameters, ranks: int, sizes: NDArray[np.int64], segment: int, parts: int, reduced: NDArray[np.int64]
 ) -> Cost:
+    if ranks == 2:
+        parts = 1
     half = Segments(p, sizes // parts, segment)
     # A part without bytes may be left out.
     count = np.where(sizes >= parts, parts, 0 if parts > 1 else 1)
