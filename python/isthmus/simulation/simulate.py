@@ -253,7 +253,8 @@ def located(ranks: int, machine: Machine, placement: Any) -> Location:
         placement = Placement(machine, placement)
     if placement.ranks != ranks:
         raise InvalidInput(f"placement: {placement.ranks} node ids for {ranks} ranks; one per rank is allowed")
-    return placement.location
+    where: Location = placement.location
+    return where
 
 
 def _set_noise(options: _core.SimulationOptions, noise: Noise) -> None:

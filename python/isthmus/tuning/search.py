@@ -150,7 +150,7 @@ class Search:
 
     def _fill(self) -> None:
         """Where schedules are too large for every size: between sizes that were simulated, and beyond them."""
-        self.left = float(TOGETHER)
+        self.left = TOGETHER / 2
         waiting = [c for c in range(len(self.choices)) if (self.source[c] == Source.large).any()]
         for c in sorted(waiting, key=self._promise):
             large = [int(i) for i in np.flatnonzero(self.source[c] == Source.large)]
@@ -161,26 +161,34 @@ class Search:
                     self._afford(c, i)
             for i in large:
                 if self.source[c, i] == Source.large and not self._hopeless(c, i):
-                    known = np.flatnonzero(self.source[c] == Source.simulated)
-                    if len(known) >= 2 or (len(known) == 1 and not np.isnan(self.guess[c, i])):
-                        self.seconds[c, i] = max(self._continued(c, known, i), self.low[c, i])
-                        self.source[c, i] = Source.between
-        for i in range(len(self.sizes))[::-1]:
+                    self._predict(c, i)
+        # What would be chosen is simulated as far as there are operations left; it tells the larger sizes better.
+        self.left += TOGETHER / 2
+        for i in range(len(self.sizes)):
             first = int(np.argmin(np.where(np.isnan(self.seconds[:, i]), np.inf, self.seconds[:, i])))
-            if self.source[first, i] == Source.between:
-                self._afford(first, i)
+            if self.source[first, i] == Source.between and self._afford(first, i):
+                for other in np.flatnonzero(self.source[first] == Source.between):
+                    self._predict(first, int(other))
+
+    def _predict(self, c: int, i: int) -> None:
+        known = np.flatnonzero(self.source[c] == Source.simulated)
+        if len(known) >= 2 or (len(known) == 1 and not np.isnan(self.guess[c, i])):
+            self.seconds[c, i] = max(self._continued(c, known, i), self.low[c, i])
+            self.source[c, i] = Source.between
 
     def _promise(self, c: int) -> float:
         """How far from the best it may be where that is nearest."""
         large = self.source[c] == Source.large
-        best = np.array([self._best(i) for i in np.flatnonzero(large)])
+        best = np.array([self._best(int(i)) for i in np.flatnonzero(large)])
         return float(np.min(np.fmax(self.guess[c, large], self.low[c, large]) / best))
 
-    def _afford(self, c: int, i: int) -> None:
+    def _afford(self, c: int, i: int) -> bool:
         count = self._operations(c, i)
-        if count <= self.left and time.perf_counter() < self.end:
+        affordable = count <= self.left and time.perf_counter() < self.end
+        if affordable:
             self.left -= count
             self._simulate(c, i)
+        return affordable
 
     def _hopeless(self, c: int, i: int) -> bool:
         """Notes the rule by which it is left out."""

@@ -95,7 +95,8 @@ class Sweep:
     @property
     def best(self) -> NDArray[np.intp]:
         """Index of the fastest candidate at each size."""
-        return np.argmin(np.where(np.isnan(self.seconds), np.inf, self.seconds), axis=0)
+        found: NDArray[np.intp] = np.argmin(np.where(np.isnan(self.seconds), np.inf, self.seconds), axis=0)
+        return found
 
     def row(self) -> Row:
         """The decisions, for a table."""

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...errors import InvalidInput, Unsupported
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
     from ...machine import Level
     from .cost import Cost
-    from .parameters import Parameters
 
 
-class Form(Protocol):
-    """Costs of one algorithm; ``sizes`` are the collective's bytes, options those of the algorithm."""
-
-    def __call__(self, p: Parameters, ranks: int, sizes: NDArray[np.int64], **options: Any) -> Cost:
-        """For each size."""
-
+#: Costs of one algorithm, from parameters, ranks, sizes (bytes of the collective), its name and its options.
+Form = Callable[..., "Cost"]
 
 _FORMS: dict[tuple[str, str], Form] = {}
 

@@ -58,9 +58,10 @@ class Parameters:
         numbers = (level.L, level.o_send, level.o_recv, level.g, level.G, level.O, copy_rate, reduce_rate)
         if not all(0 <= number < 1e6 for number in numbers):
             raise InvalidInput(f"LogGOPS parameters and rates are {numbers}: numbers from 0 are allowed")
-        times = [round(number * 1e12) for number in numbers[:4]]
-        rates = [number * 1e12 for number in numbers[4:]]
-        return cls(*times, rates[0], rates[1], int(min(max(level.S, 0.0), 2.0**63 - 1024)), rates[2], rates[3], lanes)
+        latency, sent, received, gap = (round(number * 1e12) for number in numbers[:4])
+        by_wire, by_cpu, copied, reduced = (number * 1e12 for number in numbers[4:])
+        eager = int(min(max(level.S, 0.0), 2.0**63 - 1024))
+        return cls(latency, sent, received, gap, by_wire, by_cpu, eager, copied, reduced, lanes)
 
     def message(self, sizes: Times) -> Message:
         """Costs of messages of so many bytes."""
@@ -103,5 +104,5 @@ class Message:
         self.step = self.way + self.recv
 
 
-def _rounded(times: NDArray[np.float64]) -> NDArray[np.int64]:
+def _rounded(times: NDArray[np.floating[Any]]) -> NDArray[np.int64]:
     return np.floor(times + 0.5).astype(np.int64)

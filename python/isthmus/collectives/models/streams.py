@@ -78,11 +78,11 @@ def stream_down(p: Parameters, tree: Shape, s: Segments) -> NDArray[np.int64]:
 def _chain_down(ranks: int, s: Segments) -> NDArray[np.int64]:
     """The rank before the last receives and sends all segments."""
     before = s.count - 1
-    received = before * s.first.recv + s.last.recv
+    received: NDArray[np.int64] = before * s.first.recv + s.last.recv
     if ranks == 1:
         return received
     work = np.maximum(s.first.recv + before * _apart(s.first), received + before * s.first.send)
-    return (ranks - 2) * s.first.step + work + s.last.step
+    return np.asarray((ranks - 2) * s.first.step + work + s.last.step)
 
 
 def stream_up(p: Parameters, tree: Shape, s: Segments) -> NDArray[np.int64]:
@@ -132,6 +132,8 @@ def _sum(
 def _average(
     p: Parameters, ranks: int, sizes: NDArray[np.int64], segment: int, parts: int, reduced: NDArray[np.int64]
 ) -> Cost:
+    if ranks == 2:
+        parts = 1
     half = Segments(p, sizes // parts, segment)
     # A part without bytes may be left out.
     count = np.where(sizes >= parts, parts, 0 if parts > 1 else 1)
