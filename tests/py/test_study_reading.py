@@ -42,7 +42,7 @@ def test_points_are_all_combinations_once() -> None:
         ('name = "mine"', "name = 3", "mine.toml:2: name: 3: a text is allowed"),
         ('name = "mine"', 'nam = "mine"', "mine.toml:2: nam: unknown key; allowed are format, name"),
         ('name = "mine"', "", "mine.toml: name is missing"),
-        ('kind = "pairs"', 'kind = "pears"', "mine.toml:3: kind: 'pears': allowed are intensity, mapping, models"),
+        ('kind = "pairs"', 'kind = "pears"', "mine.toml:3: kind: 'pears': allowed are collectives, intensity, mapping"),
         ("hops = [1, 2]", "hop = [1, 2]", "mine.toml:6: grid.0.hop: no such parameter of 'pairs'; allowed are machine"),
         ("hops = [1, 2]", "hops = [0]", "mine.toml:6: grid.0.hops: 0: allowed is 1 or more"),
         ("hops = [1, 2]", "hops = 1.5", "mine.toml:6: grid.0.hops: 1.5: a whole number is allowed"),
@@ -82,7 +82,9 @@ def test_changed_refuses_what_files_may_not_say() -> None:
 
 
 def test_neither_file_nor_name() -> None:
-    with pytest.raises(InvalidInput, match="neither a file nor a study of the catalogue: contention-distance"):
+    with pytest.raises(
+        InvalidInput, match="neither a file nor a study of the catalogue: cielo-allreduce, contention-distance"
+    ):
         load("nothing-such")
 
 
