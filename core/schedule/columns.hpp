@@ -22,6 +22,9 @@ class Column {
   std::size_t mask_ = 0;
 };
 
+/// The mode of operations for which none is given.
+inline constexpr std::uint8_t standard_mode = 0;
+
 /// Operations in any order of ranks; those of one rank keep the order in which they are given.
 struct OperationColumns {
   std::uint64_t count = 0;
@@ -34,8 +37,8 @@ struct OperationColumns {
   Column<std::uint32_t> comm;       ///< looked at for send, recv, put, get only
   Column<std::uint8_t> cpu;
   Column<std::uint8_t> nic;
-  Column<std::uint8_t> mode;       ///< looked at for send and reduce only
-  std::span<const Slices> slices;  ///< one each, or empty
+  Column<std::uint8_t> mode{std::span(&standard_mode, 1)};  ///< looked at for send and reduce only
+  std::span<const Slices> slices;                           ///< one each, or empty
 };
 
 /// Operation op[i] waits for operation on[i], numbered as in OperationColumns; until it has started where start[i] !=

@@ -79,7 +79,7 @@ def test_shares_and_bounds(program: Program) -> None:
     program = scaled(program, 1e-6)
     if isthmus.simulate(program, MACHINE).makespan_ps == 0:
         return
-    advice = isthmus.advise(program, MACHINE)
+    advice = isthmus.advise(program, MACHINE, tune_seconds=0)
     (p,) = advice.predictions
     slack = 1e-12 * (10 + len(program))
     together = sum(v for v in p.by_rank.values() if v is not None)

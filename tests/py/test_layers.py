@@ -132,7 +132,7 @@ def test_python_parts_know_only_those_below() -> None:
             "simulation",
             "tuning",
             "units",
-        },  # fmt: skip
+        },
         "gallery": set(),
     }
     package = ROOT / "python" / "isthmus"

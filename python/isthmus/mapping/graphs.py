@@ -128,6 +128,10 @@ def _grouped(problem: Problem, options: Mapping[str, Any]) -> NDArray[np.uint32]
     return _core.map_grouped(problem.graph, problem.target, seconds, limit, problem.seed)
 
 
+#: Seconds a task beyond which more proposals change nothing: about 200,000 of them.
+_PER_TASK = 1 / 60
+
+
 @method("balanced", "more tasks than nodes: partitioned and placed together", _SHARED, seconds=30.0, limit=2.4)
 def _balanced(problem: Problem, options: Mapping[str, Any]) -> NDArray[np.uint32] | None:
     if problem.imbalance is None:
@@ -136,7 +140,7 @@ def _balanced(problem: Problem, options: Mapping[str, Any]) -> NDArray[np.uint32
         problem.graph,
         problem.target,
         imbalance=max(problem.imbalance, 0.0),
-        seconds=float(options["seconds"]),
+        seconds=min(float(options["seconds"]), problem.tasks * _PER_TASK),
         group_limit=float(options["limit"]),
         speed=problem.speeds,
         seed=problem.seed,
