@@ -17,6 +17,7 @@ import pytest
 import isthmus
 from isthmus.cli import cli, main
 from isthmus.mapping import launch
+from isthmus.studies.reading import catalogue
 from isthmus.tuning.choice import Choice
 from isthmus.tuning.table import DecisionTable, Point, Row
 from recordings import Call, recorded
@@ -141,9 +142,13 @@ def examples() -> list[str]:
 
 # Those of record and tune verify need MPI programs: test_record_command and test_tuning_verify run the like.
 _APART = (" plot ", " record ", " verify ")
+#: Quick forms of all studies are computed in test_study_run; on the command line one of them is enough.
+_STUDIES = tuple(f" study {name} " for name in catalogue() if name != "wrf")
 
 
-@pytest.mark.parametrize("line", [e for e in dict.fromkeys(examples()) if not any(word in e for word in _APART)])
+@pytest.mark.parametrize(
+    "line", [e for e in dict.fromkeys(examples()) if not any(word in e for word in (*_APART, *_STUDIES))]
+)
 def test_examples_of_the_help_run(line: str, run: Run, tmp_path: Path) -> None:
     for name, source in [
         ("topology.conf", "tree/topology.conf"),

@@ -10,7 +10,7 @@ import pytest
 
 import isthmus
 from isthmus import InvalidInput, Level, collective, together
-from isthmus.collectives import algorithms
+from isthmus.collectives import algorithms, describe
 from isthmus.schedule.schedule import OpKind
 
 #: Overheads, gaps and latencies that differ, so that no two costs can be mistaken for each other.
@@ -33,7 +33,9 @@ def moved(schedule: isthmus.Schedule) -> dict[tuple[int, int], int]:
 @pytest.mark.parametrize("kind", KINDS)
 def test_all_algorithms_in_all_flavours_move_the_same_bytes_and_end(kind: str) -> None:
     for name, access, sync in product(
-        algorithms(kind), ("put", "get"), ("none", "my", "all", ("none", "all"), ("all", "none"))
+        [name for name in algorithms(kind) if describe(kind, name).reference],
+        ("put", "get"),
+        ("none", "my", "all", ("none", "all"), ("all", "none")),
     ):
         plain = collective(kind, ranks=7, bytes=100, algorithm=name)
         other = collective(kind, ranks=7, bytes=100, algorithm=name, access=access, sync=sync)

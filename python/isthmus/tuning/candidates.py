@@ -46,7 +46,9 @@ def candidates(
 
     values = {**_values(situation), **(options or {})}
     found: dict[Choice, None] = {}
-    for name in names(collective) if algorithms is None else algorithms:
+    # Algorithms that users added may be right for some calls only: they are tried where they are named.
+    known = [name for name in names(collective) if describe(collective, name).reference]
+    for name in known if algorithms is None else algorithms:
         taken = [option.name for option in describe(collective, name).options]
         # Of reductions a window says how much room they have; with the default they are hardly held back.
         if "segment" in taken and "window" not in (options or {}):
