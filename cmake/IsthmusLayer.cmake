@@ -16,9 +16,7 @@ function(isthmus_layer name)
   target_include_directories(${target} ${scope} ${PROJECT_SOURCE_DIR}/core)
   target_compile_definitions(${target} ${scope} ISTHMUS_ASSERT_LEVEL=${ISTHMUS_ASSERT_LEVEL})
   if(ISTHMUS_SANITIZE)
-    # Without the checks that double the time to compile and that address or the processor find too.
-    target_compile_options(${target} ${scope} -fsanitize=address,undefined -fno-sanitize=alignment,object-size,vptr
-                           -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    target_compile_options(${target} ${scope} -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
     target_link_options(${target} ${scope} -fsanitize=address,undefined)
   endif()
   foreach(dependency IN LISTS layer_DEPENDS)
