@@ -14,7 +14,8 @@ import pytest
 
 import isthmus
 from isthmus.cli import main
-from isthmus.cli.inputs import parse_level, parse_noise
+from isthmus.cli.inputs import parse_level
+from isthmus.one_line import parse_noise
 from isthmus.errors import InvalidInput, ParseError
 
 LOGGOPS = "loggops:L=2.5us,o=1.5us,g=1us,G=6ns,O=0,S=65535"

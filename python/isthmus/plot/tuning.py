@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..units import text
-from .chart import Target, figure, legend, save, still_suffix
-from .common import CLASSES, FAINT, INK, MUTED
+from .chart import Target, figure, legend, save, size_axis, still_suffix
+from .common import CLASSES, FAINT, MUTED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,8 +41,8 @@ def draw_times(sweep: Sweep, target: Target, format: str | None = None) -> None:
     rows: list[tuple[Any, str]] = []
     best = np.array([point.seconds for point in row.points], float)
     ax.plot(sizes, best, color=FAINT, linewidth=9, solid_capstyle="round", zorder=1)
-    for name, times in names.items():
-        colour, style = _look(list(names).index(name))
+    for number, (name, times) in enumerate(names.items()):
+        colour, style = _look(number)
         (line,) = ax.plot(sizes, times, style, color=colour, marker="o", markersize=3.5, linewidth=1.6, zorder=3)
         rows.append((line, name))
     (line,) = ax.plot(sizes, np.where(sweep.bound > 0, sweep.bound, np.nan), ":", color=MUTED, linewidth=1.4, zorder=2)
@@ -57,9 +57,7 @@ def draw_times(sweep: Sweep, target: Target, format: str | None = None) -> None:
     ax.set_yscale("log")
     ax.set_ylabel("predicted time")
     ax.yaxis.set_major_formatter(lambda y, _: text(y, "s", 3))
-    ax.grid(color="#EEF2F5", linewidth=0.8)
-    ax.set_axisbelow(True)
-    _sizes(ax, sizes)
+    size_axis(ax, sizes)
     legend(fig, ax, rows, "algorithm, with its best options")
     save(fig, target, suffix)
 
@@ -129,15 +127,6 @@ def _words(sweep: Sweep) -> str:
     words = sweep.situation.words()
     parts = [words["machine"], words["placement"], f"model {words['model']}"]
     return ", ".join(part for part in parts if part) + "; simulated where it may be best"
-
-
-def _sizes(ax: Any, sizes: Any) -> None:
-    ax.set_xscale("log", base=2)
-    shown = sizes[:: max(1, -(-len(sizes) // 9))]
-    ax.set_xticks(shown, [text(int(size), "B", 3) for size in shown], minor=False)
-    ax.minorticks_off()
-    ax.set_xlabel("message size")
-    ax.tick_params(colors=INK)
 
 
 def _runs(line: list[Choice]) -> list[tuple[int, int, Choice]]:
