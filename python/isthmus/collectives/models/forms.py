@@ -116,4 +116,17 @@ def cost(
 
 def _load() -> None:
     # Each enters its forms when it is imported.
-    from . import chains, everyone, halving, hypercubes, parts, rings, rooted  # noqa: F401
+    from . import (  # noqa: F401
+        chains,
+        combining,
+        everyone,
+        flights,
+        groups,
+        halving,
+        hypercubes,
+        multiplying,
+        parts,
+        rings,
+        rooted,
+        tori,
+    )

@@ -23,7 +23,7 @@ def _tree(algorithm: str, ranks: int, radix: int, dims: tuple[int, ...] = ()) ->
         return Fork.whole(ranks, tuple(dims))
     if algorithm in ("linear", "binomial"):
         return Flat(ranks) if algorithm == "linear" else Knomial.whole(ranks)
-    if algorithm == "knomial":
+    if algorithm in ("knomial", "reduce_bcast"):
         return Knomial.whole(ranks, radix)
     if algorithm in ("chain", "pipeline"):
         return Chains(ranks, 1 if algorithm == "pipeline" else radix)
@@ -82,7 +82,7 @@ def _reduce(
     return reduction(p, _tree(algorithm, ranks, radix, dims), sizes, segment)
 
 
-@form(("allreduce", "binomial"), ("allreduce", "linear"))
+@form(("allreduce", "binomial"), ("allreduce", "linear"), ("allreduce", "reduce_bcast"))
 def _allreduce(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: str, radix: int = 2) -> Cost:
     return up_and_down(p, _tree(algorithm, ranks, radix), sizes, sizes)
 
