@@ -8,8 +8,10 @@ import numpy as np
 
 from .cost import Cost, Work
 from .forms import form
+from .pipelines import followed, undisturbed
+from .segments import Segments
 from .shapes import Chains, Flat, Fork, Kary, Knomial
-from .streams import Segments, stream_down, stream_up
+from .streams import stream_down, stream_up
 from .trees import busiest, down, up
 
 if TYPE_CHECKING:
@@ -38,9 +40,15 @@ def broadcast(p: Parameters, tree: Any, sizes: NDArray[np.int64], segment: int =
     """The message goes down a tree: for the binomial one ⌈log₂ P⌉ (2o + L + (s-1)G) if g + (s-1)G is less."""
     s = Segments(p, sizes, segment)
     work = busiest(tree, lambda _: s.work("send"), lambda _: s.work("recv"))
-    whole = s.count == 1
-    time = down(p, tree, lambda _: sizes)
-    return Cost(time if whole.all() else np.where(whole, time, stream_down(p, tree, s)), work, whole)
+    time, exact = undisturbed(p, tree, s)
+    exact = exact | (s.count == 1)
+    if not exact.all():
+        time = np.where(exact, time, stream_down(p, tree, s))
+        for at in np.flatnonzero(~exact):
+            found = followed(p, tree, s, int(at))
+            if found is not None:
+                time[at], exact[at] = found, True
+    return Cost(time, work, exact)
 
 
 def reduction(p: Parameters, tree: Any, sizes: NDArray[np.int64], segment: int = 0) -> Cost:
