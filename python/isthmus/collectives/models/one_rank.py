@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .parameters import Parameters
 
 #: Operations of a rank up to which a recurrence is followed.
-MOST = 20_000
+MOST = 10_000
 
 _SEND, _RECV, _REDUCE = range(3)
 _OPERATION, _MESSAGE, _MET, _ANSWER = range(4)
@@ -106,7 +106,7 @@ class _Run:
         self.tie = False
 
     def run(self) -> None:
-        """All events, in the order of their times, then in that in which they were found out."""
+        """All events, in the order of their times, then in that in which they were found out; until that is unclear."""
         self._go([op for op, waits in enumerate(self.waits) if waits == 0], 0)
         while self.queue:
             time, number, what, op = heapq.heappop(self.queue)
@@ -126,17 +126,17 @@ class _Run:
             if free > time:
                 heapq.heappush(self.queue, (free, number, what, op))
                 continue
-            if self.queue and self.queue[0][0] == time:
-                self._compare(number, what, self.queue[0])
+            if self.queue and self.queue[0][0] == time and self._unclear(number, what, self.queue[0]):
+                self.tie = True
+                return
             if what == _MESSAGE:
                 self._message(op, time, number)
             else:
                 self._operation(op, time)
 
-    def _compare(self, number: int, what: int, other: tuple[int, int, int, int]) -> None:
+    def _unclear(self, number: int, what: int, other: tuple[int, int, int, int]) -> bool:
         """Which of a message and something else goes first is not the same on all ranks if both are found out at once."""
-        if self.found[number] == self.found[other[1]] > 0 and (what == _MESSAGE) != (other[2] == _MESSAGE):
-            self.tie = True
+        return self.found[number] == self.found[other[1]] > 0 and (what == _MESSAGE) != (other[2] == _MESSAGE)
 
     def _number(self, time: int) -> int:
         self.found.append(time)

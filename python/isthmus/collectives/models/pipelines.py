@@ -71,11 +71,11 @@ def followed(p: Parameters, tree: Shape, s: Segments, at: int) -> int | None:
         return None
     try:
         return run.tree(tree)
-    except _Unclear:
+    except Unclear:
         return None
 
 
-class _Unclear(Exception):
+class Unclear(Exception):
     """Too many messages, or two that could go first."""
 
 
@@ -155,7 +155,7 @@ class _Down:
                 # At the same moment what was found out first goes first: the message when its send began.
                 message_first = come < go or go < 0 or times[taken] < handled[segment]
                 if come == go and times[taken] == handled[segment]:
-                    raise _Unclear
+                    raise Unclear
             else:
                 message_first = False
             if message_first:
@@ -171,4 +171,4 @@ class _Down:
     def _spend(self, several: int) -> None:
         self.left -= several * self.messages
         if self.left < 0:
-            raise _Unclear
+            raise Unclear

@@ -9,6 +9,7 @@ import numpy as np
 from .cost import Cost, Work
 from .forms import form
 from .pipelines import followed, undisturbed
+from .reductions import summed
 from .segments import Segments
 from .shapes import Chains, Flat, Fork, Kary, Knomial
 from .streams import stream_down, stream_up
@@ -51,14 +52,21 @@ def broadcast(p: Parameters, tree: Any, sizes: NDArray[np.int64], segment: int =
     return Cost(time, work, exact)
 
 
-def reduction(p: Parameters, tree: Any, sizes: NDArray[np.int64], segment: int = 0) -> Cost:
+def reduction(p: Parameters, tree: Any, sizes: NDArray[np.int64], segment: int = 0, window: int = 0) -> Cost:
     """The vector goes up a tree, reduced after each message."""
     s = Segments(p, sizes, segment)
     reduced = p.reduced(s.whole) * (s.count - 1) + p.reduced(s.rest)
     work = busiest(tree, lambda _: s.work("recv") + Work.of(reduced), lambda _: s.work("send"))
     whole = s.count == 1
     time, exact = up(p, tree, lambda _: sizes, p.reduced(sizes))
-    return Cost(time if whole.all() else np.where(whole, time, stream_up(p, tree, s)), work, exact & whole)
+    exact = exact & whole
+    if not whole.all():
+        time = np.where(whole, time, stream_up(p, tree, s))
+        for at in np.flatnonzero(~whole):
+            found = summed(p, tree, s, (p.reduced(s.whole), p.reduced(s.rest)), window, int(at))
+            if found is not None:
+                time[at], exact[at] = found, True
+    return Cost(time, work, exact)
 
 
 def up_and_down(p: Parameters, tree: Any, sizes: NDArray[np.int64], bytes_down: NDArray[np.int64]) -> Cost:
@@ -87,7 +95,7 @@ def _reduce(
     p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: str, radix: int = 2, segment: int = 0,
     window: int = 0, dims: tuple[int, ...] = (),
 ) -> Cost:  # fmt: skip
-    return reduction(p, _tree(algorithm, ranks, radix, dims), sizes, segment)
+    return reduction(p, _tree(algorithm, ranks, radix, dims), sizes, segment, window)
 
 
 @form(("allreduce", "binomial"), ("allreduce", "linear"), ("allreduce", "reduce_bcast"))
