@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
 
 def summed(
-    p: Parameters, tree: Shape, s: Segments, reduced: tuple[NDArray[np.int64], NDArray[np.int64]], window: int, at: int
-) -> int | None:
+    p: Parameters, tree: Shape, s: Segments, reduced: tuple[NDArray[np.int64], NDArray[np.int64]], window: int, at: int,
+    orderly: bool = True,
+) -> int | None:  # fmt: skip
     """Until the root has the sum of the last segments, of one size; None where the order of two events that are found
     out at once matters, or with too many messages.
 
@@ -32,8 +33,10 @@ def summed(
         Picoseconds of the reduction of a segment, and of the last one.
     window : int
         Segments for which a rank has room while they wait for their reduction; 0: all.
+    orderly : bool
+        Whether children are taken in the order of ranks.
     """
-    up = _Up(p.o_send + p.L, s, reduced, window, at)
+    up = _Up(p.o_send + p.L, s, reduced, window, at, orderly)
     if up.messages * (1 + sum(count for _, count in tree.children)) > MOST:
         return None
     try:
@@ -44,9 +47,10 @@ def summed(
 
 class _Up:
     def __init__(
-        self, way: int, s: Segments, reduced: tuple[NDArray[np.int64], NDArray[np.int64]], window: int, at: int
-    ) -> None:
-        self.way, self.window = way, window
+        self, way: int, s: Segments, reduced: tuple[NDArray[np.int64], NDArray[np.int64]], window: int, at: int,
+        orderly: bool,
+    ) -> None:  # fmt: skip
+        self.way, self.window, self.orderly = way, window, orderly
         self.messages = int(s.count[at])
         many = self.messages - 1
         self.send = [int(s.first.send[at])] * many + [int(s.last.send[at])]
@@ -155,5 +159,6 @@ class _Up:
         if taken + 1 == len(arrivals) or arrivals[taken + 1][0] != time:
             return
         (mine, number), (other, second) = streams[child], streams[arrivals[taken + 1][1]]
-        if number != second and (self.gap[i] > self.recv[i] or mine != other):
+        at_once = mine == other and self.gap[i] <= self.recv[i]
+        if not self.orderly or not (number == second or at_once):
             raise Unclear

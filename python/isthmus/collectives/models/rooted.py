@@ -52,18 +52,21 @@ def broadcast(p: Parameters, tree: Any, sizes: NDArray[np.int64], segment: int =
     return Cost(time, work, exact)
 
 
-def reduction(p: Parameters, tree: Any, sizes: NDArray[np.int64], segment: int = 0, window: int = 0) -> Cost:
-    """The vector goes up a tree, reduced after each message."""
+def reduction(
+    p: Parameters, tree: Any, sizes: NDArray[np.int64], segment: int = 0, window: int = 0, orderly: bool = True
+) -> Cost:
+    """The vector goes up a tree, reduced after each message. ``orderly``: children are taken in the order of ranks, which
+    is that of messages that come at the same time."""
     s = Segments(p, sizes, segment)
     reduced = p.reduced(s.whole) * (s.count - 1) + p.reduced(s.rest)
     work = busiest(tree, lambda _: s.work("recv") + Work.of(reduced), lambda _: s.work("send"))
     whole = s.count == 1
     time, exact = up(p, tree, lambda _: sizes, p.reduced(sizes))
-    exact = exact & whole
+    exact = exact & whole & (orderly | (s.first.gap <= s.first.recv))
     if not whole.all():
         time = np.where(whole, time, stream_up(p, tree, s))
         for at in np.flatnonzero(~whole):
-            found = summed(p, tree, s, (p.reduced(s.whole), p.reduced(s.rest)), window, int(at))
+            found = summed(p, tree, s, (p.reduced(s.whole), p.reduced(s.rest)), window, int(at), orderly)
             if found is not None:
                 time[at], exact[at] = found, True
     return Cost(time, work, exact)

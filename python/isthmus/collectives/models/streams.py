@@ -6,7 +6,7 @@ one rank for all segments (of its processor, or of its interface), the way of th
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -87,29 +87,39 @@ def stream_up(p: Parameters, tree: Shape, s: Segments) -> NDArray[np.int64]:
     return known[tree][1]
 
 
-@form(("bcast", "double_tree"), ("bcast", "split_binary"), ("bcast", "optimal"))
-def _spread(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: str, segment: int = 0, **_: Any) -> Cost:
+@form(("bcast", "double_tree"), ("bcast", "split_binary"))
+def _spread(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: str, segment: int = 0) -> Cost:
     """Every rank but the root receives all segments, and what is received is sent by some rank: the rank that has
     most to do has at least the average."""
-    return _average(p, ranks, sizes, segment, 1 if algorithm == "optimal" else 2, sizes * 0)
+    return _busiest(ranks, _average(p, ranks, sizes, segment, 1 if ranks == 2 else 2, sizes * 0))
 
 
-@form(("reduce", "double_tree"), ("reduce", "split_binary"), ("reduce", "optimal"))
+@form(("reduce", "double_tree"), ("reduce", "split_binary"))
 def _sum(
-    p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: str, segment: int = 0, window: int = 0, **_: Any
+    p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: str, segment: int = 0, window: int = 0
 ) -> Cost:
     """The same backwards, with reductions."""
-    return _average(p, ranks, sizes, segment, 1 if algorithm == "optimal" else 2, p.reduced(sizes))
+    return _busiest(ranks, _average(p, ranks, sizes, segment, 1 if ranks == 2 else 2, p.reduced(sizes)))
+
+
+@form(("allreduce", "double_tree"))
+def _both(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: str, segment: int = 0) -> Cost:
+    """Both, one after the other."""
+    up = _average(p, ranks, sizes, segment, 2, p.reduced(sizes))
+    return _busiest(ranks, up + _average(p, ranks, sizes, segment, 2, sizes * 0))
 
 
 def _average(
     p: Parameters, ranks: int, sizes: NDArray[np.int64], segment: int, parts: int, reduced: NDArray[np.int64]
-) -> Cost:
-    if ranks == 2:
-        parts = 1
+) -> Work:
     half = Segments(p, sizes // parts, segment)
     # A part without bytes may be left out.
     count = np.where(sizes >= parts, parts, 0 if parts > 1 else 1)
-    each = (half.work("send") + half.work("recv")).times(count) + Work.of(reduced)
-    average = Work(each.cpu * (ranks - 1) // ranks, each.busy * (ranks - 1) // ranks)
-    return Cost(average.busy, average, np.full(len(sizes), ranks == 1))
+    # Reductions are rounded one by one.
+    added = np.maximum(reduced - parts * half.count, 0)
+    each = (half.work("send") + half.work("recv")).times(count) + Work.of(added)
+    return Work(each.cpu * (ranks - 1) // ranks, each.busy * (ranks - 1) // ranks)
+
+
+def _busiest(ranks: int, average: Work) -> Cost:
+    return Cost(average.busy, average, np.full(len(average.busy), ranks == 1))
