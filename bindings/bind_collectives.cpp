@@ -133,8 +133,9 @@ Schedule schedule_of_collective(const std::string& kind, const std::string& algo
   return collective_schedule(call, found, buffers);
 }
 
-/// Collective, most ranks, most bytes, algorithm, options.
-using Rule = std::tuple<std::string, std::optional<Rank>, std::optional<std::uint64_t>, std::string, GivenOptions>;
+/// Collective, most ranks, most bytes, algorithm, options, number of the flavour.
+using Rule =
+    std::tuple<std::string, std::optional<Rank>, std::optional<std::uint64_t>, std::string, GivenOptions, std::uint8_t>;
 
 Schedule lower_program(Rank ranks, const Input<std::uint64_t>& first, const Input<std::uint8_t>& kind,
                        const Input<std::uint8_t>& what, const Input<std::int32_t>& peer, const Input<std::int32_t>& tag,
@@ -158,9 +159,10 @@ Schedule lower_program(Rank ranks, const Input<std::uint64_t>& first, const Inpu
   p.comm_first = view(comm_first);
   p.comm_ranks = view(comm_ranks);
   std::vector<CollectiveChoice> choices;
-  for (const auto& [collective, most_ranks, most_bytes, algorithm, options] : rules) {
+  for (const auto& [collective, most_ranks, most_bytes, algorithm, options, flavour] : rules) {
+    require(flavour < flavours, "flavour ", int{flavour}, ": less than ", int{flavours}, " is allowed");
     choices.push_back({collective_kind(collective), most_bytes.value_or(~std::uint64_t{0}), algorithm, options,
-                       most_ranks.value_or(~Rank{0})});
+                       most_ranks.value_or(~Rank{0}), static_cast<Flavour>(flavour)});
   }
   const LowerOptions options{collective_rules(choices), progress_stream};
   const nb::gil_scoped_release release;

@@ -102,7 +102,7 @@ Schedule collective_schedule(const CollectiveCall& given, const Algorithm& algor
   std::uint64_t ops = 0;
   std::uint64_t edges = 0;
   for (Rank r = 0; r < call.ranks; ++r) {
-    Emitter counter;
+    Emitter counter(buffers);
     write(r, counter);
     ops += counter.operations();
     edges += counter.dependencies();

@@ -68,7 +68,7 @@ class Combining {
       if (block.bytes == 0 || (block.at.buffer == block.target.buffer && block.at.offset == block.target.offset)) {
         continue;
       }
-      if (pieces_.bytes() != 0 && begin.offset + pieces_.bytes() != block.target.offset) {
+      if (out_.names_buffers() && pieces_.bytes() != 0 && begin.offset + pieces_.bytes() != block.target.offset) {
         pieces_.copy(out_, begin);
         pieces_.clear();
       }

@@ -1,6 +1,7 @@
 // Pieces of memory that are to lie one behind the other.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -50,19 +51,24 @@ class Pieces {
       for (const std::uint32_t op : empty_) out.require(sent, op);
       return sent;
     }
-    std::uint32_t end = 0;
-    copy(out, room, [&](std::uint32_t op) { end = op + 1; });
+    std::uint32_t first = no_operation;
+    std::uint32_t last = 0;
+    copy(out, room, [&](std::uint32_t op) {
+      first = std::min(first, op);
+      last = op;
+    });
     const std::uint32_t sent = out.send(to, bytes_, room);
-    for (auto op = static_cast<std::uint32_t>(end - pieces_.size()); op < end; ++op) out.require(sent, op);
+    for (std::uint32_t op = first; op <= last; ++op) out.require(sent, op);
     return sent;
   }
   /// Does send() need the room?
   [[nodiscard]] bool several() const { return pieces_.size() > 1; }
 
-  /// Copies all to `to` and tells the operations.
+  /// Copies all to `to` and tells the operations. Where nobody asks which parts of buffers they are, pieces that wait
+  /// for the same are copied by one operation: it takes as long, and Bruck's algorithm has a piece for every rank.
   template <class Tell>
   void copy(Emitter& out, Slice to, const Tell& tell) const {
-    for (const Piece& piece : pieces_) {
+    for (const Piece& piece : out.names_buffers() ? pieces_ : together()) {
       const std::uint32_t op = out.copy(piece.bytes, piece.at, to);
       if (piece.by != no_operation) out.require(op, piece.by);
       to = to + piece.bytes;
@@ -74,6 +80,20 @@ class Pieces {
   }
 
  private:
+  /// A piece for each operation that brings some.
+  [[nodiscard]] std::vector<Piece> together() const {
+    std::vector<Piece> out;
+    for (const Piece& piece : pieces_) {
+      auto same = std::find_if(out.rbegin(), out.rend(), [&](const Piece& other) { return other.by == piece.by; });
+      if (same == out.rend()) {
+        out.push_back(piece);
+      } else {
+        same->bytes += piece.bytes;
+      }
+    }
+    return out;
+  }
+
   std::vector<Piece> pieces_;
   std::vector<std::uint32_t> empty_;  // what brings pieces of 0 bytes
   std::uint64_t bytes_ = 0;

@@ -128,7 +128,8 @@ CollectiveRules collective_rules(const std::vector<CollectiveChoice>& choices) {
   CollectiveRules rules;
   for (const CollectiveChoice& choice : choices) {
     rules[static_cast<std::uint8_t>(choice.kind)].push_back(
-        {choice.most_bytes, find_algorithm(choice.kind, choice.algorithm, choice.options), choice.most_ranks});
+        {choice.most_bytes, find_algorithm(choice.kind, choice.algorithm, choice.options), choice.most_ranks,
+         choice.flavour});
   }
   for (std::uint8_t kind = 1; kind < collective_kinds; ++kind) {
     rules[kind].push_back({~std::uint64_t{0}, find_algorithm(static_cast<CollectiveKind>(kind), "")});

@@ -60,6 +60,7 @@ struct CollectiveChoice {
   std::string algorithm;
   GivenOptions options = {};
   Rank most_ranks = ~Rank{0};
+  Flavour flavour = Flavour::by_size;
 };
 
 /// Rules of lowering: the choices in their order, then the defaults. Throws InvalidInput as find_algorithm().

@@ -29,6 +29,7 @@ class RankBuilder {
 
   [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(ops_.size()); }
   [[nodiscard]] const Operation& operator[](std::uint32_t op) const { return ops_[op]; }
+  void set_mode(std::uint32_t op, std::uint8_t mode) { ops_[op].mode = mode; }
   /// `edge.to()` depends on `on`.
   struct Dependency {
     std::uint32_t on;

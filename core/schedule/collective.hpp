@@ -74,7 +74,7 @@ class Emitter {
           std::uint8_t cpu, bool buffers = false)
       : out_(&out), world_(world), comm_(comm), tag_(tag), cpu_(cpu), buffers_(buffers) {}
   /// Only counts.
-  Emitter() = default;
+  explicit Emitter(bool buffers = false) : buffers_(buffers) {}
 
   /// Appends an operation; returns its number on the rank.
   std::uint32_t send(Rank to, std::uint64_t bytes, Slice from = {}) { return add(OpKind::send, to, bytes, {from, {}}); }
@@ -94,10 +94,15 @@ class Emitter {
     ++dependencies_;
   }
 
+  /// Messages get this mode (a Flavour).
+  void set_mode(std::uint8_t mode) { mode_ = mode; }
+
   /// Written through this emitter.
   [[nodiscard]] std::uint64_t operations() const { return operations_; }
   [[nodiscard]] std::uint64_t dependencies() const { return dependencies_; }
 
+  /// Does anyone ask which parts of buffers operations read and write?
+  [[nodiscard]] bool names_buffers() const { return buffers_; }
   /// Bytes of scratch that operations have named so far; 0 without buffers.
   [[nodiscard]] std::uint64_t scratch_bytes() const { return scratch_bytes_; }
 
@@ -112,6 +117,8 @@ class Emitter {
       op.peer = world_.empty() ? peer : world_[peer];
       op.tag = tag_;
       op.comm = comm_;
+      // A protocol is the sender's; where memory is accessed both sides have to know.
+      if (kind == OpKind::send || mode_ > static_cast<std::uint8_t>(Protocol::rendezvous)) mode = mode_;
     }
     op.cpu = cpu_;
     op.mode = mode;
@@ -128,6 +135,7 @@ class Emitter {
   std::uint32_t tag_ = 0;
   std::uint8_t cpu_ = 0;
   bool buffers_ = false;
+  std::uint8_t mode_ = 0;
   std::uint64_t operations_ = 0;
   std::uint64_t dependencies_ = 0;
   std::uint64_t scratch_bytes_ = 0;

@@ -44,7 +44,7 @@ class Lowering {
       for (; event_ < p_.first[rank_ + std::size_t{1}]; ++event_) event();
       builder_.append(out_);
     }
-    return builder_.build();
+    return accesses_memory_ ? one_sided(builder_.build()) : builder_.build();
   }
 
  private:
@@ -334,6 +334,8 @@ class Lowering {
     return call;
   }
 
+  static constexpr auto put_asked = static_cast<std::uint8_t>(Flavour::put_asked);
+
   /// Writes the event's collective; returns how many of its operations wait for nothing in it.
   std::uint64_t write(bool nonblocking) {
     CollectiveCall call = this->call();
@@ -342,13 +344,16 @@ class Lowering {
       fail(message(name_of(call.kind), ": ", wrong));
     }
     const std::uint32_t on = p_.comm[event_];
-    const Algorithm& algorithm = rule(call.kind, call.ranks, deciding);
+    const CollectiveRule& rule = this->rule(call.kind, call.ranks, deciding);
+    const Algorithm& algorithm = rule.algorithm;
     call.world = comms_.world(on);
     plan(call, on, algorithm);
     const std::uint32_t first = out_.size();
     const std::size_t first_dependency = out_.dependencies().size();
     Emitter emitter(out_, comms_.world(on), 2 * on + 1, comms_.next_collective(on),
                     nonblocking ? options_.progress_stream : std::uint8_t{0});
+    emitter.set_mode(static_cast<std::uint8_t>(rule.flavour));
+    accesses_memory_ = accesses_memory_ || rule.flavour >= Flavour::put;
     algorithm.generate(call, emitter);
     entries_.clear();
     ends_.clear();
@@ -363,14 +368,16 @@ class Lowering {
     }
     for (std::uint32_t op = first; op < out_.size(); ++op) {
       if (!waits_[op - first]) entries_.push_back(op);
+      // Into a buffer that was in use before nobody puts unasked.
+      else if (rule.flavour == Flavour::put && out_[op].kind == OpKind::recv) out_.set_mode(op, put_asked);
       if (!waited_[op - first]) ends_.push_back(op);
     }
     return entries_.size();
   }
 
-  const Algorithm& rule(CollectiveKind kind, Rank ranks, std::uint64_t bytes) const {
+  const CollectiveRule& rule(CollectiveKind kind, Rank ranks, std::uint64_t bytes) const {
     for (const CollectiveRule& rule : options_.collectives[static_cast<std::uint8_t>(kind)]) {
-      if (ranks <= rule.most_ranks && bytes <= rule.most_bytes) return rule.algorithm;
+      if (ranks <= rule.most_ranks && bytes <= rule.most_bytes) return rule;
     }
     fail(message(name_of(kind), " of ", bytes, " bytes on ", ranks, " ranks: no algorithm is chosen for it"));
   }
@@ -410,6 +417,7 @@ class Lowering {
   std::vector<std::uint32_t> ends_;
   std::vector<std::uint8_t> waits_;
   std::vector<std::uint8_t> waited_;
+  bool accesses_memory_ = false;  // in place of some messages
   Rank rank_ = 0;
   std::uint64_t event_ = 0;
 };

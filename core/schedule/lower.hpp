@@ -31,6 +31,7 @@
 #include <vector>
 
 #include "schedule/collective.hpp"
+#include "schedule/one_sided.hpp"
 #include "schedule/program.hpp"
 #include "schedule/schedule.hpp"
 
@@ -42,6 +43,7 @@ struct CollectiveRule {
   std::uint64_t most_bytes = ~std::uint64_t{0};
   Algorithm algorithm;
   Rank most_ranks = ~Rank{0};
+  Flavour flavour = Flavour::by_size;
 };
 
 /// By CollectiveKind; the first rule that takes a collective writes it.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -22,13 +23,32 @@ struct End {
   [[nodiscard]] auto channel() const { return std::tuple(source, target, comm, tag); }
 };
 
+/// How the messages of a schedule are replaced: all alike, or as each is marked.
+class Flavours {
+ public:
+  explicit Flavours(Flavour all) : all_(all) {}
+  Flavours() = default;
+
+  [[nodiscard]] bool replaced(const Operation& op) const { return (*this)(op) >= Flavour::put; }
+  [[nodiscard]] Flavour operator()(const Operation& op) const { return all_.value_or(static_cast<Flavour>(op.mode)); }
+  /// Does the sender of a put have to be told that the receiver's buffer is free?
+  [[nodiscard]] bool asks(const Operation& recv) const {
+    return (*this)(recv) == Flavour::put_asked || (all_.has_value() && recv.needs != 0);
+  }
+  /// Has its communicator messages of several kinds, so that tags tell them apart?
+  [[nodiscard]] bool in_threes(const Operation& op) const { return all_.has_value() || op.comm % 2 == 1; }
+
+ private:
+  std::optional<Flavour> all_;
+};
+
 /// For every send its receive and the other way round, by number in the schedule.
-std::vector<std::uint64_t> partners(const Schedule& s) {
+std::vector<std::uint64_t> partners(const Schedule& s, const Flavours& flavour) {
   std::vector<End> sends, recvs;
   for (Rank r = 0; r < s.ranks; ++r) {
     for (std::uint64_t i = s.op_first[r]; i < s.op_first[r + 1]; ++i) {
       const Operation& op = s.ops[i];
-      if (op.kind != OpKind::send && op.kind != OpKind::recv) continue;
+      if ((op.kind != OpKind::send && op.kind != OpKind::recv) || !flavour.replaced(op)) continue;
       require(op.peer != any_rank && op.tag != any_tag, "one-sided: rank ", r, ", operation ", i - s.op_first[r],
               " receives from any rank or of any tag: whose data it gets is not known");
       require(op.tag < any_tag / 3, "one-sided: tag ", op.tag, ": less than ", any_tag / 3, " is allowed");
@@ -60,8 +80,8 @@ std::vector<std::uint64_t> partners(const Schedule& s) {
 
 class OneSided {
  public:
-  OneSided(const Schedule& schedule, Access access, bool ask)
-      : s_(schedule), access_(access), ask_(ask), partner_(partners(schedule)), begins_(), ends_() {}
+  OneSided(const Schedule& schedule, Flavours flavour)
+      : s_(schedule), flavour_(flavour), partner_(partners(schedule, flavour)), begins_(), ends_() {}
 
   Schedule run() {
     ScheduleBuilder builder;
@@ -109,26 +129,26 @@ class OneSided {
     op.tag = 3 * like.tag + word;
     return add_in_order(op, {});
   }
-  /// Does the sender have to be told that the receiver's buffer is free?
-  [[nodiscard]] bool asks(std::uint64_t recv) const { return ask_ || s_.ops[recv].needs != 0; }
-
   void write(std::uint64_t at, std::uint32_t i, const Operation& op) {
     const bool message = op.kind == OpKind::send || op.kind == OpKind::recv;
     const Slices slices = s_.slices.empty() ? Slices{} : s_.slices[at];
-    if (!message || op.amount == 0) {
+    const bool replaced = message && flavour_.replaced(op);
+    if (!replaced || op.amount == 0) {
       Operation same = op;
-      if (message) same.tag = 3 * op.tag;
-      ends_[i] = message ? add_in_order(same, slices) : add(same, slices);
+      if (replaced) same.mode = 0;
+      if (message && flavour_.in_threes(op)) same.tag = 3 * op.tag;
+      ends_[i] = replaced ? add_in_order(same, slices) : add(same, slices);
       begins_[i] = {ends_[i]};
       return;
     }
+    const bool puts = flavour_(op) != Flavour::get;
     const Slices there = s_.slices.empty() ? Slices{} : s_.slices[partner_[at]];
     Operation access = op;
     access.tag = 0;
     access.mode = 0;
-    if (access_ == Access::put && op.kind == OpKind::send) {
+    if (puts && op.kind == OpKind::send) {
       access.kind = OpKind::put;
-      const bool wait = asks(partner_[at]);
+      const bool wait = flavour_.asks(s_.ops[partner_[at]]);
       const std::uint32_t free = wait ? tell(op, OpKind::recv, ready) : 0;
       const std::uint32_t put = add(access, {slices.from, there.to});
       const std::uint32_t told = tell(op, OpKind::send, data);
@@ -136,8 +156,8 @@ class OneSided {
       out_.require_start(told, put);
       begins_[i] = wait ? std::vector{free, put} : std::vector{put};
       ends_[i] = told;
-    } else if (access_ == Access::put) {
-      if (asks(at)) begins_[i].push_back(tell(op, OpKind::send, ready));
+    } else if (puts) {
+      if (flavour_.asks(op)) begins_[i].push_back(tell(op, OpKind::send, ready));
       ends_[i] = tell(op, OpKind::recv, data);
       begins_[i].push_back(ends_[i]);
     } else if (op.kind == OpKind::send) {
@@ -156,8 +176,7 @@ class OneSided {
   }
 
   const Schedule& s_;
-  Access access_;
-  bool ask_;
+  Flavours flavour_;
   std::vector<std::uint64_t> partner_;
   RankBuilder out_;
   std::map<std::tuple<OpKind, Rank, std::uint32_t, std::uint32_t>, std::uint32_t> last_;  // of each channel
@@ -167,6 +186,11 @@ class OneSided {
 
 }  // namespace
 
-Schedule one_sided(const Schedule& schedule, Access access, bool ask) { return OneSided(schedule, access, ask).run(); }
+Schedule one_sided(const Schedule& schedule, Access access, bool ask) {
+  const Flavour all = access == Access::get ? Flavour::get : ask ? Flavour::put_asked : Flavour::put;
+  return OneSided(schedule, Flavours(all)).run();
+}
+
+Schedule one_sided(const Schedule& lowered) { return OneSided(lowered, Flavours()).run(); }
 
 }  // namespace isthmus

@@ -7,6 +7,10 @@ namespace isthmus {
 
 enum class Access : std::uint8_t { put, get };
 
+/// How the messages of a collective go: the first three as a Protocol, or by accesses; `put_asked` is one with `ask`.
+enum class Flavour : std::uint8_t { by_size, eager, rendezvous, put, put_asked, get };
+inline constexpr std::uint8_t flavours = 6;
+
 /// The same schedule with puts or gets in place of messages with bytes; both sides still know when data are there.
 ///
 /// put: the sender puts, and tells the receiver by a message of 0 bytes behind it, which takes the place of the
@@ -19,5 +23,9 @@ enum class Access : std::uint8_t { put, get };
 /// for the three kinds of messages. Throws InvalidInput for wildcards, messages that do not match or differ in size,
 /// and tags that do not fit.
 Schedule one_sided(const Schedule& schedule, Access access, bool ask);
+
+/// The same for those messages whose mode on both sides is a Flavour of puts or gets, in a schedule that was lowered:
+/// tags are changed in communicators of collectives, which are the odd ones.
+Schedule one_sided(const Schedule& lowered);
 
 }  // namespace isthmus

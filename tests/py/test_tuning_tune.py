@@ -13,7 +13,7 @@ import pytest
 
 import isthmus
 from isthmus import InvalidInput
-from isthmus.tuning import search
+from isthmus.tuning import continuation, search
 from isthmus.tuning.candidates import candidates
 from isthmus.tuning.choice import Choice
 from isthmus.tuning.operations import operations
@@ -100,7 +100,8 @@ def test_schedules_that_are_too_large_are_continued(monkeypatch: pytest.MonkeyPa
     choices = [Choice("ring"), Choice("recursive_doubling"), Choice("binomial")]
     whole = sweep("allreduce", situation, sizes, choices, exhaustive=True)
     monkeypatch.setattr(search, "HEAVY", 1000)
-    monkeypatch.setattr(search, "TOGETHER", 7000)
+    monkeypatch.setattr(continuation, "OUTLINES", 3500)
+    monkeypatch.setattr(continuation, "CHECKS", 3500)
     few = sweep("allreduce", situation, sizes, choices)
     assert (few.source == Source.between).any()
     assert few.seconds[few.best, range(len(sizes))] == pytest.approx(whole.seconds.min(axis=0), rel=1e-3)

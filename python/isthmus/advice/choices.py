@@ -147,7 +147,7 @@ def choices(
     given : Decisions, optional
         Algorithms that count before those of the library.
     seconds : float
-        Time for tuning, about; 0: no tuning.
+        Time to look for better algorithms and to try them in the program; 0: none are looked for.
     progress : bool
         A bar on standard error.
     **options
@@ -166,8 +166,12 @@ def choices(
     compared = sorted((c for c in priced if c.cost >= MATTERS * before), key=lambda c: -c.cost)
     late, table, after = 0, None, before
     if seconds:
-        compared, late = tuner.tune(compared, begin + seconds, progress)
-        table, after = worth_changing(compared, tuner, before)
+        end = time.perf_counter() + seconds
+        # The program has to be simulated with what is found: all of it, each collective alone, those that help.
+        kinds_of_calls = len({c.use.collective for c in compared})
+        runs = 1 if kinds_of_calls == 1 else kinds_of_calls + 2
+        compared, late = tuner.tune(compared, end - min(runs * tuner.pace, seconds / 2), progress)
+        table, after = worth_changing(compared, tuner, before, end)
         kinds = () if table is None else table.collectives
         compared = [replace(c, taken=c.saving > 0 and c.use.collective in kinds) for c in compared]
     notes = _notes(found, len(steered), now, program, library, late)

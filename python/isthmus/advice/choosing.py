@@ -99,15 +99,20 @@ class Tuner:
         self.simulations = 0
         #: Operations of the program's schedule, the most so far.
         self.longest = 0
+        #: Seconds that the last simulation of the program took.
+        self.pace = 0.0
         self._situations: dict[tuple[str, int], Situation] = {}
         self._known: dict[tuple[str, int, int, Choice], float] = {}
 
     def time(self, decisions: Decisions) -> float:
         """Seconds of the program."""
+        begin = time.perf_counter()
         schedule = lower(self.program, collectives=decisions)
         self.longest = max(self.longest, len(schedule))
         self.simulations += 1
-        return simulate(schedule, self.machine, self.job, record="finish", **self.options).makespan
+        found = simulate(schedule, self.machine, self.job, record="finish", **self.options).makespan
+        self.pace = time.perf_counter() - begin
+        return found
 
     def situation(self, use: Use) -> Situation:
         """The first communicator of a collective and number of ranks that is asked for stands for the others."""
@@ -230,11 +235,13 @@ def _with_best(c: Compared, choice: Choice, seconds: float, bound: float) -> Com
     return replace(c, best=c.now, best_seconds=c.now_seconds, bound=bound)
 
 
-def worth_changing(compared: list[Compared], tuner: Tuner, before: float) -> tuple[DecisionTable | None, float]:
+def worth_changing(
+    compared: list[Compared], tuner: Tuner, before: float, end: float
+) -> tuple[DecisionTable | None, float]:
     """The table of collectives that make the whole program faster, and its time with it.
 
     What a collective gains alone may be lost where ranks come at different times, so that every collective is tried in
-    the program by itself, and all that help together.
+    the program by itself, and all that help together, as far as there is time until ``end``.
     """
     kinds = tuple(dict.fromkeys(c.use.collective for c in compared if c.saving > 0))
     if not kinds:
@@ -246,9 +253,11 @@ def worth_changing(compared: list[Compared], tuner: Tuner, before: float) -> tup
 
     after = {kinds: time_with(*kinds)}
     if len(kinds) > 1 and tuner.longest <= _MOST_ALONE:
-        after |= {(kind,): time_with(kind) for kind in kinds}
-        helping = tuple(kind for kind in kinds if after[(kind,)] < before)
-        if helping and helping not in after:
+        for kind in kinds:
+            if time.perf_counter() + tuner.pace < end:
+                after[(kind,)] = time_with(kind)
+        helping = tuple(kind for kind in kinds if after.get((kind,), 0.0) < before)
+        if helping and helping not in after and time.perf_counter() + tuner.pace < end:
             after[helping] = time_with(*helping)
     best = min(after, key=lambda some: after[some])
     if before - after[best] <= _WORTH * before:

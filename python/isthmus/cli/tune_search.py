@@ -21,6 +21,7 @@ _PICTURES = (".png", ".svg", ".pdf")
     "  isthmus tune allreduce --machine eos --ranks 64 --sizes 8..64MiB\n"
     "  isthmus tune bcast reduce --machine cielo --ranks 16,64 --sizes 8,1KiB,1MiB -o cielo.toml\n"
     "  isthmus tune alltoall --machine torus-4x4x4 --ranks 32 --model flow --sizes 8..64KiB\n"
+    "  isthmus tune scatter --machine eos --ranks 64 --sizes 8..8KiB --flavours message,put,get,none\n"
     "  isthmus tune all --machine loggops:L=2us,o=1us,g=1us,G=1ns --ranks 32 --sizes 8..8KiB --plot times.png",
     help="The best algorithm of collectives for a machine, by size: a decision table.\n\n"
     "COLLECTIVE is bcast, allreduce, alltoall, ..., or all. Every algorithm is tried with radices, segments and what "
@@ -50,12 +51,17 @@ _PICTURES = (".png", ".svg", ".pdf")
 @click.option("--algorithm", "algorithms", multiple=True, metavar="NAME", help="Only this one. May be repeated.")
 @click.option("--try", "tried", multiple=True, metavar="OPTION=VALUE,...", help="Values of an option. May be repeated.")
 @click.option(
+    "--flavours", metavar="WORD,...",
+    help="Of access (message, put, get), protocol of messages (size, eager, rendezvous) and synchronisation (my, none, "
+    "all); by default message, size.",
+)  # fmt: skip
+@click.option(
     "--margin", type=click.FloatRange(0), default=0.1, show_default=True,
     help="How much slower than the best something must be by its bound to be left out, relative to the best.",
 )  # fmt: skip
 @click.option("--exhaustive", is_flag=True, help="Simulate all candidates at all sizes.")
 @click.option("--time", "seconds", metavar="TIME", help="Begin no simulation after so long, for each collective.")
-@click.option("--workers", type=click.IntRange(1), default=2, show_default=True, help="Collectives tuned at once.")
+@click.option("--workers", type=click.IntRange(1), default=2, show_default=True, help="Simulations at once.")
 @click.option("-o", "--output", metavar="FILE", help="Write the decision table: .toml, .json.")
 @click.option("--plot", metavar="FILE", help="Draw time by size, of the first collective: .png, .svg, .pdf.")
 @click.option("--plot-map", metavar="FILE", help="Draw the best algorithm by ranks and size: .png, .svg, .pdf.")
@@ -72,6 +78,7 @@ def command(
     model: str,
     algorithms: tuple[str, ...],
     tried: tuple[str, ...],
+    flavours: str | None,
     margin: float,
     exhaustive: bool,
     seconds: str | None,
@@ -102,6 +109,7 @@ def command(
         model=model,
         algorithms=algorithms or None,
         options=dict(_values(text) for text in tried),
+        flavours=None if flavours is None else [word.strip() for word in flavours.split(",")],
         margin=margin,
         exhaustive=exhaustive,
         seconds=None if seconds is None else units.parse(seconds, "s"),

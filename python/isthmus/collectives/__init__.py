@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import _core
 from ..errors import InvalidInput
+from .flavours import flavoured, split
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -125,6 +126,7 @@ def collective(
         one rank's block.
     algorithm : str or (str, dict), optional
         One of :func:`algorithms`, by default the first, and its options; :func:`describe` says which there are.
+        ``access``, ``sync`` and ``protocol`` among the options count before the arguments of these names.
     root : int
         Of bcast, reduce, gather and scatter.
     counts : array of int, optional
@@ -134,7 +136,8 @@ def collective(
     in_place : bool
         What a rank contributes to its own result is there already (MPI_IN_PLACE): no copies of own blocks.
     buffers : bool
-        Operations say which parts of the buffers "input", "output" and "scratch" they read and write.
+        Operations say which parts of the buffers "input", "output" and "scratch" they read and write. Without, what a
+        rank packs for a message is copied by one operation for each message that it came with.
     access : {"message", "put", "get"}
         How data move: by messages, or by puts or gets with messages of 0 bytes that say when data are there and when
         buffers are free (:meth:`isthmus.Schedule.one_sided`).
@@ -167,6 +170,9 @@ def collective(
     from ..schedule.schedule import Schedule
 
     numbers = {name: _number(name, value) for name, value in (("ranks", ranks), ("bytes", bytes), ("root", root))}
+    algorithm, flavour = split(algorithm)
+    access, protocol = flavour.get("access", access), flavour.get("protocol", protocol)
+    sync = flavour.get("sync", sync)
     name, options = named(algorithm)
     made = Schedule(
         _core.collective_schedule(
@@ -181,8 +187,6 @@ def collective(
     )
     if (access, sync, protocol, count) == ("message", "my", "size", 1):
         return made
-    from .flavours import flavoured
-
     return flavoured(made, access, sync, protocol, count, under_way)
 
 

@@ -2,17 +2,100 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from ..errors import InvalidInput
 
 if TYPE_CHECKING:
     from ..schedule.schedule import Schedule
+    from . import Choice
 
 ACCESSES = ("message", "put", "get")
 SYNCS = ("none", "my", "all")
 PROTOCOLS = ("size", "eager", "rendezvous")
+#: What may stand beside the options of an algorithm.
+KEYS = ("access", "sync", "protocol")
+_NAMES = {"access": ACCESSES, "sync": SYNCS, "protocol": PROTOCOLS}
+#: As the core numbers them where it lowers programs.
+_NUMBERS = ("size", "eager", "rendezvous", "put", "put asked", "get")
+
+
+def split(algorithm: Choice | None) -> tuple[Choice | None, dict[str, Any]]:
+    """An algorithm with its own options, and what they say of its flavour.
+
+    Examples
+    --------
+    >>> split(("binomial", {"access": "put"}))
+    ('binomial', {'access': 'put'})
+    """
+    if isinstance(algorithm, str) or not isinstance(algorithm, Sequence) or len(algorithm) != 2:
+        return algorithm, {}
+    name, options = algorithm
+    if not isinstance(options, Mapping) or not any(key in options for key in KEYS):
+        return algorithm, {}
+    own = {key: value for key, value in options.items() if key not in KEYS}
+    return (name, own) if own else name, {key: options[key] for key in KEYS if key in options}
+
+
+def combinations(words: Sequence[str] | None) -> list[dict[str, str]]:
+    """Flavours from their words, every one once: protocols go with messages, the synchronisation with puts and gets.
+
+    Examples
+    --------
+    >>> combinations(["message", "put", "none"])
+    [{}, {'access': 'put', 'sync': 'none'}]
+    """
+    given = list(words or ())
+    unknown = [word for word in given if not any(word in names for names in _NAMES.values())]
+    if unknown:
+        raise InvalidInput(
+            f"flavour {unknown[0]!r}: allowed are {', '.join(name for names in _NAMES.values() for name in names)}"
+        )
+    accesses, syncs, protocols = ([word for word in names if word in given] for names in _NAMES.values())
+    found = []
+    for access in accesses or ["message"]:
+        message = access == "message"
+        for protocol in (protocols or ["size"]) if message else ["size"]:
+            for sync in syncs or ["my"]:
+                # Messages tell of themselves when a buffer is free.
+                flavour = {"access": access, "sync": "my" if message and sync == "none" else sync, "protocol": protocol}
+                found.append({key: word for key, word in flavour.items() if word != _STANDARD[key]})
+    return [flavour for k, flavour in enumerate(found) if flavour not in found[:k]]
+
+
+def number(kind: str, flavour: Mapping[str, Any]) -> int:
+    """A flavour as the core knows it in a program.
+
+    Raises
+    ------
+    InvalidInput
+        For unknown words, and barriers around a collective, which a program has where it calls them.
+    """
+    full = {**_STANDARD, **flavour}
+    enter, leave = _synchronisation(full["sync"])
+    _check(full["access"], enter, leave, full["protocol"])
+    if "all" in (enter, leave):
+        raise InvalidInput(f"sync {full['sync']!r} of {kind}: a program synchronises by barriers of its own")
+    access = "put asked" if full["access"] == "put" and enter == "my" else full["access"]
+    return _NUMBERS.index(full["protocol"] if access == "message" else access)
+
+
+_STANDARD = {"access": "message", "sync": "my", "protocol": "size"}
+
+
+def _synchronisation(sync: str | Sequence[str]) -> tuple[str, str]:
+    """On entry and exit."""
+    words = sync.split("-") if isinstance(sync, str) else list(sync)
+    return (words[0], words[-1]) if len(words) in (1, 2) else ("", "")
+
+
+def _check(access: str, enter: str, leave: str, protocol: str) -> None:
+    for name, value in (("access", access), ("sync", enter), ("sync", leave), ("protocol", protocol)):
+        if value not in _NAMES[name]:
+            raise InvalidInput(f"{name} {value!r}: allowed are {', '.join(_NAMES[name])}")
+    if access != "message" and protocol != "size":
+        raise InvalidInput(f"protocol {protocol!r} is of messages, not of access {access!r}")
 
 
 def flavoured(
@@ -27,17 +110,11 @@ def flavoured(
     """
     from ..schedule.schedule import together
 
-    enter, leave = (sync, sync) if isinstance(sync, str) else tuple(sync) if len(sync) == 2 else ("", "")
-    for name, value, allowed in (
-        ("access", access, ACCESSES), ("sync", enter, SYNCS), ("sync", leave, SYNCS), ("protocol", protocol, PROTOCOLS)
-    ):  # fmt: skip
-        if value not in allowed:
-            raise InvalidInput(f"{name} {value!r}: allowed are {', '.join(allowed)}")
+    enter, leave = _synchronisation(sync)
+    _check(access, enter, leave, protocol)
     if not 1 <= count <= 1_000_000 or under_way < 0:
         raise InvalidInput(f"count = {count}, under_way = {under_way}: 1 to 1,000,000, and 0 or more, are allowed")
     if access != "message":
-        if protocol != "size":
-            raise InvalidInput(f"protocol {protocol!r} is of messages, not of access {access!r}")
         schedule = schedule.one_sided(access, ask=enter == "my")
     elif protocol != "size":
         schedule = schedule.with_protocol(protocol)

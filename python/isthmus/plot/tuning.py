@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from ..tuning.choice import Choice
     from ..tuning.sweep import Sweep
 
+#: Times beyond this multiple of the best are not drawn.
+_FAR = 10
+
 
 def draw_times(sweep: Sweep, target: Target, format: str | None = None) -> None:
     """Time by size: a line for each algorithm with its best options, the bound, and where the best one changes.
@@ -41,17 +44,18 @@ def draw_times(sweep: Sweep, target: Target, format: str | None = None) -> None:
     rows: list[tuple[Any, str]] = []
     best = np.array([point.seconds for point in row.points], float)
     ax.plot(sizes, best, color=FAINT, linewidth=9, solid_capstyle="round", zorder=1)
-    for number, (name, times) in enumerate(names.items()):
-        colour, style = _look(number)
-        (line,) = ax.plot(sizes, times, style, color=colour, marker="o", markersize=3.5, linewidth=1.6, zorder=3)
+    for (name, times), colour in zip(names.items(), CLASSES, strict=False):
+        (line,) = ax.plot(sizes, times, color=colour, marker="o", markersize=3.5, linewidth=1.6, zorder=3)
         rows.append((line, name))
     (line,) = ax.plot(sizes, np.where(sweep.bound > 0, sweep.bound, np.nan), ":", color=MUTED, linewidth=1.4, zorder=2)
     rows.append((line, "lower bound of all algorithms"))
+    if more := sum(1 for name in {choice.name for choice in sweep.choices} if name not in names):
+        rows.append((ax.plot([], [], " ")[0], f"{more} more, not near the best"))
     for low, high in zip(row.rules, row.rules[1:], strict=False):
         if low.choice.name != high.choice.name:
             ax.axvline(high.bytes, color=FAINT, linewidth=1, zorder=0)
             ax.annotate(
-                text(high.bytes, "B", 3), (high.bytes, 1), xycoords=("data", "axes fraction"), xytext=(3, -3),
+                _binary(high.bytes), (high.bytes, 1), xycoords=("data", "axes fraction"), xytext=(3, -3),
                 textcoords="offset points", size=8.5, color=MUTED, va="top", rotation=90,
             )  # fmt: skip
     ax.set_yscale("log")
@@ -91,12 +95,15 @@ def draw_map(sweeps: Sequence[Sweep], target: Target, format: str | None = None)
     fig, ax = figure(f"{sweeps[0].collective}: the best algorithm", _words(sweeps[-1]), height)
     cells = np.array([[names.index(choice.name) for choice in line] for line in choices])
     colours = [CLASSES[k % len(CLASSES)] for k in range(len(names))]
-    ax.pcolormesh(cells, cmap=ListedColormap(colours), vmin=-0.5, vmax=len(names) - 0.5, edgecolor="white", linewidth=1)
+    ax.pcolormesh(cells, cmap=ListedColormap(colours), vmin=-0.5, vmax=len(names) - 0.5)
+    ax.hlines(range(1, len(sweeps)), 0, len(sizes), color="white", linewidth=2)
     for y, line in enumerate(choices):
         for begin, end, choice in _runs(line):
+            ax.vlines(end, y, y + 1, color="white", linewidth=1)
             words = _options(choice)
             if words and 7.5 * (end - begin) / len(line) * 12 > len(words):
-                ax.text((begin + end) / 2, y + 0.5, words, ha="center", va="center", size=7.5, color="white")
+                ink = _on(colours[names.index(choice.name)])
+                ax.text((begin + end) / 2, y + 0.5, words, ha="center", va="center", size=8.5, color=ink)
     ax.set_yticks(np.arange(len(sweeps)) + 0.5, [f"{s.situation.ranks:,}" for s in sweeps])
     shown = range(0, len(sizes), max(1, len(sizes) // 8))
     ax.set_xticks([k + 0.5 for k in shown], [text(int(sweeps[0].sizes[k]), "B", 3) for k in shown])
@@ -107,20 +114,21 @@ def draw_map(sweeps: Sequence[Sweep], target: Target, format: str | None = None)
 
 
 def _by_merit(sweep: Sweep) -> dict[str, Any]:
-    """Of every algorithm the best time at each size, NaN where none was predicted; the best somewhere first."""
+    """Of every algorithm the best time at each size; those that are the best most often first.
+
+    NaN where none was predicted or it is far from the best: what is known there is a matter of chance, since only what
+    may be best is simulated. No more algorithms than there are colours.
+    """
     lines: dict[str, Any] = {}
     for c, choice in enumerate(sweep.choices):
         if not np.isnan(sweep.seconds[c]).all():
             known = lines.get(choice.name)
             lines[choice.name] = sweep.seconds[c] if known is None else np.fmin(known, sweep.seconds[c])
     best = np.fmin.reduce(list(lines.values()))
-    order = sorted(lines, key=lambda name: (-int((lines[name] == best).sum()), name))
-    return {name: lines[name] for name in order}
-
-
-def _look(number: int) -> tuple[str, str]:
-    """Colour and style of the line of that number."""
-    return CLASSES[number % len(CLASSES)], ("-", "--", "-.")[number // len(CLASSES) % 3]
+    near = {name: _joined(np.where(times <= _FAR * best, times, np.nan)) for name, times in lines.items()}
+    shown = [name for name, times in near.items() if np.isfinite(times).any()]
+    order = sorted(shown, key=lambda name: (-int((near[name] == best).sum()), np.nanmin(near[name] / best), name))
+    return {name: near[name] for name in order[: len(CLASSES)]}
 
 
 def _words(sweep: Sweep) -> str:
@@ -138,6 +146,24 @@ def _runs(line: list[Choice]) -> list[tuple[int, int, Choice]]:
         else:
             found.append((k, k + 1, choice))
     return found
+
+
+def _joined(times: Any) -> Any:
+    """Without times that have no neighbour to draw a line to."""
+    known = np.pad(np.isfinite(times), 1)
+    return np.where(known[:-2] | known[2:] | (len(times) == 1), times, np.nan)
+
+
+def _binary(bytes: int) -> str:
+    """As the sizes of the axis, which are powers of two."""
+    power = max((bytes.bit_length() - 1) // 10, 0)
+    return f"{bytes / 1024**power:.3g} {('B', 'KiB', 'MiB', 'GiB', 'TiB')[min(power, 4)]}"
+
+
+def _on(colour: str) -> str:
+    """What can be read on a colour: white, or ink where it is light."""
+    red, green, blue = (int(colour[k : k + 2], 16) for k in (1, 3, 5))
+    return INK if 0.299 * red + 0.587 * green + 0.114 * blue > 140 else "white"
 
 
 def _options(choice: Choice) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import _core
 from ..collectives import Choice, named
+from ..collectives.flavours import number, split
 from ..errors import InvalidInput
 from .schedule import Schedule
 
@@ -44,7 +45,9 @@ def lower(
         :func:`isthmus.collectives.algorithms`. ``fence`` is a barrier, ``comm_create`` an allgather of 8 bytes. A
         table, or the decisions of a library (:func:`isthmus.tuning.defaults.defaults`), is asked for every number of
         ranks that the program has; an algorithm that cannot run on one gives way as
-        :func:`isthmus.tuning.programs.runnable` says.
+        :func:`isthmus.tuning.programs.runnable` says. The options ``access``, ``sync`` ("none" or "my") and
+        ``protocol`` are the flavour, see :func:`isthmus.collective`. Nonblocking collectives follow the rules of
+        blocking ones.
     progress_stream : int
         CPU stream on which operations of nonblocking collectives run: 0 is that of the program, which then waits until
         they have started; another one is a progress thread, to which the program hands them over.
@@ -86,12 +89,14 @@ def lower(
     return Schedule(arrays)
 
 
-def _rules(kind: str, choice: Rules) -> list[tuple[int | None, int | None, str, list[tuple[str, list[int]]]]]:
-    """The choice as rules: most ranks, most bytes, name and options."""
-    return [
-        (None if ranks is None or ranks >= 2**32 else ranks, most, *named(algorithm))
-        for ranks, most, algorithm in triples(kind, choice)
-    ]
+def _rules(kind: str, choice: Rules) -> list[tuple[int | None, int | None, str, list[tuple[str, list[int]]], int]]:
+    """The choice as rules: most ranks, most bytes, name, options and flavour."""
+    out = []
+    for ranks, most, algorithm in triples(kind, choice):
+        own, flavour = split(algorithm)
+        many = None if ranks is None or ranks >= 2**32 else ranks
+        out.append((many, most, *named(own), number(kind, flavour)))
+    return out
 
 
 def triples(kind: str, choice: Rules) -> list[tuple[int | None, int | None, Choice]]:
@@ -106,7 +111,7 @@ def triples(kind: str, choice: Rules) -> list[tuple[int | None, int | None, Choi
     for rule in rules:
         shaped = isinstance(rule, (tuple, list)) and len(rule) in (2, 3) and isinstance(rule[-1], (str, tuple, list))
         algorithm: Any = (rule[-1] if isinstance(rule[-1], str) else tuple(rule[-1])) if shaped else ""
-        if not named(algorithm)[0]:
+        if not named(split(algorithm)[0])[0]:
             raise InvalidInput(f"rule {rule!r} of {kind}: {allowed}")
         limits = [_limit(kind, rule, value) for value in rule[:-1]]
         ranks, most = limits if len(limits) == 2 else (None, limits[0])

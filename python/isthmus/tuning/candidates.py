@@ -25,6 +25,7 @@ def candidates(
     *,
     algorithms: Iterable[str] | None = None,
     options: Mapping[str, Sequence[Any]] | None = None,
+    flavours: Sequence[str] | None = None,
 ) -> list[Choice]:
     """Algorithms of a collective with options, each once.
 
@@ -36,6 +37,8 @@ def candidates(
         Only these.
     options : mapping of str to sequence, optional
         Values to try in place of those that this module has for an option.
+    flavours : sequence of str, optional
+        Words of flavours to try, see :func:`isthmus.tune`; by default messages with a protocol by size.
 
     Returns
     -------
@@ -43,6 +46,7 @@ def candidates(
     """
     from ..collectives import algorithms as names
     from ..collectives import describe
+    from ..collectives.flavours import combinations
 
     values = {**_values(situation), **(options or {})}
     found: dict[Choice, None] = {}
@@ -55,7 +59,8 @@ def candidates(
             taken = [key for key in taken if key != "window"]
         axes = [[(key, value) for value in values[key]] for key in taken if values.get(key)]
         for combination in itertools.product(*axes):
-            found[Choice(name, dict(combination))] = None
+            for flavour in combinations(flavours):
+                found[Choice(name, {**dict(combination), **flavour})] = None
     return list(found)
 
 

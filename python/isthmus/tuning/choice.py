@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..collectives.flavours import KEYS
 from ..errors import InvalidInput
 from ..units import shown
 
@@ -27,7 +28,8 @@ class Choice:
     name : str
         Of the algorithm, such as ``"knomial"``.
     options : mapping of str to int, float, str or sequence of int
-        Such as ``{"radix": 4, "segment": 8192}``; kept sorted by name, so that equal choices are equal.
+        Such as ``{"radix": 4, "segment": 8192}``; kept sorted by name, so that equal choices are equal. ``access``,
+        ``sync`` and ``protocol`` among them are its flavour.
 
     Examples
     --------
@@ -57,6 +59,12 @@ class Choice:
     def replace(self, **options: Option) -> Choice:
         """The same algorithm with some options changed."""
         return Choice(self.name, {**self.options, **options})
+
+    @property
+    def parts(self) -> tuple[Choice, dict[str, str]]:
+        """The algorithm with its own options, and its flavour: what it says of access, sync and protocol."""
+        own = {key: value for key, value in self.options.items() if key not in KEYS}
+        return Choice(self.name, own), {key: str(value) for key, value in self.options.items() if key in KEYS}
 
     @property
     def argument(self) -> str | tuple[str, dict[str, Any]]:

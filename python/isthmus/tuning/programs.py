@@ -145,8 +145,8 @@ def runnable(
     why = ""
     if strange and choice.name in names:
         taken = {option.name for option in describe(collective, choice.name).options}
-        if unknown := [key for key in choice.options if key not in taken]:
-            plain = Choice(choice.name, {key: choice.options[key] for key in choice.options if key in taken})
+        if unknown := [key for key in choice.parts[0].options if key not in taken]:
+            plain = Choice(choice.name, {k: v for k, v in choice.options.items() if k not in unknown})
             return plain, f"takes no {', '.join(unknown)}"
     if choice.name not in names:
         why = "is not an algorithm of Isthmus" if strange else ""
@@ -159,7 +159,7 @@ def runnable(
     if not why:
         return choice, ""
     akin = _AKIN.get((collective, choice.name), names[0])
-    return Choice(akin if akin in names else names[0]), why
+    return Choice(akin if akin in names else names[0], choice.parts[1]), why
 
 
 class Given(Decisions):

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..collectives.models import cost, forms
+from .continuation import Continuation
 from .operations import operations
 from .sweep import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -22,8 +25,6 @@ if TYPE_CHECKING:
 
 #: Operations from which on schedules wait until all others are done.
 HEAVY = 150_000
-#: Operations of all that waited, together.
-TOGETHER = 24_000_000
 #: A byte more may change the order in which a rank sends, and so make it faster.
 _SLACK = 0.8
 
@@ -40,9 +41,10 @@ class Search:
         margin: float,
         exhaustive: bool,
         end: float,
+        workers: int = 1,
     ) -> None:
         self.collective, self.situation, self.sizes, self.choices = collective, situation, sizes, choices
-        self.margin, self.exhaustive, self.end = margin, exhaustive, end
+        self.margin, self.exhaustive, self.end, self.workers = margin, exhaustive, end, workers
         shape = (len(choices), len(sizes))
         self.seconds = np.full(shape, np.nan)
         self.source = np.full(shape, Source.late, np.uint8)
@@ -56,12 +58,21 @@ class Search:
                 self._raise(c, low, Source.form)
                 alike = situation.fastest == situation.typical and situation.lanes == 1
                 self.guess[c] = low if alike else self._form(choice, situation.typical)
-        self.left = 0.0  # operations of large schedules
         self._lines = [_lines(c, choices) for c in range(len(choices))]
+        self._all = set(choices)
+        self._spent = self._simulated = 0.0  # seconds and operations of simulations
 
     def _form(self, choice: Choice, level: Level, lanes: int = 1) -> NDArray[np.float64]:
-        options: dict[str, Any] = {**self.situation.rates, "lanes": lanes, **choice.options}
-        return cost(self.collective, choice.name, level, ranks=self.situation.ranks, sizes=self.sizes, **options).time
+        """Of the messages of a choice. Where memory is accessed, those of 0 bytes are sure to be there."""
+        own, flavour = choice.parts
+        eager = {"eager": np.inf, "rendezvous": 0.0}.get(flavour.get("protocol", ""), level.S)
+        sizes = self.sizes if flavour.get("access") is None else self.sizes * 0
+        options: dict[str, Any] = {**self.situation.rates, "lanes": lanes, **own.options}
+        if flavour.get("access") is not None:
+            options["reduce_rate"] = options["copy_rate"] = 0.0
+        return cost(
+            self.collective, own.name, replace(level, S=eager), ranks=self.situation.ranks, sizes=sizes, **options
+        ).time
 
     def _raise(self, c: int, low: NDArray[np.float64], why: Source) -> None:
         higher = low > self.low[c]
@@ -72,15 +83,30 @@ class Search:
         """Decide about all candidates at all sizes."""
         if self.situation.model != "loggops" and not self.exhaustive:
             self._without_contention()
-        for number, i in enumerate(from_the_ends(len(self.sizes))):
-            self._size(i)
+        done = 0
+        for level in from_the_ends(len(self.sizes)):
+            self.each(self._size, level)
+            for i in level:
+                self._learn(i)
+            done += len(level)
             if progress is not None:
-                progress((number + 1) * len(self.choices), self.seconds.size)
-        self._fill()
+                progress(done * len(self.choices), self.seconds.size)
+        Continuation(self).run()
+
+    def each(self, do: Callable[[Any], object], items: Sequence[Any]) -> None:
+        """The same with all items, some at a time; what is done with one makes no difference to the others."""
+        if self.workers == 1 or len(items) == 1:
+            for item in items:
+                do(item)
+            return
+        with ThreadPoolExecutor(self.workers) as pool:
+            list(pool.map(do, items))
 
     def _without_contention(self) -> None:
         """Links that are shared only make messages later."""
-        quiet = Search(self.collective, self.situation.uncontended(), self.sizes, self.choices, 1.0, False, self.end)
+        quiet = Search(
+            self.collective, self.situation.uncontended(), self.sizes, self.choices, 1.0, False, self.end, self.workers
+        )
         quiet.run(None)
         known = quiet.source == Source.simulated
         for c in range(len(self.choices)):
@@ -89,7 +115,7 @@ class Search:
 
     def _size(self, i: int) -> None:
         """Simulate at one size, the most promising candidates first."""
-        best = self._best(i)
+        best = self.best(i)
         expected = np.where(np.isnan(self.guess[:, i]), self.low[:, i], self.guess[:, i])
         order = np.argsort(np.fmax(expected, self.low[:, i]), kind="stable")
         for c in order:
@@ -97,18 +123,14 @@ class Search:
             if self._same_as_whole(choice, int(self.sizes[i])):
                 self.source[c, i] = Source.same
                 continue
-            if not self.exhaustive and self.low[c, i] > best * (1 + self.margin):
-                self.source[c, i] = self.why[c, i]
+            if not self.exhaustive and self.hopeless(int(c), i, best):
                 continue
-            if not self.exhaustive and self._beyond(int(c), i) > best * (1 + self.margin):
-                self.source[c, i] = Source.beyond
-                continue
-            if self._operations(int(c), i) > HEAVY and not self.exhaustive:
+            if self.operations(int(c), int(self.sizes[i])) > HEAVY and not self.exhaustive:
                 self.source[c, i] = Source.large
                 continue
-            if time.perf_counter() > self.end and np.isfinite(best):
+            if np.isfinite(best) and not self.in_time(self.operations(int(c), int(self.sizes[i]))):
                 continue
-            best = min(best, self._simulate(int(c), i))
+            best = min(best, self.simulate(int(c), i))
         self._second(i, order)
 
     def _second(self, i: int, order: NDArray[np.intp]) -> None:
@@ -117,8 +139,20 @@ class Search:
             int(c) for c in order if self.source[c, i] in (Source.form, Source.bound, Source.size, Source.beyond)
         ]
         alone = (self.source[:, i] == Source.simulated).sum() == 1
-        if alone and left_out and time.perf_counter() < self.end and self._operations(left_out[0], i) <= HEAVY:
-            self._simulate(left_out[0], i)
+        count = self.operations(left_out[0], int(self.sizes[i])) if left_out else np.inf
+        if alone and count <= HEAVY and self.in_time(count):
+            self.simulate(left_out[0], i)
+
+    def hopeless(self, c: int, i: int, best: float | None = None) -> bool:
+        """Is it left out? Then the rule is noted."""
+        limit = (self.best(i) if best is None else best) * (1 + self.margin)
+        if self.low[c, i] > limit:
+            self.source[c, i] = self.why[c, i]
+            return True
+        if self._beyond(c, i) > limit:
+            self.source[c, i] = Source.beyond
+            return True
+        return False
 
     def _beyond(self, c: int, i: int) -> float:
         """The time of the next value of an option, if it is worse than that after it: further away it is no better."""
@@ -131,85 +165,45 @@ class Search:
                     found = max(found, float(times[0]))
         return found
 
-    def _best(self, i: int) -> float:
+    def best(self, i: int) -> float:
+        """The best time at a size so far."""
         return float(np.fmin.reduce(self.seconds[:, i], initial=np.inf))
 
     def _same_as_whole(self, choice: Choice, size: int) -> bool:
         segment = choice.options.get("segment", 0)
-        return isinstance(segment, int) and 0 < size <= segment and choice.replace(segment=0) in self.choices
+        # Of a ring the parts are cut, one for each rank.
+        part = -(-size // self.situation.ranks) if choice.name == "segmented_ring" else size
+        return isinstance(segment, int) and 0 < part <= segment and choice.replace(segment=0) in self._all
 
-    def _operations(self, c: int, i: int) -> float:
-        return operations(self.collective, self.choices[c], self.situation.ranks, int(self.sizes[i]))
+    def operations(self, c: int, size: int) -> float:
+        """About how many operations the schedule has."""
+        return operations(self.collective, self.choices[c], self.situation.ranks, size)
 
-    def _simulate(self, c: int, i: int) -> float:
-        seconds = self.situation.seconds(self.collective, self.choices[c], int(self.sizes[i]))
+    def simulate(self, c: int, i: int) -> float:
+        """The time of a candidate at a size."""
+        seconds = self.seconds_of(c, int(self.sizes[i]))
         self.seconds[c, i], self.source[c, i] = seconds, Source.simulated
-        # More bytes do not take less, and fewer at least in proportion. Between 0 and 1 byte there is no proportion.
-        size = np.maximum(self.sizes, 1)
-        self._raise(c, _SLACK * seconds * np.minimum(size / size[i], 1.0), Source.size)
         return seconds
 
-    def _fill(self) -> None:
-        """Where schedules are too large for every size: between sizes that were simulated, and beyond them."""
-        self.left = TOGETHER / 2
-        waiting = [c for c in range(len(self.choices)) if (self.source[c] == Source.large).any()]
-        for c in sorted(waiting, key=self._promise):
-            large = [int(i) for i in np.flatnonzero(self.source[c] == Source.large)]
-            open_ones = [i for i in large if not self._hopeless(c, i)]
-            # Two sizes tell the others: the largest and the smallest at which it may be best.
-            for i in dict.fromkeys([open_ones[-1], open_ones[0]] if open_ones else []):
-                if (self.source[c] == Source.simulated).sum() < 2:
-                    self._afford(c, i)
-            for i in large:
-                if self.source[c, i] == Source.large and not self._hopeless(c, i):
-                    self._predict(c, i)
-        # What would be chosen is simulated as far as there are operations left; it tells the larger sizes better.
-        self.left += TOGETHER / 2
-        for i in range(len(self.sizes)):
-            first = int(np.argmin(np.where(np.isnan(self.seconds[:, i]), np.inf, self.seconds[:, i])))
-            if self.source[first, i] == Source.between and self._afford(first, i):
-                for other in np.flatnonzero(self.source[first] == Source.between):
-                    self._predict(first, int(other))
+    def seconds_of(self, c: int, size: int) -> float:
+        """Simulated, at any size."""
+        begin = time.perf_counter()
+        seconds = self.situation.seconds(self.collective, self.choices[c], size)
+        self._spent += time.perf_counter() - begin
+        self._simulated += self.operations(c, size)
+        return seconds
 
-    def _predict(self, c: int, i: int) -> None:
-        known = np.flatnonzero(self.source[c] == Source.simulated)
-        if len(known) >= 2 or (len(known) == 1 and not np.isnan(self.guess[c, i])):
-            self.seconds[c, i] = max(self._continued(c, known, i), self.low[c, i])
-            self.source[c, i] = Source.between
+    def in_time(self, count: float) -> bool:
+        """Will so many operations be simulated before the end, as fast as those so far?"""
+        left = self.end - time.perf_counter()
+        return left > 0 and count * self._spent <= left * max(self._simulated, 1.0) * self.workers
 
-    def _promise(self, c: int) -> float:
-        """How far from the best it may be where that is nearest."""
-        large = self.source[c] == Source.large
-        best = np.array([self._best(int(i)) for i in np.flatnonzero(large)])
-        return float(np.min(np.fmax(self.guess[c, large], self.low[c, large]) / best))
-
-    def _afford(self, c: int, i: int) -> bool:
-        count = self._operations(c, i)
-        affordable = count <= self.left and time.perf_counter() < self.end
-        if affordable:
-            self.left -= count
-            self._simulate(c, i)
-        return affordable
-
-    def _hopeless(self, c: int, i: int) -> bool:
-        """Notes the rule by which it is left out."""
-        limit = self._best(i) * (1 + self.margin)
-        if self.low[c, i] > limit:
-            self.source[c, i] = self.why[c, i]
-        elif self._beyond(c, i) > limit:
-            self.source[c, i] = Source.beyond
-        return bool(self.source[c, i] != Source.large)
-
-    def _continued(self, c: int, known: NDArray[np.intp], i: int) -> float:
-        """From the two simulated sizes nearest to it, one on each side if there are."""
-        at = int(np.clip(np.searchsorted(known, i), 1, max(len(known) - 1, 1)))
-        near = known[at - 1 : at + 1]
-        x, y = self.sizes[near].astype(float), self.seconds[c, near]
-        if not np.isnan(self.guess[c, i]):
-            # How much the closed form is wrong changes slowly.
-            ratio = np.interp(np.log(max(self.sizes[i], 1)), np.log(np.maximum(x, 1.0)), y / self.guess[c, near])
-            return float(self.guess[c, i] * ratio)
-        return float(y[0] + (y[1] - y[0]) * (self.sizes[i] - x[0]) / (x[1] - x[0]))
+    def _learn(self, i: int) -> None:
+        """More bytes do not take less, and fewer at least in proportion. Between 0 and 1 byte is no proportion."""
+        size = np.maximum(self.sizes, 1)
+        part = _SLACK * np.minimum(size / size[i], 1.0)
+        for c in np.flatnonzero(self.source[:, i] == Source.simulated):
+            self._raise(int(c), self.seconds[c, i] * part, Source.size)
 
 
 def _lines(c: int, choices: list[Choice]) -> list[list[int]]:
@@ -233,19 +227,17 @@ def _rank(key: str, value: Any) -> float:
     return np.inf if key == "segment" and value == 0 else float(value)
 
 
-def from_the_ends(count: int) -> Iterator[int]:
-    """The first and the last of so many, then what is in the middle of those that have been.
+def from_the_ends(count: int) -> Iterable[list[int]]:
+    """The first and the last of so many, then, step by step, all that are in the middle of those that have been.
 
     Examples
     --------
     >>> list(from_the_ends(6))
-    [0, 5, 2, 1, 3, 4]
+    [[0, 5], [2], [1, 3], [4]]
     """
-    yield from ([0, count - 1] if count > 1 else [0])
+    yield [0, count - 1] if count > 1 else [0]
     gaps = [(0, count - 1)]
-    while gaps:
-        low, high = gaps.pop(0)
-        if high - low > 1:
-            middle = (low + high) // 2
-            yield middle
-            gaps += [(low, middle), (middle, high)]
+    while gaps := [(low, high) for low, high in gaps if high - low > 1]:
+        middles = [(low + high) // 2 for low, high in gaps]
+        yield middles
+        gaps = [gap for (low, high), m in zip(gaps, middles, strict=True) for gap in ((low, m), (m, high))]

@@ -138,6 +138,7 @@ class Situation:
             record="finish",
             copy_rate=self.copy_rate,
             reduce_rate=self.reduce_rate,
+            skip=False,  # a single collective has no iterations to look for
         ).makespan
 
     def uncontended(self) -> Situation:

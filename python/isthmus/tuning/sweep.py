@@ -136,6 +136,7 @@ def sweep(
     margin: float = 0.1,
     exhaustive: bool = False,
     seconds: float | None = None,
+    workers: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> Sweep:
     """Times of the candidates that may be best.
@@ -159,6 +160,8 @@ def sweep(
         Simulate every candidate at every size.
     seconds : float, optional
         Begin no simulation after so long.
+    workers : int
+        Simulations at once; the result does not depend on it.
     progress : callable, optional
         Called with the decided pairs of candidate and size, and their number.
 
@@ -175,7 +178,8 @@ def sweep(
     from .search import Search
 
     begin = time.perf_counter()
-    search = Search(collective, situation, table, list(choices), margin, exhaustive, begin + (seconds or np.inf))
+    end = begin + (seconds or np.inf)
+    search = Search(collective, situation, table, list(choices), margin, exhaustive, end, workers)
     search.run(progress)
     wall = time.perf_counter() - begin
     return Sweep(collective, situation, table, list(choices), search.seconds, search.source, search.floor, wall)

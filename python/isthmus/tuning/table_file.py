@@ -16,7 +16,8 @@ from .decisions import KINDS
 from .table import DecisionTable, Point, Provenance, Row
 
 FORMAT = "isthmus decision table"
-VERSION = 1
+#: Written and read; 2 has flavours in choices, which a reader of version 1 would take for options of algorithms.
+VERSIONS = (1, 2)
 _TIMES = ("seconds", "runner_up_seconds", "bound")
 _POINT = ("bytes", "algorithm", "seconds", "runner_up", "runner_up_seconds", "bound")
 
@@ -38,7 +39,9 @@ def read(path: str | os.PathLike[str]) -> DecisionTable:
 def content(table: DecisionTable) -> dict[str, Any]:
     """The table as plain data, as it stands in files."""
     provenance = {key: value for key, value in vars(table.provenance).items() if value}
-    out: dict[str, Any] = {"format": FORMAT, "version": VERSION}
+    choices = {choice for _, _, p in table.items() for choice in (p.choice, p.runner_up) if choice is not None}
+    version = 2 if any(choice.parts[1] for choice in choices) else 1
+    out: dict[str, Any] = {"format": FORMAT, "version": version}
     if provenance:
         out["provenance"] = provenance
     for kind, rows in table.rows.items():
@@ -56,7 +59,7 @@ def format_json(table: DecisionTable) -> str:
 def format_toml(table: DecisionTable) -> str:
     """One line a decision, so that differences show in ``diff`` and review."""
     data = content(table)
-    lines = [f'format = "{FORMAT}"', f"version = {VERSION}"]
+    lines = [f'format = "{FORMAT}"', f"version = {data['version']}"]
     if "provenance" in data:
         lines += [
             "",
@@ -120,8 +123,8 @@ class _Reader:
                 self.file, self.line("format"), None, f'not a decision table: format = "{FORMAT}" is missing'
             )
         version = data.get("version")
-        if version != VERSION or isinstance(version, bool):
-            raise self.error("version", f"is {shown(version)}: this Isthmus reads version {VERSION}")
+        if version not in VERSIONS or isinstance(version, bool):
+            raise self.error("version", f"is {shown(version)}: this Isthmus reads versions {VERSIONS[0]} and 2")
         rows = {}
         for key, value in data.items():
             if key in KINDS:

@@ -93,6 +93,7 @@ def tune(
     routing: str = "minimal",
     algorithms: Iterable[str] | None = None,
     options: Mapping[str, Sequence[Any]] | None = None,
+    flavours: Sequence[str] | None = None,
     margin: float = 0.1,
     exhaustive: bool = False,
     seconds: float | None = None,
@@ -124,6 +125,10 @@ def tune(
         Try only these.
     options : mapping of str to sequence, optional
         Values to try of an option, such as ``{"radix": [2, 4]}``.
+    flavours : sequence of str, optional
+        Flavours to try, by their words in :func:`isthmus.collective`: "message", "put" and "get"; of messages "size",
+        "eager" and "rendezvous"; of the others "my" and "none"; "all" for barriers around everything. By default
+        messages with a protocol by size: MPI libraries know no others.
     margin : float
         How much slower than the best a candidate must be by its bound to be left out, relative to the best.
     exhaustive : bool
@@ -131,7 +136,8 @@ def tune(
     seconds : float, optional
         Begin no simulation after so long for one collective and number of ranks.
     workers : int
-        Collectives and numbers of ranks that are tuned at the same time.
+        Collectives and numbers of ranks that are tuned at the same time, or simulations where there is only one. The
+        result does not depend on it.
     copy_rate, reduce_rate : float, optional
         As of :func:`isthmus.simulate`.
     progress : bool or callable
@@ -173,15 +179,21 @@ def tune(
     for count in counts:
         situation = Situation(machine, count, placement, model, routing, copy_rate, reduce_rate)
         for kind in kinds:
-            tried = candidates(kind, situation, algorithms=only, options=options)
+            tried = candidates(kind, situation, algorithms=only, options=options, flavours=flavours)
             tasks.append((kind, situation, table[:1] * 0 if kind == "barrier" else table, tried))
     report = _Progress(sum(len(task[2]) * len(task[3]) for task in tasks), progress)
     try:
+        within = workers if len(tasks) == 1 else 1
         with ThreadPoolExecutor(workers) as pool:
             sweeps = list(
                 pool.map(
                     lambda task: sweep(
-                        *task, margin=margin, exhaustive=exhaustive, seconds=seconds, progress=report.of_task()
+                        *task,
+                        margin=margin,
+                        exhaustive=exhaustive,
+                        seconds=seconds,
+                        workers=within,
+                        progress=report.of_task(),
                     ),
                     tasks,
                 )

@@ -6,7 +6,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any
 
@@ -20,6 +20,11 @@ from ..table import DecisionTable
 
 #: Targets and the module of each; all have ``write(decisions, request) -> Export``.
 _TARGETS = {"openmpi": "openmpi", "openmpi-han": "han", "mpich": "mpich", "ucc": "ucc"}
+
+FLAVOURS = (
+    "files do not choose puts, gets and protocols: messages stand in, whose protocol the library decides by size, for "
+    "all collectives alike"
+)
 
 
 @dataclass(frozen=True)
@@ -159,7 +164,10 @@ def export(
         raise InvalidInput(f"option {unknown[0]} of {target}: allowed are {', '.join(module.OPTIONS) or 'none'}")
     given = None if ranks is None else tuple(sorted(set(ranks)))
     write: Callable[[Decisions, Request], Export] = module.write
-    return write(decisions, Request(match[2] or "", predict, given, options))
+    made = write(decisions, Request(match[2] or "", predict, given, options))
+    if any(loss.wanted.parts[1] for loss in made.losses):
+        return replace(made, notes=[*made.notes, FLAVOURS])
+    return made
 
 
 def rank_counts(decisions: Decisions, collective: str, request: Request) -> tuple[int, ...]:

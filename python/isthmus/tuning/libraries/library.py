@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ...errors import InvalidInput
 from ..choice import Choice, Option
@@ -108,17 +108,20 @@ def fit(
     wanted : Choice
     predict : callable, optional
         Seconds of collective, ranks, bytes and algorithm. Without it only an algorithm of the same name, with other
-        options, stands in for one that the library does not have.
+        options, stands in for one that the library does not have. Flavours no library has: messages stand in.
 
     Returns
     -------
     Fit or None
         None where nothing can stand in; the library is then left to decide.
     """
-    found = same(algorithms, collective, wanted)
-    if found is not None:
+    plain, flavour = wanted.parts
+    found = same(algorithms, collective, plain)
+    if found is not None and not flavour:
         return found
     candidates = [(a, running) for a in algorithms if (running := a.running(collective, wanted)) is not None]
+    if predict is None and found is not None:
+        return replace(found, loss=None)
     if predict is None:
         family = canonical(collective, wanted).name
         akin = [Fit(a, parameters(a, r), pretty(collective, r), None) for a, r in candidates if r.name == family]
