@@ -71,7 +71,14 @@ def test_grids_whose_every_edge_can_be_one_link(extents: tuple[int, ...], period
     assert mapped.metrics.hop_bytes == mapped.bounds.hop_bytes
 
 
-_SMALL = ["torus:4x2", "mesh:3x2 cores=2", "dragonfly:a=2,p=2,h=1,g=2", "hypercube:3", "xgft:m=2x4,w=1x2", "xgft:m=8,w=1"]
+_SMALL = [
+    "torus:4x2",
+    "mesh:3x2 cores=2",
+    "dragonfly:a=2,p=2,h=1,g=2",
+    "hypercube:3",
+    "xgft:m=2x4,w=1x2",
+    "xgft:m=8,w=1",
+]
 
 
 @pytest.mark.parametrize("spec", _SMALL)

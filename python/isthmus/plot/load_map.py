@@ -114,9 +114,7 @@ class Layout:
         return column * self._column + self._left, float(top), float(wide), float(bottom - top)
 
 
-def load_map(
-    topology: Any, values: Array, *, narrow: bool = False, beside: Sequence[Array] = ()
-) -> LoadMap | None:
+def load_map(topology: Any, values: Array, *, narrow: bool = False, beside: Sequence[Array] = ()) -> LoadMap | None:
     """Fields of the values of links; None for a network that has to be drawn as a graph.
 
     Parameters
