@@ -21,7 +21,7 @@ _NOTES = (
     "all collectives of UCC are nonblocking inside, so that MPI_Ibcast and its like follow the same rules",
 )
 _FILE_NOTE = "the file takes the place of the ucc.conf that came with UCC; the environment comes before the file"
-_TUNE = "UCC_TL_UCP_TUNE"
+TUNE = "UCC_TL_UCP_TUNE"
 #: What a section may be of, beside the team size. UCC refuses a file with any other word.
 _KEYS = ("vendor", "model", "ppn", "sock", "nnodes")
 #: Longest line and name of a section that UCC's reader of files takes.
@@ -119,7 +119,7 @@ def _string(teams: Teams) -> tuple[dict[str, str], list[str]]:
             f"{name} is for {ranks} ranks and more, fewer want another: sections can have both" for name in changed
         ]
         variables |= found
-    settings = {_TUNE: "#".join(tokens)} if tokens else {}
+    settings = {TUNE: "#".join(tokens)} if tokens else {}
     return settings | dict(sorted(variables.items())), notes
 
 
@@ -143,7 +143,7 @@ def _sections(teams: Teams, section: str, per_node: object) -> str:
         size = str(ranks) if last == ranks else f"{ranks}-{last or 2**31 - 1}"
         words = [*section.split(), f"team_size={size}", *([f"ppn={per_node}"] if per_node else [])]
         ranged = {name: _value(values) for name, values in team.variables.items() if name in library.RANGED}
-        values = {_TUNE: "#".join(token.format(team="") for token in team.tokens), **dict(sorted(ranged.items()))}
+        values = {TUNE: "#".join(token.format(team="") for token in team.tokens), **dict(sorted(ranged.items()))}
         lines += [f"[{' '.join(words)}]", *(f"{name}={value}" for name, value in values.items() if value), ""]
     for line in lines:
         if len(line) > (_SECTION + 2 if line.startswith("[") else _LINE):

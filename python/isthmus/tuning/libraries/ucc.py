@@ -57,7 +57,6 @@ _ALGORITHMS: dict[str, list[tuple[Algorithm, str]]] = {
         _a("neighbor", "neighbor_exchange"),
         _a("bruck", "bruck,radix=2"),
         _a("sparbit", "sparbit"),
-        _a("linear", "linear"),
     ],
     "alltoall": [
         _of("pairwise", "pairwise", ALLTOALL_PAIRWISE_NUM_POSTS=1),

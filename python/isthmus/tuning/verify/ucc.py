@@ -6,17 +6,17 @@ import os
 import re
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...errors import InvalidInput, ParseError, Unsupported
+from ...errors import InvalidInput, Unsupported
 from ...files import write_atomically
 from ...toml_text import read_text
 from ..choice import Choice
 from ..decisions import Decisions
 from ..export.export import Request
-from ..export.ucc import write
+from ..export.ucc import TUNE, write
+from ..export.ucc_reading import Rule, at, holding
 from ..libraries import ucc as library
 from .probe import Case, Counts, Probe, counts
 from .verify import ALIKE, IGNORED, IN_EFFECT, OTHER, Report, Trial, Verdict, schedule_counts
@@ -24,22 +24,11 @@ from .verify import ALIKE, IGNORED, IN_EFFECT, OTHER, Report, Trial, Verdict, sc
 if TYPE_CHECKING:
     from ..compare import Predict
 
-_TUNE = "UCC_TL_UCP_TUNE"
-_TOKEN = re.compile(r"(\w+):(\d+)-(\d+|inf):host:(?:\[(\d+)-(\d+|inf)\]:)?inf:@(\w+)")
 #: What UCC says where an algorithm does not take a call.
 _GAVE_WAY = "is not supported for TL_UCP, fallback"
-#: Of a case: the function that UCC lists for it ("" where it lists none or another one ran), and what every rank sent.
+_OTHER = "another algorithm"
+#: Of a case: the function that UCC lists for it ("" where it lists none), and what every rank sent.
 Evidence = tuple[str, Counts]
-
-
-@dataclass(frozen=True)
-class Rule:
-    """A rule that holds for a team, in UCC's own sizes; ``last`` is None where it has no end."""
-
-    collective: str
-    first: int
-    last: int | None
-    algorithm: str
 
 
 def reads(what: object) -> bool:
@@ -86,46 +75,11 @@ def report(what: Decisions | str | os.PathLike[str], probe: Probe, folder: str, 
     own, _ = _run(probe, cases, {})
     verdicts = []
     for trial, a, b, c in zip(trials, seen, own, _forced(probe, trials), strict=True):
-        says = (ALIKE if a == b else IN_EFFECT) if a == c and a[0] else IGNORED if a == b else OTHER
+        says = (ALIKE if a == b else IN_EFFECT) if a == c and a[0] != _OTHER else IGNORED if a == b else OTHER
         schedule = schedule_counts(trial, probe.ranks)
         verdicts.append(Verdict(*trial.case, trial.algorithm, says, a[1], b[1], c[1], schedule))
     version = re.search(r"^isthmus-library (.*)$", log, re.MULTILINE)
     return Report(version[1] if version else "UCC", probe.ranks, verdicts, complaints(log))
-
-
-def holding(text: str, file: str, ranks: int) -> tuple[list[Rule], dict[str, str]]:
-    """Rules and variables of a file, in the form that Isthmus writes, that hold for a number of ranks.
-
-    Raises
-    ------
-    ParseError
-        For anything else.
-    """
-    rules: list[Rule] = []
-    variables: dict[str, str] = {}
-    inside = True
-    for number, line in enumerate(text.splitlines(), 1):
-        sizes = re.search(r"team_size=(\d+)(?:-(\d+))?", line) if line.startswith("[") else None
-        if line.startswith("["):
-            inside = sizes is None or int(sizes[1]) <= ranks <= int(sizes[2] or sizes[1])
-            continue
-        name, equals, value = line.partition("=")
-        if line and not (equals and name.startswith("UCC_")):
-            raise ParseError(file, f"line {number}", "this is neither a variable of UCC nor a section")
-        if not line or not inside:
-            continue
-        if name != _TUNE:
-            variables[name] = value
-            continue
-        for token in value.split("#"):
-            found = _TOKEN.fullmatch(token)
-            if found is None:
-                raise ParseError(file, f"line {number}", f"{token!r} is no rule of those that Isthmus writes")
-            least, most = int(found[4] or 0), float(found[5] or "inf")
-            if least <= ranks <= most:
-                last = None if found[3] == "inf" else int(found[3])
-                rules.append(Rule(found[1], int(found[2]), last, found[6]))
-    return rules, variables
 
 
 def _trials(rules: Sequence[Rule], variables: Mapping[str, str], ranks: int, most_bytes: int) -> list[Trial]:
@@ -160,18 +114,8 @@ def _trial(kind: str, size: int, name: str, variables: Mapping[str, str], blocks
     if choice is not None and radixes and "radix" in choice.options:
         choice = choice.replace(radix=radixes[0])
     words = [f"{key.removeprefix('UCC_TL_UCP_').lower()}={value}" for key, value in settings.items()]
-    token = {_TUNE: f"{kind}:host:inf:@{name}"} if library.named(kind) else {}
+    token = {TUNE: f"{kind}:host:inf:@{name}"} if library.named(kind) else {}
     return Trial((kind, size), " ".join([name, *words]), {**token, **settings}, choice=choice)
-
-
-def at(value: str, size: int) -> str:
-    """A variable's value at a size: that of the first range that holds it, at both ends."""
-    for part in value.split(","):
-        *sizes, found = part.split(":")
-        low, _, high = (sizes[0] if sizes else "0-inf").partition("-")
-        if int(low) <= size <= float(high):
-            return found
-    return "auto"
 
 
 def _forced(probe: Probe, trials: Sequence[Trial]) -> list[Evidence]:
@@ -182,7 +126,7 @@ def _forced(probe: Probe, trials: Sequence[Trial]) -> list[Evidence]:
         rest = [i for i in range(len(trials)) if i not in out]
         now = [i for i in rest if chosen.setdefault(trials[i].case[0], trials[i].forced) == trials[i].forced]
         settings = {key: value for forced in chosen.values() for key, value in forced.items()}
-        settings[_TUNE] = "#".join(forced[_TUNE] for forced in chosen.values() if _TUNE in forced)
+        settings[TUNE] = "#".join(forced[TUNE] for forced in chosen.values() if TUNE in forced)
         found, _ = _run(probe, [trials[i].case for i in now], settings)
         out |= dict(zip(now, found, strict=True))
     return [out[i] for i in range(len(trials))]
@@ -197,7 +141,7 @@ def _run(probe: Probe, cases: Sequence[Case], settings: Mapping[str, str]) -> tu
     for (kind, size), sent, lines in zip(cases, counts(log), before, strict=False):
         total = size * probe.ranks if kind in library.COUNTS_ALL else size
         names = [name for low, high, name in listed.get(kind, ()) if low <= total <= high]
-        found.append(("" if _GAVE_WAY in lines else next(iter(names), ""), sent))
+        found.append((_OTHER if _GAVE_WAY in lines else next(iter(names), ""), sent))
     return found, log
 
 
