@@ -1,7 +1,7 @@
 """Tuning files and real MPI libraries: every rule of a wide table, and what the libraries decide by themselves.
 
-Arguments: launchers with their options, each in quotes. Exit status 1 if one of the libraries does not follow. UCC is tried
-with the first launcher where its ucc_info is in PATH.
+Arguments: launchers with their options, each in quotes. Exit status 1 if one of the libraries does not follow. UCC is
+tried with the first launcher where its ucc_info is in PATH.
 """
 
 from __future__ import annotations
