@@ -168,7 +168,7 @@ def choices(
     late, table, after = 0, None, before
     if seconds:
         end = time.perf_counter() + seconds
-        # Then the program is simulated with each collective alone, and with those that help, where that is not too much.
+        # Then the program is simulated with each collective alone, and those that help, where that is not too much.
         kinds_of_calls = len({c.use.collective for c in compared})
         trials = (kinds_of_calls + 1) * tuner.pace if kinds_of_calls > 1 else 0.0
         compared, late = tuner.tune(compared, end - (trials if trials <= seconds / 2 else 0.0), progress)
