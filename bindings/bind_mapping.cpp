@@ -4,6 +4,7 @@
 #include <nanobind/stl/optional.h>
 
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "arrays.hpp"
@@ -13,6 +14,7 @@
 #include "mapping/bipartition.hpp"
 #include "mapping/congestion.hpp"
 #include "mapping/effort.hpp"
+#include "mapping/exact.hpp"
 #include "mapping/greedy.hpp"
 #include "mapping/grouped.hpp"
 #include "mapping/multilevel.hpp"
@@ -148,6 +150,18 @@ void bind_mapping(nb::module_& m) {
   m.def(
       "seconds_of_bipartition", [](const TaskGraph& g, const Target& t) { return effort::bipartition(g, t.places()); },
       "graph"_a, "target"_a, "Processor time, about, of map_dual_bipartition().");
+  m.def(
+      "map_exact",
+      [](const TaskGraph& g, const Target& t, std::uint64_t most_steps) -> std::optional<Output<std::uint32_t>> {
+        std::optional<Map> map;
+        {
+          nb::gil_scoped_release release;
+          map = exact_map(g, t, most_steps);
+        }
+        if (!map) return std::nullopt;
+        return array_from(std::move(*map));
+      },
+      "graph"_a, "target"_a, "most_steps"_a, "Fewest hop-bytes of all maps; None if that takes more steps.");
   m.def(
       "map_multilevel",
       [](const TaskGraph& g, const Target& t, double seconds, std::uint32_t starts, std::uint32_t coarsest,

@@ -70,12 +70,12 @@ void bind_schedule(nb::module_& module) {
             s.ranks = static_cast<Rank>(op_first.shape(0) - 1);
             s.op_first = vector_of(op_first);
             s.edge_first = vector_of(edge_first);
-            s.ops = records<LargeVector<Operation>>(ops);
+            s.ops = records<UnsetVector<Operation>>(ops);
             s.edges.resize(edges.shape(0));
             if (edges.shape(0) != 0) std::memcpy(static_cast<void*>(s.edges.data()), edges.data(), edges.shape(0) * 4);
             s.buffers.names = std::move(buffer_names);
             s.buffers.bytes = vector_of(buffer_bytes);
-            s.slices = records<std::vector<Slices>>(slices);
+            s.slices = records<UnsetVector<Slices>>(slices);
             return s;
           },
           "op_first"_a, "ops"_a, "edge_first"_a, "edges"_a, "buffer_names"_a, "buffer_bytes"_a, "slices"_a,
@@ -102,7 +102,7 @@ void bind_schedule(nb::module_& module) {
             columns.cpu = column(cpu, count);
             columns.nic = column(nic, count);
             columns.mode = column(mode, count);
-            const auto held = records<std::vector<Slices>>(slices);
+            const auto held = records<UnsetVector<Slices>>(slices);
             columns.slices = held;
             return schedule_of(ranks, columns, {view(op), view(on), column(start, op.shape(0))},
                                {std::move(buffer_names), vector_of(buffer_bytes)});

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdlib>
 #include <new>
+#include <type_traits>
 #include <vector>
 
 #if defined(__linux__)
@@ -48,5 +49,21 @@ class LargePages {
 
 template <class T>
 using LargeVector = std::vector<T, LargePages<T>>;
+
+/// For arrays that are written as a whole, perhaps by several threads: what resize(count) adds is not set. Where it has
+/// to be, resize(count, value) is what to call.
+template <class T>
+struct UnsetPages : LargePages<T> {
+  UnsetPages() = default;
+  template <class U>
+  UnsetPages(const UnsetPages<U>&) {}
+  template <class U>
+  void construct(U*) {
+    static_assert(std::is_trivially_copyable_v<U> && std::is_trivially_destructible_v<U>);
+  }
+};
+
+template <class T>
+using UnsetVector = std::vector<T, UnsetPages<T>>;
 
 }  // namespace isthmus

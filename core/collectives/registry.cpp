@@ -24,6 +24,9 @@ struct Registry {
     }
   }
   std::vector<CatalogueEntry>& of(CollectiveKind kind) { return entries[static_cast<std::uint8_t>(kind)]; }
+  bool is_ours(CollectiveKind kind, const CatalogueEntry& entry) {
+    return static_cast<std::size_t>(&entry - of(kind).data()) < ours[static_cast<std::uint8_t>(kind)];
+  }
 };
 
 Registry& registry() {
@@ -106,7 +109,9 @@ AlgorithmInfo algorithm_info(CollectiveKind kind, const std::string& name) {
 Algorithm find_algorithm(CollectiveKind kind, const std::string& name, const GivenOptions& options) {
   const std::scoped_lock lock(registry().mutex);
   const CatalogueEntry& entry = entry_of(kind, name);
-  return {entry.generate, entry.prepare, chosen(entry.info, name_of(kind), options)};
+  Algorithm found(entry.generate, entry.prepare, chosen(entry.info, name_of(kind), options));
+  found.concurrent = registry().is_ours(kind, entry);
+  return found;
 }
 
 void register_algorithm(CollectiveKind kind, const std::string& name, Generator generator) {
@@ -118,8 +123,7 @@ void register_algorithm(CollectiveKind kind, const std::string& name, Generator 
     entries.push_back({{name, "added by the user", "", {}}, std::move(generator)});
     return;
   }
-  require(static_cast<std::size_t>(at - entries.begin()) >= registry().ours[static_cast<std::uint8_t>(kind)],
-          "algorithm '", name, "' of ", name_of(kind),
+  require(!registry().is_ours(kind, *at), "algorithm '", name, "' of ", name_of(kind),
           " comes with Isthmus and cannot be replaced: choose another name");
   at->generate = std::move(generator);
 }

@@ -11,6 +11,7 @@
 #include "base/rng.hpp"
 #include "mapping/fields.hpp"
 #include "mapping/group_costs.hpp"
+#include "mapping/objective.hpp"
 #include "mapping/pair_costs.hpp"
 #include "mapping/slots.hpp"
 
@@ -152,6 +153,10 @@ Map anneal(const TaskGraph& graph, const Target& target, const Map& start, const
   require(options.seconds >= 0 && options.hot > 0 && options.cold > 0 && options.cold <= options.hot,
           "anneal: seconds ", options.seconds, ", hot ", options.hot, ", cold ", options.cold,
           "; allowed: seconds from 0 on, 0 < cold <= hot");
+  if (target.places() < 2) {
+    require_map(graph, target, start);
+    return start;
+  }
   Slots slots(graph, target, start);
   if (options.group_limit > 0) {
     const GroupCosts costs(target, slots, options.group_limit, softest);

@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "base/rng.hpp"
+#include "mapping/effort.hpp"
 #include "mapping/objective.hpp"
 
 namespace isthmus {
@@ -22,6 +23,7 @@ class Reliever {
         index_(start.size()) {
     const Topology& t = target.topology();
     load_ = link_loads(graph, target, map_);
+    routed_ = graph.links.targets.size();
     change_.assign(load_.size(), 0);
     double widest = 0;
     for (const LinkClass& c : t.link_classes()) widest = std::max(widest, c.bandwidth);
@@ -66,7 +68,8 @@ class Reliever {
   [[nodiscard]] const Map& map() const { return map_; }
   /// Processor time so far, counted in steps.
   [[nodiscard]] double seconds() const {
-    return static_cast<double>(routed_) * 100e-9 + static_cast<double>(passed_) * 11e-9;
+    const double far = effort::beyond_cache(load_.size() * 3 * sizeof(double));
+    return static_cast<double>(routed_) * (110e-9 + 25e-9 * far) + static_cast<double>(passed_) * (12e-9 + 6e-9 * far);
   }
 
  private:

@@ -23,13 +23,13 @@ inline double beyond_cache(std::size_t bytes) {
 /// Dual recursive bipartition.
 inline double bipartition(const TaskGraph& graph, std::uint32_t places) {
   const double entries = static_cast<double>(graph.links.targets.size()) / 2 + graph.tasks();
-  return 0.45e-6 * entries * std::log2(2.0 + places);
+  return 0.5e-6 * entries * std::log2(2.0 + places);
 }
 
 /// max_heap_map().
 inline double max_heap(const TaskGraph& graph, const Target& target) {
   const double edges = static_cast<double>(graph.links.targets.size()) / 2;
-  return edges * (13e-6 + (target.axes().empty() ? 20e-9 * target.places() : 0));
+  return edges * (14e-6 + (target.axes().empty() ? 20e-9 * target.places() : 0));
 }
 
 }  // namespace isthmus::effort

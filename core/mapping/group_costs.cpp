@@ -87,14 +87,15 @@ float GroupCosts::change_at_best(std::uint32_t u, std::uint32_t v) {
 double GroupCosts::seconds(std::uint64_t proposals) const {
   const auto n = [](std::uint64_t count) { return static_cast<double>(count); };
   const double far = effort::beyond_cache(distances_.memory() + slots_->memory());
-  return distances_.set_up_seconds() + n(proposals) * (52e-9 + 20e-9 * far) + n(edges_) * (3.6e-9 + 1.5e-9 * far) +
-         n(apart_) * (5e-9 + 3e-9 * far);
+  return distances_.set_up_seconds() + n(proposals) * (60e-9 + 20e-9 * far) + n(edges_) * (4.2e-9 + 1.5e-9 * far) +
+         n(apart_) * (7e-9 + 3e-9 * far) + n(moved_) * (20e-9 + 5e-9 * far);
 }
 
 void GroupCosts::swap(std::uint32_t u, std::uint32_t v) {
   const std::uint32_t p = group(u);
   const std::uint32_t q = group(v);
   if (p != q) {
+    moved_ += slots_->degree(u) + slots_->degree(v);
     const auto add = [&](std::uint32_t a, std::uint32_t b, float bytes) {
       load_[a * groups_ + b] += bytes;
       load_[b * groups_ + a] += bytes;

@@ -52,6 +52,7 @@ class GroupCosts {
   std::vector<double> load_;          ///< groups x groups
   std::uint64_t edges_ = 0;           ///< that proposals looked at
   std::uint64_t apart_ = 0;           ///< of them those of tasks in different groups
+  std::uint64_t moved_ = 0;           ///< of them those of swaps that were made
   std::vector<double> change_;        ///< of the two rows that a swap changes; zero between calls
 };
 

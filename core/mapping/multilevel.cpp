@@ -5,12 +5,12 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/in_parallel.hpp"
 #include "base/rng.hpp"
 #include "mapping/anneal.hpp"
 #include "mapping/bipartition.hpp"
 #include "mapping/effort.hpp"
 #include "mapping/greedy.hpp"
-#include "mapping/in_parallel.hpp"
 #include "mapping/matching.hpp"
 #include "mapping/objective.hpp"
 

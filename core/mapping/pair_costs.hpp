@@ -25,8 +25,8 @@ class PairCosts {
   /// Processor time, about, of so many proposals and the set-up, see effort.hpp.
   [[nodiscard]] double seconds(std::uint64_t proposals) const {
     const double far = effort::beyond_cache(distances_.memory() + slots_->memory());
-    return distances_.set_up_seconds() + static_cast<double>(proposals) * 30e-9 +
-           static_cast<double>(edges_) * (2.8e-9 + 1.5e-9 * far);
+    return distances_.set_up_seconds() + static_cast<double>(proposals) * 38e-9 +
+           static_cast<double>(edges_) * (3.7e-9 + 2e-9 * far);
   }
 
  private:

@@ -6,6 +6,7 @@
 #include "mapping/effort.hpp"
 #include "mapping/group_costs.hpp"
 #include "mapping/objective.hpp"
+#include "mapping/unload.hpp"
 
 namespace isthmus {
 namespace {
@@ -52,24 +53,12 @@ class Mover {
     sweep(0);
   }
 
-  /// Takes load away from places beyond their limit: always the task that costs least, to the nearest place with room.
-  void unload() {
-    for (std::uint32_t p = 0; p < places_; ++p) {
-      while (load_[p] > limit_[p] * (1 + rounding) && members_[p].size() > 1) {
-        const auto [task, to] = cheapest_leaver(p);
-        if (task == nowhere) break;
-        leave(task);
-        enter(task, to);
-      }
-    }
-  }
-
   [[nodiscard]] const Map& map() const { return map_; }
   /// Processor time so far, counted in steps.
   [[nodiscard]] double seconds() const {
     const double far = effort::beyond_cache(map_.size() * sizeof(std::uint32_t) + distance_.size());
-    return set_up_ + static_cast<double>(proposals_) * (15e-9 + 10e-9 * far) +
-           static_cast<double>(edges_) * (3e-9 + 7e-9 * far);
+    return set_up_ + static_cast<double>(proposals_) * (16e-9 + 11e-9 * far) +
+           static_cast<double>(edges_) * (3.2e-9 + 7.5e-9 * far);
   }
 
  private:
@@ -239,28 +228,6 @@ class Mover {
     });
   }
 
-  std::pair<std::uint32_t, std::uint32_t> cheapest_leaver(std::uint32_t place) {
-    std::pair<std::uint32_t, std::uint32_t> best{nowhere, nowhere};
-    double best_cost = 0;
-    for (std::uint32_t wanted = 64; best.first == nowhere; wanted *= 8) {
-      found_.clear();
-      target_->near(place, wanted, found_);
-      for (const std::uint32_t t : members_[place]) {
-        for (std::size_t i = 0, tried = 0; i < found_.size() && tried < 16; ++i) {
-          if (!fits(found_[i], graph_->load_of(t))) continue;
-          ++tried;
-          const double cost = change(t, t, found_[i]) / std::max(graph_->load_of(t), 1e-300);
-          if (best.first == nowhere || cost < best_cost) {
-            best = {t, found_[i]};
-            best_cost = cost;
-          }
-        }
-      }
-      if (found_.size() < wanted) break;
-    }
-    return best;
-  }
-
   const TaskGraph* graph_;
   const Target* target_;
   std::vector<double> limit_;
@@ -278,7 +245,6 @@ class Mover {
   std::vector<std::uint8_t> distance_;
   std::vector<double> pair_load_;
   std::vector<double> change_;
-  std::vector<std::uint32_t> found_;
   double set_up_ = 0;
   std::uint64_t proposals_ = 0;
   std::uint64_t edges_ = 0;  ///< that proposals looked at
@@ -290,8 +256,10 @@ class Mover {
 Map move_tasks(const TaskGraph& graph, const Target& target, std::span<const double> limit, const Map& start,
                const TaskMoveOptions& options) {
   require_places(graph, target, start);
-  Mover mover(graph, target, limit, start, options);
-  mover.unload();
+  const Unloaded begin = unload(graph, target, limit, start);
+  std::vector<double> kept(limit.begin(), limit.end());
+  for (double& l : kept) l *= begin.factor;
+  Mover mover(graph, target, kept, begin.map, options);
   mover.run(options);
   return mover.map();
 }

@@ -1,5 +1,6 @@
 #include "schedule/builder.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/error.hpp"
@@ -12,17 +13,42 @@ const char* name_of(OpKind kind) {
   return names[index < op_kinds ? index : 0];
 }
 
-std::uint32_t RankBuilder::add(const Operation& operation, const Slices& slices) {
-  slices_.resize(ops_.size());
-  slices_.push_back(slices);
-  ops_.push_back(operation);
-  return size() - 1;
-}
-
 void RankBuilder::clear() {
   ops_.clear();
   slices_.clear();
   dependencies_.clear();
+}
+
+void RankBuilder::count_dependants(Rank rank) {
+  const std::uint32_t n = size();
+  isthmus::require(ops_.size() <= max_rank_ops, "rank ", rank, " has ", ops_.size(), " operations: at most ", max_rank_ops,
+          " are allowed");
+  isthmus::require(dependencies_.size() <= 0xFFFFFFFF, "rank ", rank, " has ", dependencies_.size(),
+          " dependencies: at most 4294967295 are allowed");
+  for (const Dependency& d : dependencies_) {
+    const std::uint32_t to = d.edge.to();
+    isthmus::require(d.on < n && to < n, "rank ", rank, ": operation ", to, " depends on operation ", d.on,
+            ", but the rank has ", n, " operations");
+    isthmus::require(d.on != to, "rank ", rank, ": operation ", to, " depends on itself");
+    ++ops_[d.on].first_edge;
+    ++ops_[to].needs;
+  }
+}
+
+ScheduleBuilder::ScheduleBuilder(std::span<const Part> parts, bool slices) {
+  Place at;
+  for (const Part& part : parts) {
+    const Place next{at.rank + part.ranks, at.op + part.ops, at.edge + part.edges};
+    parts_.push_back({at, next});
+    at = next;
+  }
+  Schedule& s = schedule_;
+  s.ranks = at.rank;
+  s.op_first.resize(std::size_t{at.rank} + 1);
+  s.edge_first.resize(std::size_t{at.rank} + 1);
+  s.ops.resize(at.op);
+  s.edges.resize(at.edge);
+  if (slices) s.slices.resize(at.op);
 }
 
 void ScheduleBuilder::reserve(std::uint64_t ops, std::uint64_t edges) {
@@ -33,40 +59,60 @@ void ScheduleBuilder::reserve(std::uint64_t ops, std::uint64_t edges) {
 void ScheduleBuilder::append(RankBuilder& rank) {
   Schedule& s = schedule_;
   require(s.ranks < any_rank, "a schedule has at most ", any_rank, " ranks");
-  require(rank.ops_.size() <= max_rank_ops, "rank ", s.ranks, " has ", rank.ops_.size(), " operations: at most ",
-          max_rank_ops, " are allowed");
-  const std::uint32_t n = rank.size();
-  const std::uint64_t first_op = s.ops.size();
-  const std::uint64_t first_edge = s.edges.size();
-  require(rank.dependencies_.size() <= 0xFFFFFFFF, "rank ", s.ranks, " has ", rank.dependencies_.size(),
-          " dependencies: at most 4294967295 are allowed");
-  // Counting sort of the dependencies by the operation they lead from; stable, so that builders' order is kept.
-  counts_.assign(n + 1, 0);
-  for (const auto& d : rank.dependencies_) {
-    require(d.on < n && d.edge.to() < n, "rank ", s.ranks, ": operation ", d.edge.to(), " depends on operation ", d.on,
-            ", but the rank has ", n, " operations");
-    require(d.on != d.edge.to(), "rank ", s.ranks, ": operation ", d.on, " depends on itself");
-    ++counts_[d.on + 1];
-    ++rank.ops_[d.edge.to()].needs;
+  rank.count_dependants(s.ranks);
+  const std::uint64_t before = s.ops.size();
+  s.ops.resize(before + rank.ops_.size());
+  s.edges.resize(s.edges.size() + rank.dependencies_.size());
+  if (!s.slices.empty() || !rank.slices_.empty()) {
+    s.slices.resize(before, {});
+    s.slices.resize(s.ops.size());
   }
-  for (std::uint32_t i = 0; i < n; ++i) {
-    rank.ops_[i].first_edge = counts_[i];
-    counts_[i + 1] += counts_[i];
-  }
-  s.edges.resize(first_edge + rank.dependencies_.size());
-  for (const auto& d : rank.dependencies_) s.edges[first_edge + counts_[d.on]++] = d.edge;
-  s.ops.insert(s.ops.end(), rank.ops_.begin(), rank.ops_.end());
-  if (!rank.slices_.empty()) {
-    s.slices.resize(first_op);
-    s.slices.insert(s.slices.end(), rank.slices_.begin(), rank.slices_.end());
-  }
-  if (!s.slices.empty()) s.slices.resize(s.ops.size());
-  s.op_first.push_back(s.ops.size());
-  s.edge_first.push_back(s.edges.size());
+  s.op_first.emplace_back();
+  s.edge_first.emplace_back();
+  write({s.ranks, s.op_first[s.ranks], s.edge_first[s.ranks]}, rank);
   ++s.ranks;
+}
+
+void ScheduleBuilder::append(std::size_t part, RankBuilder& rank) {
+  auto& [next, end] = parts_[part];
+  rank.count_dependants(next.rank);
+  const Place after{next.rank + 1, next.op + rank.ops_.size(), next.edge + rank.dependencies_.size()};
+  require(after.rank <= end.rank && after.op <= end.op && after.edge <= end.edge, "rank ", next.rank, " has ",
+          rank.ops_.size(), " operations and ", rank.dependencies_.size(), " dependencies, more than were counted");
+  write(next, rank);
+  next = after;
+}
+
+/// Writes a rank to its place.
+void ScheduleBuilder::write(Place place, RankBuilder& rank) {
+  Schedule& s = schedule_;
+  s.op_first[place.rank + std::size_t{1}] = place.op + rank.ops_.size();
+  s.edge_first[place.rank + std::size_t{1}] = place.edge + rank.dependencies_.size();
+  // Counting sort of the dependencies by the operation they lead from: first_edge counts them, then is the end of the
+  // operation's edges, then, as they are written from the last one on, their beginning.
+  Operation* ops = rank.ops_.data();
+  std::uint32_t end = 0;
+  for (std::uint32_t i = 0; i < rank.size(); ++i) ops[i].first_edge = end += ops[i].first_edge;
+  Edge* edges = s.edges.data() + place.edge;
+  for (std::size_t i = rank.dependencies_.size(); i-- > 0;) {
+    const auto& d = rank.dependencies_[i];
+    edges[--ops[d.on].first_edge] = d.edge;
+  }
+  std::copy(rank.ops_.begin(), rank.ops_.end(), s.ops.data() + place.op);
+  if (!s.slices.empty()) {
+    Slices* rest = std::copy(rank.slices_.begin(), rank.slices_.end(), s.slices.data() + place.op);
+    std::fill_n(rest, rank.ops_.size() - rank.slices_.size(), Slices{});
+  }
   rank.clear();
 }
 
-Schedule ScheduleBuilder::build() { return std::exchange(schedule_, Schedule{}); }
+Schedule ScheduleBuilder::build() {
+  for (const auto& [next, end] : parts_) {
+    require(next.rank == end.rank && next.op == end.op && next.edge == end.edge, "ranks up to ", end.rank,
+            " have fewer operations and dependencies than were counted");
+  }
+  parts_.clear();
+  return std::exchange(schedule_, Schedule{});
+}
 
 }  // namespace isthmus

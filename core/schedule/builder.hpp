@@ -16,11 +16,24 @@ class RankBuilder {
  public:
   /// Appends an operation (its first_edge and needs are set later); returns its number within the rank.
   std::uint32_t add(const Operation& operation) {
-    ops_.push_back(operation);
-    if (!slices_.empty()) slices_.emplace_back();
+    next() = operation;
     return size() - 1;
   }
-  std::uint32_t add(const Operation& operation, const Slices& slices);
+  std::uint32_t add(const Operation& operation, const Slices& slices) {
+    next(slices) = operation;
+    return size() - 1;
+  }
+  /// Appends an operation that is still to be filled in: there and then, since to copy 16 bytes that were just written
+  /// one by one takes longer than all the rest.
+  Operation& next() {
+    if (!slices_.empty()) slices_.emplace_back();
+    return ops_.emplace_back();
+  }
+  Operation& next(const Slices& slices) {
+    if (slices_.size() != ops_.size()) slices_.resize(ops_.size());
+    slices_.push_back(slices);
+    return ops_.emplace_back();
+  }
   /// `op` starts only after `on` is done; both exist already. The order of the two does not matter, acyclicity is
   /// checked by validate().
   void require(std::uint32_t op, std::uint32_t on) { dependencies_.push_back({on, Edge(op, false)}); }
@@ -42,26 +55,54 @@ class RankBuilder {
 
  private:
   friend class ScheduleBuilder;
+  /// In first_edge and needs; throws InvalidInput as append() says.
+  void count_dependants(Rank rank);
+
   std::vector<Operation> ops_;
   std::vector<Slices> slices_;  // empty, or as long as ops_
   std::vector<Dependency> dependencies_;
 };
 
-/// Puts ranks together in their order.
+/// Puts ranks together in their order, or in parts whose lengths are known beforehand, each in its order; several
+/// threads may each write other parts.
 class ScheduleBuilder {
  public:
+  struct Part {
+    Rank ranks = 0;
+    std::uint64_t ops = 0;
+    std::uint64_t edges = 0;
+  };
+
+  ScheduleBuilder() = default;
+  /// `slices`: operations name buffers.
+  ScheduleBuilder(std::span<const Part> parts, bool slices);
   /// Room for so many operations and edges, where they are known beforehand.
   void reserve(std::uint64_t ops, std::uint64_t edges);
   void set_buffers(Buffers buffers) { schedule_.buffers = std::move(buffers); }
   /// Appends the next rank and clears `rank` for the one after it. Throws InvalidInput for a dependency on an operation
   /// that does not exist or on itself, and for more than max_rank_ops operations.
   void append(RankBuilder& rank);
-  /// The schedule of all ranks appended; the builder is empty afterwards. Does not validate().
+  /// The same of the next rank of a part; throws InvalidInput too if the part then is longer than was said.
+  void append(std::size_t part, RankBuilder& rank);
+  /// The schedule of all ranks appended; the builder is empty afterwards. Does not validate(). Throws InvalidInput for
+  /// parts that are shorter than was said.
   Schedule build();
 
  private:
+  struct Place {
+    Rank rank = 0;
+    std::uint64_t op = 0;
+    std::uint64_t edge = 0;
+  };
+  /// What is next and where the part ends; on a cache line of its own, as threads write them all the time.
+  struct alignas(64) Progress {
+    Place next;
+    Place end;
+  };
+  void write(Place place, RankBuilder& rank);
+
   Schedule schedule_;
-  std::vector<std::uint32_t> counts_;
+  std::vector<Progress> parts_;
 };
 
 }  // namespace isthmus

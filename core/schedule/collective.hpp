@@ -77,13 +77,13 @@ class Emitter {
   explicit Emitter(bool buffers = false) : buffers_(buffers) {}
 
   /// Appends an operation; returns its number on the rank.
-  std::uint32_t send(Rank to, std::uint64_t bytes, Slice from = {}) { return add(OpKind::send, to, bytes, {from, {}}); }
-  std::uint32_t recv(Rank from, std::uint64_t bytes, Slice to = {}) { return add(OpKind::recv, from, bytes, {{}, to}); }
+  std::uint32_t send(Rank to, std::uint64_t bytes, Slice from = {}) { return message(OpKind::send, to, bytes, from, {}); }
+  std::uint32_t recv(Rank from, std::uint64_t bytes, Slice to = {}) { return message(OpKind::recv, from, bytes, {}, to); }
   std::uint32_t copy(std::uint64_t bytes, Slice from = {}, Slice to = {}) {
-    return add(OpKind::copy, 0, bytes, {from, to});
+    return local(OpKind::copy, bytes, from, to, 0);
   }
   std::uint32_t reduce(std::uint64_t bytes, Slice from = {}, Slice to = {}, ReduceOrder order = ReduceOrder::after) {
-    return add(OpKind::reduce, 0, bytes, {from, to}, static_cast<std::uint8_t>(order));
+    return local(OpKind::reduce, bytes, from, to, static_cast<std::uint8_t>(order));
   }
   void require(std::uint32_t op, std::uint32_t on) {
     if (out_ != nullptr) out_->require(op, on);
@@ -107,26 +107,34 @@ class Emitter {
   [[nodiscard]] std::uint64_t scratch_bytes() const { return scratch_bytes_; }
 
  private:
-  std::uint32_t add(OpKind kind, Rank peer, std::uint64_t bytes, const Slices& slices, std::uint8_t mode = 0) {
+  std::uint32_t message(OpKind kind, Rank peer, std::uint64_t bytes, const Slice& from, const Slice& to) {
     ++operations_;
     if (out_ == nullptr) return static_cast<std::uint32_t>(operations_ - 1);
-    Operation op;
+    Operation& op = add(kind, bytes, from, to);
+    op.peer = world_.empty() ? peer : world_[peer];
+    op.tag = tag_;
+    op.comm = comm_;
+    // A protocol is the sender's; where memory is accessed both sides have to know.
+    if (kind == OpKind::send || mode_ > static_cast<std::uint8_t>(Protocol::rendezvous)) op.mode = mode_;
+    return out_->size() - 1;
+  }
+  std::uint32_t local(OpKind kind, std::uint64_t bytes, const Slice& from, const Slice& to, std::uint8_t mode) {
+    ++operations_;
+    if (out_ == nullptr) return static_cast<std::uint32_t>(operations_ - 1);
+    add(kind, bytes, from, to).mode = mode;
+    return out_->size() - 1;
+  }
+  Operation& add(OpKind kind, std::uint64_t bytes, const Slice& from, const Slice& to) {
+    Operation& op = buffers_ ? out_->next({from, to}) : out_->next();
     op.kind = kind;
     op.amount = bytes;
-    if (kind == OpKind::send || kind == OpKind::recv) {
-      op.peer = world_.empty() ? peer : world_[peer];
-      op.tag = tag_;
-      op.comm = comm_;
-      // A protocol is the sender's; where memory is accessed both sides have to know.
-      if (kind == OpKind::send || mode_ > static_cast<std::uint8_t>(Protocol::rendezvous)) mode = mode_;
-    }
     op.cpu = cpu_;
-    op.mode = mode;
-    if (!buffers_) return out_->add(op);
-    for (const Slice& slice : {slices.from, slices.to}) {
-      if (slice.buffer == scratch_buffer) scratch_bytes_ = std::max(scratch_bytes_, slice.offset + bytes);
+    if (buffers_) {
+      for (const Slice& slice : {from, to}) {
+        if (slice.buffer == scratch_buffer) scratch_bytes_ = std::max(scratch_bytes_, slice.offset + bytes);
+      }
     }
-    return out_->add(op, slices);
+    return op;
   }
 
   RankBuilder* out_ = nullptr;
@@ -159,6 +167,7 @@ struct Algorithm {
   Generator generate;
   Prepare prepare;  ///< empty: nothing to prepare
   AlgorithmOptions options;
+  bool concurrent = false;  ///< the generator may be called from several threads at once
 
   /// The call with this algorithm's options; keep the plan as long as the call.
   [[nodiscard]] std::shared_ptr<const Plan> attach(CollectiveCall& call) const {

@@ -79,7 +79,7 @@ class Reader {
     }
     if (end != file_.size())
       fail(end, "", message("the last rank ends here, but the file has ", file_.size(), " bytes"));
-    out_.ops.resize(out_.op_first.back());
+    out_.ops.resize(out_.op_first.back(), {});
     out_.edges.resize(out_.edge_first.back());
     end = header;
     for (Rank r = 0; r < out_.ranks; ++r) {

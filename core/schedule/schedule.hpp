@@ -93,10 +93,10 @@ struct Schedule {
   Rank ranks = 0;
   std::vector<std::uint64_t> op_first{0};    ///< ranks + 1: the first operation of each rank
   std::vector<std::uint64_t> edge_first{0};  ///< ranks + 1: the first edge of each rank
-  LargeVector<Operation> ops;
-  LargeVector<Edge> edges;
+  UnsetVector<Operation> ops;
+  UnsetVector<Edge> edges;
   Buffers buffers;
-  std::vector<Slices> slices;  ///< as long as ops, or empty
+  UnsetVector<Slices> slices;  ///< as long as ops, or empty
 
   [[nodiscard]] std::span<const Operation> ops_of(Rank rank) const {
     return {ops.data() + op_first[rank], ops.data() + op_first[rank + 1]};

@@ -14,8 +14,9 @@ import pytest
 
 import isthmus
 from isthmus.cli import main
-from isthmus.cli.inputs import parse_level, parse_noise
+from isthmus.cli.inputs import parse_level
 from isthmus.errors import InvalidInput, ParseError
+from isthmus.one_line import parse_noise
 
 LOGGOPS = "loggops:L=2.5us,o=1.5us,g=1us,G=6ns,O=0,S=65535"
 LOGGOPS_LEVEL = isthmus.Level(L=2.5e-6, o_send=1.5e-6, o_recv=1.5e-6, g=1e-6, G=6e-9)

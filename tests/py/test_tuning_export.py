@@ -320,13 +320,61 @@ def test_tokens_of_ucc() -> None:
         "alltoall:0-1600:host:[16-inf]:inf:@bruck",
         "alltoall:1600-inf:host:[16-inf]:inf:@pairwise",
     ]
-    assert found.settings["UCC_TL_UCP_ALLREDUCE_KN_RADIX"] == "0-4096:host:2"
+    assert found.settings["UCC_TL_UCP_ALLREDUCE_KN_RADIX"] == "2"
+    assert found.settings["UCC_TL_UCP_ALLTOALL_PAIRWISE_NUM_POSTS"] == "1"
     assert any(note.startswith("scan") for note in found.notes)
     sections = export(table, "ucc", section="vendor=intel model=skylake", ranks_per_node=8).text
     assert re.findall(r"\[.*\]", sections) == [
         "[vendor=intel model=skylake team_size=8-15 ppn=8]",
         f"[vendor=intel model=skylake team_size=16-{2**31 - 1} ppn=8]",
     ]
+
+
+def test_ucc_reads_no_names_where_there_is_one_algorithm() -> None:
+    """A rule with a name for barrier, gather or scatter makes UCC drop the whole string."""
+    table = DecisionTable(
+        {
+            "barrier": [starting(8, (0, "recursive_multiplying,radix=4"))],
+            "gather": [starting(8, (0, "binomial"))],
+            "scatter": [starting(8, (0, "binomial"))],
+        }
+    )
+    found = export(table, "ucc")
+    assert found.settings == {"UCC_TL_UCP_BARRIER_KN_RADIX": "4", "UCC_TL_UCP_GATHER_KN_RADIX": "2"}
+    assert any(note.startswith("scatter") for note in found.notes)
+
+
+def test_ranges_of_ucc_end_where_its_own_choice_begins() -> None:
+    own = DecisionTable({"bcast": [starting(4, (0, "binomial"), (8, "library"), (64, "double_tree,segment=0"))]})
+    tokens = export(own, "ucc").settings["UCC_TL_UCP_TUNE"]
+    assert tokens == "bcast:0-7:host:[4-inf]:inf:@knomial#bcast:64-inf:host:[4-inf]:inf:@dbt"
+    one = DecisionTable({"allreduce": [starting(4, (0, "recursive_doubling"), (1, "recursive_multiplying,radix=3"))]})
+    found = export(one, "ucc").settings
+    assert found["UCC_TL_UCP_TUNE"].split("#")[0] == "allreduce:0-1:host:[4-inf]:inf:@knomial"
+    assert found["UCC_TL_UCP_ALLREDUCE_KN_RADIX"] == "0-0:host:2,1-inf:host:3"
+
+
+def test_sections_of_ucc_have_only_what_holds_for_a_team() -> None:
+    table = DecisionTable(
+        {
+            "bcast": [starting(4, (0, "binomial"), (4096, "scatter_allgather"))],
+            "allreduce": [
+                starting(4, (0, "recursive_multiplying,radix=3")),
+                starting(9, (0, "recursive_doubling")),
+            ],
+        }
+    )
+    found = export(table, "ucc")
+    assert any("UCC_TL_UCP_ALLREDUCE_KN_RADIX is for 9 ranks" in note for note in found.notes)
+    common, first, second = export(table, "ucc", section="").text.split("\n\n")
+    assert common == "UCC_TL_UCP_BCAST_KN_RADIX=2"
+    assert "UCC_TL_UCP_ALLREDUCE_KN_RADIX=3" in first and "UCC_TL_UCP_BCAST_SAG_KN_RADIX=2" in first
+    assert "UCC_TL_UCP_ALLREDUCE_KN_RADIX=2" in second
+    for section in ("colour=red", "vendor", "vendor=intel colour=red"):
+        with pytest.raises(InvalidInput, match="is none of"):
+            export(table, "ucc", section=section)
+    with pytest.raises(InvalidInput, match="does not read a line"):
+        export(table, "ucc", section="vendor=" + "x" * 128)
 
 
 # All

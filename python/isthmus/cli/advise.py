@@ -8,9 +8,10 @@ from typing import Any
 import click
 
 from ..errors import InvalidInput
+from ..one_line import parse_noise
 from .collectives import collectives_option, parse_collectives
 from .export_collectives import check_export, save_choices
-from .inputs import parse_noise, parse_time, read_work
+from .inputs import parse_time, read_work
 from .output import json_option, print_json
 
 

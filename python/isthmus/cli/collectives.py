@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import InvalidInput
-from .inputs import parse_algorithm
+from ..one_line import parse_algorithm
 from .tune_table import read_decisions
 
 if TYPE_CHECKING:

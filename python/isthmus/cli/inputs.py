@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from .. import units
 from ..errors import InvalidInput, ParseError
+from ..one_line import collective_arguments, pairs, size_in_bytes
 
 if TYPE_CHECKING:
-    from ..machine import Allocation, Level, Machine, Noise
+    from ..machine import Allocation, Level, Machine
     from ..schedule.pattern import Pattern
     from ..schedule.program import Program
     from ..schedule.schedule import Schedule
@@ -47,65 +48,11 @@ def read_work(text: str, unit: str = "ns") -> Program | Schedule:
     return found
 
 
-#: Options of algorithms in one line, besides ranks, bytes, root and algorithm.
-_OPTIONS = ("radix", "segment", "window", "dims", "groups", "latency", "overhead", "gap")
-
-
-_FLAVOURS = ("access", "sync", "protocol", "count", "under_way")
-
-
 def parse_collective(text: str) -> Schedule:
     """The schedule of ``kind:ranks=N,bytes=N,algorithm=NAME,root=N,in_place=no`` and options of the algorithm."""
     from ..collectives import collective
 
     return collective(**collective_arguments(text))
-
-
-def collective_arguments(text: str) -> dict[str, Any]:
-    """What :func:`isthmus.collective` takes, from one line; ``sync=none-all``: on entry none, on exit all."""
-    kind, _, rest = text.partition(":")
-    values = _pairs(text, rest, ("ranks", "bytes", "algorithm", "root", "in_place", *_FLAVOURS, *_OPTIONS))
-    if "ranks" not in values:
-        raise InvalidInput(f"{units.shown(text)}: ranks=... is missing")
-    out: dict[str, Any] = {"kind": kind}
-    out.update({key: _whole(key, values[key]) for key in ("ranks", "root") if key in values})
-    if "bytes" in values:
-        out["bytes"] = _bytes(values["bytes"])
-    out.update({key: _whole(key, values[key]) for key in ("count", "under_way") if key in values})
-    out.update({key: values[key] for key in ("access", "protocol") if key in values})
-    if "sync" in values:
-        enter, _, leave = values["sync"].partition("-")
-        out["sync"] = (enter, leave or enter)
-    if "in_place" in values:
-        if values["in_place"] not in ("yes", "no"):
-            raise InvalidInput(f"in_place={values['in_place']}: yes and no are allowed")
-        out["in_place"] = values["in_place"] == "yes"
-    options = {key: _option(key, values[key]) for key in _OPTIONS if key in values}
-    out["algorithm"] = (values.get("algorithm", ""), options) if options else values.get("algorithm")
-    return out
-
-
-def _option(key: str, value: str) -> Any:
-    """An option of an algorithm: a size, a time, a list such as 4x4x8, or a number."""
-    if key == "segment":
-        return _bytes(value)
-    if key in ("latency", "overhead", "gap"):
-        return units.parse(value, "s")
-    if key in ("dims", "groups"):
-        return [_whole(key, part) for part in value.split("x")]
-    return _whole(key, value)
-
-
-def parse_algorithm(text: str) -> Any:
-    """An algorithm from ``NAME`` or ``NAME:radix=4:segment=8KiB``."""
-    name, *rest = text.split(":")
-    options = {}
-    for part in rest:
-        key, equal, value = part.partition("=")
-        if not equal or key not in _OPTIONS:
-            raise InvalidInput(f"option {part!r} of algorithm {name}: allowed are {', '.join(_OPTIONS)}, as radix=4")
-        options[key] = _option(key, value)
-    return (name, options) if options else name
 
 
 def parse_level(text: str) -> Level | None:
@@ -116,7 +63,7 @@ def parse_level(text: str) -> Level | None:
 
     fields = {field.name: field.metadata["unit"] for field in dataclasses.fields(Level) if field.name != "per_hop"}
     values: dict[str, float] = {}
-    for key, value in _pairs(text, text.partition(":")[2], ("o", *fields)).items():
+    for key, value in pairs(text, text.partition(":")[2], ("o", *fields)).items():
         unit = fields["o_send" if key == "o" else key]
         # Per byte goes without saying.
         given = f"{value}/B" if unit == "s/B" and value.endswith("s") else value
@@ -131,25 +78,6 @@ def parse_level(text: str) -> Level | None:
             if key != "o":
                 values[name] = number
     return Level(**values)
-
-
-def parse_noise(text: str) -> Noise:
-    """Noise from ``periodic,period=1ms,duration=10us`` or ``file,file=noise.txt``."""
-    from ..machine import Noise
-    from ..machine.parts import NOISE_KINDS
-
-    kind, _, rest = text.partition(",")
-    if kind not in NOISE_KINDS:
-        raise InvalidInput(f"--noise {kind}: allowed are {', '.join(NOISE_KINDS)}")
-    values = _pairs(text, rest, ("period", "duration", "file"))
-    times: dict[str, float] = {}
-    for key in ("period", "duration"):
-        if key in values:
-            try:
-                times[key] = units.parse(values[key], "s")
-            except InvalidInput as error:
-                raise InvalidInput(f"--noise: {key}={values[key]}: {error}") from None
-    return Noise(kind=kind, file=values.get("file"), **times)
 
 
 def parse_time(option: str, text: str) -> float:
@@ -168,7 +96,7 @@ def parse_packets(size: str | None, flit: str | None, buffer: str | None) -> Pac
     from ..simulation.network import PacketOptions
 
     given = {"bytes": ("--packet-bytes", size), "flit": ("--flit", flit), "buffer": ("--buffer", buffer)}
-    sizes = {name: _bytes(value, option) for name, (option, value) in given.items() if value is not None}
+    sizes = {name: size_in_bytes(value, option) for name, (option, value) in given.items() if value is not None}
     return PacketOptions(**sizes) if sizes else None
 
 
@@ -241,35 +169,6 @@ def read_placement(machine: Machine, path: str) -> list[int]:
             except InvalidInput as error:
                 raise ParseError(path, number, "node", str(error)) from None
     return out
-
-
-def _pairs(text: str, rest: str, allowed: tuple[str, ...]) -> dict[str, str]:
-    """key=value, separated by commas."""
-    out: dict[str, str] = {}
-    for part in filter(None, (part.strip() for part in rest.split(","))):
-        key, _, value = (word.strip() for word in part.partition("="))
-        if key not in allowed or not value:
-            raise InvalidInput(f"{units.shown(text)}: {units.shown(part)}: allowed are {'=..., '.join(allowed)}=...")
-        if key in out:
-            raise InvalidInput(f"{units.shown(text)}: {key} is given twice")
-        out[key] = value
-    return out
-
-
-def _whole(key: str, value: str) -> int:
-    if not re.fullmatch("[0-9]{1,18}", value):
-        raise InvalidInput(f"{key}={value}: a whole number is needed")
-    return int(value)
-
-
-def _bytes(value: str, key: str = "bytes") -> int:
-    try:
-        number = units.parse(value if re.search("[Bb]$", value) else f"{value}B", "B")
-    except InvalidInput as error:
-        raise InvalidInput(f"{key}={value}: {error}") from None
-    if number < 0 or number != int(number):
-        raise InvalidInput(f"{key}={value}: a whole number from 0 is needed")
-    return int(number)
 
 
 def parse_speeds(text: str) -> list[float]:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import InvalidInput
+from ..one_line import parse_noise
 from .collectives import collectives_option, parse_collectives, tell_replaced
-from .inputs import WORK, parse_level, parse_noise, parse_packets, parse_placement, read_work
+from .inputs import WORK, parse_level, parse_packets, parse_placement, read_work
 from .output import json_option, machine_argument, print_json
 
 if TYPE_CHECKING:

@@ -18,11 +18,25 @@ if TYPE_CHECKING:
 _THREADS = 2
 #: Places up to which TopoLB has its table.
 _TABLE = 8192
-#: Tasks up to which single moves, in Python, are worth their time.
-_FEW_TASKS = 20_000
+#: Seconds a task beyond which more proposals change nothing: about 200,000 of them.
+_PER_TASK = 1 / 60
+#: Tasks up to which all maps may be compared, and looks at a place that this may take: about a second.
+_EXACT, _LOOKS = 12, 300_000_000
 _FEW = f"up to {_TABLE:,} nodes"
 _GROUPS = "dragonflies"
 _SHARED = "tasks that share cores: balance or tasks_per_node"
+
+
+def _seconds(problem: Problem, options: Mapping[str, Any]) -> float:
+    """The budget of a search: what is asked, or as long as it may gain something."""
+    return min(float(options["seconds"]), problem.tasks * _PER_TASK)
+
+
+@method("exact", "the fewest hop-bytes of all placements, by branch and bound", f"up to {_EXACT} tasks on few nodes")
+def _exact(problem: Problem, options: Mapping[str, Any]) -> NDArray[np.uint32] | None:
+    if problem.tasks > _EXACT or problem.imbalance is not None:
+        return None
+    return _core.map_exact(problem.graph, problem.target, _LOOKS)
 
 
 @method("breadth-first", "tasks breadth first, each near to the one that found it (BFT of Bhatele's framework)")
@@ -55,7 +69,7 @@ def _multilevel(problem: Problem, options: Mapping[str, Any]) -> NDArray[np.uint
     return _core.map_multilevel(
         problem.graph,
         problem.target,
-        seconds=float(options["seconds"]),
+        seconds=_seconds(problem, options),
         starts=int(options["starts"]),
         threads=_THREADS,
         seed=problem.seed,
@@ -85,7 +99,7 @@ def _anneal(problem: Problem, options: Mapping[str, Any]) -> NDArray[np.uint32]:
         problem.graph,
         problem.target,
         _start(problem, options),
-        seconds=float(options["seconds"]),
+        seconds=_seconds(problem, options),
         hot=float(options["hot"]),
         cold=float(options["cold"]),
         seed=problem.seed,
@@ -108,7 +122,7 @@ def _relieve(problem: Problem, options: Mapping[str, Any]) -> NDArray[np.uint32]
         _start(problem, options),
         rise=float(options["rise"]),
         trials=float(options["trials"]),
-        seconds=float(options["seconds"]),
+        seconds=_seconds(problem, options),
         seed=problem.seed,
     )
 
@@ -124,50 +138,22 @@ def in_groups(problem: Problem) -> bool:
 def _grouped(problem: Problem, options: Mapping[str, Any]) -> NDArray[np.uint32] | None:
     if not in_groups(problem):
         return None
-    seconds, limit = float(options["seconds"]), float(options["limit"])
-    return _core.map_grouped(problem.graph, problem.target, seconds, limit, problem.seed)
-
-
-#: Seconds a task beyond which more proposals change nothing: about 200,000 of them.
-_PER_TASK = 1 / 60
+    seconds = _seconds(problem, options)
+    return _core.map_grouped(problem.graph, problem.target, seconds, float(options["limit"]), problem.seed)
 
 
 @method("balanced", "more tasks than nodes: partitioned and placed together", _SHARED, seconds=30.0, limit=2.4)
 def _balanced(problem: Problem, options: Mapping[str, Any]) -> NDArray[np.uint32] | None:
     if problem.imbalance is None:
         return None
-    place = _core.map_balanced(
+    # Capacities are numbers of tasks: they do not count where loads differ.
+    loaded = bool(problem.pattern.load.any())
+    return _core.map_balanced(
         problem.graph,
-        problem.target,
+        _core.Target(problem.job.machine.topology, problem.job.nodes) if loaded else problem.target,
         imbalance=max(problem.imbalance, 0.0),
-        seconds=min(float(options["seconds"]), problem.tasks * _PER_TASK),
+        seconds=_seconds(problem, options),
         group_limit=float(options["limit"]),
         speed=problem.speeds,
         seed=problem.seed,
     )
-    return _within_limit(problem, place)
-
-
-def _within_limit(problem: Problem, place: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    """The same, with as few tasks as possible elsewhere, where a node has more work than it may have."""
-    load = problem.pattern.load
-    if not load.any():
-        return place
-    from .moves import Mover
-    from .residence import Residence
-
-    speed = problem.speeds if len(problem.speeds) else np.ones(problem.places)
-    most = (1 + max(problem.imbalance or 0.0, 0.0)) * load.sum() / speed.sum()
-    if (np.bincount(place, load, problem.places) / speed).max() <= most * (1 + 1e-9):
-        return place
-    # Nodes instead of cores: one of each.
-    job = problem.job.machine.allocate(nodes=problem.job.nodes, ranks_per_node=1)
-    movable = np.ones(problem.tasks, dtype=bool)
-    at = Residence(job, load, problem.edges, movable, False, speed, np.zeros((problem.places, 1)), True)
-    for task, p in enumerate(place.tolist()):
-        at.put(task, p, 0)
-    mover = Mover(at, np.zeros(problem.tasks), 1.0, at.least() * (1 + max(problem.imbalance or 0.0, 0.0)))
-    mover.unload()
-    if problem.tasks <= _FEW_TASKS:
-        mover.improve()
-    return at.place.astype(np.uint32)

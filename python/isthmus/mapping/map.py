@@ -16,7 +16,7 @@ from .mapped import Mapped, Trial
 from .methods import find
 from .metrics import evaluate, pattern_of, require_symmetric
 from .placement import job_of
-from .portfolio import portfolio
+from .portfolio import fixed_seconds, portfolio
 from .problem import Problem
 from .sockets import placement_of
 
@@ -72,7 +72,8 @@ def map(
     seed : int
         The same gives the same placement.
     objective : str
-        What decides: "hop_bytes" and, of placements within 0.5 %, the most congested link; "max_link", the most
+        What decides: "hop_bytes" and, of placements within 0.5 % (of a few tasks: the fewest possible, see method
+        "exact"), the most congested link; "max_link", the most
         congested link, then hop-bytes; "time", that of a program or schedule by simulation.
     balance : float, optional
         Tasks may share cores: a node gets this part more than its share of the work at most (0.03: 3 %, rounded up);
@@ -136,6 +137,8 @@ def map(
         speeds=None if speeds is None else np.asarray(speeds, dtype=np.float64).reshape(-1),
     )
 
+    # Searches get at least half of the time.
+    seconds = max(seconds - fixed_seconds(problem), seconds / 2)
     timed = objective == "time"
     name, options = (method, {}) if isinstance(method, str) else method
     trials: list[Trial] = []
@@ -178,14 +181,16 @@ def map(
 def _timed(name: str, options: Mapping[str, Any], seconds: float) -> dict[str, Any]:
     """Options with the time for methods that take as long as they may."""
     takes = "seconds" in find(name, {})[0].options and "seconds" not in options
-    return {**options, "seconds": seconds} if takes else dict(options)
+    return {**options, "seconds": round(seconds, 3)} if takes else dict(options)
 
 
 def best_of(trials: Sequence[Trial], objective: str) -> Trial:
     """The trial that is best by the metrics of OBJECTIVES; the earlier of equals."""
     first, second = OBJECTIVES[objective]
     values = [t.hop_bytes if first == "hop_bytes" else t.metrics.value(first) or 0.0 for t in trials]
-    least = min(values) * (1 + (_EQUAL if first == "hop_bytes" else 1e-9))
+    # What is best of all has no equals but the others.
+    tolerance = _EQUAL if first == "hop_bytes" and all(t.method != "exact" for t in trials) else 1e-9
+    least = min(values) * (1 + tolerance)
     equal = [t for t, value in zip(trials, values, strict=True) if value <= least]
     return equal[0] if len(equal) == 1 else min(equal, key=lambda t: (t.metrics.value(second) or 0.0, t.hop_bytes))
 

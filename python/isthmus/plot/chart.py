@@ -12,6 +12,7 @@ import numpy as np
 
 from ..errors import InvalidInput
 from ..files import replacing
+from ..units import text
 from .common import FAINT, INK, MUTED, count, quantity
 
 _SUFFIXES = (".png", ".svg", ".pdf")
@@ -90,6 +91,18 @@ def legend(fig: Any, ax: Any, rows: list[tuple[Any, str]], heading: str, letters
         labelspacing=0.75,
     )  # fmt: skip
     made.get_title().set(size=10, weight="bold", color=INK)
+
+
+def size_axis(ax: Any, sizes: Any) -> None:
+    """A logarithmic axis of message sizes in bytes, with about nine ticks, and a faint grid."""
+    ax.set_xscale("log", base=2)
+    shown = sizes[:: max(1, -(-len(sizes) // 9))]
+    ax.set_xticks(shown, [text(int(size), "B", 3) for size in shown], minor=False)
+    ax.minorticks_off()
+    ax.set_xlabel("message size")
+    ax.tick_params(colors=INK)
+    ax.grid(color="#EEF2F5", linewidth=0.8)
+    ax.set_axisbelow(True)
 
 
 def stack_ranks(ax: Any, ranks: int, parts: list[tuple[Any, str]]) -> float:

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..units import text
-from .chart import Target, figure, legend, save, still_suffix
+from .chart import Target, figure, legend, save, size_axis, still_suffix
 from .common import ramp
 
 if TYPE_CHECKING:
@@ -41,14 +40,8 @@ def draw_overlap(overlap: Overlap, target: Target, format: str | None = None) ->
     for ranks, share, colour in zip(overlap.ranks, overlap.share, colours, strict=True):
         (line,) = ax.plot(sizes, 100 * share, color=colour, marker="o", markersize=3, linewidth=1.6)
         rows.append((line, f"{ranks:,} ranks"))
-    ax.set_xscale("log", base=2)
-    shown = sizes[:: max(1, -(-len(sizes) // 8))]
-    ax.set_xticks(shown, [text(int(size), "B", 3) for size in shown], minor=False)
-    ax.minorticks_off()
-    ax.set_xlabel("message size")
     ax.set_ylabel("processor's share of the time, %")
     ax.set_ylim(0, None)
-    ax.grid(color="#EEF2F5", linewidth=0.8)
-    ax.set_axisbelow(True)
+    size_axis(ax, sizes)
     legend(fig, ax, rows, "ranks")
     save(fig, target, suffix)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..units import text
-from .chart import Target, figure, legend, save, still_suffix
-from .common import CLASSES, FAINT, INK, MUTED
+from .chart import Target, figure, legend, save, size_axis, still_suffix
+from .common import CLASSES, FAINT, MUTED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,9 +61,7 @@ def draw_times(sweep: Sweep, target: Target, format: str | None = None) -> None:
     ax.set_yscale("log")
     ax.set_ylabel("predicted time")
     ax.yaxis.set_major_formatter(lambda y, _: text(y, "s", 3))
-    ax.grid(color="#EEF2F5", linewidth=0.8)
-    ax.set_axisbelow(True)
-    _sizes(ax, sizes)
+    size_axis(ax, sizes)
     legend(fig, ax, rows, "algorithm, with its best options")
     save(fig, target, suffix)
 
@@ -137,15 +135,6 @@ def _words(sweep: Sweep) -> str:
     words = sweep.situation.words()
     parts = [words["machine"], words["placement"], f"model {words['model']}"]
     return ", ".join(part for part in parts if part) + "; simulated where it may be best"
-
-
-def _sizes(ax: Any, sizes: Any) -> None:
-    ax.set_xscale("log", base=2)
-    shown = sizes[:: max(1, -(-len(sizes) // 9))]
-    ax.set_xticks(shown, [text(int(size), "B", 3) for size in shown], minor=False)
-    ax.minorticks_off()
-    ax.set_xlabel("message size")
-    ax.tick_params(colors=INK)
 
 
 def _runs(line: list[Choice]) -> list[tuple[int, int, Choice]]:

@@ -153,7 +153,7 @@ def prove(
 
 def contract_of_line(line: str, *, ordered: bool = False) -> Contract:
     """The contract of ``allreduce:ranks=16,bytes=1kB,in_place=no``; the algorithm is not looked at."""
-    from ..cli.inputs import collective_arguments
+    from ..one_line import collective_arguments
 
     arguments = collective_arguments(line)
     if arguments.get("count", 1) != 1:
@@ -164,8 +164,8 @@ def contract_of_line(line: str, *, ordered: bool = False) -> Contract:
 
 
 def _generated(line: str) -> tuple[Schedule, str]:
-    from ..cli.inputs import collective_arguments
     from ..collectives import collective
+    from ..one_line import collective_arguments
 
     arguments: dict[str, Any] = collective_arguments(line)
     return collective(**arguments, buffers=True), line

@@ -30,8 +30,8 @@ def _machine(machine: str) -> Machine:
 
 def measure(point: Point) -> Point:
     """Makespan of the collective, or of all of them, seconds; with computation a step's share of it."""
-    from ..cli.inputs import parse_algorithm, parse_noise
     from ..collectives import collective
+    from ..one_line import parse_algorithm, parse_noise
     from ..simulation import simulate
 
     machine = _machine(point["machine"])

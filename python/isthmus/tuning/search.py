@@ -55,8 +55,10 @@ class Search:
         self.guess = np.full(shape, np.nan)  # what it may be: for the order, and between sizes
         for c, choice in enumerate(choices):
             if (collective, choice.name) in forms():
-                self._raise(c, self._form(choice, situation.fastest, situation.lanes), Source.form)
-                self.guess[c] = self._form(choice, situation.typical)
+                low = self._form(choice, situation.fastest, situation.lanes)
+                self._raise(c, low, Source.form)
+                alike = situation.fastest == situation.typical and situation.lanes == 1
+                self.guess[c] = low if alike else self._form(choice, situation.typical)
         for (choice, size), seconds in (known or {}).items():
             c, i = choices.index(choice), int(np.searchsorted(sizes, size))
             self.seconds[c, i], self.source[c, i] = seconds, Source.simulated

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .cost import Cost, Work
+from .flights import windowed
 from .forms import form
+from .one_rank import MOST
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,7 +38,10 @@ def _alltoall(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm:
     if 0 < window < count:
         # Sends wait for others, messages do not wait for all sends.
         least = np.maximum(work.busy, m.way + (count - 1) * received + m.recv)
-        return Cost(least, work, np.zeros(len(sizes), bool))
+        if 2 * count > MOST:
+            return Cost(least, work, np.zeros(len(sizes), bool))
+        found, exact = windowed(p, count, sizes, window, least)
+        return Cost(found, work, exact)
     return Cost(time, work, np.ones(len(sizes), bool))
 
 

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 #: Costs of one algorithm, from parameters, ranks, sizes (bytes of the collective), its name and its options.
 Form = Callable[..., "Cost"]
 
+#: Options that are numbers with a default which the catalogue says; others have theirs in the forms.
+_STANDARD = ("radix", "segment", "window")
+
 _FORMS: dict[tuple[str, str], Form] = {}
 
 
@@ -76,7 +79,7 @@ def cost(
     lanes : int
         Interfaces of a rank; with more than one the time is one that the simulator does not go below.
     **options
-        Of the algorithm, such as ``radix``.
+        Of the algorithm, such as ``radix``; those that are not given have the defaults of :func:`describe`.
 
     Returns
     -------
@@ -98,6 +101,7 @@ def cost(
     >>> float(barrier.time[0]), float(barrier.cpu[0]), float(barrier.net[0])
     (5.5e-05, 3e-05, 2.5e-05)
     """
+    from .. import describe
     from .parameters import Parameters
 
     _load()
@@ -109,11 +113,29 @@ def cost(
     table = np.asarray(sizes, np.int64).reshape(-1)
     if (table < 0).any():
         raise InvalidInput(f"a size is {int(table.min())} bytes: numbers from 0 are allowed")
+    standard = {
+        option.name: option.standard for option in describe(collective, algorithm).options if option.name in _STANDARD
+    }
     p = Parameters.of(level, copy_rate=copy_rate, reduce_rate=reduce_rate, lanes=lanes)
-    found = function(p, ranks, table, algorithm=algorithm, **options)
+    found = function(p, ranks, table, algorithm=algorithm, **{**standard, **options})
     return found if lanes == 1 else replace(found, exact=np.zeros(len(table), bool))
 
 
 def _load() -> None:
     # Each enters its forms when it is imported.
-    from . import chains, everyone, halving, hypercubes, parts, rings, rooted  # noqa: F401
+    from . import (  # noqa: F401
+        chains,
+        combining,
+        everyone,
+        flights,
+        groups,
+        halving,
+        hypercubes,
+        multiplying,
+        optimal,
+        parts,
+        rings,
+        rooted,
+        scans,
+        tori,
+    )

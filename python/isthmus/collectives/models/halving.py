@@ -19,15 +19,18 @@ if TYPE_CHECKING:
 @form(("reduce_scatter", "recursive_halving"), ("reduce_scatter", "butterfly"))
 def _halving(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: str) -> Cost:
     """log₂ P (2o + L) + (P-1) s (G + the reduction): R. Thakur, R. Rabenseifner, W. Gropp, Optimization of collective
-    communication operations in MPICH, 2005. For other P, and where blocks are sent home in the end (J. L. Träff, An
-    improved algorithm for (non-commutative) reduce-scatter, 2005), it is more."""
+    communication operations in MPICH, 2005; in the butterfly blocks are sent home in the end (J. L. Träff, An improved
+    algorithm for (non-commutative) reduce-scatter, 2005). For other P it is more."""
     places = 1 << (ranks.bit_length() - 1)
     rounds = []
     half = places // 2
     while half:
-        rounds.append(Round(half * sizes, reduced=half * sizes))
+        rounds.append(Round(half * sizes, reduced=(half * sizes,)))
         half //= 2
-    return symmetric(p, rounds, len(sizes), ranks == places and (algorithm == "recursive_halving" or ranks <= 2))
+    # Most blocks are not where they belong: those of numbers that read the same from both ends are.
+    if algorithm == "butterfly" and ranks == places > 2:
+        rounds.append(Round(sizes))
+    return symmetric(p, rounds, len(sizes), ranks == places)
 
 
 @form(("allreduce", "rabenseifner"))
@@ -39,7 +42,7 @@ def _rabenseifner(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algori
     rounds, back = [], []
     half = places // 2
     while half:
-        rounds.append(Round(half * part, reduced=half * part))
+        rounds.append(Round(half * part, reduced=(half * part,)))
         back.append(Round(half * part))
         half //= 2
     return symmetric(p, rounds + back[::-1], len(sizes), (sizes % ranks == 0) & (ranks == places))
@@ -52,16 +55,3 @@ def _neighbours(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorith
     if ranks % 2 or ranks == 1:
         return symmetric(p, [Round(sizes, count=ranks - 1)], len(sizes))
     return symmetric(p, [Round(sizes), Round(2 * sizes, count=ranks // 2 - 1)], len(sizes))
-
-
-@form(("allgather", "sparbit"))
-def _sparbit(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: str) -> Cost:
-    """Every block in a message of its own, in ⌈log₂ P⌉ rounds: W. J. Loch, G. P. Koslovski, Sparbit: a new
-    logarithmic-cost and data locality-aware MPI allgather algorithm, SBAC-PAD 2021. Blocks go on as soon as they are
-    there; at least it is the time of the processor, or of the interface from the first message on."""
-    m = p.message(sizes)
-    others = ranks - 1
-    whole = symmetric(p, [Round(sizes, count=others)], len(sizes))
-    taken = m.way + (others - 1) * np.maximum(m.recv, m.gap) + m.recv
-    time = np.maximum(whole.work.busy, taken) if others else whole.time_ps
-    return Cost(time, whole.work, np.full(len(sizes), others == 0))

@@ -77,7 +77,7 @@ def _allreduce(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm
     """
     places, excess = _places(ranks)
     if not excess:
-        return symmetric(p, [Round(sizes, reduced=sizes, count=places.bit_length() - 1)], len(sizes))
+        return symmetric(p, [Round(sizes, reduced=(sizes,), count=places.bit_length() - 1)], len(sizes))
     m, reduced = p.message(sizes), p.reduced(sizes)
     ready = _unequal(excess, places, m.step + reduced, m.send + reduced, m.step + reduced)
     work = (Work.send(m) + Work.recv(m) + Work.of(reduced)).times(places.bit_length())
@@ -115,7 +115,7 @@ def _scan(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: str
     that is as far as itself. For other P it is the time of the ranks up to the largest one.
     """
     places, excess = _places(ranks)
-    rounds = [Round(sizes, reduced=sizes, again=sizes, count=places.bit_length() - 1)]
+    rounds = [Round(sizes, reduced=(sizes, sizes), count=places.bit_length() - 1)]
     if ranks > 1:
         rounds.insert(0, Round(None, copied=sizes))
     return symmetric(p, rounds, len(sizes), excess == 0)
@@ -125,9 +125,9 @@ def _scan(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: str
 def _exscan(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: str) -> Cost:
     """As the scan; what comes first is copied, as there is nothing yet to reduce it with."""
     places, excess = _places(ranks)
-    rounds = [Round(None, copied=sizes), Round(sizes, reduced=sizes, copied=sizes)] if ranks > 1 else []
+    rounds = [Round(None, copied=sizes), Round(sizes, reduced=(sizes,), copied=sizes)] if ranks > 1 else []
     if places > 2:
-        rounds.append(Round(sizes, reduced=sizes, again=sizes, count=places.bit_length() - 2))
+        rounds.append(Round(sizes, reduced=(sizes, sizes), count=places.bit_length() - 2))
     return symmetric(p, rounds, len(sizes), excess == 0)
 
 

@@ -9,8 +9,8 @@ import numpy as np
 from .cost import Cost, Work
 from .forms import form
 from .rounds import Round, symmetric
-from .shapes import Flat, Knomial
-from .trees import busiest, down, up
+from .shapes import Knomial
+from .trees import busiest, down
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -52,7 +52,7 @@ def _halved(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: s
     rounds = []
     half = places // 2
     while half:
-        rounds.append(Round(half * part, reduced=half * part))
+        rounds.append(Round(half * part, reduced=(half * part,)))
         half //= 2
     found = symmetric(p, rounds, len(sizes))
     # The last message that the root gets has half of the vector, its sender the quarter before, and so on.
@@ -60,22 +60,3 @@ def _halved(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: s
     for k in range(places.bit_length() - 1):
         time = time + p.message((1 << k) * part).step
     return Cost(time, found.work, np.full(len(sizes), ranks == 1))
-
-
-@form(("gather", "linear_sync"))
-def _asked(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: str, window: int = 0) -> Cost:
-    """A request, and then as the linear algorithm: J. Pjesivac-Grbovic et al., Performance analysis of MPI collective
-    operations, 2007; with few under way it is more."""
-    m, request = p.message(sizes), p.message(sizes * 0)
-    work = (Work.recv(m) + Work.send(request)).times(ranks - 1)
-    time = up(p, Flat(ranks), lambda _: sizes, None)[0] + (request.step if ranks > 1 else 0)
-    return Cost(np.maximum(time, work.busy), work, np.full(len(sizes), ranks == 1))
-
-
-@form(("scatter", "linear_sync"))
-def _answered(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: str, window: int = 0) -> Cost:
-    """As the linear algorithm, and the answer to the last message; with few under way it is more."""
-    m, answer = p.message(sizes), p.message(sizes * 0)
-    work = (Work.send(m) + Work.recv(answer)).times(ranks - 1)
-    time = down(p, Flat(ranks), lambda _: sizes) + (answer.step if ranks > 1 else 0)
-    return Cost(np.maximum(time, work.busy), work, np.full(len(sizes), ranks == 1))

@@ -25,7 +25,7 @@ def _passing(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: 
 @form(("reduce_scatter", "ring"), ("reduce_scatter", "pairwise"))
 def _reducing(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: str) -> Cost:
     """The same with a reduction of a block in each round."""
-    return symmetric(p, [Round(sizes, reduced=sizes, count=ranks - 1)], len(sizes))
+    return symmetric(p, [Round(sizes, reduced=(sizes,), count=ranks - 1)], len(sizes))
 
 
 @form(("allreduce", "ring"))
@@ -34,5 +34,5 @@ def _allreduce(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm
     algorithms for clusters of workstations, J. Parallel and Distributed Computing 69(2), 2009. Blocks that are not all
     equal make ranks unequal; then it is the time of the smaller ones."""
     block = sizes // ranks
-    rounds = [Round(block, reduced=block, count=ranks - 1), Round(block, count=ranks - 1)]
+    rounds = [Round(block, reduced=(block,), count=ranks - 1), Round(block, count=ranks - 1)]
     return symmetric(p, rounds, len(sizes), sizes % ranks == 0)

@@ -8,8 +8,11 @@ import numpy as np
 
 from .cost import Cost, Work
 from .forms import form
+from .pipelines import followed, undisturbed
+from .reductions import summed
+from .segments import Segments
 from .shapes import Chains, Flat, Fork, Kary, Knomial
-from .streams import Segments, stream_down, stream_up
+from .streams import stream_down, stream_up
 from .trees import busiest, down, up
 
 if TYPE_CHECKING:
@@ -23,7 +26,7 @@ def _tree(algorithm: str, ranks: int, radix: int, dims: tuple[int, ...] = ()) ->
         return Fork.whole(ranks, tuple(dims))
     if algorithm in ("linear", "binomial"):
         return Flat(ranks) if algorithm == "linear" else Knomial.whole(ranks)
-    if algorithm == "knomial":
+    if algorithm in ("knomial", "reduce_bcast"):
         return Knomial.whole(ranks, radix)
     if algorithm in ("chain", "pipeline"):
         return Chains(ranks, 1 if algorithm == "pipeline" else radix)
@@ -38,19 +41,35 @@ def broadcast(p: Parameters, tree: Any, sizes: NDArray[np.int64], segment: int =
     """The message goes down a tree: for the binomial one ⌈log₂ P⌉ (2o + L + (s-1)G) if g + (s-1)G is less."""
     s = Segments(p, sizes, segment)
     work = busiest(tree, lambda _: s.work("send"), lambda _: s.work("recv"))
-    whole = s.count == 1
-    time = down(p, tree, lambda _: sizes)
-    return Cost(time if whole.all() else np.where(whole, time, stream_down(p, tree, s)), work, whole)
+    time, exact = undisturbed(p, tree, s)
+    exact = exact | (s.count == 1)
+    if not exact.all():
+        time = np.where(exact, time, stream_down(p, tree, s))
+        for at in np.flatnonzero(~exact):
+            found = followed(p, tree, s, int(at))
+            if found is not None:
+                time[at], exact[at] = found, True
+    return Cost(time, work, exact)
 
 
-def reduction(p: Parameters, tree: Any, sizes: NDArray[np.int64], segment: int = 0) -> Cost:
-    """The vector goes up a tree, reduced after each message."""
+def reduction(
+    p: Parameters, tree: Any, sizes: NDArray[np.int64], segment: int = 0, window: int = 0, orderly: bool = True
+) -> Cost:
+    """The vector goes up a tree, reduced after each message. ``orderly``: children are taken in the order of ranks, which
+    is that of messages that come at the same time."""
     s = Segments(p, sizes, segment)
     reduced = p.reduced(s.whole) * (s.count - 1) + p.reduced(s.rest)
     work = busiest(tree, lambda _: s.work("recv") + Work.of(reduced), lambda _: s.work("send"))
     whole = s.count == 1
     time, exact = up(p, tree, lambda _: sizes, p.reduced(sizes))
-    return Cost(time if whole.all() else np.where(whole, time, stream_up(p, tree, s)), work, exact & whole)
+    exact = exact & whole & (orderly | (s.first.gap <= s.first.recv))
+    if not whole.all():
+        time = np.where(whole, time, stream_up(p, tree, s))
+        for at in np.flatnonzero(~whole):
+            found = summed(p, tree, s, (p.reduced(s.whole), p.reduced(s.rest)), window, int(at), orderly)
+            if found is not None:
+                time[at], exact[at] = found, True
+    return Cost(time, work, exact)
 
 
 def up_and_down(p: Parameters, tree: Any, sizes: NDArray[np.int64], bytes_down: NDArray[np.int64]) -> Cost:
@@ -79,10 +98,10 @@ def _reduce(
     p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: str, radix: int = 2, segment: int = 0,
     window: int = 0, dims: tuple[int, ...] = (),
 ) -> Cost:  # fmt: skip
-    return reduction(p, _tree(algorithm, ranks, radix, dims), sizes, segment)
+    return reduction(p, _tree(algorithm, ranks, radix, dims), sizes, segment, window)
 
 
-@form(("allreduce", "binomial"), ("allreduce", "linear"))
+@form(("allreduce", "binomial"), ("allreduce", "linear"), ("allreduce", "reduce_bcast"))
 def _allreduce(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: str, radix: int = 2) -> Cost:
     return up_and_down(p, _tree(algorithm, ranks, radix), sizes, sizes)
 

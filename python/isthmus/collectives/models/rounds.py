@@ -26,13 +26,12 @@ class Round:
 
     Attributes
     ----------
-    sizes, reduced, again, copied, each of more : array of int64
+    sizes, copied, each of reduced and more : array of int64
         Bytes, one entry for each size of the collective; None for nothing.
     """
 
     sizes: NDArray[np.int64] | None
-    reduced: NDArray[np.int64] | None = None
-    again: NDArray[np.int64] | None = None
+    reduced: tuple[NDArray[np.int64], ...] = ()
     copied: NDArray[np.int64] | None = None
     count: int = 1
     more: tuple[NDArray[np.int64], ...] = ()
@@ -64,7 +63,7 @@ class Clock:
                 self.cpu, self.sending, self.receiving = (t + rest for t in (self.cpu, self.sending, self.receiving))
                 break
             before = state
-        self.work = self.work + self._work(r).times(r.count)
+        self.work = self.work + self.work_of(r).times(r.count)
 
     def _one(self, r: Round) -> None:
         if r.more and r.sizes is not None:
@@ -78,7 +77,7 @@ class Clock:
             # The send by rendezvous is done when its message is met, which is when ours is.
             self.sending = np.where(r.sizes > self.p.S, np.maximum(self.sending, handled), self.sending)
             self.receiving = handled + m.gap
-        self.cpu = self.cpu + self._computed(r)
+        self.cpu = self.cpu + self.computed(r)
 
     def _several(self, ways: tuple[NDArray[np.int64], ...]) -> None:
         messages = [self.p.message(sizes) for sizes in ways]
@@ -87,17 +86,18 @@ class Clock:
             clock = (int(self.cpu[at]), int(self.sending[at]), int(self.receiving[at]))
             self.cpu[at], self.sending[at], self.receiving[at] = all_at_once(costs, clock, messages[0].way)
 
-    def _computed(self, r: Round) -> NDArray[np.int64]:
+    def computed(self, r: Round) -> NDArray[np.int64]:
+        """Picoseconds of reductions and copies."""
         total = np.zeros_like(self.cpu)
-        for reduced in (r.reduced, r.again):
-            if reduced is not None:
-                total += self.p.reduced(reduced)
+        for reduced in r.reduced:
+            total += self.p.reduced(reduced)
         if r.copied is not None:
             total += self.p.copied(r.copied)
         return total
 
-    def _work(self, r: Round) -> Work:
-        work = Work.of(self._computed(r))
+    def work_of(self, r: Round) -> Work:
+        """Of one of a Round's rounds."""
+        work = Work.of(self.computed(r))
         if r.sizes is not None:
             m = self.p.message(r.sizes)
             work = work + Work.send(m) + Work.recv(m)
@@ -131,9 +131,31 @@ def all_at_once(costs: list[tuple[int, int, int]], clock: tuple[int, int, int], 
     return cpu, sending, receiving
 
 
-def symmetric(p: Parameters, rounds: Iterable[Round], sizes: int, exact: bool | NDArray[np.bool_] = True) -> Cost:
-    """Cost of rounds, one after the other, of ranks that all begin at once."""
+def least(p: Parameters, r: Round, sizes: int) -> NDArray[np.int64]:
+    """What a Round takes at least, in whatever order its messages go: all the work of the processor, or all that is to
+    be done after the first message has come."""
     clock = Clock(p, sizes)
+    work = clock.work_of(r)
+    if r.sizes is None:
+        return work.busy * r.count
+    messages = [p.message(one) for one in (r.sizes, *r.more)]
+    taken = np.add.reduce([m.recv for m in messages])
+    passed = np.add.reduce([m.gap for m in messages]) + np.minimum.reduce([m.recv - m.gap for m in messages])
+    come = messages[0].way + np.maximum(taken, passed) + clock.computed(r)
+    return np.asarray(np.maximum(work.busy, come) * r.count)
+
+
+def symmetric(p: Parameters, rounds: Iterable[Round], sizes: int, exact: bool | NDArray[np.bool_] = True) -> Cost:
+    """Cost of rounds, one after the other, of ranks that all begin at once.
+
+    Several messages at once may go in another order where ranks are not quite alike: then the time is the least one.
+    """
+    clock = Clock(p, sizes)
+    shortest = np.zeros(sizes, np.int64)
+    free = False
     for r in rounds:
         clock.rounds(r)
-    return Cost(clock.cpu, clock.work, np.broadcast_to(np.asarray(exact), clock.cpu.shape))
+        shortest = shortest + least(p, r, sizes)
+        free = free or bool(r.more)
+    right = np.broadcast_to(np.asarray(exact), clock.cpu.shape)
+    return Cost(np.where(right | (not free), clock.cpu, shortest), clock.work, right)

@@ -44,7 +44,7 @@ class Knomial:
         while reach >= 1:
             reaches.append(reach)
             reach //= self.radix
-        return _grouped(child for reach in reaches for child in self._level(reach))
+        return grouped(child for reach in reaches for child in self._level(reach))
 
     @cached_property
     def taken(self) -> Groups:
@@ -54,7 +54,7 @@ class Knomial:
         while reach < self.span:
             found += self._level(reach)
             reach *= self.radix
-        return _grouped(found)
+        return grouped(found)
 
     def _level(self, reach: int) -> list[Knomial]:
         left = (min(self.ranks - digit * reach, reach) for digit in range(1, self.radix))
@@ -71,7 +71,7 @@ class Kary:
     @cached_property
     def children(self) -> Groups:
         """From the largest on."""
-        return _grouped(Kary(ranks, self.radix) for ranks in _heap(self.ranks, self.radix))
+        return grouped(Kary(ranks, self.radix) for ranks in _heap(self.ranks, self.radix))
 
     @property
     def taken(self) -> Groups:
@@ -124,7 +124,7 @@ class Chains:
         if count == 0:
             return ()
         length, longer = divmod(self.ranks - 1, count)
-        return _grouped([Chain(length + 1)] * longer + [Chain(length)] * (count - longer))
+        return grouped([Chain(length + 1)] * longer + [Chain(length)] * (count - longer))
 
     @property
     def taken(self) -> Groups:
@@ -158,13 +158,13 @@ class Fork:
     def children(self) -> Groups:
         """Along the own line first, then along the later extents."""
         own = [self._along(self.dimension, self.left)] if self.dimension and self.left else []
-        return _grouped(child for child in [*own, *self._across()] if child.ranks > 0)
+        return grouped(child for child in [*own, *self._across()] if child.ranks > 0)
 
     @cached_property
     def taken(self) -> Groups:
         """The other way round."""
         own = [self._along(self.dimension, self.left)] if self.dimension and self.left else []
-        return _grouped(child for child in [*self._across()[::-1], *own] if child.ranks > 0)
+        return grouped(child for child in [*self._across()[::-1], *own] if child.ranks > 0)
 
     def _across(self) -> list[Fork]:
         dims = range(self.dimension + 1, len(self.dims) + 1)
@@ -199,7 +199,8 @@ def _heap(ranks: int, radix: int) -> tuple[int, ...]:
     return tuple(size for size in sizes if size > 0)
 
 
-def _grouped(children: Iterable[Any]) -> Groups:
+def grouped(children: Iterable[Any]) -> Groups:
+    """Children that follow each other and are equal, together."""
     groups: list[tuple[Any, int]] = []
     for child in children:
         if groups and groups[-1][0] == child:

@@ -1,52 +1,25 @@
-"""Messages in segments along trees: times that the simulator does not go below.
+"""Messages in segments along trees: times that the simulator does not go below, for where there is no exact form.
 
-What one segment is waiting for is what came before it, so that the order of work follows from all that was: there is no
-short exact form. The times are the longest of chains that no order avoids: the way of the first segment, the work of
+What one segment is waiting for is what came before it, so that the order of work follows from all that was. The times are the longest of chains that no order avoids: the way of the first segment, the work of
 one rank for all segments (of its processor, or of its interface), the way of the last segment from there.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .cost import Cost, Work
 from .forms import form
+from .segments import Segments, apart
 from .shapes import Chain, subtrees
 from .trees import Shape, all_down
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from .parameters import Message, Parameters
-
-
-class Segments:
-    """Messages in segments, for each size: how many, and the costs of the others and of the last.
-
-    Attributes
-    ----------
-    count : array of int64
-    whole, rest : array of int64
-        Bytes of all but the last, and of the last.
-    first, last : Message
-    """
-
-    def __init__(self, p: Parameters, sizes: NDArray[np.int64], segment: int) -> None:
-        self.whole = sizes if segment == 0 else np.minimum(sizes, segment)
-        self.count = np.maximum(-(-sizes // np.maximum(self.whole, 1)), 1)
-        self.rest = sizes - (self.count - 1) * self.whole
-        self.first, self.last = p.message(self.whole), p.message(self.rest)
-
-    def work(self, one: str) -> Work:
-        """Of sending or receiving them all: ``one`` is "send" or "recv"."""
-        make = Work.send if one == "send" else Work.recv
-        return make(self.first).times(self.count - 1) + make(self.last)
-
-
-def _apart(m: Message) -> NDArray[np.int64]:
-    return np.maximum(m.send, m.gap)
+    from .parameters import Parameters
 
 
 def stream_down(p: Parameters, tree: Shape, s: Segments) -> NDArray[np.int64]:
@@ -66,9 +39,9 @@ def stream_down(p: Parameters, tree: Shape, s: Segments) -> NDArray[np.int64]:
         for child, count in node.children:
             place += count
             # The way of the first segment, and what the child has to do from then on.
-            time = np.maximum(time, first + (place - 1) * _apart(s.first) + s.first.way + known[child])
+            time = np.maximum(time, first + (place - 1) * apart(s.first) + s.first.way + known[child])
             # Before the last segment, the interface sends all others, the processor also receives.
-            interface = first + before * children * _apart(s.first) + (place - 1) * _apart(s.last)
+            interface = first + before * children * apart(s.first) + (place - 1) * apart(s.last)
             processor = received + before * children * s.first.send + (place - 1) * s.last.send
             time = np.maximum(time, np.maximum(interface, processor) + s.last.step + tails[child])
         known[node] = time
@@ -81,7 +54,7 @@ def _chain_down(ranks: int, s: Segments) -> NDArray[np.int64]:
     received: NDArray[np.int64] = before * s.first.recv + s.last.recv
     if ranks == 1:
         return received
-    work = np.maximum(s.first.recv + before * _apart(s.first), received + before * s.first.send)
+    work = np.maximum(s.first.recv + before * apart(s.first), received + before * s.first.send)
     return np.asarray((ranks - 2) * s.first.step + work + s.last.step)
 
 
@@ -94,12 +67,12 @@ def stream_up(p: Parameters, tree: Shape, s: Segments) -> NDArray[np.int64]:
     for node in subtrees(tree):
         if isinstance(node, Chain):
             links = node.ranks - 1
-            work = before * (s.first.recv + one + s.first.send) if links else before * _apart(s.first)
+            work = before * (s.first.recv + one + s.first.send) if links else before * apart(s.first)
             known[node] = links * (s.first.step + one), work + links * (s.last.step + rest)
             continue
         children = sum(count for _, count in node.children)
         if not children:
-            known[node] = zero, zero if node is tree else before * _apart(s.first)
+            known[node] = zero, zero if node is tree else before * apart(s.first)
             continue
         first, last = zero, zero
         for child, _ in node.children:
@@ -114,29 +87,39 @@ def stream_up(p: Parameters, tree: Shape, s: Segments) -> NDArray[np.int64]:
     return known[tree][1]
 
 
-@form(("bcast", "double_tree"), ("bcast", "split_binary"), ("bcast", "optimal"))
-def _spread(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: str, segment: int = 0, **_: Any) -> Cost:
+@form(("bcast", "double_tree"), ("bcast", "split_binary"))
+def _spread(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: str, segment: int = 0) -> Cost:
     """Every rank but the root receives all segments, and what is received is sent by some rank: the rank that has
     most to do has at least the average."""
-    return _average(p, ranks, sizes, segment, 1 if algorithm == "optimal" else 2, sizes * 0)
+    return _busiest(ranks, _average(p, ranks, sizes, segment, 1 if ranks == 2 else 2, sizes * 0))
 
 
-@form(("reduce", "double_tree"), ("reduce", "split_binary"), ("reduce", "optimal"))
+@form(("reduce", "double_tree"), ("reduce", "split_binary"))
 def _sum(
-    p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: str, segment: int = 0, window: int = 0, **_: Any
+    p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: str, segment: int = 0, window: int = 0
 ) -> Cost:
     """The same backwards, with reductions."""
-    return _average(p, ranks, sizes, segment, 1 if algorithm == "optimal" else 2, p.reduced(sizes))
+    return _busiest(ranks, _average(p, ranks, sizes, segment, 1 if ranks == 2 else 2, p.reduced(sizes)))
+
+
+@form(("allreduce", "double_tree"))
+def _both(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: str, segment: int = 0) -> Cost:
+    """Both, one after the other."""
+    up = _average(p, ranks, sizes, segment, 2, p.reduced(sizes))
+    return _busiest(ranks, up + _average(p, ranks, sizes, segment, 2, sizes * 0))
 
 
 def _average(
     p: Parameters, ranks: int, sizes: NDArray[np.int64], segment: int, parts: int, reduced: NDArray[np.int64]
-) -> Cost:
-    if ranks == 2:
-        parts = 1
+) -> Work:
     half = Segments(p, sizes // parts, segment)
     # A part without bytes may be left out.
     count = np.where(sizes >= parts, parts, 0 if parts > 1 else 1)
-    each = (half.work("send") + half.work("recv")).times(count) + Work.of(reduced)
-    average = Work(each.cpu * (ranks - 1) // ranks, each.busy * (ranks - 1) // ranks)
-    return Cost(average.busy, average, np.full(len(sizes), ranks == 1))
+    # Reductions are rounded one by one.
+    added = np.maximum(reduced - parts * half.count, 0)
+    each = (half.work("send") + half.work("recv")).times(count) + Work.of(added)
+    return Work(each.cpu * (ranks - 1) // ranks, each.busy * (ranks - 1) // ranks)
+
+
+def _busiest(ranks: int, average: Work) -> Cost:
+    return Cost(average.busy, average, np.full(len(average.busy), ranks == 1))

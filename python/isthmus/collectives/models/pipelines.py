@@ -1,0 +1,174 @@
+"""Segments that follow each other down a tree, to the picosecond.
+
+In closed form where every rank is through with a segment before the next one comes; otherwise by a recurrence over ranks
+that get segments at different times. Ranks with the same subtree that get them at the same distances are one, so that
+long chains and deep trees have few.
+"""
+
+from __future__ import annotations
+
+from array import array
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .segments import Segments, apart
+from .shapes import Chain, subtrees
+from .trees import Shape, down
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from .parameters import Parameters
+
+#: Messages up to which a recurrence is followed, for one size.
+MOST = 5000
+
+
+def undisturbed(p: Parameters, tree: Shape, s: Segments) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """(S-1) k max(o, g + (s-1)G) of the k sends of the root, and the way of the last segment; and whether it is so.
+
+    It is where no rank has a send left when the next segment comes: k-nomial trees mostly, as ranks below the root have
+    fewer sends, chains where the gap is longer than both overheads.
+    """
+    m, last = s.first, s.last
+    step, short = apart(m), apart(last)
+    needs: dict[Shape, NDArray[np.int64]] = {}  # from the segment before to the last one, at least
+    for node in subtrees(tree):
+        if isinstance(node, Chain):
+            sooner = m.recv - last.recv
+            passing = _own(s, 1) + (node.ranks - 2) * sooner if node.ranks > 1 else 0
+            needs[node] = np.maximum(_own(s, 0) + (node.ranks - 1) * sooner, passing)
+            continue
+        place = 0
+        # The last segment is shorter, and so comes sooner after the one before on every further rank.
+        sooner = m.recv - last.recv if node is not tree else np.zeros_like(m.recv)
+        need = np.zeros_like(m.recv)
+        for child, count in node.children:
+            place += count
+            need = np.maximum(need, needs[child] + sooner + (place - 1) * (step - short))
+        needs[node] = need if node is tree else np.maximum(need, _own(s, place))
+    sends = sum(count for _, count in tree.children)
+    between = sends * step
+    return (s.count - 1) * between + down(p, tree, lambda _: s.rest), needs[tree] <= between
+
+
+def _own(s: Segments, sends: int) -> NDArray[np.int64]:
+    """How long before the last segment the one before has to come to a rank with so many sends."""
+    m = s.first
+    if sends == 0:
+        return np.maximum(m.recv, m.gap)
+    step = apart(m)
+    interface = m.recv - s.last.recv + sends * step
+    return np.maximum(np.maximum(m.recv + (sends - 1) * step + m.send, interface), m.gap)
+
+
+def followed(p: Parameters, tree: Shape, s: Segments, at: int) -> int | None:
+    """Until the last rank has the last segment, of one size; None where the order is not the same for all of two events
+    that are found out at once, or with too many messages."""
+    run = _Down(p.o_send + p.L, s, at)
+    if run.messages * (1 + sum(count for _, count in tree.children)) > MOST:
+        return None
+    try:
+        return run.tree(tree)
+    except Unclear:
+        return None
+
+
+class Unclear(Exception):
+    """Too many messages, or two that could go first."""
+
+
+class _Down:
+    """Subtrees by the times at which the rank above begins to send each segment to their root, from the first on."""
+
+    def __init__(self, way: int, s: Segments, at: int) -> None:
+        self.way = way
+        self.messages = int(s.count[at])
+        short, long = s.last, s.first
+        many = self.messages - 1
+        self.send = [int(long.send[at])] * many + [int(short.send[at])]
+        self.recv = [int(long.recv[at])] * many + [int(short.recv[at])]
+        self.gap = [int(long.gap[at])] * many + [int(short.gap[at])]
+        self.left = MOST
+        self.known: dict[tuple[Shape, bytes], int] = {}
+
+    def tree(self, tree: Shape) -> int:
+        """From the root, which has all segments."""
+        sends = sum(count for _, count in tree.children)
+        self._spend(sends)
+        begins = [array("q") for _ in range(sends)]
+        cpu = interface = 0
+        for i in range(self.messages):
+            for child in begins:
+                begin = max(cpu, interface)
+                child.append(begin)
+                cpu, interface = begin + self.send[i], begin + self.gap[i]
+        return max([cpu, *self._children(tree, begins)])
+
+    def _children(self, node: Shape, begins: list[array[int]]) -> list[int]:
+        shapes = [child for child, count in node.children for _ in range(count)]
+        return [times[0] + self._below(shape, times) for shape, times in zip(shapes, begins, strict=True)]
+
+    def _below(self, node: Shape, times: array[int]) -> int:
+        first = times[0]
+        times = array("q", [time - first for time in times])
+        key = (node, times.tobytes())
+        if key not in self.known:
+            self.known[key] = self._chain(node.ranks, times) if isinstance(node, Chain) else self._one(node, times)
+        return self.known[key]
+
+    def _one(self, node: Shape, times: array[int]) -> int:
+        sends = sum(count for _, count in node.children)
+        cpu, begins = self._rank(times, sends)
+        return max([cpu, *self._children(node, begins)])
+
+    def _chain(self, ranks: int, times: array[int]) -> int:
+        """Rank by rank, until one passes segments on at the distances at which it gets them: so do all others."""
+        end = begin = 0
+        for rank in range(1, ranks):
+            cpu, (sent,) = self._rank(times, 1)
+            end = max(end, begin + cpu)
+            begin += sent[0]
+            after = array("q", [time - sent[0] for time in sent])
+            if after == times:
+                begin += (ranks - 1 - rank) * sent[0]
+                end = max(end, begin - sent[0] + cpu)
+                break
+            times = after
+        return max(end, begin + self._rank(times, 0)[0])
+
+    def _rank(self, times: array[int], sends: int) -> tuple[int, list[array[int]]]:
+        """When a rank is done and when it begins each send to each of so many others."""
+        self._spend(1 + sends)
+        begins = [array("q") for _ in range(sends)]
+        cpu = sending = receiving = 0
+        handled: list[int] = []
+        done = 0
+        messages, all_sends = self.messages, self.messages * sends
+        taken = 0
+        while taken < messages or done < all_sends:
+            come = max(times[taken] + self.way, cpu, receiving) if taken < messages else -1
+            segment = done // sends if sends else taken
+            go = max(cpu, sending) if segment < taken else -1
+            if come >= 0 and (go < 0 or come <= go):
+                # At the same moment what was found out first goes first: the message when its send began.
+                message_first = come < go or go < 0 or times[taken] < handled[segment]
+                if come == go and times[taken] == handled[segment]:
+                    raise Unclear
+            else:
+                message_first = False
+            if message_first:
+                handled.append(come)
+                cpu, receiving = come + self.recv[taken], come + self.gap[taken]
+                taken += 1
+            else:
+                begins[done % sends].append(go)
+                cpu, sending = go + self.send[segment], go + self.gap[segment]
+                done += 1
+        return cpu, begins
+
+    def _spend(self, several: int) -> None:
+        self.left -= several * self.messages
+        if self.left < 0:
+            raise Unclear
