@@ -147,7 +147,8 @@ def choices(
     given : Decisions, optional
         Algorithms that count before those of the library.
     seconds : float
-        Time to look for better algorithms and to try them in the program; 0: none are looked for.
+        Time to look for better algorithms and to try them in the program, one collective after the other; 0: none are
+        looked for. The program is simulated before and after on top of it.
     progress : bool
         A bar on standard error.
     **options
@@ -167,10 +168,10 @@ def choices(
     late, table, after = 0, None, before
     if seconds:
         end = time.perf_counter() + seconds
-        # The program has to be simulated with what is found: all of it, each collective alone, those that help.
+        # Then the program is simulated with each collective alone, and those that help, where that is not too much.
         kinds_of_calls = len({c.use.collective for c in compared})
-        runs = 1 if kinds_of_calls == 1 else kinds_of_calls + 2
-        compared, late = tuner.tune(compared, end - min(runs * tuner.pace, seconds / 2), progress)
+        trials = (kinds_of_calls + 1) * tuner.pace if kinds_of_calls > 1 else 0.0
+        compared, late = tuner.tune(compared, end - (trials if trials <= seconds / 2 else 0.0), progress)
         table, after = worth_changing(compared, tuner, before, end)
         kinds = () if table is None else table.collectives
         compared = [replace(c, taken=c.saving > 0 and c.use.collective in kinds) for c in compared]

@@ -160,7 +160,11 @@ class Tuner:
         for c in compared:
             groups.setdefault((c.use.collective, c.use.ranks), []).append(c)
         cost = {key: sum(c.cost for c in group) for key, group in groups.items()}
-        tried = {key: candidates(key[0], self._situations[key]) for key in groups}
+        tried = {}
+        for key, group in groups.items():
+            # What runs now is known at once, and nothing else has to be simulated when time is up.
+            all_of_them = [*candidates(key[0], self._situations[key]), *(c.now for c in group)]
+            tried[key] = list(dict.fromkeys(all_of_them))
         total = sum(len(tried[key]) * len({c.use.bytes for c in group}) for key, group in groups.items())
         reporter = Reporter(total, None, "tuning", "candidates") if progress else None
         done, late = 0, 0
@@ -176,7 +180,10 @@ class Tuner:
                     if reporter is not None:
                         reporter(done + decided)
 
-                found = sweep(key[0], self._situations[key], sizes, tried[key], seconds=left, progress=report)
+                known = {(c.now, c.use.bytes): c.now_seconds for c in groups[key]}
+                found = sweep(
+                    key[0], self._situations[key], sizes, tried[key], seconds=left, known=known, progress=report
+                )
                 self.simulations += found.simulations
                 late += found.left_out.get(Source.late, 0)
                 done += found.seconds.size
@@ -251,7 +258,9 @@ def worth_changing(
     def time_with(*some: str) -> float:
         return tuner.time(InTurn(whole.only(*some), tuner.now))
 
+    begin = time.perf_counter()
     after = {kinds: time_with(*kinds)}
+    end += time.perf_counter() - begin  # without it nothing could be said
     if len(kinds) > 1 and tuner.longest <= _MOST_ALONE:
         for kind in kinds:
             if time.perf_counter() + tuner.pace < end:

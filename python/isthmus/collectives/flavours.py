@@ -29,9 +29,9 @@ def split(algorithm: Choice | None) -> tuple[Choice | None, dict[str, Any]]:
     >>> split(("binomial", {"access": "put"}))
     ('binomial', {'access': 'put'})
     """
-    if isinstance(algorithm, str) or not isinstance(algorithm, Sequence) or len(algorithm) != 2:
+    if algorithm is None or isinstance(algorithm, str) or not isinstance(algorithm, Sequence) or len(algorithm) != 2:
         return algorithm, {}
-    name, options = algorithm
+    name, options = algorithm[0], algorithm[1]
     if not isinstance(options, Mapping) or not any(key in options for key in KEYS):
         return algorithm, {}
     own = {key: value for key, value in options.items() if key not in KEYS}
@@ -86,8 +86,10 @@ _STANDARD = {"access": "message", "sync": "my", "protocol": "size"}
 
 def _synchronisation(sync: str | Sequence[str]) -> tuple[str, str]:
     """On entry and exit."""
-    words = sync.split("-") if isinstance(sync, str) else list(sync)
-    return (words[0], words[-1]) if len(words) in (1, 2) else ("", "")
+    if isinstance(sync, str):
+        enter, dash, leave = sync.partition("-")
+        return (enter, leave) if dash else (enter, enter)
+    return (sync[0], sync[1]) if len(sync) == 2 else ("", "")
 
 
 def _check(access: str, enter: str, leave: str, protocol: str) -> None:

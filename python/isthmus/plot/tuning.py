@@ -8,7 +8,7 @@ import numpy as np
 
 from ..units import text
 from .chart import Target, figure, legend, save, size_axis, still_suffix
-from .common import CLASSES, FAINT, MUTED
+from .common import CLASSES, FAINT, INK, MUTED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

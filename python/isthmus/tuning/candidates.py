@@ -59,7 +59,8 @@ def candidates(
             taken = [key for key in taken if key != "window"]
         axes = [[(key, value) for value in values[key]] for key in taken if values.get(key)]
         for combination in itertools.product(*axes):
-            for flavour in combinations(flavours):
+            # A barrier moves no data.
+            for flavour in combinations(None if collective == "barrier" else flavours):
                 found[Choice(name, {**dict(combination), **flavour})] = None
     return list(found)
 

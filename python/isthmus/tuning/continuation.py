@@ -94,7 +94,9 @@ class Continuation:
         tasks = []
         for c in waiting:
             segment = s.choices[c].options.get("segment", 0)
-            near = [i for i in self._near(c) if isinstance(segment, int) and 0 < segment * more < s.sizes[i]]
+            if not isinstance(segment, int):
+                continue
+            near = [i for i in self._near(c) if 0 < segment * more < s.sizes[i]]
             if not near:
                 continue
             sizes = [few * segment, more * segment]

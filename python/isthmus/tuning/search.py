@@ -15,7 +15,7 @@ from .operations import operations
 from .sweep import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -42,6 +42,7 @@ class Search:
         exhaustive: bool,
         end: float,
         workers: int = 1,
+        known: Mapping[tuple[Choice, int], float] | None = None,
     ) -> None:
         self.collective, self.situation, self.sizes, self.choices = collective, situation, sizes, choices
         self.margin, self.exhaustive, self.end, self.workers = margin, exhaustive, end, workers
@@ -58,6 +59,9 @@ class Search:
                 self._raise(c, low, Source.form)
                 alike = situation.fastest == situation.typical and situation.lanes == 1
                 self.guess[c] = low if alike else self._form(choice, situation.typical)
+        for (choice, size), seconds in (known or {}).items():
+            c, i = choices.index(choice), int(np.searchsorted(sizes, size))
+            self.seconds[c, i], self.source[c, i] = seconds, Source.simulated
         self._lines = [_lines(c, choices) for c in range(len(choices))]
         self._all = set(choices)
         self._spent = self._simulated = 0.0  # seconds and operations of simulations
@@ -120,6 +124,8 @@ class Search:
         order = np.argsort(np.fmax(expected, self.low[:, i]), kind="stable")
         for c in order:
             choice = self.choices[c]
+            if self.source[c, i] == Source.simulated:
+                continue
             if self._same_as_whole(choice, int(self.sizes[i])):
                 self.source[c, i] = Source.same
                 continue

@@ -14,7 +14,7 @@ from ..errors import InvalidInput
 from .table import Point, Row
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -137,6 +137,7 @@ def sweep(
     exhaustive: bool = False,
     seconds: float | None = None,
     workers: int = 1,
+    known: Mapping[tuple[Choice, int], float] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Sweep:
     """Times of the candidates that may be best.
@@ -162,6 +163,8 @@ def sweep(
         Begin no simulation after so long.
     workers : int
         Simulations at once; the result does not depend on it.
+    known : mapping of pairs of Choice and int to float, optional
+        Seconds of some of the choices at some of the sizes, where they were simulated before.
     progress : callable, optional
         Called with the decided pairs of candidate and size, and their number.
 
@@ -179,7 +182,7 @@ def sweep(
 
     begin = time.perf_counter()
     end = begin + (seconds or np.inf)
-    search = Search(collective, situation, table, list(choices), margin, exhaustive, end, workers)
+    search = Search(collective, situation, table, list(choices), margin, exhaustive, end, workers, known)
     search.run(progress)
     wall = time.perf_counter() - begin
     return Sweep(collective, situation, table, list(choices), search.seconds, search.source, search.floor, wall)

@@ -30,6 +30,7 @@ _NOTES = (
     "the tree decides for the whole communicator only with MPIR_CVAR_DEVICE_COLLECTIVES=none as above: otherwise the "
     "device takes collectives apart by node first, and has algorithms of its own in shared memory",
     "the file replaces the library's own tree: it fits the version that it was made from, and no other",
+    "nonblocking, persistent and neighbourhood collectives keep the branches of the library's own tree",
 )
 
 
