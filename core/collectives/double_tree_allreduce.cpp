@@ -95,9 +95,8 @@ class HalfTree {
       after(got, ready);
       ready = {{got}, 1};
     }
-    tree_.down([&](std::uint64_t child, std::uint64_t) {
-      after(channels_.send(tree_.rank(child), bytes, result), ready);
-    });
+    tree_.down(
+        [&](std::uint64_t child, std::uint64_t) { after(channels_.send(tree_.rank(child), bytes, result), ready); });
   }
   [[nodiscard]] std::uint64_t count() const { return segments_.count(); }
 
