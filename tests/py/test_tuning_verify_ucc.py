@@ -37,6 +37,8 @@ def test_what_ucc_lists() -> None:
     assert set(listed) == {"allgather", "barrier"}
     assert [(low, high) for low, high, _ in listed["allgather"]] == [(0, 0), (1, 4095), (4096, float("inf"))]
     assert listed["allgather"][1][2] == "ucc_tl_ucp_allgather_linear_init"
+    cut = LOG.replace("_neighbor_init ", "_neigh")
+    assert [name for *_, name in lists(cut)["allgather"]] == [name for *_, name in listed["allgather"][:2]]
     assert complaints(LOG) == ["UCC says: failed to parse UCC_*_TUNE parameter: gather:host:inf:@ring"]
 
 

@@ -149,7 +149,8 @@ def lists(log: str) -> dict[str, list[tuple[int, float, str]]]:
     """First and last size, and function, of the algorithms that UCC lists for each collective in host memory."""
     out = {}
     for kind, ranges in re.findall(r"UCC  INFO  (\w+):\n[^\n]*\tHost: ([^\n]*)", log):
-        parts = re.findall(r"\{(\w+)(?:\.\.(\w+))?\}:\w+:\w+=(\w+)", ranges)
+        # UCC cuts a long list anywhere; what is whole has a space behind it.
+        parts = re.findall(r"\{(\w+)(?:\.\.(\w+))?\}:\w+:\w+=(\w+) ", ranges)
         out[kind.lower()] = [(int(_size(low)), _size(high or low), name) for low, high, name in parts]
     return out
 
