@@ -88,7 +88,7 @@ if TYPE_CHECKING:
     from .mapping.structure import structure as structure
     from .proof import Contract as Contract
     from .proof import Proof as Proof
-    from .proof import prove as prove
+    from .proof.prove import prove as prove
     from .recording.profile import profile as profile
     from .recording.record import record as record
     from .schedule.builder import ProgramBuilder as ProgramBuilder

@@ -105,4 +105,5 @@ class Message:
 
 
 def _rounded(times: NDArray[np.floating[Any]]) -> NDArray[np.int64]:
-    return np.floor(times + 0.5).astype(np.int64)
+    whole: NDArray[np.int64] = np.floor(times + 0.5).astype(np.int64)
+    return whole
