@@ -150,9 +150,14 @@ class Continuation:
         for i in np.flatnonzero((s.source[c] == Source.large) | (s.source[c] == Source.between)):
             if s.source[c, i] == Source.large and s.hopeless(c, int(i)):
                 continue
-            if len(known) >= 2 or (known and c not in self.beside and not np.isnan(s.guess[c, i])):
+            if len(known) >= 2 or (known and self._sure(c, [size for size, _ in known], int(i))):
                 s.seconds[c, i] = max(self._continued(c, known, int(i)), s.low[c, i])
                 s.source[c, i] = Source.between
+
+    def _sure(self, c: int, sizes: Iterable[float], i: int) -> bool:
+        """Is the closed form as good at a size of the sweep as at those, which are known?"""
+        s = self.search
+        return c not in self.beside and bool(s.sure[c, [*np.searchsorted(s.sizes, list(sizes)), i]].all())
 
     def _continued(self, c: int, known: list[tuple[int, float]], i: int) -> float:
         """From the two known sizes nearest to it, one on each side if there are."""
@@ -160,7 +165,7 @@ class Continuation:
         sizes = np.array([size for size, _ in known], float)
         at = int(np.clip(np.searchsorted(sizes, s.sizes[i]), 1, max(len(known) - 1, 1)))
         x, y = sizes[at - 1 : at + 1], np.array([seconds for _, seconds in known[at - 1 : at + 1]])
-        if c not in self.beside and not np.isnan(s.guess[c, i]):
+        if self._sure(c, x, i):
             # How much the closed form is wrong changes slowly.
             near = np.searchsorted(s.sizes, x)
             ratio = np.interp(np.log(max(s.sizes[i], 1)), np.log(np.maximum(x, 1.0)), y / s.guess[c, near])
