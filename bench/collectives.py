@@ -2,7 +2,9 @@
 
     python bench/collectives.py [--quick] [--peer /path/to/LogGOPSim] [--part generation|forms|tuning|peers]
 
-- generation: operations of a schedule per processor second, one core; each case in a process of its own.
+- generation: operations of a schedule per second, on the clock (all cores) and of processor time, and the most memory
+  of a process that makes nothing else: allreduces of 1,048,576 ranks and, without --quick, every algorithm on as few of
+  1,024 to 65,536 ranks as have a million operations.
 - forms: milliseconds for 30 sizes at 2,048 ranks.
 - tuning: whole sweeps of 24 sizes, 8 B to 64 MiB.
 - peers: the same algorithm by LogGOPSim on the same schedule, and by SMPI of SimGrid (Debian: libsimgrid-dev) on a
@@ -22,18 +24,25 @@ from typing import Any
 
 import isthmus
 import isthmus.collectives
+from isthmus.tuning.decisions import KINDS
 
-# Collective, algorithm, ranks, bytes; is it part of --quick?
-GENERATION: tuple[tuple[str, Any, int, int, bool], ...] = (
-    ("allreduce", "recursive_doubling", 65_536, 8, True),
-    ("allreduce", "ring", 1024, 65_536, True),
-    ("bcast", "binomial", 1_048_576, 8, True),
-    ("allgather", "dissemination", 65_536, 8, True),
-    ("alltoall", "pairwise", 1024, 8, True),
-    ("alltoall", "linear", 1024, 8, True),
-    ("allreduce", "binomial", 1_048_576, 8, False),
-    ("allreduce", "recursive_doubling", 1_048_576, 8, False),
+# Collective, algorithm, ranks, bytes.
+QUICK: tuple[tuple[str, Any, int, int], ...] = (
+    ("allreduce", "recursive_doubling", 65_536, 8),
+    ("allreduce", "ring", 1024, 65_536),
+    ("bcast", "binomial", 1_048_576, 8),
+    ("allgather", "dissemination", 65_536, 8),
+    ("alltoall", "pairwise", 1024, 8),
+    ("alltoall", "linear", 1024, 8),
+    ("allreduce", "recursive_doubling", 1_048_576, 8),
+    ("allreduce", "rabenseifner", 1_048_576, 1_048_576),
+    ("allreduce", "reduce_bcast", 1_048_576, 8),
 )
+# Of the whole catalogue: sizes at which algorithms with segments have some.
+CATALOGUE_RANKS = (1024, 4096, 16_384, 65_536)
+CATALOGUE_BYTES = 1_048_576
+MEANINGFUL = 1_000_000
+MANY = 20_000_000  # which with buffers take gigabytes
 # Latency, overheads and bandwidth of the platform of SMPI below, and of LogGOPSim; gaps are those of bytes.
 LEVEL = isthmus.Level(L=2.5e-6, o_send=1.5e-6, o_recv=1.5e-6, g=0.0, G=1e-9, S=65_536)
 EQUAL = (
@@ -53,33 +62,69 @@ SIZES = (8, 1024, 65_536, 1_048_576)
 
 
 def generation(quick: bool) -> None:
-    print(f"{'schedule':<44} {'operations':>12} {'s':>7} {'M op/s':>7} {'MB':>7}")
-    for number, (kind, algorithm, ranks, _, short) in enumerate(GENERATION):
-        if quick and not short:
-            continue
-        command = [sys.executable, __file__, "--case", str(number)]
-        m = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-        name = f"{kind} {algorithm} {ranks:,}"
-        rate = m["operations"] / m["seconds"] / 1e6
-        print(
-            f"{name:<44} {m['operations']:>12,} {m['seconds']:>7.3f} {rate:>7.1f} {m['peak'] / 1e6:>7.0f}", flush=True
-        )
+    columns = f"{'operations':>12} {'s':>7} {'M op/s':>7} {'cpu s':>7} {'M op/s':>7} {'buffers':>7} {'MB':>7}"
+    print(f"{'schedule':<44} {columns}")
+    for case in QUICK:
+        generated(case)
+    if quick:
+        return
+    for kind in KINDS:
+        for algorithm in isthmus.collectives.algorithms(kind):
+            for ranks in CATALOGUE_RANKS:
+                if generated((kind, algorithm, ranks, 0 if kind == "barrier" else CATALOGUE_BYTES), MEANINGFUL):
+                    break
 
 
-def generate(number: int) -> dict[str, float]:
-    """The best of three, as others use the processor too."""
-    kind, algorithm, ranks, size, _ = GENERATION[number]
+def generated(case: tuple[str, Any, int, int], least: int = 0) -> bool:
+    """Prints the speed of a case, unless it has fewer operations than `least`."""
+    command = [sys.executable, __file__, "--case", json.dumps([*case, least])]
+    m = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    if m["operations"] < least:
+        return False
+    name = f"{case[0]} {case[1]} {case[2]:,}"
+    wall, processor = (m["operations"] / m[key] / 1e6 for key in ("wall", "processor"))
+    named = f"{m['operations'] / m['named'] / 1e6:.1f}" if m["named"] else "-"
+    print(
+        f"{name:<44} {m['operations']:>12,} {m['wall']:>7.3f} {wall:>7.1f} {m['processor']:>7.3f} {processor:>7.1f} "
+        f"{named:>7} {m['peak'] / 1e6:>7.0f}",
+        flush=True,
+    )
+    return True
+
+
+def generate(kind: str, algorithm: Any, ranks: int, size: int, least: int) -> dict[str, float]:
+    """The best of three, as others use the processor too; ``named``: on the clock with buffers named."""
     isthmus.collective("barrier", ranks=2)
-    seconds = []
-    for _ in range(3):
-        begin = time.process_time()
-        schedule = isthmus.collective(kind, ranks=ranks, bytes=size, algorithm=algorithm)
-        seconds.append(time.process_time() - begin)
-        count = len(schedule)
-        del schedule
-    with open("/proc/self/status") as status:
-        peak = next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM"))
-    return {"operations": count, "seconds": min(seconds), "peak": peak}
+    times: dict[str, list[float]] = {"wall": [], "processor": [], "named": []}
+    peak = count = 0
+    for buffers in (False, True):
+        for _ in range(3 if count < MANY else 0 if buffers else 2):
+            begin, used = time.perf_counter(), time.process_time()
+            schedule = isthmus.collective(
+                kind, ranks=ranks, bytes=size, algorithm=algorithm, counts=neighbours(kind, ranks), buffers=buffers
+            )
+            times["named" if buffers else "wall"].append(time.perf_counter() - begin)
+            if not buffers:
+                times["processor"].append(time.process_time() - used)
+            count = len(schedule)
+            del schedule
+            if count < least:
+                return {"operations": count}
+        if not buffers:
+            with open("/proc/self/status") as status:
+                peak = next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM"))
+    return {"operations": count, "peak": peak, **{name: min(taken, default=0.0) for name, taken in times.items()}}
+
+
+def neighbours(kind: str, ranks: int) -> Any:
+    """Of a neighbour exchange: 8 bytes to 8 ranks from each."""
+    if kind != "neighbor_alltoall":
+        return None
+    import numpy as np
+
+    sender, step = np.meshgrid(np.arange(ranks), (1, 2, 3, 7, 11, 64, 100, 1023), indexing="ij")
+    receiver = (sender + step) % ranks
+    return np.stack([sender, receiver, np.full_like(sender, 8)], axis=-1).reshape(-1, 3)
 
 
 def closed_forms() -> None:
@@ -176,10 +221,10 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="only the cases of seconds")
     parser.add_argument("--peer", help="LogGOPSim, built with a stable sort")
     parser.add_argument("--part", choices=("generation", "forms", "tuning", "peers"), help="only this")
-    parser.add_argument("--case", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--case", type=json.loads, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.case is not None:
-        print(json.dumps(generate(given.case)))
+        print(json.dumps(generate(*given.case)))
         return
     parts = [given.part] if given.part else ["generation", "forms", "tuning", "peers"]
     if "generation" in parts:

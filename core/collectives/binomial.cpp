@@ -2,61 +2,51 @@
 #include "collectives/sums.hpp"
 #include "collectives/tree_blocks.hpp"
 
-namespace isthmus::binomial {
+namespace isthmus {
 namespace {
 
-// Places count from the root. The parent of place p is p without its lowest set bit, its children are p + 2^k for the
-// bits below that one; child p + 2^k heads the places [p + 2^k, p + 2^(k + 1)), as far as they exist.
-
-std::uint64_t lowest_bit(std::uint64_t place, std::uint64_t ranks) {
-  std::uint64_t bit = 1;
-  while (bit < ranks && (place & bit) == 0) bit <<= 1;
-  return bit;
-}
-
 /// `everywhere`: all ranks have an output, of which this is the first half of an allreduce.
-void reduce_to(Rounds& rounds, const CollectiveCall& call, Rank root, bool everywhere) {
-  const FromRoot at(call, root);
-  const std::uint64_t me = at.me();
-  const std::uint64_t parent = lowest_bit(me, call.ranks);
-  Sum sum(call, everywhere || me == 0);
-  for (std::uint64_t bit = 1; bit < parent && me + bit < call.ranks; bit <<= 1) sum.take(rounds, at(me + bit));
-  if (me != 0) {
-    rounds.send(at(me - parent), call.bytes, sum.now());
+void reduce_over(Rounds& rounds, const CollectiveCall& call, const Knomial& tree, bool everywhere) {
+  Sum sum(call, everywhere || tree.me() == 0);
+  tree.up([&](std::uint64_t child, std::uint64_t) { sum.take(rounds, tree.rank(child)); });
+  if (tree.me() != 0) {
+    rounds.send(tree.rank(tree.parent()), call.bytes, sum.now());
   } else {
     sum.finish(rounds);
   }
   rounds.next();
 }
 
-void bcast_from(Rounds& rounds, const CollectiveCall& call, Rank root) {
-  const FromRoot at(call, root);
-  const std::uint64_t me = at.me();
-  const std::uint64_t parent = lowest_bit(me, call.ranks);
-  if (me != 0) rounds.recv(at(me - parent), call.bytes, at_output());
+void bcast_over(Rounds& rounds, const CollectiveCall& call, const Knomial& tree) {
+  if (tree.me() != 0) rounds.recv(tree.rank(tree.parent()), call.bytes, at_output());
   rounds.next();
-  for (std::uint64_t bit = parent >> 1; bit != 0; bit >>= 1) {
-    if (me + bit < call.ranks) rounds.send(at(me + bit), call.bytes, at_output());
-  }
+  tree.down([&](std::uint64_t child, std::uint64_t) { rounds.send(tree.rank(child), call.bytes, at_output()); });
 }
+
+void allreduce_over(const CollectiveCall& call, Emitter& out, std::uint64_t radix) {
+  Rounds rounds(out);
+  const Knomial tree(call, 0, radix);
+  reduce_over(rounds, call, tree, true);
+  bcast_over(rounds, call, tree);
+}
+
+Knomial tree_of(const CollectiveCall& call) { return {call, call.root, 2}; }
 
 }  // namespace
 
+namespace binomial {
+
 void bcast(const CollectiveCall& call, Emitter& out) {
   Rounds rounds(out);
-  bcast_from(rounds, call, call.root);
+  bcast_over(rounds, call, tree_of(call));
 }
 
 void reduce(const CollectiveCall& call, Emitter& out) {
   Rounds rounds(out);
-  reduce_to(rounds, call, call.root, false);
+  reduce_over(rounds, call, tree_of(call), false);
 }
 
-void allreduce(const CollectiveCall& call, Emitter& out) {
-  Rounds rounds(out);
-  reduce_to(rounds, call, 0, true);
-  bcast_from(rounds, call, 0);
-}
+void allreduce(const CollectiveCall& call, Emitter& out) { allreduce_over(call, out, 2); }
 
 void barrier(const CollectiveCall& call, Emitter& out) {
   CollectiveCall nothing = call;
@@ -64,8 +54,13 @@ void barrier(const CollectiveCall& call, Emitter& out) {
   allreduce(nothing, out);
 }
 
-void gather(const CollectiveCall& call, Emitter& out) { gather_up(call, out, Knomial(call, call.root, 2)); }
+void gather(const CollectiveCall& call, Emitter& out) { gather_up(call, out, tree_of(call)); }
+void scatter(const CollectiveCall& call, Emitter& out) { scatter_down(call, out, tree_of(call)); }
 
-void scatter(const CollectiveCall& call, Emitter& out) { scatter_down(call, out, Knomial(call, call.root, 2)); }
+}  // namespace binomial
 
-}  // namespace isthmus::binomial
+void reduce_bcast::allreduce(const CollectiveCall& call, Emitter& out) {
+  allreduce_over(call, out, call.options->radix);
+}
+
+}  // namespace isthmus

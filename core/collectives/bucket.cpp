@@ -11,6 +11,7 @@ struct Axis {
   std::uint64_t stride;
   std::uint64_t extent;
   std::uint64_t at;
+  [[nodiscard]] std::uint64_t line() const { return stride * extent; }
 };
 
 /// One part of the vector on its way round the rings of one dimension after the other: all steps of the first half of
@@ -20,9 +21,9 @@ class Piece {
   Piece(const CollectiveCall& call, std::vector<Axis> axes, bool down, std::uint64_t begin, std::uint64_t end)
       : call_(call), axes_(std::move(axes)), down_(down), ranges_{{begin, end}} {
     for (const Axis& axis : axes_) {
-      const Bytes all = ranges_.back();
-      const Parts pieces(all.end - all.begin, axis.extent);
-      ranges_.push_back({all.begin + pieces.offset(axis.at), all.begin + pieces.offset(axis.at + 1)});
+      const std::uint64_t offset = ranges_.back().begin;
+      const Parts& pieces = pieces_.emplace_back(ranges_.back().size(), axis.extent);
+      ranges_.push_back({offset + pieces.offset(axis.at), offset + pieces.offset(axis.at + 1)});
       steps_ += axis.extent - 1;
     }
   }
@@ -52,22 +53,24 @@ class Piece {
  private:
   [[nodiscard]] Rank side(bool up) const {
     const Axis& axis = axes_[dimension_];
-    return along(call_.rank, axis.stride, axis.extent, up ? 1 : axis.extent - 1);
+    if (up) return static_cast<Rank>(call_.rank + axis.stride - (axis.at + 1 == axis.extent ? axis.line() : 0));
+    return static_cast<Rank>(call_.rank - axis.stride + (axis.at == 0 ? axis.line() : 0));
   }
   /// Of the rank so many steps before.
   [[nodiscard]] Bytes piece(std::uint64_t steps) const {
     const Axis& axis = axes_[dimension_];
-    const std::uint64_t ahead = down_ ? steps : 2 * axis.extent - steps;
-    const std::uint64_t at = (axis.at + ahead) % axis.extent;
-    const Bytes all = ranges_[dimension_];
-    const Parts pieces(all.size(), axis.extent);
-    return {all.begin + pieces.offset(at), all.begin + pieces.offset(at + 1)};
+    std::uint64_t at = axis.at + (down_ ? steps : 2 * axis.extent - steps);
+    while (at >= axis.extent) at -= axis.extent;
+    const std::uint64_t offset = ranges_[dimension_].begin;
+    const Parts& pieces = pieces_[dimension_];
+    return {offset + pieces.offset(at), offset + pieces.offset(at + 1)};
   }
 
   const CollectiveCall& call_;
   std::vector<Axis> axes_;
   bool down_;
   std::vector<Bytes> ranges_;  // before each dimension, and after the last
+  std::vector<Parts> pieces_;  // of the range before each dimension
   std::uint64_t steps_ = 0;
   std::size_t dimension_ = 0;
   std::uint64_t step_ = 0;

@@ -1,3 +1,4 @@
+#include <array>
 #include <bit>
 
 #include "collectives/algorithms.hpp"
@@ -58,12 +59,11 @@ class HalfTree {
     const Slice sum = at_output(offset);
     bool begun = call_.in_place;
     std::uint64_t room = offset;
-    std::uint32_t came[2] = {no_operation, no_operation};
-    std::size_t children = 0;
+    Ready ready;
     std::uint32_t last = no_operation;
     tree_.up([&](std::uint64_t child, std::uint64_t) {
       const Slice into = begun ? at_scratch(room) : sum;
-      const std::uint32_t got = came[children++] = channels_.recv(tree_.rank(child), bytes, into);
+      const std::uint32_t got = ready.ops[ready.count++] = channels_.recv(tree_.rank(child), bytes, into);
       if (bytes != 0) {
         const bool before = tree_.left(child) == begun;
         const std::uint32_t added =
@@ -76,42 +76,46 @@ class HalfTree {
       begun = true;
     });
     // Without bytes nothing is added: the messages themselves are what to wait for.
-    if (last != no_operation) came[0] = last;
-    done_.assign(came, came + (last != no_operation ? 1 : children));
-    if (tree_.me() == 0) {
-      sums_.push_back(done_);
-      return;
+    if (last != no_operation) ready = {{last}, 1};
+    if (tree_.me() != 0) {
+      const std::uint32_t sent = channels_.send(tree_.rank(tree_.parent()), bytes, begun ? sum : at_input(offset));
+      after(sent, ready);
+      ready = {{sent}, 1};
     }
-    const std::uint32_t sent = channels_.send(tree_.rank(tree_.parent()), bytes, begun ? sum : at_input(offset));
-    for (const std::uint32_t op : done_) out_.require(sent, op);
-    sums_.push_back({sent});
+    sums_.push_back(ready);
   }
 
   /// Takes the result of a segment from the parent and hands it to the children.
   void down(std::uint64_t segment) {
     const std::uint64_t bytes = segments_.size(segment);
     const Slice result = at_output(segments_.offset(segment));
-    std::vector<std::uint32_t> ready = sums_[segment];
+    Ready ready = sums_[segment];
     if (tree_.me() != 0) {
       const std::uint32_t got = channels_.recv(tree_.rank(tree_.parent()), bytes, result);
-      for (const std::uint32_t op : ready) out_.require(got, op);
-      ready.assign(1, got);
+      after(got, ready);
+      ready = {{got}, 1};
     }
-    tree_.down([&](std::uint64_t child, std::uint64_t) {
-      const std::uint32_t sent = channels_.send(tree_.rank(child), bytes, result);
-      for (const std::uint32_t op : ready) out_.require(sent, op);
-    });
+    tree_.down(
+        [&](std::uint64_t child, std::uint64_t) { after(channels_.send(tree_.rank(child), bytes, result), ready); });
   }
   [[nodiscard]] std::uint64_t count() const { return segments_.count(); }
 
  private:
+  /// What is to be waited for: one or two operations.
+  struct Ready {
+    std::array<std::uint32_t, 2> ops{};
+    std::uint32_t count = 0;
+  };
+  void after(std::uint32_t op, const Ready& ready) {
+    for (std::uint32_t i = 0; i < ready.count; ++i) out_.require(op, ready.ops[i]);
+  }
+
   const CollectiveCall& call_;
   Emitter& out_;
   Channels& channels_;
   InorderTree tree_;
   Segments segments_;
-  std::vector<std::uint32_t> done_;
-  std::vector<std::vector<std::uint32_t>> sums_;  // by segment: after what the result may come
+  std::vector<Ready> sums_;  // by segment: after what the result may come
 };
 
 }  // namespace

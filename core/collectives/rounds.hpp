@@ -45,7 +45,7 @@ class Rounds {
   void post(std::uint32_t op) {
     if (first_ == end_) first_ = op;
     end_ = op + 1;
-    for (std::uint32_t on = before_first_; on < before_end_; ++on) out_.require(op, on);
+    out_.require(op, before_first_, before_end_);
   }
 
   Emitter& out_;

@@ -10,14 +10,17 @@ namespace isthmus::swing {
 namespace {
 
 /// One exchange of a part of the vector: along a dimension, so far that distances swing to and fro: 1, -1, 3, -5 ...
+/// Strides and extents are powers of two.
 struct Step {
   std::uint64_t stride;
   std::uint64_t extent;
   std::uint64_t up;  ///< places of an even coordinate up to its partner, modulo the extent
 
   [[nodiscard]] Rank partner(Rank place) const {
-    const bool even = place / stride % extent % 2 == 0;
-    return along(place, stride, extent, even ? up : extent - up);
+    const bool even = (place & stride) == 0;
+    const std::uint64_t line = stride * (extent - 1);
+    const std::uint64_t at = place + stride * (even ? up : extent - up);
+    return static_cast<Rank>((place & ~line) | (at & line));
   }
 };
 

@@ -42,13 +42,21 @@ class Knomial : public TreePlace {
   Knomial(const CollectiveCall& call, Rank root, std::uint64_t radix, std::uint64_t places)
       : TreePlace(call, root), radix_(radix) {
     ranks_ = places;
-    while (weight_ < ranks_ && me_ % (weight_ * radix_) == 0) weight_ *= radix_;
+    // Few divisions, and of 32 bits: schedules have millions of ranks.
+    auto rest = static_cast<Rank>(me_);
+    const auto base = static_cast<Rank>(radix_);
+    while (weight_ < ranks_ && rest % base == 0) {
+      rest /= base;
+      below_ = weight_;
+      weight_ *= radix_;
+    }
+    digit_ = rest % base;
   }
-  [[nodiscard]] std::uint64_t parent() const { return me_ - me_ % (weight_ * radix_); }
+  [[nodiscard]] std::uint64_t parent() const { return me_ - digit_ * weight_; }
   [[nodiscard]] std::uint64_t span() const { return std::min(weight_, ranks_ - me_); }
   template <class F>
   void down(F f) const {
-    for (std::uint64_t w = weight_ / radix_; w != 0; w /= radix_) level(w, f);
+    for (std::uint64_t w = below_; w != 0; w = w == 1 ? 0 : w / radix_) level(w, f);
   }
   template <class F>
   void up(F f) const {
@@ -66,6 +74,8 @@ class Knomial : public TreePlace {
 
   std::uint64_t radix_;
   std::uint64_t weight_ = 1;  // of the digit that the parent does not have; places of the subtree if all exist
+  std::uint64_t below_ = 0;   // weight of the digit below that one
+  std::uint64_t digit_;
 };
 
 /// The children of place p are the `radix` places from radix * p + 1 on: as flat as a tree of this fan-out can be.

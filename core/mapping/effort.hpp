@@ -11,8 +11,9 @@
 
 namespace isthmus::effort {
 
-// Seconds of a step on one core of a Xeon at 2.5 GHz with 2 MiB of second-level cache, fitted to runs of
-// bench/mapping.py and of single methods. On other computers all budgets are longer or shorter by the same factor.
+// Seconds of a step on one core of a Xeon at 2.5 GHz with 1 MiB of second-level cache a core while its other cores are
+// busy, fitted to single methods, each measured between two runs of the same annealing. With the computer to itself a
+// search takes about a third less; on others all budgets are longer or shorter by the same factor.
 
 /// More of a step for every doubling of the memory that is used at random beyond what caches hold.
 inline double beyond_cache(std::size_t bytes) {

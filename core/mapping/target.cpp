@@ -4,6 +4,7 @@
 #include <array>
 #include <numeric>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "base/error.hpp"
@@ -44,6 +45,10 @@ Target::Target(const Topology& topology, std::vector<Vertex> nodes, std::vector<
   }
   if (sums_over_coordinates(topology)) tabulate_axes();
   if (axes_.empty()) tabulate_rows();
+  if (axes_.empty() && table_.empty()) {
+    place_of_.assign(topology.nodes(), nowhere);
+    for (std::uint32_t p = 0; p < places_; ++p) place_of_[nodes_[p]] = p;
+  }
   find_groups();
 }
 
@@ -180,11 +185,18 @@ void Target::tabulate_rows() {
   }
   if (rows_ > most_rows) return;
   table_.resize(static_cast<std::size_t>(rows_) * rows_);
+  std::vector<Vertex> from(rows_);
+  std::vector<Vertex> to = representative;
+  std::vector<std::uint32_t> length(rows_);
   for (std::uint32_t r = 0; r < rows_; ++r) {
+    std::fill(from.begin(), from.end(), representative[r]);
+    to[r] = second[r];
+    topology_->route_lengths(from, to, length);
+    to[r] = representative[r];
     for (std::uint32_t s = 0; s < rows_; ++s) {
-      const Vertex to = r == s ? second[s] : representative[s];
-      const std::uint32_t d = representative[r] == to ? 0 : topology_->route_length(representative[r], to);
-      require(d != unreachable, "target: no route from node ", representative[r], " to node ", to);
+      const std::uint32_t d = length[s];
+      require(d != unreachable, "target: no route from node ", representative[r], " to node ",
+              r == s ? second[s] : representative[s]);
       if (d > 255) {
         table_.clear();
         return;
@@ -247,8 +259,35 @@ void Target::near_by_axes(std::uint32_t place, std::uint32_t count, std::vector<
   out.resize(std::min(out.size(), begin + count));
 }
 
+void Target::near_by_links(std::uint32_t place, std::uint32_t count, std::vector<std::uint32_t>& out) const {
+  std::unordered_set<Vertex> seen{nodes_[place]};
+  std::vector<Vertex> rim{nodes_[place]};
+  std::vector<Vertex> next;
+  std::vector<LinkId> links;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> found;
+  while (!rim.empty() && found.size() < count) {
+    next.clear();
+    for (const Vertex v : rim) {
+      links.clear();
+      topology_->out_links(v, links);
+      for (const LinkId l : links) {
+        const Vertex w = topology_->link(l).to;
+        if (!seen.insert(w).second) continue;
+        next.push_back(w);
+        const std::uint32_t p = w < topology_->nodes() ? place_of_[w] : nowhere;
+        if (p != nowhere) found.emplace_back(distance(place, p), p);
+      }
+    }
+    std::swap(rim, next);
+  }
+  std::sort(found.begin(), found.end());
+  found.resize(std::min<std::size_t>(found.size(), count));
+  for (const auto& [d, p] : found) out.push_back(p);
+}
+
 void Target::near(std::uint32_t place, std::uint32_t count, std::vector<std::uint32_t>& out) const {
   if (!axes_.empty()) return near_by_axes(place, count, out);
+  if (table_.empty()) return near_by_links(place, count, out);
   std::vector<std::pair<std::uint32_t, std::uint32_t>> all;
   all.reserve(places());
   for (std::uint32_t p = 0; p < places(); ++p) {

@@ -79,7 +79,8 @@ class Target {
   [[nodiscard]] std::uint32_t group(std::uint32_t place) const { return group_.empty() ? 0 : group_[place]; }
   [[nodiscard]] std::uint32_t groups() const { return groups_; }
 
-  /// Appends the `count` places nearest to `place`, itself not among them, nearest first and equals by number.
+  /// Appends the `count` places nearest to `place`, itself not among them, nearest first and equals by number. Where
+  /// there are neither axes nor a table, of those that a breadth-first search from it comes to first.
   void near(std::uint32_t place, std::uint32_t count, std::vector<std::uint32_t>& out) const;
   /// near() of every place, the same number each, at most places() - 1: place p's are [p * count, (p + 1) * count).
   [[nodiscard]] std::vector<std::uint32_t> neighbourhoods(std::uint32_t& count) const;
@@ -90,6 +91,7 @@ class Target {
   void tabulate_rows();
   void find_groups();
   [[nodiscard]] std::vector<std::uint32_t> neighbourhoods_by_rows(std::uint32_t count) const;
+  void near_by_links(std::uint32_t place, std::uint32_t count, std::vector<std::uint32_t>& out) const;
   void near_by_axes(std::uint32_t place, std::uint32_t count, std::vector<std::uint32_t>& out) const;
 
   const Topology* topology_ = nullptr;
@@ -102,6 +104,7 @@ class Target {
   std::uint32_t rows_ = 0;
   std::vector<std::uint32_t> row_;
   std::vector<std::uint8_t> table_;
+  std::vector<std::uint32_t> place_of_;  ///< of every node, where there are neither axes nor a table
   std::uint32_t groups_ = 1;
   std::vector<std::uint32_t> group_;
 };

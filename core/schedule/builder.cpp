@@ -21,14 +21,14 @@ void RankBuilder::clear() {
 
 void RankBuilder::count_dependants(Rank rank) {
   const std::uint32_t n = size();
-  isthmus::require(ops_.size() <= max_rank_ops, "rank ", rank, " has ", ops_.size(), " operations: at most ", max_rank_ops,
-          " are allowed");
+  isthmus::require(ops_.size() <= max_rank_ops, "rank ", rank, " has ", ops_.size(), " operations: at most ",
+                   max_rank_ops, " are allowed");
   isthmus::require(dependencies_.size() <= 0xFFFFFFFF, "rank ", rank, " has ", dependencies_.size(),
-          " dependencies: at most 4294967295 are allowed");
+                   " dependencies: at most 4294967295 are allowed");
   for (const Dependency& d : dependencies_) {
     const std::uint32_t to = d.edge.to();
     isthmus::require(d.on < n && to < n, "rank ", rank, ": operation ", to, " depends on operation ", d.on,
-            ", but the rank has ", n, " operations");
+                     ", but the rank has ", n, " operations");
     isthmus::require(d.on != to, "rank ", rank, ": operation ", to, " depends on itself");
     ++ops_[d.on].first_edge;
     ++ops_[to].needs;

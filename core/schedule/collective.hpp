@@ -77,8 +77,12 @@ class Emitter {
   explicit Emitter(bool buffers = false) : buffers_(buffers) {}
 
   /// Appends an operation; returns its number on the rank.
-  std::uint32_t send(Rank to, std::uint64_t bytes, Slice from = {}) { return message(OpKind::send, to, bytes, from, {}); }
-  std::uint32_t recv(Rank from, std::uint64_t bytes, Slice to = {}) { return message(OpKind::recv, from, bytes, {}, to); }
+  std::uint32_t send(Rank to, std::uint64_t bytes, Slice from = {}) {
+    return message(OpKind::send, to, bytes, from, {});
+  }
+  std::uint32_t recv(Rank from, std::uint64_t bytes, Slice to = {}) {
+    return message(OpKind::recv, from, bytes, {}, to);
+  }
   std::uint32_t copy(std::uint64_t bytes, Slice from = {}, Slice to = {}) {
     return local(OpKind::copy, bytes, from, to, 0);
   }
@@ -88,6 +92,13 @@ class Emitter {
   void require(std::uint32_t op, std::uint32_t on) {
     if (out_ != nullptr) out_->require(op, on);
     ++dependencies_;
+  }
+  /// On all from `first` to before `end`.
+  void require(std::uint32_t op, std::uint32_t first, std::uint32_t end) {
+    if (out_ != nullptr) {
+      for (std::uint32_t on = first; on < end; ++on) out_->require(op, on);
+    }
+    dependencies_ += end - first;
   }
   void require_start(std::uint32_t op, std::uint32_t on) {
     if (out_ != nullptr) out_->require_start(op, on);
@@ -125,15 +136,14 @@ class Emitter {
     return out_->size() - 1;
   }
   Operation& add(OpKind kind, std::uint64_t bytes, const Slice& from, const Slice& to) {
+    if (buffers_) {
+      if (from.buffer == scratch_buffer) scratch_bytes_ = std::max(scratch_bytes_, from.offset + bytes);
+      if (to.buffer == scratch_buffer) scratch_bytes_ = std::max(scratch_bytes_, to.offset + bytes);
+    }
     Operation& op = buffers_ ? out_->next({from, to}) : out_->next();
     op.kind = kind;
     op.amount = bytes;
     op.cpu = cpu_;
-    if (buffers_) {
-      for (const Slice& slice : {from, to}) {
-        if (slice.buffer == scratch_buffer) scratch_bytes_ = std::max(scratch_bytes_, slice.offset + bytes);
-      }
-    }
     return op;
   }
 

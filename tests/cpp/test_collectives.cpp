@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/error.hpp"
@@ -347,6 +349,42 @@ TEST_CASE("what a rank keeps is what the collective gives it, block by block") {
       }
     }
   }
+}
+
+TEST_CASE("schedules are the same from several threads as from one") {
+  CollectiveCall call;
+  call.ranks = 20'000;
+  call.bytes = 100;
+  for (const auto& [kind, name] : {std::pair{allreduce, "recursive_doubling"}, {reduce_scatter, "recursive_halving"}}) {
+    call.kind = kind;
+    Algorithm algorithm = find_algorithm(kind, name);
+    CHECK(algorithm.concurrent);
+    const Schedule several = collective_schedule(call, algorithm, true);
+    REQUIRE(several.ops.size() > 600'000);
+    algorithm.concurrent = false;
+    const Schedule one = collective_schedule(call, algorithm, true);
+    CHECK(several.op_first == one.op_first);
+    CHECK(several.edge_first == one.edge_first);
+    CHECK(several.buffers.bytes == one.buffers.bytes);
+    const auto same = [](const auto& a, const auto& b) {
+      return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(a[0])) == 0;
+    };
+    CHECK(same(several.ops, one.ops));
+    CHECK(same(several.edges, one.edges));
+    CHECK(same(several.slices, one.slices));
+  }
+}
+
+TEST_CASE("an algorithm that does not write what it counted is refused") {
+  CollectiveCall call;
+  call.ranks = 2;
+  int calls = 0;
+  const Algorithm fickle([&](const CollectiveCall&, Emitter& out) {
+    for (int i = 0; i < (calls < 2 ? 1 : 2); ++i) out.copy(8);
+    ++calls;
+  });
+  CHECK_THROWS_WITH_AS(collective_schedule(call, fickle),
+                       "rank 0 has 2 operations and 0 dependencies, more than were counted", InvalidInput);
 }
 
 TEST_CASE("ring allreduce: blocks of floor and ceil of bytes / ranks") {

@@ -12,6 +12,7 @@
 #include "schedule/columns.hpp"
 #include "schedule/pattern.hpp"
 #include "schedule/schedule.hpp"
+#include "schedule/validate.hpp"
 
 using namespace isthmus;
 
@@ -247,6 +248,41 @@ TEST_CASE("a rank's dependencies are checked when it is appended") {
   rank.require(0, 1);
   CHECK_THROWS_WITH_AS(builder.append(rank),
                        "rank 0: operation 0 depends on operation 1, but the rank has 1 operations", InvalidInput);
+}
+
+TEST_CASE("parts of a schedule are written in any order, and are as long as was said") {
+  const auto chain = [](std::uint32_t ops) {
+    RankBuilder rank;
+    for (std::uint32_t i = 0; i < ops; ++i) {
+      Operation op;
+      op.amount = i;
+      rank.add(op);
+      if (i > 0) rank.require(i, i - 1);
+    }
+    return rank;
+  };
+  const std::vector<ScheduleBuilder::Part> parts = {{2, 5, 3}, {1, 1, 0}};
+  RankBuilder three = chain(3), two = chain(2), one = chain(1);
+  ScheduleBuilder builder(parts, true);
+  builder.append(1, one);
+  builder.append(0, three);
+  CHECK_THROWS_WITH_AS(builder.build(), "ranks up to 2 have fewer operations and dependencies than were counted",
+                       InvalidInput);
+  builder.append(0, two);
+  const Schedule s = builder.build();
+  validate(s);
+  CHECK(s.ranks == 3);
+  CHECK(s.op_first == std::vector<std::uint64_t>{0, 3, 5, 6});
+  CHECK(s.edge_first == std::vector<std::uint64_t>{0, 2, 3, 3});
+  for (Rank r = 0; r < s.ranks; ++r) {
+    for (std::uint32_t i = 0; i < s.ops_in(r); ++i) CHECK(s.ops_of(r)[i].amount == i);
+  }
+  for (const Slices& slices : s.slices) CHECK((slices.from.buffer == Slice::none && slices.to.buffer == Slice::none));
+
+  ScheduleBuilder short_of_room(parts, false);
+  RankBuilder six = chain(6);
+  CHECK_THROWS_WITH_AS(short_of_room.append(0, six),
+                       "rank 0 has 6 operations and 5 dependencies, more than were counted", InvalidInput);
 }
 
 TEST_CASE("patterns are sums by pair") {

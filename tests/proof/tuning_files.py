@@ -1,11 +1,13 @@
 """Tuning files and real MPI libraries: every rule of a wide table, and what the libraries decide by themselves.
 
-Arguments: launchers with their options, each in quotes. Exit status 1 if one of the libraries does not follow.
+Arguments: launchers with their options, each in quotes. Exit status 1 if one of the libraries does not follow. UCC is
+tried with the first launcher where its ucc_info is in PATH.
 """
 
 from __future__ import annotations
 
 import shlex
+import shutil
 import sys
 
 from isthmus.recording.command import take_apart
@@ -57,6 +59,10 @@ def main(launchers: list[str]) -> int:
                         print(f"  {v.collective} of {v.bytes} bytes, {v.algorithm}: {v.forced}")
                         print(f"    where Isthmus sends {v.schedule}")
                 wrong += not report.ok
+    if launchers and shutil.which("ucc_info"):
+        report = verify(table(), shlex.split(launchers[0]), ucc="auto")
+        print(f"a table: {report}")
+        wrong += not report.ok
     return 1 if wrong else 0
 
 

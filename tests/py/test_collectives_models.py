@@ -116,6 +116,20 @@ def test_forms_are_exact_on_a_power_of_two(name: tuple[str, str]) -> None:
     assert found.exact.all() == (name not in BOUNDS)
 
 
+def test_every_algorithm_of_blocks_has_a_form() -> None:
+    for kind in KINDS:
+        published = [name for name in collectives.algorithms(kind) if collectives.describe(kind, name).reference]
+        assert {(kind, name) for name in published} <= set(forms())
+
+
+def test_a_pipeline_that_keeps_up() -> None:
+    """(S-1) gaps behind the first segment's way along the chain, where the gap is longer than both overheads."""
+    level = isthmus.Level(L=2e-6, o_send=0.3e-6, o_recv=0.4e-6, g=1e-6)
+    found = cost("bcast", "pipeline", level, ranks=2048, sizes=[10_000], segment=100)
+    assert found.exact[0]
+    assert found.time[0] == pytest.approx(99 * 1e-6 + 2047 * 2.7e-6)
+
+
 @pytest.mark.parametrize("case", cases(), ids=named)
 def test_processor_time_is_that_of_the_busiest_rank(case: Case) -> None:
     for ranks, level, size in ((1, LEVELS[0], 10), (8, LEVELS[1], 2000), (16, LEVELS[2], 320)):

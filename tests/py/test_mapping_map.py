@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import isthmus
-from isthmus import InvalidInput, Pattern
+from isthmus import InvalidInput, Pattern, _core
 from isthmus.mapping.launch import read
 from isthmus.mapping.mapped import BASELINES
 from isthmus.mapping.methods import methods
@@ -71,7 +71,14 @@ def test_grids_whose_every_edge_can_be_one_link(extents: tuple[int, ...], period
     assert mapped.metrics.hop_bytes == mapped.bounds.hop_bytes
 
 
-_SMALL = ["torus:4x2", "mesh:3x2 cores=2", "dragonfly:a=2,p=2,h=1,g=2", "hypercube:3", "xgft:m=2x4,w=1x2", "xgft:m=8,w=1"]
+_SMALL = [
+    "torus:4x2",
+    "mesh:3x2 cores=2",
+    "dragonfly:a=2,p=2,h=1,g=2",
+    "hypercube:3",
+    "xgft:m=2x4,w=1x2",
+    "xgft:m=8,w=1",
+]
 
 
 @pytest.mark.parametrize("spec", _SMALL)
@@ -267,3 +274,17 @@ def test_loads_keep_the_limit_wherever_that_can_be(seed: int) -> None:
     limit = (1 + balance) * load.sum() / speeds.sum()
     # What cannot be kept is exceeded by little more than it must be.
     assert most <= max(limit, 1.005 * least) * (1 + 1e-9)
+
+
+def test_near_places_where_there_is_no_table(tmp_path: Path) -> None:
+    # A chain too long for distances of a byte, and a job that leaves some of its nodes out.
+    path = tmp_path / "chain.edges"
+    path.write_text("".join(f"n{i:03} n{i + 1:03}\n" for i in range(299)))
+    topology = isthmus.load(str(path)).topology
+    nodes = np.flatnonzero(np.arange(300) % 10 != 7).astype(np.uint32)
+    target = _core.Target(topology, nodes)
+    for place in (0, 5, 6, 100, 269):
+        away = topology.distances(np.full(len(nodes), nodes[place], np.uint32), nodes)
+        found = target.near(place, 8)
+        assert sorted(away[found]) == sorted(away)[1:9]
+        assert place not in found

@@ -10,6 +10,7 @@ import pytest
 import isthmus
 from isthmus.mapping.problem import Problem
 from isthmus.plot.chart import figure
+from isthmus.plot.load_map import LoadMap, load_map
 from isthmus.plot.nodes import draw_nodes, spatial
 from isthmus.plot.task_space import graph_space
 
@@ -93,3 +94,20 @@ def test_tasks_that_nothing_connects_have_a_place() -> None:
     space = graph_space(Problem(pattern, job, np.ones(6, np.uint32)))
     assert space.shape[0] == 6
     assert np.isfinite(space).all()
+
+
+@pytest.mark.parametrize("spec", ["fattree:k=4,n=3", "torus:8x8x8", "dragonfly:a=4,p=2,h=2,g=9"])
+def test_loads_side_by_side_show_the_same_parts(spec: str) -> None:
+    machine = isthmus.load(spec)
+    pattern = isthmus.Pattern.of(4, source=[0, 1, 2], target=[1, 2, 3], bytes=[5, 6, 7])
+    nodes = ([0, 1, 2, 3], [machine.nodes // 3, 1, 2, machine.nodes // 8])
+    loads = [isthmus.evaluate(pattern, isthmus.Placement(machine, n)).link_bytes for n in nodes]
+    alone = [load_map(machine.topology, load, narrow=True) for load in loads]
+    beside = [load_map(machine.topology, load, narrow=True, beside=loads) for load in loads]
+
+    def parts(found: LoadMap | None) -> Any:
+        assert found is not None
+        return [(f.place, f.cells.shape, f.columns, f.rows) for f in found.fields], found.caption
+
+    assert parts(alone[0]) != parts(alone[1])
+    assert parts(beside[0]) == parts(beside[1])

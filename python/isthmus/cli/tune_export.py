@@ -78,6 +78,7 @@ def export(
         "verify eos.toml --mpirun 'mpirun --oversubscribe'",
         "verify rules.conf --mpirun 'mpirun --oversubscribe' --ranks 8",
         "verify openmpi --mpirun 'mpirun --oversubscribe'",
+        "verify ucc.env --mpirun 'mpirun --oversubscribe' --ucc /opt/ucc",
     ),
     help="Whether an MPI library follows a table or an exported file, shown by the messages of real runs.\n\n"
     "Every collective runs with the file, without it, and with the algorithm forced. openmpi and mpich stand for what "
@@ -87,19 +88,17 @@ def export(
 @click.option("--mpirun", required=True, metavar="COMMAND", help="The launcher with its options, without -n.")
 @click.option("--ranks", type=click.IntRange(2), default=6, show_default=True, help="Ranks to run.")
 @click.option("--mpicc", metavar="COMPILER", help="Of the same MPI, where the launcher does not tell.")
+@click.option("--ucc", metavar="FOLDER", help="Verify UCC as it is installed there; 'auto': where ucc_info is.")
 @click.option("--machine", metavar="MACHINE", help="As of 'isthmus tune export'.")
 @model_option
 @click.option("--all", "every", is_flag=True, help="Print every case, not only those that are not as they should be.")
 @json_option
-def verify(
-    what: str, mpirun: str, ranks: int, mpicc: str | None, machine: str | None, model: str, every: bool, as_json: bool
-) -> None:
+def verify(what: str, mpirun: str, machine: str | None, model: str, every: bool, as_json: bool, **options: Any) -> None:
     from ..tuning.verify import verify as verified
     from ..tuning.verify.verify import ALIKE, AS_MODELLED, IN_EFFECT
 
-    report = verified(
-        _table_or_file(what), shlex.split(mpirun), ranks=ranks, mpicc=mpicc, predict=_predictor(machine, model)
-    )
+    ranks = options["ranks"]
+    report = verified(_table_or_file(what), shlex.split(mpirun), predict=_predictor(machine, model), **options)
     if as_json:
         cases = [vars(verdict) for verdict in report.verdicts]
         print_json({"library": report.library, "ranks": ranks, "ok": report.ok, "report": str(report), "cases": cases})

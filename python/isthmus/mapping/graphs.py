@@ -86,7 +86,7 @@ def _start(problem: Problem, options: Mapping[str, Any]) -> NDArray[np.uint32]:
     chosen, full = find(given, {})
     place = chosen.run(problem, full)
     if place is None:
-        place = _bipartition(problem, {})
+        place = _core.map_dual_bipartition(problem.graph, problem.target, problem.seed)
     return problem.given(place)
 
 

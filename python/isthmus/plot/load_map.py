@@ -5,6 +5,7 @@ Pictures on paper and those of the report draw the same fields.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -113,7 +114,7 @@ class Layout:
         return column * self._column + self._left, float(top), float(wide), float(bottom - top)
 
 
-def load_map(topology: Any, values: Array, *, narrow: bool = False) -> LoadMap | None:
+def load_map(topology: Any, values: Array, *, narrow: bool = False, beside: Sequence[Array] = ()) -> LoadMap | None:
     """Fields of the values of links; None for a network that has to be drawn as a graph.
 
     Parameters
@@ -123,14 +124,17 @@ def load_map(topology: Any, values: Array, *, narrow: bool = False) -> LoadMap |
         Such as their utilisation. Parts of a large machine without any are left out.
     narrow : bool
         Two of them stand side by side: words above fields are short.
+    beside : sequence of array of float, shape (links,)
+        What else is drawn for comparison: parts that carry something there are not left out here.
     """
     net = Net(topology, values=np.asarray(values, np.float64))
+    busy = np.any([np.asarray(v) > 0 for v in (values, *beside)], axis=0)
     if net.kind in ("torus", "mesh", "ring", "linear"):
-        return _grid(net, net.values)
+        return _grid(net, net.values, busy)
     if net.kind == "dragonfly":
-        return _dragonfly(net, net.values)
+        return _dragonfly(net, net.values, busy)
     if net.kind in ("tree", "xgft", "fattree", "clos2", "clos3"):
-        return _tree(net, net.values, narrow)
+        return _tree(net, net.values, busy, narrow)
     return None
 
 
@@ -148,18 +152,18 @@ def _class_links(net: Net) -> tuple[Array, Array, Array]:
     return links, net.topology.link_class(links), net.topology.link_ends(links).astype(np.int64)
 
 
-def _grid(net: Net, values: Any) -> LoadMap:
+def _grid(net: Net, values: Any, busy: Array) -> LoadMap:
     """Of every direction a field: the links that leave routers in that direction, plane by plane."""
     view = GridView(net)
     names = [c[0] for c in net.topology.link_classes]
     links, kind, ends = _class_links(net)
     between = np.isin(kind, [i for i, n in enumerate(names) if n != "terminal"])
     at = view.coordinates(np.where(between[:, None], ends, net.first_router))
-    used = at[between & (values > 0)].reshape(-1, len(net.dims))
+    used = at[between & busy].reshape(-1, len(net.dims))
     box = [shown(used[:, d], extent) for d, extent in enumerate(net.dims)]
     inside = between & np.all([(at[:, 0, d] >= a) & (at[:, 0, d] < b) for d, (a, b) in enumerate(box)], axis=0)
     order = _planes([b - a for a, b in box])
-    fields = []
+    fields, in_use = [], []
     for d, name in enumerate(net.names):
         for column, sign in enumerate("+-"):
             chosen = inside & (kind == names.index(name + sign))
@@ -170,7 +174,8 @@ def _grid(net: Net, values: Any) -> LoadMap:
             made = Field(f"{name}{'+' if sign == '+' else '−'}", cells, place=(d, column, 1, 1))
             _label_planes(made, order, net, box)
             fields.append(made)
-    fields, idle = _in_use(fields)
+            in_use.append(bool(busy[chosen].any()))
+    fields, idle = _in_use(fields, in_use)
     if len(net.dims) == 1:
         for i, f in enumerate(fields):
             f.place, f.square = (i, 0, 1, 1), False
@@ -195,16 +200,16 @@ def _grid(net: Net, values: Any) -> LoadMap:
     return LoadMap(fields, caption.strip())
 
 
-def _in_use(fields: list[Field]) -> tuple[list[Field], list[str]]:
+def _in_use(fields: list[Field], in_use: list[bool]) -> tuple[list[Field], list[str]]:
     """Fields in which something is carried, moved up over those in which nothing is, and the titles of the latter."""
     there = [f for f in fields if np.isfinite(f.cells).any()]
-    used = [f for f in there if np.nanmax(f.cells) > 0]
+    used = [f for f, busy in zip(fields, in_use, strict=True) if busy]
     if not used:
         return there, []
     rows = sorted({f.place[0] for f in used})
     for f in used:
         f.place = (rows.index(f.place[0]), *f.place[1:])
-    return used, [f.title for f in there if np.nanmax(f.cells) <= 0]
+    return used, [f.title for f in there if not any(f is u for u in used)]
 
 
 @dataclass
@@ -286,7 +291,7 @@ def _round(low: int, high: int) -> list[int]:
     return [i for i in range(low, high) if i % step == 0]
 
 
-def _dragonfly(net: Net, values: Any) -> LoadMap:
+def _dragonfly(net: Net, values: Any, busy: Array) -> LoadMap:
     """Global links from group to group; of the others the most loaded one of each router."""
     t = net.topology
     groups, size = net.dims[-1], int(np.prod(net.dims[:-1]))
@@ -294,7 +299,7 @@ def _dragonfly(net: Net, values: Any) -> LoadMap:
     # Of a node the number of its router is that of the node over the nodes of each.
     router = np.where(ends < t.nodes, ends // net.per_router, ends - t.nodes)
     group = router // size
-    low, high = shown(group[values[links] > 0].ravel(), groups)
+    low, high = shown(group[busy].ravel(), groups)
     number = high - low
     ticks = [(float(i - low), str(i)) for i in _round(low, high)]
     fields = []
@@ -344,7 +349,7 @@ def _dragonfly(net: Net, values: Any) -> LoadMap:
     return LoadMap(fields, caption)
 
 
-def _tree(net: Net, values: Any, narrow: bool) -> LoadMap:
+def _tree(net: Net, values: Any, busy: Array, narrow: bool) -> LoadMap:
     """Every level a strip for its links upwards and one for those downwards, in the order of the nodes below."""
     levels = levels_of(net)
     links, _, ends = _class_links(net)
@@ -356,14 +361,14 @@ def _tree(net: Net, values: Any, narrow: bool) -> LoadMap:
         for up in (True, False):
             chosen = np.flatnonzero(mine & ((ends[:, 0] < ends[:, 1]) == up))
             order = np.lexsort((ends[chosen].max(axis=1), lower[chosen]))
-            strips.append((k, up, values[links[chosen[order]]]))
+            strips.append((k, up, values[links[chosen[order]]], busy[chosen[order]]))
     # Places of links of all levels are those of the nodes below, as parts of the width.
-    used = np.array([[i / len(v), (i + 1) / len(v)] for _, _, v in strips for i in _ends_of(v)]).reshape(-1, 2)
+    used = np.array([[i / len(b), (i + 1) / len(b)] for *_, b in strips for i in _ends_of(b)]).reshape(-1, 2)
     whole = not len(used) or used[:, 1].max() - used[:, 0].min() > 0.5
     low, high = (0.0, 1.0) if whole else (float(used[:, 0].min()), float(used[:, 1].max()))
     nodes = net.topology.nodes
     first, last = int(np.floor(low * nodes)), int(np.ceil(high * nodes))
-    for k, up, v in strips:
+    for k, up, v, _ in strips:
         a, b = int(np.floor(low * len(v))), int(np.ceil(high * len(v)))
         part = v[a:b]
         carried = v[v > 0]
@@ -384,14 +389,14 @@ def _tree(net: Net, values: Any, narrow: bool) -> LoadMap:
     lowest.across = "node"
     lowest.columns = [((i - first + 0.5) / (last - first) * count - 0.5, f"{i:,}") for i in _round(first, last)]
     caption = "Every strip has the links of a level and a direction, above the nodes that they lead to. "
-    if max(len(v) for _, _, v in strips) * (high - low) > _CELLS:
+    if max(len(v) for *_, v in strips) * (high - low) > _CELLS:
         caption += "Where there are many, a cell is the most loaded of neighbours. "
     if not whole:
         caption += f"Drawn: nodes {first:,} to {last - 1:,}; other links carry nothing."
     return LoadMap(sorted(fields, key=lambda f: f.place), caption.strip())
 
 
-def _ends_of(values: Array) -> list[int]:
+def _ends_of(busy: Array) -> list[int]:
     """First and last that carry something."""
-    used = np.flatnonzero(values > 0)
+    used = np.flatnonzero(busy)
     return [int(used[0]), int(used[-1])] if len(used) else []

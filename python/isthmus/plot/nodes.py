@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .common import INK, MUTED
-from .scene import project
+from .scene import Array, project
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,8 +29,6 @@ _FACES = (
     ((0, -1, 0), ((0, 0, 0), (1, 0, 0), (1, 0, 1), (0, 0, 1)), 0.0),
     ((0, 0, 1), ((0, 0, 1), (1, 0, 1), (1, 1, 1), (0, 1, 1)), 0.15),
 )
-
-Array = NDArray[Any] if TYPE_CHECKING else Any
 
 
 def draw_nodes(ax: Any, machine: Machine, nodes: Array, colours: Array, box: Array) -> str:
@@ -116,8 +114,8 @@ def _cubes(ax: Any, at: Array, colours: Array, names: list[str], room: Array) ->
         ([-away, 0, ends[2] / 2], _axis(names, 2)),
     ):
         ax.text(*project(np.array(middle)), name, ha="center", va="center", size=11, color=INK)
-    corners = np.array([[x, y, z] for x in (0, ends[0]) for y in (0, ends[1]) for z in (0, ends[2])])
-    points = project(corners)
+    box_corners = np.array([[x, y, z] for x in (0, ends[0]) for y in (0, ends[1]) for z in (0, ends[2])])
+    points = project(box_corners)
     ax.set_xlim(points[:, 0].min() - 2 * away, points[:, 0].max() + 2 * away)
     ax.set_ylim(points[:, 1].min() - 2 * away, points[:, 1].max() + away)
     right, back, up = (_axis(names, axis) for axis in range(3))

@@ -77,7 +77,8 @@ def _load(mapped: Mapped, before: Metrics, after: Metrics) -> Any:
 
     topology = mapped.placement.machine.topology
     most = max(before.maximum_link_load, 1e-300)
-    drawn = [load_map(topology, m.link_bytes / most, narrow=True) for m in (before, after)]
+    loads = [m.link_bytes / most for m in (before, after)]
+    drawn = [load_map(topology, load, narrow=True, beside=loads) for load in loads]
     title = _gain("Most loaded link", before.maximum_link_load, after.maximum_link_load)
     if drawn[0] is None or drawn[1] is None:
         return _load_curves(mapped, before, after, title)
@@ -107,7 +108,8 @@ def _load(mapped: Mapped, before: Metrics, after: Metrics) -> Any:
     bar.yaxis.set_major_formatter(lambda v, _: f"{v:g} %")
     bar.tick_params(length=3, labelsize=9.5, labelcolor=INK)
     bar.spines[:].set_visible(False)
-    bar.set_title("of the most\nbefore", size=9, color=MUTED, loc="left")
+    bar.set_title("of the most\nbefore", size=9, color=MUTED, loc="left", pad=10)
+    bar.set_xlabel("grey: none", size=9, color=MUTED, loc="left", labelpad=8)
     return fig
 
 

@@ -36,7 +36,8 @@ class Bound:
     bandwidth : array of float
         Until the bytes have passed the interface that has to take most.
     computation : array of float
-        Until the rank with the average of bytes and reductions, or more, is through with both; 0 without reductions.
+        Until the rank with the average of bytes sent and received and of reductions, or more, is through with them; 0
+        where the average of bytes is not told (barrier, gather, scatter).
     """
 
     latency: NDArray[np.float64]
@@ -80,7 +81,8 @@ def bound(
       SPAA 1993. Every rank passes on what it has as soon as it has it; a gathering is the same backwards.
     - Bandwidth: all that a rank needs has to come in, an allreduce twice (P-1)/P of the vector (P. Patarasuk, X. Yuan,
       Bandwidth optimal all-reduce algorithms for clusters of workstations, JPDC 69(2), 2009).
-    - Computation: P-1 reductions of every byte, spread over all ranks, that begin when something has come.
+    - Computation: P-1 reductions of every byte, spread over all ranks, that begin when something has come; and the time
+      of a processor to send and receive its share of the bytes.
 
     Algorithms that use puts or several CPU streams are not bounded.
 
@@ -136,10 +138,12 @@ def bound(
     passing = leaving if collective == "scatter" else coming
     most = delay + np.maximum(needs.bytes * table - 1, 0) * passing
     each = delay + np.maximum(needs.average * table - 1, 0) * coming + needs.reduced * table * p.reduce
+    # On average a processor sends as many bytes as it receives.
+    each = np.maximum(each, needs.average * table * (coming + min(p.O, p.o_send)) + needs.reduced * table * p.reduce)
     return Bound(
         np.where(some, max(heard), 0) * 1e-12,
         np.where(some & (needs.bytes > 0), most, 0) * 1e-12,
-        np.where(some & (needs.reduced > 0), each, 0) * 1e-12,
+        np.where(some & (needs.average > 0), each, 0) * 1e-12,
     )
 
 
@@ -148,13 +152,13 @@ def _needs(collective: str, ranks: int) -> _Needs:
     part = others / ranks
     known = {
         "barrier": _Needs(True, True),
-        "bcast": _Needs(True, False, 1),
+        "bcast": _Needs(True, False, 1, part),
         "reduce": _Needs(False, True, 1, part, part),
         "allreduce": _Needs(True, True, max(1, 2 * part), 2 * part, part),
         "gather": _Needs(False, True, others),
-        "allgather": _Needs(True, True, others),
+        "allgather": _Needs(True, True, others, others),
         "scatter": _Needs(True, False, others),
-        "alltoall": _Needs(True, True, others),
+        "alltoall": _Needs(True, True, others, others),
         "reduce_scatter": _Needs(True, True, others, others, others),
         "scan": _Needs(True, True, 1, part, part),
         "exscan": _Needs(True, True, 1, part, max(ranks - 2, 0) / ranks),

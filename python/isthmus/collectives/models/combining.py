@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
 @form(("alltoall", "bruck"))
 def _bruck(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: str, radix: int = 2) -> Cost:
-    """⌈log_r P⌉ phases of r-1 messages at once, of P/r blocks each: J. Bruck et al., Efficient algorithms for all-to-all
-    communications in multiport message-passing systems, IEEE Trans. Parallel and Distributed Systems 8(11), 1997."""
+    """⌈log_r P⌉ phases of r-1 messages at once, of about P/r blocks each: J. Bruck et al., Efficient algorithms for
+    all-to-all communications in multiport message-passing systems, IEEE Trans. Parallel and Distributed Systems 8(11),
+    1997."""
     digits = []
     weight = 1
     while weight < ranks:

@@ -77,8 +77,11 @@ def _ring(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: str
     first = np.where(count > 1, m.step, last.step)
     time = others * (2 * first + p.reduced(np.where(count > 1, whole, rest)))
     time = np.maximum(time, work.busy)
-    exact = np.zeros(len(sizes), bool)
-    for at in np.flatnonzero(sizes % ranks == 0):
+    # Parts of one segment are those of the ring.
+    alone = [Round(part, reduced=(part,), count=others), Round(part, count=others)]
+    exact = (sizes % ranks == 0) & (count == 1)
+    time = np.where(exact, symmetric(p, alone, len(sizes)).time_ps, time)
+    for at in np.flatnonzero((sizes % ranks == 0) & (count > 1)):
         here = slice(at, at + 1)
         if 5 * others * count[at] <= MOST:
             one = _twice_round(ranks, int(count[at]), bool(sizes[at]))
@@ -108,11 +111,11 @@ def _twice_round(ranks: int, segments: int, reduced: bool) -> OneRank:
     return rank
 
 
-def windowed(p: Parameters, count: int, sizes: NDArray[np.int64], window: int, least: NDArray[np.int64]) -> tuple[
-    NDArray[np.int64], NDArray[np.bool_]
-]:
-    """Everybody sends ``count`` messages and gets as many, of which ``window`` are under way at once; ``least`` is a time
-    that is not gone below. A recurrence."""
+def windowed(
+    p: Parameters, count: int, sizes: NDArray[np.int64], window: int, least: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Everybody sends ``count`` messages and gets as many, of which ``window`` are under way at once: a recurrence.
+    ``least`` is a time that is not gone below."""
     return follow(p, _windows(count, window), [sizes], least)
 
 

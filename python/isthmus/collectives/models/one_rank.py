@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .parameters import Parameters
 
 #: Operations of a rank up to which a recurrence is followed.
-MOST = 10_000
+MOST = 5000
 
 _SEND, _RECV, _REDUCE = range(3)
 _OPERATION, _MESSAGE, _MET, _ANSWER = range(4)
@@ -135,7 +135,7 @@ class _Run:
                 self._operation(op, time)
 
     def _unclear(self, number: int, what: int, other: tuple[int, int, int, int]) -> bool:
-        """Which of a message and something else goes first is not the same on all ranks if both are found out at once."""
+        """Of a message and something else that are found out at once not the same one goes first on all ranks."""
         return self.found[number] == self.found[other[1]] > 0 and (what == _MESSAGE) != (other[2] == _MESSAGE)
 
     def _number(self, time: int) -> int:

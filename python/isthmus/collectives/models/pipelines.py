@@ -1,8 +1,8 @@
 """Segments that follow each other down a tree, to the picosecond.
 
-In closed form where every rank is through with a segment before the next one comes; otherwise by a recurrence over ranks
-that get segments at different times. Ranks with the same subtree that get them at the same distances are one, so that
-long chains and deep trees have few.
+In closed form where every rank is through with a segment before the next one comes; otherwise by a recurrence over
+ranks that get segments at different times. Ranks with the same subtree that get them at the same distances are one, so
+that long chains and deep trees have few.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .parameters import Parameters
 
 #: Messages up to which a recurrence is followed, for one size.
-MOST = 5000
+MOST = 2000
 
 
 def undisturbed(p: Parameters, tree: Shape, s: Segments) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
@@ -57,10 +57,10 @@ def _own(s: Segments, sends: int) -> NDArray[np.int64]:
     """How long before the last segment the one before has to come to a rank with so many sends."""
     m = s.first
     if sends == 0:
-        return np.maximum(m.recv, m.gap)
+        return np.asarray(np.maximum(m.recv, m.gap))
     step = apart(m)
     interface = m.recv - s.last.recv + sends * step
-    return np.maximum(np.maximum(m.recv + (sends - 1) * step + m.send, interface), m.gap)
+    return np.asarray(np.maximum.reduce([m.recv + (sends - 1) * step + m.send, interface, m.gap]))
 
 
 def followed(p: Parameters, tree: Shape, s: Segments, at: int) -> int | None:

@@ -87,14 +87,16 @@ class _Up:
     def _rank(self, streams: list[tuple[array[int], int]], root: bool) -> tuple[int, array[int]]:
         """When a rank is done, and when it begins to send each segment.
 
-        ``streams``: when its children begin to send theirs, in the order in which it takes them, and a number that those
-        have in common which follow each other and whose subtrees look alike.
+        ``streams``: when its children begin to send theirs, in the order in which it takes them, and a number that
+        those have in common which follow each other and whose subtrees look alike.
         """
         width = len(streams)
         self.left -= (1 + width) * self.messages
         if self.left < 0:
             raise Unclear
-        arrivals = sorted((times[i], child, i) for child, (times, _) in enumerate(streams) for i in range(self.messages))
+        arrivals = sorted(
+            (times[i], child, i) for child, (times, _) in enumerate(streams) for i in range(self.messages)
+        )
         reductions = width * self.messages
         # Segments of the first child go to the place of the sum, those of others to rooms; the root's sum is there.
         direct = 0 if root else 1

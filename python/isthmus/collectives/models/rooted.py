@@ -55,8 +55,8 @@ def broadcast(p: Parameters, tree: Any, sizes: NDArray[np.int64], segment: int =
 def reduction(
     p: Parameters, tree: Any, sizes: NDArray[np.int64], segment: int = 0, window: int = 0, orderly: bool = True
 ) -> Cost:
-    """The vector goes up a tree, reduced after each message. ``orderly``: children are taken in the order of ranks, which
-    is that of messages that come at the same time."""
+    """The vector goes up a tree, reduced after each message. ``orderly``: children are taken in the order of ranks,
+    which is that of messages that come at the same time."""
     s = Segments(p, sizes, segment)
     reduced = p.reduced(s.whole) * (s.count - 1) + p.reduced(s.rest)
     work = busiest(tree, lambda _: s.work("recv") + Work.of(reduced), lambda _: s.work("send"))

@@ -1,7 +1,8 @@
 """Messages in segments along trees: times that the simulator does not go below, for where there is no exact form.
 
-What one segment is waiting for is what came before it, so that the order of work follows from all that was. The times are the longest of chains that no order avoids: the way of the first segment, the work of
-one rank for all segments (of its processor, or of its interface), the way of the last segment from there.
+What one segment is waiting for is what came before it, so that the order of work follows from all that was. The times
+are the longest of chains that no order avoids: the way of the first segment, the work of one rank for all segments (of
+its processor, or of its interface), the way of the last segment from there.
 """
 
 from __future__ import annotations

@@ -29,9 +29,7 @@ def even_extents(ranks: int) -> tuple[int, int]:
 
 
 @form(("allreduce", "bucket"))
-def _bucket(
-    p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: str, dims: Sequence[int] = ()
-) -> Cost:
+def _bucket(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: str, dims: Sequence[int] = ()) -> Cost:
     """Rings along one dimension after the other, with a part of the vector for every dimension to begin with and each
     direction: N. Jain, Y. Sabharwal, Optimal bucket algorithms for large MPI collectives on torus interconnects, ICS
     2010. Parts that are not all equal make ranks unequal; then it is the time of the smaller ones."""

@@ -20,7 +20,8 @@ _NOTES = (
     "OMPI_MCA_coll_ucc_priority=100; UCC_LOG_LEVEL=debug prints the algorithms that came out of the rules",
     "all collectives of UCC are nonblocking inside, so that MPI_Ibcast and its like follow the same rules",
 )
-_TUNE = "UCC_TL_UCP_TUNE"
+_FILE_NOTE = "the file takes the place of the ucc.conf that came with UCC; the environment comes before the file"
+TUNE = "UCC_TL_UCP_TUNE"
 #: What a section may be of, beside the team size. UCC refuses a file with any other word.
 _KEYS = ("vendor", "model", "ppn", "sock", "nnodes")
 #: Longest line and name of a section that UCC's reader of files takes.
@@ -64,8 +65,7 @@ def write(decisions: Decisions, request: Request) -> Export:
     section = request.options.get("section")
     if section is not None:
         text = _sections(teams, str(section), request.options.get("ranks_per_node"))
-        notes.append("the file stands in for the ucc.conf that came with UCC; the variable of a section gives way to the "
-                     "same one of the environment")  # fmt: skip
+        notes.append(_FILE_NOTE)
         return Export("ucc", "sections of ucc.conf", text, {"UCC_CONFIG_FILE": "{file}"}, lost, notes)
     settings, more = _string(teams)
     text = "".join(f"{name}={value}\n" for name, value in settings.items())
@@ -89,9 +89,9 @@ def _add(team: Team, kind: str, ranks: int, rules: list[Placed]) -> None:
 def _token_range(low: int, high: int | None, own: bool) -> str:
     """Sizes of a rule as UCC reads them; ``own``: after them its own choice holds.
 
-    Ranges hold at both ends. Where two meet at a size it belongs to the one with the higher score, and to the second one
-    if these are the same: rules that follow each other share it, but a rule before UCC's own choice would take it. A rule
-    for a single size is an error to UCC.
+    Ranges hold at both ends. Where two meet at a size it belongs to the one with the higher score, to the second one
+    if these are the same: rules that follow each other share it, but a rule before UCC's own choice would take it. A
+    rule for a single size is an error to UCC.
     """
     if high is None:
         return f"{low}-inf"
@@ -119,7 +119,7 @@ def _string(teams: Teams) -> tuple[dict[str, str], list[str]]:
             f"{name} is for {ranks} ranks and more, fewer want another: sections can have both" for name in changed
         ]
         variables |= found
-    settings = {_TUNE: "#".join(tokens)} if tokens else {}
+    settings = {TUNE: "#".join(tokens)} if tokens else {}
     return settings | dict(sorted(variables.items())), notes
 
 
@@ -143,7 +143,7 @@ def _sections(teams: Teams, section: str, per_node: object) -> str:
         size = str(ranks) if last == ranks else f"{ranks}-{last or 2**31 - 1}"
         words = [*section.split(), f"team_size={size}", *([f"ppn={per_node}"] if per_node else [])]
         ranged = {name: _value(values) for name, values in team.variables.items() if name in library.RANGED}
-        values = {_TUNE: "#".join(token.format(team="") for token in team.tokens), **dict(sorted(ranged.items()))}
+        values = {TUNE: "#".join(token.format(team="") for token in team.tokens), **dict(sorted(ranged.items()))}
         lines += [f"[{' '.join(words)}]", *(f"{name}={value}" for name, value in values.items() if value), ""]
     for line in lines:
         if len(line) > (_SECTION + 2 if line.startswith("[") else _LINE):

@@ -1,7 +1,7 @@
 """UCC: algorithms of its layer over UCX (tl/ucp) in the terms of Isthmus.
 
-Facts from ``src/components/tl/ucp`` and ``src/utils/ucc_coll_utils.c`` of openucx/ucc, main of August 2026, and from runs
-of that version.
+Facts from ``src/components/tl/ucp`` and ``src/utils/ucc_coll_utils.c`` of openucx/ucc, main of August 2026, and from
+runs of that version.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ def _radix(name: str) -> str:
     return f"UCC_TL_UCP_{name}_KN_RADIX"
 
 
-# Of most trees there is one radix for all sizes. Others may change with the size; they are chosen by the number of ranks
-# where they are not set.
+# Of most trees there is one radix for all sizes. Others may change with the size; where they are not set UCC takes
+# them from the number of ranks.
 _ALGORITHMS: dict[str, list[tuple[Algorithm, str]]] = {
     "barrier": [_a("knomial", "recursive_multiplying,radix=8", _radix("BARRIER"), True)],
     "bcast": [
@@ -57,7 +57,6 @@ _ALGORITHMS: dict[str, list[tuple[Algorithm, str]]] = {
         _a("neighbor", "neighbor_exchange"),
         _a("bruck", "bruck,radix=2"),
         _a("sparbit", "sparbit"),
-        _a("linear", "linear"),
     ],
     "alltoall": [
         _of("pairwise", "pairwise", ALLTOALL_PAIRWISE_NUM_POSTS=1),

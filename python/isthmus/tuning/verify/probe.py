@@ -46,7 +46,11 @@ class Probe:
     counter: str | None
 
     def run(self, cases: Sequence[Case], settings: Mapping[str, str]) -> list[Counts]:
-        """Run cases with some environment variables; one entry a case.
+        """Run cases with some environment variables; one entry a case. Errors as of :meth:`output`."""
+        return counts(self.output(cases, settings))
+
+    def output(self, cases: Sequence[Case], settings: Mapping[str, str]) -> str:
+        """What the probe prints when it runs cases with some environment variables.
 
         Raises
         ------
@@ -65,22 +69,28 @@ class Probe:
             raise InvalidInput(
                 f"{' '.join(words[:4])} ... hung for {_SECONDS} s: ranks may run different algorithms"
             ) from None
-        found = re.findall(r"^isthmus-case (\d+)((?: \d+)+)$", done.stdout, re.MULTILINE)
-        if done.returncode != 0 or len(found) != len(cases):
+        if done.returncode != 0 or len(counts(done.stdout)) != len(cases):
             if "nothing counts messages" in done.stderr:
                 raise Unsupported(f"{self.mpi}: its messages cannot be counted: {_needed(self.mpi)}")
             lines = [line for line in done.stderr.splitlines() if line.strip(" -")]
             raise InvalidInput(
                 f"the run failed with status {done.returncode}: {' / '.join(lines[-3:]) or 'no message'}"
             )
-        out = []
-        for _, numbers in found:
-            values = [int(word) for word in numbers.split()]
-            out.append(tuple(zip(values[::2], values[1::2], strict=True)))
-        return out
+        return done.stdout
 
 
-def build(mpirun: Sequence[str], ranks: int, folder: str, mpicc: str | None = None) -> Probe:
+def counts(output: str) -> list[Counts]:
+    """Messages and bytes of the cases in the probe's output."""
+    out = []
+    for numbers in re.findall(r"^isthmus-case \d+((?: \d+)+)$", output, re.MULTILINE):
+        values = [int(word) for word in numbers.split()]
+        out.append(tuple(zip(values[::2], values[1::2], strict=True)))
+    return out
+
+
+def build(
+    mpirun: Sequence[str], ranks: int, folder: str, mpicc: str | None = None, ucc: str | os.PathLike[str] | None = None
+) -> Probe:
     """Compile the probe for the MPI of a launcher.
 
     Parameters
@@ -92,6 +102,8 @@ def build(mpirun: Sequence[str], ranks: int, folder: str, mpicc: str | None = No
         Where to put what is compiled.
     mpicc : str, optional
         The compiler to take, where the launcher does not tell.
+    ucc : path, optional
+        Where UCC is installed, for the probe of its collectives.
 
     Raises
     ------
@@ -105,12 +117,15 @@ def build(mpirun: Sequence[str], ranks: int, folder: str, mpicc: str | None = No
     if not mpirun or executable(mpirun[0]) is None:
         raise InvalidInput(f"launcher {mpirun[0] if mpirun else ''!r}: there is no such program")
     mpi = find(take_apart([*mpirun, "-n", "2", "true"]), mpicc)
-    if mpi.family not in (OPEN_MPI, MPICH):
+    if ucc is None and mpi.family not in (OPEN_MPI, MPICH):
         raise Unsupported(f"{mpi}: files of Open MPI and MPICH can be verified")
     program = os.path.join(folder, "probe")
-    _compile([mpi.mpicc, "-O1", "-w", str(_SOURCES / "probe.c"), "-o", program])
+    source, flags = "probe.c", []
+    if ucc is not None:
+        source, flags = "ucc_probe.c", [f"-I{ucc}/include", f"-L{ucc}/lib", f"-Wl,-rpath,{ucc}/lib", "-lucc"]
+    _compile([mpi.mpicc, "-O1", "-w", str(_SOURCES / source), "-o", program, *flags])
     counter = None
-    if mpi.family == MPICH or major(mpi) < 5:
+    if ucc is not None or mpi.family == MPICH or major(mpi) < 5:
         counter = os.path.join(folder, "counter.so")
         _compile([mpi.mpicc, "-O1", "-w", "-shared", "-fPIC", str(_SOURCES / "counter.c"), "-o", counter, "-ldl"])
     return Probe(list(mpirun), ranks, mpi, program, counter)

@@ -159,6 +159,7 @@ def verify(
     mpicc: str | None = None,
     predict: Predict | None = None,
     most_bytes: int = 1 << 20,
+    ucc: str | None = None,
 ) -> Report:
     """Run a program under an MPI library and see whether it does what a table or file says.
 
@@ -180,17 +181,24 @@ def verify(
         As of :func:`isthmus.tuning.export.export`.
     most_bytes : int
         Largest size of a message, in bytes.
+    ucc : str, optional
+        Look at UCC instead: where it is installed, or ``"auto"`` for that of ``ucc_info``. A file of UCC needs no word.
 
     Raises
     ------
     InvalidInput
         If the program cannot be compiled or run.
     Unsupported
-        If messages cannot be counted.
+        If messages cannot be counted, and where UCC is wanted and there is none.
     ParseError
         If the file is none of the library's.
     """
+    from . import ucc as of_ucc
+
     with tempfile.TemporaryDirectory(prefix="isthmus-") as folder:
+        if ucc is not None or of_ucc.reads(what):
+            probe = build(mpirun, ranks, folder, mpicc, of_ucc.installed(ucc or "auto"))
+            return of_ucc.report(what, probe, folder, predict, most_bytes)
         probe = build(mpirun, ranks, folder, mpicc)
         module = import_module(".openmpi" if probe.mpi.family == OPEN_MPI else ".mpich", __package__)
         plan: Plan = module.plan(what, probe, folder, predict, most_bytes)
@@ -212,12 +220,12 @@ def _verdicts(probe: Probe, plan: Plan) -> list[Verdict]:
             says = ALIKE if seen == alone else IN_EFFECT
         else:
             says = IGNORED if seen == alone else OTHER
-        schedule = _schedule(trial, probe.ranks)
+        schedule = schedule_counts(trial, probe.ranks)
         out.append(Verdict(trial.case[0], trial.case[1], trial.algorithm, says, seen, alone, asked, schedule))
     return out
 
 
-def _schedule(trial: Trial, ranks: int) -> Counts | None:
+def schedule_counts(trial: Trial, ranks: int) -> Counts | None:
     """What each rank sends in Isthmus' schedule of the algorithm."""
     import numpy as np
 
