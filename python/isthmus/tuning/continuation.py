@@ -17,9 +17,11 @@ if TYPE_CHECKING:
 OUTLINES, CHECKS = 48_000_000, 12_000_000
 #: Segments of the pipelines from which larger ones are told, two numbers each: of all, and of those that come near the
 #: best. Where ranks far down a tree hold up the others, few segments do not show it; times then come out too small.
-_FIRST, _THEN = (8, 16), (64, 128)
-#: Operations up to which those are simulated themselves.
-_AFTER_ALL = 1_500_000
+_FIRST, _THEN = (8, 16), (32, 64)
+#: So many at a time, the most promising ones first: what they show leaves out others.
+_TOGETHER = 8
+#: Operations up to which those of which many segments were simulated are checked too.
+_AFTER_ALL = 300_000
 #: Beyond this multiple of the best time a first estimate is good enough.
 _DOUBT = 1.5
 
@@ -44,7 +46,8 @@ class Continuation:
         waiting = [c for c in range(len(self.search.choices)) if self._large(c)]
         waiting.sort(key=self._promise)
         self.left = OUTLINES
-        self._pipelines(waiting, *_FIRST)
+        for first in range(0, len(waiting), _TOGETHER):
+            self._pipelines(waiting[first : first + _TOGETHER], *_FIRST)
         while self._pipelines([c for c in waiting if c not in self.flowing], *_THEN):
             pass
         others = [c for c in waiting if c not in self.beside]
