@@ -11,22 +11,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern void isthmus_counter_read(unsigned long long *messages, unsigned long long *bytes) __attribute__((weak));
+extern void isthmus_counter_read(unsigned long long* messages, unsigned long long* bytes) __attribute__((weak));
 
 typedef struct {
   int counted; /* 1: there is a counter */
   int ranks;
   MPI_T_pvar_session session;
   MPI_T_pvar_handle handles[2];
-  unsigned long *values;
+  unsigned long* values;
 } Counter;
 
-static void fail(const char *why) {
+static void fail(const char* why) {
   fprintf(stderr, "isthmus-probe: %s\n", why);
   MPI_Abort(MPI_COMM_WORLD, 3);
 }
 
-static int variable(const char *wanted) {
+static int variable(const char* wanted) {
   int number = 0;
   MPI_T_pvar_get_num(&number);
   for (int i = 0; i < number; i++) {
@@ -43,14 +43,14 @@ static int variable(const char *wanted) {
   return -1;
 }
 
-static void counter_open(Counter *counter) {
+static void counter_open(Counter* counter) {
   memset(counter, 0, sizeof *counter);
   MPI_Comm_size(MPI_COMM_WORLD, &counter->ranks);
   if (isthmus_counter_read) {
     counter->counted = 1;
     return;
   }
-  static const char *names[] = {"pml_monitoring_messages_count", "pml_monitoring_messages_size"};
+  static const char* names[] = {"pml_monitoring_messages_count", "pml_monitoring_messages_size"};
   static MPI_Comm world;
   world = MPI_COMM_WORLD;
   MPI_T_pvar_session_create(&counter->session);
@@ -65,19 +65,20 @@ static void counter_open(Counter *counter) {
   counter->counted = counter->values != NULL;
 }
 
-static void counter_read(Counter *counter, unsigned long long sums[2]) {
+static void counter_read(Counter* counter, unsigned long long sums[2]) {
   sums[0] = sums[1] = 0;
   if (isthmus_counter_read) {
     isthmus_counter_read(&sums[0], &sums[1]);
     return;
   }
   for (int i = 0; i < 2; i++) {
-    if (MPI_T_pvar_read(counter->session, counter->handles[i], counter->values) != MPI_SUCCESS) fail("counts cannot be read");
+    if (MPI_T_pvar_read(counter->session, counter->handles[i], counter->values) != MPI_SUCCESS)
+      fail("counts cannot be read");
     for (int rank = 0; rank < counter->ranks; rank++) sums[i] += counter->values[rank];
   }
 }
 
-static int works(Counter *counter) {
+static int works(Counter* counter) {
   if (!counter->counted) return 0;
   unsigned long long before[2], after[2], sent, all = 0;
   counter_read(counter, before);
@@ -88,7 +89,7 @@ static int works(Counter *counter) {
   return all > 0;
 }
 
-static void call(const char *kind, int bytes, int ranks, char *in, char *out, int *counts) {
+static void call(const char* kind, int bytes, int ranks, char* in, char* out, int* counts) {
   const MPI_Comm world = MPI_COMM_WORLD;
   if (!strcmp(kind, "barrier")) MPI_Barrier(world);
   else if (!strcmp(kind, "bcast")) MPI_Bcast(out, bytes, MPI_BYTE, 0, world);
@@ -107,7 +108,7 @@ static void call(const char *kind, int bytes, int ranks, char *in, char *out, in
   } else fail("unknown collective");
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   int rank, ranks, provided;
   if (!isthmus_counter_read) MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
   MPI_Init(&argc, &argv);
@@ -116,8 +117,8 @@ int main(int argc, char **argv) {
   Counter counter;
   counter_open(&counter);
   if (ranks > 1 && !works(&counter)) fail("nothing counts messages here");
-  int *counts = malloc((size_t)ranks * sizeof *counts);
-  unsigned long long *all = malloc((size_t)ranks * 2 * sizeof *all);
+  int* counts = malloc((size_t)ranks * sizeof *counts);
+  unsigned long long* all = malloc((size_t)ranks * 2 * sizeof *all);
   for (int i = 1; i < argc; i++) {
     char kind[64];
     long bytes;

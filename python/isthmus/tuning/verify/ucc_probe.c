@@ -10,32 +10,32 @@
 #include <string.h>
 #include <ucc/api/ucc.h>
 
-extern void isthmus_counter_read(unsigned long long *messages, unsigned long long *bytes) __attribute__((weak));
+extern void isthmus_counter_read(unsigned long long* messages, unsigned long long* bytes) __attribute__((weak));
 
 static int rank, ranks;
 static ucc_context_h context;
 static ucc_team_h team;
 
-static void fail(const char *what, int status) {
+static void fail(const char* what, int status) {
   fprintf(stderr, "isthmus-probe: %s: %s\n", what, status < 0 ? ucc_status_string((ucc_status_t)status) : "failed");
   MPI_Abort(MPI_COMM_WORLD, 3);
 }
 
-static ucc_status_t exchange(void *in, void *out, size_t bytes, void *info, void **request) {
-  MPI_Request *started = malloc(sizeof *started);
+static ucc_status_t exchange(void* in, void* out, size_t bytes, void* info, void** request) {
+  MPI_Request* started = malloc(sizeof *started);
   (void)info;
   MPI_Iallgather(in, (int)bytes, MPI_BYTE, out, (int)bytes, MPI_BYTE, MPI_COMM_WORLD, started);
   *request = started;
   return UCC_OK;
 }
 
-static ucc_status_t exchanged(void *request) {
+static ucc_status_t exchanged(void* request) {
   int done;
   MPI_Test(request, &done, MPI_STATUS_IGNORE);
   return done ? UCC_OK : UCC_INPROGRESS;
 }
 
-static ucc_status_t freed(void *request) {
+static ucc_status_t freed(void* request) {
   free(request);
   return UCC_OK;
 }
@@ -66,18 +66,18 @@ static void make_team(void) {
 }
 
 static const struct {
-  const char *name;
+  const char* name;
   ucc_coll_type_t type;
   int all_in, all_out; /* blocks of all ranks there */
 } kinds[] = {
-    {"barrier", UCC_COLL_TYPE_BARRIER, 0, 0},     {"bcast", UCC_COLL_TYPE_BCAST, 0, 0},
-    {"reduce", UCC_COLL_TYPE_REDUCE, 0, 0},       {"allreduce", UCC_COLL_TYPE_ALLREDUCE, 0, 0},
-    {"gather", UCC_COLL_TYPE_GATHER, 0, 1},       {"allgather", UCC_COLL_TYPE_ALLGATHER, 0, 1},
-    {"alltoall", UCC_COLL_TYPE_ALLTOALL, 1, 1},   {"reduce_scatter", UCC_COLL_TYPE_REDUCE_SCATTER, 1, 0},
+    {"barrier", UCC_COLL_TYPE_BARRIER, 0, 0},   {"bcast", UCC_COLL_TYPE_BCAST, 0, 0},
+    {"reduce", UCC_COLL_TYPE_REDUCE, 0, 0},     {"allreduce", UCC_COLL_TYPE_ALLREDUCE, 0, 0},
+    {"gather", UCC_COLL_TYPE_GATHER, 0, 1},     {"allgather", UCC_COLL_TYPE_ALLGATHER, 0, 1},
+    {"alltoall", UCC_COLL_TYPE_ALLTOALL, 1, 1}, {"reduce_scatter", UCC_COLL_TYPE_REDUCE_SCATTER, 1, 0},
     {"scatter", UCC_COLL_TYPE_SCATTER, 1, 0},
 };
 
-static void call(int kind, size_t bytes, uint8_t *in, uint8_t *out) {
+static void call(int kind, size_t bytes, uint8_t* in, uint8_t* out) {
   ucc_coll_args_t args = {.coll_type = kinds[kind].type, .op = UCC_OP_BXOR, .root = 0};
   ucc_coll_req_h request;
   ucc_status_t status;
@@ -97,7 +97,7 @@ static void call(int kind, size_t bytes, uint8_t *in, uint8_t *out) {
 static uint8_t value(int owner, size_t place) { return (uint8_t)((size_t)owner * 37 + place * 11 + 5); }
 
 /* Whether the result is what the collective promises this rank. */
-static int right(int kind, size_t bytes, const uint8_t *in, const uint8_t *out) {
+static int right(int kind, size_t bytes, const uint8_t* in, const uint8_t* out) {
   ucc_coll_type_t type = kinds[kind].type;
   if ((type == UCC_COLL_TYPE_REDUCE || type == UCC_COLL_TYPE_GATHER) && rank != 0) return 1;
   if (type == UCC_COLL_TYPE_BCAST) out = in;
@@ -107,20 +107,21 @@ static int right(int kind, size_t bytes, const uint8_t *in, const uint8_t *out) 
     size_t place = kinds[kind].all_in ? (size_t)rank * bytes + i % bytes : i % bytes;
     if (kinds[kind].all_out) wanted = value((int)(i / bytes), place);
     else if (type == UCC_COLL_TYPE_SCATTER || type == UCC_COLL_TYPE_BCAST) wanted = value(0, place);
-    else for (int r = 0; r < ranks; r++) wanted ^= value(r, place);
+    else
+      for (int r = 0; r < ranks; r++) wanted ^= value(r, place);
     if (out[i] != wanted) return 0;
   }
   return 1;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   if (!isthmus_counter_read) fail("nothing counts messages here", 0);
   make_team();
   if (rank == 0) printf("isthmus-library UCC %s\n", ucc_get_version_string());
-  unsigned long long *all = malloc((size_t)ranks * 2 * sizeof *all);
+  unsigned long long* all = malloc((size_t)ranks * 2 * sizeof *all);
   for (int i = 1; i < argc; i++) {
     char name[64];
     unsigned long bytes;
