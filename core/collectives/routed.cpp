@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <numeric>
 #include <string>
+#include <utility>
 
 #include "base/error.hpp"
 #include "collectives/algorithms.hpp"
@@ -44,10 +45,14 @@ void bruck::alltoall(const CollectiveCall& call, Emitter& out) {
   const Exchange exchange(call);
   std::vector<Combining::Block> blocks;
   blocks.reserve(call.ranks);
-  for (std::uint64_t i = 0; i < call.ranks; ++i) {
-    std::uint32_t hops = 0;
-    for (std::uint64_t rest = i; rest != 0; rest /= radix) hops += rest % radix != 0 ? 1 : 0;
-    blocks.push_back(block_between(exchange, call, above(call, i), below(call, i), hops));
+  blocks.push_back(block_between(exchange, call, call.rank, call.rank, 0));
+  // A hop more than without the first digit.
+  for (std::uint64_t weight = 1; weight < call.ranks; weight *= radix) {
+    for (std::uint64_t first = weight; first < std::min<std::uint64_t>(weight * radix, call.ranks); first += weight) {
+      for (std::uint64_t i = first; i < std::min<std::uint64_t>(first + weight, call.ranks); ++i) {
+        blocks.push_back(block_between(exchange, call, above(call, i), below(call, i), blocks[i - first].hops + 1));
+      }
+    }
   }
   Combining all(out, std::move(blocks));
   std::vector<std::uint32_t> numbers;
@@ -68,19 +73,20 @@ void torus::alltoall(const CollectiveCall& call, Emitter& out) {
   const Exchange exchange(call);
   std::vector<Combining::Block> blocks;
   blocks.reserve(call.ranks);
-  for (std::uint64_t i = 0; i < call.ranks; ++i) {
-    Rank to = call.rank;
-    Rank from = call.rank;
-    std::uint32_t hops = 0;
-    std::uint64_t weight = 1;
-    for (std::size_t d = dims.size(); d-- > 0; weight *= dims[d]) {
-      const std::uint64_t steps = i / weight % dims[d];
-      if (steps == 0) continue;
-      to = along(to, weight, dims[d], steps);
-      from = along(from, weight, dims[d], dims[d] - steps);
-      ++hops;
+  blocks.push_back(block_between(exchange, call, call.rank, call.rank, 0));
+  // Along one dimension more than those from where the first coordinate is 0.
+  std::vector<std::pair<Rank, Rank>> ends = {{call.rank, call.rank}};
+  ends.reserve(call.ranks);
+  std::uint64_t size = 1;
+  for (std::size_t d = dims.size(); d-- > 0; size *= dims[d]) {
+    for (std::uint64_t steps = 1; steps < dims[d]; ++steps) {
+      const Rank up = along(call.rank, size, dims[d], steps) - call.rank;  // modulo 2^32
+      const Rank down = along(call.rank, size, dims[d], dims[d] - steps) - call.rank;
+      for (std::uint64_t i = 0; i < size; ++i) {
+        const auto [to, from] = ends.emplace_back(ends[i].first + up, ends[i].second + down);
+        blocks.push_back(block_between(exchange, call, to, from, blocks[i].hops + 1));
+      }
     }
-    blocks.push_back(block_between(exchange, call, to, from, hops));
   }
   Combining all(out, std::move(blocks));
   std::vector<std::uint32_t> numbers;

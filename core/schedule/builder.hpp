@@ -20,7 +20,8 @@ class RankBuilder {
     return size() - 1;
   }
   std::uint32_t add(const Operation& operation, const Slices& slices) {
-    next(slices) = operation;
+    next() = operation;
+    this->slices() = slices;
     return size() - 1;
   }
   /// Appends an operation that is still to be filled in: there and then, since to copy 16 bytes that were just written
@@ -29,10 +30,10 @@ class RankBuilder {
     if (!slices_.empty()) slices_.emplace_back();
     return ops_.emplace_back();
   }
-  Operation& next(const Slices& slices) {
-    if (slices_.size() != ops_.size()) slices_.resize(ops_.size());
-    slices_.push_back(slices);
-    return ops_.emplace_back();
+  /// Of the last operation.
+  Slices& slices() {
+    slices_.resize(ops_.size());
+    return slices_.back();
   }
   /// `op` starts only after `on` is done; both exist already. The order of the two does not matter, acyclicity is
   /// checked by validate().

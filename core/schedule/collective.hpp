@@ -2,7 +2,6 @@
 // on ranks only: it knows neither time nor the other ranks' operations.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -78,16 +77,16 @@ class Emitter {
 
   /// Appends an operation; returns its number on the rank.
   std::uint32_t send(Rank to, std::uint64_t bytes, Slice from = {}) {
-    return message(OpKind::send, to, bytes, from, {});
+    return out_ == nullptr ? count() : message(OpKind::send, to, bytes, from);
   }
   std::uint32_t recv(Rank from, std::uint64_t bytes, Slice to = {}) {
-    return message(OpKind::recv, from, bytes, {}, to);
+    return out_ == nullptr ? count() : message(OpKind::recv, from, bytes, to);
   }
   std::uint32_t copy(std::uint64_t bytes, Slice from = {}, Slice to = {}) {
-    return local(OpKind::copy, bytes, from, to, 0);
+    return out_ == nullptr ? count() : local(OpKind::copy, bytes, from, to, ReduceOrder::after);
   }
   std::uint32_t reduce(std::uint64_t bytes, Slice from = {}, Slice to = {}, ReduceOrder order = ReduceOrder::after) {
-    return local(OpKind::reduce, bytes, from, to, static_cast<std::uint8_t>(order));
+    return out_ == nullptr ? count() : local(OpKind::reduce, bytes, from, to, order);
   }
   void require(std::uint32_t op, std::uint32_t on) {
     if (out_ != nullptr) out_->require(op, on);
@@ -108,7 +107,7 @@ class Emitter {
   /// Messages get this mode (a Flavour).
   void set_mode(std::uint8_t mode) { mode_ = mode; }
 
-  /// Written through this emitter.
+  /// Of an emitter that only counts.
   [[nodiscard]] std::uint64_t operations() const { return operations_; }
   [[nodiscard]] std::uint64_t dependencies() const { return dependencies_; }
 
@@ -118,34 +117,10 @@ class Emitter {
   [[nodiscard]] std::uint64_t scratch_bytes() const { return scratch_bytes_; }
 
  private:
-  std::uint32_t message(OpKind kind, Rank peer, std::uint64_t bytes, const Slice& from, const Slice& to) {
-    ++operations_;
-    if (out_ == nullptr) return static_cast<std::uint32_t>(operations_ - 1);
-    Operation& op = add(kind, bytes, from, to);
-    op.peer = world_.empty() ? peer : world_[peer];
-    op.tag = tag_;
-    op.comm = comm_;
-    // A protocol is the sender's; where memory is accessed both sides have to know.
-    if (kind == OpKind::send || mode_ > static_cast<std::uint8_t>(Protocol::rendezvous)) op.mode = mode_;
-    return out_->size() - 1;
-  }
-  std::uint32_t local(OpKind kind, std::uint64_t bytes, const Slice& from, const Slice& to, std::uint8_t mode) {
-    ++operations_;
-    if (out_ == nullptr) return static_cast<std::uint32_t>(operations_ - 1);
-    add(kind, bytes, from, to).mode = mode;
-    return out_->size() - 1;
-  }
-  Operation& add(OpKind kind, std::uint64_t bytes, const Slice& from, const Slice& to) {
-    if (buffers_) {
-      if (from.buffer == scratch_buffer) scratch_bytes_ = std::max(scratch_bytes_, from.offset + bytes);
-      if (to.buffer == scratch_buffer) scratch_bytes_ = std::max(scratch_bytes_, to.offset + bytes);
-    }
-    Operation& op = buffers_ ? out_->next({from, to}) : out_->next();
-    op.kind = kind;
-    op.amount = bytes;
-    op.cpu = cpu_;
-    return op;
-  }
+  std::uint32_t count() { return static_cast<std::uint32_t>(operations_++); }
+  std::uint32_t message(OpKind kind, Rank peer, std::uint64_t bytes, Slice slice);
+  std::uint32_t local(OpKind kind, std::uint64_t bytes, Slice from, Slice to, ReduceOrder order);
+  void name(Slice& place, Slice slice, std::uint64_t bytes);
 
   RankBuilder* out_ = nullptr;
   std::span<const std::uint32_t> world_;
