@@ -24,6 +24,9 @@ _TOGETHER = 8
 _AFTER_ALL = 300_000
 #: Beyond this multiple of the best time a first estimate is good enough.
 _DOUBT = 1.5
+#: Up to this multiple of its closed form a time says how much longer others are than theirs; beyond, it is ruled by
+#: what the form does not know, such as interfaces that ranks share.
+_RIGHT = 1.25
 
 
 class Continuation:
@@ -153,14 +156,14 @@ class Continuation:
         for i in np.flatnonzero((s.source[c] == Source.large) | (s.source[c] == Source.between)):
             if s.source[c, i] == Source.large and s.hopeless(c, int(i)):
                 continue
-            if len(known) >= 2 or (known and self._sure(c, [size for size, _ in known], int(i))):
+            if len(known) >= 2 or (known and self._close(c, *known[0])):
                 s.seconds[c, i] = max(self._continued(c, known, int(i)), s.low[c, i])
                 s.source[c, i] = Source.between
 
-    def _sure(self, c: int, sizes: Iterable[float], i: int) -> bool:
-        """Is the closed form as good at a size of the sweep as at those, which are known?"""
+    def _close(self, c: int, size: float, seconds: float) -> bool:
+        """Is there a closed form, and is it nearly right at this size? Then it tells how times grow."""
         s = self.search
-        return c not in self.beside and bool(s.sure[c, [*np.searchsorted(s.sizes, list(sizes)), i]].all())
+        return c not in self.beside and bool(seconds <= _RIGHT * s.guess[c, np.searchsorted(s.sizes, size)])
 
     def _continued(self, c: int, known: list[tuple[int, float]], i: int) -> float:
         """From the two known sizes nearest to it, one on each side if there are."""
@@ -168,7 +171,7 @@ class Continuation:
         sizes = np.array([size for size, _ in known], float)
         at = int(np.clip(np.searchsorted(sizes, s.sizes[i]), 1, max(len(known) - 1, 1)))
         x, y = sizes[at - 1 : at + 1], np.array([seconds for _, seconds in known[at - 1 : at + 1]])
-        if self._sure(c, x, i):
+        if all(self._close(c, *one) for one in zip(x, y, strict=True)):
             # How much the closed form is wrong changes slowly.
             near = np.searchsorted(s.sizes, x)
             ratio = np.interp(np.log(max(s.sizes[i], 1)), np.log(np.maximum(x, 1.0)), y / s.guess[c, near])

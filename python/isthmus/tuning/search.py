@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from ..collectives.models import Cost
     from ..machine import Level
     from .choice import Choice
     from .situation import Situation
@@ -54,14 +53,12 @@ class Search:
         self.low = np.tile(self.floor, (len(choices), 1))  # no time is below
         self.why = np.full(shape, Source.bound, np.uint8)
         self.guess = np.full(shape, np.nan)  # what it may be: for the order, and between sizes
-        self.sure = np.zeros(shape, bool)  # whether the guess is as good at one size as at another
         for c, choice in enumerate(choices):
             if (collective, choice.name) in forms():
                 low = self._form(choice, situation.fastest, situation.lanes)
-                self._raise(c, low.time, Source.form)
+                self._raise(c, low, Source.form)
                 alike = situation.fastest == situation.typical and situation.lanes == 1
-                typical = low if alike else self._form(choice, situation.typical)
-                self.guess[c], self.sure[c] = typical.time, typical.exact
+                self.guess[c] = low if alike else self._form(choice, situation.typical)
         for (choice, size), seconds in (known or {}).items():
             c, i = choices.index(choice), int(np.searchsorted(sizes, size))
             self.seconds[c, i], self.source[c, i] = seconds, Source.simulated
@@ -69,7 +66,7 @@ class Search:
         self._all = set(choices)
         self._spent = self._simulated = 0.0  # seconds and operations of simulations
 
-    def _form(self, choice: Choice, level: Level, lanes: int = 1) -> Cost:
+    def _form(self, choice: Choice, level: Level, lanes: int = 1) -> NDArray[np.float64]:
         """Of the messages of a choice. Where memory is accessed, those of 0 bytes are sure to be there."""
         own, flavour = choice.parts
         eager = {"eager": np.inf, "rendezvous": 0.0}.get(flavour.get("protocol", ""), level.S)
@@ -79,7 +76,7 @@ class Search:
             options["reduce_rate"] = options["copy_rate"] = 0.0
         return cost(
             self.collective, own.name, replace(level, S=eager), ranks=self.situation.ranks, sizes=sizes, **options
-        )
+        ).time
 
     def _raise(self, c: int, low: NDArray[np.float64], why: Source) -> None:
         higher = low > self.low[c]
@@ -119,7 +116,6 @@ class Search:
         for c in range(len(self.choices)):
             self._raise(c, np.where(known[c], quiet.seconds[c], 0.0), Source.uncontended)
             self.guess[c] = np.where(known[c], quiet.seconds[c], np.fmax(quiet.low[c], quiet.guess[c]))
-            self.sure[c] = known[c] | quiet.sure[c]
 
     def _size(self, i: int) -> None:
         """Simulate at one size, the most promising candidates first."""
