@@ -77,8 +77,6 @@ ROWS = (
     Row("del3d18", FLY, 1_960_000, 2700, 120, most=66),
     Row("3d100", Torus((100, 100, 100)), 1.0, float("inf"), 30, mebibytes=2048, long=True),
 )
-#: Part of the time asked that is given to ``map``, which keeps to it only about.
-BUDGET = 0.85
 #: The same methods on what takes seconds. Nothing is asked but the time.
 ANY = float("inf")
 QUICK = (
@@ -225,7 +223,7 @@ def compare(row: Row, graph: Graph, seeds: int, peers: Sequence[str], objective:
     runs: dict[str, list[dict[str, Any]]] = {}
     for seed in range(1, seeds + 1):
         given = graph.scrambled(seed)
-        runs.setdefault("isthmus", []).append(ours(given, row, BUDGET * row.seconds, seed, objective))
+        runs.setdefault("isthmus", []).append(ours(given, row, row.seconds, seed, objective))
         for name in peers:
             runs.setdefault(name, []).append(peer(name, given, row, limit=10 * max(row.seconds, 6)))
     for name, found in runs.items():

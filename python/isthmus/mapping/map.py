@@ -16,7 +16,7 @@ from .mapped import Mapped, Trial
 from .methods import find
 from .metrics import evaluate, pattern_of, require_symmetric
 from .placement import job_of
-from .portfolio import fixed_seconds, portfolio
+from .portfolio import SEARCHING, fixed_seconds, portfolio
 from .problem import Problem
 from .sockets import placement_of
 
@@ -138,7 +138,7 @@ def map(
     )
 
     # Searches get at least half of the time.
-    seconds = max(seconds - fixed_seconds(problem), seconds / 2)
+    seconds = max(SEARCHING * seconds - fixed_seconds(problem), seconds / 2)
     timed = objective == "time"
     name, options = (method, {}) if isinstance(method, str) else method
     trials: list[Trial] = []

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from .mapped import Trial
     from .problem import Problem
 
+#: Part of the time in which searches are counted: a step has taken up to a third longer where others use the memory.
+SEARCHING = 0.73
 #: Runs a method with options and keeps the result; None where it does not apply.
 Attempt = Callable[..., "Trial | None"]
 #: A structured map within this factor of the lower bound is kept: graph methods do not come near it.
