@@ -33,3 +33,6 @@ napoleon_use_rtype = False
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 add_module_names = False
+
+# Names of parameters in docstrings, such as ranks, are fields of several classes too: no link is wanted.
+suppress_warnings = ["ref.python"]
