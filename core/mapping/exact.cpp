@@ -24,13 +24,16 @@ class Search {
         order_(graph.tasks()),
         place_(graph.tasks(), nowhere),
         room_(target.places()),
+        offers_(graph.tasks()),
         // What every task pays at every place, of every depth.
         price_((graph.tasks() + 1) * static_cast<std::size_t>(graph.tasks()) * target.places(), 0),
         best_map_(improve(graph, target, dual_bipartition(graph, target, 0), 0)),
         best_(hop_bytes(graph, target, best_map_)) {
-    for (std::uint32_t p = 0; p < places_; ++p) room_[p] = target.capacity(p);
     bool several = false;
-    for (std::uint32_t p = 0; p < places_; ++p) several |= room_[p] > 1;
+    for (std::uint32_t p = 0; p < places_; ++p) {
+      room_[p] = target.capacity(p);
+      several |= room_[p] > 1;
+    }
     least_ = std::numeric_limits<std::uint32_t>::max();
     for (std::uint32_t p = 0; p < places_ && !several; ++p) {
       for (std::uint32_t q = 0; q < p; ++q) least_ = std::min(least_, target.distance(p, q));
@@ -83,7 +86,8 @@ class Search {
     double rest = between_[depth] * least_;
     for (std::size_t i = depth + 1; i < order_.size(); ++i) rest += cheapest(depth, order_[i]);
     const std::uint32_t t = order_[depth];
-    std::vector<std::pair<double, std::uint32_t>> offers;
+    auto& offers = offers_[depth];
+    offers.clear();
     for (std::uint32_t p = 0; p < places_; ++p) {
       if (room_[p] > 0) offers.emplace_back(prices(depth, t)[p], p);
     }
@@ -132,6 +136,7 @@ class Search {
   std::vector<double> between_;  ///< bytes among the tasks from a position in the order on
   Map place_;
   std::vector<std::uint32_t> room_;
+  std::vector<std::vector<std::pair<double, std::uint32_t>>> offers_;  ///< of every depth: price and place
   std::vector<double> price_;
   Map best_map_;
   double best_;

@@ -97,12 +97,14 @@ def pairs(text: str, rest: str, allowed: tuple[str, ...]) -> dict[str, str]:
 
 
 def whole(key: str, value: str) -> int:
+    """A number without sign or fraction."""
     if not re.fullmatch("[0-9]{1,18}", value):
         raise InvalidInput(f"{key}={value}: a whole number is needed")
     return int(value)
 
 
 def size_in_bytes(value: str, key: str = "bytes") -> int:
+    """Bytes from ``8``, ``8KiB`` or ``1MB``."""
     try:
         number = units.parse(value if re.search("[Bb]$", value) else f"{value}B", "B")
     except InvalidInput as error:

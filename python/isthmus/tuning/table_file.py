@@ -124,7 +124,8 @@ class _Reader:
             )
         version = data.get("version")
         if version not in VERSIONS or isinstance(version, bool):
-            raise self.error("version", f"is {shown(version)}: this Isthmus reads versions {VERSIONS[0]} and 2")
+            known = " and ".join(map(str, VERSIONS))
+            raise self.error("version", f"is {shown(version)}: this Isthmus reads versions {known}")
         rows = {}
         for key, value in data.items():
             if key in KINDS:

@@ -7,6 +7,7 @@ that long chains and deep trees have few.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from array import array
 from typing import TYPE_CHECKING
 
@@ -66,37 +67,59 @@ def _own(s: Segments, sends: int) -> NDArray[np.int64]:
 def followed(p: Parameters, tree: Shape, s: Segments, at: int) -> int | None:
     """Until the last rank has the last segment, of one size; None where the order is not the same for all of two events
     that are found out at once, or with too many messages."""
-    run = _Down(p.o_send + p.L, s, at)
-    if run.messages * (1 + sum(count for _, count in tree.children)) > MOST:
-        return None
-    try:
-        return run.tree(tree)
-    except Unclear:
-        return None
+    return _Down(p, s, at).run(tree)
 
 
 class Unclear(Exception):
     """Too many messages, or two that could go first."""
 
 
-class _Down:
+class Recurrence(ABC):
+    """Segments of one size, of which it is known when each is where."""
+
+    def __init__(self, p: Parameters, s: Segments, at: int) -> None:
+        self.way = p.o_send + p.L
+        self.messages = int(s.count[at])
+        self.send = self.of_each(s.first.send[at], s.last.send[at])
+        self.recv = self.of_each(s.first.recv[at], s.last.recv[at])
+        self.gap = self.of_each(s.first.gap[at], s.last.gap[at])
+        self.left = MOST
+
+    def of_each(self, long: np.int64, short: np.int64) -> list[int]:
+        """A time of every segment: all but the last are equal."""
+        return [int(long)] * (self.messages - 1) + [int(short)]
+
+    def run(self, tree: Shape) -> int | None:
+        """When the last rank is done, in picoseconds; None where that is not known."""
+        if self.messages * (1 + sum(count for _, count in tree.children)) > MOST:
+            return None
+        try:
+            return self.tree(tree)
+        except Unclear:
+            return None
+
+    @abstractmethod
+    def tree(self, tree: Shape) -> int:
+        """The same; raises Unclear."""
+
+    def spend(self, several: int) -> None:
+        """Of the messages that may be followed, so many for every segment."""
+        self.left -= several * self.messages
+        if self.left < 0:
+            raise Unclear
+
+
+class _Down(Recurrence):
     """Subtrees by the times at which the rank above begins to send each segment to their root, from the first on."""
 
-    def __init__(self, way: int, s: Segments, at: int) -> None:
-        self.way = way
-        self.messages = int(s.count[at])
-        short, long = s.last, s.first
-        many = self.messages - 1
-        self.send = [int(long.send[at])] * many + [int(short.send[at])]
-        self.recv = [int(long.recv[at])] * many + [int(short.recv[at])]
-        self.gap = [int(long.gap[at])] * many + [int(short.gap[at])]
-        self.left = MOST
+    def __init__(self, p: Parameters, s: Segments, at: int) -> None:
+        super().__init__(p, s, at)
         self.known: dict[tuple[Shape, bytes], int] = {}
 
     def tree(self, tree: Shape) -> int:
         """From the root, which has all segments."""
         sends = sum(count for _, count in tree.children)
-        self._spend(sends)
+        self.spend(sends)
         begins = [array("q") for _ in range(sends)]
         cpu = interface = 0
         for i in range(self.messages):
@@ -140,7 +163,7 @@ class _Down:
 
     def _rank(self, times: array[int], sends: int) -> tuple[int, list[array[int]]]:
         """When a rank is done and when it begins each send to each of so many others."""
-        self._spend(1 + sends)
+        self.spend(1 + sends)
         begins = [array("q") for _ in range(sends)]
         cpu = sending = receiving = 0
         handled: list[int] = []
@@ -167,8 +190,3 @@ class _Down:
                 cpu, sending = go + self.send[segment], go + self.gap[segment]
                 done += 1
         return cpu, begins
-
-    def _spend(self, several: int) -> None:
-        self.left -= several * self.messages
-        if self.left < 0:
-            raise Unclear

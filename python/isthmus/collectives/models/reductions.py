@@ -8,7 +8,7 @@ from __future__ import annotations
 from array import array
 from typing import TYPE_CHECKING
 
-from .pipelines import MOST, Unclear
+from .pipelines import Recurrence, Unclear
 from .shapes import Chain, subtrees
 
 if TYPE_CHECKING:
@@ -36,28 +36,17 @@ def summed(
     orderly : bool
         Whether children are taken in the order of ranks.
     """
-    up = _Up(p.o_send + p.L, s, reduced, window, at, orderly)
-    if up.messages * (1 + sum(count for _, count in tree.children)) > MOST:
-        return None
-    try:
-        return up.tree(tree)
-    except Unclear:
-        return None
+    return _Up(p, s, reduced, window, at, orderly).run(tree)
 
 
-class _Up:
+class _Up(Recurrence):
     def __init__(
-        self, way: int, s: Segments, reduced: tuple[NDArray[np.int64], NDArray[np.int64]], window: int, at: int,
+        self, p: Parameters, s: Segments, reduced: tuple[NDArray[np.int64], NDArray[np.int64]], window: int, at: int,
         orderly: bool,
     ) -> None:  # fmt: skip
-        self.way, self.window, self.orderly = way, window, orderly
-        self.messages = int(s.count[at])
-        many = self.messages - 1
-        self.send = [int(s.first.send[at])] * many + [int(s.last.send[at])]
-        self.recv = [int(s.first.recv[at])] * many + [int(s.last.recv[at])]
-        self.gap = [int(s.first.gap[at])] * many + [int(s.last.gap[at])]
-        self.reduced = [int(reduced[0][at])] * many + [int(reduced[1][at])]
-        self.left = MOST
+        super().__init__(p, s, at)
+        self.window, self.orderly = window, orderly
+        self.reduced = self.of_each(reduced[0][at], reduced[1][at])
         self.begins: dict[Shape, array[int]] = {}  # of the sends of a subtree's root, by segment
 
     def tree(self, tree: Shape) -> int:
@@ -91,9 +80,7 @@ class _Up:
         those have in common which follow each other and whose subtrees look alike.
         """
         width = len(streams)
-        self.left -= (1 + width) * self.messages
-        if self.left < 0:
-            raise Unclear
+        self.spend(1 + width)
         arrivals = sorted(
             (times[i], child, i) for child, (times, _) in enumerate(streams) for i in range(self.messages)
         )

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "probe_case.h"
+
 extern void isthmus_counter_read(unsigned long long* messages, unsigned long long* bytes) __attribute__((weak));
 
 typedef struct {
@@ -118,7 +120,6 @@ int main(int argc, char** argv) {
   counter_open(&counter);
   if (ranks > 1 && !works(&counter)) fail("nothing counts messages here");
   int* counts = malloc((size_t)ranks * sizeof *counts);
-  unsigned long long* all = malloc((size_t)ranks * 2 * sizeof *all);
   for (int i = 1; i < argc; i++) {
     char kind[64];
     long bytes;
@@ -128,17 +129,11 @@ int main(int argc, char** argv) {
     /* The first call may make communicators and connections. */
     call(kind, (int)bytes, ranks, in, out, counts);
     MPI_Barrier(MPI_COMM_WORLD);
-    unsigned long long before[2], after[2], sent[2];
+    unsigned long long before[2], after[2];
     counter_read(&counter, before);
     call(kind, (int)bytes, ranks, in, out, counts);
     counter_read(&counter, after);
-    for (int j = 0; j < 2; j++) sent[j] = after[j] - before[j];
-    MPI_Gather(sent, 2, MPI_UNSIGNED_LONG_LONG, all, 2, MPI_UNSIGNED_LONG_LONG, 0, MPI_COMM_WORLD);
-    if (rank == 0) {
-      printf("isthmus-case %d", i - 1);
-      for (int j = 0; j < 2 * ranks; j++) printf(" %llu", all[j]);
-      printf("\n");
-    }
+    print_case(i - 1, before, after);
     free(in);
     free(out);
   }

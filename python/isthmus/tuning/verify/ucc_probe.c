@@ -10,6 +10,8 @@
 #include <string.h>
 #include <ucc/api/ucc.h>
 
+#include "probe_case.h"
+
 extern void isthmus_counter_read(unsigned long long* messages, unsigned long long* bytes) __attribute__((weak));
 
 static int rank, ranks;
@@ -121,7 +123,6 @@ int main(int argc, char** argv) {
   if (!isthmus_counter_read) fail("nothing counts messages here", 0);
   make_team();
   if (rank == 0) printf("isthmus-library UCC %s\n", ucc_get_version_string());
-  unsigned long long* all = malloc((size_t)ranks * 2 * sizeof *all);
   for (int i = 1; i < argc; i++) {
     char name[64];
     unsigned long bytes;
@@ -136,19 +137,12 @@ int main(int argc, char** argv) {
     /* The first call may make connections. */
     call(kind, bytes, in, out);
     MPI_Barrier(MPI_COMM_WORLD);
-    unsigned long long before[2], after[2], sent[2];
+    unsigned long long before[2], after[2];
     isthmus_counter_read(&before[0], &before[1]);
     call(kind, bytes, in, out);
     isthmus_counter_read(&after[0], &after[1]);
     if (!right(kind, bytes, in, out)) fail(argv[i], UCC_ERR_NO_MESSAGE);
-    for (int j = 0; j < 2; j++) sent[j] = after[j] - before[j];
-    MPI_Gather(sent, 2, MPI_UNSIGNED_LONG_LONG, all, 2, MPI_UNSIGNED_LONG_LONG, 0, MPI_COMM_WORLD);
-    if (rank == 0) {
-      printf("isthmus-case %d", i - 1);
-      for (int j = 0; j < 2 * ranks; j++) printf(" %llu", all[j]);
-      printf("\n");
-      fflush(stdout);
-    }
+    print_case(i - 1, before, after);
     free(in);
     free(out);
   }
