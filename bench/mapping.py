@@ -256,7 +256,7 @@ def draw(rows: Sequence[Row], asked: Sequence[float], curves: dict[str, dict[str
     """A panel for every row: ours in front, the dilation that is asked as a line."""
     from matplotlib.figure import Figure
 
-    columns = min(3, len(curves))
+    columns = 2 if len(curves) == 4 else min(3, len(curves))
     lines = -(-len(curves) // columns)
     figure = Figure(figsize=(4.8 * columns, 3.5 * lines), layout="constrained")
     panels = list(figure.subplots(lines, columns, squeeze=False).flat)
@@ -280,11 +280,13 @@ def draw(rows: Sequence[Row], asked: Sequence[float], curves: dict[str, dict[str
         if dilation < ANY:
             ax.axhline(dilation, color="0.3", lw=0.8, ls=":")
             ax.annotate("asked", (0.01, dilation), xycoords=("axes fraction", "data"), fontsize=7, va="bottom")
-        ax.set(xscale="log", xlabel="processor seconds", ylabel="average dilation")
+        ax.set(xscale="log", xlabel="processor seconds", ylabel="links a byte")
+        ax.xaxis.set_major_formatter(lambda seconds, _: f"{seconds:g}")
         ax.set_title(row.name, fontsize=9)
         ax.grid(which="major", color="0.92")
         ax.spines[["top", "right"]].set_visible(False)
-        ax.legend(fontsize=7, frameon=False)
+        if ax is panels[0]:
+            ax.legend(fontsize=7, frameon=False)
     figure.savefig(path, dpi=160)
 
 
