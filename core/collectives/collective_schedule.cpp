@@ -139,7 +139,7 @@ class Writing {
   void count(std::size_t part) {
     ScheduleBuilder::Part& counted = parts_[part];
     for_each(part, [&](const CollectiveCall& own) {
-      Emitter counter(buffers_);
+      Emitter counter;
       algorithm_.generate(own, counter);
       ++counted.ranks;
       counted.ops += counter.operations();
