@@ -95,9 +95,7 @@ class Emitter {
   }
   /// On all from `first` to before `end`.
   void require(std::uint32_t op, std::uint32_t first, std::uint32_t end) {
-    if (out_ != nullptr) {
-      for (std::uint32_t on = first; on < end; ++on) out_->require(op, on);
-    }
+    if (out_ != nullptr) out_->require(op, first, end);
     dependencies_ += end - first;
   }
   void require_start(std::uint32_t op, std::uint32_t on) {
