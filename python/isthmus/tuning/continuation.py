@@ -58,6 +58,7 @@ class Continuation:
             pass
         others = [c for c in waiting if c not in self.beside]
         self.weighed = {c for c in others if (self.search.work[c, self._open(c)] > 0).all()}
+        self.left += CHECKS
         Settling(self.search, self.weighed, self._simulate).run()
         others = [c for c in others if c not in self.weighed]
         for c in others:

@@ -29,7 +29,8 @@ class Settling:
 
     A schedule takes so much longer than what its busiest rank or interface has to do, and this ratio changes little
     with the size. So simulations at two sizes tell all between them, with a doubt that is a part of what the times are
-    above the bound. What is chosen at a size is simulated there where others come as near as the doubt.
+    above the bound. What is chosen at a size is simulated there where others come as near as the doubt, and elsewhere
+    as far as can be afforded.
 
     Parameters
     ----------
@@ -55,7 +56,7 @@ class Settling:
             else:
                 known = ~np.isnan(self.search.seconds[c])
                 self.least[c, known] = self.most[c, known] = self.search.seconds[c, known]
-        while tasks := self._next():
+        while tasks := self._next() or self._unsure():
             if not self.simulate(tasks):
                 break
             for c in dict.fromkeys(c for c, _ in tasks):
@@ -72,7 +73,7 @@ class Settling:
             if len(known) and s.work[c, i] > 0:
                 seconds, doubt = self._between(c, known, int(i))
                 s.seconds[c, i], s.source[c, i] = max(seconds, s.low[c, i]), Source.between
-                self.most[c, i] = seconds * (1 + doubt)
+                self.most[c, i] = s.seconds[c, i] * (1 + doubt)
                 if self._enclosed(known, int(i)):
                     self.least[c, i] = max(seconds * (1 - doubt), s.low[c, i])
 
@@ -104,32 +105,44 @@ class Settling:
         tasks: list[tuple[int, int]] = []
         for c in sorted(wanted, key=lambda c: -max(gain for gain, _ in wanted[c])):
             places = [i for _, i in wanted[c]]
-            begun = (self.search.source[c] == Source.simulated).any()
-            chosen = [places[len(places) // 2]] if begun else [places[-1], places[0]]
-            tasks += [(c, i) for i in dict.fromkeys(chosen)]
+            if (self.search.source[c] == Source.simulated).any():
+                tasks.append((c, places[len(places) // 2]))
+            else:
+                tasks += [(c, i) for i in dict.fromkeys((places[-1], places[0]))]
             if len(tasks) >= _TOGETHER:
                 break
-        return tasks[:_TOGETHER]
+        return tasks
 
     def _contender(self, i: int) -> tuple[float, int] | None:
-        """Which one has to be simulated at a size, and by how much the best may get better; None if it is settled."""
+        """Which one has to be simulated at a size, and how much may be gained; None if the size is settled."""
         s = self.search
         times = np.where(np.isnan(s.seconds[:, i]), np.inf, s.seconds[:, i])
         first = int(np.argmin(times))
-        most = self.most[first, i]
-        rivals = np.flatnonzero(self.least[:, i] < most * (1 - ALIKE))
+        least = self.least[:, i].copy()
         if np.isfinite(times[first]):
-            rivals = rivals[rivals != first]
-        if not len(rivals):
+            least[first] = np.inf
+        rival = int(np.argmin(least))
+        if least[rival] >= self.most[first, i] * (1 - ALIKE):
             return None
-        waiting = [c for c in rivals if s.source[c, i] != Source.simulated and c in self.candidates]
-        if waiting:
-            c = min(waiting, key=lambda c: self.least[c, i])
-        elif s.source[first, i] == Source.between and first in self.candidates:
-            c = first
-        else:
+        gain = float(times[first] / least[rival])
+        unknown = [c for c in (rival, first) if c in self.candidates and s.source[c, i] != Source.simulated]
+        if not unknown:
             return None
-        return float(most / self.least[rivals, i].min()), int(c)
+        # What is taken for the best is looked at first where the other one is not expected to be better.
+        return gain, unknown[-1] if gain * (1 - ALIKE) < 1 else unknown[0]
+
+    def _unsure(self) -> list[tuple[int, int]]:
+        """What is chosen at sizes without having been simulated there, nearest to the change of protocol first.
+
+        There times are least regular.
+        """
+        s = self.search
+        found = []
+        for i, c in enumerate(np.argmin(np.where(np.isnan(s.seconds), np.inf, s.seconds), axis=0)):
+            sure = self.most[c, i] * (1 - ALIKE) <= self.least[c, i]
+            if c in self.candidates and s.source[c, i] == Source.between and not sure:
+                found.append((abs(np.log2(s.sizes[i] / s.situation.typical.S)), int(c), i))
+        return [(c, i) for _, c, i in sorted(found)[:_TOGETHER]]
 
     def _leave_out(self) -> None:
         """Those that were not simulated at all, and cannot be better."""
