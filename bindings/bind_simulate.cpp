@@ -16,6 +16,7 @@
 #include "schedule/schedule.hpp"
 #include "simulate/loggops.hpp"
 #include "simulate/replay.hpp"
+#include "simulate/work_bound.hpp"
 #include "topology/topology.hpp"
 
 using namespace nanobind::literals;
@@ -281,6 +282,20 @@ void bind_simulate(nb::module_& module) {
       "schedule"_a, "options"_a, "log"_a, "noise"_a, "parameter"_a,
       "Slope for a larger and for a smaller parameter, and the range of the change for which they hold (ps, ps per "
       "byte).");
+  module.def(
+      "work_bound",
+      [](const Schedule& schedule, const SimulationOptions& options, std::uint64_t unit,
+         const Input<std::uint64_t>& sizes) {
+        std::vector<double> least;
+        {
+          const nb::gil_scoped_release release;
+          least = work_bound(schedule, options, unit, view(sizes));
+        }
+        return array_from(std::move(least));
+      },
+      "schedule"_a, "options"_a, "unit"_a, "sizes"_a,
+      "Picoseconds that no simulation is shorter than with amounts of the unit as large as each size; see "
+      "core/simulate/work_bound.hpp.");
 }
 
 }  // namespace isthmus

@@ -126,7 +126,7 @@ def simulate(
         from ..loading import load
 
         machine = load(machine)
-    options = _options(what, machine, placement, record, noise, seed, copy_rate, reduce_rate, symmetry, skip)
+    options = core_options(what, machine, placement, record, noise, seed, copy_rate, reduce_rate, symmetry, skip)
     set_network(options, isinstance(machine, Machine), model, routing, slices, resolution, packet)
     begin = time.perf_counter()
     report = _reporter(len(what), progress)
@@ -157,7 +157,7 @@ def _level(level: Level, name: str) -> tuple[int, int, int, int, float, float, i
     return (times[0], times[1], times[2], times[3], rates[0], rates[1], int(eager), per_hop)
 
 
-def _options(
+def core_options(
     schedule: Schedule,
     machine: Machine | Level,
     placement: Any,
@@ -169,6 +169,13 @@ def _options(
     symmetry: bool,
     skip: bool,
 ) -> _core.SimulationOptions:
+    """Parameters of :func:`simulate` as the core takes them, those of the network aside.
+
+    Raises
+    ------
+    InvalidInput
+        For parameters out of range, and a placement that does not fit.
+    """
     if isinstance(machine, Level):
         if placement is not None:
             raise InvalidInput("placement: without a machine there is nowhere to place ranks")

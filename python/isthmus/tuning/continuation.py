@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .settling import Settling
 from .sweep import Source
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ class Continuation:
         self.beside: dict[int, list[tuple[int, float]]] = {}
         #: Pipelines of which many segments were simulated.
         self.flowing: set[int] = set()
+        #: Those of which it is known what they have to do.
+        self.weighed: set[int] = set()
 
     def run(self) -> None:
         """Predict the times of large schedules, and simulate the best of them."""
@@ -54,6 +57,10 @@ class Continuation:
         while self._pipelines([c for c in waiting if c not in self.flowing], *_THEN):
             pass
         others = [c for c in waiting if c not in self.beside]
+        self.weighed = {c for c in others if (self.search.work[c, self._open(c)] > 0).all()}
+        self.left += CHECKS
+        Settling(self.search, self.weighed, self._simulate).run()
+        others = [c for c in others if c not in self.weighed]
         for c in others:
             self._predict(c)
         # Two sizes tell the others: the largest and the smallest at which it may be best.
@@ -128,7 +135,7 @@ class Continuation:
         round_ = [(c, i) for c, i in wanted if self._afford(c, int(s.sizes[i]))]
         self.begun = 0.0
         s.each(lambda task: s.simulate(*task), round_)
-        for c in dict.fromkeys(c for c, _ in round_):
+        for c in dict.fromkeys(c for c, _ in round_ if c not in self.weighed):
             self._predict(c)
         return bool(round_)
 
@@ -141,6 +148,7 @@ class Continuation:
         s = self.search
         best = np.fmin.reduce(s.seconds, axis=0)
         near = (s.source == Source.between) & (s.seconds <= best * (1 + margin))
+        near[sorted(self.weighed)] = False  # settled
         found = []
         for c, i in zip(*np.nonzero(near), strict=True):
             count = s.operations(int(c), int(s.sizes[i]))

@@ -52,6 +52,7 @@ class Search:
         self.floor = situation.bound(collective, sizes)
         self.low = np.tile(self.floor, (len(choices), 1))  # no time is below
         self.why = np.full(shape, Source.bound, np.uint8)
+        self.work = np.zeros(shape)  # what the busiest rank or interface has to do, 0 where it is not known
         self.guess = np.full(shape, np.nan)  # what it may be: for the order, and between sizes
         for c, choice in enumerate(choices):
             if (collective, choice.name) in forms():
@@ -64,6 +65,7 @@ class Search:
             self.seconds[c, i], self.source[c, i] = seconds, Source.simulated
         self._lines = [_lines(c, choices) for c in range(len(choices))]
         self._all = set(choices)
+        self._counts = [0] * len(choices)  # operations, 0 where no schedule was made
         self._spent = self._simulated = 0.0  # seconds and operations of simulations
 
     def _form(self, choice: Choice, level: Level, lanes: int = 1) -> NDArray[np.float64]:
@@ -85,8 +87,11 @@ class Search:
 
     def run(self, progress: Callable[[int, int], None] | None) -> None:
         """Decide about all candidates at all sizes."""
-        if self.situation.model != "loggops" and not self.exhaustive:
-            self._without_contention()
+        if not self.exhaustive:
+            if self.situation.model != "loggops":
+                self._without_contention()
+            else:
+                self.each(self._work, range(len(self.choices)))
         done = 0
         for level in from_the_ends(len(self.sizes)):
             self.each(self._size, level)
@@ -106,6 +111,11 @@ class Search:
         with ThreadPoolExecutor(self.workers) as pool:
             list(pool.map(do, items))
 
+    def _work(self, c: int) -> None:
+        """What a schedule has to do, whatever the order, is known without a simulation, for all sizes at once."""
+        self.work[c], self._counts[c] = self.situation.work(self.collective, self.choices[c], self.sizes)
+        self._raise(c, self.work[c], Source.work)
+
     def _without_contention(self) -> None:
         """Links that are shared only make messages later."""
         quiet = Search(
@@ -113,7 +123,9 @@ class Search:
         )
         quiet.run(None)
         known = quiet.source == Source.simulated
+        self.work, self._counts = quiet.work, quiet._counts
         for c in range(len(self.choices)):
+            self._raise(c, self.work[c], Source.work)
             self._raise(c, np.where(known[c], quiet.seconds[c], 0.0), Source.uncontended)
             self.guess[c] = np.where(known[c], quiet.seconds[c], np.fmax(quiet.low[c], quiet.guess[c]))
 
@@ -141,9 +153,8 @@ class Search:
 
     def _second(self, i: int, order: NDArray[np.intp]) -> None:
         """A second best where only one was simulated: the most promising of those left out."""
-        left_out = [
-            int(c) for c in order if self.source[c, i] in (Source.form, Source.bound, Source.size, Source.beyond)
-        ]
+        rules = (Source.form, Source.bound, Source.work, Source.size, Source.beyond)
+        left_out = [int(c) for c in order if self.source[c, i] in rules]
         alone = (self.source[:, i] == Source.simulated).sum() == 1
         count = self.operations(left_out[0], int(self.sizes[i])) if left_out else np.inf
         if alone and count <= HEAVY and self.in_time(count):
@@ -183,7 +194,7 @@ class Search:
 
     def operations(self, c: int, size: int) -> float:
         """About how many operations the schedule has."""
-        return operations(self.collective, self.choices[c], self.situation.ranks, size)
+        return self._counts[c] or operations(self.collective, self.choices[c], self.situation.ranks, size)
 
     def simulate(self, c: int, i: int) -> float:
         """The time of a candidate at a size."""

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from .choice import Choice
 
 _PAIRS = 512  # of ranks, among which levels and distances are looked for
+_PRIME = 1_000_003  # bytes: parts of it are no multiples
+#: Collectives whose size is that of a block, of which every message has whole ones.
+_OF_BLOCKS = ("gather", "scatter", "allgather", "alltoall", "reduce_scatter")
 
 
 @dataclass(frozen=True)
@@ -140,6 +143,35 @@ class Situation:
             reduce_rate=self.reduce_rate,
             skip=False,  # a single collective has no iterations to look for
         ).makespan
+
+    def work(self, collective: str, choice: Choice, sizes: NDArray[np.int64]) -> tuple[NDArray[np.float64], int]:
+        """Seconds that a candidate takes at least at each size: what the busiest rank or interface has to do.
+
+        One schedule tells it for all sizes where all amounts are multiples of the size, of vectors of a rank's share.
+        Where they are not, and with segments, whose number grows with the size, it is 0. The second number is that of
+        its operations, or 0.
+        """
+        from ..simulation.work import work_bound
+
+        found = np.zeros(len(sizes))
+        if collective == "barrier" or choice.options.get("segment", 0) != 0:
+            return found, 0
+        shares = 1 if collective in _OF_BLOCKS else self.ranks
+        # Shares of a vector have so many bytes or one more.
+        some = sizes >= shares
+        schedule = self.schedule(collective, choice, _PRIME * shares)
+        least = work_bound(
+            schedule,
+            self.machine,
+            self.placement,
+            unit=_PRIME,
+            sizes=sizes[some] // shares,
+            copy_rate=self.copy_rate,
+            reduce_rate=self.reduce_rate,
+        )
+        if least is not None:
+            found[some] = least
+        return found, len(schedule)
 
     def uncontended(self) -> Situation:
         """The same with messages that do not meet."""

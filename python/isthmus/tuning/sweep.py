@@ -35,12 +35,14 @@ class Source(IntEnum):
     large = 7  # too many operations to simulate
     late = 8  # no time was left
     beyond = 9  # by the times of other values of an option
+    work = 10  # by what its busiest rank or interface has to do
 
 
 #: Sentences of the rules by which candidates are left out.
 RULES = {
     Source.same: "a segment that is not smaller than the message",
     Source.form: "closed form with the machine's fastest parameters",
+    Source.work: "what its busiest rank or interface has to do",
     Source.bound: "lower bound of every algorithm",
     Source.size: "its own times at smaller and larger sizes",
     Source.uncontended: "its time where messages do not meet",
