@@ -455,7 +455,7 @@ TEST_CASE("GOAL: what it cannot say is refused by name") {
   CHECK_THROWS_WITH_AS(parse_text(wrong(" blocks 8b", "")), doctest::Contains("expected 'blocks'"), GoalError);
   CHECK_THROWS_WITH_AS(parse_text(wrong("every 3", "every x")), doctest::Contains("the number of blocks"), GoalError);
   CHECK_THROWS_WITH_AS(parse_text(wrong("every 3", "every 2147483648")), doctest::Contains("2147483647"), GoalError);
-  CHECK_THROWS_WITH_AS(parse_text(wrong("8b", "8")), doctest::Contains("'b' after"), GoalError);
+  CHECK_THROWS_WITH_AS(parse_text(wrong("blocks 8b", "blocks 8")), doctest::Contains("'b' after"), GoalError);
   CHECK_THROWS_AS(parse_text(wrong("copy", "reduce")), GoalError);
   CHECK_THROWS_WITH_AS(binary_of(halo), doctest::Contains("binary GOAL has no buffers, but this names 'halo'"),
                        Unsupported);
