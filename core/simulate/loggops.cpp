@@ -5,36 +5,22 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "simulate/engine.hpp"
+#include "simulate/dependencies.hpp"
+#include "simulate/engines.hpp"
 #include "simulate/repeat.hpp"
 #include "simulate/symmetry.hpp"
 
 namespace isthmus {
 namespace {
 
-template <Detail detail, Variant variant>
-Simulated simulate_as(const Schedule& schedule, const SimulationOptions& options, Dependencies&& dependencies) {
-  return Engine<detail, variant>(schedule, options, std::move(dependencies)).run();
-}
-
-template <Detail detail>
-Simulated simulate_as(const Schedule& schedule, const SimulationOptions& options) {
+Simulated simulate_all(const Schedule& schedule, const SimulationOptions& options) {
   Dependencies dependencies(schedule);
   const Shape& shape = dependencies.shape();
   const bool plain = shape.cpus == 1 && shape.nics == 1 && options.places.topology == nullptr &&
                      options.noise.kind == NoiseSpec::Kind::none && !options.stop_at_ties;
-  if (options.model != Model::loggops)
-    return simulate_as<detail, Variant::network>(schedule, options, std::move(dependencies));
-  return plain ? simulate_as<detail, Variant::plain>(schedule, options, std::move(dependencies))
-               : simulate_as<detail, Variant::general>(schedule, options, std::move(dependencies));
-}
-
-Simulated simulate_all(const Schedule& schedule, const SimulationOptions& options) {
-  switch (options.detail) {
-    case Detail::finish: return simulate_as<Detail::finish>(schedule, options);
-    case Detail::ranks: return simulate_as<Detail::ranks>(schedule, options);
-    default: return simulate_as<Detail::ops>(schedule, options);
-  }
+  if (options.model != Model::loggops) return simulate_network(schedule, options, std::move(dependencies));
+  return plain ? simulate_plain(schedule, options, std::move(dependencies))
+               : simulate_general(schedule, options, std::move(dependencies));
 }
 
 /// The simulation of one rank of each kind, told of all; nothing where that may not be exact.

@@ -32,18 +32,18 @@ TEST_CASE("relief never raises the most loaded link, nor hop-bytes beyond what t
   int relieved = 0;
   int networks = 0;
   for (const auto& network : testing::small_topologies()) {
-    if (network->nodes() < 6 || network->nodes() > 48) continue;
+    if (network->nodes() < 6 || network->nodes() > 128) continue;
     const Target target(*network, nodes_of(*network));
     const auto tasks = target.places() - 1;
     const TaskGraph graph = random_tasks(tasks, 2 * tasks, 30, 8);
     const Map start = improve(graph, target, random_map(tasks, target, 2), 1);
     ++networks;
     for (const double rise : {0.0, 0.03}) {
-      const Map map = relieve(graph, target, start, {.rise = rise, .trials = 20, .seed = 4});
+      const Map map = relieve(graph, target, start, {.rise = rise, .seed = 4});
       require_map(graph, target, map);
       CHECK(hottest(graph, target, map) <= hottest(graph, target, start) * (1 + 1e-9));
       CHECK(hop_bytes(graph, target, map) <= hop_bytes(graph, target, start) * (1 + rise) * (1 + 1e-9));
-      if (networks % 4 == 0) CHECK(map == relieve(graph, target, start, {.rise = rise, .trials = 20, .seed = 4}));
+      CHECK(map == relieve(graph, target, start, {.rise = rise, .seed = 4}));
       relieved += rise > 0 && hottest(graph, target, map) < 0.95 * hottest(graph, target, start) ? 1 : 0;
     }
   }

@@ -252,8 +252,8 @@ def test_on_the_command_line(
             status = int(stop.code or 0)
         return status, *capsys.readouterr()
 
-    slow = ("--collectives", "allreduce=linear", "--collectives", "bcast=linear")
-    status, out, err = run(*slow, "--mpi", "openmpi-4.1.4", "--export-collectives", "rules.conf", "--tune-time", "20s")
+    slow = ("--collectives", "allreduce=linear", "--collectives", "bcast=linear", "--tune-time", "60s")
+    status, out, err = run(*slow, "--mpi", "openmpi-4.1.4", "--export-collectives", "rules.conf")
     assert (status, err) == (0, "")
     assert "OMPI_MCA_coll_tuned_dynamic_rules_filename='" in out
     assert "the program with this file: " in out

@@ -15,7 +15,7 @@ from isthmus.mapping.packing import pack
     st.lists(st.integers(1, 20), min_size=1, max_size=7), st.lists(st.integers(0, 40), min_size=1, max_size=4),
     st.integers(0, 10**6),
 )  # fmt: skip
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_packing_is_found_where_there_is_one(load: list[int], room: list[int], seed: int) -> None:
     random = np.random.default_rng(seed)
     home = random.integers(0, len(room), len(load))

@@ -58,7 +58,7 @@ def check(ranks: Ranks, p: Parameters, copy: float = 0, reduce: float = 0) -> lo
     return slow
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=1200, deadline=None)
 @given(schedules(complete), parameters(), rates, rates)
 def test_schedules_that_run_to_their_end(ranks: Ranks, p: Parameters, copy: float, reduce: float) -> None:
     slow = check(ranks, p, copy, reduce)
@@ -66,13 +66,13 @@ def test_schedules_that_run_to_their_end(ranks: Ranks, p: Parameters, copy: floa
     assert len(slow.pairs) == sum(op.kind == SEND for ops in ranks for op in ops)
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=1200, deadline=None)
 @given(schedules(arbitrary), parameters(), rates, rates)
 def test_schedules_that_may_get_stuck(ranks: Ranks, p: Parameters, copy: float, reduce: float) -> None:
     check(ranks, p, copy, reduce)
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=1000, deadline=None)
 @given(schedules(arbitrary, ranks=4, ops=10), parameters(most=2))
 def test_small_schedules_full_of_ties(ranks: Ranks, p: Parameters) -> None:
     check(ranks, p)

@@ -27,20 +27,19 @@ def draw_line(net: Net, scene: Scene) -> None:
     pick = drawn(n, step)
     circle = view.wraps[0] and n > 2
 
-    def place(c: Array) -> Array:
-        x = float(np.ravel(c)[0])
+    def place(x: Array) -> Array:
         angle = np.pi / 2 - 2 * np.pi * x / n
         radius = n / (2 * np.pi)
-        return np.array([np.cos(angle), np.sin(angle)]) * radius if circle else np.array([x, 0.0])
+        return np.stack([np.cos(angle), np.sin(angle)], -1) * radius if circle else np.stack([x, 0.0 * x], -1)
 
     def arc(a: float, b: float) -> Array:
-        return np.stack([place(np.array([v])) for v in np.linspace(a, b, 7 if circle else 2)])
+        return place(np.linspace(a, b, 7 if circle else 2))
 
     ends = np.append(pick, n) if circle else pick
     paths = [arc(a, b) for a, b in pairwise(ends)]
     values = view.values()
     worth = None if values is None else np.fmax.reduceat(values[0], pick)[: len(paths)]
-    places = np.stack([place(np.array([v])) for v in pick])
+    places = place(pick)
     panel = Panel()
     panel.add(
         Lines(
@@ -78,7 +77,7 @@ def draw_line(net: Net, scene: Scene) -> None:
     def path(a: int, b: int, link: int) -> Array | list[Array] | None:
         if min(a, b) < net.first_router:
             return None
-        u, v = (float(view.coordinates(w)[0]) for w in (a, b))
+        u, v = a - net.first_router, b - net.first_router
         if circle and abs(u - v) > 1:
             v += n if v < u else -n
         return arc(u, v)

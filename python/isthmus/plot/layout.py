@@ -22,11 +22,11 @@ def fit(panel: Panel, width: float, height: float) -> tuple[Array, Array, float]
     tuple of array, array, float
         Lower limits, upper limits, points per unit.
     """
-    low, high = panel.bounds()
+    least, most = low, high = panel.bounds()
     for _ in range(3):
         extent = np.maximum(high - low, 1e-9)
         scale = float(min(width / extent[0], height / extent[1]))
-        new_low, new_high = panel.bounds()
+        new_low, new_high = least, most
         for item in panel.items:
             if isinstance(item, Notes):
                 for point, text in zip(item.points, item.texts, strict=True):
@@ -76,8 +76,12 @@ def line_colours(scene: Scene, item: Lines) -> list[str]:
     if item.values is None or scene.values is None:
         return [item.color] * n if isinstance(item.color, str) else list(item.color)
     low, high = scene.values
-    span = high - low or 1.0
-    return [mix(round((v - low) / span * STEPS) / STEPS) if np.isfinite(v) else "#D5DBE0" for v in item.values]
+    values = np.asarray(item.values, dtype=float)
+    known = np.isfinite(values)
+    step = np.rint((np.where(known, values, low) - low) / (high - low or 1.0) * STEPS).clip(0, STEPS).astype(int)
+    table = np.array([*(mix(k / STEPS) for k in range(STEPS + 1)), "#D5DBE0"])
+    out: list[str] = table[np.where(known, step, STEPS + 1)].tolist()
+    return out
 
 
 def line_width(item: Lines) -> float:

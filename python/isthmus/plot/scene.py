@@ -116,7 +116,7 @@ class Panel:
 
     def bounds(self) -> tuple[Array, Array]:
         """Smallest and largest coordinates on paper of everything in the panel."""
-        every = [project(np.atleast_2d(p)) for item in self.items for p in points_of(item)]
+        every = [project(np.concatenate(points)) for item in self.items if len(points := points_of(item))]
         if not every:
             return np.zeros(2), np.ones(2)
         flat = np.concatenate(every)
