@@ -251,11 +251,12 @@ def over_time(row: Row, graph: Graph, peers: Sequence[str]) -> dict[str, list[tu
     return out
 
 
-def draw(rows: Sequence[Row], curves: dict[str, dict[str, list[tuple[float, float]]]], path: str) -> None:
-    """A panel for every row: ours in front, what is asked as a line."""
+def draw(rows: Sequence[Row], asked: Sequence[float], curves: dict[str, dict[str, list[tuple[float, float]]]],
+         path: str) -> None:  # fmt: skip
+    """A panel for every row: ours in front, the dilation that is asked as a line."""
     from matplotlib.figure import Figure
 
-    columns = min(3, len(curves))
+    columns = 2 if len(curves) == 4 else min(3, len(curves))
     lines = -(-len(curves) // columns)
     figure = Figure(figsize=(4.8 * columns, 3.5 * lines), layout="constrained")
     panels = list(figure.subplots(lines, columns, squeeze=False).flat)
@@ -268,7 +269,7 @@ def draw(rows: Sequence[Row], curves: dict[str, dict[str, list[tuple[float, floa
         "scotch s": "#7dd3fc",
         "kahip": "#6b7280",
     }
-    for ax, row in zip(panels, rows, strict=False):
+    for ax, row, dilation in zip(panels, rows, asked, strict=False):
         for who, points in curves[row.name].items():
             if not points:
                 continue
@@ -276,14 +277,16 @@ def draw(rows: Sequence[Row], curves: dict[str, dict[str, list[tuple[float, floa
             style = {"lw": 2.2, "ms": 5, "zorder": 3} if own else {"lw": 1.2, "ms": 2.5}
             x, y = zip(*points, strict=True)
             ax.plot(x, y, "o-", color=colours.get(who), label=who if own else f"{who}, best of runs", **style)
-        if row.asked < 100:
-            ax.axhline(row.asked, color="0.3", lw=0.8, ls=":")
-            ax.annotate("asked", (0.01, row.asked), xycoords=("axes fraction", "data"), fontsize=7, va="bottom")
-        ax.set(xscale="log", xlabel="processor seconds", ylabel="average dilation")
+        if dilation < ANY:
+            ax.axhline(dilation, color="0.3", lw=0.8, ls=":")
+            ax.annotate("asked", (0.01, dilation), xycoords=("axes fraction", "data"), fontsize=7, va="bottom")
+        ax.set(xscale="log", xlabel="processor seconds", ylabel="links a byte")
+        ax.xaxis.set_major_formatter(lambda seconds, _: f"{seconds:g}")
         ax.set_title(row.name, fontsize=9)
         ax.grid(which="major", color="0.92")
         ax.spines[["top", "right"]].set_visible(False)
-        ax.legend(fontsize=7, frameon=False)
+        if ax is panels[0]:
+            ax.legend(fontsize=7, frameon=False)
     figure.savefig(path, dpi=160)
 
 
@@ -307,6 +310,7 @@ def main() -> None:
     peers = mapping_peers.available() if options.peers == "all" else []
     graphs: dict[str, Graph] = {}
     figures: dict[str, Any] = {}
+    asked: list[float] = []
     if not options.over_time:
         head = f"{'dilation':>8} {'hop-bytes':>11} {'longest':>6} {'link':>7}  {'most':>4} {'empty':>6} {'seconds':>9}"
         print(f"  {'':11} {head}    MiB  kept")
@@ -316,6 +320,7 @@ def main() -> None:
             graphs[row.instance] = instance(row.instance, options.instances)
             if (spent := time.process_time() - begin) > 5:
                 print(f"# {row.instance}: {spent:.0f} s to make", file=sys.stderr)
+        asked.append(row.asked / float(graphs[row.instance].weight.sum()) if row.asked > 100 else row.asked)
         who = [p for p in peers if not row.long]
         if options.over_time:
             figures[row.name] = over_time(row, graphs[row.instance], who)
@@ -325,7 +330,7 @@ def main() -> None:
         later = {r.instance for r in rows[rows.index(row) + 1 :]}
         graphs = {name: graph for name, graph in graphs.items() if name in later}
     if options.over_time:
-        draw(rows, figures, options.over_time)
+        draw(rows, asked, figures, options.over_time)
     elif not options.quick:
         figures |= recognition(options.rows, seeds)
     if options.json:

@@ -163,7 +163,7 @@ void bind_schedule(nb::module_& module) {
                    })
       .def_prop_ro(
           "slices", [](nb::handle_t<Schedule> self) { return bytes_of(nb::cast<const Schedule&>(self).slices, self); },
-          "Slices as bytes, 32 each; empty where operations name no buffers.");
+          "Slices as bytes, 40 each; empty where operations name no buffers.");
   module.def(
       "check_arrays", [](const Schedule& s) { check_arrays(s); }, "schedule"_a,
       "Whether arrays fit each other, so that whoever follows them stays inside; less than validate.");

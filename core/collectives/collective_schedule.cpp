@@ -139,7 +139,7 @@ class Writing {
   void count(std::size_t part) {
     ScheduleBuilder::Part& counted = parts_[part];
     for_each(part, [&](const CollectiveCall& own) {
-      Emitter counter(buffers_);
+      Emitter counter;
       algorithm_.generate(own, counter);
       ++counted.ranks;
       counted.ops += counter.operations();
@@ -155,6 +155,7 @@ class Writing {
   void write(std::size_t part, ScheduleBuilder& builder, std::vector<std::uint64_t>& bytes) const {
     RankBuilder rank;
     for_each(part, [&](const CollectiveCall& own) {
+      builder.begin(part, rank);
       Emitter out(rank, {}, 0, 0, 0, buffers_);
       algorithm_.generate(own, out);
       if (buffers_) {

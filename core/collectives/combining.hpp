@@ -13,7 +13,7 @@ namespace isthmus {
 /// and has as many hops before it comes in its place from the other side.
 ///
 /// Messages of a phase are exchanged when all of the phase before are. Blocks are sent from where they came in, or
-/// packed in one copy; they stay there until their last hop and are then moved to their target.
+/// packed; they stay there until their last hop and are then moved to their target.
 class Combining {
  public:
   struct Block {
@@ -63,19 +63,11 @@ class Combining {
   /// Moves blocks to their targets.
   void finish() {
     pieces_.clear();
-    Slice begin;
     for (const Block& block : blocks_) {
-      if (block.bytes == 0 || (block.at.buffer == block.target.buffer && block.at.offset == block.target.offset)) {
-        continue;
-      }
-      if (out_.names_buffers() && pieces_.bytes() != 0 && begin.offset + pieces_.bytes() != block.target.offset) {
-        pieces_.copy(out_, begin);
-        pieces_.clear();
-      }
-      if (pieces_.bytes() == 0) begin = block.target;
-      pieces_.add(block.at, block.bytes, block.by);
+      const bool there = block.at.buffer == block.target.buffer && block.at.offset == block.target.offset;
+      if (!there) pieces_.add(block.at, block.bytes, block.by, block.target.offset);
     }
-    pieces_.copy(out_, begin);
+    pieces_.copy(out_, at_output());
   }
 
  private:

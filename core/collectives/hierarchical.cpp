@@ -78,19 +78,13 @@ class Leader {
   /// Everything for one member, in the order of ranks. In place the leader's own block is there.
   void hand_out(std::size_t member) {
     Pieces pieces;
-    std::uint64_t begin = 0;
     for (Rank rank = 0; rank < call_.ranks; ++rank) {
-      if (rank == call_.rank && member == 0 && call_.in_place) {
-        pieces.copy(out_, at_output());
-        pieces.clear();
-        begin = (rank + std::uint64_t{1}) * call_.bytes;
-        continue;
-      }
+      if (rank == call_.rank && member == 0 && call_.in_place) continue;
       const Place from = place_of(rank, member);
-      pieces.add(from.at, call_.bytes, from.by);
+      pieces.add(from.at, call_.bytes, from.by, rank * call_.bytes);
     }
     if (member == 0) {
-      pieces.copy(out_, at_output(begin));
+      pieces.copy(out_, at_output());
     } else {
       pieces.send(out_, own_[member], pieces.several() ? room(call_.ranks) : at_input());
     }

@@ -10,10 +10,10 @@ namespace {
 void rounds_of(const CollectiveCall& call, Emitter& out, std::uint64_t ways) {
   Rounds rounds(out);
   for (std::uint64_t known = 1; known < call.ranks; known *= ways + 1) {
-    const std::uint64_t messages = std::min(ways, (call.ranks - 1) / known);
-    for (std::uint64_t way = 1; way <= messages; ++way) {
-      rounds.send(above(call, way * known), 0);
-      rounds.recv(below(call, way * known), 0);
+    std::uint64_t far = known;
+    for (std::uint64_t way = 0; way < ways && far < call.ranks; ++way, far += known) {
+      rounds.send(above(call, far), 0);
+      rounds.recv(below(call, far), 0);
     }
     rounds.next();
   }

@@ -6,28 +6,12 @@
 #include "base/error.hpp"
 #include "collectives/algorithms.hpp"
 #include "collectives/combining.hpp"
+#include "collectives/digits.hpp"
 #include "collectives/exchange.hpp"
 #include "collectives/torus.hpp"
 
 namespace isthmus {
 namespace {
-
-/// Where the block for the rank at one relative position goes first and what comes from the opposite one in the end.
-Combining::Block block_between(const Exchange& blocks, const CollectiveCall& call, Rank to, Rank from,
-                               std::uint32_t hops) {
-  Combining::Block block{blocks.from(to), blocks.to(from), blocks.sent(to), hops};
-  // In place the own block is where it belongs.
-  if (to == call.rank && call.in_place) block.at = block.target;
-  return block;
-}
-
-/// Calls f(number) for the numbers below `end` whose digit of this weight is `digit`.
-template <class F>
-void with_digit(std::uint64_t end, std::uint64_t weight, std::uint64_t radix, std::uint64_t digit, F f) {
-  for (std::uint64_t first = digit * weight; first < end; first += weight * radix) {
-    for (std::uint64_t n = first; n < std::min(first + weight, end); ++n) f(static_cast<std::uint32_t>(n));
-  }
-}
 
 /// A message between ranks as one of them sees it: how far along the torus, as a number, and where it is.
 struct Message {
@@ -42,27 +26,17 @@ void bruck::alltoall(const CollectiveCall& call, Emitter& out) {
   // Who passes blocks on would have to know the counts of others.
   if (!call.counts.empty()) return pairwise::alltoall(call, out);
   const std::uint64_t radix = call.options->radix;
-  const Exchange exchange(call);
-  std::vector<Combining::Block> blocks;
-  blocks.reserve(call.ranks);
-  blocks.push_back(block_between(exchange, call, call.rank, call.rank, 0));
-  // A hop more than without the first digit.
+  const Exchange blocks(call);
+  // In place the own block is where it belongs.
+  const auto from = [&](std::uint64_t n) {
+    return n == 0 && call.in_place ? blocks.to(call.rank) : blocks.from(above(call, n));
+  };
+  DigitExchange all(out, call.ranks, call.bytes, from, [&](std::uint64_t n) { return blocks.to(below(call, n)); });
   for (std::uint64_t weight = 1; weight < call.ranks; weight *= radix) {
-    for (std::uint64_t first = weight; first < std::min<std::uint64_t>(weight * radix, call.ranks); first += weight) {
-      for (std::uint64_t i = first; i < std::min<std::uint64_t>(first + weight, call.ranks); ++i) {
-        blocks.push_back(block_between(exchange, call, above(call, i), below(call, i), blocks[i - first].hops + 1));
-      }
-    }
-  }
-  Combining all(out, std::move(blocks));
-  std::vector<std::uint32_t> numbers;
-  for (std::uint64_t weight = 1; weight < call.ranks; weight *= radix) {
+    all.phase(radix);
     for (std::uint64_t digit = 1; digit < radix && digit * weight < call.ranks; ++digit) {
-      numbers.clear();
-      with_digit(call.ranks, weight, radix, digit, [&](std::uint32_t n) { numbers.push_back(n); });
-      all.exchange(above(call, digit * weight), below(call, digit * weight), numbers);
+      all.exchange(above(call, digit * weight), below(call, digit * weight), digit);
     }
-    all.next();
   }
   all.finish();
 }
@@ -70,11 +44,8 @@ void bruck::alltoall(const CollectiveCall& call, Emitter& out) {
 void torus::alltoall(const CollectiveCall& call, Emitter& out) {
   if (!call.counts.empty()) return pairwise::alltoall(call, out);
   const std::vector<Rank>& dims = torus_of(call).dims;
-  const Exchange exchange(call);
-  std::vector<Combining::Block> blocks;
-  blocks.reserve(call.ranks);
-  blocks.push_back(block_between(exchange, call, call.rank, call.rank, 0));
-  // Along one dimension more than those from where the first coordinate is 0.
+  const Exchange blocks(call);
+  // The ranks so far away, and those from which it is as far; one dimension after the other.
   std::vector<std::pair<Rank, Rank>> ends = {{call.rank, call.rank}};
   ends.reserve(call.ranks);
   std::uint64_t size = 1;
@@ -82,23 +53,19 @@ void torus::alltoall(const CollectiveCall& call, Emitter& out) {
     for (std::uint64_t steps = 1; steps < dims[d]; ++steps) {
       const Rank up = along(call.rank, size, dims[d], steps) - call.rank;  // modulo 2^32
       const Rank down = along(call.rank, size, dims[d], dims[d] - steps) - call.rank;
-      for (std::uint64_t i = 0; i < size; ++i) {
-        const auto [to, from] = ends.emplace_back(ends[i].first + up, ends[i].second + down);
-        blocks.push_back(block_between(exchange, call, to, from, blocks[i].hops + 1));
-      }
+      for (std::uint64_t i = 0; i < size; ++i) ends.emplace_back(ends[i].first + up, ends[i].second + down);
     }
   }
-  Combining all(out, std::move(blocks));
-  std::vector<std::uint32_t> numbers;
+  const auto from = [&](std::uint64_t n) {
+    return n == 0 && call.in_place ? blocks.to(call.rank) : blocks.from(ends[n].first);
+  };
+  DigitExchange all(out, call.ranks, call.bytes, from, [&](std::uint64_t n) { return blocks.to(ends[n].second); });
   std::uint64_t weight = 1;
   for (std::size_t d = dims.size(); d-- > 0; weight *= dims[d]) {
+    all.phase(dims[d]);
     for (std::uint64_t steps = 1; steps < dims[d]; ++steps) {
-      numbers.clear();
-      with_digit(call.ranks, weight, dims[d], steps, [&](std::uint32_t n) { numbers.push_back(n); });
-      all.exchange(along(call.rank, weight, dims[d], steps), along(call.rank, weight, dims[d], dims[d] - steps),
-                   numbers);
+      all.exchange(along(call.rank, weight, dims[d], steps), along(call.rank, weight, dims[d], dims[d] - steps), steps);
     }
-    all.next();
   }
   all.finish();
 }

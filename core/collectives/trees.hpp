@@ -13,6 +13,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <span>
 
@@ -42,6 +43,12 @@ class Knomial : public TreePlace {
   Knomial(const CollectiveCall& call, Rank root, std::uint64_t radix, std::uint64_t places)
       : TreePlace(call, root), radix_(radix) {
     ranks_ = places;
+    if (radix_ == 2) {
+      weight_ = me_ == 0 ? std::bit_ceil(ranks_) : me_ & (~me_ + 1);
+      below_ = weight_ >> 1;
+      digit_ = me_ == 0 ? 0 : 1;
+      return;
+    }
     // Few divisions, and of 32 bits: schedules have millions of ranks.
     auto rest = static_cast<Rank>(me_);
     const auto base = static_cast<Rank>(radix_);
@@ -56,7 +63,7 @@ class Knomial : public TreePlace {
   [[nodiscard]] std::uint64_t span() const { return std::min(weight_, ranks_ - me_); }
   template <class F>
   void down(F f) const {
-    for (std::uint64_t w = below_; w != 0; w = w == 1 ? 0 : w / radix_) level(w, f);
+    for (std::uint64_t w = below_; w != 0; w = radix_ == 2 ? w >> 1 : w == 1 ? 0 : w / radix_) level(w, f);
   }
   template <class F>
   void up(F f) const {

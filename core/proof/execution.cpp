@@ -1,6 +1,7 @@
 #include "proof/execution.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/error.hpp"
 
@@ -8,6 +9,18 @@ namespace isthmus {
 namespace {
 
 const Slices no_slices{};
+
+/// Do the bytes that a copy reads within a buffer meet those that it writes there?
+bool meet(const Slices& slices, std::uint64_t bytes) {
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> parts;  // those of one side do not meet each other
+  for (const Slice& side : {slices.from, slices.to}) {
+    each_block(side, slices.block, bytes,
+               [&](std::uint64_t offset, std::uint64_t length) { parts.emplace_back(offset, offset + length); });
+  }
+  std::sort(parts.begin(), parts.end());
+  return std::adjacent_find(parts.begin(), parts.end(),
+                            [](const auto& a, const auto& b) { return b.first < a.second; }) != parts.end();
+}
 
 }  // namespace
 
@@ -123,7 +136,8 @@ void Execution::message_part(Op op) {
   const Op send = sends ? op : other, recv = sends ? other : op;
   if (states_[at(other)] == State::waiting) {
     if (sends && (eager_ || operation(op).mode == static_cast<std::uint8_t>(Protocol::eager))) {
-      if (operation(send).amount != 0) read(send, send.rank, slices(send).from, under_way_[at(send)]);
+      const std::uint64_t bytes = operation(send).amount;
+      if (bytes != 0) read(send, send.rank, slices(send).from, bytes, under_way_[at(send)]);
       end(send);
     }
     return;
@@ -140,23 +154,33 @@ void Execution::message_part(Op op) {
   end(recv);
 }
 
-void Execution::transfer(Op by, const Slice& source, Rank source_rank, const Slice& target, Rank target_rank) {
-  const std::uint64_t bytes = operation(by).amount;
+void Execution::transfer(Op by, Slice source, Rank source_rank, Slice target, Rank target_rank) {
+  std::uint64_t bytes = operation(by).amount;
   if (bytes == 0) return;
-  if (source_rank == target_rank && source.buffer == target.buffer && source.offset < target.offset + bytes &&
-      target.offset < source.offset + bytes) {
+  const std::uint64_t block = slices(by).block;
+  if (source_rank == target_rank && source.buffer == target.buffer && meet({source, target, block}, bytes)) {
     report(DefectKind::race, by, [&] {
-      return message(text(by), ": it reads ", bytes_text(schedule_, source.buffer, source.offset, bytes),
-                     " and writes ", bytes_text(schedule_, target.buffer, target.offset, bytes), ", which overlap");
+      const char* blocks = block == 0 ? "" : " and further blocks";
+      return message(text(by), ": it reads ",
+                     bytes_text(schedule_, source.buffer, source.offset, block == 0 ? bytes : block), blocks,
+                     " and writes ", bytes_text(schedule_, target.buffer, target.offset, block == 0 ? bytes : block),
+                     blocks, ", which overlap");
     });
   }
-  pieces_.clear();
-  read(by, source_rank, source, pieces_);
-  write(by, target_rank, target, pieces_);
+  const auto next = [&](Slice& side) { side.offset += static_cast<std::uint64_t>(std::int64_t{side.stride}) * block; };
+  while (bytes != 0) {
+    const std::uint64_t now = block == 0 ? bytes : std::min(block, bytes);
+    pieces_.clear();
+    read(by, source_rank, source, now, pieces_);
+    write(by, target_rank, target, pieces_);
+    bytes -= now;
+    next(source);
+    next(target);
+  }
 }
 
-void Execution::read(Op by, Rank rank, const Slice& slice, std::vector<Piece>& out) {
-  buffer(rank, slice.buffer).read(slice.offset, operation(by).amount, out);
+void Execution::read(Op by, Rank rank, const Slice& slice, std::uint64_t bytes, std::vector<Piece>& out) {
+  buffer(rank, slice.buffer).read(slice.offset, bytes, out);
   std::uint64_t offset = slice.offset;
   for (Piece& piece : out) {
     if (piece.set == Contributions::nothing) {
@@ -174,8 +198,10 @@ void Execution::write(Op by, Rank rank, const Slice& slice, std::span<const Piec
   if (pieces.empty()) return;
   if (constant_[slice.buffer]) {
     report(DefectKind::constant, by, [&] {
-      return message(text(by), ": it writes ", bytes_text(schedule_, slice.buffer, slice.offset, operation(by).amount),
-                     " of rank ", rank, ", and ", contract_.name, " must not change this buffer");
+      std::uint64_t bytes = 0;
+      for (const Piece& piece : pieces) bytes += piece.bytes;
+      return message(text(by), ": it writes ", bytes_text(schedule_, slice.buffer, slice.offset, bytes), " of rank ",
+                     rank, ", and ", contract_.name, " must not change this buffer");
     });
   }
   buffer(rank, slice.buffer).write(slice.offset, pieces);
@@ -188,8 +214,8 @@ void Execution::combine(Op op) {
   pieces_.clear();
   others_.clear();
   result_.clear();
-  read(op, op.rank, s.to, pieces_);
-  read(op, op.rank, s.from, others_);
+  read(op, op.rank, s.to, o.amount, pieces_);
+  read(op, op.rank, s.from, o.amount, others_);
   std::size_t i = 0, j = 0;
   std::uint64_t into_used = 0, from_used = 0;
   for (std::uint64_t at_byte = 0; at_byte < o.amount;) {

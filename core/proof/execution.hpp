@@ -41,7 +41,7 @@ class Execution {
   void end(Op op);
   void release(Op op, bool on_start);
   void message_part(Op op);
-  void transfer(Op from, const Slice& source, Rank source_rank, const Slice& target, Rank target_rank);
+  void transfer(Op by, Slice source, Rank source_rank, Slice target, Rank target_rank);
   void combine(Op op);
   void halt();
   [[nodiscard]] Op waits_for(Op op, std::unordered_map<Rank, std::vector<std::uint32_t>>& blockers) const;
@@ -49,7 +49,7 @@ class Execution {
   void check_synchronisation();
 
   /// Reads, and reports what nobody has written.
-  void read(Op by, Rank rank, const Slice& slice, std::vector<Piece>& out);
+  void read(Op by, Rank rank, const Slice& slice, std::uint64_t bytes, std::vector<Piece>& out);
   void write(Op by, Rank rank, const Slice& slice, std::span<const Piece> pieces);
   Contributions::Set combined(Op op, const Piece& into, const Piece& from, std::uint64_t at);
 

@@ -18,22 +18,26 @@ void Races::check(Rank rank, LocalOrder& order, Defects& defects) {
     return order.surely_done_before(static_cast<std::uint32_t>(a), static_cast<std::uint32_t>(b));
   };
   for (const std::uint32_t op : order.order()) {
-    const auto access = [&](const Slice& slice, bool writes) {
-      if (slice.buffer == Slice::none) return;
+    const Slices& slices = schedule_.slices[schedule_.op_first[rank] + op];
+    const auto enter = [&](std::uint32_t buffer, std::uint64_t offset, std::uint64_t bytes, bool writes) {
       const auto conflict = [&](std::uint64_t other, std::uint64_t begin, std::uint64_t end) {
         ++found;
         if (!defects.room()) return defects.count();
         const auto earlier = static_cast<std::uint32_t>(other);
         defects.add({DefectKind::race, rank, op,
                      message(operation_text(schedule_, rank, op), ": it ", writes ? "writes " : "reads ",
-                             bytes_text(schedule_, slice.buffer, std::max(begin, slice.offset),
-                                        std::min(end, slice.offset + ops[op].amount) - std::max(begin, slice.offset)),
+                             bytes_text(schedule_, buffer, std::max(begin, offset),
+                                        std::min(end, offset + bytes) - std::max(begin, offset)),
                              " while ", operation_text(schedule_, rank, earlier),
                              " may use it: neither waits until the other is done")});
       };
-      buffers_[slice.buffer].add(op, slice.offset, slice.offset + ops[op].amount, writes, ordered, surely, conflict);
+      buffers_[buffer].add(op, offset, offset + bytes, writes, ordered, surely, conflict);
     };
-    const Slices& slices = schedule_.slices[schedule_.op_first[rank] + op];
+    const auto access = [&](const Slice& slice, bool writes) {
+      if (slice.buffer == Slice::none) return;
+      each_block(slice, slices.block, ops[op].amount,
+                 [&](std::uint64_t offset, std::uint64_t bytes) { enter(slice.buffer, offset, bytes, writes); });
+    };
     switch (ops[op].kind) {
       case OpKind::send: access(slices.from, false); break;
       case OpKind::recv: access(slices.to, true); break;

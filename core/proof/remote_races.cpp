@@ -108,21 +108,24 @@ void check_remote_races(const Schedule& schedule, const Pairs& pairs, Defects& d
     const Operation& op = schedule.ops[at];
     const auto rank = static_cast<Rank>(std::upper_bound(schedule.op_first.begin(), schedule.op_first.end(), at) -
                                         schedule.op_first.begin() - 1);
-    const auto access = [&](Rank owner, const Slice& slice, bool writes) {
-      if (slice.buffer == Slice::none) return;
+    const Slices& slices = schedule.slices[at];
+    const auto enter = [&](Rank owner, std::uint32_t buffer, std::uint64_t offset, std::uint64_t bytes, bool writes) {
       const auto conflict = [&](std::uint64_t other, std::uint64_t begin, std::uint64_t end) {
         ++found;
         if (!defects.room()) return defects.count();
-        const std::uint64_t first = std::max(begin, slice.offset), last = std::min(end, slice.offset + op.amount);
+        const std::uint64_t first = std::max(begin, offset), last = std::min(end, offset + bytes);
         defects.add({DefectKind::race, rank, static_cast<std::uint32_t>(at - schedule.op_first[rank]),
                      message(text(at), ": it ", writes ? "writes " : "reads ",
-                             bytes_text(schedule, slice.buffer, first, last - first), " of rank ", owner, " while ",
+                             bytes_text(schedule, buffer, first, last - first), " of rank ", owner, " while ",
                              text(other), " may use it: neither waits until the other is done")});
       };
-      buffers[owner * names + slice.buffer].add(at, slice.offset, slice.offset + op.amount, writes, ordered, surely,
-                                                conflict);
+      buffers[owner * names + buffer].add(at, offset, offset + bytes, writes, ordered, surely, conflict);
     };
-    const Slices& slices = schedule.slices[at];
+    const auto access = [&](Rank owner, const Slice& slice, bool writes) {
+      if (slice.buffer == Slice::none) return;
+      each_block(slice, slices.block, op.amount,
+                 [&](std::uint64_t offset, std::uint64_t bytes) { enter(owner, slice.buffer, offset, bytes, writes); });
+    };
     switch (op.kind) {
       case OpKind::send: access(rank, slices.from, false); break;
       case OpKind::recv: access(rank, slices.to, true); break;

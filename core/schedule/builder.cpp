@@ -14,15 +14,38 @@ const char* name_of(OpKind kind) {
 }
 
 void RankBuilder::clear() {
-  ops_.clear();
-  slices_.clear();
+  place(own_ops_.data(), nullptr, own_ops_.size());
   dependencies_.clear();
+}
+
+void RankBuilder::place(Operation* ops, Slices* slices, std::uint64_t room) {
+  ops_ = ops;
+  slices_ = slices;
+  size_ = 0;
+  room_ = room;
+}
+
+void RankBuilder::grow() {
+  constexpr std::uint64_t least = 64;
+  if (ops_ != own_ops_.data()) own_ops_.assign(ops_, ops_ + size_);
+  own_ops_.resize(2 * size_ + least);
+  ops_ = own_ops_.data();
+  room_ = own_ops_.size();
+  if (slices_ == nullptr) return;
+  if (slices_ != own_slices_.data()) own_slices_.assign(slices_, slices_ + size_);
+  own_slices_.resize(room_);
+  slices_ = own_slices_.data();
+}
+
+void RankBuilder::start_slices() {
+  own_slices_.assign(room_, Slices{});
+  slices_ = own_slices_.data();
 }
 
 void RankBuilder::count_dependants(Rank rank) {
   const std::uint32_t n = size();
-  isthmus::require(ops_.size() <= max_rank_ops, "rank ", rank, " has ", ops_.size(), " operations: at most ",
-                   max_rank_ops, " are allowed");
+  isthmus::require(size_ <= max_rank_ops, "rank ", rank, " has ", size_, " operations: at most ", max_rank_ops,
+                   " are allowed");
   isthmus::require(dependencies_.size() <= 0xFFFFFFFF, "rank ", rank, " has ", dependencies_.size(),
                    " dependencies: at most 4294967295 are allowed");
   for (const Dependency& d : dependencies_) {
@@ -61,9 +84,9 @@ void ScheduleBuilder::append(RankBuilder& rank) {
   require(s.ranks < any_rank, "a schedule has at most ", any_rank, " ranks");
   rank.count_dependants(s.ranks);
   const std::uint64_t before = s.ops.size();
-  s.ops.resize(before + rank.ops_.size());
+  s.ops.resize(before + rank.size_);
   s.edges.resize(s.edges.size() + rank.dependencies_.size());
-  if (!s.slices.empty() || !rank.slices_.empty()) {
+  if (!s.slices.empty() || rank.slices_ != nullptr) {
     s.slices.resize(before, {});
     s.slices.resize(s.ops.size());
   }
@@ -73,12 +96,18 @@ void ScheduleBuilder::append(RankBuilder& rank) {
   ++s.ranks;
 }
 
+void ScheduleBuilder::begin(std::size_t part, RankBuilder& rank) {
+  const auto& [next, end] = parts_[part];
+  Slices* slices = schedule_.slices.empty() ? nullptr : schedule_.slices.data() + next.op;
+  rank.place(schedule_.ops.data() + next.op, slices, end.op - next.op);
+}
+
 void ScheduleBuilder::append(std::size_t part, RankBuilder& rank) {
   auto& [next, end] = parts_[part];
   rank.count_dependants(next.rank);
-  const Place after{next.rank + 1, next.op + rank.ops_.size(), next.edge + rank.dependencies_.size()};
+  const Place after{next.rank + 1, next.op + rank.size_, next.edge + rank.dependencies_.size()};
   require(after.rank <= end.rank && after.op <= end.op && after.edge <= end.edge, "rank ", next.rank, " has ",
-          rank.ops_.size(), " operations and ", rank.dependencies_.size(), " dependencies, more than were counted");
+          rank.size_, " operations and ", rank.dependencies_.size(), " dependencies, more than were counted");
   write(next, rank);
   next = after;
 }
@@ -86,11 +115,11 @@ void ScheduleBuilder::append(std::size_t part, RankBuilder& rank) {
 /// Writes a rank to its place.
 void ScheduleBuilder::write(Place place, RankBuilder& rank) {
   Schedule& s = schedule_;
-  s.op_first[place.rank + std::size_t{1}] = place.op + rank.ops_.size();
+  s.op_first[place.rank + std::size_t{1}] = place.op + rank.size_;
   s.edge_first[place.rank + std::size_t{1}] = place.edge + rank.dependencies_.size();
   // Counting sort of the dependencies by the operation they lead from: first_edge counts them, then is the end of the
   // operation's edges, then, as they are written from the last one on, their beginning.
-  Operation* ops = rank.ops_.data();
+  Operation* ops = rank.ops_;
   std::uint32_t end = 0;
   for (std::uint32_t i = 0; i < rank.size(); ++i) ops[i].first_edge = end += ops[i].first_edge;
   Edge* edges = s.edges.data() + place.edge;
@@ -98,10 +127,12 @@ void ScheduleBuilder::write(Place place, RankBuilder& rank) {
     const auto& d = rank.dependencies_[i];
     edges[--ops[d.on].first_edge] = d.edge;
   }
-  std::copy(rank.ops_.begin(), rank.ops_.end(), s.ops.data() + place.op);
+  Operation* placed = s.ops.data() + place.op;
+  if (ops != placed) std::copy_n(ops, rank.size_, placed);
   if (!s.slices.empty()) {
-    Slices* rest = std::copy(rank.slices_.begin(), rank.slices_.end(), s.slices.data() + place.op);
-    std::fill_n(rest, rank.ops_.size() - rank.slices_.size(), Slices{});
+    Slices* named = s.slices.data() + place.op;
+    if (rank.slices_ == nullptr) std::fill_n(named, rank.size_, Slices{});
+    else if (rank.slices_ != named) std::copy_n(rank.slices_, rank.size_, named);
   }
   rank.clear();
 }

@@ -73,7 +73,7 @@ class Emitter {
           std::uint8_t cpu, bool buffers = false)
       : out_(&out), world_(world), comm_(comm), tag_(tag), cpu_(cpu), buffers_(buffers) {}
   /// Only counts.
-  explicit Emitter(bool buffers = false) : buffers_(buffers) {}
+  Emitter() = default;
 
   /// Appends an operation; returns its number on the rank.
   std::uint32_t send(Rank to, std::uint64_t bytes, Slice from = {}) {
@@ -82,11 +82,12 @@ class Emitter {
   std::uint32_t recv(Rank from, std::uint64_t bytes, Slice to = {}) {
     return out_ == nullptr ? count() : message(OpKind::recv, from, bytes, to);
   }
-  std::uint32_t copy(std::uint64_t bytes, Slice from = {}, Slice to = {}) {
-    return out_ == nullptr ? count() : local(OpKind::copy, bytes, from, to, ReduceOrder::after);
+  std::uint32_t copy(std::uint64_t bytes, Slice from = {}, Slice to = {}) { return copy(bytes, Slices{from, to}); }
+  std::uint32_t copy(std::uint64_t bytes, const Slices& slices) {
+    return out_ == nullptr ? count() : local(OpKind::copy, bytes, slices, ReduceOrder::after);
   }
   std::uint32_t reduce(std::uint64_t bytes, Slice from = {}, Slice to = {}, ReduceOrder order = ReduceOrder::after) {
-    return out_ == nullptr ? count() : local(OpKind::reduce, bytes, from, to, order);
+    return out_ == nullptr ? count() : local(OpKind::reduce, bytes, {from, to}, order);
   }
   void require(std::uint32_t op, std::uint32_t on) {
     if (out_ != nullptr) out_->require(op, on);
@@ -94,9 +95,7 @@ class Emitter {
   }
   /// On all from `first` to before `end`.
   void require(std::uint32_t op, std::uint32_t first, std::uint32_t end) {
-    if (out_ != nullptr) {
-      for (std::uint32_t on = first; on < end; ++on) out_->require(op, on);
-    }
+    if (out_ != nullptr) out_->require(op, first, end);
     dependencies_ += end - first;
   }
   void require_start(std::uint32_t op, std::uint32_t on) {
@@ -111,16 +110,14 @@ class Emitter {
   [[nodiscard]] std::uint64_t operations() const { return operations_; }
   [[nodiscard]] std::uint64_t dependencies() const { return dependencies_; }
 
-  /// Does anyone ask which parts of buffers operations read and write?
-  [[nodiscard]] bool names_buffers() const { return buffers_; }
   /// Bytes of scratch that operations have named so far; 0 without buffers.
   [[nodiscard]] std::uint64_t scratch_bytes() const { return scratch_bytes_; }
 
  private:
   std::uint32_t count() { return static_cast<std::uint32_t>(operations_++); }
   std::uint32_t message(OpKind kind, Rank peer, std::uint64_t bytes, Slice slice);
-  std::uint32_t local(OpKind kind, std::uint64_t bytes, Slice from, Slice to, ReduceOrder order);
-  void name(Slice& place, Slice slice, std::uint64_t bytes);
+  std::uint32_t local(OpKind kind, std::uint64_t bytes, const Slices& slices, ReduceOrder order);
+  void use(const Slice& slice, std::uint64_t bytes);
 
   RankBuilder* out_ = nullptr;
   std::span<const std::uint32_t> world_;

@@ -62,11 +62,11 @@ class Sorter {
     out_.slices.resize(columns_.count);
     for (std::uint64_t i = 0; i < columns_.count; ++i) {
       Slices slices = columns_.slices[i];
+      if (slices.block == 0) slices.from.stride = slices.to.stride = 0;
       for (Slice* s : {&slices.from, &slices.to}) {
         if (s->buffer != Slice::none && s->buffer >= buffers) {
           fail(i, columns_.rank[i], "buffer ", s->buffer, " does not exist, there are ", buffers);
         }
-        s->unused = 0;
       }
       out_.slices[place(i)] = slices;
     }

@@ -290,6 +290,7 @@ class Reader {
     }
     Slices slices;
     options(op, slices, name);
+    if (slices.block == 0 && (slices.from.stride != 0 || slices.to.stride != 0)) in_.expected(name, "'blocks'");
     end_of_line(name);
     if (rank_.size() == max_rank_ops)
       in_.fail(in_.position(), name_, message("more than ", max_rank_ops, " operations"));
@@ -311,14 +312,14 @@ class Reader {
   }
 
   void options(Operation& op, Slices& slices, std::string_view name) {
-    bool tag = false, cpu = false, nic = false, mode = false, at = false, into = false;
+    bool tag = false, cpu = false, nic = false, mode = false, at = false, into = false, blocks = false;
     const auto once = [&](bool& seen, std::string_view option) {
       if (seen) in_.fail(in_.position(), name, message("'", std::string(option), "' is given twice"));
       seen = true;
       in_.skip_blanks();
     };
     const bool sends = op.kind == OpKind::send, recvs = op.kind == OpKind::recv, calc = op.kind == OpKind::calc;
-    const bool local = op.kind == OpKind::copy || op.kind == OpKind::reduce;
+    const bool copies = op.kind == OpKind::copy, local = copies || op.kind == OpKind::reduce;
     for (in_.skip_blanks(); in_.at_letter(); in_.skip_blanks()) {
       if ((sends || recvs) && in_.accept("tag")) {
         once(tag, "tag");
@@ -330,12 +331,16 @@ class Reader {
       } else if (!calc && !local && in_.accept("nic")) {
         once(nic, "nic");
         op.nic = static_cast<std::uint8_t>(in_.number("nic", "the number of the network interface", 255));
+      } else if (copies && in_.accept("blocks")) {
+        once(blocks, "blocks");
+        slices.block = in_.number("blocks", "the number of bytes", max_amount);
+        if (!in_.accept('b')) in_.expected("blocks", "'b' after the number of bytes");
       } else if (!calc && !recvs && in_.accept("at")) {
         once(at, "at");
-        slices.from = slice("at");
+        slices.from = slice("at", copies);
       } else if (!calc && !sends && in_.accept("into")) {
         once(into, "into");
-        slices.to = slice("into");
+        slices.to = slice("into", copies);
       } else if (op.kind == OpKind::reduce && in_.accept("first")) {
         once(mode, "first");
         op.mode = static_cast<std::uint8_t>(ReduceOrder::before);
@@ -352,8 +357,8 @@ class Reader {
     }
   }
 
-  /// NAME or NAME+OFFSET.
-  Slice slice(std::string_view side) {
+  /// NAME or NAME+OFFSET; of a copy with "every N" behind it, the stride of its blocks.
+  Slice slice(std::string_view side, bool copies) {
     const std::string_view name = in_.word();
     if (name.empty()) in_.expected(side, "the name of a buffer");
     const auto found = std::find(buffer_names_.begin(), buffer_names_.end(), name);
@@ -361,6 +366,12 @@ class Reader {
     Slice out;
     out.buffer = static_cast<std::uint32_t>(found - buffer_names_.begin());
     if (in_.accept('+')) out.offset = in_.number(side, "the offset", max_amount);
+    in_.skip_blanks();
+    if (copies && in_.accept("every")) {
+      in_.skip_blanks();
+      const std::int32_t sign = in_.accept('-') ? -1 : 1;
+      out.stride = sign * static_cast<std::int32_t>(in_.number("every", "the number of blocks", 0x7FFFFFFF));
+    }
     return out;
   }
 

@@ -1,4 +1,5 @@
 #include <charconv>
+#include <cstdlib>
 #include <cstring>
 #include <string_view>
 
@@ -57,11 +58,16 @@ void write(Pieces& out, std::uint64_t label, const Operation& op) {
 }
 
 void write(Pieces& out, const Buffers& buffers, const Operation& op, const Slices& slices) {
+  const bool blocks = slices.block != 0;
   const auto side = [&](std::string_view word, const Slice& slice) {
     if (slice.buffer == Slice::none) return;
     out << word << buffers.names[slice.buffer];
     if (slice.offset != 0) out << "+" << slice.offset;
+    if (!blocks) return;
+    out << (slice.stride < 0 ? " every -" : " every ")
+        << static_cast<std::uint64_t>(std::abs(std::int64_t{slice.stride}));
   };
+  if (blocks) out << " blocks " << slices.block << "b";
   side(" at ", slices.from);
   side(" into ", slices.to);
   if (op.kind == OpKind::reduce && op.mode != 0) out << " first";

@@ -5,6 +5,7 @@
 // leads from an operation to a dependant of the same rank; dependants of an operation are contiguous too.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -72,15 +73,31 @@ inline constexpr std::uint32_t max_rank_ops = 0x7FFFFFFF;
 struct Slice {
   static constexpr std::uint32_t none = 0xFFFFFFFF;
   std::uint32_t buffer = none;
-  std::uint32_t unused = 0;
-  std::uint64_t offset = 0;  ///< bytes
+  std::int32_t stride = 0;   ///< of a copy in blocks: blocks from the beginning of one to that of the next; not 0
+  std::uint64_t offset = 0;  ///< bytes; of the first block
 };
 
 /// Where the bytes of an operation come from and go to; one for every operation of a schedule, or none at all.
+///
+/// A copy may move its bytes in blocks of one size, but for a shorter last one, which are as far from each other on
+/// each side as the stride there says (MPI_Type_vector): what packs a message or takes it apart is one operation.
 struct Slices {
-  Slice from;  ///< send, put, copy, reduce; get: on the peer
-  Slice to;    ///< recv, get, copy, reduce; put: on the peer
+  Slice from;               ///< send, put, copy, reduce; get: on the peer
+  Slice to;                 ///< recv, get, copy, reduce; put: on the peer
+  std::uint64_t block = 0;  ///< bytes; 0: all in one piece
 };
+
+/// Calls f(offset, bytes) for the blocks on one side of an operation of so many bytes, in their order.
+template <class F>
+void each_block(const Slice& side, std::uint64_t block, std::uint64_t bytes, const F& f) {
+  if (block == 0) return f(side.offset, bytes);
+  const std::uint64_t step = static_cast<std::uint64_t>(std::int64_t{side.stride}) * block;  // modulo 2^64
+  for (std::uint64_t offset = side.offset; bytes != 0; offset += step) {
+    const std::uint64_t now = std::min(block, bytes);
+    f(offset, now);
+    bytes -= now;
+  }
+}
 
 /// Buffers of a schedule: the same names on every rank, sizes of each rank's own.
 struct Buffers {

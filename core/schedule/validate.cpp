@@ -1,6 +1,7 @@
 #include "schedule/validate.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "base/error.hpp"
 
@@ -68,7 +69,8 @@ void check_rank(const Schedule& s, Rank rank, std::vector<std::uint32_t>& needs)
 }
 
 /// One side of an operation: `owner` is the rank whose buffer it is.
-void check_slice(const Schedule& s, Rank rank, std::uint64_t index, const Slice& slice, Rank owner, const char* side) {
+void check_slice(const Schedule& s, Rank rank, std::uint64_t index, const Slice& slice, std::uint64_t block, Rank owner,
+                 const char* side) {
   const std::uint64_t amount = s.ops_of(rank)[index].amount;
   const std::size_t buffers = s.buffers.names.size();
   if (slice.buffer == Slice::none) {
@@ -77,8 +79,21 @@ void check_slice(const Schedule& s, Rank rank, std::uint64_t index, const Slice&
   }
   if (slice.buffer >= buffers) fail(rank, index, "buffer ", slice.buffer, " does not exist: there are ", buffers);
   const std::uint64_t size = s.buffers.bytes[std::size_t{owner} * buffers + slice.buffer];
-  if (slice.offset > size || amount > size - slice.offset) {
-    fail(rank, index, amount, " B at offset ", slice.offset, " to ", side, " exceed buffer '",
+  std::uint64_t before = 0;       // bytes that are needed before the offset
+  std::uint64_t behind = amount;  // and from it on
+  bool fits = true;
+  if (block != 0 && amount > block) {
+    if (slice.stride == 0) fail(rank, index, "the blocks to ", side, " all lie at one place: their stride is 0");
+    const std::uint64_t steps = (amount - 1) / block;
+    const auto apart = static_cast<std::uint64_t>(std::abs(std::int64_t{slice.stride}));
+    fits = steps <= size / block / apart;
+    const std::uint64_t way = fits ? steps * apart * block : 0;
+    before = slice.stride < 0 ? way : 0;
+    behind = slice.stride < 0 ? block : way + (amount - steps * block);
+  }
+  if (!fits || slice.offset < before || slice.offset > size || behind > size - slice.offset) {
+    const std::string blocks = block == 0 ? "" : message(" in blocks of ", block, " B, ", slice.stride, " apart,");
+    fail(rank, index, amount, " B", blocks, " at offset ", slice.offset, " to ", side, " exceed buffer '",
          s.buffers.names[slice.buffer], "' of rank ", owner, ", which has ", size, " B");
   }
 }
@@ -94,11 +109,13 @@ void check_buffers(const Schedule& s) {
     for (std::size_t i = 0; i < ops.size(); ++i) {
       const Operation& op = ops[i];
       const Slices& slices = s.slices[s.op_first[r] + i];
+      if (slices.block != 0 && op.kind != OpKind::copy)
+        fail(r, i, "only a copy moves blocks, not a ", name_of(op.kind));
       if (op.kind != OpKind::calc && op.kind != OpKind::recv) {
-        check_slice(s, r, i, slices.from, op.kind == OpKind::get ? op.peer : r, "read");
+        check_slice(s, r, i, slices.from, slices.block, op.kind == OpKind::get ? op.peer : r, "read");
       }
       if (op.kind != OpKind::calc && op.kind != OpKind::send) {
-        check_slice(s, r, i, slices.to, op.kind == OpKind::put ? op.peer : r, "write");
+        check_slice(s, r, i, slices.to, slices.block, op.kind == OpKind::put ? op.peer : r, "write");
       }
     }
   }

@@ -442,6 +442,21 @@ TEST_CASE("GOAL: what it cannot say is refused by name") {
   CHECK(refusal(halo, {}) == "(accepted)");
   CHECK(parse_goal_text(text_of(halo)).slices.size() == 2);
   CHECK(parse_goal_text(text_of(halo, {nanosecond, 1.0})).slices.empty());
+  const std::string_view blocks =
+      "num_ranks 1\n\nrank 0 {\nbuffer a 100\nl1: copy 28b blocks 8b at a+48 every -2 into a every 3\n}\n";
+  CHECK(text_of(parse_text(blocks)) == blocks);
+  const Slices packed = parse_text(blocks).slices[0];
+  CHECK((packed.block == 8 && packed.from.stride == -2 && packed.to.stride == 3 && packed.from.offset == 48));
+  const auto wrong = [&](std::string_view what, std::string_view by) {
+    std::string spoilt(blocks);
+    spoilt.replace(spoilt.find(what), what.size(), by);
+    return spoilt;
+  };
+  CHECK_THROWS_WITH_AS(parse_text(wrong(" blocks 8b", "")), doctest::Contains("expected 'blocks'"), GoalError);
+  CHECK_THROWS_WITH_AS(parse_text(wrong("every 3", "every x")), doctest::Contains("the number of blocks"), GoalError);
+  CHECK_THROWS_WITH_AS(parse_text(wrong("every 3", "every 2147483648")), doctest::Contains("2147483647"), GoalError);
+  CHECK_THROWS_WITH_AS(parse_text(wrong("8b", "8")), doctest::Contains("'b' after"), GoalError);
+  CHECK_THROWS_AS(parse_text(wrong("copy", "reduce")), GoalError);
   CHECK_THROWS_WITH_AS(binary_of(halo), doctest::Contains("binary GOAL has no buffers, but this names 'halo'"),
                        Unsupported);
   CHECK(refusal(Schedule{}, {}).find("at least one rank") != std::string::npos);

@@ -171,7 +171,7 @@ TEST_CASE("slices and buffers follow their operations") {
   const RankOrder sorted = order_by_rank(3, g.rank);
   for (std::size_t i = 0; i < 9; ++i) {
     CHECK(s.slices[i].to.offset == static_cast<std::uint64_t>(sorted.order[i]));
-    CHECK(s.slices[i].to.unused == 0);
+    CHECK(s.slices[i].to.stride == 0);  // there are no blocks
     CHECK(s.slices[i].from.buffer == Slice::none);
   }
   const std::vector<Rank> to{2, 0, 1};

@@ -257,5 +257,20 @@ TEST_CASE("validate: buffers") {
         std::string::npos);
   CHECK(said(buffered(OpKind::copy, 2, {whole, {0, 0, ~std::uint64_t{0}}})).find("exceed") != std::string::npos);
   CHECK(said(buffered(OpKind::copy, 0, {none, none})) == "(accepted)");
+  // Blocks of 8 bytes, every third one into every second one: the last of 5 begins at 96, and may have 4 bytes.
+  CHECK(said(buffered(OpKind::copy, 36, {{0, 3, 0}, {0, 2, 0}, 8})) == "(accepted)");
+  CHECK(said(buffered(OpKind::copy, 37, {{0, 3, 0}, {0, 2, 0}, 8})) ==
+        "rank 0, operation 0: 37 B in blocks of 8 B, 3 apart, at offset 0 to read exceed buffer 'x' of rank 0, which "
+        "has 100 B");
+  CHECK(said(buffered(OpKind::copy, 36, {{0, 3, 1}, {0, 2, 0}, 8})).find("to read exceed") != std::string::npos);
+  CHECK(said(buffered(OpKind::copy, 36, {{0, -2, 64}, {0, -3, 92}, 8})).find("to write exceed") != std::string::npos);
+  CHECK(said(buffered(OpKind::copy, 28, {{0, -2, 48}, {0, -3, 92}, 8})) == "(accepted)");
+  CHECK(said(buffered(OpKind::copy, 28, {{0, -2, 47}, {0, -3, 92}, 8})).find("to read exceed") != std::string::npos);
+  CHECK(said(buffered(OpKind::copy, 28, {{0, -2, 48}, {0, -3, 93}, 8})).find("to write exceed") != std::string::npos);
+  CHECK(said(buffered(OpKind::copy, 9, {{0, 0, 0}, {0, 1, 0}, 8})).find("their stride is 0") != std::string::npos);
+  CHECK(said(buffered(OpKind::copy, ~std::uint64_t{0}, {{0, 0x7FFFFFFF, 0}, {0, 1, 0}, 1})).find("exceed") !=
+        std::string::npos);
+  CHECK(said(buffered(OpKind::reduce, 8, {whole, whole, 8})).find("only a copy moves blocks, not a reduce") !=
+        std::string::npos);
   CHECK(said(buffered(OpKind::calc, 5, {none, none})) == "(accepted)");
 }

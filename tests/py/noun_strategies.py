@@ -43,10 +43,13 @@ def random_columns(random: Random, ranks: int, ops: int, buffers: int = 0) -> Co
     if buffers:
         table["buffers"] = {f"büffer {b}": [2**41 + random.randrange(9) for _ in range(ranks)] for b in range(buffers)}
         slices = np.zeros(ops, SLICES)
+        copies = zip(table["kind"], table["amount"], strict=True)
+        slices["block"] = [random.randrange(4) if kind == "copy" and size <= 8 else 0 for kind, size in copies]
         for side, without in (("from", ("recv", "calc")), ("to", ("send", "calc"))):
             named = [ALL_ONES if kind in without else random.randrange(buffers) for kind in table["kind"]]
             slices[side]["buffer"] = named
-            slices[side]["offset"] = [random.randrange(100) for _ in range(ops)]
+            slices[side]["offset"] = [random.randrange(100, 200) for _ in range(ops)]
+            slices[side]["stride"] = (slices["block"] != 0) * [random.choice([-2, -1, 1, 3]) for _ in range(ops)]
         table["slices"] = slices
     return table
 

@@ -23,6 +23,8 @@ class Row:
     tag: int = 0
     at: Place | None = None
     into: Place | None = None
+    block: int = 0
+    strides: tuple[int, int] = (0, 0)
     mode: int = 0
     cpu: int = 0
     after: list[int] = field(default_factory=list)
@@ -67,6 +69,8 @@ class Sketch:
         for side, places in (("from", [r.at for r in self.rows]), ("to", [r.into for r in self.rows])):
             slices[side]["buffer"] = [ALL_ONES if p is None else names.index(p[0]) for p in places]
             slices[side]["offset"] = [0 if p is None else p[1] for p in places]
+        slices["block"] = [r.block for r in self.rows]
+        slices["from"]["stride"], slices["to"]["stride"] = ([r.strides[i] for r in self.rows] for i in range(2))
         pairs = [(i, on, False) for i, r in enumerate(self.rows) for on in r.after]
         pairs += [(i, on, True) for i, r in enumerate(self.rows) for on in r.along]
         op, on, start = zip(*pairs, strict=True) if pairs else ((), (), ())
@@ -117,7 +121,9 @@ def sketch(schedule: Schedule) -> Sketch:
             for side in ("from", "to")
         )
         peer, tag = (-1 if op[name] == ALL_ONES else int(op[name]) for name in ("peer", "tag"))
-        row = Row(int(rank), kinds[int(op["kind"])], int(op["amount"]), peer, tag, at, into, int(op["mode"]))
+        row = Row(int(rank), kinds[int(op["kind"])], int(op["amount"]), peer, tag, at, into, int(slices["block"]))
+        row.strides = int(slices["from"]["stride"]), int(slices["to"]["stride"])
+        row.mode = int(op["mode"])
         row.cpu = int(op["cpu"])
         out.add(row)
     deps = schedule.dependencies()

@@ -45,6 +45,28 @@ def digits(number: int, radix: int) -> list[int]:
     return out
 
 
+@pytest.mark.parametrize("radix", [2, 3, 4, 8])
+def test_bruck_alltoall_packs_by_few_copies(radix: int) -> None:
+    """One for every message that brought some of the blocks, and two for those that have not moved: beyond the last
+    rank blocks go on with those of the first."""
+
+    def hop(block: int, phase: int) -> tuple[int, int] | None:
+        found = [(k, digit) for k, digit in enumerate(digits(block, radix)[:phase]) if digit]
+        return found[-1] if found else None
+
+    for ranks in (*RANKS[1:], 64, 100):
+        most = 2 * len({hop(block, 99) for block in range(1, ranks)})
+        for phase in range(len(digits(ranks - 1, radix))):
+            for value in range(1, radix):
+                moved = [i for i in range(ranks) if (*digits(i, radix), *[0] * 9)[phase] == value]
+                if len(moved) > 1:
+                    hops = {hop(block, phase) for block in moved}
+                    most += len(hops) + (None in hops)
+        schedule = collective("alltoall", ranks=ranks, bytes=10, algorithm=("bruck", {"radix": radix}))
+        copies = np.add.reduceat(schedule.ops["kind"] == OpKind.copy, schedule.op_first[:-1].astype(int), dtype=int)
+        assert copies.max() <= most
+
+
 @pytest.mark.parametrize("radix", [2, 3, 4, 8, 100])
 def test_bruck_alltoall_sends_blocks_by_their_digits(radix: int) -> None:
     for ranks in RANKS:

@@ -260,6 +260,27 @@ def test_copies_onto_themselves() -> None:
     assert kinds(s, contract) == {"race"}
 
 
+def test_copies_of_blocks() -> None:
+    """A transposition of 4 x 3 blocks of two bytes, and copies that meet others or themselves."""
+    s = Sketch.of(1, input=24, output=24)
+    for i in range(3):
+        s.add(Row(0, "copy", 8, at=("input", 2 * i), into=("output", 8 * i), block=2, strides=(3, 1)))
+    start = [(0, "input", 6 * i + 2 * j, 2, 0, 8 * j + 2 * i) for i in range(4) for j in range(3)]
+    contract = Contract.of(1, start=start, end=[(0, "output", 0, 24, 0, 0)])
+    assert prove(s.schedule(), contract)
+    assert kinds(s.changed(1, at=("input", 20), into=("output", 14), strides=(-3, -1)), contract) == set()
+    assert kinds(s.changed(1, at=("input", 20), strides=(-3, 1)), contract) == {"result"}
+    assert kinds(s.changed(1, strides=(2, 1)), contract) == {"result"}
+    assert kinds(s.changed(1, into=("output", 6), strides=(3, 2)), contract) >= {"race"}
+    # Every second block to the blocks between them, and a byte further.
+    s = Sketch.of(1, a=17)
+    s.add(Row(0, "copy", 8, at=("a", 0), into=("a", 2), block=2, strides=(2, 2)))
+    start = [(0, "a", 4 * i, 2, 0, 2 * i) for i in range(4)]
+    contract = Contract.of(1, start=start, end=[(0, "a", 4 * i + 2, 2, 0, 2 * i) for i in range(4)])
+    assert prove(s.schedule(), contract)
+    assert "which overlap" in prove(s.changed(0, into=("a", 3)).schedule(), contract).defects[0].text
+
+
 def test_a_barrier_waits_for_all() -> None:
     s = Sketch.of(3, scratch=0)
     for r in (1, 2):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import isthmus
@@ -23,6 +25,25 @@ def test_every_algorithm_is_proved(kind: str, name: str) -> None:
     assert tally.proved == tally.cases > 0
     # Most algorithms exist for most numbers of ranks.
     assert tally.refused <= tally.cases
+
+
+@pytest.mark.parametrize(("kind", "name"), ALL)
+def test_what_is_proved_is_what_is_simulated(kind: str, name: str) -> None:
+    """Operations and dependencies are the same whether operations name buffers or not."""
+    compared = 0
+    for case in (case for ranks in (1, 2, 5, 8, 12, 27) for case in cases(kind, name, ranks)):
+        make = partial(isthmus.collective, kind, algorithm=(name, case.options), **case.arguments)
+        try:
+            named = make(buffers=True)
+        except InvalidInput:
+            continue
+        plain = make()
+        for attribute in ("op_first", "ops", "edge_first", "edges"):
+            assert np.array_equal(getattr(plain, attribute), getattr(named, attribute)), str(case)
+        assert len(plain.slices) == 0
+        assert len(named.slices) == len(named)
+        compared += 1
+    assert compared > 0
 
 
 @pytest.mark.parametrize("kind", KINDS)

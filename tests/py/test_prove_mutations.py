@@ -15,6 +15,9 @@ from oracles.executing import first_wrong, task
 from sketches import Row, Sketch, sketch
 
 SEEDS = 12
+MISTAKES = (
+    "peer", "forget", "offset", "swap", "size", "again", "leave", "mode", "tag", "start", "stream", "eager", "block",
+)  # fmt: skip
 
 
 def small(kind: str, algorithm: str) -> Case:
@@ -46,9 +49,7 @@ def changed(s: Sketch, random: Random) -> Sketch:
     """The same sketch if the mistake chosen has no place."""
     at = random.randrange(len(s.rows))
     row = s.rows[at]
-    what = random.choice(
-        ["peer", "forget", "offset", "swap", "size", "again", "leave", "mode", "tag", "start", "stream", "eager"]
-    )
+    what = random.choice(MISTAKES)
     if what == "peer":
         return s.changed(at, peer=(row.peer + random.randrange(1, s.ranks)) % s.ranks)
     if what == "forget" and row.after:
@@ -82,6 +83,10 @@ def changed(s: Sketch, random: Random) -> Sketch:
         return Sketch(s.ranks, s.buffers, [*s.rows, twice])
     if what == "leave":
         return s.without(at)
+    if what == "block" and row.block:
+        change = random.choice([(1, 0), (0, 1), (-1, 0), (0, -1)])
+        strides = row.strides[0] + change[0], row.strides[1] + change[1]
+        return random.choice([s.changed(at, strides=strides), s.changed(at, block=row.block + 1)])
     if what == "mode" and row.kind == "reduce":
         return s.changed(at, mode=1 - row.mode)
     if what == "eager" and row.kind == "send":

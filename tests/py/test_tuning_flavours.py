@@ -120,18 +120,3 @@ def test_the_number_of_workers_makes_no_difference() -> None:
     one, two = (tune("bcast", LEVEL, ranks=24, sizes=[8, 4096, 1 << 20], workers=workers) for workers in (1, 2))
     assert one.table == two.table
     assert (one.sweeps[0].source == two.sweeps[0].source).all()
-
-
-@pytest.mark.parametrize(
-    ("name", "options"), [("bruck", {"radix": 3}), ("torus", {"dims": (4, 9)}), ("hierarchical", {})]
-)
-def test_copies_of_one_message_are_one_operation_where_buffers_are_not_asked_for(
-    name: str, options: dict[str, Any]
-) -> None:
-    plain, named = (
-        isthmus.collective("alltoall", ranks=36, bytes=1000, algorithm=(name, options), buffers=buffers)
-        for buffers in (False, True)
-    )
-    assert len(plain) < 0.8 * len(named)
-    times = [isthmus.simulate(s, LEVEL, copy_rate=1e-10).makespan for s in (plain, named)]
-    assert times[0] == pytest.approx(times[1], rel=0.01)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
 #: Versions up to this one are read; written is the lowest that has what is to be written. Version 2 has recordings.
-VERSION = 3
+VERSION = 4
 #: Elements of the largest column that "auto" compresses.
 AUTO = 1 << 24
 #: Elements of a chunk of a dataset, and of a block in which columns are copied.
@@ -243,6 +243,9 @@ _OP_MEANINGS = {
 #: Columns that files have since version 3, where one of them is not 0.
 _LATER_OP_MEANINGS = {"mode": ("", "reduce: 1 where the operand of from comes first; send: 1 eager, 2 rendezvous")}
 _SLICE_MEANINGS = {"buffer": ("", "number of the buffer; 0xFFFFFFFF: none"), "offset": ("B", "begin within the buffer")}
+#: Columns that files have since version 4, where a copy moves blocks.
+_BLOCK_MEANING = ("B", "of a copy: bytes of its blocks; 0: all in one piece")
+_STRIDE_MEANING = ("blocks", "of a copy of blocks: from the beginning of one to that of the next")
 _EVENT_MEANINGS = {
     "kind": ("", "EventKind"),
     "what": ("", "CollectiveKind of a collective, otherwise 0"),
@@ -286,6 +289,12 @@ def schedule_columns(schedule: Schedule, group: str = "") -> list[Column]:
             for side in ("from", "to")
             for name, words in _SLICE_MEANINGS.items()
         ]
+    if schedule.slices["block"].any():
+        columns.append(Column("slices/block", schedule.slices["block"], *_BLOCK_MEANING))
+        columns += [
+            Column(f"slices/{side}/stride", schedule.slices[side]["stride"], *_STRIDE_MEANING)
+            for side in ("from", "to")
+        ]
     return [replace(column, name=group + column.name) for column in columns]
 
 
@@ -298,6 +307,8 @@ def write_schedule(schedule: Schedule, path: str | os.PathLike[str], *, compress
 
 def schedule_version(schedule: Schedule) -> int:
     """The lowest version of the format that has a schedule's columns."""
+    if schedule.slices["block"].any():
+        return 4
     return 3 if any(schedule.ops[name].any() for name in _LATER_OP_MEANINGS) else 1
 
 
@@ -326,6 +337,10 @@ def read_schedule(reader: Reader, group: str = "") -> Schedule:
         for side in ("from", "to"):
             for name in _SLICE_MEANINGS:
                 reader.into(f"{group}slices/{side}/{name}", slices[side][name])
+        if reader.has(f"{group}slices/block"):
+            reader.into(f"{group}slices/block", slices["block"])
+            for side in ("from", "to"):
+                reader.into(f"{group}slices/{side}/stride", slices[side]["stride"])
     edge_first = reader.column(f"{group}edge_first", np.uint64, len(op_first))
     edges = reader.column(f"{group}edges", np.uint32)
     arrays = _core.ScheduleArrays.of(
@@ -374,7 +389,7 @@ def _read_recorded_program(reader: Reader) -> Program:
 
 #: What reads which version of which noun.
 _READERS: dict[str, dict[int, Callable[[Reader], Any]]] = {
-    "schedule": {1: read_schedule, 2: read_schedule, 3: read_schedule},
+    "schedule": {1: read_schedule, 2: read_schedule, 3: read_schedule, 4: read_schedule},
     "program": {1: _read_program, 2: _read_recorded_program},
 }
 

@@ -40,10 +40,11 @@ OPS = np.dtype(
     [("amount", "<u8"), ("peer", "<u4"), ("tag", "<u4"), ("comm", "<u4"), ("first_edge", "<u4"), ("needs", "<u4"),
      ("kind", "u1"), ("cpu", "u1"), ("nic", "u1"), ("mode", "u1")]
 )  # fmt: skip
-#: A part of a buffer, ``offset`` in bytes; its length is the amount of the operation.
-SLICE = np.dtype([("buffer", "<u4"), ("unused", "<u4"), ("offset", "<u8")])
-#: Where the bytes of an operation come from and go to.
-SLICES = np.dtype([("from", SLICE), ("to", SLICE)])
+#: A part of a buffer, ``offset`` in bytes; its length is the amount of the operation. ``stride``: of a copy of blocks.
+SLICE = np.dtype([("buffer", "<u4"), ("stride", "<i4"), ("offset", "<u8")])
+#: Where the bytes of an operation come from and go to. A copy may move blocks of ``block`` bytes (the last may be
+#: shorter), which begin ``stride`` blocks after each other on each side; ``block`` 0: all in one piece.
+SLICES = np.dtype([("from", SLICE), ("to", SLICE), ("block", "<u8")])
 #: Peer and tag of receives from whoever sends whatever, buffer of slices that name none: all ones.
 ALL_ONES = 0xFFFFFFFF
 #: Bit of an edge: the dependant may start when the operation has started.

@@ -10,7 +10,15 @@ import numpy as np
 
 from ..errors import InvalidInput, ParseError
 from ..machine import Level, Machine
-from ..schedule.hdf5 import Column, Reader, open_columns, read_schedule, schedule_columns, write_columns
+from ..schedule.hdf5 import (
+    Column,
+    Reader,
+    open_columns,
+    read_schedule,
+    schedule_columns,
+    schedule_version,
+    write_columns,
+)
 from .simulate import RECORDS
 from .timeline import SHARES, Timeline
 
@@ -82,7 +90,7 @@ def write_timeline(timeline: Timeline, path: str | os.PathLike[str], *, compress
     else:
         columns.append(Column("machine", [t.machine.toml()], "", "the TOML form of the machine"))
     columns += schedule_columns(t.schedule, "schedule/")
-    write_columns(path, "timeline", columns, attributes, compression=compression)
+    write_columns(path, "timeline", columns, attributes, compression=compression, version=schedule_version(t.schedule))
 
 
 def read_timeline(path: str | os.PathLike[str]) -> Timeline:

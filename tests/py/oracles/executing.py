@@ -213,16 +213,19 @@ class Execution:
         if self.task.synchronizes and self.left[rank] == 0 and len(self.come) < len(self.ops):
             raise Wrong(f"rank {rank} leaves before all have come")
 
-    def _place(self, rank: int, i: int, side: str) -> tuple[Key, int]:
-        where, op = self.slices[rank][i][side], self.ops[rank][i]
+    def _place(self, rank: int, i: int, side: str) -> tuple[Key, NDArray[np.int64]]:
+        """Whose buffer it is, and which of its bytes in their order."""
+        slices, op = self.slices[rank][i], self.ops[rank][i]
         far = (int(op["kind"]), side) in ((4, "to"), (5, "from"))
-        return (int(op["peer"]) if far else rank, int(where["buffer"])), int(where["offset"])
+        number = np.arange(int(op["amount"]))
+        if block := int(slices["block"]):
+            number = number // block * block * int(slices[side]["stride"]) + number % block
+        return (int(op["peer"]) if far else rank, int(slices[side]["buffer"])), int(slices[side]["offset"]) + number
 
     def _spoil(self, rank: int, i: int) -> None:
-        key, offset = self._place(rank, i, "to")
-        size = int(self.ops[rank][i]["amount"])
-        if size:
-            self.memory[key][offset : offset + size] = random_data(self.numbers, size)
+        key, where = self._place(rank, i, "to")
+        if len(where):
+            self.memory[key][where] = random_data(self.numbers, len(where))
 
     def _begin(self, rank: int, i: int) -> None:
         op = self.ops[rank][i]
@@ -307,8 +310,8 @@ class Execution:
                 self._later("end", rank, i)
         elif what == "load":
             rank, i = rest
-            to, at = self._place(rank, i, "to")
-            old = self.memory[to][at : at + int(self.ops[rank][i]["amount"])].copy()
+            to, where = self._place(rank, i, "to")
+            old = self.memory[to][where]
             self._later("combine", rank, i, old, self._read(rank, i))
             self._spoil(rank, i)
         elif what == "combine":
@@ -327,16 +330,13 @@ class Execution:
         )
 
     def _read(self, rank: int, i: int) -> Data:
-        size = int(self.ops[rank][i]["amount"])
-        if size == 0:
-            return np.empty((0, 2), np.uint64)
-        key, offset = self._place(rank, i, "from")
-        return self.memory[key][offset : offset + size].copy()
+        key, where = self._place(rank, i, "from")
+        return self.memory[key][where] if len(where) else np.empty((0, 2), np.uint64)
 
     def _write(self, rank: int, i: int, data: Data, shift: int = 0) -> None:
         if len(data):
-            key, offset = self._place(rank, i, "to")
-            self.memory[key][offset + shift : offset + shift + len(data)] = data
+            key, where = self._place(rank, i, "to")
+            self.memory[key][where[shift : shift + len(data)]] = data
 
 
 def first_wrong(schedule: Schedule, task: Task, orders: int = 40, seed: int = 0) -> str | None:

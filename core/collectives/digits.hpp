@@ -1,0 +1,118 @@
+// Blocks for all ranks that travel in several hops, in messages of those that have a digit in common.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "collectives/pieces.hpp"
+
+namespace isthmus {
+
+/// What one rank does in an alltoall where all ranks do the same. Blocks have numbers, which stand for the way that
+/// they have to go, and digits of any base each: in the phase of a digit the blocks where it is not 0 move on, those
+/// with the same one in a message, in the order of their numbers, and as many come in their place from the other side.
+///
+/// Messages of a phase are exchanged when all of the phase before are. Blocks are sent from where they came in, or
+/// packed; they stay there until their last hop and are then moved to their target. What has come in a message and goes
+/// on in another is found by arithmetic, as there are as many blocks as ranks.
+///
+/// `From` and `To` give the place of a block at the start and that of the one which comes in its stead in the end.
+template <class From, class To>
+class DigitExchange {
+ public:
+  DigitExchange(Emitter& out, std::uint64_t blocks, std::uint64_t bytes, From from, To to)
+      : out_(out), blocks_(blocks), bytes_(bytes), from_(std::move(from)), to_(std::move(to)) {}
+
+  /// Begins the phase of the next digit; digits are dealt with from the least significant one on.
+  void phase(std::uint64_t base) {
+    if (!now_.empty()) before_ = std::exchange(now_, {});
+    weight_ *= base_;
+    base_ = base;
+  }
+  /// Exchanges the blocks with this digit, 1 to base - 1 in turn.
+  void exchange(Rank to, Rank from, std::uint64_t digit) {
+    const std::uint64_t first = digit * weight_;
+    pieces_.clear();
+    for (std::uint64_t begin = first; begin < blocks_; begin += weight_ * base_) add(begin);
+    const std::uint64_t bytes = pieces_.bytes();
+    const std::uint32_t sent = pieces_.send(out_, to, at_scratch(room_));
+    if (pieces_.several()) room_ += bytes;
+    Slice place = at_scratch(room_);
+    if (home(first)) {
+      place = to_(first);
+    } else {
+      room_ += bytes;
+    }
+    const std::uint32_t taken = out_.recv(from, bytes, place);
+    for (const std::uint32_t op : before_) {
+      out_.require(sent, op);
+      out_.require(taken, op);
+    }
+    now_.push_back(sent);
+    now_.push_back(taken);
+    messages_.push_back({first, weight_, base_, place, taken});
+  }
+  /// Moves blocks to their targets.
+  void finish() {
+    pieces_.clear();
+    move(from_(0), 0, no_operation);
+    for (const Message& m : messages_) {
+      const std::uint64_t end = std::min(m.first + m.weight, blocks_);
+      for (std::uint64_t n = m.first; n < end; ++n) move(m.at + (n - m.first) * bytes_, n, m.by);
+    }
+    pieces_.copy(out_, at_output());
+  }
+
+ private:
+  /// Blocks came in one behind the other: those from `first` on whose digits beyond are 0, then those with the next
+  /// number there.
+  struct Message {
+    std::uint64_t first;
+    std::uint64_t weight;
+    std::uint64_t base;
+    Slice at;
+    std::uint32_t by;
+  };
+
+  /// The blocks from `begin` on, whose digits so far are 0 there, up to the next value of this digit.
+  void add(std::uint64_t begin) {
+    const std::uint64_t end = std::min(begin + weight_, blocks_);
+    pieces_.add(from_(begin), bytes_, no_operation);
+    for (const Message& m : messages_) {
+      if (m.weight == weight_ || begin + m.first >= end) break;
+      const std::uint64_t count = std::min(m.weight, end - begin - m.first);
+      const std::uint64_t before = begin / (m.weight * m.base) * m.weight;
+      pieces_.add(m.at + before * bytes_, count * bytes_, m.by);
+    }
+  }
+  /// Do the blocks of a message end here, one behind the other?
+  [[nodiscard]] bool home(std::uint64_t first) const {
+    if (first + weight_ * base_ < blocks_) return false;
+    std::uint64_t next = to_(first).offset;
+    for (std::uint64_t n = first; n < std::min(first + weight_, blocks_); ++n, next += bytes_) {
+      if (to_(n).offset != next) return false;
+    }
+    return true;
+  }
+  void move(Slice at, std::uint64_t number, std::uint32_t by) {
+    const Slice target = to_(number);
+    if (at.buffer != target.buffer || at.offset != target.offset) pieces_.add(at, bytes_, by, target.offset);
+  }
+
+  Emitter& out_;
+  std::uint64_t blocks_;
+  std::uint64_t bytes_;
+  From from_;
+  To to_;
+  std::uint64_t weight_ = 1;
+  std::uint64_t base_ = 1;
+  std::vector<Message> messages_;  // in the order of their first blocks
+  Pieces pieces_;
+  std::uint64_t room_ = 0;  // scratch used so far
+  std::vector<std::uint32_t> before_;
+  std::vector<std::uint32_t> now_;
+};
+
+}  // namespace isthmus
