@@ -75,7 +75,6 @@ def test_large_schedules_are_chosen_as_by_simulating_all(kind: str, monkeypatch:
     monkeypatch.setattr(search, "HEAVY", 0)
     few = sweep(kind, situation, sizes, tried)
     assert few.simulations < 0.7 * whole.simulations
-    assert few.left_out[Source.work] > 0
     chosen = whole.seconds[few.best, range(len(sizes))]
     assert (chosen <= whole.seconds.min(axis=0) * (1 + ALIKE)).all()
     assert few.seconds[few.best, range(len(sizes))] == pytest.approx(chosen, rel=2 * ALIKE)
