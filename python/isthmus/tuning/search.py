@@ -113,8 +113,7 @@ class Search:
         choice, at = self.choices[c], self.situation
         alike = at.fastest == at.typical and at.lanes == 1
         # Forms of many messages take long, and where ranks are not alike it is better known what there is to do.
-        large = self._counts[c] > HEAVY and (self.work[c] > 0).all()
-        if (alike or not large) and (self.collective, choice.name) in forms():
+        if (alike or not (self.work[c] > 0).all()) and (self.collective, choice.name) in forms():
             low = self._form(choice, at.fastest, at.lanes)
             self._raise(c, low, Source.form)
             self.guess[c] = low if alike else self._form(choice, at.typical)
@@ -169,7 +168,7 @@ class Search:
         if self.low[c, i] > limit:
             self.source[c, i] = self.why[c, i]
             return True
-        if self._beyond(c, i) > limit:
+        if not self.work[c, i] and self._beyond(c, i) > limit:
             self.source[c, i] = Source.beyond
             return True
         return False
