@@ -52,14 +52,8 @@ class Search:
         self.floor = situation.bound(collective, sizes)
         self.low = np.tile(self.floor, (len(choices), 1))  # no time is below
         self.why = np.full(shape, Source.bound, np.uint8)
-        self.work = np.zeros(shape)  # what the busiest rank or interface has to do, 0 where it is not known
+        self.work = np.zeros(shape)  # seconds for what there is to do at least, 0 where it is not known
         self.guess = np.full(shape, np.nan)  # what it may be: for the order, and between sizes
-        for c, choice in enumerate(choices):
-            if (collective, choice.name) in forms():
-                low = self._form(choice, situation.fastest, situation.lanes)
-                self._raise(c, low, Source.form)
-                alike = situation.fastest == situation.typical and situation.lanes == 1
-                self.guess[c] = low if alike else self._form(choice, situation.typical)
         for (choice, size), seconds in (known or {}).items():
             c, i = choices.index(choice), int(np.searchsorted(sizes, size))
             self.seconds[c, i], self.source[c, i] = seconds, Source.simulated
@@ -87,11 +81,9 @@ class Search:
 
     def run(self, progress: Callable[[int, int], None] | None) -> None:
         """Decide about all candidates at all sizes."""
-        if not self.exhaustive:
-            if self.situation.model != "loggops":
-                self._without_contention()
-            else:
-                self.each(self._work, range(len(self.choices)))
+        meet = self.situation.model != "loggops" and not self.exhaustive
+        quiet = self._without_contention() if meet else None
+        self.each(lambda c: self._weigh(c, quiet), range(len(self.choices)))
         done = 0
         for level in from_the_ends(len(self.sizes)):
             self.each(self._size, level)
@@ -111,23 +103,33 @@ class Search:
         with ThreadPoolExecutor(self.workers) as pool:
             list(pool.map(do, items))
 
-    def _work(self, c: int) -> None:
-        """What a schedule has to do, whatever the order, is known without a simulation, for all sizes at once."""
-        self.work[c], self._counts[c] = self.situation.work(self.collective, self.choices[c], self.sizes)
+    def _weigh(self, c: int, quiet: Search | None) -> None:
+        """What is known of a candidate without a simulation, at least of one where messages meet."""
+        if quiet is not None:
+            self.work[c], self._counts[c] = quiet.work[c], quiet._counts[c]
+        elif not self.exhaustive:
+            self.work[c], self._counts[c] = self.situation.work(self.collective, self.choices[c], self.sizes)
         self._raise(c, self.work[c], Source.work)
+        choice, at = self.choices[c], self.situation
+        alike = at.fastest == at.typical and at.lanes == 1
+        # Forms of many messages take long, and where ranks are not alike it is better known what there is to do.
+        if (alike or not (self.work[c] > 0).all()) and (self.collective, choice.name) in forms():
+            low = self._form(choice, at.fastest, at.lanes)
+            self._raise(c, low, Source.form)
+            self.guess[c] = low if alike else self._form(choice, at.typical)
+            self.work[c] = np.where(self.work[c] > 0, np.fmax(self.work[c], low), 0.0)
+        if quiet is not None:
+            # Links that are shared only make messages later.
+            known = quiet.source[c] == Source.simulated
+            self._raise(c, np.where(known, quiet.seconds[c], 0.0), Source.uncontended)
+            self.guess[c] = np.where(known, quiet.seconds[c], np.fmax(quiet.low[c], quiet.guess[c]))
 
-    def _without_contention(self) -> None:
-        """Links that are shared only make messages later."""
+    def _without_contention(self) -> Search:
         quiet = Search(
             self.collective, self.situation.uncontended(), self.sizes, self.choices, 1.0, False, self.end, self.workers
         )
         quiet.run(None)
-        known = quiet.source == Source.simulated
-        self.work, self._counts = quiet.work, quiet._counts
-        for c in range(len(self.choices)):
-            self._raise(c, self.work[c], Source.work)
-            self._raise(c, np.where(known[c], quiet.seconds[c], 0.0), Source.uncontended)
-            self.guess[c] = np.where(known[c], quiet.seconds[c], np.fmax(quiet.low[c], quiet.guess[c]))
+        return quiet
 
     def _size(self, i: int) -> None:
         """Simulate at one size, the most promising candidates first."""
@@ -166,7 +168,7 @@ class Search:
         if self.low[c, i] > limit:
             self.source[c, i] = self.why[c, i]
             return True
-        if self._beyond(c, i) > limit:
+        if not self.work[c, i] and self._beyond(c, i) > limit:
             self.source[c, i] = Source.beyond
             return True
         return False

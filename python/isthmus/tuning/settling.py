@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 #: Times that differ by less are as good as each other: tables show no more.
 ALIKE = 1e-3
-#: How far a time may be from what it is taken for, in parts of what it is above its bound: between two simulated sizes,
-#: and for each time that the size doubles beyond them or where the protocol changes between them.
+#: How far a time may be from what it is taken for, in parts of what it is above its bound: between two simulated sizes;
+#: where the protocol changes between them, and beyond them for each time that the size doubles.
 _BETWEEN, _BEYOND = 0.5, 2.0
 #: Simulations of a round.
 _TOGETHER = 2
@@ -86,8 +86,9 @@ class Settling:
             at = int(np.searchsorted(known, i))
             doubt = max(abs(above[at] - above[at - 1]) / ratio, _BETWEEN * (ratio - 1))
         else:
-            apart = np.abs(np.log2(s.sizes[known] / s.sizes[i])).min()
-            doubt = _BEYOND * max(apart, 1.0) * (ratio - 1)
+            inside = known[0] < i < known[-1]
+            apart = 1.0 if inside else float(np.abs(np.log2(s.sizes[known] / s.sizes[i])).min())
+            doubt = _BEYOND * apart * (ratio - 1)
         return s.work[c, i] * ratio, doubt
 
     def _enclosed(self, known: NDArray[np.intp], i: int) -> bool:

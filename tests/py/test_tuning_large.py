@@ -1,0 +1,93 @@
+"""Large schedules: what they have to do at least, and that few simulations choose as all of them do."""
+
+from __future__ import annotations
+
+import doctest
+
+import numpy as np
+import pytest
+
+import isthmus
+from isthmus import InvalidInput
+from isthmus.simulation import work
+from isthmus.simulation.work import work_bound
+from isthmus.tuning import search
+from isthmus.tuning.candidates import candidates
+from isthmus.tuning.choice import Choice
+from isthmus.tuning.settling import ALIKE
+from isthmus.tuning.situation import Situation
+from isthmus.tuning.sweep import Source, sweep
+from isthmus.tuning.tune import ALL
+
+LEVEL = isthmus.Level(L=1e-6, o_send=0.3e-6, o_recv=0.4e-6, g=0.5e-6, G=0.1e-9, O=0.05e-9, S=8192)
+MACHINE = "torus:4x4x4 link=5GB/s hop=50ns cores=4"
+
+
+def test_examples() -> None:
+    assert doctest.testmod(work).failed == 0
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_no_simulation_is_shorter_than_the_work(kind: str) -> None:
+    machine = isthmus.load(MACHINE)
+    sizes = np.array([0, 7, 8, 1000, 8192, 100_001])
+    for situation in (Situation(machine, 28, machine.allocate(7, ranks_per_node=4)), Situation(LEVEL, 28)):
+        tight = 0.0
+        for choice in candidates(kind, situation, options={"segment": [0], "radix": [2, 4]}):
+            least, count = situation.work(kind, choice, sizes)
+            assert (count > 0) == (kind != "barrier")
+            times = np.array([situation.seconds(kind, choice, int(size)) for size in sizes])
+            assert (least <= times * (1 + 1e-12)).all(), choice
+            tight = max(tight, float((least / times)[-1]))
+        # What the busiest one has to do is a good part of the time where messages are large.
+        assert tight > 0.5 or kind == "barrier"
+
+
+def test_work_is_that_of_the_busiest() -> None:
+    machine = isthmus.load("torus:2x2 link=1GB/s cores=8")
+    network = machine.level.network
+    schedule = isthmus.collective("gather", ranks=32, bytes=10**6, algorithm="linear")
+    # 24 messages from other nodes come through one interface.
+    bound = work_bound(schedule, machine, machine.allocate(4, ranks_per_node=8), unit=10**6, sizes=[10**6, 10**7])
+    assert bound is not None
+    assert bound == pytest.approx([24 * s * network.G for s in (1e6, 1e7)], rel=0.05)
+    level = isthmus.Level(L=0, o_send=0, o_recv=0, g=0, G=1e-9)
+    summed = isthmus.collective("reduce", ranks=4, bytes=1000, algorithm="linear")
+    bound = work_bound(summed, level, unit=1000, sizes=[2000], reduce_rate=1e-9)
+    assert bound == pytest.approx([3 * 2000e-9 + 3 * 1999e-9], rel=1e-6)
+
+
+def test_work_of_what_is_no_multiple_is_not_known() -> None:
+    schedule = isthmus.collective("alltoall", ranks=4, bytes=10, algorithm="pairwise")
+    assert work_bound(schedule, LEVEL, unit=3, sizes=[3]) is None
+    for wrong in ({"unit": 0, "sizes": [1]}, {"unit": 1, "sizes": [0]}):
+        with pytest.raises(InvalidInput):
+            work_bound(schedule, LEVEL, **wrong)
+
+
+@pytest.mark.parametrize("kind", ["alltoall", "allgather", "reduce_scatter", "scatter"])
+def test_large_schedules_are_chosen_as_by_simulating_all(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = isthmus.load("eos")
+    situation = Situation(machine, 48, machine.allocate(6, ranks_per_node=8))
+    sizes = [1 << k for k in range(3, 22)]
+    tried = candidates(kind, situation, options={"radix": [2, 4, 8]})
+    whole = sweep(kind, situation, sizes, tried, exhaustive=True)
+    monkeypatch.setattr(search, "HEAVY", 0)
+    few = sweep(kind, situation, sizes, tried)
+    assert few.simulations < 0.7 * whole.simulations
+    chosen = whole.seconds[few.best, range(len(sizes))]
+    assert (chosen <= whole.seconds.min(axis=0) * (1 + ALIKE)).all()
+    assert few.seconds[few.best, range(len(sizes))] == pytest.approx(chosen, rel=2 * ALIKE)
+
+
+def test_one_large_schedule_known_at_one_size_is_told_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With room for few simulations the sizes that are left are not given to what was simulated everywhere."""
+    situation = Situation(isthmus.load("eos"), 64)
+    sizes = [1 << k for k in range(14, 25)]
+    tried = [Choice("bruck", {"radix": 2}), Choice("linear", {"window": 16})]
+    monkeypatch.setattr(search, "HEAVY", 5000)
+    monkeypatch.setattr("isthmus.tuning.continuation.OUTLINES", 10_000)
+    monkeypatch.setattr("isthmus.tuning.continuation.CHECKS", 0)
+    found = sweep("alltoall", situation, sizes, tried)
+    assert (found.source[1] == Source.simulated).sum() == 1
+    assert (found.best == 1).all()
