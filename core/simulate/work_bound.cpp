@@ -58,7 +58,8 @@ std::vector<double> work_bound(const Schedule& schedule, const SimulationOptions
         units = last / unit;
       }
       if (op.kind != OpKind::send) {
-        const double rate = (op.kind == OpKind::copy ? options.copy_rate : options.reduce_rate) * options.compute_factor;
+        const double rate =
+            (op.kind == OpKind::copy ? options.copy_rate : options.reduce_rate) * options.compute_factor;
         // No byte of these is free.
         work[resources.cpu(r, op.cpu)].add(static_cast<Picoseconds>(rate), rate, units);
         continue;
