@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 #: Times that differ by less are as good as each other: tables show no more.
 ALIKE = 1e-3
 #: How far a time may be from what it is taken for, in parts of what it is above its bound: between two simulated sizes;
-#: where the protocol changes between them, and beyond them for each time that the size doubles.
+#: half of the second where the protocol changes between them, and beyond them for each time that the size doubles.
 _BETWEEN, _BEYOND = 0.5, 2.0
 #: Simulations of a round.
 _TOGETHER = 2
@@ -87,7 +87,7 @@ class Settling:
             doubt = max(abs(above[at] - above[at - 1]) / ratio, _BETWEEN * (ratio - 1))
         else:
             inside = known[0] < i < known[-1]
-            apart = 1.0 if inside else float(np.abs(np.log2(s.sizes[known] / s.sizes[i])).min())
+            apart = 0.5 if inside else float(np.abs(np.log2(s.sizes[known] / s.sizes[i])).min())
             doubt = _BEYOND * apart * (ratio - 1)
         return s.work[c, i] * ratio, doubt
 
