@@ -57,7 +57,7 @@ class Continuation:
         while self._pipelines([c for c in waiting if c not in self.flowing], *_THEN):
             pass
         others = [c for c in waiting if c not in self.beside]
-        self.weighed = {c for c in others if (self.search.work[c, self._open(c)] > 0).all()}
+        self.weighed = {c for c in others if (sizes := self._open(c)) and (self.search.work[c, sizes] > 0).all()}
         self.left += CHECKS
         Settling(self.search, self.weighed, self._simulate).run()
         others = [c for c in others if c not in self.weighed]

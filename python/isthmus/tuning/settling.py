@@ -66,10 +66,11 @@ class Settling:
     def _estimate(self, c: int) -> None:
         s = self.search
         simulated = s.source[c] == Source.simulated
-        self.least[c], self.most[c] = s.low[c], np.inf
+        waiting = (s.source[c] == Source.large) | (s.source[c] == Source.between)
+        self.least[c], self.most[c] = np.where(waiting, s.low[c], np.inf), np.inf
         self.least[c, simulated] = self.most[c, simulated] = s.seconds[c, simulated]
         known = np.flatnonzero(simulated & (s.work[c] > 0))
-        for i in np.flatnonzero((s.source[c] == Source.large) | (s.source[c] == Source.between)):
+        for i in np.flatnonzero(waiting):
             if len(known) and s.work[c, i] > 0:
                 seconds, doubt = self._between(c, known, int(i))
                 s.seconds[c, i], s.source[c, i] = max(seconds, s.low[c, i]), Source.between
