@@ -83,6 +83,8 @@ class Search:
         """Decide about all candidates at all sizes."""
         meet = self.situation.model != "loggops" and not self.exhaustive
         quiet = self._without_contention() if meet else None
+        if quiet is None and not self.exhaustive:
+            self._find_work()
         self.each(lambda c: self._weigh(c, quiet), range(len(self.choices)))
         done = 0
         for level in from_the_ends(len(self.sizes)):
@@ -103,12 +105,23 @@ class Search:
         with ThreadPoolExecutor(self.workers) as pool:
             list(pool.map(do, items))
 
+    def _find_work(self) -> None:
+        """What candidates have to do. A window changes when it is done, not what: one schedule tells it for all."""
+        groups: dict[Choice, list[int]] = {}
+        for c, choice in enumerate(self.choices):
+            groups.setdefault(choice.replace(window=0), []).append(c)
+
+        def find(group: list[int]) -> None:
+            work, count = self.situation.work(self.collective, self.choices[group[0]], self.sizes)
+            for c in group:
+                self.work[c], self._counts[c] = work, count
+
+        self.each(find, list(groups.values()))
+
     def _weigh(self, c: int, quiet: Search | None) -> None:
         """What is known of a candidate without a simulation, at least of one where messages meet."""
         if quiet is not None:
             self.work[c], self._counts[c] = quiet.work[c], quiet._counts[c]
-        elif not self.exhaustive:
-            self.work[c], self._counts[c] = self.situation.work(self.collective, self.choices[c], self.sizes)
         self._raise(c, self.work[c], Source.work)
         choice, at = self.choices[c], self.situation
         alike = at.fastest == at.typical and at.lanes == 1
