@@ -2,10 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
-#include "collectives/pieces.hpp"
+#include "collectives/phases.hpp"
 
 namespace isthmus {
 
@@ -24,22 +25,14 @@ class Combining {
     std::uint32_t by = no_operation;  ///< what brought it
   };
 
-  Combining(Emitter& out, std::vector<Block> blocks) : out_(out), blocks_(std::move(blocks)) {}
+  Combining(Emitter& out, std::vector<Block> blocks) : out_(out), blocks_(std::move(blocks)), phases_(out) {}
 
   /// Exchanges the blocks of these numbers, which are in the same order on all ranks.
   void exchange(Rank to, Rank from, const std::vector<std::uint32_t>& numbers) {
     pieces_.clear();
     for (const std::uint32_t n : numbers) pieces_.add(blocks_[n].at, blocks_[n].bytes, blocks_[n].by);
-    const std::uint64_t bytes = pieces_.bytes();
-    const std::uint32_t sent = pieces_.send(out_, to, at_scratch(room_));
-    if (pieces_.several()) room_ += bytes;
-    Slice place = at_scratch(room_);
-    if (home(numbers)) {
-      place = blocks_[numbers[0]].target;
-    } else {
-      room_ += bytes;
-    }
-    const std::uint32_t taken = out_.recv(from, bytes, place);
+    const std::optional<Slice> target = home(numbers) ? std::optional(blocks_[numbers[0]].target) : std::nullopt;
+    auto [place, taken] = phases_.exchange(pieces_, to, from, target);
     for (const std::uint32_t n : numbers) {
       Block& block = blocks_[n];
       block.at = place;
@@ -47,19 +40,9 @@ class Combining {
       --block.hops;
       place = place + block.bytes;
     }
-    for (const std::uint32_t op : before_) {
-      out_.require(sent, op);
-      out_.require(taken, op);
-    }
-    now_.push_back(sent);
-    now_.push_back(taken);
   }
   /// Ends a phase.
-  void next() {
-    if (now_.empty()) return;
-    before_ = std::move(now_);
-    now_.clear();
-  }
+  void next() { phases_.next(); }
   /// Moves blocks to their targets.
   void finish() {
     pieces_.clear();
@@ -85,9 +68,7 @@ class Combining {
   Emitter& out_;
   std::vector<Block> blocks_;
   Pieces pieces_;
-  std::uint64_t room_ = 0;  // scratch used so far
-  std::vector<std::uint32_t> before_;
-  std::vector<std::uint32_t> now_;
+  Phases phases_;
 };
 
 }  // namespace isthmus

@@ -3,10 +3,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
-#include "collectives/pieces.hpp"
+#include "collectives/phases.hpp"
 
 namespace isthmus {
 
@@ -23,11 +24,11 @@ template <class From, class To>
 class DigitExchange {
  public:
   DigitExchange(Emitter& out, std::uint64_t blocks, std::uint64_t bytes, From from, To to)
-      : out_(out), blocks_(blocks), bytes_(bytes), from_(std::move(from)), to_(std::move(to)) {}
+      : out_(out), blocks_(blocks), bytes_(bytes), from_(std::move(from)), to_(std::move(to)), phases_(out) {}
 
   /// Begins the phase of the next digit; digits are dealt with from the least significant one on.
   void phase(std::uint64_t base) {
-    if (!now_.empty()) before_ = std::exchange(now_, {});
+    phases_.next();
     weight_ *= base_;
     base_ = base;
   }
@@ -36,23 +37,8 @@ class DigitExchange {
     const std::uint64_t first = digit * weight_;
     pieces_.clear();
     for (std::uint64_t begin = first; begin < blocks_; begin += weight_ * base_) add(begin);
-    const std::uint64_t bytes = pieces_.bytes();
-    const std::uint32_t sent = pieces_.send(out_, to, at_scratch(room_));
-    if (pieces_.several()) room_ += bytes;
-    Slice place = at_scratch(room_);
-    if (home(first)) {
-      place = to_(first);
-    } else {
-      room_ += bytes;
-    }
-    const std::uint32_t taken = out_.recv(from, bytes, place);
-    for (const std::uint32_t op : before_) {
-      out_.require(sent, op);
-      out_.require(taken, op);
-    }
-    now_.push_back(sent);
-    now_.push_back(taken);
-    messages_.push_back({first, weight_, base_, place, taken});
+    const auto [at, by] = phases_.exchange(pieces_, to, from, home(first) ? std::optional(to_(first)) : std::nullopt);
+    messages_.push_back({first, weight_, base_, at, by});
   }
   /// Moves blocks to their targets.
   void finish() {
@@ -110,9 +96,7 @@ class DigitExchange {
   std::uint64_t base_ = 1;
   std::vector<Message> messages_;  // in the order of their first blocks
   Pieces pieces_;
-  std::uint64_t room_ = 0;  // scratch used so far
-  std::vector<std::uint32_t> before_;
-  std::vector<std::uint32_t> now_;
+  Phases phases_;
 };
 
 }  // namespace isthmus
