@@ -215,7 +215,7 @@ def test_truncated(tmp_path: Path, keep: float) -> None:
     example_schedule().save(path)
     content = path.read_bytes()
     path.write_bytes(content[: int(keep * len(content)) if isinstance(keep, float) else keep])
-    with pytest.raises(ParseError, match="not an HDF5 file, or a damaged one"):
+    with pytest.raises(ParseError, match=r"not an HDF5 file, or a damaged one|the file is damaged: its end"):
         read(path)
 
 
@@ -227,7 +227,11 @@ def test_damaged_chunk(tmp_path: Path) -> None:
     content = bytearray(path.read_bytes())
     content[chunk.byte_offset : chunk.byte_offset + chunk.size] = bytes(chunk.size)
     path.write_bytes(content)
-    with pytest.raises(ParseError, match="ops/amount: the dataset cannot be read: the file is damaged"):
+    with pytest.raises(ParseError, match=r"the file is damaged: bytes 0 to [0-9]+ do not fit their checksum"):
+        read(path)
+    with h5py.File(path, "r+"):
+        pass  # which cuts the checksums off: the filter of the chunk finds the damage
+    with pytest.raises(ParseError, match=r"not an HDF5 file, or a damaged one \(Can't synchronously read data"):
         read(path)
 
 
@@ -272,7 +276,8 @@ def test_columns_of_another_noun(tmp_path: Path) -> None:
         assert reader.has("none")
         assert not reader.has("a/c")
         assert len(reader.column("none", np.uint32)) == 0
-    assert hdf5.read_noun(path) is None
+    with pytest.raises(ParseError, match="noun: 'other' is unknown: allowed are program, schedule and timeline"):
+        read(path)
 
 
 def test_a_million_operations(tmp_path: Path) -> None:

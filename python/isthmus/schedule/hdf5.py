@@ -7,6 +7,10 @@ stored but this number as their fill value, which every HDF5 library reads as a 
 Whoever saves another noun uses :func:`write_columns` with a list of :class:`Column`, and :func:`open_columns`, whose
 :class:`Reader` gives columns, texts and attributes back or raises a ParseError that names the dataset.
 
+Behind the content stand checksums (:mod:`isthmus.schedule.checksums`), which HDF5 ignores. :func:`open_columns`, the
+one door, verifies them before libhdf5 sees the file, and those of a column when it is read. Files without checksums
+are given to libhdf5 in a child process only (:mod:`isthmus.schedule.unsealed`).
+
 Compression is that of HDF5 itself (shuffle and gzip level 1), which takes several times as long as writing: "auto"
 leaves columns of more than ``AUTO`` elements as they are.
 """
@@ -15,17 +19,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import _core
+from .. import _core, units
 from ..errors import InvalidInput, ParseError
-from ..files import replacing
+from .checksums import Checksums, writing
 from .program import EVENT_COLUMNS, OPTIONAL_COLUMNS, TABLES, Program
 from .schedule import OPS, SLICES, Schedule
+from .unsealed import copied
 
 if TYPE_CHECKING:
     import h5py
@@ -80,7 +85,7 @@ def write_columns(
 
     if compression not in ("auto", "gzip", "none"):
         raise InvalidInput(f"compression {compression!r} is unknown: allowed are auto, gzip and none")
-    with replacing(path) as temporary, h5py.File(temporary, "w") as file:
+    with writing(path) as file:
         file.attrs.update({"format": "isthmus", "noun": noun, "version": version, **(attributes or {})})
         for column in columns:
             if isinstance(column.values, np.ndarray):
@@ -115,9 +120,10 @@ def _is_constant(values: NDArray[Any]) -> bool:
 class Reader:
     """Columns, texts and attributes of an open file; raises ParseError for what is not as it should be."""
 
-    def __init__(self, path: str, file: h5py.File) -> None:
+    def __init__(self, path: str, file: h5py.File, checksums: Checksums) -> None:
         self.path = path
         self.file = file
+        self.checksums = checksums
 
     def fail(self, field: str | None, message: str) -> ParseError:
         """The error to raise."""
@@ -189,6 +195,7 @@ class Reader:
         return dataset
 
     def _copy(self, dataset: h5py.Dataset, name: str, out: NDArray[Any]) -> None:
+        self.checksums.verify(dataset)
         try:
             for begin in range(0, len(out), _BLOCK):
                 out[begin : begin + _BLOCK] = dataset[begin : begin + _BLOCK]
@@ -208,15 +215,22 @@ def open_columns(path: str | os.PathLike[str]) -> Iterator[tuple[str, int, Reade
     import h5py
 
     name = os.fspath(path)
-    with open(path, "rb"):
-        pass  # h5py's message for a file that is missing or not ours to read is long
-    try:
-        file = h5py.File(path, "r")
-    except OSError as error:
-        raise ParseError(name, None, None, f"not an HDF5 file, or a damaged one ({error})") from None
-    with file:
-        reader = Reader(name, file)
-        if file.attrs.get("format") != "isthmus":
+    with ExitStack() as stack:
+        checksums = Checksums.of(name)
+        if checksums is None:
+            copy = stack.enter_context(copied(name))
+            checksums = Checksums.of(copy)
+            assert checksums is not None
+        else:
+            copy = name
+            checksums.verify_metadata()
+        try:
+            file = stack.enter_context(h5py.File(copy, "r"))
+        except OSError as error:
+            raise ParseError(name, None, None, f"not an HDF5 file, or a damaged one ({error})") from None
+        reader = Reader(name, file, checksums)
+        stated = file.attrs.get("format")
+        if not (isinstance(stated, str) and stated == "isthmus"):
             raise reader.fail("format", "an HDF5 file, but not of Isthmus: its attribute format is not 'isthmus'")
         version = reader.attribute("version", int)
         if version > VERSION:
@@ -394,23 +408,23 @@ _READERS: dict[str, dict[int, Callable[[Reader], Any]]] = {
 }
 
 
-def read_noun(path: str | os.PathLike[str]) -> Any:
-    """The Program or Schedule in a file; None for another noun.
+def read_noun(noun: str, version: int, reader: Reader) -> Program | Schedule:
+    """The Program or Schedule of an open file.
 
     Raises
     ------
     ParseError
-        For a file that is damaged, of another program, or of a version to come.
+        For a file that is damaged, holds another noun, or is of a version to come.
     """
-    with open_columns(path) as (noun, version, reader):
-        if noun not in _READERS:
-            return None
-        if version not in _READERS[noun]:
-            raise reader.fail(
-                "version",
-                f"a {noun} of version {version}: there are versions {min(_READERS[noun])} to {max(_READERS[noun])}",
-            )
-        try:
-            return _READERS[noun][version](reader)
-        except InvalidInput as error:
-            raise reader.fail(None, str(error)) from None
+    if noun not in _READERS:
+        raise reader.fail("noun", f"{units.shown(noun)} is unknown: allowed are program, schedule and timeline")
+    if version not in _READERS[noun]:
+        raise reader.fail(
+            "version",
+            f"a {noun} of version {version}: there are versions {min(_READERS[noun])} to {max(_READERS[noun])}",
+        )
+    try:
+        found: Program | Schedule = _READERS[noun][version](reader)
+    except InvalidInput as error:
+        raise reader.fail(None, str(error)) from None
+    return found

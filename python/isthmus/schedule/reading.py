@@ -72,12 +72,9 @@ def read(path: str | os.PathLike[str], *, unit: str = "ns") -> Program | Schedul
 def _read_hdf5(path: str | os.PathLike[str]) -> Program | Schedule | Timeline:
     from .hdf5 import open_columns, read_noun
 
-    with open_columns(path) as (noun, _, reader):
+    with open_columns(path) as (noun, version, reader):
         if noun == "timeline":
             from ..simulation.hdf5 import read_timeline
 
-            return read_timeline(path)
-        if noun not in ("program", "schedule"):
-            raise reader.fail("noun", f"{noun!r} is unknown: allowed are program, schedule and timeline")
-    found: Program | Schedule = read_noun(path)
-    return found
+            return read_timeline(reader)
+        return read_noun(noun, version, reader)

@@ -13,7 +13,6 @@ from ..machine import Level, Machine
 from ..schedule.hdf5 import (
     Column,
     Reader,
-    open_columns,
     read_schedule,
     schedule_columns,
     schedule_version,
@@ -93,21 +92,18 @@ def write_timeline(timeline: Timeline, path: str | os.PathLike[str], *, compress
     write_columns(path, "timeline", columns, attributes, compression=compression, version=schedule_version(t.schedule))
 
 
-def read_timeline(path: str | os.PathLike[str]) -> Timeline:
-    """The Timeline in a file.
+def read_timeline(reader: Reader) -> Timeline:
+    """The Timeline of an open file.
 
     Raises
     ------
     ParseError
-        For a file that is damaged, holds another noun, or is of a version to come.
+        For a file that is damaged.
     """
-    with open_columns(path) as (noun, _, reader):
-        if noun != "timeline":
-            raise reader.fail("noun", f"the file holds a {noun} instead of a timeline")
-        try:
-            return _read(reader)
-        except InvalidInput as error:
-            raise reader.fail(None, str(error)) from None
+    try:
+        return _read(reader)
+    except InvalidInput as error:
+        raise reader.fail(None, str(error)) from None
 
 
 def _read(reader: Reader) -> Timeline:
