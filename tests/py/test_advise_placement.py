@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +11,8 @@ import pytest
 import isthmus
 from isthmus.advice import sections
 from isthmus.advice.placing import Placing
+from isthmus.cli import main
+from isthmus.mapping import launch
 
 
 def ring(ranks: int, step: int, bytes: int) -> isthmus.Program:
@@ -84,3 +87,32 @@ def test_no_sentence_where_nothing_is_gained() -> None:
     found = isthmus.advise(ring(16, 1, 1000), "ring:16")
     assert placing_of(found).saving == 0
     assert not any(s.topic == "placement" for s in found.sentences)
+
+
+def test_advice_on_a_placement_that_is_given(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The time of that placement, by the file of a launcher too; the section compares others with it."""
+    program = ring(32, 5, 100_000)
+    machine = isthmus.load("ring:32 cores=2")
+    best = isthmus.map(isthmus.pattern(program), machine.allocate(ranks_per_node=1), model=None, seconds=1).placement
+    found = isthmus.advise(program, [machine, "ring:64"], placement=best, model="flow", tune_seconds=0)
+    assert found.predictions[0].time == isthmus.simulate(program, machine, best, model="flow").makespan
+    assert placing_of(found).before == found.predictions[0].time
+    assert placing_of(found).now.average_dilation == 1
+    assert found.predictions[1].time == isthmus.simulate(program, "ring:64", model="flow").makespan
+    assert "32 ranks on 32 nodes, 1 a node, as the placement says" in str(found)
+    launch.write(best, "cray", tmp_path / "order", machine.allocate(ranks_per_node=1))
+    program.save(tmp_path / "p.h5")
+
+    def command(*words: str) -> float:
+        spec = ["--machine", machine.spec, "--model", "flow", "--tune-time", "0", "--json"]
+        main(["advise", str(tmp_path / "p.h5"), *spec, *words])
+        return float(json.loads(capsys.readouterr().out)["predictions"][0]["time"])
+
+    assert command("--placement", str(tmp_path / "order")) == found.predictions[0].time
+    cyclic = machine.allocate(16, ranks_per_node=2, order="cyclic")
+    expected = isthmus.simulate(program, machine, cyclic, model="flow").makespan
+    assert command("--placement", "cyclic", "--nodes", "16") == expected
+    with pytest.raises(isthmus.InvalidInput, match="2 placements for 1 machine"):
+        isthmus.advise(program, machine, placement=[best, best])
+    with pytest.raises(isthmus.InvalidInput, match="31 node ids for 32 ranks"):
+        isthmus.advise(program, machine, placement=np.arange(31))

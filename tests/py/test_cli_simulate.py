@@ -10,12 +10,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import isthmus
 from isthmus.cli import main
 from isthmus.cli.inputs import parse_level
 from isthmus.errors import InvalidInput, ParseError
+from isthmus.mapping.launch import formats
 from isthmus.one_line import parse_noise
 
 LOGGOPS = "loggops:L=2.5us,o=1.5us,g=1us,G=6ns,O=0,S=65535"
@@ -123,10 +125,14 @@ def test_placements(run: Run) -> None:
     assert spread == makespan("--placement", "places.txt")
     Path("places.txt").write_text("0\n1\n99\n")
     error = run.error("simulate", "allgather:ranks=3", spec, "--placement", "places.txt")
-    assert error.startswith("places.txt:3: node: ")
+    assert error.startswith("places.txt:3: node 99 of ")
     words = ("simulate", "bcast.goal")
     assert "a machine is needed" in run.error(*words, LOGGOPS, "--nodes", "3")
-    assert "says where the ranks sit" in run.error(*words, spec, "--placement", "places.txt", "--nodes", "2")
+    Path("places.txt").write_text("0\n1\n")
+    assert "places 2 ranks, 8 are needed" in run.error(*words, spec, "--placement", "places.txt")
+    Path("places.txt").write_text("0\n5\n")
+    named = run.error("simulate", "allgather:ranks=2", spec, "--placement", "places.txt", "--nodes", "2")
+    assert "is not in the job, which has 2 nodes" in named
     assert "8 ranks" in run.error(*words, spec, "--nodes", "1")
 
 
@@ -376,5 +382,32 @@ def test_placement_files_name_lines(tmp_path: Path) -> None:
     from isthmus.cli.inputs import read_placement
 
     (tmp_path / "p").write_text("0\n1  # comment\n\nnowhere\n")
-    with pytest.raises(ParseError, match="p:4: node: "):
-        read_placement(isthmus.load("ring-16"), str(tmp_path / "p"))
+    with pytest.raises(ParseError, match="p:4: node 'nowhere'"):
+        read_placement(isthmus.load("ring-16"), str(tmp_path / "p"), 3)
+    (tmp_path / "p").write_text("what is this\n")
+    with pytest.raises(ParseError, match="p:1: "):
+        read_placement(isthmus.load("ring-16"), str(tmp_path / "p"), 3)
+    # Ids and names in one file; a lone number a line is an id, unless a comment makes it a Cray rank order.
+    (tmp_path / "p").write_text("3\nnode1\n2\n")
+    assert read_placement(isthmus.load("ring-16"), str(tmp_path / "p"), 3).node.tolist() == [3, 1, 2]
+    (tmp_path / "p").write_text("# --ntasks-per-node=1\n2\n0\n1\n")
+    assert read_placement(isthmus.load("ring-16"), str(tmp_path / "p"), 3).node.tolist() == [1, 2, 0]
+
+
+@pytest.mark.parametrize("format", [f.name for f in formats()])
+@pytest.mark.parametrize("job", [(), ("--nodes", "node[3,5,9-12,20,22]", "--ranks-per-node", "2")])
+def test_what_map_writes_is_simulated(run: Run, format: str, job: tuple[str, ...]) -> None:
+    """The file of every launcher gives the time of the placement itself."""
+    from isthmus.mapping.launch import write
+
+    machine = isthmus.load("torus:4x3x2 cores=2")
+    where = machine.allocate(*(["node[3,5,9-12,20,22]"] if job else [8]), ranks_per_node=2)
+    node = np.repeat(where.nodes[[5, 0, 6, 2, 7, 1, 4, 3]], 2)
+    cores = np.tile([1, 0], 8) if format in ("table", "rankfile", "jsrun") else None
+    placement = isthmus.Placement(machine, node, cores)
+    write(placement, format, "file", where)
+    work = ("allgather:ranks=16,bytes=64kB,algorithm=ring", "torus:4x3x2 cores=2", "--model", "flow")
+    found = run.json("simulate", *work, "--placement", "file", *job)["makespan"]
+    schedule = isthmus.collective("allgather", ranks=16, bytes=64_000, algorithm="ring")
+    assert found == isthmus.simulate(schedule, machine, placement, model="flow").makespan
+    assert found != run.json("simulate", *work)["makespan"]

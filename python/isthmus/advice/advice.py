@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ..machine import Allocation, Machine
+    from ..mapping.placement import Placement
     from ..schedule.program import Program
     from ..schedule.schedule import Schedule
     from ..simulation.timeline import Timeline
@@ -138,7 +139,8 @@ class Prediction:
 
     Attributes
     ----------
-    machine, placement : Machine, Allocation
+    machine : Machine
+    placement : Allocation or Placement
     timeline : Timeline
         The simulation; of the first machine with ``record="ops"`` where that fits.
     efficiency : Efficiency
@@ -164,7 +166,7 @@ class Prediction:
     """
 
     machine: Machine
-    placement: Allocation
+    placement: Allocation | Placement
     timeline: Timeline
     efficiency: Efficiency
     by_rank: dict[str, NDArray[np.float64] | None]

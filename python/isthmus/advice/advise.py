@@ -6,12 +6,17 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..errors import InvalidInput, Unsupported
-from ..machine import Machine, Noise
+from ..machine import Allocation, Machine, Noise
+from ..mapping.placement import Placement
 from ..schedule.program import Program
 from ..schedule.schedule import Schedule
+from ..simulation.simulate import located
 from .advice import Advice
 from .choices import choices
 from .mpi_library import library_of
@@ -20,7 +25,6 @@ from .sentences import notes_on, sentences_on
 from .variation import scaled
 
 if TYPE_CHECKING:
-    from ..machine import Allocation
     from ..tuning.decisions import Decisions
 
 #: Simulations of the first machine and of each of the others, about; for the bar of progress.
@@ -32,6 +36,7 @@ def advise(
     machines: Machine | str | Sequence[Machine | str],
     *,
     ranks_per_node: int | None = None,
+    placement: Any = None,
     scale_compute: float = 1.0,
     collectives: Mapping[str, Any] | Decisions | None = None,
     model: str = "loggops",
@@ -53,6 +58,9 @@ def advise(
         The first is looked at in detail, the others are compared with it. Names are what :func:`isthmus.load` takes.
     ranks_per_node : int, optional
         By default one rank per core; ranks fill node after node from the first on.
+    placement : Allocation, Placement or array of int, or a list of them, optional
+        Where the ranks sit instead, as for :func:`isthmus.simulate`: on the first machine, or one for each machine;
+        None stands for the usual order.
     scale_compute : float
         Multiplies all computation: 0.5 stands for cores twice as fast as those that the program was recorded on.
     collectives : mapping or DecisionTable, optional
@@ -110,7 +118,7 @@ def advise(
     if not chosen:
         raise InvalidInput("machines: at least one is needed")
     loaded = [_loaded(machine) for machine in chosen]
-    placements = [place(machine, program.ranks, ranks_per_node) for machine in loaded]
+    placements = _placements(loaded, program.ranks, ranks_per_node, placement)
     what = program
     if scale_compute != 1.0:
         if not isinstance(program, Program):
@@ -188,6 +196,26 @@ def _loaded(machine: Machine | str) -> Machine:
     from ..loading import load
 
     return load(machine)
+
+
+def _placements(
+    machines: Sequence[Machine], ranks: int, ranks_per_node: int | None, given: Any
+) -> list[Allocation | Placement]:
+    """Where the ranks sit on each machine."""
+    one = given is None or isinstance(given, (Allocation, Placement)) or np.asarray(given, dtype=object).ndim != 1
+    if one or not any(x is None or isinstance(x, (Allocation, Placement)) or np.ndim(x) for x in given):
+        given = [given]
+    if len(given) > len(machines):
+        raise InvalidInput(f"{len(given)} placements for {len(machines)} machines: one for each is allowed")
+    out: list[Allocation | Placement] = []
+    for machine, said in zip_longest(machines, given):
+        if said is None:
+            said = place(machine, ranks, ranks_per_node)
+        elif not isinstance(said, (Allocation, Placement)):
+            said = Placement(machine, said)
+        located(ranks, machine, said)  # refuses what does not fit
+        out.append(said)
+    return out
 
 
 def place(machine: Machine, ranks: int, ranks_per_node: int | None) -> Allocation:

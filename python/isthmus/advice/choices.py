@@ -16,6 +16,7 @@ from .collective_use import Use, uses
 
 if TYPE_CHECKING:
     from ..machine import Allocation, Machine
+    from ..mapping.placement import Placement
     from ..schedule.program import Program
     from ..tuning.choice import Choice
     from ..tuning.export.export import Export
@@ -129,7 +130,7 @@ class Exported:
 def choices(
     program: Program,
     machine: Machine,
-    job: Allocation,
+    job: Allocation | Placement,
     library: Library,
     given: Decisions | None = None,
     *,

@@ -23,6 +23,7 @@ from ..tuning.table import DecisionTable, Point, Provenance, Row
 
 if TYPE_CHECKING:
     from ..machine import Allocation, Machine
+    from ..mapping.placement import Placement
     from ..schedule.program import Program
     from ..tuning.export.export import Loss
     from .collective_use import Use
@@ -89,7 +90,7 @@ class Tuner:
         self,
         program: Program,
         machine: Machine,
-        job: Allocation,
+        job: Allocation | Placement,
         now: Decisions,
         given: Decisions | None,
         options: Mapping[str, Any],

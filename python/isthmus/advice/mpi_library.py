@@ -70,7 +70,8 @@ def library_of(program: object, named: str | None = None) -> Library:
     Raises
     ------
     InvalidInput
-        For a name that is neither, and a version that is none.
+        For a name that is neither, a version that is none, and a release that is not known. A recording with such a
+        release counts as one with an unknown library.
     """
     if named is not None:
         name, dash, version = named.partition("-")
@@ -86,6 +87,11 @@ def library_of(program: object, named: str | None = None) -> Library:
         return Library("openmpi", _VERSIONS["openmpi"], "by default")
     for pattern, name in _NAMES:
         if match := re.search(pattern, recording.library):
-            return Library(name, match[1], "with which it was recorded")
+            library = Library(name, match[1], "with which it was recorded")
+            try:
+                library.decisions(1)
+            except InvalidInput:
+                continue
+            return library
     given = recording.library.split(",")[0].strip() or "the library of the recording"
     return Library("openmpi", _VERSIONS["openmpi"], f"as the decisions of {shown(given)} are not known")

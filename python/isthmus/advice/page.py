@@ -6,6 +6,7 @@ import re
 import textwrap
 from typing import TYPE_CHECKING, Any
 
+from ..machine import Allocation
 from ..mapping.metrics import DEFINITIONS, in_words
 from ..schedule.program import Program
 from ..simulation.report import bar, machine_words
@@ -40,7 +41,17 @@ def placement_words(p: Prediction) -> str:
     a, ranks = p.placement, p.timeline.ranks
     nodes = len(a.nodes)
     each = min(a.ranks_per_node, ranks)
-    return f"{ranks:,} ranks on {nodes:,} node{'' if nodes == 1 else 's'}, {each} a node"
+    most = "" if isinstance(a, Allocation) or nodes * each == ranks else "up to "
+    return (
+        f"{ranks:,} rank{'' if ranks == 1 else 's'} on {nodes:,} node{'' if nodes == 1 else 's'}, {most}{each} a node"
+    )
+
+
+def order_words(p: Prediction) -> str:
+    """In which order ranks come to nodes."""
+    if not isinstance(p.placement, Allocation):
+        return "as the placement says"
+    return "node after node" if p.placement.order == "block" else "round the nodes"
 
 
 def page(advice: Advice) -> str:
@@ -49,7 +60,7 @@ def page(advice: Advice) -> str:
     e = p.efficiency
     lines = [f"{advice.name} on {p.machine.name}: {seconds(p.time)}"]
     lines += _wrapped(machine_words(p.machine), "  machine      ")
-    lines += _wrapped(f"{placement_words(p)}, node after node", "  placement    ")
+    lines += _wrapped(f"{placement_words(p)}, {order_words(p)}", "  placement    ")
     for words in recorded(advice):
         lines += _wrapped(words, "  recorded     ")
     lines.append(
@@ -148,7 +159,7 @@ def _collectives(p: Prediction) -> list[str]:
 def placing_rows(found: Placing, metrics: Sequence[str]) -> list[list[str]]:
     """Simulated time and metrics of the placement before and after, and what none can beat, in words."""
     mapped = found.mapped
-    before, after = mapped.before["default"], mapped.metrics
+    before, after = found.now, mapped.metrics
     rows = [["simulated time (flow model)", seconds(found.before), seconds(found.after), ""]]
     for name in metrics:
         words = DEFINITIONS[name].words

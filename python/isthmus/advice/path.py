@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..schedule.schedule import OpKind
+from ..simulation.simulate import located
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ..machine import Allocation, Machine
+    from ..mapping.placement import Placement
     from ..simulation.critical import CriticalPath
     from ..simulation.timeline import Timeline
 
@@ -53,8 +55,8 @@ class PathSteps:
 class Parameters:
     """What lies between two ranks, and what it costs to receive there, in picoseconds."""
 
-    def __init__(self, machine: Machine, placement: Allocation, ranks: int) -> None:
-        where = placement.location(np.arange(ranks))
+    def __init__(self, machine: Machine, placement: Allocation | Placement, ranks: int) -> None:
+        where = located(ranks, machine, placement)
         self._node, self._socket = where.node, where.socket
         levels = (machine.level.socket, machine.level.node, machine.level.network)
         self._o_recv = np.array([round(level.o_recv * 1e12) for level in levels])

@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..machine import Allocation
 from ..mapping.map import map as map_ranks
+from ..mapping.metrics import evaluate
+from ..mapping.placement import Placement
 from ..schedule.pattern import pattern
 
 if TYPE_CHECKING:
-    from ..machine import Allocation, Machine
+    from ..machine import Machine
     from ..mapping.mapped import Mapped
-    from ..mapping.placement import Placement
+    from ..mapping.metrics import Metrics
     from ..schedule.schedule import Schedule
     from .prediction import Simulator
 
@@ -29,11 +32,14 @@ class Placing:
     ----------
     mapped : Mapped
         By hop-bytes, of all messages, those of collectives included.
+    now : Metrics
+        Of the ranks as they are.
     before, after : float
         Seconds of the program under the flow model, in which placement matters most.
     """
 
     mapped: Mapped
+    now: Metrics
     before: float
     after: float
 
@@ -43,8 +49,18 @@ class Placing:
         return self.before - self.after
 
 
-def placing(schedule: Schedule, machine: Machine, job: Allocation, simulator: Simulator) -> Placing | None:
-    """Another placement on the nodes of the job; None where there is nothing to choose, or too much to simulate."""
+def placing(
+    schedule: Schedule, machine: Machine, placement: Allocation | Placement, simulator: Simulator
+) -> Placing | None:
+    """Another placement on the nodes of the job; None where there is nothing to choose, or too much to simulate.
+
+    A placement that does not fill nodes evenly is compared with others that have as many ranks a node at most.
+    """
+    job = placement
+    if isinstance(job, Placement):
+        job = Allocation(machine, job.nodes, ranks_per_node=min(job.ranks_per_node, machine.node.cores))
+    if schedule.ranks > job.ranks:
+        return None  # cores are shared
     used = -(-schedule.ranks // job.ranks_per_node)
     if used < 2 or len(schedule) > _MOST:
         return None
@@ -56,5 +72,6 @@ def placing(schedule: Schedule, machine: Machine, job: Allocation, simulator: Si
     def time(where: Allocation | Placement) -> float:
         return simulator.run(schedule, machine, where, "finish", "flow").makespan
 
-    before, after = simulator.map(time, [job, mapped.placement])
-    return Placing(mapped, before, after)
+    before, after = simulator.map(time, [placement, mapped.placement])
+    now = evaluate(found, placement) if isinstance(placement, Placement) else mapped.before["default"]
+    return Placing(mapped, now, before, after)

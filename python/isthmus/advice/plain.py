@@ -88,7 +88,7 @@ def _choices(found: Choices) -> dict[str, Any]:
 
 def _placing(found: Placing) -> dict[str, Any]:
     mapped = found.mapped
-    before, after = mapped.before["default"].json(), mapped.metrics.json()
+    before, after = found.now.json(), mapped.metrics.json()
     return {
         "method": mapped.method,
         "before": before | {"time": found.before},

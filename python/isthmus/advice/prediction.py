@@ -133,7 +133,7 @@ def predict(
     what: Program | Schedule,
     schedule: Schedule,
     machine: Machine,
-    placement: Allocation,
+    placement: Allocation | Placement,
     simulator: Simulator,
     *,
     even: Schedule | None,
@@ -280,7 +280,7 @@ def _what_ifs(t: Timeline, varied: Mapping[str, Timeline]) -> list[WhatIf]:
 def _sensitivities(
     schedule: Schedule,
     machine: Machine,
-    placement: Allocation,
+    placement: Allocation | Placement,
     simulator: Simulator,
     time: float,
     zero: Mapping[str, float],

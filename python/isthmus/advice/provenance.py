@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ..machine import Allocation, Machine
+    from ..mapping.placement import Placement
     from ..schedule.schedule import Schedule
 
 #: What a number may be; the better known first. "default": the machine does not say, and a typical value stands in.
@@ -37,7 +38,7 @@ class Used:
     note: str
 
 
-def levels_used(schedule: Schedule, machine: Machine, placement: Allocation) -> tuple[str, ...]:
+def levels_used(schedule: Schedule, machine: Machine, placement: Allocation | Placement) -> tuple[str, ...]:
     """Levels at which messages pass, the nearest first."""
     ops = schedule.ops
     sending = np.flatnonzero(np.isin(ops["kind"], (OpKind.send, OpKind.put, OpKind.get)))
@@ -51,7 +52,7 @@ def levels_used(schedule: Schedule, machine: Machine, placement: Allocation) -> 
     return tuple(_LEVELS[i] for i in np.unique(near))
 
 
-def numbers_used(schedule: Schedule, machine: Machine, placement: Allocation) -> tuple[Used, ...]:
+def numbers_used(schedule: Schedule, machine: Machine, placement: Allocation | Placement) -> tuple[Used, ...]:
     """The numbers of the machine that the simulation of a schedule reads: of the interconnect, nodes and levels."""
     rows = {row["path"]: row for row in machine.frame()}
     out = []

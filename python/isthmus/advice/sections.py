@@ -21,6 +21,7 @@ from .page import (
     dominant_words,
     growth_words,
     machine_rows,
+    order_words,
     placement_words,
     placing_rows,
     recorded,
@@ -222,7 +223,7 @@ def placement(advice: Advice) -> Section | None:
         f"{p.ranks:,} ranks on the same {len(p.nodes):,} nodes, by {mapped.method}. Both are simulated with messages "
         "that share links (flow model); isthmus map writes the file for the launcher."
     )
-    before, after = mapped.before["default"], mapped.metrics
+    before, after = found.now, mapped.metrics
     rows: list[Row] = [list(row) for row in placing_rows(found, [n for n in DEFINITIONS if after.value(n) is not None])]
     for level, bytes in after.levels.items():
         now, then = (text(x, "B", 4, decimal=True) for x in (before.levels[level], bytes))
@@ -314,7 +315,7 @@ def how(advice: Advice) -> Section:
         "Lumsdaine, 2010), with latency, overhead and bandwidth of the level that it passes: socket, node, or network "
         "with the length of its route.",
         *_how_contended(advice),
-        f"Placement on {p.machine.name}: {placement_words(p)}, node after node from the first on.",
+        f"Placement on {p.machine.name}: {placement_words(p)}, {order_words(p)}.",
         "The critical path is the chain of causes that ends with the last rank; nobody waits on it. What it computes "
         "beyond the mean rank is what others wait for (Böhme and others, IPDPS 2012).",
         "Efficiencies are those of the POP centre of excellence: load balance = mean / most computation; serialisation "

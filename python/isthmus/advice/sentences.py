@@ -204,7 +204,7 @@ def _placing(p: Prediction) -> list[Sentence]:
     found = p.placing
     if found is None or found.saving < WORTH * found.before:
         return []
-    before, after = found.mapped.before["default"], found.mapped.metrics
+    before, after = found.now, found.mapped.metrics
     words = (
         f"Ranks placed by what they exchange save {seconds(found.saving)} ({percent(found.saving / found.before)}) "
         f"where messages share links (flow model): a byte passes {after.average_dilation:.2f} links instead of "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,8 +11,11 @@ from ..errors import InvalidInput
 from ..one_line import parse_noise
 from .collectives import collectives_option, parse_collectives
 from .export_collectives import check_export, save_choices
-from .inputs import parse_time, read_work
+from .inputs import parse_placement, parse_time, read_work
 from .output import json_option, print_json
+
+if TYPE_CHECKING:
+    from ..machine import Machine
 
 
 @click.command(
@@ -21,12 +24,13 @@ from .output import json_option, print_json
     "  isthmus advise app.h5 --machine cielo\n"
     "  isthmus advise app.h5 --machine cielo --machine edison --ranks-per-node 16 -o report.html\n"
     "  isthmus advise app.h5 --machine mycluster.toml --scale-compute 0.5\n"
+    "  isthmus advise app.h5 --machine cielo --nodes 64 --placement MPICH_RANK_ORDER\n"
     "  isthmus advise app.h5 --machine cielo --model flow -o report.html\n"
     "  isthmus advise app.h5 --machine cielo --mpi openmpi-5.0.8 --export-collectives rules.conf\n"
     "  isthmus advise --example lammps --machine eos",
     help="What limits a program on a machine, what would help, and by how much at most.\n\n"
     "FILE is a program (HDF5, such as isthmus record writes) or a schedule (HDF5, GOAL). The first machine is looked "
-    "at in detail, others are compared with it. Ranks fill node after node.",
+    "at in detail, others are compared with it. Ranks fill node after node, unless --placement says otherwise.",
 )
 @click.argument("file", metavar="FILE", required=False)
 @click.option(
@@ -37,6 +41,13 @@ from .output import json_option, print_json
     required=True,
     help="A name of the catalogue, a file, or a specification in quotes (see isthmus machine); may be repeated.",
 )
+@click.option(
+    "--placement",
+    metavar="block|cyclic|FILE",
+    help="Ranks fill node after node, or go round the nodes, on all machines; or sit on the first machine where a file "
+    "says: one of isthmus map in any format, or a node a line.",
+)
+@click.option("--nodes", metavar="N|LIST", help="So many nodes, or of the first machine a list: 'nid[00012-00075]'.")
 @click.option("--ranks-per-node", type=click.IntRange(1), help="By default one rank per core.")
 @click.option(
     "--scale-compute",
@@ -88,6 +99,8 @@ from .output import json_option, print_json
 def command(
     file: str | None,
     machines: tuple[str, ...],
+    placement: str | None,
+    nodes: str | None,
     ranks_per_node: int | None,
     scale_compute: float,
     output: str | None,
@@ -132,6 +145,7 @@ def command(
         what,
         loaded,
         ranks_per_node=ranks_per_node,
+        placement=_placements(loaded, what.ranks, placement, nodes, ranks_per_node),
         scale_compute=scale_compute,
         collectives=parse_collectives(collectives, ranks_per_node),
         model=model,
@@ -158,3 +172,14 @@ def command(
         click.echo(f"\n{words}")
     if files:
         click.echo("\n" + "\n".join(f"wrote {path}" for path in files.values()))
+
+
+def _placements(
+    machines: list[Machine], ranks: int, placement: str | None, nodes: str | None, per_node: int | None
+) -> list[Any] | None:
+    """What is said of nodes and placement: of every machine what holds for all, otherwise of the first."""
+    if placement is None and nodes is None:
+        return None
+    everywhere = placement in (None, "block", "cyclic") and (nodes is None or nodes.isdecimal())
+    chosen = machines if everywhere else machines[:1]
+    return [parse_placement(machine, ranks, placement, nodes, per_node) for machine in chosen]

@@ -8,11 +8,12 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from .. import units
-from ..errors import InvalidInput, ParseError
+from ..errors import InvalidInput
 from ..one_line import collective_arguments, pairs, size_in_bytes
 
 if TYPE_CHECKING:
     from ..machine import Allocation, Level, Machine
+    from ..mapping.placement import Placement
     from ..schedule.pattern import Pattern
     from ..schedule.program import Program
     from ..schedule.schedule import Schedule
@@ -113,14 +114,27 @@ def parse_placement(
             "--placement, --nodes, --ranks-per-node: a machine is needed, LogGOPS parameters have no nodes"
         )
     if placement not in (None, "block", "cyclic"):
-        if nodes is not None or per_node is not None:
-            raise InvalidInput("--nodes, --ranks-per-node: a placement file says where the ranks sit")
-        return read_placement(machine, str(placement))
+        found = read_placement(_job_of_file(machine, nodes, per_node), str(placement), ranks)
+        if found.ranks != ranks:
+            raise InvalidInput(f"--placement {placement}: the file places {found.ranks:,} ranks, {ranks:,} are needed")
+        return found
     per_node = machine.node.cores if per_node is None else per_node
-    found: Any = -(-ranks // per_node) if nodes is None else nodes
-    if isinstance(found, str) and re.fullmatch("[0-9]{1,18}", found):
-        found = int(found)
-    return machine.allocate(found, ranks_per_node=per_node, order=placement or "block")
+    return machine.allocate(
+        -(-ranks // per_node) if nodes is None else _count_or_names(nodes),
+        ranks_per_node=per_node,
+        order=placement or "block",
+    )
+
+
+def _count_or_names(nodes: str) -> int | str:
+    return int(nodes) if re.fullmatch("[0-9]{1,18}", nodes) else nodes
+
+
+def _job_of_file(machine: Machine, nodes: str | None, per_node: int | None) -> Machine | Allocation:
+    """What a file of ranks is for: the job if it is said, otherwise the machine, with whose first nodes jobs begin."""
+    if nodes is None and per_node is None:
+        return machine
+    return machine.allocate(None if nodes is None else _count_or_names(nodes), ranks_per_node=per_node)
 
 
 def parse_nodes(
@@ -141,9 +155,7 @@ def parse_nodes(
     per_node = machine.node.cores if per_node is None else per_node
     if fraction is not None:
         return machine.allocate(nodes, fraction=fraction, seed=seed, ranks_per_node=per_node)
-    found: Any = min(-(-ranks // per_node), machine.nodes) if nodes is None else nodes
-    if isinstance(found, str) and re.fullmatch("[0-9]{1,18}", found):
-        found = int(found)
+    found = min(-(-ranks // per_node), machine.nodes) if nodes is None else _count_or_names(nodes)
     return machine.allocate(found, ranks_per_node=per_node)
 
 
@@ -156,19 +168,29 @@ def read_task_graph(text: str, unit: str = "ns") -> tuple[Program | Schedule | P
     return read_work(text, unit), False
 
 
-def read_placement(machine: Machine, path: str) -> list[int]:
-    """Node ids from a file with the node of a rank on each line: an id or a name; # begins a comment."""
-    out = []
-    with open(path, encoding="utf-8", errors="replace") as file:
-        for number, line in enumerate(file, 1):
-            word = line.partition("#")[0].strip()
-            if not word:
-                continue
-            try:
-                out.append(machine.node_id(int(word) if re.fullmatch("[0-9]{1,18}", word) else word))
-            except InvalidInput as error:
-                raise ParseError(path, number, "node", str(error)) from None
-    return out
+def read_placement(where: Machine | Allocation, path: str, ranks: int) -> Placement:
+    """Where a file puts the ranks: one of a launcher, told by its content, or a node id or name a line.
+
+    A file with a number alone in every line has node ids, unless a comment with ``--ntasks-per-node`` makes it the Cray
+    rank order of one rank a node. A Cray rank order without that comment, for a machine, has a rank on every core.
+    """
+    from ..machine import Machine
+    from ..mapping.launch import detect, read
+    from ..mapping.launch.cray import PER_NODE
+    from ..mapping.launch.reading import Reading
+    from ..mapping.placement import job_of
+
+    with open(path, "rb") as file:
+        reading = Reading(file.read(), path, where)
+    lines = list(reading.lines())
+    counted = PER_NODE.search(reading.text) is not None
+    words = [line for _, line in lines]
+    if not counted and any(map(str.isdecimal, words)) and all(re.fullmatch(r"[\w.+-]+", word) for word in words):
+        return reading.ordered([reading.id_or_name(word, number) for number, word in lines])
+    format = detect(reading)
+    if format == "cray" and not counted and isinstance(where, Machine):
+        where = job_of(where, ranks)
+    return read(path, where, format)
 
 
 def parse_speeds(text: str) -> list[float]:

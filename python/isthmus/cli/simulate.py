@@ -44,7 +44,8 @@ _SUFFIXES = {
 @click.option(
     "--placement",
     metavar="block|cyclic|FILE",
-    help="Ranks fill node after node, or go round the nodes, or sit where a file says: a node a line, for every rank.",
+    help="Ranks fill node after node, or go round the nodes, or sit where a file says: one of isthmus map in any "
+    "format, read with --nodes and --ranks-per-node of the job, or a node a line.",
 )
 @click.option("--nodes", metavar="N|LIST", help="So many nodes, or those of a list such as 'nid[00012-00075]'.")
 @click.option("--ranks-per-node", type=click.IntRange(1), help="By default one rank per core.")

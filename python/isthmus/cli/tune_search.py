@@ -40,7 +40,7 @@ _PICTURES = (".png", ".svg", ".pdf")
 )  # fmt: skip
 @click.option(
     "--placement", metavar="block|cyclic|FILE",
-    help="Ranks fill node after node, or go round the nodes, or sit where a file says: a node a line, for every rank.",
+    help="Ranks fill node after node, or go round the nodes, or sit where a file says, as of isthmus simulate.",
 )  # fmt: skip
 @click.option("--nodes", metavar="N|LIST", help="So many nodes, or those of a list such as 'nid[00012-00075]'.")
 @click.option("--ranks-per-node", type=click.IntRange(1), help="By default one rank per core.")

@@ -115,6 +115,11 @@ class Placement:
         return np.unique(self.node)
 
     @cached_property
+    def ranks_per_node(self) -> int:
+        """Most ranks on a node."""
+        return int(np.unique(self.node, return_counts=True)[1].max(initial=0))
+
+    @cached_property
     def location(self) -> Location:
         """Node, socket, NUMA domain and core of every rank, by the numbering of :meth:`Allocation.location`."""
         n = self.machine.node

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..placement import Placement
 
 # What tells how many ranks a node has: a comment of ours, or of others.
-_PER_NODE = re.compile(r"^\s*#.*--ntasks-per-node[= ]([0-9]{1,9})\b", re.MULTILINE)
+PER_NODE = re.compile(r"^\s*#.*--ntasks-per-node[= ]([0-9]{1,9})\b", re.MULTILINE)
 _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
 
 
@@ -61,7 +61,7 @@ def read(reading: Reading) -> Placement:
             ranks.extend(range(first, last + 1) if first <= last else range(first, last - 1, -1))
             lines.extend([number] * (len(ranks) - len(lines)))
     job, cores = reading.job, reading.machine.node.cores
-    if found := _PER_NODE.search(reading.text):
+    if found := PER_NODE.search(reading.text):
         per_node = max(int(found[1]), 1)
     elif reading.given:
         per_node = job.ranks_per_node

@@ -94,6 +94,15 @@ class Reading:
             self.fail(line, None, f"node {shown(name)} is not in the job, which has {len(self.job)} nodes")
         return found
 
+    def id_or_name(self, word: str, line: int) -> int:
+        """Node id of a node that is given by its id or its name."""
+        if not _WHOLE.fullmatch(word):
+            return self.node(word, line)
+        node, last = int(word), self.machine.topology.nodes - 1
+        if node > last:
+            self.fail(line, None, f"node {node} of {self.machine.name}: nodes are 0 to {last}")
+        return self.node(self.machine.hostnames[node], line)
+
     def nth(self, index: int, line: int) -> int:
         """Node id of a node of the job, counted from 0."""
         if index >= len(self.job):

@@ -41,7 +41,7 @@ def read(reading: Reading) -> Placement:
         if len(words) != len(columns):
             reading.fail(number, None, f"{len(words)} columns: the header has {len(columns)}")
         cell = dict(zip(columns, words, strict=True))
-        node = _node(reading, cell["node"], number)
+        node = reading.id_or_name(cell["node"], number)
         core = reading.core(reading.whole(cell["core"], number, "core"), number) if "core" in cell else 0
         entries.append((number, reading.whole(cell["rank"], number, "rank"), node, core))
     placement = reading.ranked(entries)
@@ -50,13 +50,3 @@ def read(reading: Reading) -> Placement:
 
 def _words(line: str) -> list[str]:
     return re.split(r"\s*,\s*|\s+", line)
-
-
-def _node(reading: Reading, word: str, line: int) -> int:
-    if not re.fullmatch(r"[0-9]{1,9}", word):
-        return reading.node(word, line)
-    node = int(word)
-    if node >= reading.machine.topology.nodes:
-        last = reading.machine.topology.nodes - 1
-        reading.fail(line, None, f"node {node} of {reading.machine.name}: nodes are 0 to {last}")
-    return reading.node(reading.machine.hostnames[node], line)

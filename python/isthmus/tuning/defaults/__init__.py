@@ -27,7 +27,7 @@ def defaults(library: str, *, ranks_per_node: int = 1, ordered: bool = False) ->
     Raises
     ------
     InvalidInput
-        For another library.
+        For another library, and a release of it that is not known.
 
     Examples
     --------
@@ -40,7 +40,8 @@ def defaults(library: str, *, ranks_per_node: int = 1, ordered: bool = False) ->
 
         return OpenMpiDefaults(version or "4.1", ranks_per_node=ranks_per_node, ordered=ordered)
     if name == "mpich":
-        from .mpich import MpichDefaults
+        from .mpich import MpichDefaults, check_version
 
+        check_version(version)
         return MpichDefaults(ranks_per_node=ranks_per_node, ordered=ordered)
     raise InvalidInput(f"library {library!r}: the decisions of {', '.join(LIBRARIES)} are known")

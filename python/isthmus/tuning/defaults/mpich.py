@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...errors import InvalidInput
+from ...units import shown
 from ..choice import Choice
 from ..decisions import Decisions, Rule, merged
 from ..libraries import mpich as library
@@ -68,6 +70,16 @@ _BY_NODE: dict[str, Any] = {
 }  # fmt: skip
 #: What stands here for algorithms that Isthmus has not.
 _INSTEAD = {"noncommutative": Choice("butterfly"), "recursive_doubling": Choice("recursive_halving")}
+
+
+def check_version(text: str) -> None:
+    """Raise InvalidInput for a version of no known release; any patch of one, and no version at all, is fine."""
+    known = [f"{major}.{minor}" for major, minor in library.SERIES]
+    numbers = text.split(".")
+    if text and not any(name.split(".")[: len(numbers)] == numbers[:2] for name in known):
+        raise InvalidInput(
+            f"version {shown(text)} of MPICH: {', '.join(known)} are known, with any patch number, such as 4.2.3"
+        )
 
 
 def _tree(name: str, node: Any) -> Tree:

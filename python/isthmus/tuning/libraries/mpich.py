@@ -12,6 +12,9 @@ from ..choice import Choice, Option
 from .canonical import pretty
 from .library import Algorithm
 
+#: Releases whose decisions are known, major and minor.
+SERIES = ((4, 0), (4, 1), (4, 2), (4, 3), (5, 0))
+
 #: Its collectives that each of ours stands for.
 NAMES = {
     kind: (kind,)

@@ -9,10 +9,14 @@ import re
 from dataclasses import replace
 
 from ...errors import InvalidInput
+from ...units import shown
 from ..choice import Choice
 from .library import Algorithm
 
 Version = tuple[int, int, int]
+
+#: Releases that are known, major and minor.
+SERIES = ((4, 0), (4, 1), (5, 0), (6, 0))
 
 #: Its collectives that each of ours stands for, with their numbers in rules files.
 NUMBERS = {
@@ -170,7 +174,8 @@ def parse_version(text: str) -> Version:
     Raises
     ------
     InvalidInput
-        For other texts and for versions before 4.0.
+        For other texts and for releases that are not known. Of those in SERIES any patch is: its rules are those of the
+        last one that was looked at.
 
     Examples
     --------
@@ -181,6 +186,9 @@ def parse_version(text: str) -> Version:
     if not match:
         raise InvalidInput(f"version {text!r} of Open MPI: a version such as 5.0.8 is needed")
     version = (int(match[1]), int(match[2]), int(match[3] or 0))
-    if version < (4, 0, 0):
-        raise InvalidInput(f"version {text} of Open MPI: 4.0 and later are known")
+    if version[:2] not in SERIES:
+        known = ", ".join(f"{major}.{minor}" for major, minor in SERIES)
+        raise InvalidInput(
+            f"version {shown(text)} of Open MPI: {known} are known, with any patch number, such as 5.0.8"
+        )
     return version
