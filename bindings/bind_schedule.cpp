@@ -111,8 +111,12 @@ void bind_schedule(nb::module_& module) {
           "nic"_a, "mode"_a, "op"_a, "on"_a, "start"_a, "buffer_names"_a, "buffer_bytes"_a, "slices"_a,
           "A schedule of count operations; columns have as many elements or one. See isthmus.Schedule.of.")
       .def(
-          "relabel", [](const Schedule& s, const Input<Rank>& to) { return relabel(s, view(to)); }, "to"_a,
-          "The same schedule with rank r called to[r].")
+          "relabel",
+          [](const Schedule& s, const Input<Rank>& to) {
+            const nb::gil_scoped_release release;
+            return relabel(s, view(to));
+          },
+          "to"_a, "The same schedule with rank r called to[r].")
       .def_static(
           "together",
           [](const std::vector<const Schedule*>& parts, std::uint32_t under_way) {
@@ -166,6 +170,7 @@ void bind_schedule(nb::module_& module) {
           "Slices as bytes, 40 each; empty where operations name no buffers.");
   module.def(
       "check_arrays", [](const Schedule& s) { check_arrays(s); }, "schedule"_a,
+      nb::call_guard<nb::gil_scoped_release>(),
       "Whether arrays fit each other, so that whoever follows them stays inside; less than validate.");
   module.def(
       "pattern_of_schedule", [](const Schedule& s) { return arrays_of(pattern_of(s), load_of(s)); }, "schedule"_a,

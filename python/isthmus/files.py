@@ -8,6 +8,8 @@ import os
 import tempfile
 from collections.abc import Iterator
 
+from .interruption import undone
+
 
 @contextlib.contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[str]:
@@ -35,8 +37,9 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[str]:
         umask = os.umask(0)
         os.umask(umask)
         os.chmod(temporary, os.stat(target).st_mode & 0o777 if os.path.exists(target) else 0o666 & ~umask)
-        yield temporary
-        os.replace(temporary, target)
+        with undone(lambda: os.unlink(temporary)):
+            yield temporary
+            os.replace(temporary, target)
     except BaseException:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary)

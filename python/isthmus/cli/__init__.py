@@ -9,7 +9,7 @@ from importlib import import_module
 
 import click
 
-from .. import __version__
+from .. import __version__, interruption
 from ..errors import InvalidInput, ParseError, Unsupported
 
 # Command -> (module, one line of help): the help page needs no import.
@@ -60,7 +60,9 @@ def cli(debug: bool) -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Entry point: one line per error, exit status 2; a traceback only with --debug."""
-    arguments = sys.argv[1:] if arguments is None else arguments
+    if arguments is None:
+        interruption.watch()
+        arguments = sys.argv[1:]
     # --debug may stand anywhere before "--"; people append it to the line that failed.
     options = arguments[: arguments.index("--")] if "--" in arguments else arguments
     debug = "--debug" in options
@@ -80,8 +82,7 @@ def main(arguments: list[str] | None = None) -> None:
     except click.exceptions.Exit as stop:
         sys.exit(stop.exit_code)
     except click.Abort:
-        print("isthmus: interrupted", file=sys.stderr)
-        sys.exit(130)
+        interruption.leave()
     except BrokenPipeError:
         # The reader (head, less) has seen enough; Python would complain again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import InvalidInput
+from ..interruption import undone
 from ..units import parse
 from .build import build
 from .command import take_apart
@@ -180,8 +181,12 @@ def _raw_folder(
         nonlocal staying
         staying = stays
 
-    try:
-        yield folder, keep
-    finally:
+    def clear() -> None:
         if not staying:
             shutil.rmtree(folder, ignore_errors=True)
+
+    try:
+        with undone(clear):
+            yield folder, keep
+    finally:
+        clear()

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO, Protocol
 
 from ..errors import InvalidInput
+from ..interruption import undone
 from .parameters import Point, kind_named
 
 
@@ -105,7 +106,7 @@ class Processes:
         self._tasks.append(task)
 
     def results(self) -> Iterator[Done]:
-        with selectors.DefaultSelector() as selector:
+        with selectors.DefaultSelector() as selector, undone(self.close):
             while self._tasks or self._busy:
                 while self._tasks and len(self._busy) < self.workers:
                     process = self._give(self._tasks.popleft())

@@ -1,0 +1,84 @@
+"""Ctrl-C in the middle of long runs of each command: two seconds, one line, exit status 130, nothing half-written."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from isthmus import files, interruption
+
+#: Each takes much longer than it is given here: in Python, in the core, in one thread or in several.
+LONG = {
+    "tune": "tune alltoall --machine torus:8x8x8 --model flow --ranks 512 -o out.toml",
+    "tune, one worker": "tune bcast --machine torus:8x8x8 --ranks 512 --model flow --exhaustive --workers 1",
+    "simulate": "simulate alltoall:ranks=3000,bytes=8,algorithm=linear torus:16x16x16 --no-symmetry -o out.h5",
+    "simulate, flow": "simulate alltoall:ranks=512,bytes=1MB,algorithm=linear torus:8x8x8 --model flow -o out.h5",
+    "schedule collective": "schedule collective alltoall:ranks=6000,bytes=8,algorithm=linear -o out.h5",
+    "schedule convert": "schedule convert alltoall:ranks=3000,bytes=8,algorithm=linear out.goal",
+    "map": "map alltoall:ranks=1024,bytes=8,algorithm=linear --machine torus:16x16x16 --time 100s",
+    "map, by time": "map alltoall:ranks=256,bytes=8kB,algorithm=linear --machine torus:16x16x16 --objective time",
+    "prove": "prove alltoall:ranks=2500,bytes=8,algorithm=linear",
+    "advise": "advise --example lammps --machine torus:8x8x8 --tune-time 100s -o out.html",
+    "show": "show alltoall:ranks=6000,bytes=8,algorithm=linear",
+    "study": "study saturation -o out",
+}
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_ctrl_c(name: str, tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "isthmus", *LONG[name].split()]
+    process = subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    time.sleep(1)
+    assert process.poll() is None
+    begin = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    out, error = process.communicate(timeout=60)
+    took = time.monotonic() - begin
+    assert (process.returncode, out) == (130, "")
+    said = (
+        "isthmus: interrupted"
+        if name != "study"
+        else r"isthmus: interrupted; what is done is in out, run again to continue"
+    )
+    assert error.strip() == said
+    assert took < 2
+    # The ledger of a study is whole at any time.
+    assert [p.name for p in tmp_path.iterdir()] == ([] if name != "study" else ["out"])
+
+
+def test_what_is_under_way_is_undone(tmp_path: Path) -> None:
+    """The thread that ends the process removes a file that the main thread is writing in a call of minutes."""
+    code = (
+        "import sys, time; from isthmus import files, interruption; interruption.watch()\n"
+        "with files.replacing(sys.argv[1]) as name:\n"
+        "    open(name, 'w').write('half'); begun = False\n"
+        "    while True:\n"
+        "        try:\n"
+        "            if not begun: begun = True; print('begun', flush=True)\n"
+        "            time.sleep(60)\n"
+        "        except KeyboardInterrupt: pass\n"
+    )
+    old = tmp_path / "x.txt"
+    old.write_text("old")
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, str(old)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "begun\n"
+    assert len(list(tmp_path.iterdir())) == 2
+    process.send_signal(signal.SIGINT)
+    assert process.communicate(timeout=60) == ("", "isthmus: interrupted\n")
+    assert process.returncode == 130
+    assert [(p.name, p.read_text()) for p in tmp_path.iterdir()] == [("x.txt", "old")]
+
+
+def test_nothing_stays_to_be_undone(tmp_path: Path) -> None:
+    files.write_atomically(tmp_path / "x", "text")
+    with pytest.raises(ZeroDivisionError), files.replacing(tmp_path / "x"):
+        1 / 0  # noqa: B018
+    assert interruption._undo == {}
