@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from mapping_evaluator import Dragonfly, Torus
@@ -52,28 +52,10 @@ def _scotch(graph: Graph, machine: Torus | Dragonfly, way: str, balance: float |
     start, near, weight = graph.rows()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        weighted = bool((graph.weight != 1).any())
-        with open(folder / "tasks.grf", "w", encoding="ascii") as out:
-            out.write(f"0\n{graph.tasks} {len(near)}\n0 {'010' if weighted else '000'}\n")
-            values = np.column_stack([weight, near]) if weighted else near[:, None]
-            for task in range(graph.tasks):
-                row = values[start[task] : start[task + 1]]
-                out.write(f"{len(row)} {' '.join(map(str, row.reshape(-1).tolist()))}\n")
+        _write_graph(folder / "tasks.grf", start, near, weight)
         (folder / "machine.tgt").write_text(_target(machine), encoding="ascii")
-        files = [str(folder / f) for f in ("tasks.grf", "machine.tgt", "map")]
-        process = subprocess.Popen(
-            [gmap, *files, f"-c{way}", *([] if balance is None else [f"-b{balance}"])],
-            preexec_fn=lambda: _limit(limit), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
-        _, status, used = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode:
-            return None
-        table = np.loadtxt(folder / "map", dtype=np.int64, skiprows=1)
-    node = np.empty(graph.tasks, np.int64)
-    node[table[:, 0]] = table[:, 1]
-    # Terminals have our numbers: the first dimension is the fastest in both.
-    return node, used.ru_utime
+        # Terminals have our numbers: the first dimension is the fastest in both.
+        return _gmap_run(gmap, folder, [f"-c{way}", *([] if balance is None else [f"-b{balance}"])], limit)
 
 
 def _limit(seconds: float) -> None:
@@ -135,3 +117,71 @@ def _induced(graph: Graph, tasks: NDArray[np.int64]) -> Graph:
     new[tasks] = np.arange(len(tasks))
     kept = (new[graph.u] >= 0) & (new[graph.v] >= 0)
     return type(graph)(len(tasks), new[graph.u[kept]], new[graph.v[kept]], graph.weight[kept])
+
+
+def scotch_on(pattern: Any, job: Any, limit: float = 60.0) -> tuple[Any, float] | None:
+    """gmap on any machine and job: its graph decomposed by amk_grf with the nodes of the job as targets.
+
+    Answers with a Placement and the processor seconds of gmap; None where Scotch is missing or fails.
+    """
+    import isthmus
+
+    gmap, decompose = _gmap(), shutil.which("amk_grf")
+    if gmap is None or decompose is None:
+        return None
+    topology, nodes = job.machine.topology, np.unique(job.nodes)
+    start, near, weight = _rows(pattern.ranks, pattern.sources(), pattern.peer, pattern.bytes)
+    ends = topology.link_ends(np.arange(topology.links, dtype=np.uint32))
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        _write_graph(folder / "tasks.grf", start, near, weight)
+        machine = _rows(topology.vertices, ends[:, 0], ends[:, 1], np.ones(topology.links))
+        _write_graph(folder / "machine.grf", machine[0], machine[1], np.ones_like(machine[1]))
+        (folder / "nodes").write_text("\n".join(map(str, [len(nodes), *nodes.tolist()])) + "\n", encoding="ascii")
+        made = [decompose, str(folder / "machine.grf"), str(folder / "machine.tgt"), f"-l{folder / 'nodes'}"]
+        if subprocess.run(made, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode:
+            return None
+        found = _gmap_run(gmap, folder, ["-cq", "-b0.01"], limit)
+    if found is None:
+        return None
+    return isthmus.Placement(job.machine, found[0]), found[1]
+
+
+def _rows(vertices: int, u: Any, v: Any, weight: Any) -> tuple[Any, Any, Any]:
+    """Adjacency of an undirected graph, from pairs in any direction: row starts, neighbours, sums of weights."""
+    u, v, weight = np.asarray(u, np.int64), np.asarray(v, np.int64), np.asarray(weight, np.float64)
+    kept = u != v
+    u, v, weight = u[kept], v[kept], weight[kept]
+    pair = np.concatenate([u * vertices + v, v * vertices + u])
+    found, where = np.unique(pair, return_inverse=True)
+    total = np.bincount(where, np.concatenate([weight, weight]), len(found))
+    start = np.searchsorted(found // vertices, np.arange(vertices + 1))
+    # Weights of Scotch are 32 bits wide, and their sum has to fit too.
+    scale = max(1.0, float(total.sum()) / 1e9)
+    return start, found % vertices, np.maximum(total / scale, 1).astype(np.int64)
+
+
+def _write_graph(path: Path, start: Any, near: Any, weight: Any) -> None:
+    weighted = bool((weight != 1).any())
+    with open(path, "w", encoding="ascii") as out:
+        out.write(f"0\n{len(start) - 1} {len(near)}\n0 {'010' if weighted else '000'}\n")
+        values = np.column_stack([weight, near]) if weighted else near[:, None]
+        for vertex in range(len(start) - 1):
+            row = values[start[vertex] : start[vertex + 1]]
+            out.write(f"{len(row)} {' '.join(map(str, row.reshape(-1).tolist()))}\n")
+
+
+def _gmap_run(gmap: str, folder: Path, options: list[str], limit: float) -> Answer | None:
+    """Maps tasks.grf of a folder to its machine.tgt; None where that fails or takes longer."""
+    files = [str(folder / f) for f in ("tasks.grf", "machine.tgt", "map")]
+    process = subprocess.Popen(
+        [gmap, *files, *options], preexec_fn=lambda: _limit(limit), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        return None
+    table = np.loadtxt(folder / "map", dtype=np.int64, skiprows=1).reshape(-1, 2)
+    node = np.empty(len(table), np.int64)
+    node[table[:, 0]] = table[:, 1]
+    return node, used.ru_utime

@@ -224,7 +224,9 @@ def placement(advice: Advice) -> Section | None:
         "that share links (flow model); isthmus map writes the file for the launcher."
     )
     before, after = found.now, mapped.metrics
-    rows: list[Row] = [list(row) for row in placing_rows(found, [n for n in DEFINITIONS if after.value(n) is not None])]
+    # The time stands in the first row already, with the noise that is simulated.
+    shown = [n for n in DEFINITIONS if n != "time" and after.value(n) is not None]
+    rows: list[Row] = [list(row) for row in placing_rows(found, shown)]
     for level, bytes in after.levels.items():
         now, then = (text(x, "B", 4, decimal=True) for x in (before.levels[level], bytes))
         rows.append([f"bytes in {level}", now, then, ""])

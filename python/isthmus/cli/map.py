@@ -59,9 +59,8 @@ _SUFFIXES = (".png", ".svg", ".pdf")
 @click.option(
     "--objective",
     type=click.Choice(["hop_bytes", "max_link", "time"]),
-    default="hop_bytes",
-    show_default=True,
-    help="What is to be small: hop-bytes, the largest congestion of a link, or the simulated time.",
+    help="What is to be small: hop-bytes, the largest congestion of a link, or the simulated time. By default the time "
+    "of what can be simulated within --time; otherwise hop-bytes, without a link hotter than before.",
 )
 @click.option("--time", "seconds", default="10s", show_default=True, metavar="TIME", help="Processor time, about.")
 @click.option(
@@ -102,7 +101,7 @@ def command(
     tasks_per_node: int | None,
     speeds: str | None,
     method: str,
-    objective: str,
+    objective: str | None,
     seconds: str,
     seed: int,
     evaluate: bool,

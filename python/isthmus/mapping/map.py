@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,12 +11,15 @@ from ..errors import InvalidInput
 from ..machine.allocation import Allocation
 from ..machine.machine import Machine
 from ..units import shown
-from .mapped import Mapped, Trial
+from .choice import OBJECTIVES
+from .clock import Clock, timed
+from .mapped import Mapped
 from .methods import find
 from .metrics import evaluate, pattern_of, require_symmetric
 from .placement import job_of
-from .portfolio import SEARCHING, fixed_seconds, portfolio
+from .portfolio import SEARCHING, fixed_seconds
 from .problem import Problem
+from .search import Search
 from .sockets import placement_of
 
 if TYPE_CHECKING:
@@ -28,15 +30,6 @@ if TYPE_CHECKING:
     from ..schedule.schedule import Schedule
     from .metrics import Metrics
 
-#: What is to be small, and the metrics that decide, the first first.
-OBJECTIVES = {
-    "hop_bytes": ("hop_bytes", "maximum_congestion"),
-    "max_link": ("maximum_congestion", "hop_bytes"),
-    "time": ("time", "hop_bytes"),
-}
-#: Hop-bytes that differ by this part count as equal: congestion decides.
-_EQUAL = 0.005
-
 
 def map(
     what: Pattern | Program | Schedule,
@@ -45,7 +38,7 @@ def map(
     method: str | tuple[str, Mapping[str, Any]] = "auto",
     seconds: float = 10.0,
     seed: int = 0,
-    objective: str = "hop_bytes",
+    objective: str | None = None,
     balance: float | None = None,
     tasks_per_node: int | None = None,
     speeds: ArrayLike | None = None,
@@ -71,10 +64,12 @@ def map(
         depend on the speed of the computer.
     seed : int
         The same gives the same placement.
-    objective : str
-        What decides: "hop_bytes" and, of placements within 0.5 % (of a few tasks: the fewest possible, see method
-        "exact"), the most congested link; "max_link", the most
-        congested link, then hop-bytes; "time", that of a program or schedule by simulation.
+    objective : str, optional
+        What decides: "hop_bytes" and, of placements within 0.5 % (on dragonflies 2 %; of a few tasks: the fewest
+        possible, see method "exact"), the most congested link; "max_link", the most congested link, then hop-bytes;
+        "time", the fastest of a program or schedule by simulation. By default the time of what can be simulated; of
+        patterns, and of what would take longer to simulate than ``seconds`` allow, hop-bytes, but no most congested
+        link worse than in the order of the allocation.
     balance : float, optional
         Tasks may share cores: a node gets this part more than its share of the work at most (0.03: 3 %, rounded up);
         the work is the pattern's load, or 1 for each task. By default one rank per core at most.
@@ -111,7 +106,7 @@ def map(
     True
     """
     found = pattern_of(what, collectives)
-    if objective not in OBJECTIVES:
+    if objective is not None and objective not in OBJECTIVES:
         raise InvalidInput(f"objective {objective!r}: allowed are {', '.join(OBJECTIVES)}")
     if objective == "time" and (found is what or model is None):
         raise InvalidInput("objective 'time': a program or schedule and a model to simulate it with are needed")
@@ -139,60 +134,31 @@ def map(
 
     # Searches get at least half of the time.
     seconds = max(SEARCHING * seconds - fixed_seconds(problem), seconds / 2)
-    timed = objective == "time"
+    clock = None if model is None or found is what else Clock(what, collectives, model)  # type: ignore[arg-type]
     name, options = (method, {}) if isinstance(method, str) else method
-    trials: list[Trial] = []
 
     def metrics(place: NDArray[np.uint32]) -> Metrics:
-        return evaluate(
-            what if timed else found,
-            placement_of(problem, place),
-            undirected=undirected,
-            collectives=collectives if timed else None,
-            model=model,
-        )
+        return timed(evaluate(found, placement_of(problem, place), undirected=undirected), clock)
 
-    def attempt(name: str, **options: Any) -> Trial | None:
-        chosen, full = find(name, options)
-        begin = time.process_time()
-        place = chosen.run(problem, full)
-        spent = time.process_time() - begin
-        if place is None:
-            return None
-        problem.check(place, f"method {name}")
-        # A map to begin with goes by the method that found it.
-        known = {id(t.place): t.method for t in trials}
-        said = {key: known.get(id(value), value) if key == "start" else value for key, value in options.items()}
-        said = {key: value for key, value in said.items() if not isinstance(value, np.ndarray)}
-        trials.append(Trial(name, said, spent, place, problem.hop_bytes(place), metrics))
-        return trials[-1]
-
-    if name == "auto":
-        if options:
-            raise InvalidInput("method auto has no options")
-        portfolio(problem, attempt, seconds, objective)
-    elif attempt(name, **_timed(name, options, seconds)) is None:
-        raise InvalidInput(f"method {name!r} does not apply here; it is for {find(name, {})[0].needs}")
-    return Mapped(
-        what, found, problem, best_of(trials, objective), tuple(trials), objective, undirected, collectives, model
-    )
+    search = Search(problem, metrics, clock)
+    decides = objective or ("time" if search.affordable(seconds) else "hop_bytes")
+    if name != "auto":
+        if search.attempt(name, **_timed(name, options, seconds)) is None:
+            raise InvalidInput(f"method {name!r} does not apply here; it is for {find(name, {})[0].needs}")
+        best, decides = search.trials[0], objective or "hop_bytes"
+    elif options:
+        raise InvalidInput("method auto has no options")
+    elif decides == "time":
+        best = search.by_time(seconds, all=objective is not None)
+    else:
+        best = search.by_rule(decides, seconds, guarded=objective is None)
+    return Mapped(what, found, problem, best, tuple(search.trials), decides, undirected, clock)
 
 
 def _timed(name: str, options: Mapping[str, Any], seconds: float) -> dict[str, Any]:
     """Options with the time for methods that take as long as they may."""
     takes = "seconds" in find(name, {})[0].options and "seconds" not in options
     return {**options, "seconds": round(seconds, 3)} if takes else dict(options)
-
-
-def best_of(trials: Sequence[Trial], objective: str) -> Trial:
-    """The trial that is best by the metrics of OBJECTIVES; the earlier of equals."""
-    first, second = OBJECTIVES[objective]
-    values = [t.hop_bytes if first == "hop_bytes" else t.metrics.value(first) or 0.0 for t in trials]
-    # What is best of all has no equals but the others.
-    tolerance = _EQUAL if first == "hop_bytes" and all(t.method != "exact" for t in trials) else 1e-9
-    least = min(values) * (1 + tolerance)
-    equal = [t for t, value in zip(trials, values, strict=True) if value <= least]
-    return equal[0] if len(equal) == 1 else min(equal, key=lambda t: (t.metrics.value(second) or 0.0, t.hop_bytes))
 
 
 def _capacity(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -12,8 +12,10 @@ import numpy as np
 
 from ..units import amount
 from .bounds import Bounds, bounds
+from .clock import Clock, timed
 from .metrics import DEFINITIONS, Metrics, evaluate, in_words
 from .placement import Placement
+from .portfolio import USUAL
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -77,8 +79,10 @@ class Mapped:
     trials : tuple of Trial
         In the order in which they were run.
     objective : str
-    undirected, collectives, model
+    undirected : bool
         As given to :func:`isthmus.map`.
+    clock : Clock, optional
+        Simulates placements of a program or schedule.
     """
 
     what: Pattern | Program | Schedule
@@ -88,8 +92,7 @@ class Mapped:
     trials: tuple[Trial, ...]
     objective: str
     undirected: bool = False
-    collectives: Mapping[str, Any] | None = None
-    model: str | None = "flow"
+    clock: Clock | None = None
 
     @property
     def placement(self) -> Placement:
@@ -99,7 +102,7 @@ class Mapped:
     @cached_property
     def metrics(self) -> Metrics:
         """Of the placement, with the simulated time of a program or schedule."""
-        return self.best.metrics if self.best.metrics.time is not None else self._evaluated(self.placement)
+        return timed(self.best.metrics, self.clock, simulate=True)
 
     @property
     def method(self) -> str:
@@ -121,6 +124,23 @@ class Mapped:
         """What no placement on these nodes can beat."""
         return bounds(self.problem, directions=2.0 if self.undirected else 1.0)
 
+    @cached_property
+    def warning(self) -> str | None:
+        """In a sentence, where a usual order is better though less was looked at; None where none is.
+
+        Of what was simulated, the time counts; otherwise the most congested link beside the order of the allocation.
+        """
+        name = "time" if self.metrics.time is not None else "maximum_congestion"
+        orders = USUAL if name == "time" else USUAL[:1]
+        usual = min(orders, key=lambda order: self.before[order].value(name) or 0.0)
+        here, there = self.metrics.value(name) or 0.0, self.before[usual].value(name) or 0.0
+        if here <= there * (1 + 1e-9):
+            return None
+        return (
+            f"In {usual} order the {DEFINITIONS[name].words} is less: {in_words(name, there)} instead of "
+            f"{in_words(name, here)}."
+        )
+
     def _baseline(self, order: str) -> Placement:
         from .methods import find
 
@@ -129,9 +149,7 @@ class Mapped:
         return Placement(self.placement.machine, self.problem.job.nodes[place])
 
     def _evaluated(self, placement: Placement) -> Metrics:
-        return evaluate(
-            self.what, placement, undirected=self.undirected, collectives=self.collectives, model=self.model
-        )
+        return timed(evaluate(self.pattern, placement, undirected=self.undirected), self.clock, simulate=True)
 
     def bound(self, name: str) -> float | None:
         """The lower bound of a metric; None where there is none."""
@@ -177,6 +195,7 @@ class Mapped:
         return {
             "method": self.method,
             "objective": self.objective,
+            "warning": self.warning,
             "ranks": self.placement.ranks,
             "machine": self.placement.machine.name,
             "metrics": self.metrics.json(),

@@ -24,7 +24,9 @@ _SMALL = 4096
 #: Hop-bytes that relief of the hottest links may cost: less than what counts as equal; where links decide, much more.
 _RISE = {"hop_bytes": 0.004, "max_link": 0.05, "time": 0.004}
 #: Part of the time for relief of links, at most.
-_FOR_LINKS = 0.08
+FOR_LINKS = 0.08
+#: Orders that jobs get without a map; "default", that of the allocation, is one of the others.
+USUAL = ("default", "block", "cyclic")
 #: Tasks for which relief of links is quick enough to be worth it.
 _RELIEVED = 1 << 16
 
@@ -41,6 +43,8 @@ def portfolio(problem: Problem, attempt: Attempt, seconds: float, objective: str
     that is close to what is possible, graph methods.
     """
     attempt("default")
+    if problem.imbalance is None and problem.job.ranks_per_node > 1:
+        attempt("cyclic" if problem.job.order == "block" else "block")
     if not len(problem.edges[0]):
         return
     if problem.imbalance is not None:
@@ -57,7 +61,7 @@ def portfolio(problem: Problem, attempt: Attempt, seconds: float, objective: str
     # Of a few tasks all placements: of the best, one with little load on its hottest links.
     optimum = tried("exact")
     if optimum is not None and objective == "hop_bytes":
-        tried("relieve", start=optimum.place, rise=0.0, seconds=round(_FOR_LINKS * seconds, 3))
+        tried("relieve", start=optimum.place, rise=0.0, seconds=round(FOR_LINKS * seconds, 3))
         return
     close = False
     if problem.structure is not None:
@@ -66,7 +70,7 @@ def portfolio(problem: Problem, attempt: Attempt, seconds: float, objective: str
         tried("geometric")
     # On dragonflies grouped has limited the links that matter already.
     relieved = problem.tasks <= _RELIEVED and (objective == "max_link" or not (close or in_groups(problem)))
-    for_links = _FOR_LINKS * seconds if relieved else 0.0
+    for_links = FOR_LINKS * seconds if relieved else 0.0
     if not close:
         tried("bipartition")
         left = max(seconds - for_links - _core.seconds_of_bipartition(problem.graph, problem.target), 0.2 * seconds)

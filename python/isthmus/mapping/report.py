@@ -19,6 +19,8 @@ def report(mapped: Mapped) -> str:
     ]
     headings, rows = mapped.table()
     lines += columns([headings, *rows])
+    if mapped.warning is not None:
+        lines.append(mapped.warning)
     lines.append("")
     lines += tried(mapped)
     return "\n".join(lines)
@@ -26,7 +28,8 @@ def report(mapped: Mapped) -> str:
 
 def tried(mapped: Mapped) -> list[str]:
     """The methods that were run, in their order; the one that was kept is marked."""
-    rows = [["tried", "hop-bytes", "max link", "max dilation", "CPU time"]]
+    simulated = any(t.metrics.time is not None for t in mapped.trials)
+    rows = [["tried", "hop-bytes", "max link", "max dilation", *["simulated time"] * simulated, "CPU time"]]
     for t in mapped.trials:
         m = t.metrics
         rows.append(
@@ -35,6 +38,7 @@ def tried(mapped: Mapped) -> list[str]:
                 m.words("hop_bytes"),
                 m.words("maximum_link_load"),
                 m.words("maximum_dilation"),
+                *[m.words("time")] * simulated,
                 text(t.seconds, "s", 3),
             ]
         )

@@ -1,0 +1,204 @@
+"""Is a placement of ``isthmus.map`` ever worse than the usual orders?
+
+    python bench/never_worse.py [--quick] [--part programs|patterns] [--rows TEXT] [--ranks N,...] [--seeds N]
+                                [--objective NAME] [--seconds S] [--recorded] [--no-peers] [--check] [--json FILE]
+
+Cases are generated: programs of mapping_programs.py (with --recorded also recordings of the examples and of LAMMPS) on
+4 to 128 ranks, and patterns of mapping_families.py; on tori, fat trees, small and large dragonflies; 1 or several ranks
+a node; the first nodes of the machine ("whole"), or as many at random places ("scattered"). Every case is placed by
+``isthmus.map`` without an objective unless one is given, in block, cyclic and random order, and by Scotch (gmap, on the
+graph of the machine as amk_grf decomposes it) where it is installed; it may not keep to the number of ranks of a node.
+isthmus.evaluate judges all. Figures are ratios to block: hop-bytes, the hottest link (bytes over bandwidth), and, of
+programs, the time simulated under ``flow``; seconds are processor seconds of the call of ``map``.
+
+--check: exit status 1 where a placement is worse than block order by more than 1 %: a program in simulated time, a
+pattern in its hottest link.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import resource
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import mapping_families
+import mapping_peers
+import mapping_programs
+import numpy as np
+
+import isthmus
+
+#: Worse by this part is worse.
+TOLERANCE = 0.01
+#: Torus with two nodes a router, dragonflies of 2, 15 and 77 groups, fat trees of 2 and 3 levels.
+PROGRAM_MACHINES = ("titan", "eos", "edison", "frontier", "summit", "torus:8x8x8 cores=16")
+PATTERN_MACHINES = (
+    "torus:16x16x16 cores=16", "cielo", "fattree-k4", "eos", "frontier",
+    "dragonfly:a=16,p=16,h=1,g=16,arrangement=relative cores=16",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Case:
+    """Something to place on some nodes."""
+
+    name: str
+    machine: str
+    per_node: int
+    whole: bool
+    seed: int
+    what: isthmus.Program | isthmus.Pattern
+
+    @property
+    def where(self) -> str:
+        spread = "whole" if self.whole else "scattered"
+        return f"{self.machine.split(',')[0].split(' ')[0]}, {self.per_node} a node, {spread}"
+
+    def job(self) -> isthmus.Allocation:
+        machine = isthmus.load(self.machine)
+        nodes = -(-self.what.ranks // self.per_node)
+        if self.whole:
+            return machine.allocate(nodes, ranks_per_node=self.per_node)
+        chosen = np.random.default_rng(self.seed).choice(machine.nodes, nodes, replace=False)
+        return machine.allocate(np.sort(chosen), ranks_per_node=self.per_node)
+
+
+def cases(options: argparse.Namespace) -> Iterator[Case]:
+    """All cases that are asked for."""
+    seeds = range(1, options.seeds + 1)
+    if options.part in ("all", "programs"):
+        for ranks in options.ranks or ((8, 27) if options.quick else (4, 8, 12, 16, 27, 64, 128)):
+            programs = [(n, s, make(ranks, s)) for n, make in mapping_programs.PROGRAMS.items() for s in seeds]
+            if options.recorded and ranks <= 32:
+                with tempfile.TemporaryDirectory() as folder:
+                    programs += [(n, 1, p) for n, p in mapping_programs.recordings(ranks, Path(folder)).items()]
+            for name, seed, what in programs:
+                for machine in PROGRAM_MACHINES[: 2 if options.quick else None]:
+                    for per_node in (1, 4):
+                        if ranks > per_node:
+                            for whole in (True, False):
+                                yield Case(f"{name} {ranks}", machine, per_node, whole, seed, what)
+    if options.part in ("all", "patterns"):
+        for name, make in mapping_families.FAMILIES.items():
+            for tasks in options.ranks or ((256,) if options.quick else (512, 4096)):
+                for seed in seeds:
+                    for machine in PATTERN_MACHINES:
+                        for per_node in (1, 8):
+                            if -(-tasks // per_node) > isthmus.load(machine).nodes:
+                                continue
+                            for whole in (True, False):
+                                what = make(tasks, seed)
+                                yield Case(f"{name} {what.ranks}", machine, per_node, whole, seed, what)
+
+
+def placed(case: Case, options: argparse.Namespace, peers: bool) -> dict[str, dict[str, Any]]:
+    """Hop-bytes, hottest link, simulated time and seconds of every way to place."""
+    job = case.job()
+    undirected = isinstance(case.what, isthmus.Pattern)
+    objective = {} if options.objective is None else {"objective": options.objective}
+    begin = resource.getrusage(resource.RUSAGE_SELF)
+    mapped = isthmus.map(
+        case.what, job, seconds=options.seconds, seed=case.seed, undirected=undirected, **objective
+    )  # fmt: skip
+    end = resource.getrusage(resource.RUSAGE_SELF)
+    placements = {"ours": mapped.placement}
+    for order in ("block", "cyclic", "random"):
+        placements[order] = isthmus.Placement.of(job, case.what.ranks, order, seed=case.seed)
+    seconds = {"ours": end.ru_utime - begin.ru_utime}
+    # Of programs Scotch is given all messages, those of collectives too.
+    given = case.what if undirected else isthmus.pattern(isthmus.lower(case.what))
+    if peers and (found := mapping_peers.scotch_on(given, job)) is not None:
+        placements["scotch"], seconds["scotch"] = found
+    out = {}
+    for name, placement in placements.items():
+        m = isthmus.evaluate(case.what, placement, undirected=undirected)
+        out[name] = {"hop_bytes": m.hop_bytes, "link": m.maximum_congestion, "time": m.time}
+        out[name]["seconds"] = seconds.get(name)
+    out["ours"]["method"] = mapped.method
+    return out
+
+
+def ratio(found: dict[str, dict[str, Any]], who: str, key: str, to: str = "block") -> float:
+    """Of a figure to that of block order; 1 where both are 0."""
+    here, there = found[who][key], found[to][key]
+    return 1.0 if here == there else here / there if there else math.inf
+
+
+def mean(values: list[float]) -> float:
+    """The geometric mean of those that are finite and above 0."""
+    kept = [v for v in values if 0 < v < math.inf]
+    return math.exp(sum(map(math.log, kept)) / len(kept)) if kept else 1.0
+
+
+def summary(rows: list[tuple[Case, dict[str, dict[str, Any]]]], key: str, words: str) -> int:
+    """Prints ratios over all cases; the number of those that are worse than block."""
+    worse = [(ratio(f, "ours", key), c) for c, f in rows]
+    both = [(ratio(f, "ours", key), min(1.0, ratio(f, "cyclic", key))) for _, f in rows]
+    against = [ours / usual if usual else 1.0 for ours, usual in both]
+    bad = sum(r > 1 + TOLERANCE for r, _ in worse)
+    most, where = max(worse, key=lambda pair: pair[0])
+    print(f"{words}, {len(rows)} cases, ratios to block order:")
+    print(f"  worse by more than {TOLERANCE:.0%}: {bad}; than the better of block and cyclic: "
+          f"{sum(r > 1 + TOLERANCE for r in against)}")  # fmt: skip
+    print(f"  worst {most:.3f} ({where.name}, {where.where}, seed {where.seed})")
+    for who in ("ours", "cyclic", "random", "scotch"):
+        values = [ratio(f, who, key) for _, f in rows if who in f]
+        if values:
+            print(f"  {who:7} geometric mean {mean(values):.3f} of {len(values)}, least {min(values):.3f}, "
+                  f"most {max(values):.3f}")  # fmt: skip
+    return bad
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="fewer and smaller cases")
+    parser.add_argument("--part", choices=("all", "programs", "patterns"), default="all")
+    parser.add_argument("--rows", default="", metavar="TEXT", help="only cases whose name and place contain it")
+    parser.add_argument("--ranks", type=lambda text: [int(word) for word in text.split(",")], metavar="N,...")
+    parser.add_argument("--seeds", type=int, default=1, metavar="N")
+    parser.add_argument("--objective", metavar="NAME")
+    parser.add_argument("--seconds", type=float, default=3.0, metavar="S", help="processor time of map; 3")
+    parser.add_argument("--recorded", action="store_true", help="record the examples and LAMMPS, too")
+    parser.add_argument("--no-peers", action="store_true")
+    parser.add_argument("--check", action="store_true", help="fail where a placement is worse than block order")
+    parser.add_argument("--json", metavar="FILE", help="also write all figures")
+    options = parser.parse_args()
+    rows = []
+    print(f"{'case':22} {'where':34} {'who':8}{'hop-bytes':>10}{'link':>8}{'time':>8}{'seconds':>9}")
+    for case in cases(options):
+        if options.rows not in f"{case.name} {case.where}":
+            continue
+        found = placed(case, options, not options.no_peers)
+        rows.append((case, found))
+        for i, (who, f) in enumerate(found.items()):
+            head = f"{case.name:22} {case.where:34}" if i == 0 else f"{'':57}"
+            times = f"{ratio(found, who, 'time'):8.3f}" if f["time"] is not None else f"{'':8}"
+            spent = f"{f['seconds']:9.2f}" if f["seconds"] is not None else f"{'':9}"
+            print(f"{head} {who:8}{ratio(found, who, 'hop_bytes'):10.3f}{ratio(found, who, 'link'):8.3f}{times}{spent} "
+                  f"{f.get('method', '')}".rstrip(), flush=True)  # fmt: skip
+    bad = 0
+    programs = [row for row in rows if isinstance(row[0].what, isthmus.Program)]
+    patterns = [row for row in rows if isinstance(row[0].what, isthmus.Pattern)]
+    if programs:
+        bad += summary(programs, "time", "simulated time of programs")
+    if patterns:
+        bad += summary(patterns, "link", "hottest link of patterns")
+        summary(patterns, "hop_bytes", "hop-bytes of patterns")
+    if options.json:
+        figures = [{"case": c.name, "where": c.where, "seed": c.seed, "found": f} for c, f in rows]
+        Path(options.json).write_text(json.dumps(figures, indent=1), encoding="utf-8")
+    if options.check and bad:
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    main()

@@ -1,0 +1,53 @@
+"""Which of the maps that were found is kept: what decides, and what must not get worse."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from .graphs import in_groups
+
+if TYPE_CHECKING:
+    from .mapped import Trial
+    from .portfolio import Attempt
+    from .problem import Problem
+
+#: What is to be small, and the metrics that decide, the first first.
+OBJECTIVES = {
+    "hop_bytes": ("hop_bytes", "maximum_congestion"),
+    "max_link": ("maximum_congestion", "hop_bytes"),
+    "time": ("time", "hop_bytes"),
+}
+#: Hop-bytes that differ by this part count as equal: congestion decides. In groups they differ less, and links more.
+_EQUAL, _EQUAL_IN_GROUPS = 0.005, 0.02
+#: Rounding of sums.
+_SAME = 1e-9
+#: Hop-bytes that may be paid, step by step, for a hottest link that is no worse than that of the usual order.
+_PRICES = (0.02, 0.1, 0.5)
+
+
+def best_of(trials: Sequence[Trial], objective: str, problem: Problem) -> Trial:
+    """The trial that is best by the metrics of OBJECTIVES; the earlier of equals."""
+    first, second = OBJECTIVES[objective]
+    values = [t.hop_bytes if first == "hop_bytes" else t.metrics.value(first) or 0.0 for t in trials]
+    # What is best of all has no equals but the others.
+    loose = first == "hop_bytes" and all(t.method != "exact" for t in trials)
+    least = min(values) * (1 + ((_EQUAL_IN_GROUPS if in_groups(problem) else _EQUAL) if loose else _SAME))
+    equal = [t for t, value in zip(trials, values, strict=True) if value <= least]
+    return equal[0] if len(equal) == 1 else min(equal, key=lambda t: (t.metrics.value(second) or 0.0, t.hop_bytes))
+
+
+def no_hotter(trials: list[Trial], problem: Problem, attempt: Attempt, seconds: float) -> Trial:
+    """The trial with fewest hop-bytes whose hottest link is no worse than that of the order of the allocation.
+
+    Where the best is hotter, others are made of it that may cost more hop-bytes.
+    """
+    limit = trials[0].metrics.maximum_congestion * (1 + _SAME)
+    best = best_of(trials, "hop_bytes", problem)
+    for rise in _PRICES:
+        if best.metrics.maximum_congestion <= limit:
+            return best
+        cooler = attempt("relieve", start=best.place, rise=rise, seconds=round(seconds / len(_PRICES), 3))
+        if cooler is not None and cooler.metrics.maximum_congestion <= limit:
+            break
+    return best_of([t for t in trials if t.metrics.maximum_congestion <= limit], "hop_bytes", problem)

@@ -1,0 +1,78 @@
+"""Simulated times of placements."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from ..errors import InvalidInput
+from ..schedule.program import Program
+from ..schedule.schedule import Schedule
+
+if TYPE_CHECKING:
+    from .metrics import Metrics
+    from .placement import Placement
+
+#: Processor time, about, to simulate an operation of which many share links, and a simulation of nothing.
+_OPERATION, _LEAST = 1.5e-6, 0.5e-3
+
+
+class Clock:
+    """Makespans of a program or schedule by simulation, each placement once.
+
+    Parameters
+    ----------
+    what : Program or Schedule
+    collectives : mapping, optional
+        As for :func:`isthmus.pattern`.
+    model : str
+        Of :func:`isthmus.simulate`.
+    """
+
+    def __init__(self, what: Program | Schedule, collectives: Mapping[str, Any] | None, model: str) -> None:
+        self._what, self._collectives, self._model = what, collectives, model
+        self._known: dict[tuple[bytes, bytes], float] = {}
+
+    @cached_property
+    def schedule(self) -> Schedule:
+        """The program with its collectives as messages."""
+        if isinstance(self._what, Schedule):
+            return self._what
+        from ..schedule.lower import lower
+
+        return lower(self._what, collectives=self._collectives)
+
+    @property
+    def cost(self) -> float:
+        """Processor time of a simulation, about; from the number of operations, so that it is the same everywhere."""
+        return _LEAST + _OPERATION * len(self.schedule)
+
+    def known(self, placement: Placement) -> float | None:
+        """Seconds of the program, if the placement was simulated already."""
+        return self._known.get(_key(placement))
+
+    def seconds(self, placement: Placement) -> float:
+        """Seconds of the program; raises InvalidInput for one that hangs."""
+        key = _key(placement)
+        if key not in self._known:
+            from ..simulation.simulate import simulate
+
+            timeline = simulate(self.schedule, placement.machine, placement, model=self._model, record="finish")
+            if timeline.deadlock is not None:
+                raise InvalidInput("the program hangs: isthmus simulate says why")
+            self._known[key] = timeline.makespan
+        return self._known[key]
+
+
+def timed(metrics: Metrics, clock: Clock | None, *, simulate: bool = False) -> Metrics:
+    """The metrics with the simulated time, if it is known or ``simulate``."""
+    if clock is None:
+        return metrics
+    p = metrics.placement
+    return replace(metrics, time=clock.seconds(p) if simulate else clock.known(p))
+
+
+def _key(placement: Placement) -> tuple[bytes, bytes]:
+    return placement.node.tobytes(), placement.core.tobytes()
