@@ -104,6 +104,7 @@ bool thread_attach(void) {
   pthread_setspecific(thread_end_key, thread);
   thread->wall_base = thread->last_end;
   thread->cpu_base = clock_thread();
+  paths_attach(thread);
   return true;
 }
 

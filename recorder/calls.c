@@ -5,7 +5,7 @@
  * was read longer ago than that. In between, processor time passes as wall time does. */
 enum { LONG_NS = 10000, OLD_NS = 200000 };
 
-void call_begin(struct call* call, unsigned function, const void* address) {
+void call_begin(struct call* call, unsigned function, const void* address, const void* frame) {
   depth = 1;
   call->function = function;
   call->error = 0;
@@ -13,22 +13,23 @@ void call_begin(struct call* call, unsigned function, const void* address) {
     call->begin = 0;
     return;
   }
-  call->site = site_of(address);
+  /* What the program computed ends here: finding the path is none of it, nor of the call. */
+  const int64_t came = clock_now();
+  call->path = path_of(address, frame);
   if (UNLIKELY(regions_watched)) regions_call(function, address);
   struct thread* thread = here;
-  int64_t begin = clock_now();
-  int64_t gap = begin - thread->last_end;
-  call->cpu_gap = -1;
+  const int64_t gap = came - thread->last_end;
+  int64_t cpu_gap = gap;
   if (gap > LONG_NS || thread->gap_unknown) {
-    int64_t cpu = clock_thread();
-    begin = clock_now();
-    int64_t used = cpu - (thread->cpu_base + (thread->last_end - thread->wall_base));
-    call->cpu_gap = used < 0 ? 0 : used > gap ? gap : used;
+    const int64_t cpu = clock_thread(), read = clock_now();
+    const int64_t used = cpu - (read - came) - (thread->cpu_base + (thread->last_end - thread->wall_base));
+    cpu_gap = used < 0 ? 0 : used > gap ? gap : used;
     thread->cpu_base = cpu;
-    thread->wall_base = begin;
+    thread->wall_base = read;
     thread->gap_unknown = false;
   }
-  call->begin = begin;
+  call->cpu_gap = cpu_gap;
+  call->begin = clock_now();
 }
 
 void call_end(struct call* call, int error) {
@@ -69,7 +70,7 @@ void* record_call(const struct call* call, unsigned form, uint32_t n, size_t byt
   if (UNLIKELY(!record)) return NULL;
   record->function = (uint16_t)call->function;
   record->form = (uint16_t)form;
-  record->site = call->site;
+  record->path = call->path;
   record->begin = call->begin;
   record->end = call->end;
   record->cpu_gap = call->cpu_gap;
@@ -88,7 +89,7 @@ void record_poll(const struct call* call) {
   /* Loops poll several things in turn: each folds into its own record while nothing else happens. */
   for (unsigned i = 0; i < thread->polls; i++) {
     struct trace_polls* polls = thread->poll[i];
-    if (polls->function != call->function || polls->site != call->site) continue;
+    if (polls->function != call->function || polls->path != call->path) continue;
     polls->count++;
     polls->end = call->end;
     polls->inside += call->end - call->begin;
@@ -100,7 +101,7 @@ void record_poll(const struct call* call) {
   if (!polls) return;
   polls->function = (uint16_t)call->function;
   polls->unused = 0;
-  polls->site = call->site;
+  polls->path = call->path;
   polls->count = 1;
   polls->begin = call->begin;
   polls->end = call->end;

@@ -188,7 +188,8 @@ def _timed(function: Function, number: int, language: Language, forward: str, er
     after = language.statements(after, tokens, parameters)
     if function.name == "Type_free":
         before = "type_freed();"
-    body = f"  struct call call CLEANUP;\n  call_begin(&call, {number}, __builtin_return_address(0));\n{substitutes}"
+    place = "__builtin_return_address(0), __builtin_frame_address(0)"
+    body = f"  struct call call CLEANUP;\n  call_begin(&call, {number}, {place});\n{substitutes}"
     body += f"  {before}\n" if before else ""
     body += f"  {forward}\n  call_end(&call, {error});\n"
     if after == PLAIN:

@@ -3,7 +3,7 @@
  * A wrapper of a recorded call is
  *   if (!recording()) return PMPI_X(...);
  *   struct call call CLEANUP;            // leaves again, C++ exceptions and cancelled threads included
- *   call_begin(&call, ID_X, address);
+ *   call_begin(&call, ID_X, address, frame);
  *   int error = PMPI_X(...);
  *   call_end(&call, error);
  *   if (error) record_plain(&call); else record_...(&call, ...);
@@ -64,6 +64,7 @@ struct thread {
   struct trace_polls* poll[4];
   struct site* sites; /* table of sites.c */
   uint32_t site_slots, site_count;
+  struct paths* paths; /* of paths.c */
   uint64_t counted;
   uint64_t counts[FUNCTIONS_MAX];
   uint8_t named[FUNCTIONS_MAX / 8];
@@ -93,6 +94,11 @@ void synchronise(struct trace_sync* sync, int* world_local);
 /* ---- sites.c ---- */
 uint32_t site_of(const void* address);
 
+/* ---- paths.c ---- */
+/* Number of the path of a call: its return address, and the frame (__builtin_frame_address(0)) of the wrapper. */
+uint32_t path_of(const void* address, const void* frame);
+void paths_attach(struct thread* thread);
+
 /* ---- regions.c ---- */
 void regions_begin(void);
 void regions_call(unsigned function, const void* address);
@@ -102,7 +108,7 @@ extern bool regions_watched;
 /* ---- calls.c ---- */
 struct call {
   unsigned function;
-  uint32_t site;
+  uint32_t path;
   int64_t begin, end, cpu_gap;
   int error;
 };
@@ -110,7 +116,7 @@ struct call {
 static inline bool recording(void) {
   return LIKELY(atomic_load_explicit(&recorder_on, memory_order_relaxed)) && depth == 0;
 }
-void call_begin(struct call* call, unsigned function, const void* address);
+void call_begin(struct call* call, unsigned function, const void* address, const void* frame);
 void call_end(struct call* call, int error);
 static inline void call_leave(struct call* call) {
   (void)call;

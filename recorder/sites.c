@@ -1,17 +1,31 @@
-/* Call sites: return addresses, numbered per thread. */
+/* Places in the program: return addresses and lines of Python, numbered per thread. */
 #include <dlfcn.h>
 #include <link.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "recorder.h"
+#include "paths.h"
 
 struct site {
-  uint64_t address;
+  uint64_t address; /* or the key of a frame of Python, which is none */
   uint32_t id;
 };
 
-static void site_write(uint32_t id, uint64_t address) {
+static void site_write(uint32_t id, uint64_t address, uint64_t offset, const char* path, const char* symbol) {
+  size_t path_bytes = strlen(path) + 1, symbol_bytes = strnlen(symbol, 4096);
+  struct trace_site* record = record_reserve(TRACE_SITE, sizeof *record + path_bytes + symbol_bytes + 1);
+  if (!record) return;
+  record->id = id;
+  record->address = address;
+  record->offset = offset;
+  char* text = (char*)(record + 1);
+  memset(text, 0, 8 * (size_t)record->head.words - sizeof *record);
+  memcpy(text, path, path_bytes);
+  memcpy(text + path_bytes, symbol, symbol_bytes);
+  record_commit(here->header->last_ns);
+}
+
+static void site_write_address(uint32_t id, uint64_t address) {
   Dl_info info;
   struct link_map* module = NULL;
   char executable[4096] = "";
@@ -26,17 +40,13 @@ static void site_write(uint32_t id, uint64_t address) {
     if (module && !module->l_name[0] && readlink("/proc/self/exe", executable, sizeof executable - 1) > 0)
       path = executable;
   }
-  size_t path_bytes = strlen(path) + 1, symbol_bytes = strnlen(symbol, 4096);
-  struct trace_site* record = record_reserve(TRACE_SITE, sizeof *record + path_bytes + symbol_bytes + 1);
-  if (!record) return;
-  record->id = id;
-  record->address = address;
-  record->offset = offset;
-  char* text = (char*)(record + 1);
-  memset(text, 0, 8 * (size_t)record->head.words - sizeof *record);
-  memcpy(text, path, path_bytes);
-  memcpy(text + path_bytes, symbol, symbol_bytes);
-  record_commit(here->header->last_ns);
+  site_write(id, address, offset, path, symbol);
+}
+
+static void site_write_python(uint32_t id, const struct python_frame* frame) {
+  char file[4096], function[512];
+  const int line = python_place(frame, file, function, sizeof file, sizeof function);
+  site_write(id, 0, line > 0 ? (uint64_t)line : 0, file, function);
 }
 
 static struct site* slot_of(struct thread* thread, uint64_t address) {
@@ -56,14 +66,28 @@ static void sites_grow(struct thread* thread) {
   recorder_release(old, slots * sizeof *old);
 }
 
-uint32_t site_of(const void* address) {
+static struct site* site_slot(uint64_t key) {
   struct thread* thread = here;
   if (UNLIKELY(2 * thread->site_count >= thread->site_slots)) sites_grow(thread);
-  struct site* slot = slot_of(thread, (uint64_t)(uintptr_t)address);
+  return slot_of(thread, key);
+}
+
+uint32_t site_of(const void* address) {
+  struct site* slot = site_slot((uint64_t)(uintptr_t)address);
   if (UNLIKELY(!slot->id)) {
     slot->address = (uint64_t)(uintptr_t)address;
-    slot->id = ++thread->site_count;
-    site_write(slot->id, slot->address);
+    slot->id = ++here->site_count;
+    site_write_address(slot->id, slot->address);
+  }
+  return slot->id;
+}
+
+uint32_t site_of_python(const struct python_frame* frame) {
+  struct site* slot = site_slot(frame->key);
+  if (!slot->id) {
+    slot->address = frame->key;
+    slot->id = ++here->site_count;
+    site_write_python(slot->id, frame);
   }
   return slot->id;
 }

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #define TRACE_MAGIC "ISTHMTRC"
-#define TRACE_VERSION 1
+#define TRACE_VERSION 2
 #define TRACE_ORDER 0x01020304u
 #define TRACE_HEADER 8192
 
@@ -75,7 +75,8 @@ enum trace_kind {
       5, /* struct trace_count: untimed calls (MPI_Comm_rank and the like), written at the end and every 2^20 */
   TRACE_MARK = 6, /* struct trace_mark */
   TRACE_NAME =
-      7 /* function id and its name, before its first use in this file: u64 id, then the name padded with NUL */
+      7, /* function id and its name, before its first use in this file: u64 id, then the name padded with NUL */
+  TRACE_PATH = 8 /* struct trace_path, before its first use and after its parent's */
 };
 
 struct trace_head {
@@ -101,7 +102,7 @@ struct trace_call {
   struct trace_head head;
   uint16_t function; /* id; its name is in a TRACE_NAME record */
   uint16_t form;     /* trace_form */
-  uint32_t site;     /* id of a TRACE_SITE record, 0: unknown */
+  uint32_t path;     /* id of a TRACE_PATH record, 0: unknown; version 1: id of a TRACE_SITE record */
   int64_t begin, end;
   int64_t
       cpu_gap; /* processor time of the thread since the end of the record before, or -1: as long as the wall clock's */
@@ -223,18 +224,28 @@ struct trace_comm {
 struct trace_site {
   struct trace_head head;
   uint64_t id;
-  uint64_t address; /* return address in the process */
-  uint64_t offset;  /* in its module */
-  /* module's path NUL symbol's name NUL, padded with NUL */
+  uint64_t address; /* return address in the process; 0: a line of a Python program */
+  uint64_t offset;  /* in its module; Python: the line */
+  /* module's path (Python: the file's) NUL symbol's name NUL, padded with NUL */
 };
 
-/* Polling calls (test, iprobe and the like) in a row at one site that all found nothing. Loops that poll at several
- * sites in turn, four at most, leave one record for each, which overlap in time. */
+/* A call path: the path of its caller, and the place in it. Frames of the C library that start the program are left
+ * out; of frames more than 64 deep, the innermost are here. */
+struct trace_path {
+  struct trace_head head;
+  uint32_t id;
+  uint32_t parent; /* 0: none */
+  uint32_t site;   /* id of a TRACE_SITE record */
+  uint32_t unused;
+};
+
+/* Polling calls (test, iprobe and the like) in a row by one path that all found nothing. Loops that poll at several
+ * places in turn, four at most, leave one record for each, which overlap in time. */
 struct trace_polls {
   struct trace_head head;
   uint16_t function;
   uint16_t unused;
-  uint32_t site;
+  uint32_t path;
   uint64_t count;
   int64_t begin, end; /* of the first, of the last */
   int64_t inside;     /* time inside MPI */

@@ -139,7 +139,7 @@ def test_damage_is_named_with_its_byte(tmp_path: Path, damage: str) -> None:
     ("offset", "data", "words"),
     [
         (0, b"ISTHMTRX", "byte 0: not a raw trace: it does not begin with ISTHMTRC"),
-        (8, struct.pack("=I", 2), "byte 8: the trace is of version 2, this Isthmus reads version 1"),
+        (8, struct.pack("=I", 9), "byte 8: the trace is of version 9, this Isthmus reads versions 1 to 2"),
         (12, struct.pack("=I", 0x04030201), "byte 12: the trace is in the byte order of another kind of machine"),
         (12, struct.pack("=I", 7), "byte 12: the trace is damaged"),
     ],

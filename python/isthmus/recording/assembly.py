@@ -15,9 +15,10 @@ from .clocks import Clock
 from .communicators import UNKNOWN, Communicators
 from .compaction import compacted
 from .matching import match
+from .own import own
 from .parts import concatenated, world_peers
+from .paths import Paths
 from .recording import NONE, Recording
-from .sites import Sites
 from .steps import joined
 from .together import align, take_out
 from .translate import Halves, Part, Shared, translated
@@ -50,7 +51,7 @@ class Assembly:
         self.wildcards = wildcards
         self.notes: list[str] = []
         self.shared = Shared(threaded=threaded)
-        self.sites = Sites()
+        self.paths = Paths()
         self.communicators = Communicators(ranks)
         self._untimed: dict[str, NDArray[np.uint64]] = {}
         self._unmodelled: dict[str, int] = {}
@@ -67,7 +68,7 @@ class Assembly:
             Nanoseconds of the Recording.
         """
         rank = len(self._parts)
-        steps = joined(traces, clock, self.shared.functions, [self.sites.numbers(t.sites) for t in traces])
+        steps = joined(traces, clock, self.shared.functions, [self.paths.numbers(t) for t in traces])
         for trace in traces:
             self.communicators.add(rank, trace.comms)
             for id, count in trace.untimed.items():
@@ -105,8 +106,17 @@ class Assembly:
         self._match(events, details, halves)
         events["comm"] = np.maximum(comm, 0)
         take_out(events, cut)
-        sites, numbers = _different(self.sites.texts())
-        calls["site"], events["location"] = numbers[calls["site"]], numbers[events["location"]]
+        tree, became = self.paths.finish()
+        calls["path"] = became[np.minimum(calls["path"], len(became) - 1)]
+        event_path = became[np.minimum(events["location"], len(became) - 1)]
+        own_path = own(tree, np.concatenate([calls["path"], event_path]))
+        # The last element is of no path.
+        own_site = np.append(tree.place, np.uint32(NONE))[np.minimum(np.append(own_path, NONE), len(tree))]
+        calls["site"] = own_site[np.minimum(calls["path"], len(tree))]
+        calls["path"] = calls["path"] if len(tree) else calls["path"][:0]
+        sites = [frame.text for frame in tree.frames]
+        locations, numbers = _different(sites)
+        events["location"] = numbers[own_site[np.minimum(event_path, len(tree))]]
         events, first, calls["event"] = compacted(events, details, first, calls["event"])
         calls["peer"] = world_peers(calls, comm_first, comm_ranks)
         calls["comm"] = np.maximum(calls["comm"], 0)
@@ -114,7 +124,11 @@ class Assembly:
             **{**about, **calls},
             first=call_first.astype(np.uint64),
             functions=self.shared.functions.names,
-            sites=sites,
+            sites=tuple(sites),
+            path_parent=tree.parent,
+            path_site=tree.place,
+            site_function=tuple(frame.function for frame in tree.frames),
+            site_module=tuple(frame.module for frame in tree.frames),
             untimed=self._untimed,
             unmodelled=self._unmodelled,
             notes=tuple(self.notes),
@@ -125,8 +139,8 @@ class Assembly:
             details=details,
             comm_first=comm_first,
             comm_ranks=comm_ranks,
-            location=events["location"] if sites else np.empty(0, np.uint32),
-            locations=sites,
+            location=events["location"] if locations else np.empty(0, np.uint32),
+            locations=locations,
             phase=events["phase"] if self.shared.phases else np.empty(0, np.uint32),
             phases=tuple(self.shared.phases),
             recording=recording,

@@ -19,8 +19,8 @@ _FLAGS = (
     *("-std=c11", "-D_GNU_SOURCE", "-fPIC", "-fexceptions", "-fvisibility=hidden", "-ftls-model=initial-exec"),
     *("-Wall", "-Wextra"),
 )
-# The wrappers are long and simple.
-_WRAPPERS = ("-O1", "-Wno-deprecated-declarations")
+# The wrappers are long and simple; the frames of their callers are found from theirs.
+_WRAPPERS = ("-O1", "-fno-omit-frame-pointer", "-Wno-deprecated-declarations")
 
 
 def sources() -> Path:

@@ -109,6 +109,7 @@ class TraceBuilder:
             np.zeros(len(self._items[raw.RMA]), np.int64),
             comms=self.comms,
             sites={number: Place(0, 0, "", text) for text, number in self._sites.items()},
+            paths=raw.sites_alone(self._sites.values()),
             functions={number: name for name, number in self._functions.items()},
         )
 

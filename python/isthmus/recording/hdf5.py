@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .recording import CALL_COLUMNS, RANK_COLUMNS, Recording
+from .recording import CALL_COLUMNS, PATH_COLUMNS, PATH_TEXTS, RANK_COLUMNS, Recording
 
 if TYPE_CHECKING:
     from ..schedule.hdf5 import Column, Reader
@@ -14,6 +14,13 @@ if TYPE_CHECKING:
 GROUP = "recording/"
 _TEXTS = ("command", "directory", "started", "library")
 _LISTS = {"hosts": "names of hosts", "functions": "names of functions", "sites": "places in the program"}
+_PATHS = {
+    "path": "call path of each call, as an index of these; 0xFFFFFFFF: none",
+    "path_parent": "path of the caller; 0xFFFFFFFF: none",
+    "path_site": "number of the text in sites",
+    "site_function": "function around each place",
+    "site_module": "file that the code of each place is in",
+}
 _MEANINGS = {
     "host": ("", "number of the name in hosts, of each rank"),
     "cpus": ("", "processors that each rank may run on"),
@@ -55,6 +62,8 @@ def recording_columns(recording: Recording) -> tuple[list[Column], dict[str, int
         if name != "cpus_shared" or len(r.cpus_shared)
     ]
     columns += [Column(GROUP + name, getattr(r, name), "", meaning) for name, meaning in _LISTS.items()]
+    if len(r.path_parent):
+        columns += [Column(GROUP + name, getattr(r, name), "", meaning) for name, meaning in _PATHS.items()]
     counts = np.concatenate([np.empty(0, np.uint64), *r.untimed.values()])
     columns += [
         Column(f"{GROUP}untimed/functions", list(r.untimed), "", "functions that are only counted"),
@@ -89,6 +98,12 @@ def read_recording(reader: Reader, ranks: int) -> Recording | None:
         found["cpus_shared"] = reader.column(GROUP + "cpus_shared", np.uint32, ranks)
     for name in (*_LISTS, "notes"):
         found[name] = tuple(reader.texts(GROUP + name))
+    if reader.has(GROUP + "path_parent"):
+        paths = reader.size(GROUP + "path_parent")
+        for name, dtype in PATH_COLUMNS.items():
+            found[name] = reader.column(GROUP + name, dtype, calls if name == "path" else paths)
+        for name in PATH_TEXTS:
+            found[name] = tuple(reader.texts(GROUP + name))
     names = reader.texts(f"{GROUP}untimed/functions")
     counts = reader.column(f"{GROUP}untimed/calls", np.uint64, len(names) * ranks).reshape(len(names), ranks)
     found["untimed"] = {name: counts[i] for i, name in enumerate(names)}

@@ -6,6 +6,7 @@ Only the heads of records are walked one by one; what is behind them is gathered
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,11 +18,13 @@ from ..schedule.details import ranges
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-MAGIC, VERSION, ORDER, HEADER_BYTES = b"ISTHMTRC", 1, 0x01020304, 8192
+MAGIC, VERSION, ORDER, HEADER_BYTES = b"ISTHMTRC", 2, 0x01020304, 8192
+#: Versions that are read. In the first, calls had places and no paths.
+VERSIONS = (1, 2)
 #: Ranks and tags that are no numbers.
 ANY, NULL, ROOT, OUTSIDE, MANY, NO_RANK = -1, -2, -3, -4, -5, -6
 #: Kinds of records.
-CALL, POLLS, COMM, SITE, COUNT, MARK, NAME = range(1, 8)
+CALL, POLLS, COMM, SITE, COUNT, MARK, NAME, PATH = range(1, 9)
 #: Forms of calls.
 PLAIN, MESSAGE, DONE, COLLECTIVE, RMA, START, CREATED, IO = range(8)
 #: Flags of requests that completed.
@@ -51,7 +54,7 @@ HEADER = np.dtype([
 ])  # fmt: skip
 _HEAD = [("kind", "=u2"), ("unused", "=u2"), ("words", "=u4")]
 CALL_RECORD = np.dtype([
-    *_HEAD, ("function", "=u2"), ("form", "=u2"), ("site", "=u4"), ("begin", "=i8"), ("end", "=i8"),
+    *_HEAD, ("function", "=u2"), ("form", "=u2"), ("path", "=u4"), ("begin", "=i8"), ("end", "=i8"),
     ("cpu_gap", "=i8"), ("n", "=u4"), ("error", "=i4"),
 ])  # fmt: skip
 MESSAGE_ITEM = np.dtype([
@@ -70,7 +73,7 @@ RMA_ITEM = np.dtype([
 CREATED_ITEM = np.dtype([("id", "=u8"), ("parent", "=u8"), ("window", "=u8"), ("request", "=u4"), ("freed", "=u4")])
 IO_ITEM = np.dtype([("bytes", "=i8"), ("write", "=i8"), ("comm", "=i8")])
 POLLS_RECORD = np.dtype([
-    *_HEAD, ("function", "=u2"), ("unused2", "=u2"), ("site", "=u4"), ("count", "=u8"), ("begin", "=i8"),
+    *_HEAD, ("function", "=u2"), ("unused2", "=u2"), ("path", "=u4"), ("count", "=u8"), ("begin", "=i8"),
     ("end", "=i8"), ("inside", "=i8"), ("cpu_gap", "=i8"),
 ])  # fmt: skip
 COMM_RECORD = np.dtype([
@@ -82,10 +85,11 @@ MARK_RECORD = np.dtype([
     *_HEAD, ("what", "=u4"), ("unused2", "=u4"), ("value", "=i8"), ("at", "=i8"), ("cpu_gap", "=i8")
 ])  # fmt: skip
 NAME_RECORD = np.dtype([*_HEAD, ("id", "=u8")])
+PATH_RECORD = np.dtype([*_HEAD, ("id", "=u4"), ("parent", "=u4"), ("site", "=u4"), ("unused2", "=u4")])
 
 _RECORDS = {
     CALL: CALL_RECORD, POLLS: POLLS_RECORD, COMM: COMM_RECORD, SITE: SITE_RECORD, COUNT: COUNT_RECORD,
-    MARK: MARK_RECORD, NAME: NAME_RECORD,
+    MARK: MARK_RECORD, NAME: NAME_RECORD, PATH: PATH_RECORD,
 }  # fmt: skip
 #: What stands behind a call, by form.
 ITEMS = {
@@ -96,7 +100,7 @@ ITEMS = {
 _SEVERAL = (MESSAGE, DONE, START)
 #: Columns of what happened, in order: calls, folded polls and marks.
 STEP = np.dtype([
-    ("kind", "u1"), ("form", "u1"), ("function", "u2"), ("site", "u4"), ("begin", "i8"), ("end", "i8"),
+    ("kind", "u1"), ("form", "u1"), ("function", "u2"), ("path", "u4"), ("begin", "i8"), ("end", "i8"),
     ("cpu_gap", "i8"), ("count", "u4"), ("error", "i4"), ("inside", "i8"), ("value", "i8"),
 ])  # fmt: skip
 
@@ -112,7 +116,7 @@ class Communicator(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where calls come from."""
+    """Where calls come from; without an address ``offset`` is a line of the file ``module``."""
 
     address: int
     offset: int
@@ -143,6 +147,9 @@ class Trace:
         Of the collectives that have some, one list after another.
     groups : array of int32, and groups_length : array of int64
         Ranks of posts and starts, one list after another, and how long that of each item of RMA is.
+    sites : dict of int to Place
+    paths : dict of int to (int, int)
+        Of every path, in the order of their making: the path of the caller, 0 where there is none, and the site in it.
     whole : bool
         False for a file that ends before what its header announces.
     """
@@ -156,6 +163,7 @@ class Trace:
     groups_length: NDArray[np.int64]
     comms: list[Communicator] = field(default_factory=list)
     sites: dict[int, Place] = field(default_factory=dict)
+    paths: dict[int, tuple[int, int]] = field(default_factory=dict)
     functions: dict[int, str] = field(default_factory=dict)
     untimed: dict[int, int] = field(default_factory=dict)
     whole: bool = True
@@ -168,6 +176,11 @@ def nothing() -> Trace:
         "", np.zeros(1, HEADER)[0], np.empty(0, STEP), items, np.empty(0, np.int64), np.empty(0, np.int32),
         np.empty(0, np.int64),
     )  # fmt: skip
+
+
+def sites_alone(sites: Iterable[int]) -> dict[int, tuple[int, int]]:
+    """The paths of traces that have none: every site is one, of its own number."""
+    return {site: (0, site) for site in sites}
 
 
 def read_header(path: str | os.PathLike[str]) -> Any:
@@ -192,9 +205,12 @@ def read_header(path: str | os.PathLike[str]) -> Any:
         swapped = int(header["order"].byteswap()) == ORDER
         what = "in the byte order of another kind of machine: read it on one" if swapped else "damaged"
         raise ParseError(name, None, "byte 12", f"the trace is {what}")
-    if header["version"] != VERSION:
+    if header["version"] not in VERSIONS:
         raise ParseError(
-            name, None, "byte 8", f"the trace is of version {header['version']}, this Isthmus reads version {VERSION}"
+            name,
+            None,
+            "byte 8",
+            f"the trace is of version {header['version']}, this Isthmus reads versions {VERSIONS[0]} to {VERSIONS[-1]}",
         )
     return header
 
@@ -279,12 +295,12 @@ class _Reader:
         steps["kind"] = self.kind[stepping]
         at, calls = self._of(CALL)
         self._check(calls["form"] >= IO + 1, "a call of unknown form", at)
-        for name in ("form", "function", "site", "begin", "end", "cpu_gap", "error"):
+        for name in ("form", "function", "path", "begin", "end", "cpu_gap", "error"):
             steps[name][steps["kind"] == CALL] = calls[name]
         steps["count"] = 1
         where = steps["kind"] == POLLS
         polls = self._of(POLLS)[1]
-        for name in ("function", "site", "begin", "end", "cpu_gap", "inside"):
+        for name in ("function", "path", "begin", "end", "cpu_gap", "inside"):
             steps[name][where] = polls[name]
         steps["count"][where] = np.minimum(polls["count"], 0xFFFFFFFF)
         where = steps["kind"] == MARK
@@ -339,6 +355,9 @@ class _Reader:
         for at, record in zip(*self._of(SITE), strict=True):
             module, symbol = (*self._texts(at, record, SITE_RECORD), "", "")[:2]
             trace.sites[int(record["id"])] = Place(int(record["address"]), int(record["offset"]), module, symbol)
+        paths = self._of(PATH)[1]
+        listed = zip(*(paths[name].tolist() for name in ("id", "parent", "site")), strict=True)
+        trace.paths = {id: (parent, site) for id, parent, site in listed} or sites_alone(trace.sites)
         for at, record in zip(*self._of(NAME), strict=True):
             trace.functions[int(record["id"])] = self._texts(at, record, NAME_RECORD)[0]
         for record in self._of(COUNT)[1]:

@@ -36,6 +36,9 @@ RANK_COLUMNS: dict[str, Any] = {
     "lost": np.uint64,
     "clock_error": np.float64,
 }
+#: Where call paths are known: those of calls, the tree, and what is known of places beside their texts.
+PATH_COLUMNS: dict[str, Any] = {"path": np.uint32, "path_parent": np.uint32, "path_site": np.uint32}
+PATH_TEXTS = ("site_function", "site_module")
 CALL_COLUMNS: dict[str, Any] = {
     "function": np.uint16,
     "site": np.uint32,
@@ -92,7 +95,8 @@ class Recording:
     function : array of uint16
         Index into ``functions``.
     site : array of uint32
-        Index into ``sites``, or all ones.
+        Index into ``sites``, or all ones: the place in the program's own code (see ``isthmus.recording.own``) where
+        paths are known, else that of the call.
     begin, end : arrays of int64
         Nanoseconds since the recording began, by the clock of rank 0.
     count : array of uint32
@@ -120,6 +124,13 @@ class Recording:
         What else the reader of the trace found: sentences for people.
     cpus_shared : array of uint32, ranks
         Processors that the ranks of the same host may run on, all together; empty: not known.
+    path : array of uint32
+        Call path of every call, or all ones; empty: not known.
+    path_parent, path_site : arrays of uint32
+        Of every path that of its caller, which comes before it, or all ones; and the place in it, an index into
+        ``sites``.
+    site_function, site_module : tuples of str
+        Of every place the function around it, and the file that its code is in; empty: not known.
 
     Raises
     ------
@@ -165,12 +176,17 @@ class Recording:
     unmodelled: dict[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     cpus_shared: NDArray[np.uint32] = field(default_factory=lambda: np.empty(0, np.uint32))
+    path: NDArray[np.uint32] = field(default_factory=lambda: np.empty(0, np.uint32))
+    path_parent: NDArray[np.uint32] = field(default_factory=lambda: np.empty(0, np.uint32))
+    path_site: NDArray[np.uint32] = field(default_factory=lambda: np.empty(0, np.uint32))
+    site_function: tuple[str, ...] = ()
+    site_module: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        kinds = {**RANK_COLUMNS, **CALL_COLUMNS, "first": np.uint64, "cpus_shared": np.uint32}
+        kinds = {**RANK_COLUMNS, **CALL_COLUMNS, **PATH_COLUMNS, "first": np.uint64, "cpus_shared": np.uint32}
         for name, dtype in kinds.items():
             object.__setattr__(self, name, columns.frozen(_column(name, getattr(self, name), dtype)))
-        for name in ("hosts", "functions", "sites", "notes"):
+        for name in ("hosts", "functions", "sites", "notes", *PATH_TEXTS):
             object.__setattr__(self, name, tuple(getattr(self, name)))
         counted = {name: columns.frozen(_column(name, c, np.uint64)) for name, c in self.untimed.items()}
         object.__setattr__(self, "untimed", counted)
@@ -202,8 +218,27 @@ class Recording:
                 raise InvalidInput(
                     f"{name} {column[at]} of a recording (element {at}) does not exist: there are {len(names)}"
                 )
+        self._check_paths()
         if calls and (self.peer.max() >= ranks or self.peer.min() < -1):
             raise InvalidInput(f"a peer of a recording is none of its {ranks} ranks")
+
+    def _check_paths(self) -> None:
+        paths = len(self.path_parent)
+        if not paths and not len(self.path):
+            return
+        for name, size in (
+            ("path", len(self)),
+            ("path_site", paths),
+            *((name, len(self.sites)) for name in PATH_TEXTS),
+        ):
+            if len(getattr(self, name)) != size:
+                raise InvalidInput(f"{name} of a recording has {len(getattr(self, name))} elements, not {size}")
+        if ((self.path >= paths) & (self.path != NONE)).any():
+            raise InvalidInput(f"a path of a recording does not exist: there are {paths}")
+        if ((self.path_parent >= np.arange(paths)) & (self.path_parent != NONE)).any():
+            raise InvalidInput("a path of a recording comes before that of its caller")
+        if (self.path_site >= len(self.sites)).any():
+            raise InvalidInput(f"path_site of a recording names a place beyond the {len(self.sites)} that there are")
 
     @property
     def ranks(self) -> int:
@@ -257,6 +292,8 @@ class Recording:
         changed["event"] = _renamed(changed["event"], events)
         if len(self.cpus_shared):
             changed["cpus_shared"] = self.cpus_shared[at]
+        if len(self.path):
+            changed["path"] = self.path[order]
         return replace(self, **changed)
 
     def differences(self, other: Recording) -> list[str]:

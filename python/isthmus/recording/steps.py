@@ -32,7 +32,7 @@ class Steps:
     Attributes
     ----------
     table : structured array of raw.STEP
-        Functions are numbered for all ranks, sites are indices of the program's; times are those of rank 0's clock.
+        Functions are numbered for all ranks, paths are numbered for all ranks; times are those of rank 0's clock.
     thread : array of uint16
     items : dict of int to raw.Items
         By form, in the order of steps.
@@ -62,10 +62,10 @@ class Steps:
         return len(self.table)
 
 
-def joined(traces: Sequence[raw.Trace], clock: Clock, functions: Functions, sites: Sequence[dict[int, int]]) -> Steps:
-    """The steps of a rank; ``sites`` gives for each trace the program's number of each of its places."""
+def joined(traces: Sequence[raw.Trace], clock: Clock, functions: Functions, paths: Sequence[dict[int, int]]) -> Steps:
+    """The steps of a rank; ``paths`` gives for each trace the program's number of each of its paths."""
     tables = []
-    for trace, places in zip(traces, sites, strict=True):
+    for trace, numbers in zip(traces, paths, strict=True):
         table = trace.steps
         # A name may be missing where there was no room for it.
         known = {id: functions[name] for id, name in trace.functions.items()}
@@ -73,7 +73,7 @@ def joined(traces: Sequence[raw.Trace], clock: Clock, functions: Functions, site
             if id not in known:
                 known[id] = functions[f"function {id}"]
         table["function"] = _mapped(table["function"], known, 0)
-        table["site"] = _mapped(table["site"], places, NONE)
+        table["path"] = _mapped(table["path"], numbers, NONE)
         table["begin"], table["end"] = clock.convert(table["begin"]), clock.convert(table["end"])
         tables.append(table)
     table = np.concatenate(tables) if len(tables) > 1 else tables[0]

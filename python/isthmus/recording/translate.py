@@ -170,7 +170,7 @@ class _Translation:
     def _columns(self, calls: NDArray[np.bool_]) -> dict[str, NDArray[Any]]:
         table, size = self.table[calls], int(calls.sum())
         return {
-            **{name: table[name].copy() for name in ("function", "site", "begin", "end", "count")},
+            **{name: table[name].copy() for name in ("function", "path", "begin", "end", "count")},
             "thread": self.steps.thread[calls],
             "sent": np.zeros(size, np.uint64),
             "received": np.zeros(size, np.uint64),
@@ -418,11 +418,11 @@ class _Translation:
         self.calls["event"][call[event]] = event
 
     def _annotate(self, events: dict[str, NDArray[Any]], points: NDArray[np.int64], step: NDArray[np.int64]) -> None:
-        """Locations and phases of events."""
+        """Locations (paths, as yet) and phases of events."""
         table = self.table
         events["location"] = np.full(len(step), NONE, np.uint32)
         known = step >= 0
-        events["location"][known] = table["site"][step[known]]
+        events["location"][known] = table["path"][step[known]]
         events["phase"] = np.full(len(step), NONE, np.uint32)
         mark = np.flatnonzero((table["kind"] == raw.MARK) & (table["form"] == raw.PHASE))
         if not len(mark):
