@@ -74,7 +74,8 @@ void PacketNetwork::advance(Picoseconds now, std::vector<Passed>& passed) {
   passed_ = &passed;
   while (events_.next() <= now) {
     const Event e = events_.pop([&](const Event& soon) { prefetch(soon); });
-    if (const Event* ahead = events_.peek(2); ahead != nullptr) prefetch_further(*ahead);
+    if (const Event* ahead = events_.peek(4); ahead != nullptr) prefetch_further(*ahead);
+    if (const Event* ahead = events_.peek(2); ahead != nullptr) prefetch_turn(*ahead);
     now_ = e.time;
     switch (e.type()) {
       case Happening::message: start(e.what); break;
@@ -110,7 +111,10 @@ void PacketNetwork::start(std::uint32_t id) {
   if (adaptive_ == Adaptive::no) {
     const std::vector<LinkId>& links = router_.route(p.from, p.to, [&](LinkId l) { return fabric_.load(l); });
     m.route = make_route(p, links, channels_);
-    m.alone = alone(p.bytes, m.route);
+    double slowest = 0;
+    m.alone = alone(p.bytes, m.route, slowest);
+    const auto needed = static_cast<Picoseconds>(std::llround(static_cast<double>(p.bytes) * slowest));
+    m.slowed = needed - p.duration > 1 ? needed - p.duration : 0;
     if (log_routes_) traffic_.log(p.op, links);
   }
   const std::uint32_t channel = fabric_.injection_channel(p.from, p.nic_from);
@@ -134,7 +138,8 @@ void PacketNetwork::inject(std::uint32_t at) {
   if (c.room < bytes) return;  // the credit comes
   const Picoseconds time = fabric_.time_of(fabric_.kind(c), bytes);
   const std::uint32_t packet = take(unused_packets_, packets_);
-  packets_[packet] = {order_++, now_ + time, 0, id, bytes, m.route, port.first, 1, c.kind, m.left == m.passage.bytes};
+  packets_[packet] = {0,          now_ + time, 0,        id, bytes,  m.route,
+                      port.first, at,          order_++, 1,  c.kind, m.left == m.passage.bytes};
   ++hops_;
   m.left -= bytes;
   c.room -= bytes;
@@ -170,24 +175,25 @@ void PacketNetwork::arrive(std::uint32_t id, std::uint32_t channel) {
 
 void PacketNetwork::enqueue(std::uint32_t id, std::uint32_t channel) {
   Channel& c = fabric_.channels[channel];
+  packets_[id].turn = turns_.take(fabric_.ports[c.port].turns, packets_[id].source, packets_[id].bytes);
   if (c.head == 0) {
     c.head = id;
     return;
   }
-  if (packets_[id].order < packets_[c.head].order) std::swap(id, c.head);
+  if (waiting(id).before(waiting(c.head))) std::swap(id, c.head);
   if (channel >= queues_.size()) queues_.resize(fabric_.channels.size());
   Queue& queue = queues_[channel];
   std::vector<Waiting>& packets = queue.packets;
-  const Waiting last{packets_[id].order, id};
-  // Those that come last are usually the youngest.
+  const Waiting last = waiting(id);
+  // The turns of those that come last are usually the last.
   std::size_t at = packets.size();
   packets.push_back(last);
-  for (; at > queue.first && packets[at - 1].order > last.order; --at) packets[at] = packets[at - 1];
+  for (; at > queue.first && last.before(packets[at - 1]); --at) packets[at] = packets[at - 1];
   packets[at] = last;
   ++c.tail;
 }
 
-/// The oldest packet.
+/// The packet whose turn it is.
 std::uint32_t PacketNetwork::dequeue(std::uint32_t channel) {
   Channel& c = fabric_.channels[channel];
   const std::uint32_t id = c.head;
@@ -208,7 +214,7 @@ std::uint32_t PacketNetwork::dequeue(std::uint32_t channel) {
   return id;
 }
 
-/// The port is free or has got a credit: it takes the oldest packet of those that may go.
+/// The port is free or has got a credit: it takes the packet whose turn is first of those that may go.
 void PacketNetwork::arbitrate(std::uint32_t at) {
   Port& port = fabric_.ports[at];
   if (port.waiting == 0) return;
@@ -217,11 +223,13 @@ void PacketNetwork::arbitrate(std::uint32_t at) {
   for (std::uint32_t c = port.first; c != 0; c = fabric_.channels[c].next) {
     const Channel& channel = fabric_.channels[c];
     if (channel.head == 0 || channel.room < packets_[channel.head].bytes) continue;
-    if (best == 0 || packets_[channel.head].order < packets_[fabric_.channels[best].head].order) best = c;
+    if (best == 0 || waiting(channel.head).before(waiting(fabric_.channels[best].head))) best = c;
   }
   if (best == 0) return;
   --port.waiting;
-  go(dequeue(best), best);
+  const std::uint32_t id = dequeue(best);
+  FairTurns::go(port.turns, packets_[id].turn, fabric_.packet(), port.waiting == 0);
+  go(id, best);
 }
 
 void PacketNetwork::go(std::uint32_t id, std::uint32_t channel) {
@@ -279,6 +287,13 @@ void PacketNetwork::prefetch_further(const Event& e) const {
   }
 }
 
+/// The same for the turn that a packet may have to take.
+void PacketNetwork::prefetch_turn(const Event& e) const {
+  if (e.type() != Happening::head || e.rest() == 0) return;
+  const Port& port = fabric_.ports[fabric_.channels[e.rest()].port];
+  if (port.busy > e.time) turns_.prefetch(port.turns, packets_[e.what].source);
+}
+
 void PacketNetwork::wake(std::uint32_t at) {
   fabric_.ports[at].wakes = true;
   push(fabric_.ports[at].busy, Happening::free, at);
@@ -303,7 +318,7 @@ void PacketNetwork::report(std::uint32_t id) {
   if (adaptive_ == Adaptive::no) {
     lost = m.end - p.leaves - m.alone;
     ISTHMUS_ASSERT(lost >= 0);
-    lost += slowed(m);
+    lost += m.slowed;
     drop_route(m.route);
   } else {
     // Packets that take different ways may be faster than one way; each may be rounded by a picosecond.
@@ -403,7 +418,7 @@ std::uint32_t PacketNetwork::best_link(std::uint32_t id, const Message& m) {
 
 // -- when nobody is in the way ----------------------------------------------------------------------------------------
 
-Picoseconds PacketNetwork::alone(std::uint64_t bytes, std::uint32_t route) const {
+Picoseconds PacketNetwork::alone(std::uint64_t bytes, std::uint32_t route, double& slowest_byte) const {
   const std::uint64_t size = fabric_.packet();
   const auto before = static_cast<Picoseconds>((bytes - 1) / size);  // whole packets before the last
   const auto last = static_cast<std::uint32_t>(bytes - static_cast<std::uint64_t>(before) * size);
@@ -415,6 +430,7 @@ Picoseconds PacketNetwork::alone(std::uint64_t bytes, std::uint32_t route) const
   for (std::uint32_t i = 0; i < routes_[route]; ++i) {
     const PortClass& kind = fabric_.kind(fabric_.channels[channels[i]]);
     slowest = std::max(slowest, kind.full);
+    slowest_byte = std::max(slowest_byte, kind.per_byte);
     const Picoseconds begin = std::max(head, before > 0 ? first + before * slowest : 0);
     const Picoseconds end = std::max(begin + fabric_.time_of(kind, last), tail);
     head = begin + kind.head;
@@ -429,19 +445,10 @@ Picoseconds PacketNetwork::alone(Vertex from, Vertex to, std::uint64_t bytes, co
   p.from = from;
   p.to = to;
   const std::uint32_t route = make_route(p, links, Routing::minimal);
-  const Picoseconds time = alone(bytes, route);
+  double slowest_byte = 0;
+  const Picoseconds time = alone(bytes, route, slowest_byte);
   drop_route(route);
   return time;
-}
-
-Picoseconds PacketNetwork::slowed(const Message& m) const {
-  double slowest = 0;
-  const std::uint32_t* channels = &routes_[m.route + 1];
-  for (std::uint32_t i = 0; i < routes_[m.route]; ++i)
-    slowest = std::max(slowest, fabric_.kind(fabric_.channels[channels[i]]).per_byte);
-  const Picoseconds more =
-      static_cast<Picoseconds>(std::llround(static_cast<double>(m.passage.bytes) * slowest)) - m.passage.duration;
-  return more > 1 ? more : 0;
 }
 
 }  // namespace isthmus

@@ -3,10 +3,10 @@
 //
 // A node's interface cuts its messages into packets, in turns, at its own rate. A packet waits in the buffer at the
 // input of a switch until the link that it wants is free and the buffer of its next virtual channel has room for all of
-// it; of those that may go, the one that left its node first goes first, which gives far and near nodes the same share
-// (Abts and Weisser, "Age-based packet arbitration in large-radix k-ary n-cubes", 2007). Its head is at the next switch
-// a latency and a flit later; its tail takes bytes / bandwidth more, or as long as it takes to come in. When the tail
-// has left, a credit goes back. Within a buffer nothing waits behind a packet that wants another output.
+// it; those that may go share the link equally by the interfaces that they come from (FairTurns), whatever the number
+// of links behind them. Its head is at the next switch a latency and a flit later; its tail takes bytes / bandwidth
+// more, or as long as it takes to come in. When the tail has left, a credit goes back. Within a buffer nothing waits
+// behind a packet that wants another output.
 //
 // Minimal, random and Valiant routes are chosen for a message (Router), with the virtual channels of the topology.
 // Adaptive ones are chosen for every packet. On a dragonfly that is UGAL-L (Kim, Dally, Scott and Abts, ISCA 2008): at
@@ -50,7 +50,7 @@ class PacketNetwork final : public Network {
   [[nodiscard]] std::uint64_t hops() const { return hops_; }
   [[nodiscard]] bool at_rest() const { return fabric_.at_rest(); }
 
-  static constexpr std::size_t packet_memory = 80;
+  static constexpr std::size_t packet_memory = 96;
   static constexpr std::size_t queue_memory = 32;
 
  private:
@@ -63,24 +63,31 @@ class PacketNetwork final : public Network {
     [[nodiscard]] Happening type() const { return static_cast<Happening>(bits & 3); }
     [[nodiscard]] std::uint32_t rest() const { return bits >> 2; }
   };
-  struct Packet {
-    std::uint64_t order;  // of its coming to the output
-    Picoseconds tail;     // when that is in the buffer
-    Picoseconds latency;  // of the way so far
+  struct alignas(64) Packet {  // a cache line
+    std::uint64_t turn;        // at the output that it waits for
+    Picoseconds tail;          // when that is in the buffer
+    Picoseconds latency;       // of the way so far
     std::uint32_t message;
     std::uint32_t bytes;
     std::uint32_t route;   // place in routes_; 0: not decided
     std::uint32_t buffer;  // channel whose buffer it is in
+    std::uint32_t source;  // port by which it left its node
+    std::uint32_t order;   // of its leaving that, among all
     std::uint16_t hop;     // links and interfaces that it has passed
     std::uint16_t kind;    // of the port that it came by
     bool first;            // of its message
   };
   static_assert(PacketOptions::most_bytes < (1U << 30));
   struct Waiting {
-    std::uint64_t order;
+    std::uint64_t turn;
+    std::uint32_t order;
     std::uint32_t packet;
+    /// Of equal turns the packet that left its node first has the first.
+    [[nodiscard]] bool before(const Waiting& o) const {
+      return turn != o.turn ? turn < o.turn : static_cast<std::int32_t>(order - o.order) < 0;
+    }
   };
-  /// Packets in front of an output, the oldest first, behind the channel's head: from `first` on.
+  /// Packets in front of an output by their turns, behind the channel's head: from `first` on.
   struct Queue {
     std::vector<Waiting> packets;
     std::size_t first = 0;
@@ -91,6 +98,7 @@ class PacketNetwork final : public Network {
     Passage passage;
     Picoseconds end = 0;        // of the packet that is latest so far
     Picoseconds latency = 0;    // of that packet's way
+    Picoseconds slowed = 0;     // loss to links that are slower than the interface; adaptive: not used
     Picoseconds alone = 0;      // its time when nobody is in the way; adaptive: not used
     std::uint64_t left = 0;     // bytes that have not been injected
     std::uint32_t packets = 0;  // that have not arrived
@@ -104,6 +112,9 @@ class PacketNetwork final : public Network {
   void go(std::uint32_t packet, std::uint32_t channel);
   void enqueue(std::uint32_t packet, std::uint32_t channel);
   std::uint32_t dequeue(std::uint32_t channel);
+  [[nodiscard]] Waiting waiting(std::uint32_t packet) const {
+    return {packets_[packet].turn, packets_[packet].order, packet};
+  }
   void arbitrate(std::uint32_t port);
   void finish(std::uint32_t packet, Picoseconds end);
   void report(std::uint32_t message);
@@ -114,12 +125,12 @@ class PacketNetwork final : public Network {
   /// The route's channels come after `before` others.
   std::uint32_t make_route(const Passage& passage, const std::vector<LinkId>& links, Routing routing,
                            std::uint32_t before = 0);
-  [[nodiscard]] Picoseconds alone(std::uint64_t bytes, std::uint32_t route) const;
-  /// Loss to links that are slower than the interface.
-  [[nodiscard]] Picoseconds slowed(const Message& message) const;
+  /// `slowest_byte`: picoseconds on the slowest link.
+  [[nodiscard]] Picoseconds alone(std::uint64_t bytes, std::uint32_t route, double& slowest_byte) const;
   void drop_route(std::uint32_t route);
   void prefetch(const Event& event) const;
   void prefetch_further(const Event& event) const;
+  void prefetch_turn(const Event& event) const;
   void wake(std::uint32_t port);
   void push(Picoseconds time, Happening type, std::uint32_t what, std::uint32_t rest = 0) {
     events_.push({time, what, rest << 2 | static_cast<std::uint32_t>(type)});
@@ -138,6 +149,7 @@ class PacketNetwork final : public Network {
   TimeQueue<Event> events_;
   std::vector<Packet> packets_;
   std::vector<Queue> queues_;  // of every channel of links and ejection
+  FairTurns turns_;
   std::vector<Message> messages_;
   std::vector<std::uint32_t> unused_packets_, unused_messages_;
   /// Number of channels of a route, then the channels, injection first and ejection last.
@@ -148,7 +160,7 @@ class PacketNetwork final : public Network {
   std::vector<std::uint8_t> numbers_;
   std::vector<Passed>* passed_ = nullptr;
   Picoseconds now_ = 0;
-  std::uint64_t order_ = 0;
+  std::uint32_t order_ = 0;
   std::uint64_t hops_ = 0;
 };
 

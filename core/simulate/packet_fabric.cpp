@@ -70,7 +70,7 @@ void PacketFabric::require_memory(std::size_t packets) const {
   const double places = static_cast<double>(topology_->links()) + 2 * static_cast<double>(interfaces_);
   const double each = sizeof(std::uint32_t) + sizeof(Port) +
                       channels_in_use * (sizeof(Channel) + PacketNetwork::queue_memory) +
-                      static_cast<double>(packets * PacketNetwork::packet_memory);
+                      static_cast<double>(packets * PacketNetwork::packet_memory + FairTurns::output_memory);
   const double bytes = places * each;
   constexpr double gib = 1 << 30;
   if (bytes <= most_memory && places < std::numeric_limits<std::uint32_t>::max()) return;

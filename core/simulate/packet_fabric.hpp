@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/prefetch.hpp"
+#include "simulate/fair_turns.hpp"
 #include "simulate/parameters.hpp"
 #include "topology/topology.hpp"
 
@@ -22,13 +23,14 @@ struct PortClass {
 };
 
 /// A link with the output in front of it, or one direction of a node's interface.
-struct Port {
+struct alignas(64) Port {
   Picoseconds busy = 0;       ///< until then a packet occupies it
   std::int64_t load = 0;      ///< bytes that wait for it and bytes in the buffers behind it
   LinkId link;                ///< beyond those of the topology: an interface
   Vertex to;                  ///< where it leads
   std::uint32_t waiting = 0;  ///< packets in front of it; of injection: messages
   std::uint32_t first = 0;    ///< one of its channels
+  FairTurns::Output turns;    ///< of the packets in front of it
   bool wakes = false;         ///< an event will come when it is free
 };
 
@@ -36,7 +38,7 @@ struct Port {
 struct Channel {
   std::int64_t room;  ///< bytes
   std::uint32_t port;
-  std::uint32_t head = 0;  ///< the oldest packet that waits for it; of injection: the first message
+  std::uint32_t head = 0;  ///< the packet that waits for it with the first turn; of injection: the first message
   std::uint32_t tail = 0;  ///< how many packets are behind it; of injection: the last message
   std::uint32_t next = 0;  ///< another channel of the port
   std::uint16_t number = 0;
