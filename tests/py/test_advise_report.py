@@ -96,7 +96,7 @@ def test_html_is_whole(advice: isthmus.Advice) -> None:
     assert page.targets == [f"#{anchor}" for anchor in ANCHORS]
     ids = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
     assert len(ids) == len(set(ids))
-    for sentence in (*advice.sentences, *advice.notes):
+    for sentence in (*advice.sentences, *advice.bounds, *advice.notes):
         assert (sentence if isinstance(sentence, str) else sentence.text) in page.words
 
 
@@ -211,7 +211,7 @@ def test_page(advice: isthmus.Advice) -> None:
             assert line.count("100.0 %") == 2
     # Shares as printed add up as well as their rounding allows.
     block = text[text.index("where the time goes") : text.index("  together")]
-    rows = [line for line in block.split("\n")[1:] if line.strip() and "others wait for" not in line]
+    rows = [line for line in block.split("\n")[1:] if line.strip() and "more than the mean" not in line]
     parts = [[float(part) for part in re.findall(r"([0-9.]+) %", row)] for row in rows]
     assert sum(row[-1] for row in parts) == pytest.approx(100, abs=0.5)
     assert sum(row[0] for row in parts if len(row) == 2) == pytest.approx(100, abs=0.5)
@@ -227,8 +227,10 @@ def test_json_and_frame(advice: isthmus.Advice) -> None:
     assert first["time"] == advice.predictions[0].time
     assert sum(first["path"].values()) == pytest.approx(first["time"])
     assert {w["name"] for w in first["what_ifs"]} == {
-        "latency", "bandwidth", "overhead", "network", "balance", "overlap", "synchronisation", "work"
+        "latency", "bandwidth", "overhead", "network", "balance"
     }  # fmt: skip
+    assert {w["name"] for w in first["bounds"]} == {"overlap", "synchronisation", "work"}
+    assert sum(first["losses"].values()) == pytest.approx(first["time"])
     assert plain["predictions"][1]["calls"] == []
     assert repr(advice).startswith("<Advice: 16 ranks on cielo ")
 

@@ -37,6 +37,16 @@ SHARES = {
 }
 
 
+#: What the predicted time is made of, in words: the parts add up to it, and efficiencies are ratios of their sums.
+LOSSES = {
+    "computation": "computation, mean of the ranks",
+    "imbalance": "load imbalance",
+    "dependencies": "dependencies between ranks",
+    "network": "network and overheads",
+    "contention": "contention",
+}
+
+
 @dataclass(frozen=True)
 class Efficiency:
     """Parallel efficiencies as the POP centre of excellence defines them; each is 1 where nothing is lost.
@@ -60,6 +70,16 @@ class Efficiency:
     load_balance: float
     serialisation: float
     transfer: float
+
+    @classmethod
+    def of(cls, losses: Mapping[str, float]) -> Efficiency:
+        """Those of a time that is made of LOSSES."""
+        mean, most = losses["computation"], losses["computation"] + losses["imbalance"]
+        ideal, time = most + losses["dependencies"], sum(losses.values())
+        if most == 0 or ideal == 0:
+            # Nothing is computed: all time is lost to the network.
+            return cls(1.0, 1.0, ideal / time)
+        return cls(mean / most, most / ideal, ideal / time)
 
     @property
     def communication(self) -> float:
@@ -143,14 +163,19 @@ class Prediction:
     placement : Allocation or Placement
     timeline : Timeline
         The simulation; of the first machine with ``record="ops"`` where that fits.
-    efficiency : Efficiency
+    losses : dict of str to float
+        Seconds by LOSSES, which add up to the time: the mean rank's computation; what the rank that computes most
+        computes longer; what the run takes longer than that on an ideal network (and what the operating system takes);
+        what it takes longer on this one if messages do not meet; what they lose to each other.
     by_rank : dict of str to array of float64 or None
         Seconds of every rank by SHARES, which add up to the time; None where it was not recorded (waiting has it then).
     path : dict of str to float, optional
         Seconds of the critical path by share.
     beyond : float, optional
-        Seconds that the critical path computes longer than the mean rank: work that others wait for.
+        Seconds that the critical path computes longer than the mean rank: of imbalance and dependencies, what is
+        computation that others wait for.
     what_ifs : tuple of WhatIf
+        Simulations first, then bounds.
     sensitivities : tuple of Sensitivity
     calls, pairs, sizes : tuple
         What of the critical path belongs to which call, pair of ranks, and size of messages; most first.
@@ -168,7 +193,7 @@ class Prediction:
     machine: Machine
     placement: Allocation | Placement
     timeline: Timeline
-    efficiency: Efficiency
+    losses: dict[str, float]
     by_rank: dict[str, NDArray[np.float64] | None]
     path: dict[str, float] | None
     beyond: float | None
@@ -194,14 +219,15 @@ class Prediction:
         return {name: None if values is None else float(values.mean()) for name, values in self.by_rank.items()}
 
     @property
+    def efficiency(self) -> Efficiency:
+        return Efficiency.of(self.losses)
+
+    @property
     def dominant(self) -> str:
-        """What takes most of the critical path (of the mean rank, where the path is not known) beside computation."""
-        shares = self.path if self.path is not None else self.mean
-        lost = {name: value or 0.0 for name, value in shares.items() if name != "compute"}
-        if self.beyond is not None:
-            lost["imbalance"] = self.beyond
+        """The largest of LOSSES beside computation; computation, where none is 0.5 % of the time."""
+        lost = {name: value for name, value in self.losses.items() if name != "computation"}
         name = max(lost, key=lambda key: lost[key])
-        return name if lost[name] >= 0.005 * self.time else "compute"
+        return name if lost[name] >= 0.005 * self.time else "computation"
 
     def what_if(self, name: str) -> WhatIf | None:
         """By name; None where it was not asked."""
@@ -210,11 +236,21 @@ class Prediction:
 
 @dataclass(frozen=True)
 class Sentence:
-    """One piece of advice; ``gain``: seconds that it is worth at most, by which sentences are ordered."""
+    """One piece of advice.
+
+    Attributes
+    ----------
+    topic, text : str
+    gain : float
+        Seconds that it saves, by simulation; of a bound: at most. Sentences are ordered by it.
+    bound : bool
+        No run can save more, and whether any saves as much is not known.
+    """
 
     topic: str
     text: str
     gain: float
+    bound: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,7 +266,9 @@ class Advice:
     predictions : tuple of Prediction
         One for each machine, in the order given; the first has every detail.
     sentences : tuple of Sentence
-        What to do, the most worthwhile first.
+        What to do, and what it saves by simulation: the most worthwhile first.
+    bounds : tuple of Sentence
+        What nobody can save more by, the largest first.
     notes : tuple of str
         What to know about the figures.
     scale_compute : float
@@ -244,6 +282,7 @@ class Advice:
     program: Program | Schedule
     predictions: tuple[Prediction, ...]
     sentences: tuple[Sentence, ...]
+    bounds: tuple[Sentence, ...]
     notes: tuple[str, ...]
     scale_compute: float = 1.0
     simulations: int = 0

@@ -164,11 +164,13 @@ def advise(
     notes = notes_on(predictions, what, scale_compute, model, routing)
     if predictions[0].choices is not None and predictions[0].choices.compared:
         notes += predictions[0].choices.notes
+    sentences = sentences_on(predictions, what)
     return Advice(
         name or "program",
         what,
         predictions,
-        sentences_on(predictions, what),
+        tuple(s for s in sentences if not s.bound),
+        tuple(s for s in sentences if s.bound),
         notes,
         scale_compute,
         simulations,

@@ -11,7 +11,7 @@ from ..mapping.metrics import DEFINITIONS, in_words
 from ..schedule.program import Program
 from ..simulation.report import bar, machine_words
 from ..units import text
-from .advice import SHARES, Advice, Prediction, Sensitivity
+from .advice import LOSSES, SHARES, Advice, Prediction, Sensitivity
 from .choice_words import best_words, calls_words, now_words, source_words, whole_words
 from .provenance import quality, sourced
 from .sentences import call_words, percent, seconds
@@ -29,12 +29,16 @@ _NAME = 66
 #: Of a placement, in short.
 _METRICS = ("hop_bytes", "average_dilation", "maximum_link_load")
 _COMPUTATIONS, _CALLS, _PAIRS, _LINKS, _COLLECTIVES = 4, 8, 5, 5, 6
-#: What a share is called where it dominates.
-_DOMINANT = {"compute": "computation", "idle": "ranks that have finished"}
+#: What bounds are.
+BOUNDS = "No run can save more than that; whether any saves as much is not known."
 
 
 def dominant_words(p: Prediction) -> str:
-    return _DOMINANT.get(p.dominant, p.dominant)
+    """What most of the time is lost to; of the network, which of its costs saves most."""
+    if p.dominant != "network":
+        return p.dominant
+    costs = [w for w in p.what_ifs if w.name in ("latency", "bandwidth", "overhead")]
+    return f"network: {max(costs, key=lambda w: w.saving).name}"
 
 
 def placement_words(p: Prediction) -> str:
@@ -67,7 +71,7 @@ def page(advice: Advice) -> str:
         f"  efficiency   {percent(e.parallel)} = load balance {percent(e.load_balance)} x serialisation "
         f"{percent(e.serialisation)} x transfer {percent(e.transfer)}"
     )
-    lines += ["", *_shares(p)]
+    lines += ["", *_losses(p), "", *_shares(p)]
     parts = [_calls(p), _messages(p), _network(p), _collectives(p), _placing(p), _sensitivities(p), _what_ifs(p)]
     for part in (*parts, _machines(advice)):
         if part:
@@ -75,6 +79,11 @@ def page(advice: Advice) -> str:
     lines += ["", "advice"]
     for number, sentence in enumerate(advice.sentences, 1):
         lines += _wrapped(sentence.text, f"  {number}. ")
+    if advice.bounds:
+        lines += ["", "at most"]
+        for sentence in advice.bounds:
+            lines += _wrapped(sentence.text, "  - ")
+        lines += _wrapped(BOUNDS, "    ")
     lines += ["", "to know"]
     for note in advice.notes:
         lines += _wrapped(note, "  - ")
@@ -112,6 +121,14 @@ def _part(value: float | None, time: float) -> tuple[str, str]:
     return seconds(value), f"{100 * value / time:.1f} %"
 
 
+def _losses(p: Prediction) -> list[str]:
+    """What the time is made of."""
+    parts = [(LOSSES[name], value) for name, value in p.losses.items() if value >= 0.0005 * p.time]
+    rows = [["what the time is made of", "", "", ""]]
+    rows += [[words, *_part(value, p.time), bar(value / p.time)] for words, value in parts]
+    return _table([*rows, [f"mostly lost to {dominant_words(p)}", "", "", ""]], (0, 3))
+
+
 def _shares(p: Prediction) -> list[str]:
     """The critical path beside the mean rank."""
     path = p.path
@@ -123,7 +140,7 @@ def _shares(p: Prediction) -> list[str]:
             continue
         rows.append([words, *_part(on, p.time), *_part(mean, p.time), bar((mean or 0.0) / p.time)])
         if name == "compute" and p.beyond:
-            rows.append(["  of which others wait for", *_part(p.beyond, p.time), "", "", ""])
+            rows.append(["  more than the mean of the ranks", *_part(p.beyond, p.time), "", "", ""])
     rows.append(["together", *(_part(p.time, p.time) if path is not None else ("", "")), *_part(p.time, p.time), ""])
     if path is None:
         rows = [[row[0], *row[3:]] for row in rows]
@@ -300,12 +317,14 @@ def _sensitivities(p: Prediction) -> list[str]:
 
 
 def _what_ifs(p: Prediction) -> list[str]:
-    rows = [["what would save how much", "time", "saves", "", ""]]
-    for w in sorted(p.what_ifs, key=lambda w: (w.bound, w.time)):
-        if w.name in ("latency", "bandwidth", "overhead") and p.sensitivities:
-            continue
-        rows.append([w.words, seconds(w.time), *_part(w.saving, p.time), "at most" if w.bound else "simulated"])
-    return _table(rows, (0, 4))
+    rows: list[list[str]] = []
+    for bound, heading in ((False, "what would save how much, by simulation"), (True, "what nobody can save more by")):
+        rows.append([heading, "time", "at most" if bound else "saves", ""])
+        for w in sorted((w for w in p.what_ifs if w.bound == bound), key=lambda w: w.time):
+            if w.name in ("latency", "bandwidth", "overhead") and p.sensitivities:
+                continue
+            rows.append([f"  {w.words}", seconds(w.time), *_part(w.saving, p.time)])
+    return _table(rows, (0,))
 
 
 def machine_rows(advice: Advice) -> list[dict[str, Any]]:

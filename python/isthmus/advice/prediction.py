@@ -16,7 +16,7 @@ from ..schedule.program import Program
 from ..simulation.critical import critical_path
 from ..simulation.progress import Reporter
 from ..simulation.simulate import simulate
-from .advice import Efficiency, Prediction, Sensitivity, WhatIf
+from .advice import Prediction, Sensitivity, WhatIf
 from .calls import call_table, pair_table, rows_of_events, size_table, waits_by_event
 from .network import network_use
 from .origin import completions, events_of_operations
@@ -203,7 +203,7 @@ def predict(
         machine,
         placement,
         t,
-        _efficiency(t, varied["network"]),
+        _losses(t, varied),
         shares,
         path,
         beyond,
@@ -220,13 +220,20 @@ def streams(timeline: Timeline) -> int:
     return int(cpu.max()) + 1 if len(cpu) else 1
 
 
-def _efficiency(t: Timeline, ideal: Timeline) -> Efficiency:
+def _losses(t: Timeline, varied: Mapping[str, Timeline]) -> dict[str, float]:
+    """What the time is made of, by LOSSES."""
     compute = t.breakdown["compute"] / streams(t)
-    most, mean = float(compute.max()), float(compute.mean())
-    if most == 0 or ideal.makespan == 0:
-        # Nothing is computed: all time is lost to the network.
-        return Efficiency(1.0, 1.0, ideal.makespan / t.makespan)
-    return Efficiency(mean / most, most / ideal.makespan, ideal.makespan / t.makespan)
+    mean, most, ideal, time = float(compute.mean()), float(compute.max()), varied["network"].makespan, t.makespan
+    alone = varied["contention"].makespan if "contention" in varied else time
+    # Messages that meet may also come in a better order.
+    shared = min(max(time - alone, 0.0), time - ideal)
+    return {
+        "computation": mean,
+        "imbalance": most - mean,
+        "dependencies": ideal - most,
+        "network": time - ideal - shared,
+        "contention": shared,
+    }
 
 
 def _shares(t: Timeline, fast: Timeline) -> dict[str, NDArray[np.float64] | None]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from html import escape
+from typing import TYPE_CHECKING
 
 from .. import __version__
 from ..errors import InvalidInput
@@ -12,11 +13,12 @@ from ..schedule.pattern import pattern
 from ..schedule.program import Program
 from ..units import text
 from . import figures
-from .advice import SHARES, Advice, Prediction
+from .advice import LOSSES, SHARES, Advice, Prediction
 from .collectives_section import collectives
 from .markup import Cell, Row, Section, amount, folded, paragraph, table
 from .network_section import network
 from .page import (
+    BOUNDS,
     cost_words,
     dominant_words,
     growth_words,
@@ -29,8 +31,19 @@ from .page import (
 )
 from .sentences import percent, seconds
 
+if TYPE_CHECKING:
+    from .advice import Sentence
+
 #: Rows of a short table.
 _PAIRS = 10
+#: How the parts of the time are drawn.
+_COLOURS = {
+    "computation": "f-compute",
+    "imbalance": "f-waiting",
+    "dependencies": "f-synchronisation",
+    "network": "f-bandwidth",
+    "contention": "f-contention",
+}
 
 
 def summary(advice: Advice) -> Section:
@@ -48,10 +61,15 @@ def summary(advice: Advice) -> Section:
         f'<div class="tile"><span>{escape(name)}</span><b>{escape(value)}</b><small>{escape(words)}</small></div>'
         for name, value, words in tiles
     )
-    advised = "".join(f"<li>{escape(s.text)}</li>" for s in advice.sentences)
-    return Section(
-        "Summary", "summary", f'<div class="tiles">{body}</div><h3>Advice</h3><ol class="advice">{advised}</ol>'
-    )
+    body = f'<div class="tiles">{body}</div><h3>Advice</h3>{_listed("ol", advice.sentences)}'
+    if advice.bounds:
+        body += f"<h3>At most</h3>{_listed('ul', advice.bounds)}{paragraph(BOUNDS, 'note')}"
+    return Section("Summary", "summary", body)
+
+
+def _listed(kind: str, sentences: Sequence[Sentence]) -> str:
+    items = "".join(f"<li>{escape(s.text)}</li>" for s in sentences)
+    return f'<{kind} class="advice">{items}</{kind}>'
 
 
 def where(advice: Advice) -> Section:
@@ -65,25 +83,13 @@ def where(advice: Advice) -> Section:
             continue
         rows.append([words, amount(on, p.time), amount(value, p.time)])
         if name == "compute" and p.beyond:
-            rows.append(["… of which other ranks wait for", amount(p.beyond, p.time), ""])
+            rows.append(["… more than the mean of the ranks", amount(p.beyond, p.time), ""])
     headings = ["", "critical path", "mean of the ranks"]
     if p.path is None:
         rows = [[row[0], row[2]] for row in rows]
         headings = [headings[0], headings[2]]
-    compute = p.timeline.breakdown["compute"]
-    ideal = p.what_if("network")
-    assert ideal is not None
-    useful, most = float(compute.mean()), float(compute.max())
-    alone = p.what_if("contention")
-    shared = max(alone.saving, 0.0) if alone is not None else 0.0
-    steps = [
-        ("computation, mean of the ranks", "f-compute", useful),
-        ("load imbalance", "f-waiting", most - useful),
-        ("dependencies between ranks", "f-synchronisation", ideal.time - most),
-        ("network and overheads", "f-bandwidth", p.time - ideal.time - shared),
-        ("contention", "f-contention", shared),
-    ]
-    drawn = figures.waterfall([s for s in steps if s[2] > 0], p.time)
+    steps = [(LOSSES[name], _COLOURS[name], value) for name, value in p.losses.items() if value > 0]
+    drawn = figures.waterfall(steps, p.time)
     return Section(
         "Where the time goes",
         "where",
@@ -120,8 +126,7 @@ def what_ifs(advice: Advice) -> Section:
 
     body = "<h3>By simulation, with one thing changed</h3>" + bars(False)
     body += "<h3>At most</h3>" + bars(True)
-    words = "No change of these kinds saves more than that; whether any saves as much is not known."
-    return Section("What would save how much", "what-ifs", body + paragraph(words, "note"))
+    return Section("What would save how much", "what-ifs", body + paragraph(BOUNDS, "note"))
 
 
 def sensitivities(advice: Advice) -> Section | None:
@@ -319,7 +324,7 @@ def how(advice: Advice) -> Section:
         *_how_contended(advice),
         f"Placement on {p.machine.name}: {placement_words(p)}, {order_words(p)}.",
         "The critical path is the chain of causes that ends with the last rank; nobody waits on it. What it computes "
-        "beyond the mean rank is what others wait for (Böhme and others, IPDPS 2012).",
+        "more than the mean rank is what others wait for (Böhme and others, IPDPS 2012).",
         "Efficiencies are those of the POP centre of excellence: load balance = mean / most computation; serialisation "
         "= most computation / time on an ideal network; transfer = that time / the time.",
     ]

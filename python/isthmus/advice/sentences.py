@@ -49,15 +49,16 @@ def seconds(value: float) -> str:
 
 
 def sentences_on(predictions: Sequence[Prediction], program: Program | Schedule) -> tuple[Sentence, ...]:
-    """What to do, the most worthwhile first; what the comparison of machines says comes last."""
+    """What to do, the most worthwhile first; then what the comparison of machines says, and bounds."""
     p = predictions[0]
-    found = [*_balance(p), *_network(p), *_overlap(p), *_concentration(p), *_collectives(p), *_placing(p)]
+    # Of two that save as much, the one comes first for which a file is written.
+    found = [*_collectives(p), *_placing(p), *_balance(p), *_network(p), *_concentration(p)]
     found.sort(key=lambda s: -s.gain)
     if p.efficiency.parallel >= EFFICIENT:
         found.insert(0, _limited_by_computation(p))
     elif not found:
         found.append(Sentence("nothing", f"No single change saves {percent(WORTH)} of the time.", 0.0))
-    return (*found, *_machines(predictions))
+    return (*found, *_machines(predictions), *_bounds(p))
 
 
 def _worth(p: Prediction, what_if: WhatIf | None) -> bool:
@@ -167,7 +168,7 @@ def call_words(name: str, location: str) -> str:
     return f"{name} at {location}" if location else name
 
 
-def _overlap(p: Prediction) -> list[Sentence]:
+def _bounds(p: Prediction) -> list[Sentence]:
     """What an ideal schedule would hide: the network, and dependencies, which an ideal network leaves."""
     what_if, ideal = p.what_if("overlap"), p.what_if("network")
     if not _worth(p, what_if):
@@ -175,7 +176,7 @@ def _overlap(p: Prediction) -> list[Sentence]:
     assert what_if is not None
     assert ideal is not None
     words = f"Hiding all communication behind computation saves {_saves(p, what_if)} at most."
-    dependencies = ideal.time - float(p.timeline.breakdown["compute"].max())
+    dependencies = p.losses["dependencies"]
     if dependencies >= WORTH * p.time:
         words += (
             f" An ideal network alone saves {seconds(ideal.saving)}; for another {seconds(dependencies)} ranks wait "
@@ -183,11 +184,11 @@ def _overlap(p: Prediction) -> list[Sentence]:
         )
     else:
         words += " Receives and sends have to start earlier, and waits to come later."
-    return [Sentence("overlap", words, what_if.saving)]
+    return [Sentence("overlap", words, what_if.saving, bound=True)]
 
 
 def _concentration(p: Prediction) -> list[Sentence]:
-    """One pair of ranks that has much of the messages on the critical path."""
+    """One pair of ranks that has much of the messages on the critical path; what it would save is not known."""
     total = sum(pair.path for pair in p.pairs)
     if p.timeline.ranks <= 2 or not p.pairs or p.pairs[0].path < max(CONCENTRATED * total, WORTH * p.time):
         return []
@@ -196,7 +197,7 @@ def _concentration(p: Prediction) -> list[Sentence]:
         f"{percent(pair.path / total)} of what messages take on the critical path are those from rank {pair.sender} to "
         f"rank {pair.receiver} ({pair.messages:,} messages, {text(pair.bytes, 'B', 3)}, {seconds(pair.path)})."
     )
-    return [Sentence("pair", words, pair.path)]
+    return [Sentence("pair", words, 0.0)]
 
 
 def _placing(p: Prediction) -> list[Sentence]:

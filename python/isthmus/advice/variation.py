@@ -25,6 +25,8 @@ COSTS = {
     "bandwidth": ("g", "G"),
     "overhead": ("o_send", "o_recv", "O"),
 }
+#: Turns in which computation is balanced among some ranks and among all.
+_TURNS = 20
 #: Collectives after which no rank is before any other's call.
 _SYNCHRONISING = (
     CollectiveKind.barrier, CollectiveKind.allreduce, CollectiveKind.allgather, CollectiveKind.alltoall,
@@ -75,9 +77,12 @@ def scaled(program: Program, factor: float) -> Program:
 def balanced(program: Program) -> Program:
     """The program with computation even between synchronisations.
 
-    A section of a program is what lies between two blocking collectives of all ranks after which all are equally far
-    (barrier, allreduce, allgather, alltoall, reduce_scatter, fence, new communicators). In each section every rank that
-    computes at all computes for the mean of those; its computations keep their proportions.
+    A synchronisation is a blocking collective after which no member of its communicator is before any other's call
+    (barrier, allreduce, allgather, alltoall, reduce_scatter, fence, new communicators). Those of any communicator of
+    all ranks and the ends of the program divide it into sections: in each, every rank that computes at all computes for
+    the mean of those. Within a section, a synchronisation of some ranks balances these alone: what they compute since
+    the synchronisation before, whose ever it was, becomes the mean of those that compute. Both are done in turns until
+    they agree. Between two synchronisations, the computations of a rank keep their proportions.
     """
     p = program
     computing = np.flatnonzero((p.kind == EventKind.compute) & (p.amount > 0))
@@ -85,17 +90,87 @@ def balanced(program: Program) -> Program:
         return p
     meets = (p.kind == EventKind.collective) & (p.request == 0) & np.isin(p.what, _SYNCHRONISING)
     meets |= np.isin(p.kind, (EventKind.fence, EventKind.comm_create))
-    meets &= p.comm == 0
-    before = np.concatenate([[0], np.cumsum(meets)])
+    members = np.diff(p.comm_first.astype(np.int64))
+    event = np.flatnonzero(meets)
+    comm = p.comm[event].astype(np.int64)
     first = p.first.astype(np.int64)
-    rank = np.searchsorted(first, computing, side="right") - 1
-    section = before[computing] - before[first[rank]]
+    rank = np.searchsorted(first, event, side="right") - 1
+    parts = (members[comm] > 1) & (members[comm] < p.ranks)
+    owner = np.searchsorted(first, computing, side="right") - 1
+    section = _passed(event[members[comm] == p.ranks], computing, first[owner])
     time = p.amount[computing].astype(np.float64)
-    pair, place = np.unique(section * p.ranks + rank, return_inverse=True)
-    of_pair = np.bincount(place, weights=time)
-    _, group = np.unique(pair // p.ranks, return_inverse=True)
-    mean = np.bincount(group, weights=of_pair) / np.bincount(group)
-    factor = (mean[group] / of_pair)[place]
+    of_section, place = np.unique(section * p.ranks + owner, return_inverse=True)
+    _, group = np.unique(of_section // p.ranks, return_inverse=True)
+    segment, segment_of, meeting = _segments(event, rank, comm, parts, computing, owner)
+    within = np.zeros(len(segment), np.int64)
+    within[segment_of] = place
+    before = np.bincount(segment_of, weights=time).astype(np.float64)
+    now: NDArray[np.float64] = before.copy()
+    for _ in range(_TURNS if len(meeting) else 1):
+        last = now.copy()
+        if len(meeting):
+            at, which = meeting.T
+            now[at] = (np.bincount(which, weights=now[at]) / np.bincount(which))[which]
+        of_rank = np.bincount(within, weights=now)
+        mean = np.bincount(group, weights=of_rank) / np.bincount(group)
+        now = now * (mean[group] / of_rank)[within]
+        if np.abs(now - last).max() <= 1e-3 * now.max():
+            break
     amount: NDArray[np.uint64] = p.amount.copy()
-    amount[computing] = np.maximum(np.rint(time * factor), 1).astype(np.uint64)
+    amount[computing] = np.maximum(np.rint(time * (now / before)[segment_of]), 1).astype(np.uint64)
     return replace(p, amount=amount)
+
+
+def _passed(event: NDArray[np.int64], of: NDArray[np.int64], begin: NDArray[np.int64]) -> NDArray[np.int64]:
+    """How many of some events of a rank come before each of others, whose rank's first event is ``begin``."""
+    out: NDArray[np.int64] = np.searchsorted(event, of) - np.searchsorted(event, begin)
+    return out
+
+
+def _segments(
+    event: NDArray[np.int64],
+    rank: NDArray[np.int64],
+    comm: NDArray[np.int64],
+    parts: NDArray[np.bool_],
+    computing: NDArray[np.int64],
+    owner: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """What ranks compute between two synchronisations of any communicator.
+
+    Parameters
+    ----------
+    event, rank, comm : array of int64
+        Synchronisations, ascending.
+    parts : array of bool
+        Of some of the ranks.
+    computing, owner : array of int64
+        Computations, ascending, and their ranks.
+
+    Returns
+    -------
+    segments : array of int64
+        Their names.
+    segment_of : array of int64
+        Of every computation, an index into the segments.
+    meeting : array of int64, shape (n, 2)
+        Segments that end in a synchronisation of some ranks, and the number of that.
+    """
+    # The next synchronisation of the rank, or its end.
+    after = np.searchsorted(event, computing)
+    ends = np.searchsorted(rank, owner, side="right")
+    after = np.minimum(after, ends)
+    name = after * (owner.max() + 1) + owner
+    segments, one, segment_of = np.unique(name, return_index=True, return_inverse=True)
+    closing = after[one]
+    open_end = closing == ends[one]
+    partial = np.flatnonzero(~open_end & parts[np.minimum(closing, max(len(parts) - 1, 0))]) if len(parts) else one[:0]
+    if not len(partial):
+        return segments, segment_of, np.zeros((0, 2), np.int64)
+    # The n-th synchronisation of a communicator on each of its members is one and the same.
+    order = np.lexsort((event, rank, comm))
+    begins = np.flatnonzero(np.diff(comm[order], prepend=-1) | np.diff(rank[order], prepend=-1))
+    number = np.empty(len(event), np.int64)
+    number[order] = np.arange(len(event)) - np.repeat(begins, np.diff(np.append(begins, len(event))))
+    at = closing[partial]
+    _, which = np.unique(comm[at] * (number.max() + 1) + number[at], return_inverse=True)
+    return segments, segment_of, np.stack([partial, which], axis=1)
