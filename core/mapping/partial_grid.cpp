@@ -1,77 +1,114 @@
 #include "mapping/partial_grid.hpp"
 
 #include <algorithm>
-#include <array>
+#include <cmath>
 #include <map>
-#include <unordered_map>
 
-#include "graph/order.hpp"
+#include "mapping/grid_growth.hpp"
 
 namespace isthmus {
 namespace {
 
-constexpr std::size_t most_dimensions = 4;
-using Position = std::array<std::int32_t, most_dimensions>;
-
-std::uint64_t key_of(const Position& p) {
-  std::uint64_t key = 0;
-  for (const std::int32_t x : p) key = key << 16 | static_cast<std::uint16_t>(x);
-  return key;
-}
-
-/// Vertices that two neighbours of `v` both have as a neighbour, `v` itself not among them.
-std::uint32_t common(const Csr& graph, std::uint32_t a, std::uint32_t b, std::uint32_t v) {
-  std::uint32_t count = 0;
-  const auto other = graph.row(b);
-  for (const std::uint32_t w : graph.row(a)) {
-    if (w != v && std::binary_search(other.begin(), other.end(), w)) ++count;
+/// Do a and b have a neighbour in common besides v?
+bool meet(const Csr& graph, std::uint32_t a, std::uint32_t b, std::uint32_t v) {
+  const auto x = graph.row(a);
+  const auto y = graph.row(b);
+  for (auto i = x.begin(), j = y.begin(); i != x.end() && j != y.end();) {
+    if (*i < *j) ++i;
+    else if (*j < *i) ++j;
+    else if (*i++ != v) return true;
+    else ++j;
   }
-  return count;
+  return false;
 }
 
-/// The graph without edges that are on no square.
-Csr edges_of_squares(const Csr& graph) {
+bool on_square(const Csr& graph, std::uint32_t v, std::uint32_t a) {
+  const auto row = graph.row(v);
+  return std::any_of(row.begin(), row.end(), [&](std::uint32_t b) { return b != a && meet(graph, a, b, v); });
+}
+
+/// Two squares of which the common edge is missing leave a way of five edges round.
+bool on_hexagon(const Csr& graph, std::uint32_t v, std::uint32_t a) {
+  for (const std::uint32_t x : graph.row(v)) {
+    for (const std::uint32_t y : graph.row(a)) {
+      if (x == a || y == v || x == y) continue;
+      for (const std::uint32_t p : graph.row(x)) {
+        if (p == v || p == a || p == y) continue;
+        for (const std::uint32_t q : graph.row(y)) {
+          if (q == v || q == a || q == x || q == p) continue;
+          const auto row = graph.row(p);
+          if (std::binary_search(row.begin(), row.end(), q)) return true;
+        }
+      }
+    }
+  }
+  return false;
+}
+
+/// The graph without edges that no grid has so: on plain grids those on no square (nor on a hexagon, where most are on
+/// squares), with diagonals those whose ends have fewer than two neighbours in common.
+Csr likely_edges(const Csr& graph, bool box, std::uint64_t& steps) {
+  const std::uint32_t n = graph.vertices();
+  std::vector<bool> kept(graph.targets.size());
+  std::uint64_t count = 0;
+  for (std::uint32_t v = 0; v < n; ++v) {
+    const std::uint64_t degree = graph.row(v).size();
+    steps += box ? 2 * degree * degree : degree * degree * degree;
+    for (std::uint64_t e = graph.offsets[v]; e < graph.offsets[v + 1]; ++e) {
+      const std::uint32_t a = graph.targets[e];
+      if (box) {
+        std::vector<std::uint32_t> both;
+        std::set_intersection(graph.row(v).begin(), graph.row(v).end(), graph.row(a).begin(), graph.row(a).end(),
+                              std::back_inserter(both));
+        kept[e] = both.size() >= 2;
+      } else {
+        kept[e] = on_square(graph, v, a);
+      }
+      count += kept[e];
+    }
+  }
+  const bool more = !box && 2 * count > graph.targets.size();
   Csr out;
   out.offsets.push_back(0);
-  for (std::uint32_t v = 0; v < graph.vertices(); ++v) {
-    for (const std::uint32_t a : graph.row(v)) {
-      const auto row = graph.row(v);
-      const bool square =
-          std::any_of(row.begin(), row.end(), [&](std::uint32_t b) { return b != a && common(graph, a, b, v) > 0; });
-      if (square) out.targets.push_back(a);
+  constexpr std::uint64_t most_degree = 2 * most_dimensions + 2;
+  for (std::uint32_t v = 0; v < n; ++v) {
+    for (std::uint64_t e = graph.offsets[v]; e < graph.offsets[v + 1]; ++e) {
+      const std::uint32_t a = graph.targets[e];
+      if (!kept[e] && more && graph.row(v).size() <= most_degree && graph.row(a).size() <= most_degree) {
+        kept[e] = on_hexagon(graph, v, a);
+        steps += 200;
+      }
+      if (kept[e]) out.targets.push_back(a);
     }
     out.offsets.push_back(out.targets.size());
   }
   return out;
 }
 
-class Growth {
+/// Coordinates found by growth, made those of a box.
+class Fitting {
  public:
-  explicit Growth(const Csr& whole)
-      : whole_(whole), graph_(edges_of_squares(whole)), at_(graph_.vertices()), placed_(graph_.vertices(), false) {}
+  Fitting(const Csr& whole, const Csr& graph, GridLayout&& layout, bool box)
+      : whole_(whole), graph_(graph), layout_(std::move(layout)), box_(box), dimensions_(layout_.dimensions) {}
 
-  bool run() {
-    if (!choose_dimensions()) return false;
-    std::int32_t base = 0;
-    for (std::uint32_t seed = best_seed(); seed < graph_.vertices(); seed = best_seed()) {
-      start(seed, base);
-      spread();
-      // Another part of the graph goes beside what there is.
-      for (std::uint32_t v = 0; v < graph_.vertices(); ++v) {
-        if (placed_[v]) base = std::max(base, at_[v][0] + 2);
-      }
-    }
+  void run() {
     measure();
     for (std::size_t k = 0; k < dimensions_; ++k) close(k);
     measure();
-    for (int sweep = 0; sweep < 3; ++sweep) repair();
+    constexpr int sweeps = 8;
+    for (int sweep = 0; sweep < sweeps && repair(); ++sweep) {
+    }
+    measure();
+    for (std::size_t k = 0; k < dimensions_; ++k) trim(k);
+    trimmed_ = true;
+    for (int sweep = 0; sweep < sweeps && repair(); ++sweep) {
+    }
     place_rest();
     measure();
-    return true;
   }
 
   /// Coordinates from 0.
-  std::optional<Product> product(double emptiest) const {
+  [[nodiscard]] std::optional<Product> product(double emptiest) const {
     Product out;
     double cells = 1;
     for (std::size_t k = 0; k < dimensions_; ++k) {
@@ -80,7 +117,8 @@ class Growth {
       cells *= extent;
     }
     if (cells > emptiest * graph_.vertices()) return std::nullopt;
-    for (const Position& p : at_) {
+    out.coordinates.reserve(layout_.at.size() * dimensions_);
+    for (const Position& p : layout_.at) {
       for (std::size_t k = 0; k < dimensions_; ++k) {
         out.coordinates.push_back(static_cast<std::uint32_t>(p[k] - low_[k]));
       }
@@ -92,17 +130,17 @@ class Growth {
   struct Candidate {
     Position at;
     std::uint32_t votes;
-    std::uint64_t voters;
   };
 
   /// The box round everything that is placed.
   void measure() {
     bool any = false;
     for (std::uint32_t v = 0; v < graph_.vertices(); ++v) {
-      if (!placed_[v]) continue;
+      if (!layout_.placed[v]) continue;
+      const Position& p = layout_.at[v];
       for (std::size_t k = 0; k < most_dimensions; ++k) {
-        low_[k] = any ? std::min(low_[k], at_[v][k]) : at_[v][k];
-        high_[k] = any ? std::max(high_[k], at_[v][k]) : at_[v][k];
+        low_[k] = any ? std::min(low_[k], p[k]) : p[k];
+        high_[k] = any ? std::max(high_[k], p[k]) : p[k];
       }
       any = true;
     }
@@ -120,201 +158,17 @@ class Growth {
     return true;
   }
 
-  /// One step from p along dimension k.
-  [[nodiscard]] Position moved(Position p, std::size_t k, std::int32_t step) const {
-    p[k] += step;
-    if (period_[k] > 0) p[k] = (p[k] % period_[k] + period_[k]) % period_[k];
+  [[nodiscard]] Position wrapped(Position p) const {
+    for (std::size_t k = 0; k < dimensions_; ++k) {
+      if (period_[k] > 0) p[k] = (p[k] % period_[k] + period_[k]) % period_[k];
+    }
     return p;
   }
 
-  [[nodiscard]] bool free(const Position& p) const { return !vertex_at_.contains(key_of(p)); }
-
   void put(std::uint32_t v, const Position& p) {
-    at_[v] = p;
-    placed_[v] = true;
-    vertex_at_[key_of(p)] = v;
-  }
-
-  /// Opposite neighbours of v, pair by pair, then those without one; empty where opposites are ambiguous.
-  [[nodiscard]] std::vector<std::array<std::uint32_t, 2>> frame(std::uint32_t v) const {
-    const auto row = graph_.row(v);
-    std::vector<std::array<std::uint32_t, 2>> out;
-    if (row.size() > 2 * most_dimensions) return out;
-    std::vector<bool> used(row.size(), false);
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      for (std::size_t j = i + 1; j < row.size(); ++j) {
-        if (common(graph_, row[i], row[j], v) > 0) continue;
-        if (used[i] || used[j]) return {};
-        used[i] = used[j] = true;
-        out.push_back({row[i], row[j]});
-      }
-    }
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      if (!used[i]) out.push_back({row[i], row[i]});
-    }
-    if (out.size() > most_dimensions) out.clear();
-    return out;
-  }
-
-  /// As many dimensions as the frames of many vertices have.
-  bool choose_dimensions() {
-    std::array<std::uint32_t, most_dimensions + 1> frames{};
-    frame_size_.assign(graph_.vertices(), 0);
-    for (std::uint32_t v = 0; v < graph_.vertices(); ++v) {
-      const auto f = frame(v);
-      // Whole pairs count double: a seed in the middle sees more.
-      std::uint8_t pairs = 0;
-      for (const auto& pair : f) pairs = static_cast<std::uint8_t>(pairs + (pair[0] != pair[1]));
-      frame_size_[v] = static_cast<std::uint8_t>(f.size() * 8 + pairs);
-      ++frames[f.size()];
-    }
-    for (std::size_t d = most_dimensions; d >= 2; --d) {
-      if (frames[d] * 10 < graph_.vertices()) continue;
-      dimensions_ = d;
-      return true;
-    }
-    return false;
-  }
-
-  /// The unplaced vertex with the largest whole frame of at most the chosen dimensions; none where nobody has one.
-  [[nodiscard]] std::uint32_t best_seed() const {
-    std::uint32_t best = graph_.vertices();
-    int most = 0;
-    for (std::uint32_t v = 0; v < graph_.vertices(); ++v) {
-      if (placed_[v]) continue;
-      const int size = frame_size_[v] / 8 > static_cast<int>(dimensions_) ? 0 : frame_size_[v];
-      if (size > most) {
-        most = size;
-        best = v;
-      }
-    }
-    return best;
-  }
-
-  void start(std::uint32_t seed, std::int32_t base) {
-    Position p{};
-    p[0] = base;
-    while (!free(p)) ++p[0];
-    put(seed, p);
-    ready_.clear();
-    later_.clear();
-    const auto pairs = frame(seed);
-    for (std::size_t k = 0; k < std::min(pairs.size(), dimensions_); ++k) {
-      for (std::size_t side = 0; side < 2; ++side) {
-        Position q = p;
-        q[k] += side == 0 ? 1 : -1;
-        if ((side == 0 || pairs[k][1] != pairs[k][0]) && !placed_[pairs[k][side]] && free(q)) put(pairs[k][side], q);
-      }
-    }
-    enqueue_around(seed);
-    for (const std::uint32_t w : graph_.row(seed)) {
-      if (placed_[w]) enqueue_around(w);
-    }
-  }
-
-  void enqueue_around(std::uint32_t v) {
-    for (const std::uint32_t w : graph_.row(v)) {
-      if (!placed_[w]) ready_.push_back(w);
-    }
-  }
-
-  void spread() {
-    for (std::size_t level = 0;;) {
-      if (!ready_.empty()) {
-        std::vector<std::uint32_t> now;
-        now.swap(ready_);
-        for (const std::uint32_t v : now) {
-          if (placed_[v]) continue;
-          if (place_by_votes(v)) enqueue_around(v);
-          else later_.push_back(v);
-        }
-        level = 0;
-        continue;
-      }
-      std::vector<std::uint32_t> now;
-      now.swap(later_);
-      std::sort(now.begin(), now.end());
-      now.erase(std::unique(now.begin(), now.end()), now.end());
-      for (const std::uint32_t v : now) {
-        if (placed_[v]) continue;
-        // One step along a line, then squares again.
-        if (ready_.empty() && place_along_line(v, level)) enqueue_around(v);
-        else later_.push_back(v);
-      }
-      if (!ready_.empty()) continue;
-      if (later_.empty() || ++level > 1) return;
-    }
-  }
-
-  [[nodiscard]] std::vector<Candidate> candidates(const Csr& graph, std::uint32_t v) const {
-    std::vector<Candidate> out;
-    std::uint64_t voter = 1;
-    for (const std::uint32_t w : graph.row(v)) {
-      if (!placed_[w]) continue;
-      for (std::size_t k = 0; k < dimensions_; ++k) {
-        for (const std::int32_t step : {1, -1}) {
-          const Position p = moved(at_[w], k, step);
-          if (!free(p)) continue;
-          const auto known = std::find_if(out.begin(), out.end(), [&](const Candidate& c) { return c.at == p; });
-          if (known == out.end()) {
-            out.push_back({p, 1, voter});
-          } else {
-            ++known->votes;
-            known->voters |= voter;
-          }
-        }
-      }
-      voter <<= 1;
-    }
-    std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.votes > b.votes; });
-    return out;
-  }
-
-  /// Where two neighbours or more agree, and the same ones on no other place.
-  bool place_by_votes(std::uint32_t v) {
-    const auto found = candidates(graph_, v);
-    if (found.empty() || found[0].votes < 2) return false;
-    for (std::size_t i = 1; i < found.size() && found[i].votes == found[0].votes; ++i) {
-      if ((found[i].voters & found[0].voters) != 0) return false;
-    }
-    put(v, found[0].at);
-    return true;
-  }
-
-  /// Opposite a placed neighbour of a placed neighbour; at level 1 wherever no square forbids it.
-  bool place_along_line(std::uint32_t v, std::size_t level) {
-    for (const std::uint32_t w : graph_.row(v)) {
-      if (!placed_[w]) continue;
-      std::vector<Position> strong;
-      std::vector<Position> weak;
-      for (std::size_t k = 0; k < dimensions_; ++k) {
-        for (const std::int32_t step : {1, -1}) {
-          Position p = at_[w];
-          p[k] += step;
-          if (!free(p)) continue;
-          Position behind = at_[w];
-          behind[k] -= step;
-          const auto other = vertex_at_.find(key_of(behind));
-          const bool linked = other != vertex_at_.end() && adjacent(w, other->second);
-          if (!linked) weak.push_back(p);
-          else if (common(graph_, other->second, v, w) == 0) strong.push_back(p);
-        }
-      }
-      if (strong.size() == 1 || (level > 0 && !strong.empty())) {
-        put(v, strong[0]);
-        return true;
-      }
-      if (level > 0 && !weak.empty()) {
-        put(v, weak[0]);
-        return true;
-      }
-    }
-    return false;
-  }
-
-  [[nodiscard]] bool adjacent(std::uint32_t a, std::uint32_t b) const {
-    const auto row = graph_.row(a);
-    return std::binary_search(row.begin(), row.end(), b);
+    layout_.at[v] = p;
+    layout_.placed[v] = true;
+    layout_.cells.put(p, v);
   }
 
   [[nodiscard]] std::int32_t step_between(const Position& a, const Position& b, std::size_t k) const {
@@ -325,36 +179,123 @@ class Growth {
   [[nodiscard]] std::uint32_t unit_edges(std::uint32_t v, const Position& at) const {
     std::uint32_t count = 0;
     for (const std::uint32_t w : whole_.row(v)) {
-      if (!placed_[w]) continue;
+      if (!layout_.placed[w]) continue;
       std::int32_t sum = 0;
-      for (std::size_t k = 0; k < dimensions_; ++k) sum += step_between(at, at_[w], k);
-      count += sum == 1;
+      std::int32_t most = 0;
+      for (std::size_t k = 0; k < dimensions_; ++k) {
+        const std::int32_t step = step_between(at, layout_.at[w], k);
+        sum += step;
+        most = std::max(most, step);
+      }
+      count += box_ ? most == 1 : sum == 1;
     }
     return count;
   }
 
-  /// Moves vertices to free places where more of their edges are unit steps, and places those that have none.
-  void repair() {
+  /// Free cells beside the neighbours of v, and how many of these each is beside.
+  [[nodiscard]] std::vector<Candidate> candidates(std::uint32_t v) const {
+    std::vector<std::uint64_t> keys;
+    for (const std::uint32_t w : whole_.row(v)) {
+      if (!layout_.placed[w]) continue;
+      for (const Position& step : layout_.steps) keys.push_back(packed(wrapped(layout_.at[w] + step)));
+    }
+    std::sort(keys.begin(), keys.end());
+    std::vector<Candidate> out;
+    for (std::size_t i = 0; i < keys.size();) {
+      const std::size_t first = i;
+      while (i < keys.size() && keys[i] == keys[first]) ++i;
+      const Position p = unpacked(keys[first]);
+      if (layout_.cells.free(p)) out.push_back({p, static_cast<std::uint32_t>(i - first)});
+    }
+    return out;
+  }
+
+  /// Moves vertices to free cells where more of their edges are unit steps, and places those that have none; did any?
+  bool repair() {
+    bool any = false;
     for (std::uint32_t v = 0; v < graph_.vertices(); ++v) {
-      const std::uint32_t now = placed_[v] ? unit_edges(v, at_[v]) : 0;
+      const bool placed = layout_.placed[v];
+      const std::uint32_t now = placed ? unit_edges(v, layout_.at[v]) : 0;
       if (now == whole_.row(v).size()) continue;
-      auto found = candidates(whole_, v);
+      auto found = candidates(v);
       // Within the box first: what sticks out makes it larger.
       std::stable_partition(found.begin(), found.end(), [&](const Candidate& c) { return inside(c.at); });
+      if (trimmed_) std::erase_if(found, [&](const Candidate& c) { return !inside(c.at); });
       const auto best = std::max_element(found.begin(), found.end(),
                                          [](const Candidate& a, const Candidate& b) { return a.votes < b.votes; });
       if (best == found.end() || best->votes <= now) continue;
-      if (placed_[v]) vertex_at_.erase(key_of(at_[v]));
+      if (placed) layout_.cells.erase(layout_.at[v]);
       put(v, best->at);
+      any = true;
     }
+    return any;
+  }
+
+  /// Takes slices off the ends of an open dimension while their vertices have about as many edges elsewhere: what was
+  /// put beyond the border for want of edges.
+  void trim(std::size_t k) {
+    if (period_[k] > 0) return;
+    std::vector<std::vector<std::uint32_t>> slices(static_cast<std::size_t>(high_[k] - low_[k] + 1));
+    const std::int32_t base = low_[k];
+    for (std::uint32_t v = 0; v < graph_.vertices(); ++v) {
+      if (layout_.placed[v]) slices[static_cast<std::size_t>(layout_.at[v][k] - base)].push_back(v);
+    }
+    double room = -static_cast<double>(graph_.vertices());
+    double cells = 1;
+    for (std::size_t j = 0; j < dimensions_; ++j) cells *= high_[j] - low_[j] + 1;
+    room += cells;
+    while (high_[k] > low_[k] + 1) {
+      const double slice_cells = cells / (high_[k] - low_[k] + 1);
+      const auto size = [&](std::int32_t x) { return slices[static_cast<std::size_t>(x - base)].size(); };
+      const bool upper = size(high_[k]) < size(low_[k]);
+      std::int32_t& end = upper ? high_[k] : low_[k];
+      const auto& slice = slices[static_cast<std::size_t>(end - base)];
+      if (room < slice_cells || 4 * static_cast<double>(slice.size()) > slice_cells) return;
+      end += upper ? -1 : 1;
+      for (const std::uint32_t v : slice) {
+        layout_.cells.erase(layout_.at[v]);
+        layout_.placed[v] = false;
+      }
+      std::vector<Position> before;
+      double lost = 0;
+      for (const std::uint32_t v : slice) lost += unit_edges(v, layout_.at[v]);
+      for (const std::uint32_t v : slice) {
+        before.push_back(layout_.at[v]);
+        const Candidate best = best_inside(v);
+        if (best.votes == 0) continue;
+        lost -= best.votes;
+        put(v, best.at);
+      }
+      // As recognise_nearly() weighs edges against cells.
+      const double gain =
+          0.05 * std::log2(cells / (cells - slice_cells)) * static_cast<double>(whole_.targets.size()) / 2;
+      if (lost > gain) {
+        for (std::size_t i = 0; i < slice.size(); ++i) {
+          if (layout_.placed[slice[i]]) layout_.cells.erase(layout_.at[slice[i]]);
+        }
+        for (std::size_t i = 0; i < slice.size(); ++i) put(slice[i], before[i]);
+        end -= upper ? -1 : 1;
+        return;
+      }
+      room -= slice_cells;
+      cells -= slice_cells;
+    }
+  }
+
+  [[nodiscard]] Candidate best_inside(std::uint32_t v) const {
+    Candidate best{{}, 0};
+    for (const Candidate& c : candidates(v)) {
+      if (inside(c.at) && c.votes > best.votes) best = c;
+    }
+    return best;
   }
 
   /// Those that nobody has a place for: anywhere free in the box, or beyond it.
   void place_rest() {
     Position p = low_;
     for (std::uint32_t v = 0; v < graph_.vertices(); ++v) {
-      if (placed_[v]) continue;
-      while (!free(p)) {
+      if (layout_.placed[v]) continue;
+      while (!layout_.cells.free(p)) {
         std::size_t k = 0;
         while (k + 1 < dimensions_ && p[k] == high_[k]) p[k] = low_[k], ++k;
         ++p[k];
@@ -369,22 +310,30 @@ class Growth {
     std::map<std::int32_t, std::uint32_t> votes;  // by period
     for (std::uint32_t v = 0; v < graph_.vertices(); ++v) {
       for (const std::uint32_t w : graph_.row(v)) {
-        if (w < v || !placed_[v] || !placed_[w]) continue;
+        if (w < v || !layout_.placed[v] || !layout_.placed[w]) continue;
+        const Position& a = layout_.at[v];
+        const Position& b = layout_.at[w];
         std::int32_t others = 0;
-        for (std::size_t j = 0; j < dimensions_; ++j) others += j == k ? 0 : step_between(at_[v], at_[w], j);
-        const std::int32_t step = std::abs(at_[v][k] - at_[w][k]);
-        if (others == 1 && step > 1) ++votes[step];
-        if (others == 0 && step > 1) {
-          ++votes[step + 1];
-          if (step > 3) ++votes[step - 1];
+        for (std::size_t j = 0; j < dimensions_; ++j) {
+          const std::int32_t step = step_between(a, b, j);
+          if (j != k) others = box_ ? std::max(others, step) : others + step;
         }
+        const std::int32_t step = std::abs(a[k] - b[k]);
+        if (step <= 1 || others > 1) continue;
+        if (others == 1 && !box_) {
+          ++votes[step];
+          continue;
+        }
+        if (others == 1) continue;
+        ++votes[step + 1];
+        if (step > 3) ++votes[step - 1];
       }
     }
-    // Lines along k number about n / period; half of them should close. A step of the extent less one may be either way
-    // round: the larger period is the likelier.
+    // Lines along k number about n / period; a fifth of them should be seen to close, whoever agrees on a length. A
+    // step of the extent less one may be either way round: the larger period is the likelier.
     std::vector<std::pair<std::uint32_t, std::int32_t>> likely;
     for (const auto& [period, count] : votes) {
-      if (2.0 * count * period >= graph_.vertices()) likely.emplace_back(count, period);
+      if (5.0 * count * period >= graph_.vertices()) likely.emplace_back(count, period);
     }
     std::sort(likely.begin(), likely.end(), std::greater<>());
     for (const auto& [count, period] : likely) {
@@ -394,51 +343,59 @@ class Growth {
 
   /// Makes coordinates along k remainders, unless many vertices would meet.
   bool close_at(std::size_t k, std::int32_t period) {
-    std::unordered_map<std::uint64_t, std::uint32_t> folded;
+    Cells folded;
     std::vector<std::uint32_t> lost;
-    const auto remainder = [&](Position p) {
-      p[k] = (p[k] % period + period) % period;
-      return p;
-    };
-    for (std::uint32_t v = 0; v < graph_.vertices(); ++v) {
-      if (placed_[v] && !folded.emplace(key_of(remainder(at_[v])), v).second) lost.push_back(v);
-    }
-    if (lost.size() * 20 > graph_.vertices()) return false;
+    const std::int32_t before = period_[k];
     period_[k] = period;
-    vertex_at_ = std::move(folded);
-    for (const std::uint32_t v : lost) placed_[v] = false;
-    for (Position& p : at_) p = remainder(p);
+    for (std::uint32_t v = 0; v < graph_.vertices(); ++v) {
+      if (!layout_.placed[v]) continue;
+      const Position p = wrapped(layout_.at[v]);
+      if (folded.free(p)) folded.put(p, v);
+      else lost.push_back(v);
+    }
+    if (lost.size() * 20 > graph_.vertices()) {
+      period_[k] = before;
+      return false;
+    }
+    layout_.cells = std::move(folded);
+    for (const std::uint32_t v : lost) layout_.placed[v] = false;
+    for (Position& p : layout_.at) p = wrapped(p);
     return true;
   }
 
   const Csr& whole_;
-  Csr graph_;
-  std::vector<Position> at_;
-  std::vector<bool> placed_;
-  std::vector<std::uint8_t> frame_size_;
-  std::size_t dimensions_ = 0;
-  Position period_{};  ///< 0: open
+  const Csr& graph_;
+  GridLayout layout_;
+  bool box_;
+  std::size_t dimensions_;
+  bool trimmed_ = false;  ///< nobody may leave the box
+  Position period_{};     ///< 0: open
   Position low_{};
   Position high_{};
-  std::unordered_map<std::uint64_t, std::uint32_t> vertex_at_;
-  std::vector<std::uint32_t> ready_;
-  std::vector<std::uint32_t> later_;
 };
 }  // namespace
 
-std::optional<Product> fit_grid(const Csr& graph, double emptiest) {
+std::optional<GridFit> fit_grid(const Csr& graph, std::uint64_t seed, std::uint64_t& steps, std::uint64_t most,
+                                double emptiest) {
   constexpr std::uint32_t most_vertices = 1U << 22;
   std::uint64_t most_degree = 0;
   for (std::uint32_t v = 0; v < graph.vertices(); ++v) most_degree = std::max(most_degree, graph.row(v).size());
-  if (graph.vertices() < 4 || graph.vertices() > most_vertices || most_degree > 64) return std::nullopt;
+  if (graph.vertices() < 4 || graph.vertices() > most_vertices || most_degree > 63) return std::nullopt;
   Csr sorted = graph;
   for (std::uint32_t v = 0; v < sorted.vertices(); ++v) {
     std::sort(sorted.targets.begin() + static_cast<std::ptrdiff_t>(sorted.offsets[v]),
               sorted.targets.begin() + static_cast<std::ptrdiff_t>(sorted.offsets[v + 1]));
   }
-  Growth growth(sorted);
-  if (!growth.run()) return std::nullopt;
-  return growth.product(emptiest);
+  const GridGuess guess = guess_grid(sorted);
+  if (guess.dimensions == 0) return std::nullopt;
+  const Csr kept = likely_edges(sorted, guess.box, steps);
+  auto layout = grow_grid(kept, guess, seed, steps, most);
+  if (!layout) return std::nullopt;
+  Fitting fitting(sorted, kept, std::move(*layout), guess.box);
+  fitting.run();
+  auto product = fitting.product(emptiest);
+  if (!product) return std::nullopt;
+  return GridFit{std::move(*product), guess.box};
 }
 
 }  // namespace isthmus

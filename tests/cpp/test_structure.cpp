@@ -176,6 +176,41 @@ TEST_CASE("grids with vertices and edges missing and added") {
   }
 }
 
+TEST_CASE("damaged grids get the extents of the whole grid") {
+  struct Case {
+    Extents extents;
+    bool wrap;
+    bool diagonals;
+    Damage damage;
+  };
+  const std::vector<Case> cases{
+      {{64, 64}, false, false, {0, 0.05, 0}},      {{64, 64}, false, false, {0, 0.1, 0}},
+      {{64, 64}, true, false, {0, 0.1, 0}},        {{50, 30}, false, false, {0, 0.1, 0}},
+      {{16, 16, 16}, false, false, {0, 0.2, 0}},   {{16, 16, 16}, true, false, {0, 0.1, 0}},
+      {{20, 12, 8}, false, false, {0.1, 0.05, 0}}, {{20, 12, 8}, false, false, {0, 0.05, 40}},
+      {{40, 40}, false, true, {0, 0.02, 0}},       {{12, 12, 12}, false, true, {0, 0.1, 0}},
+  };
+  // Where a corner has lost all its edges nobody can say that it was there: of each kind, most seeds.
+  constexpr int seeds = 5;
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    const Case& c = cases[i];
+    CAPTURE(i);
+    int right = 0;
+    for (std::uint64_t seed = 0; seed < seeds; ++seed) {
+      const Wraps wrap(c.extents.size(), c.wrap);
+      const auto s = recognise(scrambled_grid(c.extents, wrap, c.diagonals, 500 + seed, c.damage), {});
+      REQUIRE(s);
+      CHECK(s->explained > 0.94);
+      bool same = s->factors.size() == c.extents.size();
+      for (std::size_t k = 0; same && k < c.extents.size(); ++k) {
+        same = s->factors[k] == Factor{c.wrap ? FactorKind::cycle : FactorKind::path, c.extents[k]};
+      }
+      right += same;
+    }
+    CHECK(right >= 4);
+  }
+}
+
 TEST_CASE("the graph of a pattern is that of its transfers") {
   Rng rng(17);
   for (int i = 0; i < 20; ++i) {
