@@ -57,6 +57,12 @@ Model model_from(const std::string& name) {
   return Model::packet;
 }
 
+Receive receive_from(const std::string& name) {
+  if (name == "loggp") return Receive::loggp;
+  require(name == "loggopsim", "receive '", name, "': allowed are loggp, loggopsim");
+  return Receive::loggopsim;
+}
+
 Route route_from(const std::string& name) {
   if (name == "minimal") return Route::minimal;
   if (name == "random") return Route::random;
@@ -181,6 +187,8 @@ void bind_simulate(nb::module_& module) {
             o.places.nics = nics;
           },
           "topology"_a, "node"_a, "socket"_a, "nic"_a, "nics"_a, nb::keep_alive<1, 2>())
+      .def(
+          "receive", [](SimulationOptions& o, const std::string& rule) { o.receive = receive_from(rule); }, "rule"_a)
       .def(
           "network",
           [](SimulationOptions& o, const std::string& model, const std::string& routing, std::uint32_t slices,

@@ -21,6 +21,7 @@ class Breakdown {
   /// The stream was idle from `from` until `now` before an operation of its own.
   void idle_before_op(Rank rank, Picoseconds from, Picoseconds now, Picoseconds interface_free, bool one_stream) {
     if constexpr (on) {
+      from = told(rank, from);
       if (from >= now) return;
       Picoseconds until = std::clamp(interface_free, from, now);
       add(rank, Share::gap, until - from);
@@ -36,6 +37,7 @@ class Breakdown {
   /// The stream was idle from `from` until `now`, when it handles a message that was sent and arrived at these times.
   void idle_before_message(Rank rank, Picoseconds from, Picoseconds now, Picoseconds sent, Picoseconds arrived) {
     if constexpr (on) {
+      from = told(rank, from);
       if (from >= now) return;
       const Picoseconds sender = std::clamp(sent, from, now);
       const Picoseconds wire = std::clamp(arrived, sender, now);
@@ -44,9 +46,21 @@ class Breakdown {
       add(rank, Share::gap, now - wire);
     }
   }
+  /// The same, when the message has waited for an interface that other ranks use too: told now, as later nobody will
+  /// know when it came.
+  void idle_at_interface(Rank rank, Picoseconds from, Picoseconds now, Picoseconds sent, Picoseconds arrived) {
+    if constexpr (on) {
+      if (from >= now) return;
+      idle_before_message(rank, from, now, sent, arrived);
+      if (told_.empty()) told_.resize(sums_.size() / shares);
+      told_[rank] = now;
+    }
+  }
   /// The stream of a sender by rendezvous was idle from `from` until `now`, when its message was matched.
   void late_receiver(Rank rank, Picoseconds from, Picoseconds now, Picoseconds arrived) {
     if constexpr (on) {
+      from = told(rank, from);
+      if (from >= now) return;
       const Picoseconds wire = std::clamp(arrived, from, now);
       add(rank, Share::latency, wire - from);
       add(rank, Share::late_receiver, now - wire);
@@ -68,12 +82,17 @@ class Breakdown {
   }
   /// When the last byte that the rank waits for arrives.
   [[nodiscard]] Picoseconds tail(Rank rank) const { return tails_.empty() ? 0 : tails_[rank]; }
+  /// From when on idle time since `from` has not been counted yet.
+  [[nodiscard]] Picoseconds told(Rank rank, Picoseconds from) const {
+    return told_.empty() ? from : std::max(from, told_[rank]);
+  }
   [[nodiscard]] const std::vector<Picoseconds>& sums() const { return sums_; }
   std::vector<Picoseconds> take() { return std::move(sums_); }
 
  private:
   std::vector<Picoseconds> sums_;   // ranks x shares
   std::vector<Picoseconds> tails_;  // of every rank, or empty
+  std::vector<Picoseconds> told_;   // of every rank: until when idle time has been counted; or empty
 };
 
 }  // namespace isthmus

@@ -15,7 +15,11 @@ struct MessageCost {
   Picoseconds bytes_O = 0;  ///< (s - 1) O
   const LevelCost* level = nullptr;
   [[nodiscard]] Picoseconds send_cpu() const { return level->o_send + bytes_O; }
-  [[nodiscard]] Picoseconds recv_cpu() const { return level->o_recv + (bytes_O > bytes_G ? bytes_O : bytes_G); }
+  /// With Receive::loggopsim.
+  [[nodiscard]] Picoseconds recv_all() const { return level->o_recv + (bytes_O > bytes_G ? bytes_O : bytes_G); }
+  [[nodiscard]] Picoseconds recv_cpu() const { return level->o_recv + bytes_O; }
+  /// From the first byte at the receiver's interface until its CPU can begin, so that it ends o after the last byte.
+  [[nodiscard]] Picoseconds ahead_of_cpu() const { return bytes_G > bytes_O ? bytes_G - bytes_O : 0; }
   [[nodiscard]] Picoseconds gap() const { return level->g + bytes_G; }
 };
 

@@ -17,6 +17,7 @@ struct Shape {
   std::uint32_t nics = 1;               ///< interfaces of a rank
   bool receives_free_on_start = false;  ///< does anything wait for a receive to be posted?
   bool wildcards = false;               ///< is there a receive from any rank or of any tag?
+  bool one_sided = false;               ///< is there a put or get?
 };
 
 /// The dependencies of a schedule that have not been fulfilled yet. Operations are indices into Schedule::ops.

@@ -46,6 +46,8 @@ class Engine {
         matching_(schedule, dependencies_.shape().wildcards),
         noise_(options.noise, options.seed, std::size_t{schedule.ranks} * dependencies_.shape().cpus),
         noisy_(options.noise.kind != NoiseSpec::Kind::none),
+        whole_(options.receive == Receive::loggopsim),
+        in_order_(plain && !whole_ && !dependencies_.shape().one_sided),
         one_stream_(plain || dependencies_.shape().cpus == 1),
         // With one stream receives are posted in the order in which they become ready, whatever their times.
         post_ahead_(one_stream_ && !dependencies_.shape().receives_free_on_start) {
@@ -61,7 +63,7 @@ class Engine {
   }
 
   Simulated run() {
-    if (watch_ties()) ties_.watch(s_.ranks);
+    if (watch_ties()) ties_.watch(std::size_t{2} * s_.ranks);  // CPUs, then interfaces
     start_all();
     Event event;
     std::uint64_t until_report = report_every;
@@ -91,7 +93,7 @@ class Engine {
           // Another event has just taken the resource from the one whose turn it would have been.
           if (const Event* first = resources_.first_waiting(resource);
               first != nullptr && first->sequence() == event.sequence())
-            ties_.look(*first);
+            look(*first);
         }
       } else {
         examine(event);
@@ -277,13 +279,21 @@ class Engine {
     }
   }
 
+  /// Does the order of this event and others of the same time matter? The head of a message meets others at its
+  /// receiver's interface only.
+  void look(const Event& event) {
+    const bool head = event.type() == EventType::message && !whole_;
+    ties_.look(event, head ? event.rank + s_.ranks : event.rank);
+  }
+
   // -- events ---------------------------------------------------------------------------------------------------------
 
   void examine(const Event& event) {
-    if (watch_ties()) ties_.look(event);
+    if (watch_ties()) look(event);
     switch (event.type()) {
       case EventType::operation: operation(event); break;
       case EventType::message: message(event); break;
+      case EventType::landed: landed(event); break;
       case EventType::matched: meet_ahead(event); break;
       case EventType::put_arrives:
       case EventType::get_asks:
@@ -379,11 +389,15 @@ class Engine {
       resources_[interface].free = now_ + cost.gap();
       follow(stream, interface, event);
     }
-    const EventType type = op.kind == OpKind::send  ? EventType::message
+    const EventType type = op.kind == OpKind::send  ? (in_order_ ? EventType::landed : EventType::message)
                            : op.kind == OpKind::put ? EventType::put_arrives
                                                     : EventType::get_asks;
     // What the operating system takes delays the message too.
-    queue_.push({now_ + cost.level->o_send + lost + cost.wire, next_order(type), event.other, rank, event.subject()});
+    Picoseconds arrives = now_ + cost.level->o_send + lost + cost.wire;
+    if constexpr (plain)
+      if (type == EventType::landed)
+        arrives = take_interface(interface_of(event.other, op.nic, cost) + 1, arrives, event.op(), cost);
+    queue_.push({arrives, next_order(type), event.other, rank, event.subject()});
     if constexpr (contended)
       if (!get) enter(event.op(), rank, event.other, op.nic, op.amount, cost, now_ + cost.level->o_send + lost);
     bool eager = false;
@@ -439,32 +453,72 @@ class Engine {
     meet(meeting, done);
   }
 
-  /// A message has arrived: its handling.
+  /// A message begins to pass its receiver's interface when that is free, but not before `arrives`; returns when the
+  /// CPU can handle it.
+  Picoseconds take_interface(std::uint32_t interface, Picoseconds arrives, std::uint64_t op, const MessageCost& cost) {
+    Resource& in = resources_[interface];
+    arrives = std::max(arrives, in.free);
+    in.free = arrives + cost.gap();
+    log(LogEntry::Kind::land, op);
+    return arrives + cost.ahead_of_cpu();
+  }
+  /// The head of a message has arrived: it passes the interface, and then comes the turn of the CPU.
   void message(const Event& event) {
-    const Rank source = event.other, rank = event.rank;
     const Operation& send = operations_.of(event);
-    const MessageCost& cost = cost_of(source, rank, send.amount);
+    const MessageCost& cost = cost_of(event.other, event.rank, send.amount);
+    const std::uint32_t interface = interface_of(event.rank, send.nic, cost) + 1;
+    if (whole_) return message_whole(event, send, cost, interface);
+    if (resources_[interface].free > now_) return resources_.wait(interface, event, queue_);
+    if (event.time < now_ && resources_.shared() && one_stream_)
+      breakdown_.idle_at_interface(event.rank, resources_[cpu_of(event.rank, send.cpu)].free, now_,
+                                   event.time - cost.wire - cost.level->o_send, event.time);
+    Event next = event;
+    next.time = take_interface(interface, now_, event.op(), cost);
+    next.order = Event::make_order(event.sequence(), EventType::landed);
+    if (next.time == now_) return examine(next);
+    queue_.push_again(next);
+  }
+  /// The CPU handles a message.
+  void landed(const Event& event) {
+    const Operation& send = operations_.of(event);
+    const MessageCost& cost = cost_of(event.other, event.rank, send.amount);
+    const std::uint32_t stream = cpu_of(event.rank, send.cpu);
+    const Picoseconds cpu_free = resources_[stream].free;
+    if (cpu_free > now_) return resources_.wait(stream, event, queue_);
+    const Picoseconds began = event.time - cost.ahead_of_cpu();
+    breakdown_.idle_before_message(event.rank, cpu_free, now_, began - cost.wire - cost.level->o_send, began);
+    const Picoseconds lost = occupy(event.rank, send.cpu, cost.recv_cpu(), Share::recv_overhead);
+    handled(event, send, cost, stream, lost);
+  }
+  /// A message keeps interface and CPU from the arrival of its head.
+  void message_whole(const Event& event, const Operation& send, const MessageCost& cost, std::uint32_t interface) {
+    const Rank rank = event.rank;
     const std::uint32_t stream = cpu_of(rank, send.cpu);
-    const std::uint32_t interface = interface_of(rank, send.nic, cost) + 1;
     const Picoseconds cpu_free = resources_[stream].free;
     const Picoseconds interface_free = resources_[interface].free;
     if (std::max(cpu_free, interface_free) > now_) return resources_.wait(stream, interface, event, queue_);
     breakdown_.idle_before_message(rank, cpu_free, now_, event.time - cost.wire - cost.level->o_send, event.time);
-    const Picoseconds lost = occupy(rank, send.cpu, cost.recv_cpu(), Share::recv_overhead);
+    const Picoseconds lost = occupy(rank, send.cpu, cost.recv_all(), Share::recv_overhead);
     resources_[interface].free = now_ + cost.gap();
     follow(stream, interface, event);
+    handled(event, send, cost, stream, lost);
+  }
+  /// The CPU has begun to handle a message: it meets its receive.
+  void handled(const Event& event, const Operation& send, const MessageCost& cost, std::uint32_t stream,
+               Picoseconds lost) {
+    const Rank source = event.other, rank = event.rank;
     log(LogEntry::Kind::handle, event.op(), lost);
     if constexpr (detail == Detail::ops) out_.handled[event.op()] = now_;
-    const Picoseconds handled = resources_[stream].free;
+    const Picoseconds end = resources_[stream].free;
     const bool rendezvous = !is_eager(send, cost);
     const MatchKey key{source, send.tag, send.comm};
     const std::uint32_t found = matching_.take_posted(rank, key);
     if (found == Matching::none) {
-      matching_.wait(rank, key, source, event.op(), event.time, handled, rendezvous);
+      matching_.wait(rank, key, source, event.op(), event.time, end, rendezvous);
       return;
     }
     const Match& m = matching_[found];
-    const Meeting meeting{m.op, event.op(), rank, source, event.time, handled, rendezvous};
+    const Meeting meeting{m.op, event.op(), rank, source, event.time, end, rendezvous};
     const Picoseconds posted = m.time;
     const std::uint64_t sequence = m.order;
     matching_.release(found);
@@ -535,17 +589,19 @@ class Engine {
     const Event* e = queue_.peek(ahead);
     return e != nullptr && e->type() == EventType::wake ? resources_.first_waiting(e->rank) : e;
   }
+  [[nodiscard]] bool meets(const Event& event) const {
+    return event.type() == (whole_ ? EventType::message : EventType::landed);
+  }
   /// Memory that events to come will touch, step by step: fetched while those before them are dealt with.
   void prefetch() {
     if (const Event* e = queue_.peek(16); e != nullptr && e->type() == EventType::wake)
       resources_.prefetch_first(e->rank);
     if (const Event* e = coming(12); e != nullptr) {
       if (e->type() == EventType::operation) dependencies_.prefetch(e->op());
-      else if (e->type() == EventType::message) matching_.prefetch_slot(e->rank, key_of(*e));
+      else if (meets(*e)) matching_.prefetch_slot(e->rank, key_of(*e));
     }
-    if (const Event* e = coming(8); e != nullptr && e->type() == EventType::message)
-      matching_.prefetch_match(e->rank, key_of(*e));
-    if (const Event* e = coming(4); e != nullptr && e->type() == EventType::message) {
+    if (const Event* e = coming(8); e != nullptr && meets(*e)) matching_.prefetch_match(e->rank, key_of(*e));
+    if (const Event* e = coming(4); e != nullptr && meets(*e)) {
       // The receive, and the next operation, which it will often set free.
       const std::uint64_t recv = matching_.probable_op(e->rank, key_of(*e));
       dependencies_.prefetch(recv);
@@ -567,6 +623,8 @@ class Engine {
   Matching matching_;
   Noise noise_;
   bool noisy_;
+  bool whole_;     // does a message keep its receiver's CPU all the time?
+  bool in_order_;  // do messages come to an interface in the order in which they are sent?
   bool one_stream_;
   bool post_ahead_;
   EventQueue queue_;

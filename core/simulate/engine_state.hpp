@@ -264,7 +264,7 @@ void Engine<detail, variant>::write_resources(std::uint64_t iteration, StateWrit
       const Picoseconds free = resources_[resources_.cpu(r, static_cast<std::uint8_t>(c))].free;
       const bool used = c < 32 && (loops.of[r].streams >> c & 1U) != 0;
       state.number(used ? free - now_ : std::max<Picoseconds>(free - now_, 0));
-      if (used) since = std::min(since, free);
+      if (used) since = std::min(since, breakdown_.told(r, free));
     }
     idle_since = std::min(idle_since, since);
     if (const Picoseconds tail = breakdown_.tail(r); tail > since) state.number(tail - now_);

@@ -16,7 +16,8 @@ namespace isthmus {
 /// What is to happen.
 enum class EventType : std::uint8_t {
   operation,    ///< an operation may start
-  message,      ///< the message of the send arrives
+  message,      ///< the head of the send's message arrives
+  landed,       ///< so much of it is there that the receiver's CPU can handle it
   wake,         ///< a resource (in `rank`) with waiting events becomes free
   matched,      ///< a receive that was posted ahead is done (in `what`: which, see Engine::later_)
   put_arrives,  ///< bytes of a put at the target's interface

@@ -58,6 +58,12 @@ enum class Model : std::uint8_t {
   packet,   ///< packets wait in the buffers of switches
 };
 
+/// For how long a message keeps the CPU of its receiver.
+enum class Receive : std::uint8_t {
+  loggp,      ///< for o and O of its bytes, the last of which it waits for: meanwhile the CPU does other things
+  loggopsim,  ///< from the arrival of its head for o and for O or G of its bytes, whichever takes longer
+};
+
 /// Which way a message takes between nodes.
 enum class Route : std::uint8_t {
   minimal,   ///< the machine's deterministic minimal route
@@ -87,6 +93,7 @@ struct SimulationOptions {
   LevelCost cost[levels];
   Places places;
   Model model = Model::loggops;
+  Receive receive = Receive::loggp;
   Route route = Route::minimal;
   double resolution = 0.01;  ///< of a flow's time: flows that end so close together do so at once
   PacketOptions packet;
@@ -109,8 +116,8 @@ struct SimulationOptions {
 enum class Share : std::uint8_t {
   compute,        ///< calc, copy, reduce
   send_overhead,  ///< o and O of sends
-  recv_overhead,  ///< o of receives, and O or G of their bytes, whichever takes longer
-  gap,            ///< waiting for the own interface
+  recv_overhead,  ///< o and O of messages that arrive; with Receive::loggopsim o, and O or G, whichever takes longer
+  gap,            ///< waiting for the own interface, and for bytes to pass it
   latency,        ///< waiting for a message that is on its way, or for a put or get
   late_sender,    ///< waiting for a message that has not been sent yet
   late_receiver,  ///< waiting for the receiver of a message that has arrived (rendezvous)
@@ -141,11 +148,11 @@ class LogEntry {
   enum class Kind : std::uint8_t {
     start,   ///< an operation occupies its CPU stream (send, calc, put, get, ...)
     post,    ///< a receive is posted
-    handle,  ///< the receiver handles the message of a send
+    handle,  ///< the CPU of the receiver handles the message of a send
     meet,    ///< a receive takes its message; the next entry is the send
     sender,  ///< belongs to the meet before it: the send
     leave,   ///< the bytes of a get leave the target's interface
-    land,    ///< the bytes of a put or get pass the interface where they are needed
+    land,    ///< the bytes of a send, put or get pass the interface where they are needed
     done,    ///< a put or get is done
   };
   LogEntry(Kind kind, std::uint64_t op) : bits_(op << 3 | static_cast<std::uint8_t>(kind)) {}
@@ -174,7 +181,7 @@ struct Simulated {
   std::vector<Picoseconds> end;
   std::vector<std::int64_t> partner;  ///< of a send its receive and vice versa, as index into Schedule::ops
   std::vector<Picoseconds> busy;      ///< time it takes of its CPU stream; of a receive, to handle its message
-  std::vector<Picoseconds> handled;   ///< of a send: when the receiver begins to handle its message
+  std::vector<Picoseconds> handled;   ///< of a send: when the receiver's CPU begins to handle its message
   std::vector<Picoseconds> lost;      ///< of a send, put or get: to other messages in the network; or empty
   std::vector<LogEntry> log;
   std::vector<Picoseconds> log_noise;  ///< of every entry, or empty

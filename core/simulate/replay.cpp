@@ -27,6 +27,7 @@ struct Span {
   Picoseconds a = 0;
   double b = 0;
   Span operator+(const Span& o) const { return {a + o.a, b + o.b}; }
+  Span operator-(const Span& o) const { return {a - o.a, b - o.b}; }
 };
 
 struct Change {
@@ -165,9 +166,10 @@ class Replay {
         const Spans c = spans(index);
         Moment& stream = cpu(op.peer, op.cpu);
         Moment& in = interface(op.peer, op.nic, true);
-        const Moment when = begin(event, at_[index], stream, in);
-        stream = after(when, c.o_recv + longer(c.O, c.G) + lost(event), event, Via::handle);
-        in = after(when, c.g + c.G, event, Via::interface);
+        const bool whole = options_.receive == Receive::loggopsim;
+        const Moment when = begin(event, at_[index], stream, whole ? in : Moment{});
+        stream = after(when, c.o_recv + (whole ? longer(c.O, c.G) : c.O) + lost(event), event, Via::handle);
+        if (whole) in = after(when, c.g + c.G, event, Via::interface);
         if (!handled_.empty()) handled_[index] = stream;
         at_[index] = when;
         break;
@@ -207,10 +209,14 @@ class Replay {
       }
       case LogEntry::Kind::land: {
         const Spans c = spans(index);
-        const bool put = op.kind == OpKind::put;
-        Moment& in = interface(put ? op.peer : rank, op.nic, true);
+        const bool put = op.kind == OpKind::put, send = op.kind == OpKind::send;
+        Moment& in = interface(put || send ? op.peer : rank, op.nic, true);
         const Moment when = begin(event, at_[index], in);
         in = after(when, c.g + c.G, event, Via::interface);
+        if (send) {
+          at_[index] = after(when, longer(c.G - c.O, {}), event, Via::landing);
+          break;
+        }
         at_[index] = after(when, put ? c.G + back(index) : c.G, event, Via::landing);
         if (!tails_.empty() && tails_[index].cause != nobody) {
           Moment tail = tails_[index];
@@ -316,7 +322,7 @@ std::vector<Step> critical_path(const Schedule& schedule, const SimulationOption
     Step step{before.a, m.a, entry.op(), replay.rank_of(entry.op()), m.via, 0, 0, 0};
     if (step.begin == step.end) continue;
     const bool at_receiver = entry.kind() == LogEntry::Kind::handle || entry.kind() == LogEntry::Kind::leave ||
-                             (entry.kind() == LogEntry::Kind::land && op.kind == OpKind::put);
+                             (entry.kind() == LogEntry::Kind::land && op.kind != OpKind::get);
     if (at_receiver) step.rank = op.peer;
     const Rank own = replay.rank_of(entry.op());
     if (m.via == Via::contention) step.lost = lost[entry.op()];

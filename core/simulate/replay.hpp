@@ -16,11 +16,11 @@ enum class Via : std::uint8_t {
   nothing,     ///< at once: a dependency, a match
   work,        ///< the CPU stream of a calc, copy or reduce
   send,        ///< the CPU stream of a send, put or get: o, O
-  handle,      ///< the CPU stream of a receiver: o, and O or G
+  handle,      ///< the CPU stream of a receiver: o and O; with Receive::loggopsim o, and O or G
   interface,   ///< g and G
   wire,        ///< o, then L
   way,         ///< L: of a get from the target's interface
-  landing,     ///< G, and for a put L back
+  landing,     ///< G, and for a put L back; of a message, G without the O that the receiver's CPU spends meanwhile
   contention,  ///< o, L, G, and what a message loses to others in the network
 };
 

@@ -9,9 +9,9 @@
 
 namespace isthmus {
 
-/// Watches what concerns every rank. Events of one rank at one time are told apart by their sequence numbers; if two of
-/// them were put into the queue at the same time by different ranks, these numbers follow from the numbering of the
-/// ranks and not from what the ranks do.
+/// Watches what concerns every rank, or its interface. Events of one rank at one time are told apart by their sequence
+/// numbers; if two of them were put into the queue at the same time by different ranks, these numbers follow from the
+/// numbering of the ranks and not from what the ranks do.
 class Ties {
  public:
   void watch(std::size_t ranks) { seen_.resize(ranks); }
@@ -23,10 +23,10 @@ class Ties {
     time_ = time;
     if (epochs_.empty() || epochs_.back() != next) epochs_.push_back(next);
   }
-  /// The event is looked at.
-  void look(const Event& event) {
-    const bool foreign = event.type() == EventType::message;
-    Seen& seen = at(event.rank);
+  /// The event is looked at; it concerns `where`.
+  void look(const Event& event, std::uint32_t where) {
+    const bool foreign = is_foreign(event);
+    Seen& seen = at(where);
     for (const One& other : seen.events)
       if (other.sequence != event.sequence() && (foreign || other.foreign)) compare(other.sequence, event.sequence());
     if (seen.touched) found_ = true;
@@ -40,11 +40,13 @@ class Ties {
   }
   /// One of two events that wait for the same resource goes first.
   void choose(const Event& a, const Event& b) {
-    if (a.type() == EventType::message || b.type() == EventType::message) compare(a.sequence(), b.sequence());
+    if (is_foreign(a) || is_foreign(b)) compare(a.sequence(), b.sequence());
   }
   void compare(std::uint64_t a, std::uint64_t b) { found_ = found_ || epoch(a) == epoch(b); }
 
  private:
+  /// Does it come from another rank?
+  static bool is_foreign(const Event& e) { return e.type() == EventType::message || e.type() == EventType::landed; }
   struct One {
     std::uint64_t sequence;
     bool foreign;

@@ -67,7 +67,8 @@ std::vector<double> work_bound(const Schedule& schedule, const SimulationOptions
       const Level level = costs.level_of(r, op.peer);
       const LevelCost& cost = options.cost[static_cast<int>(level)];
       work[resources.cpu(r, op.cpu)].add(cost.o_send, cost.O, units);
-      work[resources.cpu(op.peer, op.cpu)].add(cost.o_recv, std::max(cost.O, cost.G), units);
+      work[resources.cpu(op.peer, op.cpu)].add(
+          cost.o_recv, options.receive == Receive::loggopsim ? std::max(cost.O, cost.G) : cost.O, units);
       work[resources.nic(r, op.nic, level == Level::network)].add(cost.g, cost.G, units);
       work[resources.nic(op.peer, op.nic, level == Level::network) + 1].add(cost.g, cost.G, units);
     }

@@ -12,7 +12,7 @@
 namespace isthmus::test {
 namespace {
 
-enum class What : std::uint8_t { start, message, put_arrives, get_asks, get_arrives, back };
+enum class What : std::uint8_t { start, message, landed, put_arrives, get_asks, get_arrives, back };
 
 struct Event {
   Picoseconds time;
@@ -187,9 +187,17 @@ class Simulator {
         return;
       case What::message: {
         Picoseconds& in = nic(Side::receiving, peer, owner, op);
-        if (blocked(event, std::max(cpu(peer, op), in))) return;
-        handled_[event.op] = occupy(peer, op, c.o_recv + std::max(G, O));
+        const bool whole = o_.receive == Receive::loggopsim;
+        if (blocked(event, whole ? std::max(cpu(peer, op), in) : in)) return;
         in = now_ + c.g + G;
+        // The same number: it takes the CPU before whatever was sent later.
+        queue_.insert(
+            {whole ? now_ : now_ + std::max<Picoseconds>(0, G - O), event.number, What::landed, peer, event.op});
+        return;
+      }
+      case What::landed: {
+        if (blocked(event, cpu(peer, op))) return;
+        handled_[event.op] = occupy(peer, op, c.o_recv + (o_.receive == Receive::loggopsim ? std::max(G, O) : O));
         auto& posted = posted_[peer];
         const auto match =
             std::find_if(posted.begin(), posted.end(), [&](std::uint64_t r) { return accepts(r, event.op); });

@@ -117,6 +117,7 @@ SimulationOptions small_machine(Random& random) {
   }
   options.copy_rate = static_cast<double>(below(random, 4)) / 2;
   options.reduce_rate = static_cast<double>(below(random, 4)) / 2;
+  options.receive = once_in(random, 2) ? Receive::loggp : Receive::loggopsim;
   return options;
 }
 
@@ -134,6 +135,7 @@ SimulationOptions odd_machine(Random& random, std::uint64_t eager) {
   }
   options.copy_rate = static_cast<double>(1 + below(random, 1000));
   options.reduce_rate = static_cast<double>(1 + below(random, 1000));
+  options.receive = once_in(random, 2) ? Receive::loggp : Receive::loggopsim;
   return options;
 }
 

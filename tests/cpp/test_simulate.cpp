@@ -282,6 +282,19 @@ TEST_CASE("a message takes the receive that was posted first, on whichever CPU s
   CHECK(s.partner[1] == 5);
 }
 
+/// The log: what happened at interfaces of receivers, by receiver, or the rest.
+static std::vector<std::pair<LogEntry::Kind, std::uint64_t>> told(const Schedule& schedule, const Simulated& s,
+                                                                  bool landings) {
+  std::vector<std::pair<LogEntry::Kind, std::uint64_t>> all;
+  for (const LogEntry& e : s.log)
+    if ((e.kind() == LogEntry::Kind::land) == landings) all.emplace_back(e.kind(), e.op());
+  if (landings)
+    std::stable_sort(all.begin(), all.end(), [&](const auto& a, const auto& b) {
+      return schedule.ops[a.second].peer < schedule.ops[b.second].peer;
+    });
+  return all;
+}
+
 TEST_CASE("the engine for plain machines tells the same as the general one") {
   Random random(4);
   for (int round = 0; round < 800; ++round) {
@@ -303,12 +316,12 @@ TEST_CASE("the engine for plain machines tells the same as the general one") {
     CHECK(plain.partner == general.partner);
     CHECK(plain.busy == general.busy);
     CHECK(plain.handled == general.handled);
-    CHECK(plain.events == general.events);
-    REQUIRE(plain.log.size() == general.log.size());
-    for (std::size_t i = 0; i < plain.log.size(); ++i) {
-      CHECK(plain.log[i].kind() == general.log[i].kind());
-      CHECK(plain.log[i].op() == general.log[i].op());
-    }
+    // The general one has an event more for most messages, when their heads arrive; the plain one tells of that when
+    // they are sent.
+    const bool whole = options.receive == Receive::loggopsim;
+    if (whole) CHECK(plain.events == general.events);
+    CHECK(told(schedule, plain, false) == told(schedule, general, false));
+    CHECK(told(schedule, plain, true) == told(schedule, general, true));
     // Another rank's second stream: receives are events of their own now.
     const Schedule streams = with_second_stream(schedule);
     const Simulated more = simulate(streams, options, Detail::ops);

@@ -411,3 +411,22 @@ def test_what_map_writes_is_simulated(run: Run, format: str, job: tuple[str, ...
     schedule = isthmus.collective("allgather", ranks=16, bytes=64_000, algorithm="ring")
     assert found == isthmus.simulate(schedule, machine, placement, model="flow").makespan
     assert found != run.json("simulate", *work)["makespan"]
+
+
+def test_receive(run: Run) -> None:
+    """An exchange of two ranks that are not in step: both ways at once, or one after the other."""
+    message = "r: recv 1000001b from {0}\ns: send 1000001b to {0}\n"
+    Path("exchange.goal").write_text(
+        f"num_ranks 2\nrank 0 {{\n{message.format(1)}}}\nrank 1 {{\nc: calc 100000\n{message.format(0)}"
+        "s requires c\n}\n"
+    )
+    for model, machine in (
+        ("loggops", "loggops:L=1us,G=1ns,S=1GB"),
+        ("flow", "ring:2 cores=1 link=1GB/s per_hop=0s network.L=1us network.G=1ns/B network.S=1GB"),
+    ):
+        for rule, seconds in (("loggp", 1101e-6), ("loggopsim", 2101e-6)):
+            found = run.json("simulate", "exchange.goal", machine, "--model", model, "--receive", rule)
+            assert found["makespan"] == pytest.approx(seconds, abs=1e-6)
+    assert "'loggp', 'loggopsim'" in run.error("simulate", "exchange.goal", "loggops:L=1us", "--receive", "now")
+    with pytest.raises(isthmus.InvalidInput, match="receive = 'now': allowed are loggp, loggopsim"):
+        isthmus.simulate(isthmus.read("exchange.goal"), isthmus.Level(), receive="now")

@@ -15,6 +15,7 @@ from oracles.loggops import CALC, GET, PUT, RECV, SEND, Op, Parameters
 from schedule_strategies import Limits, Ranks, arbitrary, complete, level_of, parameters, schedule_of, schedules
 
 CLASSIC = Parameters(L=2500, o_send=1500, o_recv=1500, g=1000, G=6, S=65535)
+receives = st.sampled_from(["loggp", "loggopsim"])
 rates = st.sampled_from([0, 1, 0.5, 2.25])  # ps per byte
 
 
@@ -44,13 +45,14 @@ def agree(ranks: Ranks, t: isthmus.Timeline, slow: loggops.Result) -> None:
     assert all((times >= 0).all() for times in t.breakdown_ps.values())
 
 
-def check(ranks: Ranks, p: Parameters, copy: float = 0, reduce: float = 0) -> loggops.Result:
-    slow = loggops.simulate(ranks, p, copy_rate=copy, reduce_rate=reduce)
+def check(ranks: Ranks, p: Parameters, copy: float = 0, reduce: float = 0, receive: str = "loggp") -> loggops.Result:
+    slow = loggops.simulate(ranks, p, copy_rate=copy, reduce_rate=reduce, whole=receive == "loggopsim")
     t = isthmus.simulate(
         schedule_of(ranks),
         level_of(p),
         record="ops",
         symmetry=False,
+        receive=receive,
         copy_rate=copy * 1e-12,
         reduce_rate=reduce * 1e-12,
     )
@@ -59,40 +61,40 @@ def check(ranks: Ranks, p: Parameters, copy: float = 0, reduce: float = 0) -> lo
 
 
 @settings(max_examples=1200, deadline=None)
-@given(schedules(complete), parameters(), rates, rates)
-def test_schedules_that_run_to_their_end(ranks: Ranks, p: Parameters, copy: float, reduce: float) -> None:
-    slow = check(ranks, p, copy, reduce)
+@given(schedules(complete), parameters(), rates, rates, receives)
+def test_schedules_that_run_to_their_end(ranks: Ranks, p: Parameters, copy: float, reduce: float, receive: str) -> None:
+    slow = check(ranks, p, copy, reduce, receive)
     assert slow.stuck == []
     assert len(slow.pairs) == sum(op.kind == SEND for ops in ranks for op in ops)
 
 
 @settings(max_examples=1200, deadline=None)
-@given(schedules(arbitrary), parameters(), rates, rates)
-def test_schedules_that_may_get_stuck(ranks: Ranks, p: Parameters, copy: float, reduce: float) -> None:
-    check(ranks, p, copy, reduce)
+@given(schedules(arbitrary), parameters(), rates, rates, receives)
+def test_schedules_that_may_get_stuck(ranks: Ranks, p: Parameters, copy: float, reduce: float, receive: str) -> None:
+    check(ranks, p, copy, reduce, receive)
 
 
 @settings(max_examples=1000, deadline=None)
-@given(schedules(arbitrary, ranks=4, ops=10), parameters(most=2))
-def test_small_schedules_full_of_ties(ranks: Ranks, p: Parameters) -> None:
-    check(ranks, p)
+@given(schedules(arbitrary, ranks=4, ops=10), parameters(most=2), receives)
+def test_small_schedules_full_of_ties(ranks: Ranks, p: Parameters, receive: str) -> None:
+    check(ranks, p, receive=receive)
 
 
 @settings(max_examples=200, deadline=None)
-@given(schedules(arbitrary, ranks=3, ops=120), parameters(most=3))
-def test_long_queues(ranks: Ranks, p: Parameters) -> None:
-    check(ranks, p)
+@given(schedules(arbitrary, ranks=3, ops=120), parameters(most=3), receives)
+def test_long_queues(ranks: Ranks, p: Parameters, receive: str) -> None:
+    check(ranks, p, receive=receive)
 
 
 @settings(max_examples=300, deadline=None)
 @given(schedules(arbitrary, ranks=6, ops=20), st.builds(Parameters, **{
     name: st.integers(0, 10**7) for name in ("L", "o_send", "o_recv", "g", "S")
-}, G=st.integers(0, 10**4), O=st.integers(0, 10**4)))  # fmt: skip
-def test_large_numbers(ranks: Ranks, p: Parameters) -> None:
+}, G=st.integers(0, 10**4), O=st.integers(0, 10**4)), receives)  # fmt: skip
+def test_large_numbers(ranks: Ranks, p: Parameters, receive: str) -> None:
     for ops in ranks:
         for op in ops:
             op.amount *= 10007
-    check(ranks, p)
+    check(ranks, p, receive=receive)
 
 
 def test_many_and_distant_dependants() -> None:
@@ -127,10 +129,16 @@ def spelled(level: str, p: Parameters) -> str:
     schedules(arbitrary, ranks=10, ops=20),
     st.tuples(parameters(), parameters(), parameters()),
     st.integers(0, 4),
+    receives,
     st.data(),
 )
 def test_schedules_on_machines(
-    spec: str, ranks: Ranks, levels: tuple[Parameters, Parameters, Parameters], per_hop: int, data: st.DataObject
+    spec: str,
+    ranks: Ranks,
+    levels: tuple[Parameters, Parameters, Parameters],
+    per_hop: int,
+    receive: str,
+    data: st.DataObject,
 ) -> None:
     names = ("socket", "node", "network")
     machine = isthmus.load(
@@ -153,8 +161,8 @@ def test_schedules_on_machines(
             return "rank", rank, nic
         return "node", nodes[rank], (core[rank] * nics // cores + nic) % nics
 
-    slow = loggops.simulate(ranks, params, interface=interface)
-    t = isthmus.simulate(schedule_of(ranks), machine, nodes, record="ops", symmetry=False)
+    slow = loggops.simulate(ranks, params, interface=interface, whole=receive == "loggopsim")
+    t = isthmus.simulate(schedule_of(ranks), machine, nodes, record="ops", symmetry=False, receive=receive)
     agree(ranks, t, slow)
 
 
@@ -196,7 +204,7 @@ def test_generators_make_what_they_are_meant_to() -> None:
     ],
 )
 def test_the_oracle_has_the_figures_of_loggopsim(ranks: Ranks, makespan: int) -> None:
-    slow = loggops.simulate(ranks, CLASSIC)
+    slow = loggops.simulate(ranks, CLASSIC, whole=True)
     assert slow.makespan == makespan
     assert not slow.stuck
 
@@ -204,12 +212,21 @@ def test_the_oracle_has_the_figures_of_loggopsim(ranks: Ranks, makespan: int) ->
 def test_the_oracle_by_hand() -> None:
     p = Parameters(L=100, o_send=10, o_recv=20, g=5, G=2, O=1, S=50)
     # Eager: overhead 10 + 3, on the wire till 110, received till 110 + 20 + max(3, 6).
-    slow = loggops.simulate([[Op(SEND, 4, 1)], [Op(RECV, 4, 0)]], p)
-    assert slow.finish == [13, 136]
-    assert slow.end == {(0, 0): 13, (1, 0): 136}
+    for whole in (False, True):
+        slow = loggops.simulate([[Op(SEND, 4, 1)], [Op(RECV, 4, 0)]], p, whole=whole)
+        assert slow.finish == [13, 136]
+        assert slow.end == {(0, 0): 13, (1, 0): 136}
+        # 20 after the last byte at 116, of which the first 3 before it for the first bytes: a calc has time till 113.
+        slow = loggops.simulate(
+            [[Op(SEND, 4, 1)], [Op(RECV, 4, 0), Op(CALC, 112), Op(CALC, 1, after=[1])]], p, whole=whole
+        )
+        assert slow.start[1, 2] == (136 + 2 if whole else 112)
+        assert slow.end[1, 0] == (138 if whole else 136)
     # Rendezvous with a receiver that is late: the sender gets away when the receive is posted.
-    slow = loggops.simulate([[Op(SEND, 51, 1)], [Op(CALC, 1000), Op(RECV, 51, 0, after=[0])]], p)
-    assert slow.finish == [1000, 1120]
+    # Its bytes have passed the interface meanwhile; to LogGOPSim they come only then.
+    late = [[Op(SEND, 51, 1)], [Op(CALC, 1000), Op(RECV, 51, 0, after=[0])]]
+    assert loggops.simulate(late, p, whole=False).finish == [1000, 1070]
+    assert loggops.simulate(late, p, whole=True).finish == [1000, 1120]
     # 8 bytes put: overhead 10 + 7, at the target's interface from 110 to 124, known at the origin at 224.
     slow = loggops.simulate([[Op(PUT, 8, 1), Op(CALC, 1, after=[0])], [Op(CALC, 3)]], p)
     assert slow.start[0, 1] == 224

@@ -62,6 +62,13 @@ _SUFFIXES = {
     help="Of the network: messages never meet, share links fairly, take links one after the other, or are packets.",
 )
 @click.option(
+    "--receive",
+    type=click.Choice(["loggp", "loggopsim"]),
+    default="loggopsim",
+    show_default=True,
+    help="A message keeps its receiver's processor for o and O of its bytes, or for G too, as LogGOPSim has it.",
+)
+@click.option(
     "--routing",
     type=click.Choice(["minimal", "random", "valiant", "adaptive"]),
     default="minimal",
@@ -113,6 +120,7 @@ def command(
     ranks_per_node: int | None,
     record: str | None,
     model: str,
+    receive: str,
     routing: str,
     resolution: float | None,
     packet_bytes: str | None,
@@ -158,6 +166,7 @@ def command(
         machine,
         parse_placement(machine, what.ranks, placement, nodes, ranks_per_node),
         model=model,
+        receive=receive,
         routing=routing,
         slices=slices or (100 if any(kind == "time" for kind, _ in pictures) else 0),
         resolution=resolution,

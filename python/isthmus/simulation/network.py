@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from .. import _core
 
 MODELS = ("loggops", "flow", "reserve", "packet")
+RECEIVES = ("loggp", "loggopsim")
+RECEIVE = "loggopsim"  # by default
 ROUTINGS = ("minimal", "random", "valiant", "adaptive")
 _RESOLUTION = 0.01
 _MOST_SLICES = 4096

@@ -10,7 +10,7 @@ from .. import _core
 from ..errors import InvalidInput
 from ..machine import Level, Levels, Machine, Noise
 from ..units import shown
-from .network import set_network, whole
+from .network import RECEIVE, RECEIVES, set_network, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,6 +30,7 @@ def simulate(
     placement: Any = None,
     *,
     model: str = "loggops",
+    receive: str = RECEIVE,
     routing: str = "minimal",
     slices: int = 0,
     resolution: float | None = None,
@@ -61,6 +62,10 @@ def simulate(
         simulating large-scale applications in the LogGOPS model", 2010); "flow", in which those on the same links share
         their bandwidth max-min fairly; "reserve", in which each takes its links whole, one after the other; "packet",
         in which packets wait in the buffers of switches.
+    receive : {"loggp", "loggopsim"}
+        What a message keeps its receiver's processor for: o_recv and O of its bytes, the last of which it waits for
+        while the processor does other things (Alexandrov et al., "LogGP", 1995); or, as LogGOPSim has it, from the
+        arrival of its head on for o_recv and for O or G of its bytes, whichever takes longer, for comparison with it.
     routing : {"minimal", "random", "valiant", "adaptive"}
         Of messages between nodes, where they meet: the machine's deterministic minimal routes, random minimal ones,
         Valiant's through a random intermediate, or for each message the less loaded of the last two.
@@ -126,7 +131,9 @@ def simulate(
         from ..loading import load
 
         machine = load(machine)
-    options = core_options(what, machine, placement, record, noise, seed, copy_rate, reduce_rate, symmetry, skip)
+    options = core_options(
+        what, machine, placement, record, noise, seed, copy_rate, reduce_rate, symmetry, skip, receive
+    )
     set_network(options, isinstance(machine, Machine), model, routing, slices, resolution, packet)
     begin = time.perf_counter()
     report = _reporter(len(what), progress)
@@ -168,14 +175,17 @@ def core_options(
     reduce_rate: float | None,
     symmetry: bool,
     skip: bool,
+    receive: str = RECEIVE,
 ) -> _core.SimulationOptions:
     """Parameters of :func:`simulate` as the core takes them, those of the network aside.
 
     Raises
     ------
     InvalidInput
-        For parameters out of range, and a placement that does not fit.
+        For parameters out of range, unknown names, and a placement that does not fit.
     """
+    if receive not in RECEIVES:
+        raise InvalidInput(f"receive = {shown(receive)}: allowed are {', '.join(RECEIVES)}")
     if isinstance(machine, Level):
         if placement is not None:
             raise InvalidInput("placement: without a machine there is nowhere to place ranks")
@@ -203,6 +213,7 @@ def core_options(
         symmetry,
         skip,
     )
+    options.receive(receive)
     if isinstance(machine, Machine):
         _place(options, schedule.ranks, machine, placement)
     if noise is not None and noise.kind != "none":

@@ -80,7 +80,8 @@ class Result:
 
 
 class Simulation:
-    """`params(source, target)` are those of a message on this way."""
+    """`params(source, target)` are those of a message on this way; `whole`: a message keeps its receiver's processor
+    all the time, as in LogGOPSim."""
 
     def __init__(
         self,
@@ -90,8 +91,10 @@ class Simulation:
         interface: Interface = lambda rank, peer, nic: (rank, nic),
         copy_rate: float = 0,
         reduce_rate: float = 0,
+        whole: bool = True,
     ) -> None:
         self.ranks, self.params, self.noise, self.interface = ranks, params, noise, interface
+        self.whole = whole
         self.rate = {CALC: 1, COPY: copy_rate, REDUCE: reduce_rate}
         self.cpu_free: dict[At, int] = defaultdict(int)  # rank and stream
         self.not_before: dict[At, int] = defaultdict(int)  # operations that wait for another stream
@@ -100,6 +103,7 @@ class Simulation:
         self.posted: dict[int, list[At]] = defaultdict(list)  # rank: receives in the order of posting
         self.unexpected: dict[int, list[At]] = defaultdict(list)  # rank: sends in the order of arrival
         self.handled: dict[At, int] = {}  # send, put, get: when the CPU was through with it
+        self.landed: dict[At, int] = {}  # send: when so much of it is there that the receiver's CPU can handle it
         self.received: dict[At, int] = {}  # send: the same at the receiver
         self.queue: list[tuple] = []
         self.stamps = 0
@@ -221,15 +225,22 @@ class Simulation:
         return now
 
     def message(self, now: int, send: At) -> int:
-        """The head of a message has arrived."""
+        """The head of a message has arrived: first it takes the interface, then the processor, so that it is handled o
+        after its last byte has arrived."""
         op = self.op(send)
         rank = op.peer
-        free = max(self.cpu_free[rank, op.cpu], self.recv_free[self.far(send)])
+        p = self.params(send[0], rank)
+        by_wire, by_cpu = p.wire(op.amount), p.handling(op.amount)
+        if send not in self.landed:
+            free = max(self.recv_free[self.far(send)], self.cpu_free[rank, op.cpu] if self.whole else 0)
+            if free > now:
+                return free
+            self.recv_free[self.far(send)] = now + p.g + by_wire
+            self.landed[send] = now if self.whole else now + max(0, by_wire - by_cpu)
+        free = max(self.landed[send], self.cpu_free[rank, op.cpu])
         if free > now:
             return free
-        p = self.params(send[0], rank)
-        self.occupy(now, rank, op.cpu, "recv_overhead", p.o_recv + max(p.handling(op.amount), p.wire(op.amount)))
-        self.recv_free[self.far(send)] = now + p.g + p.wire(op.amount)
+        self.occupy(now, rank, op.cpu, "recv_overhead", p.o_recv + (max(by_cpu, by_wire) if self.whole else by_cpu))
         self.received[send] = self.cpu_free[rank, op.cpu]
         for recv in self.posted[rank]:
             if self.fits(send, recv):
