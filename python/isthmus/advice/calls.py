@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..recording.by_function import functions_around
 from ..schedule import columns
 from ..schedule.program import NONE, CollectiveKind, EventKind, Program
 from ..schedule.schedule import OpKind
@@ -124,7 +125,7 @@ def rows_of_events(program: Program) -> Rows:
     """Rows of functions and locations.
 
     A recorded program knows the functions themselves; otherwise they are called as the events. Computation without a
-    location is told by the call that it comes before.
+    location is told by the function around it where call paths were recorded, else by the call that it comes before.
     """
     p = program
     name, names = _functions(p)
@@ -136,9 +137,16 @@ def rows_of_events(program: Program) -> Rows:
     following = np.minimum.accumulate(call[::-1])[::-1] if len(p) else call
     end = np.repeat(p.first[1:].astype(np.int64), columns.lengths(p.first))
     before = np.flatnonzero(computing & (location == NONE) & (following < end))
+    around = functions_around(p)
+    if around is not None:
+        known = computing & (location == NONE) & (around[0] >= 0)
+        before = before[~known[before]]
     name[before] = len(names) + name[following[before]]
     location[before] = location[following[before]]
     names += [f"{COMPUTATION} before {one}" for one in names]
+    if around is not None:
+        name[known] = len(names) + around[0][known]
+        names += [f"{COMPUTATION} in {one}" for one in around[1]]
     keys, row = np.unique(name << 32 | location, return_inverse=True)
     calls = _calls(p, row, len(keys))
     places = ["" if key & NONE == NONE else p.locations[key & NONE] for key in keys.tolist()]

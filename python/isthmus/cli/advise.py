@@ -56,6 +56,12 @@ if TYPE_CHECKING:
     metavar="FACTOR",
     help="Multiply all computation: 0.5 for cores twice as fast as those of the recording.",
 )
+@click.option(
+    "--own",
+    metavar="NAME",
+    multiple=True,
+    help="Name calls by the place in this code: a function, source file or module, with * and ?; may be repeated.",
+)
 @click.option("-o", "--output", metavar="FILE", help="Write the report as one page: .html.")
 @click.option("--example", metavar="NAME", help="A recorded program that comes with Isthmus, instead of FILE.")
 @collectives_option()
@@ -103,6 +109,7 @@ def command(
     nodes: str | None,
     ranks_per_node: int | None,
     scale_compute: float,
+    own: tuple[str, ...],
     output: str | None,
     example: str | None,
     collectives: tuple[str, ...],
@@ -138,6 +145,13 @@ def command(
     else:
         assert file is not None
         what = read_work(file, unit)
+    if own:
+        from ..recording.own import with_own
+        from ..schedule.program import Program
+
+        if not isinstance(what, Program):
+            raise InvalidInput("--own: a schedule has no calls")
+        what = with_own(what, own)
     tune_seconds = parse_time("--tune-time", tune_time)
     if export_collectives is not None:
         check_export(what, library_of(what, mpi), export_collectives, tune_seconds)

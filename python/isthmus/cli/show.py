@@ -23,6 +23,7 @@ PLOTS = ("matrix", "sizes", "ranks", "calls")
 @click.command(
     "show",
     epilog="\b\nExamples:\n  isthmus show app.h5\n  isthmus show app.h5 --rank 3 --full\n"
+    "  isthmus show app.h5 --depth 6\n"
     "  isthmus show app.h5 -o matrix.png\n  isthmus show app.h5 --plot ranks -o ranks.svg\n"
     "  isthmus show schedule.goal --rank 0\n  isthmus show timeline.h5 --rank 3 --json\n"
     "  isthmus show bcast:ranks=8,bytes=1kB --rank 0",
@@ -35,6 +36,19 @@ PLOTS = ("matrix", "sizes", "ranks", "calls")
 )
 @click.option("--events", is_flag=True, help="Of a recorded program: events, not the profile.")
 @click.option("--full", is_flag=True, help="Of a profile: all places, sizes and ranks, and the largest pairs.")
+@click.option(
+    "--depth",
+    type=click.IntRange(1),
+    metavar="LEVELS",
+    help="Of a profile: so many levels of functions, by who called whom; by default 4.",
+)
+@click.option(
+    "--own",
+    metavar="NAME",
+    multiple=True,
+    help="Name calls by the place in this code: a function, source file or module, with * and ?; may be repeated. By "
+    "default the program's own code, not libraries and functions that wrap MPI.",
+)
 @click.option("-o", "--output", metavar="FILE", help="Draw a program, instead of printing it: .png, .svg, .pdf.")
 @click.option(
     "--plot", type=click.Choice(PLOTS),
@@ -46,13 +60,19 @@ PLOTS = ("matrix", "sizes", "ranks", "calls")
 @click.option("--unit", type=click.Choice(["ns", "ps", "us", "ms", "s"]), default="ns", help="Of times in GOAL files.")
 @json_option
 def command(
-    file: str, rank: int | None, events: bool, full: bool, output: str | None, plot: str | None, messages: bool,
-    collectives: bool, unit: str, as_json: bool,
+    file: str, rank: int | None, events: bool, full: bool, depth: int | None, own: tuple[str, ...],
+    output: str | None, plot: str | None, messages: bool, collectives: bool, unit: str, as_json: bool,
 ) -> None:  # fmt: skip
     from ..schedule.program import Program
     from ..simulation.timeline import Timeline
 
     what = read_any(file, unit)
+    if own:
+        if not isinstance(what, Program):
+            raise InvalidInput(f"--own: {file} holds no program that was recorded")
+        from ..recording.own import with_own
+
+        what = with_own(what, own)
     if output is not None:
         if not isinstance(what, Program):
             raise InvalidInput(f"-o: {file} holds no program: isthmus schedule pattern draws schedules")
@@ -63,7 +83,7 @@ def command(
         if what.recording is None or events:
             _show_program(what, rank, as_json)
         else:
-            _show_profile(what, rank, full, as_json)
+            _show_profile(what, rank, full, depth, as_json)
     elif isinstance(what, Timeline):
         _show_timeline(what, rank, as_json)
     else:
@@ -85,7 +105,7 @@ def _draw(program: Program, output: str, plot: str, messages: bool, collectives:
         click.echo(f"wrote {output}")
 
 
-def _show_profile(program: Program, rank: int | None, full: bool, as_json: bool) -> None:
+def _show_profile(program: Program, rank: int | None, full: bool, depth: int | None, as_json: bool) -> None:
     from ..recording.profile import profile
     from ..recording.profile_text import report, summary
 
@@ -93,7 +113,7 @@ def _show_profile(program: Program, rank: int | None, full: bool, as_json: bool)
     if as_json:
         print_json(summary(found))
     else:
-        click.echo(report(found, full=full, width=line_width()))
+        click.echo(report(found, full=full, depth=depth, width=line_width()))
 
 
 def _show_program(program: Program, rank: int | None, as_json: bool) -> None:

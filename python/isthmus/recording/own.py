@@ -13,17 +13,20 @@ import os
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..errors import InvalidInput
 from .paths import Tree, chains
 from .recording import NONE
+from .sites import Frame
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from .sites import Frame
+    from ..schedule.program import Program
 
 _INSTALLED = re.compile(r"/(site|dist)-packages/|/lib(64)?/python\d[\d.]*/|^<frozen ")
 # What MPI libraries consist of, and the recorder: never the program's own.
@@ -60,6 +63,40 @@ def own(tree: Tree, used: NDArray[np.uint32], patterns: Sequence[str] = ()) -> N
     for path, at in _Callers(tree, chains(tree, paths)).own().items():
         found[path] = at
     return found
+
+
+def with_own(program: Program, patterns: Sequence[str]) -> Program:
+    """A recorded program whose places are those in the code of these names; see :func:`own`.
+
+    Raises
+    ------
+    InvalidInput
+        Where no call paths were recorded, and for patterns that no place matches.
+    """
+    recording = program.recording
+    if recording is None or not len(recording.path_parent):
+        raise InvalidInput("own code is found on call paths, which this program has none of: record it again")
+    texts = zip(recording.sites, recording.site_function, recording.site_module, strict=True)
+    tree = Tree(recording.path_parent, recording.path_site, tuple(Frame(*text) for text in texts))
+    for pattern in patterns:
+        if not any(_matches(frame, [pattern]) for frame in tree.frames):
+            raise InvalidInput(f"own code {pattern!r}: no function, source or module of the recording is called so")
+    path = own(tree, recording.path, patterns)
+    of_path = np.append(tree.place, np.uint32(NONE))[np.minimum(np.append(path, NONE), len(tree))]
+    site = of_path[np.minimum(recording.path, len(tree))].astype(np.uint32)
+    changed = replace(recording, site=site)
+    if not len(program.location):
+        return replace(program, recording=changed)
+    # Events have the place of their call; those of one call stand together, computations of their own between them.
+    call = np.flatnonzero(recording.event >= 0)
+    call = call[np.argsort(recording.event[call], kind="stable")]
+    at = np.searchsorted(recording.event[call], np.arange(len(program)), side="right") - 1
+    names: dict[str, int] = {}
+    number = np.array([*(names.setdefault(text, len(names)) for text in recording.sites), NONE], np.uint32)
+    there = (program.location != NONE) & (at >= 0)
+    location = np.full(len(program), NONE, np.uint32)
+    location[there] = number[np.minimum(site[call[at[there]]], len(number) - 1)]
+    return replace(program, recording=changed, location=location, locations=tuple(names))
 
 
 def _matches(frame: Frame, patterns: Sequence[str]) -> bool:

@@ -12,6 +12,7 @@ from ..errors import InvalidInput
 from ..schedule.pattern import Pattern, pattern
 from ..schedule.program import NULL, SENDS
 from ..schedule.shape import Shape, shape
+from .by_function import FunctionTree, by_function
 from .recording import NONE
 
 if TYPE_CHECKING:
@@ -169,6 +170,8 @@ class Profile:
         The regular pattern in it.
     pairs : list of (sender, receiver, bytes, messages)
         The ten that exchange most.
+    tree : FunctionTree or None
+        By function, by who called it; None where no call paths were recorded.
     """
 
     recording: Recording
@@ -182,6 +185,7 @@ class Profile:
     pattern: Pattern
     shape: Shape | None
     pairs: list[tuple[int, int, int, int]]
+    tree: FunctionTree | None
 
     @property
     def imbalance(self) -> float:
@@ -250,6 +254,7 @@ def profile(program: Program, *, rank: int | None = None) -> Profile:
         pattern=found,
         shape=shape(found),
         pairs=_largest(found, rank),
+        tree=by_function(program, recording, part, rank, measured),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,11 +13,13 @@ import numpy as np
 
 from ..simulation.report import bar
 from ..units import text
+from .by_function_text import rows
 from .recording import ABORTED, EXITED, FINALIZED, FULL, SIGNALLED
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from .by_function import FunctionTree
     from .profile import CallTable, Profile, SizeTable
 
 # Rows of tables that are not asked for in full.
@@ -31,7 +33,7 @@ _PROSE = 116
 
 
 @dataclass
-class _Column:
+class Column:
     """A column of a table; of several with ``drop``, the largest goes first where lines are too long."""
 
     name: str
@@ -44,13 +46,15 @@ class _Column:
         return max(map(len, (self.name, *self.cells)))
 
 
-def report(profile: Profile, *, full: bool = False, width: int | None = 100) -> str:
+def report(profile: Profile, *, full: bool = False, depth: int | None = None, width: int | None = 100) -> str:
     """The profile for people.
 
     Parameters
     ----------
     full : bool
-        All places, ranks, sizes and pairs, not only the first ones.
+        All places, functions, ranks, sizes and pairs, not only the first ones.
+    depth : int, optional
+        Levels of functions that are shown; by default 4, all of them if ``full``.
     width : int or None
         Of a line; None: as long as they need to be.
     """
@@ -61,6 +65,8 @@ def report(profile: Profile, *, full: bool = False, width: int | None = 100) -> 
     if len(p.functions):
         parts.append(_calls("calls", p, p.functions, full, width))
         parts.append(_calls("places", p, p.sites, full, width))
+        if p.tree is not None:
+            parts.append(_tree(p, p.tree, depth, full, width))
     if len(p.messages.low) or len(p.collectives.low):
         parts.append(_sizes(p, full, width))
     if p.pairs and (full or p.rank is not None):
@@ -218,28 +224,28 @@ def _calls(title: str, p: Profile, table: CallTable, full: bool, width: int | No
     time = p.ranks.wall if p.rank is None else p.ranks.wall[p.rank : p.rank + 1]
     all_time = float(np.nansum(time))
     calls = [p.function_name(int(table.function[i])) for i in shown]
-    out = [_Column("call" if title == "calls" else "call at place", calls, left=True)]
+    out = [Column("call" if title == "calls" else "call at place", calls, left=True)]
     if title == "places":
-        out.append(_Column("", [p.site_name(int(table.site[i])) for i in shown], left=True, folds=True))
-    out.append(_Column("calls", [f"{int(table.calls[i]):,}" for i in shown], 3 if title == "places" else 0))
+        out.append(Column("", [p.site_name(int(table.site[i])) for i in shown], left=True, folds=True))
+    out.append(Column("calls", [f"{int(table.calls[i]):,}" for i in shown], 3 if title == "places" else 0))
     if measured:
         share = [table.time[i] / all_time if all_time else 0.0 for i in shown]
         out += [
-            _Column("share", [_percent(x) for x in share]),
-            _Column("time", [_seconds(table.time[i]) for i in shown], 5),
-            _Column("per call", [_seconds(table.time[i] / max(float(table.calls[i]), 1)) for i in shown], 4),
-            _Column("longest", [_seconds(table.longest[i]) for i in shown], 6),
+            Column("share", [_percent(x) for x in share]),
+            Column("time", [_seconds(table.time[i]) for i in shown], 5),
+            Column("per call", [_seconds(table.time[i] / max(float(table.calls[i]), 1)) for i in shown], 4),
+            Column("longest", [_seconds(table.longest[i]) for i in shown], 6),
         ]
         if np.isfinite(table.waiting).any():
-            out.append(_Column("waiting", [_seconds(table.waiting[i]) for i in shown], 3))
+            out.append(Column("waiting", [_seconds(table.waiting[i]) for i in shown], 3))
     if table.sent.any():
-        out.append(_Column("sent", [_bytes(table.sent[i]) for i in shown], 2 if measured else 0))
+        out.append(Column("sent", [_bytes(table.sent[i]) for i in shown], 2 if measured else 0))
     if table.received.any():
-        out.append(_Column("received", [_bytes(table.received[i]) for i in shown], 7 if measured else 1))
+        out.append(Column("received", [_bytes(table.received[i]) for i in shown], 7 if measured else 1))
     if p.rank is None:
-        out.append(_Column("ranks", [f"{int(table.ranks[i]):,}" for i in shown], 8))
+        out.append(Column("ranks", [f"{int(table.ranks[i]):,}" for i in shown], 8))
     if measured and title == "calls":
-        out.append(_Column("", [bar(x, _BAR) for x in share], 9, left=True))
+        out.append(Column("", [bar(x, _BAR) for x in share], 9, left=True))
     lines = _lines(out, width)
     if len(shown) < len(table):
         rest = table.time[len(shown) :].sum() / all_time if measured and all_time else 0.0
@@ -248,23 +254,46 @@ def _calls(title: str, p: Profile, table: CallTable, full: bool, width: int | No
     return "\n".join(lines)
 
 
+def _tree(p: Profile, tree: FunctionTree, depth: int | None, full: bool, width: int | None) -> str:
+    """Functions by who called them."""
+    shown = rows(tree, depth, full)
+    measured = p.oversubscribed is None
+    time = p.ranks.wall if p.rank is None else p.ranks.wall[p.rank : p.rank + 1]
+    all_time = float(np.nansum(time))
+
+    def cells(words: Callable[[int], str]) -> list[str]:
+        return [words(row.node) if row.node >= 0 else "" for row in shown]
+
+    out = [Column("function", [row.words for row in shown], left=True, folds=True)]
+    out.append(Column("calls", cells(lambda i: f"{int(tree.calls[i]):,}" if tree.calls[i] else ""), 3))
+    if measured:
+        out.append(Column("share", cells(lambda i: _percent(tree.time[i] / all_time if all_time else 0.0))))
+        out.append(Column("time in MPI", cells(lambda i: _seconds(tree.time[i])), 2))
+    out.append(Column("computing", cells(lambda i: "" if tree.mpi[i] else _seconds(tree.computing[i]))))
+    if tree.sent.any():
+        out.append(Column("sent", cells(lambda i: _bytes(tree.sent[i])), 1))
+    if tree.received.any():
+        out.append(Column("received", cells(lambda i: _bytes(tree.received[i])), 4))
+    return "\n".join(_lines(out, width))
+
+
 def _sizes(p: Profile, full: bool, width: int | None) -> str:
     """Messages and collectives by size; ranges of several powers of two where they are too many."""
     longest = max(len(p.messages.low), len(p.collectives.low))
     step = next(k for k in range(1, 65) if full or len(_ranges(p, longest, k)) <= _ROWS)
     ranges = _ranges(p, longest, step)
-    out = [_Column("size", [_range_words(low, high) for low, high in ranges], left=True)]
+    out = [Column("size", [_range_words(low, high) for low, high in ranges], left=True)]
     for table, name, drop in ((p.messages, "messages", 0), (p.collectives, "collective calls", 2)):
         if not len(table.low):
             continue
         number, volume = (
             [int(column[low:high].sum()) for low, high in ranges] for column in (table.number, table.bytes)
         )
-        out.append(_Column(name, [f"{n:,}" if n else "" for n in number], drop))
-        out.append(_Column("bytes", [_bytes(v) if n else "" for n, v in zip(number, volume, strict=True)], drop))
+        out.append(Column(name, [f"{n:,}" if n else "" for n in number], drop))
+        out.append(Column("bytes", [_bytes(v) if n else "" for n, v in zip(number, volume, strict=True)], drop))
         if table is p.messages:
             most = max(volume) or 1
-            out.append(_Column("", [bar(v / most, _BAR) for v in volume], 4, left=True))
+            out.append(Column("", [bar(v / most, _BAR) for v in volume], 4, left=True))
     return "\n".join(_lines(out, width))
 
 
@@ -290,10 +319,10 @@ def _pairs(p: Profile, width: int | None) -> str:
     return "\n".join(
         _lines(
             [
-                _Column("largest pairs: from rank", [str(x) for x in source], left=True),
-                _Column("to rank", [str(x) for x in target]),
-                _Column("bytes", [_bytes(x) for x in volume]),
-                _Column("messages", [f"{x:,}" for x in messages]),
+                Column("largest pairs: from rank", [str(x) for x in source], left=True),
+                Column("to rank", [str(x) for x in target]),
+                Column("bytes", [_bytes(x) for x in volume]),
+                Column("messages", [f"{x:,}" for x in messages]),
             ],
             width,
         )
@@ -305,19 +334,19 @@ def _ranks(p: Profile, width: int | None) -> str:
     t, r = p.ranks, p.recording
     key: NDArray[Any] = t.sent.astype(float) if p.oversubscribed else np.nan_to_num(t.share)
     shown = np.arange(r.ranks) if r.ranks <= _RANKS else np.argsort(-key, kind="stable")[:_RANKS]
-    out = [_Column("rank", [str(i) for i in shown]), _Column("host", [r.hosts[r.host[i]] for i in shown], 3, left=True)]
+    out = [Column("rank", [str(i) for i in shown]), Column("host", [r.hosts[r.host[i]] for i in shown], 3, left=True)]
     if p.oversubscribed is None:
         out += [
-            _Column("in MPI", [_percent(t.share[i]) for i in shown]),
-            _Column("time", [_seconds(t.mpi[i]) for i in shown]),
-            _Column("waiting", [_seconds(t.waiting[i]) for i in shown], 1),
+            Column("in MPI", [_percent(t.share[i]) for i in shown]),
+            Column("time", [_seconds(t.mpi[i]) for i in shown]),
+            Column("waiting", [_seconds(t.waiting[i]) for i in shown], 1),
         ]
     out += [
-        _Column("computing", [_seconds(t.computing[i]) for i in shown]),
-        _Column("calls", [f"{int(t.calls[i]):,}" for i in shown], 2),
-        _Column("sent", [_bytes(t.sent[i]) for i in shown]),
-        _Column("received", [_bytes(t.received[i]) for i in shown], 4),
-        _Column("partners", [str(int(t.partners[i])) for i in shown]),
+        Column("computing", [_seconds(t.computing[i]) for i in shown]),
+        Column("calls", [f"{int(t.calls[i]):,}" for i in shown], 2),
+        Column("sent", [_bytes(t.sent[i]) for i in shown]),
+        Column("received", [_bytes(t.received[i]) for i in shown], 4),
+        Column("partners", [str(int(t.partners[i])) for i in shown]),
     ]
     lines = _lines(out, width)
     if len(shown) < r.ranks:
@@ -325,7 +354,7 @@ def _ranks(p: Profile, width: int | None) -> str:
     return "\n".join(lines)
 
 
-def _lines(table: Sequence[_Column], width: int | None) -> list[str]:
+def _lines(table: Sequence[Column], width: int | None) -> list[str]:
     """Columns side by side, as many as fit."""
     kept = list(table)
     if width is not None:
@@ -345,7 +374,7 @@ def _lines(table: Sequence[_Column], width: int | None) -> list[str]:
     ]
 
 
-def _width(table: Iterable[_Column], place: int) -> int:
+def _width(table: Iterable[Column], place: int) -> int:
     """Of lines, where columns that fold are at most ``place`` wide."""
     return sum(2 + (min(column.width(), place) if column.folds else column.width()) for column in table) - 2
 
@@ -404,6 +433,14 @@ def _bytes(value: Any, digits: int = 3) -> str:
 # For programs
 
 
+def _tree_rows(p: Profile) -> list[dict[str, Any]]:
+    t = p.tree
+    if t is None:
+        return []
+    names = ("parent", "name", "mpi", "calls", "time", "computing", "own", "sent", "received")
+    return [{name: getattr(t, name)[i] for name in names} for i in range(len(t))]
+
+
 def summary(p: Profile) -> dict[str, Any]:
     """The profile for programs: numbers in SI; times that mean nothing are null."""
     r, ranks = p.recording, p.ranks
@@ -416,6 +453,7 @@ def summary(p: Profile) -> dict[str, Any]:
     }  # fmt: skip
     out["imbalance"] = p.imbalance
     out["calls"] = _call_rows(p, p.functions)
+    out["functions"] = _tree_rows(p)
     out["places"] = _call_rows(p, p.sites)
     out["messages"], out["collectives"] = _size_rows(p.messages), _size_rows(p.collectives)
     out["pairs"] = [dict(zip(("from", "to", "bytes", "messages"), pair, strict=True)) for pair in p.pairs]
