@@ -151,6 +151,7 @@ Result dict_of(Simulated&& result) {
     log[i] = result.log[i].op() << 3 | static_cast<std::uint8_t>(result.log[i].kind());
   out["log"] = array_from(std::move(log));
   out["log_noise"] = array_from(std::move(result.log_noise));
+  out["log_time"] = array_from(std::move(result.log_time));
   return out;
 }
 
@@ -206,6 +207,13 @@ void bind_simulate(nb::module_& module) {
           },
           "bytes"_a, "flit"_a, "buffer"_a, "Of the packet model; buffer 0: as large as a message that is alone needs.")
       .def(
+          "log_part",
+          [](SimulationOptions& o, std::uint64_t from, std::uint64_t most) {
+            o.log_from = from;
+            o.log_most = most;
+          },
+          "from_"_a, "most"_a, "Log so many entries, from when so many operations are done.")
+      .def(
           "noise",
           [](SimulationOptions& o, const std::string& kind, std::int64_t period, std::int64_t duration,
              const Input<std::int64_t>& starts, const Input<std::int64_t>& durations, std::int64_t length) {
@@ -252,13 +260,17 @@ void bind_simulate(nb::module_& module) {
   module.def(
       "critical_path",
       [](const Schedule& schedule, const SimulationOptions& options, const Input<std::uint64_t>& log,
-         const Input<std::int64_t>& noise, const Input<std::int64_t>& lost) -> Result {
+         const Input<std::int64_t>& noise, const Input<std::int64_t>& lost,
+         const Input<std::int64_t>& times) -> Result {
+        require(times.shape(0) == 0 || times.shape(0) == log.shape(0), "times has ", times.shape(0),
+                " elements, the log ", log.shape(0));
         require(lost.shape(0) == 0 || lost.shape(0) == schedule.ops.size(), "lost has ", lost.shape(0),
                 " elements, the schedule ", schedule.ops.size(), " operations");
         std::vector<Step> path;
         {
           const nb::gil_scoped_release release;
-          path = critical_path(schedule, options, log_from(log, schedule.ops.size()), view(noise), view(lost));
+          path = critical_path(schedule, options, log_from(log, schedule.ops.size()), view(noise), view(lost),
+                               view(times));
         }
         Result out;
         const auto put = [&]<class T>(const char* name, T, auto member) {
@@ -276,7 +288,7 @@ void bind_simulate(nb::module_& module) {
         put("lost", std::int64_t{}, &Step::lost);
         return out;
       },
-      "schedule"_a, "options"_a, "log"_a, "noise"_a, "lost"_a,
+      "schedule"_a, "options"_a, "log"_a, "noise"_a, "lost"_a, "times"_a,
       "Steps from 0 to the makespan; see core/simulate/replay.hpp.");
   module.def(
       "sensitivity",

@@ -135,9 +135,18 @@ class Engine {
 
   void log(LogEntry::Kind kind, std::uint64_t op, Picoseconds lost = 0) {
     if constexpr (detail == Detail::ops) {
+      if (options_.log_most != 0) {
+        if (!is_in_part(kind)) return;
+        out_.log_time.push_back(now_);
+      }
       out_.log.emplace_back(kind, op);
       if (noisy()) out_.log_noise.push_back(lost);
     }
+  }
+  /// Of a log that is a part: does an entry belong to it? The two of a meeting stay together.
+  [[nodiscard]] bool is_in_part(LogEntry::Kind kind) const {
+    if (kind == LogEntry::Kind::sender) return !out_.log.empty() && out_.log.back().kind() == LogEntry::Kind::meet;
+    return out_.executed >= options_.log_from && out_.log.size() < options_.log_most;
   }
   /// Occupies a CPU stream from now on; returns what the operating system took.
   Picoseconds occupy(Rank rank, std::uint8_t stream, Picoseconds work, Share share) {

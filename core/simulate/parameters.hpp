@@ -108,6 +108,9 @@ struct SimulationOptions {
   bool stop_at_ties = false;     ///< stop where the order of simultaneous events of different ranks may matter
   bool skip = false;             ///< do not simulate iterations that repeat exactly
   const Loops* loops = nullptr;  ///< of the schedule, with the iterations that it has: look whether they repeat
+  /// Detail::ops: the log has so many entries or one more, from when so many operations are done; 0: all.
+  std::uint64_t log_most = 0;
+  std::uint64_t log_from = 0;
   /// Called now and then with the number of operations that are done; false stops the simulation.
   std::function<bool(std::uint64_t)> progress;
 };
@@ -185,6 +188,7 @@ struct Simulated {
   std::vector<Picoseconds> lost;      ///< of a send, put or get: to other messages in the network; or empty
   std::vector<LogEntry> log;
   std::vector<Picoseconds> log_noise;  ///< of every entry, or empty
+  std::vector<Picoseconds> log_time;   ///< of a log that is a part: when each entry was written, or empty
   Traffic traffic;                     ///< of the network's links
   std::uint32_t simulated_ranks = 0;   ///< fewer than there are where ranks are indistinguishable
   std::uint32_t skipped = 0;           ///< iterations that were not simulated

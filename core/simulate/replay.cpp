@@ -39,8 +39,15 @@ struct Change {
 class Replay {
  public:
   Replay(const Schedule& schedule, const SimulationOptions& options, std::span<const LogEntry> log,
-         std::span<const Picoseconds> noise, std::span<const Picoseconds> lost = {})
-      : s_(schedule), options_(options), log_(log), noise_(noise), lost_(lost), rank_(schedule.ops.size()) {
+         std::span<const Picoseconds> noise, std::span<const Picoseconds> lost = {},
+         std::span<const Picoseconds> times = {})
+      : s_(schedule),
+        options_(options),
+        log_(log),
+        noise_(noise),
+        lost_(lost),
+        times_(times),
+        rank_(schedule.ops.size()) {
     for (Rank r = 0; r < s_.ranks; ++r)
       std::fill(rank_.begin() + static_cast<std::ptrdiff_t>(s_.op_first[r]),
                 rank_.begin() + static_cast<std::ptrdiff_t>(s_.op_first[r + 1]), r);
@@ -118,7 +125,9 @@ class Replay {
 
   /// The event begins at the last of these moments.
   Moment begin(std::uint32_t event, const Moment& p, const Moment& q = {}, const Moment& r = {}) {
-    const Moment m = later(later(p, q), r);
+    Moment m = later(later(p, q), r);
+    // What it follows from is not in the log.
+    if (!times_.empty() && m.a < times_[event]) m = {times_[event], 0, nobody, Via::nothing};
     if (keep_) begins_.push_back(m);
     return {m.a, m.b, event, Via::nothing};
   }
@@ -156,6 +165,8 @@ class Replay {
     switch (log_[event].kind()) {
       case LogEntry::Kind::start: start(event, index, op, rank); break;
       case LogEntry::Kind::post: {
+        // It may have become ready by something that is not in the log.
+        if (!times_.empty()) at_[index] = later(at_[index], cpu(rank, op.cpu));
         const Moment when = begin(event, at_[index]);
         at_[index] = when;
         release(index, Dependencies::started, when, when);
@@ -267,9 +278,10 @@ class Replay {
   const SimulationOptions& options_;
   std::span<const LogEntry> log_;
   std::span<const Picoseconds> noise_;
-  std::span<const Picoseconds> lost_;  // of every operation: to other messages in the network; or empty
-  std::vector<Moment> tails_;          // of the same: when the last byte of the message arrives
-  std::vector<Rank> rank_;             // of every operation
+  std::span<const Picoseconds> lost_;   // of every operation: to other messages in the network; or empty
+  std::span<const Picoseconds> times_;  // of every entry, at least; or empty
+  std::vector<Moment> tails_;           // of the same: when the last byte of the message arrives
+  std::vector<Rank> rank_;              // of every operation
   Change change_;
   bool keep_ = false;
   Dependencies* dependencies_ = nullptr;
@@ -310,8 +322,8 @@ void change(SimulationOptions& options, Parameter parameter, double x) {
 
 std::vector<Step> critical_path(const Schedule& schedule, const SimulationOptions& options,
                                 std::span<const LogEntry> log, std::span<const Picoseconds> noise,
-                                std::span<const Picoseconds> lost) {
-  Replay replay(schedule, options, log, noise, lost);
+                                std::span<const Picoseconds> lost, std::span<const Picoseconds> times) {
+  Replay replay(schedule, options, log, noise, lost, times);
   const Moment end = replay.run({}, true);
   Costs costs(options.cost, options.places);
   std::vector<Step> path;

@@ -36,10 +36,12 @@ struct Step {
   Picoseconds lost;     ///< of it: to other messages
 };
 
-/// Steps from time 0 to the makespan, without holes; each ends where the next begins. `lost`: see Simulated.
+/// Steps from time 0 to the makespan, without holes; each ends where the next begins. `lost`: see Simulated. `times`:
+/// of a log that is a part, Simulated::log_time; the steps then end with the last thing that it tells, and begin with
+/// the first that follows from nothing in it.
 std::vector<Step> critical_path(const Schedule& schedule, const SimulationOptions& options,
                                 std::span<const LogEntry> log, std::span<const Picoseconds> noise,
-                                std::span<const Picoseconds> lost = {});
+                                std::span<const Picoseconds> lost = {}, std::span<const Picoseconds> times = {});
 
 /// What changes in a sensitivity.
 enum class Parameter : std::uint8_t {

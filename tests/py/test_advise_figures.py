@@ -332,7 +332,7 @@ def test_provenance() -> None:
     assert any("level.network" in note and "estimated" in note for note in advice.notes)
 
 
-def test_large_programs_are_not_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tolerances_of_large_programs(monkeypatch: pytest.MonkeyPatch) -> None:
     from isthmus.advice import prediction
 
     program = uneven([1e-3, 3e-3, 1e-3, 3e-3])
@@ -340,18 +340,13 @@ def test_large_programs_are_not_recorded(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(prediction, "MOST_REFINED", 0)
     advice = isthmus.advise(program, machine(L=10, o=1))
     (p,) = advice.predictions
-    assert p.path is None is p.beyond
-    assert p.calls == p.pairs == p.sizes == ()
-    assert p.mean["synchronisation"] is None
+    assert p.beyond is None
     assert sum(v or 0.0 for v in p.mean.values()) == pytest.approx(p.time)
     assert saving(p, "balance") == pytest.approx(1e-3)
-    assert any("too many to record" in note for note in advice.notes)
     # Straight lines between the points of a straight curve are exact.
     refined = isthmus.advise(program, machine(L=10, o=1))
     assert not p.sensitivities[0].refined
     assert p.sensitivities[0].tolerance[0.01] == pytest.approx(refined.predictions[0].sensitivities[0].tolerance[0.01])
-    assert "critical path" not in str(advice).split("advice")[0]
-    assert "too many to record" in advice.html()
 
 
 def test_a_schedule_has_no_calls() -> None:

@@ -170,7 +170,7 @@ class Prediction:
     by_rank : dict of str to array of float64 or None
         Seconds of every rank by SHARES, which add up to the time; None where it was not recorded (waiting has it then).
     path : dict of str to float, optional
-        Seconds of the critical path by share.
+        Seconds of the critical path by share; of large programs of the path through a ``part``.
     beyond : float, optional
         Seconds that the critical path computes longer than the mean rank: of imbalance and dependencies, what is
         computation that others wait for.
@@ -179,6 +179,8 @@ class Prediction:
     sensitivities : tuple of Sensitivity
     calls, pairs, sizes : tuple
         What of the critical path belongs to which call, pair of ranks, and size of messages; most first.
+    part : (float, float), optional
+        Begin and end of the part of the run that ``path`` and what comes of it are of, seconds; None: all of it.
     steps : PathSteps, optional
     used : tuple of Used
         The numbers of the machine that were used, with their provenance.
@@ -203,6 +205,7 @@ class Prediction:
     calls: tuple[Call, ...] = ()
     pairs: tuple[Pair, ...] = ()
     sizes: tuple[SizeClass, ...] = ()
+    part: tuple[float, float] | None = None
     steps: PathSteps | None = None
     network: NetworkUse | None = None
     placing: Placing | None = None
@@ -212,6 +215,11 @@ class Prediction:
     def time(self) -> float:
         """Seconds that the program takes."""
         return self.timeline.makespan
+
+    @property
+    def span(self) -> float:
+        """Seconds that the critical path covers."""
+        return self.time if self.part is None else self.part[1] - self.part[0]
 
     @property
     def mean(self) -> dict[str, float | None]:

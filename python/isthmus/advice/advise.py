@@ -95,8 +95,8 @@ def advise(
     With a model in which messages meet there is a table of the links, and what contention costs; costs are then varied
     at a few points only, links with them, as the order in which messages are served may change with every one.
 
-    Of up to four million operations everything is recorded. Larger programs are simulated without critical path, calls
-    and messages, which a note of the result says.
+    Of up to four million operations the critical path is that of the whole run, of larger programs that of a part with
+    about as many, which the page names.
 
     Examples
     --------

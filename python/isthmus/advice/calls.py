@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +24,8 @@ _BLOCKING = tuple(
     kind for kind in EventKind if kind not in (EventKind.compute, EventKind.isend, EventKind.irecv, EventKind.put,
                                                EventKind.get, EventKind.iteration)
 )  # fmt: skip
+#: Operations whose bars are looked at together, about.
+_AT_ONCE = 2_000_000
 #: What computation is called.
 COMPUTATION = "computation"
 _SENDING = (OpKind.send, OpKind.put, OpKind.get)
@@ -206,7 +209,28 @@ def waits_by_event(
     before an operation of its own waits in the collective that the operation belongs to, or in the last call before it
     that may wait.
     """
-    bars = timeline.activities()
+    size = len(program)
+    waits = Waits(np.zeros(size), np.zeros(size), np.zeros(timeline.ranks))
+    before = blocked_event(program)
+    # Some ranks at a time, as every operation takes a few hundred bytes while it is looked at.
+    first = timeline.schedule.op_first.astype(np.int64)
+    cut = np.searchsorted(first, np.arange(0, first[-1], _AT_ONCE), side="right") - 1
+    for begin, end in pairwise(np.unique(np.append(cut, timeline.ranks)).tolist()):
+        _add_waits(waits, timeline, program, event, completing, before, np.arange(begin, end))
+    return waits
+
+
+def _add_waits(
+    waits: Waits,
+    timeline: Timeline,
+    program: Program,
+    event: NDArray[np.int64],
+    completing: NDArray[np.int64],
+    before: NDArray[np.int64],
+    ranks: NDArray[np.int64],
+) -> None:
+    """Those of some ranks."""
+    bars = timeline.activities(ranks)
     order = np.lexsort((bars.end, bars.begin, bars.cpu, bars.rank))
     bars = bars.pick(order)
     stream = bars.rank * 256 + bars.cpu
@@ -218,15 +242,13 @@ def waits_by_event(
     at = np.zeros(len(bars), np.int64)
     at[own] = event[bars.op[own]]
     at[handled & own] = completing[at[handled & own]]
-    blocked = np.where(handled | (program.kind[at] == EventKind.collective), at, blocked_event(program)[at])
-    size = len(program)
-    busy = np.bincount(at[own], weights=(bars.end - bars.begin)[own], minlength=size) / 1e12
-    waiting = np.bincount(blocked[own], weights=idle[own], minlength=size) / 1e12
+    blocked = np.where(handled | (program.kind[at] == EventKind.collective), at, before[at])
+    np.add.at(waits.busy, at[own], (bars.end - bars.begin)[own] / 1e12)
+    np.add.at(waits.waiting, blocked[own], idle[own] / 1e12)
     sent = timeline.start_ps[bars.send[handled]]
     late = np.clip(sent, free[handled], bars.begin[handled]) - free[handled]
     collective = timeline.schedule.ops["comm"][bars.send[handled]] % 2 == 1
-    together = np.bincount(bars.rank[handled], weights=np.where(collective, late, 0), minlength=timeline.ranks)
-    return Waits(busy, waiting, together / 1e12)
+    np.add.at(waits.synchronisation, bars.rank[handled], np.where(collective, late, 0) / 1e12)
 
 
 def call_table(

@@ -29,7 +29,7 @@ def network(advice: Advice) -> Section | None:
     if n is None:
         return None
     body = paragraph(f"{model_words(advice.model, advice.routing)} Links: {load_words(n)}.")
-    body += paragraph(f"Lost to other messages: {lost_words(n, p.time)}.")
+    body += paragraph(f"Lost to other messages: {lost_words(n, p.span)}.")
     if not n.used:
         return Section("Network", "network", body)
     traffic = p.timeline.traffic

@@ -132,20 +132,34 @@ def _losses(p: Prediction) -> list[str]:
 def _shares(p: Prediction) -> list[str]:
     """The critical path beside the mean rank."""
     path = p.path
-    rows = [["where the time goes", "critical path", "", "mean of the ranks", "", ""]]
+    rows = [
+        ["where the time goes", f"critical path{'' if p.part is None else ', a part'}", "", "mean of the ranks", "", ""]
+    ]
     for name, words in SHARES.items():
         mean = p.mean[name]
         on = path.get(name) if path is not None else None
         if not mean and not on:
             continue
-        rows.append([words, *_part(on, p.time), *_part(mean, p.time), bar((mean or 0.0) / p.time)])
+        rows.append([words, *_part(on, p.span), *_part(mean, p.time), bar((mean or 0.0) / p.time)])
         if name == "compute" and p.beyond:
             rows.append(["  more than the mean of the ranks", *_part(p.beyond, p.time), "", "", ""])
-    rows.append(["together", *(_part(p.time, p.time) if path is not None else ("", "")), *_part(p.time, p.time), ""])
+    rows.append(["together", *(_part(p.span, p.span) if path is not None else ("", "")), *_part(p.time, p.time), ""])
     if path is None:
         rows = [[row[0], *row[3:]] for row in rows]
         return _table(rows, (0, 3))
-    return _table(rows, (0, 5))
+    table = _table(rows, (0, 5))
+    return table if p.part is None else [*table, *_wrapped(part_words(p), "  ")]
+
+
+def part_words(p: Prediction) -> str:
+    """Which part of the run the critical path is of."""
+    assert p.part is not None
+    begin, end = p.part
+    return (
+        f"The critical path is that of a part of the run, {text(begin, 's', 4)} to {text(end, 's', 4)} of "
+        f"{seconds(p.time)} ({percent(p.span / p.time)}): the {len(p.timeline.schedule):,} operations are too many for "
+        "all of it."
+    )
 
 
 def _collectives(p: Prediction) -> list[str]:
@@ -209,8 +223,8 @@ def _calls(p: Prediction) -> list[str]:
     def total(label: str, name: str) -> float:
         return float(sum(getattr(call, name) for call in together[label]))
 
-    weight = {label: total(label, "path") + total(label, "waiting") for label in together}
-    order = sorted((label for label in together if weight[label] > 0.0005 * p.time), key=lambda label: -weight[label])
+    weight = {label: total(label, "path") / p.span + total(label, "waiting") / p.time for label in together}
+    order = sorted((label for label in together if weight[label] > 0.0005), key=lambda label: -weight[label])
     computing = [label for label in order if together[label][0].computes][:_COMPUTATIONS]
     shown = [*computing, *[label for label in order if not together[label][0].computes][:_CALLS]]
     if not shown:
@@ -221,7 +235,7 @@ def _calls(p: Prediction) -> list[str]:
         rows.append(
             [
                 label,
-                *_part(total(label, "path"), p.time),
+                *_part(total(label, "path"), p.span),
                 seconds(total(label, "waiting")) if not together[label][0].computes else "",
                 f"{int(total(label, 'calls')):,}",
                 f"{messages:,}" if messages else "",
@@ -239,16 +253,16 @@ def size_words(low: int, high: int) -> str:
 
 
 def _messages(p: Prediction) -> list[str]:
-    pairs = [pair for pair in p.pairs if pair.path > 0.005 * p.time][:_PAIRS]
+    pairs = [pair for pair in p.pairs if pair.path > 0.005 * p.span][:_PAIRS]
     sizes = [s for s in p.sizes if s.path > 0]
     if not sizes and not pairs:
         return []
     rows = [["messages that matter", "on critical path", "", "messages", "bytes"]]
     for s in sorted(sizes, key=lambda s: -s.path)[:_PAIRS]:
-        rows.append([f"of {size_words(s.low, s.high)} (all)", *_part(s.path, p.time), f"{s.messages:,}",
+        rows.append([f"of {size_words(s.low, s.high)} (all)", *_part(s.path, p.span), f"{s.messages:,}",
                      text(s.bytes, "B", 3)])  # fmt: skip
     for pair in pairs:
-        rows.append([f"from rank {pair.sender} to {pair.receiver} (on the path)", *_part(pair.path, p.time),
+        rows.append([f"from rank {pair.sender} to {pair.receiver} (on the path)", *_part(pair.path, p.span),
                      f"{pair.messages:,}", text(pair.bytes, "B", 3)])  # fmt: skip
     return _table(rows, (0,))
 
@@ -273,7 +287,7 @@ def _network(p: Prediction) -> list[str]:
     n = p.network
     if n is None:
         return []
-    out = [*_wrapped(load_words(n), "  links        "), *_wrapped(lost_words(n, p.time), "  lost         ")]
+    out = [*_wrapped(load_words(n), "  links        "), *_wrapped(lost_words(n, p.span), "  lost         ")]
     rows = [["hottest links", "load", "bytes", "messages", "mostly"]]
     for link in n.hottest[:_LINKS]:
         mostly = call_label(link.calls[0]) if link.calls else ""

@@ -50,6 +50,7 @@ def _prediction(p: Prediction) -> dict[str, Any]:
         | {"communication": p.efficiency.communication, "parallel": p.efficiency.parallel},
         "mean": p.mean,
         "path": p.path,
+        "path_part": p.part,
         "path_beyond_mean": p.beyond,
         "what_ifs": [dataclasses.asdict(w) for w in p.what_ifs if not w.bound],
         "bounds": [dataclasses.asdict(w) for w in p.what_ifs if w.bound],

@@ -34,8 +34,10 @@ if TYPE_CHECKING:
     from ..schedule.schedule import Schedule
     from ..simulation.timeline import Timeline
 
-#: Most operations of which begin and end are recorded: about 3 GB with what is made of them.
+#: Operations up to which the critical path is that of the whole run, about 3 GB with what is made of it; of a larger
+#: one it is that of a part with as many, from when this share of the operations is done.
 MOST_RECORDED = 4_000_000
+_PART_FROM = 0.4
 #: Most operations for which tolerances are found by simulation, a few dozen of them.
 MOST_REFINED = 500_000
 #: Points of the curves; of programs that are too large to record only some, as each takes long.
@@ -70,7 +72,7 @@ class Simulator:
     ) -> None:
         self.noise, self.seed, self.model, self.routing = noise, seed, model, routing
         # A simulation takes up to 60 bytes an operation while it runs.
-        workers = max(1, min(os.cpu_count() or 1, 64_000_000 // max(operations, 1)))
+        workers = max(1, min(os.cpu_count() or 1, 32_000_000 // max(operations, 1)))
         self._pool = ThreadPoolExecutor(workers)
         self._reporter = Reporter(planned, None) if progress else None
         self._lock = threading.Lock()
@@ -95,6 +97,7 @@ class Simulator:
         placement: Allocation | Placement,
         record: str = "finish",
         model: str | None = None,
+        path_part: tuple[int, int] | None = None,
     ) -> Timeline:
         """One simulation, in this thread."""
         with self._lock:
@@ -120,6 +123,7 @@ class Simulator:
             noise=self.noise,
             seed=self.seed,
             progress=report,
+            path_part=path_part,
         )
         report(len(schedule), len(schedule))
         return timeline
@@ -144,8 +148,10 @@ def predict(
 
     ``detailed``: with calls, messages and sensitivities; otherwise what a comparison of machines needs.
     """
-    recorded = len(schedule) <= MOST_RECORDED
-    t = simulator.run(schedule, machine, placement, "ops" if recorded else "ranks")
+    large = len(schedule) > MOST_RECORDED
+    recorded = detailed or not large
+    part = (int(_PART_FROM * len(schedule)), MOST_RECORDED) if large and recorded else None
+    t = simulator.run(schedule, machine, placement, "ops" if recorded else "ranks", path_part=part)
     if t.deadlock is not None:
         raise InvalidInput(
             f"on {machine.name} the program hangs, {str(t.deadlock).splitlines()[0]}; isthmus simulate explains it"
@@ -181,7 +187,10 @@ def predict(
         found = critical_path(t)
         steps = path_steps(t, found, Parameters(machine, placement, t.ranks))
         path = dict(zip(PATH_SHARES, (float(x) for x in steps.time.sum(axis=0)), strict=True))
-        beyond = max(path["compute"] - float(t.breakdown["compute"].mean()) / streams(t), 0.0)
+        if part is None:
+            beyond = max(path["compute"] - float(t.breakdown["compute"].mean()) / streams(t), 0.0)
+        else:
+            more["part"] = (float(found.begin_ps[0]) / 1e12, float(found.end_ps[-1]) / 1e12)
         if isinstance(what, Program):
             event = events_of_operations(what, schedule, collectives)
             completing = completions(what)

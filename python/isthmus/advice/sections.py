@@ -24,6 +24,7 @@ from .page import (
     growth_words,
     machine_rows,
     order_words,
+    part_words,
     placement_words,
     placing_rows,
     recorded,
@@ -81,19 +82,20 @@ def where(advice: Advice) -> Section:
         value = mean[name]
         if not on and not value:
             continue
-        rows.append([words, amount(on, p.time), amount(value, p.time)])
+        rows.append([words, amount(on, p.span), amount(value, p.time)])
         if name == "compute" and p.beyond:
             rows.append(["… more than the mean of the ranks", amount(p.beyond, p.time), ""])
     headings = ["", "critical path", "mean of the ranks"]
     if p.path is None:
         rows = [[row[0], row[2]] for row in rows]
         headings = [headings[0], headings[2]]
+    part = "" if p.part is None else paragraph(part_words(p), "note")
     steps = [(LOSSES[name], _COLOURS[name], value) for name, value in p.losses.items() if value > 0]
     drawn = figures.waterfall(steps, p.time)
     return Section(
         "Where the time goes",
         "where",
-        f'<div class="narrow">{table(headings, rows, sort=False)}</div>'
+        f'<div class="narrow">{table(headings, rows, sort=False)}</div>{part}'
         f"<h3>What the predicted time is made of</h3>{drawn}"
         f"<h3>By rank</h3>{figures.breakdown(p)}",
     )
@@ -161,18 +163,18 @@ def calls(advice: Advice) -> Section | None:
     called: list[Row] = [
         [
             Cell(c.name, note=c.location),
-            amount(c.path, p.time),
+            amount(c.path, p.span),
             Cell(seconds(c.busy), c.busy),
             amount(c.waiting, p.time),
             Cell(f"{c.calls:,}", c.calls),
             Cell(f"{c.messages:,}" if c.messages else "", c.messages),
             Cell(text(c.bytes, "B", 3) if c.bytes else "", c.bytes),
         ]
-        for c in sorted(p.calls, key=lambda c: -(c.path + c.waiting))
+        for c in sorted(p.calls, key=lambda c: -(c.path / p.span + c.waiting / p.time))
         if not c.computes
     ]
     computed: list[Row] = [
-        [Cell(c.name, note=c.location), amount(c.path, p.time), amount(c.busy, p.time), Cell(f"{c.calls:,}", c.calls)]
+        [Cell(c.name, note=c.location), amount(c.path, p.span), amount(c.busy, p.time), Cell(f"{c.calls:,}", c.calls)]
         for c in p.calls
         if c.computes
     ]
@@ -195,7 +197,7 @@ def messages(advice: Advice) -> Section | None:
         rows: list[Row] = [
             [
                 Cell(size_words(s.low, s.high), s.low),
-                amount(s.path, p.time),
+                amount(s.path, p.span),
                 Cell(f"{s.messages:,}", s.messages),
                 Cell(text(s.bytes, "B", 3), s.bytes),
             ]
@@ -206,7 +208,7 @@ def messages(advice: Advice) -> Section | None:
         rows = [
             [
                 Cell(f"{pair.sender:,} to {pair.receiver:,}", pair.sender),
-                amount(pair.path, p.time, bar=False),
+                amount(pair.path, p.span, bar=False),
                 Cell(f"{pair.messages:,}", pair.messages),
                 Cell(text(pair.bytes, "B", 3), pair.bytes),
             ]

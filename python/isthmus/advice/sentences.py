@@ -94,7 +94,7 @@ def _on_path(p: Prediction, rank: int) -> str:
     if p.steps is None:
         return ""
     own = float(p.steps.time[(p.steps.rank == rank) & (p.steps.sender < 0), 0].sum())
-    return f", and {percent(own / p.time)} of the critical path is its computation" if own >= WORTH * p.time else ""
+    return f", and {percent(own / p.span)} of the critical path is its computation" if own >= WORTH * p.span else ""
 
 
 def _network(p: Prediction) -> list[Sentence]:
@@ -155,7 +155,7 @@ def _where(p: Prediction, name: str) -> str:
     """The share on the critical path and the call that has most of it."""
     if p.path is None or p.path[name] == 0:
         return ""
-    words = f"; it is {percent(p.path[name] / p.time)} of the critical path"
+    words = f"; it is {percent(p.path[name] / p.span)} of the critical path"
     if p.calls:
         call = max(p.calls, key=lambda c: c.path_shares[name])
         part = call.path_shares[name] / p.path[name]
@@ -190,7 +190,7 @@ def _bounds(p: Prediction) -> list[Sentence]:
 def _concentration(p: Prediction) -> list[Sentence]:
     """One pair of ranks that has much of the messages on the critical path; what it would save is not known."""
     total = sum(pair.path for pair in p.pairs)
-    if p.timeline.ranks <= 2 or not p.pairs or p.pairs[0].path < max(CONCENTRATED * total, WORTH * p.time):
+    if p.timeline.ranks <= 2 or not p.pairs or p.pairs[0].path < max(CONCENTRATED * total, WORTH * p.span):
         return []
     pair = p.pairs[0]
     words = (
@@ -274,10 +274,10 @@ def notes_on(
             "Computation takes as long as where it was recorded, on all machines; scale_compute is for faster or "
             "slower cores."
         )
-    if p.path is None:
+    if p.part is not None:
         out.append(
-            f"The {len(p.timeline.schedule):,} operations are too many to record each: critical path, calls and "
-            "messages are not shown, and waiting in collectives counts as waiting for partners."
+            f"The critical path, and what calls and messages have of it, are of {seconds(p.part[0])} to "
+            f"{seconds(p.part[1])} of the run; all else is of the whole run."
         )
     out += _doubts(p)
     out.append(model_words(model, routing))

@@ -32,7 +32,7 @@ class CriticalPath:
     Attributes
     ----------
     begin_ps, end_ps : ndarray of int64
-        Of every step, picoseconds; from 0 to the makespan without holes.
+        Of every step, picoseconds; from 0 to the makespan without holes, of a part of a run within that.
     op : ndarray of uint64
         Operation whose time passes, an index into the schedule's operations.
     rank : ndarray of uint32
@@ -76,12 +76,21 @@ class CriticalPath:
 
 
 def critical_path(timeline: Timeline) -> CriticalPath:
-    """The critical path of a simulation with ``record="ops"``; raises InvalidInput for others."""
+    """The critical path of a simulation with ``record="ops"``; raises InvalidInput for others.
+
+    With ``path_part`` it is that of the part: it ends with the last that happens there, and begins with the first that
+    follows from nothing there.
+    """
     import numpy as np
 
     _need_log(timeline, "the critical path")
     raw = _core.critical_path(
-        timeline.schedule.arrays, timeline._options, timeline._log, timeline._log_noise, timeline.lost_ps
+        timeline.schedule.arrays,
+        timeline._options,
+        timeline._log,
+        timeline._log_noise,
+        timeline.lost_ps,
+        timeline._log_time,
     )
     via = raw["via"]
     length = raw["end"] - raw["begin"]
@@ -182,6 +191,8 @@ def sensitivities(
     programming", 2024, for the notion; here by replay of the simulation's log instead of a linear program.
     """
     _need_log(timeline, "sensitivities")
+    if len(timeline._log_time):
+        raise InvalidInput("sensitivities: the simulation was made with path_part, which keeps a part of the run only")
     if timeline.model != "loggops":
         raise Unsupported(
             f"sensitivities with model {timeline.model!r}: what messages lose to each other is no linear function of "

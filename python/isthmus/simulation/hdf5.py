@@ -135,7 +135,7 @@ def _read(reader: Reader) -> Timeline:
         }
         result["lost"] = reader.column("operations/lost", np.int64)
         result |= {name: reader.column(f"traffic/{name}", dtype) for name, (dtype, _, _) in _TRAFFIC.items()}
-    result |= {"log": np.empty(0, np.uint64), "log_noise": np.empty(0, np.int64)}
+    result |= {"log": np.empty(0, np.uint64), "log_noise": np.empty(0, np.int64), "log_time": np.empty(0, np.int64)}
     first = schedule.op_first.view(np.int64)
     for group, columns, owner in (("stuck", _STUCK, "rank"), ("orphan", _ORPHANS, "source")):
         folder = "stuck" if group == "stuck" else "orphans"

@@ -44,6 +44,7 @@ def simulate(
     symmetry: bool = True,
     skip: bool = True,
     progress: bool | Callable[[int, int], None] = False,
+    path_part: tuple[int, int] | None = None,
 ) -> Timeline:
     """When everything in a program or schedule happens on a machine.
 
@@ -94,6 +95,10 @@ def simulate(
         Leave out iterations that repeat others, where that gives exactly the same result.
     progress : bool or callable
         True: a progress bar on standard error. A callable gets the operations done and their number.
+    path_part : (int, int), optional
+        With ``record="ops"``: what the critical path needs is kept of a part of the run only, from when so many
+        operations are done, for about so many. :meth:`Timeline.critical_path` then covers that part, and there are no
+        sensitivities.
 
     Returns
     -------
@@ -135,6 +140,12 @@ def simulate(
         what, machine, placement, record, noise, seed, copy_rate, reduce_rate, symmetry, skip, receive
     )
     set_network(options, isinstance(machine, Machine), model, routing, slices, resolution, packet)
+    if path_part is not None:
+        if record != "ops":
+            raise InvalidInput(f'path_part needs record="ops", and record is {shown(record)}')
+        first, most = (whole(number, "path_part", 0, 2**62) for number in path_part)
+        # A message has five entries: start, handle and those of the receive, which are three.
+        options.log_part(first, max(5 * most // 2, 1))
     begin = time.perf_counter()
     report = _reporter(len(what), progress)
     try:

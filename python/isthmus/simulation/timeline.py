@@ -110,6 +110,7 @@ class Timeline:
         self._breakdown = result["breakdown"].reshape(-1, len(SHARES))
         self._log = result["log"]
         self._log_noise = result["log_noise"]
+        self._log_time = result["log_time"]
         self._options: Any = result.get("options")
         self._stuck = tuple(result[f"stuck_{name}"] for name in ("rank", "op", "started"))
         self._orphans = tuple(result[f"orphan_{name}"] for name in ("rank", "source", "op", "handled"))
