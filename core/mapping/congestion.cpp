@@ -27,8 +27,11 @@ class Reliever {
     change_.assign(load_.size(), 0);
     double widest = 0;
     for (const LinkClass& c : t.link_classes()) widest = std::max(widest, c.bandwidth);
+    // The link of a node with one task has the load of that task, wherever it goes.
+    bool shared = false;
+    for (std::uint32_t p = 0; p < target.places(); ++p) shared |= target.capacity(p) > 1;
     for (const LinkClass& c : t.link_classes())
-      weight_of_class_.push_back(c.name == "terminal" ? 0 : widest / c.bandwidth);
+      weight_of_class_.push_back(c.name == "terminal" && !shared ? 0 : widest / c.bandwidth);
     weight_.resize(load_.size());
     for (LinkId l = 0; l < load_.size(); ++l) {
       weight_[l] = weight_of_class_[t.link_class(l)];

@@ -132,3 +132,20 @@ def test_with_noise_the_order_of_now_stays_where_nothing_is_faster(monkeypatch: 
     assert found.mapped.method == "the placement of now"
     assert found.mapped.placement == isthmus.Placement.of(isthmus.load("titan").allocate(27, ranks_per_node=1), 27)
     assert found.after == found.before
+
+
+@pytest.mark.parametrize(("name", "machine"), [("banded shuffled", "frontier"), ("cliques shuffled", "eos")])
+def test_dragonflies_get_the_better_of_both_searches(name: str, machine: str) -> None:
+    # Few groups exchange much: a limit in the mean over all pairs of groups, as grouped has it, costs many hops.
+    pattern, job = FAMILIES[name](1024, 1), job_on(machine, 1024, 8, 5)
+    mapped = isthmus.map(pattern, job, seconds=3, undirected=True)
+    assert {"multilevel", "grouped", "relieve"} <= {t.method for t in mapped.trials}
+    grouped, alone = (
+        isthmus.map(pattern, job, seconds=seconds, undirected=True, method=method).metrics
+        for method, seconds in (("grouped", 3), ("multilevel", 0.6))
+    )
+    assert mapped.metrics.hop_bytes <= min(1.12 * alone.hop_bytes, 1.05 * grouped.hop_bytes)
+    assert mapped.metrics.maximum_congestion <= mapped.before["default"].maximum_congestion
+    wanted = isthmus.map(pattern, job, seconds=3, undirected=True, objective="hop_bytes").metrics
+    assert wanted.hop_bytes <= 1.02 * alone.hop_bytes
+    assert wanted.maximum_congestion <= 1.0001 * alone.maximum_congestion

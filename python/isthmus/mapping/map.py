@@ -12,7 +12,7 @@ from ..machine.allocation import Allocation
 from ..machine.machine import Machine
 from ..units import shown
 from .choice import OBJECTIVES
-from .clock import Clock, timed
+from .clock import Clock
 from .mapped import Mapped
 from .methods import find
 from .metrics import evaluate, pattern_of, require_symmetric
@@ -65,11 +65,11 @@ def map(
     seed : int
         The same gives the same placement.
     objective : str, optional
-        What decides: "hop_bytes" and, of placements within 0.5 % (on dragonflies 2 %; of a few tasks: the fewest
-        possible, see method "exact"), the most congested link; "max_link", the most congested link, then hop-bytes;
-        "time", the fastest of a program or schedule by simulation. By default the time of what can be simulated; of
-        patterns, and of what would take longer to simulate than ``seconds`` allow, hop-bytes, but no most congested
-        link worse than in the order of the allocation.
+        What decides: "hop_bytes" and, of placements within 0.5 % (of a few tasks: the fewest possible, see method
+        "exact"; on dragonflies half the load is worth 3.5 %), the most congested link; "max_link", the most congested
+        link, then hop-bytes; "time", the fastest of a program or schedule by simulation. By default the time of what
+        can be simulated; of patterns, and of what would take longer to simulate than ``seconds`` allow, hop-bytes, but
+        no most congested link worse than in the order of the allocation.
     balance : float, optional
         Tasks may share cores: a node gets this part more than its share of the work at most (0.03: 3 %, rounded up);
         the work is the pattern's load, or 1 for each task. By default one rank per core at most.
@@ -138,7 +138,7 @@ def map(
     name, options = (method, {}) if isinstance(method, str) else method
 
     def metrics(place: NDArray[np.uint32]) -> Metrics:
-        return timed(evaluate(found, placement_of(problem, place), undirected=undirected), clock)
+        return evaluate(found, placement_of(problem, place), undirected=undirected)
 
     search = Search(problem, metrics, clock)
     decides = objective or ("time" if search.affordable(seconds) else "hop_bytes")

@@ -44,6 +44,8 @@ class Trial:
     hop_bytes : float
     evaluate : callable
         Place to metrics.
+    clock : Clock, optional
+        What placements of a program were simulated with.
     """
 
     method: str
@@ -52,11 +54,16 @@ class Trial:
     place: NDArray[np.uint32] = field(repr=False)
     hop_bytes: float
     evaluate: Callable[[NDArray[np.uint32]], Metrics] = field(repr=False)
+    clock: Clock | None = field(default=None, repr=False)
 
     @cached_property
-    def metrics(self) -> Metrics:
-        """Of the placement."""
+    def _untimed(self) -> Metrics:
         return self.evaluate(self.place)
+
+    @property
+    def metrics(self) -> Metrics:
+        """Of the placement, with its time if it was simulated."""
+        return timed(self._untimed, self.clock)
 
     @property
     def name(self) -> str:

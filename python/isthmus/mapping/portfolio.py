@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _core
 from .bounds import bounds
+from .choice import best_of
 from .graphs import in_groups
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ _SMALL = 4096
 #: Hop-bytes that relief of the hottest links may cost: less than what counts as equal; where links decide, much more.
 _RISE = {"hop_bytes": 0.004, "max_link": 0.05, "time": 0.004}
 #: Part of the time for relief of links, at most.
-FOR_LINKS = 0.08
+_FOR_LINKS = 0.08
 #: Orders that jobs get without a map; "default", that of the allocation, is one of the others.
 USUAL = ("default", "block", "cyclic")
 #: Tasks for which relief of links is quick enough to be worth it.
@@ -61,23 +62,28 @@ def portfolio(problem: Problem, attempt: Attempt, seconds: float, objective: str
     # Of a few tasks all placements: of the best, one with little load on its hottest links.
     optimum = tried("exact")
     if optimum is not None and objective == "hop_bytes":
-        tried("relieve", start=optimum.place, rise=0.0, seconds=round(FOR_LINKS * seconds, 3))
+        tried("relieve", start=optimum.place, rise=0.0, seconds=round(_FOR_LINKS * seconds, 3))
         return
     close = False
     if problem.structure is not None:
         close = _regular(problem, tried, bounds(problem, spectral=False).hop_bytes)
     elif problem.coordinates is not None:
         tried("geometric")
-    # On dragonflies grouped has limited the links that matter already.
-    relieved = problem.tasks <= _RELIEVED and (objective == "max_link" or not (close or in_groups(problem)))
-    for_links = FOR_LINKS * seconds if relieved else 0.0
+    grouped = in_groups(problem)
+    relieved = problem.tasks <= _RELIEVED and (objective == "max_link" or not close)
+    for_links = _FOR_LINKS * seconds if relieved else 0.0
     if not close:
         tried("bipartition")
         left = max(seconds - for_links - _core.seconds_of_bipartition(problem.graph, problem.target), 0.2 * seconds)
-        tried("grouped" if in_groups(problem) else "multilevel", seconds=round(left, 3))
+        # In groups hop-bytes are one thing, and links between groups another, which takes longer.
+        for name, part in (("multilevel", 1 / 3), ("grouped", 2 / 3)) if grouped else (("multilevel", 1.0),):
+            tried(name, seconds=round(part * left, 3))
     if relieved:
-        best = min(found, key=lambda t: t.hop_bytes)
-        tried("relieve", start=best.place, rise=_RISE[objective], seconds=round(for_links, 3))
+        starts = [best_of(found, "hop_bytes", problem)]
+        # From there the links between groups are not always to be cooled any more.
+        starts += [t for t in found if t.method == "grouped" and t is not starts[0]]
+        for start in starts:
+            tried("relieve", start=start.place, rise=_RISE[objective], seconds=round(for_links / len(starts), 3))
 
 
 def _regular(problem: Problem, attempt: Attempt, least: float) -> bool:

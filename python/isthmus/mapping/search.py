@@ -12,7 +12,7 @@ from .choice import best_of, no_hotter
 from .mapped import Trial
 from .methods import find
 from .metrics import pattern_of
-from .portfolio import FOR_LINKS, USUAL, portfolio
+from .portfolio import USUAL, portfolio
 from .problem import Problem
 from .sockets import placement_of
 
@@ -24,10 +24,12 @@ if TYPE_CHECKING:
 
 #: Part of the time for simulations, where these decide.
 SIMULATING = 0.3
+#: Part of the time for links that are hotter than before, where there are.
+_COOLING = 0.2
 #: Messages of collectives are mapped too where they have this part of all bytes.
 _MANY = 0.01
 #: Swaps that are simulated for each task, at most.
-_PROPOSALS = 24
+_PROPOSALS = 64
 
 
 class Search:
@@ -60,7 +62,7 @@ class Search:
         """The best by metrics; ``guarded``: no hottest link worse than that of the order of the allocation."""
         portfolio(self.problem, self.attempt, seconds, objective)
         if guarded and self.problem.imbalance is None:
-            return no_hotter(self.trials, self.problem, self.attempt, FOR_LINKS * seconds)
+            return no_hotter(self.trials, self.problem, self.attempt, _COOLING * seconds)
         return best_of(self.trials, objective, self.problem)
 
     def by_time(self, seconds: float, *, all: bool) -> Trial:
@@ -97,7 +99,7 @@ class Search:
         return self._keep(name, {**more, **said}, spent, place)
 
     def _keep(self, name: str, options: dict[str, Any], spent: float, place: NDArray[np.uint32]) -> Trial:
-        self.trials.append(Trial(name, options, spent, place, self.problem.hop_bytes(place), self._metrics))
+        self.trials.append(Trial(name, options, spent, place, self.problem.hop_bytes(place), self._metrics, self.clock))
         return self.trials[-1]
 
     def _time(self, place: NDArray[np.uint32]) -> float:
