@@ -62,7 +62,7 @@ class Rank:
         self.first = call.begin if self.first < 0 else self.first
         self.last = max(self.last, call.end)
         self.cpu = max(self.cpu, call.cpu_end)
-        a = Arguments(self.text.path, call)
+        a = self._arguments = Arguments(self.text.path, call)
         self.step = self.out.call(call.name, raw.PLAIN, call.begin, max(call.end, call.begin), cpu_gap=used)
         name = call.name.removeprefix("MPI_")
         if name.startswith("Init"):
@@ -84,7 +84,7 @@ class Rank:
         self.pending.append((fields, key, self.handles.number(a.number(name))))
 
     def _bytes(self, a: Arguments, count: str = "count", datatype: str = "datatype") -> int:
-        return self.types.bytes(a.number(count), a.number(datatype))
+        return a.size(count, self.types.bytes(a.number(count), a.number(datatype)))
 
     # Messages.
 
@@ -113,7 +113,9 @@ class Rank:
         peer = raw.ANY if source == -1 else _partner(source)
         message = {"direction": 1, "peer": peer, "tag": tag, "bytes": size, "asked_peer": peer, "asked_tag": tag}
         if status is not None and peer != raw.NULL:
-            message |= {"peer": _partner(status.source), "tag": status.tag, "bytes": status.bytes}
+            message |= {
+                "peer": _partner(status.source), "tag": status.tag, "bytes": a.size("status", status.bytes)
+            }  # fmt: skip
         return message
 
     def _Recv(self, a: Arguments) -> None:
@@ -210,7 +212,8 @@ class Rank:
                 self.out.done(self.step, message["request"], raw.CANCELLED)
             elif status is not None and message.get("direction"):
                 peer = _partner(status.source)
-                self.out.done(self.step, message["request"], raw.RECEIVED, peer, status.tag, status.bytes)
+                size = self._arguments.size("status", status.bytes)
+                self.out.done(self.step, message["request"], raw.RECEIVED, peer, status.tag, size)
             else:
                 self.out.done(self.step, message["request"])
 
@@ -255,7 +258,9 @@ class Rank:
         self._called(a, 8, size, size, size)
 
     def _list(self, a: Arguments, counts: str, datatype: str) -> list[int]:
-        return [self.types.bytes(n, a.number(datatype)) for n in a.numbers(counts)]
+        found = [self.types.bytes(n, a.number(datatype)) for n in a.numbers(counts)]
+        a.size(counts, sum(found))
+        return found
 
     def _Gatherv(self, a: Arguments) -> None:
         counts, size = self._list(a, "recvcounts", "recvtype"), self._bytes(a, "sendcount", "sendtype")
@@ -282,6 +287,7 @@ class Rank:
         for side in ("send", "recv"):
             pairs = zip(a.numbers(f"{side}counts"), a.numbers(f"{side}types"), strict=False)
             sides.append([self.types.bytes(n, t) for n, t in pairs])
+            a.size(f"{side}counts", sum(sides[-1]))
         self._called(a, 8, sum(sides[0]), sum(sides[1]), 0, sides[0] + sides[1])
 
     # Communicators.

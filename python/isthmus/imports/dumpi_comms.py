@@ -19,6 +19,8 @@ from ..recording.raw import Communicator
 NULL_HANDLE, WORLD_HANDLE, SELF_HANDLE = 1, 2, 3
 #: Ids of communicators that were found out, and of those that could not be.
 _FOUND, _LOST = 1 << 62, 1 << 61
+#: Ranks that no job has.
+_MOST_RANKS = 1 << 24
 
 
 @dataclass
@@ -176,5 +178,7 @@ def places_of(triples: Sequence[int]) -> list[int]:
     for i in range(0, len(triples) - 2, 3):
         first, last, stride = triples[i : i + 3]
         if stride:
+            # Places that no job has are left out by whoever asks for their ranks.
+            first, last = (min(max(place, -1), _MOST_RANKS) for place in (first, last))
             places += range(first, last + (1 if stride > 0 else -1), stride)
     return places

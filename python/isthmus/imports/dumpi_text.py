@@ -16,17 +16,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ..errors import ParseError
+from ..units import shown
 
 _CALL = re.compile(
-    r"(MPIX?_\w+) (entering|returning) at walltime (-?\d+)\.(\d{9}), "
-    r"cputime (-?\d+)\.(\d{9}) seconds in thread (\d+)\.$"
+    r"(MPIX?_\w+) (entering|returning) at walltime (-?\d{1,20})\.(\d{9}), "
+    r"cputime (-?\d{1,20})\.(\d{9}) seconds in thread (\d{1,9})\.$"
 )
 _ARGUMENT = re.compile(r"[\w ]*?(\w+)(?:\[-?\d+\])*=(.*)$")
 _NUMBER = re.compile(r"-?\d+")
 _WORDS = re.compile(r"\([^)]*\)")
 _STATUS = re.compile(r"\{bytes=(-?\d+), cancelled=(-?\d+), source=(-?\d+), tag=(-?\d+), error=(-?\d+)\}")
-_SIZE = re.compile(r"Datatype (\d+) \(.*\) has size (-?\d+)$")
-_COUNT = re.compile(r"MPIX?_\w+ called (\d+) times and ignored (\d+) times$")
+_SIZE = re.compile(r"Datatype (\d{1,10}) \(.*\) has size (-?\d{1,18})$")
+_COUNT = re.compile(r"MPIX?_\w+ called (\d{1,15}) times and ignored (\d{1,15}) times$")
+#: Sizes (bytes) and times (nanoseconds, of the 22nd century) from here on are none: sums and differences fit 64 bits.
+MOST = 1 << 60
+MOST_TIME = 1 << 62
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,18 +73,30 @@ class Arguments:
         found = _NUMBER.search(self._text(name))
         if found is None:
             raise self.wrong(name, f"{self._text(name)!r} is no number")
-        return int(found.group())
+        return self._int(name, found.group())
 
     def numbers(self, name: str) -> list[int]:
         """A list of numbers; empty where it was not recorded."""
-        return [int(number) for number in _NUMBER.findall(_WORDS.sub("", self._text(name)))]
+        return [self._int(name, number) for number in _NUMBER.findall(_WORDS.sub("", self._text(name)))]
 
     def statuses(self, name: str) -> list[Status]:
         """Statuses; empty where they were not recorded."""
-        return [
-            Status(int(size), int(cancelled) != 0, int(source), int(tag))
-            for size, cancelled, source, tag, _ in _STATUS.findall(self._text(name))
-        ]
+        found = []
+        for numbers in _STATUS.findall(self._text(name)):
+            size, cancelled, source, tag, _ = (self._int(name, number) for number in numbers)
+            found.append(Status(size, cancelled != 0, source, tag))
+        return found
+
+    def size(self, name: str, size: int) -> int:
+        """Bytes that follow from this argument, checked."""
+        if not 0 <= size < MOST:
+            raise self.wrong(name, f"{shown(size)} bytes: 0 to {MOST - 1} are possible")
+        return size
+
+    def _int(self, name: str, text: str) -> int:
+        if len(text) > 11 or not -(1 << 31) <= int(text) < 1 << 31:
+            raise self.wrong(name, f"{text[:30]} is no number of 32 bits, which arguments of MPI are")
+        return int(text)
 
     def has(self, name: str) -> bool:
         return name in self.call.arguments
@@ -132,6 +148,8 @@ class RankText:
                 if found := _CALL.match(text):
                     name, what, *times, thread = found.groups()
                     wall, cpu = (int(times[i]) * 10**9 + int(times[i + 1]) for i in (0, 2))
+                    if not -MOST_TIME < wall < MOST_TIME or not -MOST_TIME < cpu < MOST_TIME:
+                        raise ParseError(self.path, number, name, f"a time of more than {MOST_TIME // 10**9} s")
                     if what == "entering":
                         self.whole &= call is None
                         call = Call(number, name, int(thread), wall, cpu)

@@ -49,7 +49,7 @@ class Types:
             size = sum(self.bytes(n, t) for n, t in zip(lengths, a.numbers("oldtypes"), strict=False))
         else:
             size = self.bytes(_elements(kind, a), a.number("oldtype"))
-        self._sizes[a.number("newtype")] = size
+        self._sizes[a.number("newtype")] = a.size("newtype", size)
 
 
 def _elements(kind: str, a: Arguments) -> int:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 # Events that the package reads at once, and between two reports of progress.
 _BATCH = 10_000
+_OF_THE_PACKAGE = (LookupError, TypeError, AttributeError, OverflowError, ZeroDivisionError, UnicodeDecodeError)
 # Ids of communicators begin here.
 _FIRST_ID = 1 << 62
 
@@ -63,6 +64,10 @@ def read_otf2(path: str | os.PathLike[str], *, progress: Callable[[int, int], No
             return _Reading(name, trace).run(progress)
     except (_otf2.Error, otf2.error.Error) as error:
         raise ParseError(name, None, None, f"cannot be read as an OTF2 trace ({error})") from None
+    except _OF_THE_PACKAGE as error:
+        # The package follows references of the trace without a look whether they are there.
+        what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        raise ParseError(name, None, None, f"the OTF2 trace is damaged or lacks definitions ({what})") from None
 
 
 class _Reading:

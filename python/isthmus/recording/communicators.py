@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..errors import InvalidInput
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -111,6 +113,18 @@ class Communicators:
 
 
 def worlds(comm_first: NDArray[np.uint64], comm_ranks: NDArray[np.uint32], comm: Any, place: Any) -> NDArray[np.int64]:
-    """World ranks of places in communicators."""
+    """World ranks of places in communicators.
+
+    Raises
+    ------
+    InvalidInput
+        Where a communicator has fewer ranks.
+    """
+    first, place = comm_first.astype(np.int64), np.asarray(place)
+    wrong = place >= (first[1:] - first[:-1])[comm]
+    if wrong.any():
+        at = int(wrong.argmax())
+        size = int((first[1:] - first[:-1])[np.broadcast_to(comm, wrong.shape)[at]])
+        raise InvalidInput(f"the trace names rank {place[at]} of a communicator that has {size}: it is damaged")
     found: NDArray[np.int64] = comm_ranks[comm_first[comm].astype(np.int64) + place].astype(np.int64)
     return found

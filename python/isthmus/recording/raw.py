@@ -183,6 +183,10 @@ def sites_alone(sites: Iterable[int]) -> dict[int, tuple[int, int]]:
     return {site: (0, site) for site in sites}
 
 
+#: Numbers (of nanoseconds) from here on are none, and jobs have fewer ranks.
+_MOST, _MOST_RANKS = 1 << 62, 1 << 24
+
+
 def read_header(path: str | os.PathLike[str]) -> Any:
     """The header of a raw trace.
 
@@ -212,7 +216,23 @@ def read_header(path: str | os.PathLike[str]) -> Any:
             "byte 8",
             f"the trace is of version {header['version']}, this Isthmus reads versions {VERSIONS[0]} to {VERSIONS[-1]}",
         )
+    _check_header(name, header)
     return header
+
+
+def _check_header(path: str, header: Any) -> None:
+    """Numbers that no recorder writes would take memory, or time, without end."""
+    rank, ranks = int(header["rank"]), int(header["ranks"])
+    if rank >= 0 and not rank < ranks <= _MOST_RANKS:
+        at = (HEADER.fields or {})["rank"][1]
+        raise ParseError(path, None, f"byte {at}", f"the header is damaged: rank {rank} of {ranks}")
+    for name in HEADER.names or ():
+        dtype, at = (HEADER.fields or {})[name][:2]
+        numbers = header[name].tobytes()
+        if dtype == np.dtype("=i8") or name == "sync":
+            values = np.frombuffer(numbers, np.int64)
+            if ((values <= -_MOST) | (values >= _MOST)).any():
+                raise ParseError(path, None, f"byte {at}", f"the header is damaged: {name} is {values.tolist()}")
 
 
 def read_trace(path: str | os.PathLike[str]) -> Trace:
