@@ -6,7 +6,7 @@ import difflib
 import os
 from typing import TYPE_CHECKING, Any
 
-from . import units
+from . import filekinds, units
 from .errors import InvalidInput, ParseError
 
 if TYPE_CHECKING:
@@ -105,6 +105,8 @@ def _from_file(path: str, format: str | None, options: dict[str, Any]) -> Machin
     from .machine.description import normalise
 
     if format is None:
+        wanted = "a machine (TOML, a Slurm topology, ibnetdiscover output, an edge list)"
+        filekinds.require(path, (filekinds.MACHINE, filekinds.NETWORK, filekinds.EDGES, filekinds.XML), wanted)
         format = next((known for known in ("toml", "edges") if path.endswith(f".{known}")), None)
     if format == "toml":
         _without_options(options, "a machine in TOML")
@@ -133,6 +135,7 @@ def _with_node(machine: Machine, path: str) -> Machine:
     from .machine.description import Description, normalise
     from .machine.parts import Provenance
 
+    filekinds.require(path, (filekinds.XML, filekinds.NETWORK), "the description of a node (hwloc or NCCL XML)")
     raw = read(path)
     if "topology" in raw:
         raise ParseError(path, None, None, "describes a network, not a node: hwloc XML and NCCL XML are allowed")

@@ -349,7 +349,8 @@ def test_validate(run: Run) -> None:
     assert err.split("\n") == [
         "isthmus: bad.toml:4: topology.q: unknown key: allowed are kind, dims, wrap, names, p",
         "isthmus: none: No such file or directory",
-        "isthmus: .: Is a directory",
+        "isthmus: .: the path is a folder, in which there is no trace: a machine (TOML, a Slurm topology, "
+        "ibnetdiscover output, an edge list) is needed",
         "",
     ]
     status, out, err = run("machine", "validate", "bad.toml", "c.toml", "--json")
@@ -388,7 +389,7 @@ ERRORS = [
     ("machine show none.toml", "neither a machine of the catalogue, nor a file"),
     ("machine show my|cluster.toml", "'my cluster.toml' is neither"),
     ("machine show|", "'' is neither"),
-    ("machine show .", ".: Is a directory"),
+    ("machine show .", ".: the path is a folder"),
     ("machine show bad.toml", "bad.toml:4: topology.q: unknown key"),
     ("machine show bad.toml --from slurm", "bad.toml"),
     ("machine show bad.toml --from word", "format 'word': allowed are toml, edges, slurm"),

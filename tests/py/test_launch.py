@@ -247,7 +247,7 @@ WRONG = [
     (None, "# only this\n", "the file has no ranks"),
     (None, "", "the file is empty"),
     (None, b"rank 0=\xff", "byte 0xff is not UTF-8"),
-    ("table", "\x00", "character U+0000 in what must be a text file"),
+    ("table", "\x00", "a binary file of no known kind: a file of ranks"),
 ]
 
 

@@ -79,7 +79,7 @@ def test_options_have_a_meaning_or_are_refused(tmp_path: Path) -> None:
 
 
 def test_folders_and_unreadable_files(tmp_path: Path) -> None:
-    with pytest.raises(IsADirectoryError):
+    with pytest.raises(ParseError, match=r"a folder, in which there is no trace: a machine .* is needed"):
         load(tmp_path)
     secret = tmp_path / "secret.toml"
     secret.write_text("")

@@ -7,7 +7,7 @@ import os
 import re
 from typing import TYPE_CHECKING, Any
 
-from .. import units
+from .. import filekinds, units
 from ..errors import InvalidInput
 from ..one_line import collective_arguments, pairs, size_in_bytes
 
@@ -180,6 +180,7 @@ def read_placement(where: Machine | Allocation, path: str, ranks: int) -> Placem
     from ..mapping.launch.reading import Reading
     from ..mapping.placement import job_of
 
+    filekinds.require(path, (), "a file of ranks for a launcher, or of nodes, one a line,")
     with open(path, "rb") as file:
         reading = Reading(file.read(), path, where)
     lines = list(reading.lines())
@@ -196,7 +197,8 @@ def read_placement(where: Machine | Allocation, path: str, ranks: int) -> Placem
 def parse_speeds(text: str) -> list[float]:
     """Numbers from ``1x12,0.5x4``, or from a file with one a line."""
     if os.path.exists(text):
-        with open(text, encoding="utf-8") as file:
+        filekinds.require(text, (), "a list of speeds, one a line for each node,")
+        with open(text, encoding="utf-8", errors="replace") as file:
             lines = file.read().split("\n")
         return [_speed(line, f"{text}:{i}") for i, line in enumerate(lines, 1) if line.strip()]
     out: list[float] = []

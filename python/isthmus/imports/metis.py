@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .. import filekinds
 from ..errors import ParseError
 from ..schedule.pattern import Pattern
 
@@ -35,6 +36,9 @@ def read_metis(path: str | os.PathLike[str]) -> Pattern:
         For a file that cannot be read.
     """
     name = os.fspath(path)
+    filekinds.require(
+        path, (filekinds.GZIP,) if name.endswith(".gz") else (filekinds.GRAPH,), "a graph in METIS format"
+    )
     try:
         with gzip.open(path) if name.endswith(".gz") else open(path, "rb") as stream:
             data = stream.read()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from .. import filekinds
 from ..errors import ParseError
 
 if TYPE_CHECKING:
@@ -24,8 +25,9 @@ def read(path: str | os.PathLike[str], *, unit: str = "ns") -> Program | Schedul
     Parameters
     ----------
     path : path
-        HDF5 as ``save`` writes it, GOAL text, binary GOAL, an OTF2 trace (its anchor file, ``traces.otf2``), or a dumpi
-        trace as dumpi2ascii prints it (a directory, or the file of one rank, whose neighbours are read too).
+        HDF5 as ``save`` writes it, GOAL text, binary GOAL, an OTF2 trace (its anchor file, ``traces.otf2``, or the
+        folder of it), or a dumpi trace as dumpi2ascii prints it (a folder, or the file of one
+        rank, whose neighbours are read too).
     unit : {"ns", "ps", "us", "ms", "s"}
         What times in GOAL count.
 
@@ -40,7 +42,22 @@ def read(path: str | os.PathLike[str], *, unit: str = "ns") -> Program | Schedul
     OSError
         For a file that cannot be opened.
     """
-    if os.path.isdir(path):
+    kind = filekinds.require(path, filekinds.WORK, "a program or a schedule (or, to show it, a timeline)")
+    if kind == filekinds.OTF2_FOLDER:
+        anchors = filekinds.anchors(path)
+        if len(anchors) > 1:
+            raise ParseError(
+                os.fspath(path), None, None, f"the folder has several OTF2 traces: name one, such as {anchors[0]}"
+            )
+        path = anchors[0]
+    if kind == filekinds.OTF2 and not os.fspath(path).endswith(".otf2"):
+        raise ParseError(
+            os.fspath(path),
+            None,
+            None,
+            "a part of an OTF2 trace: its anchor file, traces.otf2, or the folder is needed",
+        )
+    if kind == filekinds.DUMPI_FOLDER:
         from ..imports.dumpi import read_dumpi
 
         return read_dumpi(path)

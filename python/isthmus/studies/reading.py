@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any
 
-from .. import units
+from .. import filekinds, units
 from ..errors import InvalidInput, ParseError
 from ..toml_text import Lines, parse, read_text
 from .parameters import Kind, kind_named
@@ -39,6 +39,7 @@ def load(what: str | os.PathLike[str]) -> Study:
         return parse_study((files(__package__) / "catalogue" / f"{text}.toml").read_text("utf-8"), f"{text}.toml")
     if not os.path.exists(text):
         raise InvalidInput(f"{text}: neither a file nor a study of the catalogue: {', '.join(catalogue())}")
+    filekinds.require(text, (filekinds.STUDY,), "a study in TOML")
     return parse_study(read_text(text), text)
 
 

@@ -7,6 +7,7 @@ import math
 import os
 from typing import Any
 
+from .. import filekinds
 from ..errors import InvalidInput, ParseError
 from ..files import write_atomically
 from ..toml_text import Lines, parse, read_text
@@ -30,6 +31,7 @@ def write(table: DecisionTable, path: str | os.PathLike[str]) -> None:
 def read(path: str | os.PathLike[str]) -> DecisionTable:
     """Read a table; raises ParseError with file, line and field, or OSError."""
     file = os.fspath(path)
+    filekinds.require(path, (filekinds.TABLE,), "a decision table")
     text = read_text(path)
     if file.endswith(".json") or text.lstrip().startswith("{"):
         return _Reader(file, lambda field: None).table(_json(text, file))

@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ... import filekinds
 from ...errors import InvalidInput, ParseError
 from ...files import write_atomically
 from ...machine.allocation import Allocation
@@ -172,6 +173,7 @@ def read(
     if format is not None:
         _format(format, options)
     path = os.fspath(file)
+    filekinds.require(file, (), "a file of ranks for a launcher, or of nodes, one a line,")
     with open(file, "rb") as stream:
         data = stream.read()
     reading = Reading(data, path, where)

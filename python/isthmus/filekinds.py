@@ -1,0 +1,143 @@
+"""What a file is, by its content: so that one given in the wrong place is called by its name."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Collection
+
+from .errors import ParseError
+
+_HEAD = 1 << 16
+HDF5, OTF2, RAW, GOAL, GOAL_BINARY, DUMPI = "hdf5", "otf2", "raw", "goal", "goal-binary", "dumpi"
+MACHINE, TABLE, STUDY, XML, GZIP, EMPTY = "machine", "table", "study", "xml", "gzip", "empty"
+NETWORK, GRAPH, EDGES = "network", "graph", "edges"
+OTF2_FOLDER, DUMPI_FOLDER, RAW_FOLDER, FOLDER, BINARY, PICTURE = (
+    "otf2-folder",
+    "dumpi-folder",
+    "raw-folder",
+    "folder",
+    "binary",
+    "picture",
+)
+#: What files of texts without a mark are, by their ends.
+_ENDS = {".graph": GRAPH, ".metis": GRAPH, ".edges": EDGES}
+#: Kinds of what can be simulated.
+WORK = (HDF5, OTF2, GOAL, GOAL_BINARY, DUMPI, OTF2_FOLDER, DUMPI_FOLDER)
+
+_WORDS = {
+    HDF5: "an HDF5 file, as programs, schedules and timelines are",
+    OTF2: "a file of an OTF2 trace",
+    RAW: "a raw trace of isthmus record",
+    GOAL: "a schedule in GOAL text",
+    GOAL_BINARY: "a schedule in binary GOAL",
+    DUMPI: "a dumpi trace as text",
+    MACHINE: "a machine in TOML",
+    TABLE: "a decision table of collectives",
+    STUDY: "a study in TOML",
+    XML: "XML, as hwloc and NCCL write of nodes",
+    GZIP: "compressed by gzip: unpack it first",
+    EMPTY: "empty",
+    NETWORK: "the description of a network (Slurm, ibnetdiscover)",
+    GRAPH: "a graph in METIS format",
+    EDGES: "an edge list of a network",
+    OTF2_FOLDER: "the folder of an OTF2 trace",
+    DUMPI_FOLDER: "a folder of dumpi traces",
+    RAW_FOLDER: "a folder of raw traces of isthmus record",
+    FOLDER: "a folder, in which there is no trace",
+    BINARY: "a binary file of no known kind",
+    PICTURE: "a picture",
+}
+_MAGICS = (
+    (b"\x89HDF\r\n\x1a\n", HDF5),
+    (b"ISTHMTRC", RAW),
+    (b"\x1f\x8b", GZIP),
+    (b"\x89PNG", PICTURE),
+    (b"%PDF-", PICTURE),
+    (b"\xff\xd8\xff", PICTURE),
+    (b"\x03BOTF2", OTF2),
+)
+_TEXTS = (
+    (re.compile(r"^\s*num_ranks\b", re.MULTILINE), GOAL),
+    (re.compile(r" entering at walltime "), DUMPI),
+    (re.compile(r"\A\s*<"), XML),
+    (re.compile(r'^\s*"?format"?\s*[=:]\s*"isthmus decision table"', re.MULTILINE), TABLE),
+    (re.compile(r"^\s*\[+(grid|quick|published)\b", re.MULTILINE), STUDY),
+    (re.compile(r"^[ \t]*-[ \t]*(?:topology|cluster_default)[ \t]*:", re.MULTILINE), NETWORK),
+    (re.compile(r"^[ \t]*(?:SwitchName|BlockName|BlockSizes|RingName)[ \t]*=", re.MULTILINE | re.IGNORECASE), NETWORK),
+    (re.compile(r'^(?:Switch|Ca)\s+\d+\s+"|^(?:vendid|switchguid|caguid)=0x', re.MULTILINE), NETWORK),
+    (re.compile(r"^\s*\[topology\]|^\s*topology\.kind\s*=|^\s*topology\s*=\s*[{\"]", re.MULTILINE), MACHINE),
+)
+
+
+def kind_of(path: str | os.PathLike[str]) -> str | None:
+    """The kind of a file or folder; None where its content does not tell, and for pipes, which can be read once.
+
+    Raises
+    ------
+    OSError
+        For a file that cannot be opened.
+    """
+    if os.path.isdir(path):
+        return _kind_of_folder(path)
+    if not os.path.isfile(path):
+        open(path, "rb").close() if not os.path.exists(path) else None
+        return None
+    with open(path, "rb") as stream:
+        head = stream.read(_HEAD)
+    from .schedule.goal import BINARY_MAGIC
+
+    if head.startswith(BINARY_MAGIC):
+        return GOAL_BINARY
+    if not head:
+        return EMPTY
+    for magic, kind in _MAGICS:
+        if head.startswith(magic):
+            return kind
+    if os.fspath(path).endswith((".otf2", ".def", ".evt")) and head[1:2] == b"B":
+        return OTF2
+    if b"\0" in head:
+        return BINARY
+    text = head.decode("utf-8", "replace")
+    by_name = _ENDS.get(os.path.splitext(path)[1])
+    return next((kind for pattern, kind in _TEXTS if pattern.search(text)), by_name)
+
+
+def _kind_of_folder(path: str | os.PathLike[str]) -> str:
+    names = sorted(os.listdir(path))
+    if anchors(path):
+        return OTF2_FOLDER
+    if any(name.endswith(".trace") for name in names):
+        return RAW_FOLDER
+    for name in names:
+        if re.search("[0-9]", name) and os.path.isfile(os.path.join(path, name)):
+            with open(os.path.join(path, name), "rb") as stream:
+                if b" entering at walltime " in stream.read(_HEAD):
+                    return DUMPI_FOLDER
+    return FOLDER
+
+
+def anchors(folder: str | os.PathLike[str]) -> list[str]:
+    """Anchor files of OTF2 traces in a folder."""
+    return [os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name.endswith(".otf2")]
+
+
+def require(path: str | os.PathLike[str], allowed: Collection[str], wanted: str) -> str | None:
+    """The kind of a file, if it is one of those allowed or not known.
+
+    Raises
+    ------
+    ParseError
+        For a file of another kind, which it names beside what is wanted.
+    OSError
+        For a file that cannot be opened.
+    """
+    kind = kind_of(path)
+    # Readers of texts say themselves what an empty one lacks.
+    if kind is not None and kind not in allowed and not (kind == EMPTY and not set(WORK) & set(allowed)):
+        raise ParseError(os.fspath(path), None, None, f"the {_noun(kind)} is {_WORDS[kind]}: {wanted} is needed")
+    return kind
+
+
+def _noun(kind: str) -> str:
+    return "path" if kind in (OTF2_FOLDER, DUMPI_FOLDER, RAW_FOLDER, FOLDER) else "file"
