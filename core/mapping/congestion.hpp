@@ -17,9 +17,9 @@ struct RelieveOptions {
 };
 
 /// Swaps tasks that send over the hottest links with others near them or near their partners where that takes load from
-/// links beyond a level, which is lowered from the maximum step by step. Load is over bandwidth; terminal links of nodes
-/// with one task, whose load is that of the task wherever it goes, do not count. Tasks change places with tasks of the
-/// same load only.
+/// links beyond a level, which is lowered from the maximum step by step. Load is over bandwidth; terminal links of
+/// nodes with one task, whose load is that of the task wherever it goes, do not count. Tasks change places with tasks
+/// of the same load only.
 Map relieve(const TaskGraph& graph, const Target& target, const Map& start, const RelieveOptions& options);
 
 }  // namespace isthmus
