@@ -1,11 +1,15 @@
 """What the recorder costs: per call, at Init and Finalize, in memory, and of the examples' time.
 
-    python bench/record.py [--mpi openmpi|mpich] [--repeat N] [--json FILE]
+    python bench/record.py [--mpi openmpi|mpich] [--repeat N] [--only calls|paths|examples] [--json FILE]
 
 Every program is run N times with the recorder and N times without, in turn. Figures are medians; that of a difference
 is the median of the N differences between neighbours, with the quartiles beside it, which show how much of it is noise.
 Calls are timed by bench/record.c, on one rank (where nothing hides the recorder's time) and on two; the examples say
 themselves how long they took, on two ranks. Asked: less than 0.3 us per call, less than 3 % of the examples' time.
+
+Call paths: what they add to a call at depths of 5, 15 and 40 frames, in C and C++ (-O2 -fomit-frame-pointer), Fortran
+and Python (where the python3 of --python has mpi4py), and to the time of the examples. Asked: at most 0.3 us per call,
+less than 3 % of the time.
 """
 
 from __future__ import annotations
@@ -33,11 +37,12 @@ EXAMPLES = {
 }
 
 
-def recorded(mpi: str, ranks: int, folder: Path, *command: str | Path) -> str:
+def recorded(mpi: str, ranks: int, folder: Path, *command: str | Path, paths: bool = True) -> str:
     """As mpirun(), under the recorder; its output is left in the folder."""
     launch = [f"mpirun.{mpi}", "-n", str(ranks), *BIND[mpi], *map(str, command)]
     words = [sys.executable, "-m", "isthmus", "record", "-o", str(folder / "x.h5"), "--", *launch]
-    done = subprocess.run(words, cwd=folder, env=environment(), capture_output=True, text=True)
+    settings = environment() | {"ISTHMUS_PATHS": str(int(paths))}
+    done = subprocess.run(words, cwd=folder, env=settings, capture_output=True, text=True)
     if done.returncode:
         raise SystemExit(f"{' '.join(words)} ended with {done.returncode}: {done.stderr.strip()[-500:]}")
     return done.stdout
@@ -75,25 +80,62 @@ def calls(mpi: str, repeat: int, folder: Path, figures: dict[str, Any]) -> None:
             print(f"  {name:22} {a:9.1f} {unit} {b:9.1f} {unit} {middle:+8.1f} {unit} [{low:+.1f}, {high:+.1f}]")
 
 
+def path_programs(mpi: str, folder: Path, python: str) -> dict[str, list[str | Path]]:
+    """Commands that time calls at several depths, by language; of what is installed."""
+    flags = ["-O2", "-fomit-frame-pointer", "-fno-optimize-sibling-calls", "-w"]
+    compilers = {"C": ["mpicc"], "C++": ["mpicxx", "-x", "c++"], "Fortran": ["mpifort"]}
+    found: dict[str, list[str | Path]] = {}
+    for language, (compiler, *options) in compilers.items():
+        source = HERE / ("paths.f90" if language == "Fortran" else "paths.c")
+        program = folder / f"paths-{language}"
+        done = subprocess.run([f"{compiler}.{mpi}", *flags, *options, source, "-o", program], capture_output=True)
+        if done.returncode == 0:
+            found[language] = [program]
+    if mpi == "openmpi" and subprocess.run([python, "-c", "import mpi4py"], capture_output=True).returncode == 0:
+        found["Python"] = [python, HERE / "paths_of_python.py"]
+    return found
+
+
+def paths(mpi: str, repeat: int, folder: Path, python: str, figures: dict[str, Any]) -> None:
+    """What call paths add to a call of MPI_Allreduce on one rank."""
+    print("call paths: frames, without, with, more [quartiles]")
+    for language, command in path_programs(mpi, folder, python).items():
+        runs: dict[bool, list[dict[str, float]]] = {False: [], True: []}
+        for _ in range(repeat):
+            for on, mine in runs.items():
+                text = recorded(mpi, 1, folder, *command, paths=on)
+                mine.append({line.split()[0]: float(line.split()[2]) for line in text.splitlines()})
+        for depth in runs[True][0]:
+            without, with_it = ([run[depth] * 1e9 for run in runs[on]] for on in (False, True))
+            low, middle, high = differences(without, with_it)
+            figures[f"path, {language}, {depth} frames"] = {"without": statistics.median(without), "more": middle}
+            medians = f"{statistics.median(without):6.0f} ns {statistics.median(with_it):6.0f} ns"
+            print(f"  {language:8} {depth:>3} {medians} {middle:+6.0f} ns [{low:+.0f}, {high:+.0f}]")
+
+
 def examples(mpi: str, repeat: int, folder: Path, figures: dict[str, Any]) -> None:
     """What the recorder costs programs that compute."""
     tools = [f"MPICC=mpicc.{mpi}", f"MPIFC=mpifort.{mpi}", f"OUT={folder}"]
     subprocess.run(["make", "-s", "-C", HERE.parent / "examples", *tools], check=True)
-    print("example          without       with  overhead [quartiles]   calls a second and rank")
+    print("example          without       with  overhead [quartiles]   of paths [quartiles]   calls a second and rank")
     for name, arguments in EXAMPLES.items():
         command = [folder / name, *arguments.split()]
         without: list[float] = []
         with_it: list[float] = []
+        places: list[float] = []
         for _ in range(repeat):
             without.append(seconds_of(mpirun(mpi, 2, *command)))
+            places.append(seconds_of(recorded(mpi, 2, folder, *command, paths=False)))
             with_it.append(seconds_of(recorded(mpi, 2, folder, *command)))
         base = statistics.median(without)
         low, middle, high = (100 * x / base for x in differences(without, with_it))
         rate = calls_of(folder / "x.h5") / 2 / base
+        least, path, most = (100 * x / base for x in differences(places, with_it))
         figures[name] = {"without": base, "with": statistics.median(with_it), "overhead_percent": middle, "rate": rate}
+        figures[name] |= {"paths_percent": path}
         print(
             f"{name:14} {base * 1e3:7.1f} ms {statistics.median(with_it) * 1e3:7.1f} ms {middle:+7.2f} % "
-            f"[{low:+.2f}, {high:+.2f}] {rate:12,.0f}"
+            f"[{low:+.2f}, {high:+.2f}] {path:+7.2f} % [{least:+.2f}, {most:+.2f}] {rate:12,.0f}"
         )
 
 
@@ -117,14 +159,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--mpi", choices=list(BIND), default="openmpi")
     parser.add_argument("--repeat", type=int, default=15)
+    parser.add_argument("--only", choices=["calls", "paths", "examples"], help="one part; by default all")
+    parser.add_argument("--python", default="/usr/bin/python3", help="with mpi4py for Open MPI")
     parser.add_argument("--json", metavar="FILE", help="also write all figures")
     options = parser.parse_args()
     figures: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         print(f"{options.mpi}, medians of {options.repeat} runs with and without the recorder, in turn")
-        calls(options.mpi, options.repeat, folder, figures)
-        examples(options.mpi, options.repeat, folder, figures)
+        if options.only in (None, "calls"):
+            calls(options.mpi, options.repeat, folder, figures)
+        if options.only in (None, "paths"):
+            paths(options.mpi, options.repeat, folder, options.python, figures)
+        if options.only in (None, "examples"):
+            examples(options.mpi, options.repeat, folder, figures)
     if options.json:
         Path(options.json).write_text(json.dumps(figures, indent=2), encoding="utf-8")
 

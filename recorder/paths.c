@@ -25,7 +25,7 @@ struct paths {
 };
 
 /* A program whose every call has another path (deep recursion) is recorded by the place of the calls from there on. */
-enum { NODES_MOST = 1 << 18, KNOWN_MOST = 1 << 20 };
+enum { NODES_MOST = 1 << 16, KNOWN_MOST = 1 << 18 };
 #define MIX 0x9E3779B97F4A7C15u
 
 static bool wanted(void) {

@@ -1,10 +1,12 @@
-/* Known call paths through frames of many kinds: of unknown size, aligned, called back, recursive, in a thread. Every
+/* Known call paths through frames of many kinds: of unknown size, aligned, called back, recursive, in a thread, on the stack of a
+ * coroutine. Every
  * barrier says on standard output by which functions it came, the innermost first. */
 #include <mpi.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <ucontext.h>
 
 #define NOINLINE __attribute__((noinline))
 static volatile char sink;
@@ -76,6 +78,25 @@ static void *in_thread(void *unused) {
   return unused;
 }
 
+/* On a stack of its own, whose end only its maker knows: the path is the place of the call. */
+static ucontext_t outside, inside;
+static void coroutine(void) {
+  leaf("leaf");
+  sink++;
+  swapcontext(&inside, &outside);
+}
+
+NOINLINE static void start_coroutine(void) {
+  char *stack = malloc(1 << 20);
+  getcontext(&inside);
+  inside.uc_stack.ss_sp = stack;
+  inside.uc_stack.ss_size = 1 << 20;
+  inside.uc_link = &outside;
+  makecontext(&inside, coroutine, 0);
+  swapcontext(&outside, &inside);
+  free(stack);
+}
+
 int main(int argc, char **argv) {
   int level;
   pthread_t thread;
@@ -88,6 +109,7 @@ int main(int argc, char **argv) {
     recursive(3);
     large();
     called_back(callback, i);
+    start_coroutine();
   }
   if (level >= MPI_THREAD_SERIALIZED) {
     pthread_create(&thread, NULL, in_thread, NULL);
