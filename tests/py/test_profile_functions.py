@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import defaultdict
+from html import unescape
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -191,3 +193,9 @@ def test_advice_names_computation_by_the_function_around_it(capsys: pytest.Captu
     out = capsys.readouterr().out
     assert "computation in step" in out
     assert "computation before" not in out
+    main(["advise", str(tmp_path / "app.h5"), "--machine", "cielo", "--tune-time", "0", "-o", str(tmp_path / "a.html")])
+    page = unescape((tmp_path / "a.html").read_text(encoding="utf-8"))
+    table = page[page.index("<h3>By function</h3>") :].split("</table>")[0]
+    rows = [re.findall(r"<td[^>]*>([^<]*)<", row) for row in re.findall(r"<tr>.*?</tr>", table)[1:]]
+    assert [row[0].strip() for row in rows] == ["main > … > step", "dot", "MPI_Allreduce", "MPI_Barrier"]
+    assert rows[0][1:] == ["40", "4 ms", "20 ms", "160 B", "160 B"]

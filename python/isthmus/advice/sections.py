@@ -33,6 +33,7 @@ from .page import (
 from .sentences import percent, seconds
 
 if TYPE_CHECKING:
+    from ..recording.profile import Profile
     from .advice import Sentence
 
 #: Rows of a short table.
@@ -282,14 +283,15 @@ def profile(advice: Advice) -> Section | None:
     program = advice.program
     if not isinstance(program, Program) or program.recording is None:
         return None
-    if sentence := program.recording.oversubscribed:
-        return Section("As it was recorded", "profile", paragraph(f"{_recorded(advice)} {sentence}"))
     from ..recording.profile import profile as profile_of
 
     try:
         found = profile_of(program)
     except InvalidInput as error:
         return Section("As it was recorded", "profile", paragraph(str(error)))
+    functions = _by_function(found)
+    if sentence := program.recording.oversubscribed:
+        return Section("As it was recorded", "profile", paragraph(f"{_recorded(advice)} {sentence}") + functions)
     t = found.sites
     rows: list[Row] = []
     for i in range(len(t)):
@@ -303,7 +305,31 @@ def profile(advice: Advice) -> Section | None:
         )
     headings = ["function", "time", "waiting for the last", "then", "calls", "sent", "received"]
     words = f"{_recorded(advice)} Times are those measured there, of all ranks together."
-    return Section("As it was recorded", "profile", paragraph(words) + folded(headings, rows, "calls"))
+    return Section("As it was recorded", "profile", paragraph(words) + folded(headings, rows, "calls") + functions)
+
+
+def _by_function(found: Profile) -> str:
+    """Functions by who called them, where call paths were recorded."""
+    tree = found.tree
+    if tree is None:
+        return ""
+    from ..recording.by_function_text import rows as tree_rows
+
+    body: list[Row] = []
+    for row in tree_rows(tree, None, False):
+        # Blanks at the begin of a cell are dropped otherwise.
+        name = row.words.replace("  ", "\N{EM SPACE}")
+        if row.node < 0:
+            body.append([name, *[""] * 5])
+            continue
+        i = row.node
+        computing = "" if tree.mpi[i] else seconds(float(tree.computing[i]))
+        # Rounded first: a column has decimal units, whether a number is a multiple of 1024 or not.
+        moved = (float(f"{int(column[i]):.3g}") for column in (tree.sent, tree.received))
+        sizes = (text(size, "B", 3) if size else "" for size in moved)
+        body.append([name, f"{int(tree.calls[i]):,}", _measured(float(tree.time[i])), computing, *sizes])
+    headings = ["function", "calls", "in MPI", "computing", "sent", "received"]
+    return "<h3>By function</h3>" + table(headings, body, sort=False)
 
 
 def _recorded(advice: Advice) -> str:
