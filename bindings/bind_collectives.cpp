@@ -208,7 +208,16 @@ void bind_collectives(nb::module_& module) {
       .def_ro("name", &AlgorithmInfo::name)
       .def_ro("words", &AlgorithmInfo::words, "What it does.")
       .def_ro("reference", &AlgorithmInfo::reference, "Where it is published.")
-      .def_ro("options", &AlgorithmInfo::options);
+      .def_ro("options", &AlgorithmInfo::options)
+      .def_prop_ro(
+          "order",
+          [](const AlgorithmInfo& info) {
+            static constexpr const char* names[] = {"", "ranks", "from root", "in groups", "any"};
+            return names[static_cast<int>(info.order)];
+          },
+          "In which order operands are combined: that of ranks; from the root on; of ranks where groups are "
+          "consecutive; "
+          "any other; empty where nothing is.");
   module.def(
       "collective_algorithm_info",
       [](const std::string& kind, const std::string& name) { return algorithm_info(collective_kind(kind), name); },

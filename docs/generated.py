@@ -17,6 +17,7 @@ import click
 import isthmus
 from isthmus import collectives, units
 from isthmus.cli import cli
+from isthmus.collectives.order import ORDERS
 from isthmus.gallery import machines
 from isthmus.imports import FORMATS
 from isthmus.machine import parts
@@ -194,7 +195,7 @@ def _catalogue() -> str:
 
 def _collectives() -> str:
     """The catalogue: one table for each collective, the default first."""
-    head = ["algorithm", "what it does", "options", "published in"]
+    head = ["algorithm", "what it does", "order of operands", "options", "published in"]
     return "\n\n".join(
         f"### {kind.name}\n\n" + _table(head, [_algorithm(kind.name, n) for n in collectives.algorithms(kind.name)])
         for kind in CollectiveKind
@@ -211,7 +212,7 @@ def _algorithm(kind: str, name: str) -> list[str]:
             return f"`{o.name}`: {o.words} ({units.text(o.standard * 1e-12, 's')})"
         return f"`{o.name}`: {o.words} ({o.standard})"
 
-    return [f"`{name}`", info.words, ";<br>".join(map(option, info.options)), info.reference]
+    return [f"`{name}`", info.words, ORDERS[info.order], ";<br>".join(map(option, info.options)), info.reference]
 
 
 # Commands and classes

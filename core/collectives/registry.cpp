@@ -21,6 +21,8 @@ struct Registry {
     for (std::uint8_t kind = 1; kind < collective_kinds; ++kind) {
       entries[kind] = catalogue(static_cast<CollectiveKind>(kind));
       ours[kind] = entries[kind].size();
+      for (CatalogueEntry& entry : entries[kind])
+        entry.info.order = operand_order(static_cast<CollectiveKind>(kind), entry.info.name);
     }
   }
   std::vector<CatalogueEntry>& of(CollectiveKind kind) { return entries[static_cast<std::uint8_t>(kind)]; }
@@ -120,7 +122,7 @@ void register_algorithm(CollectiveKind kind, const std::string& name, Generator 
   auto& entries = registry().of(kind);
   const auto at = std::ranges::find(entries, name, [](const CatalogueEntry& e) { return e.info.name; });
   if (at == entries.end()) {
-    entries.push_back({{name, "added by the user", "", {}}, std::move(generator)});
+    entries.push_back({{name, "added by the user", "", {}, operand_order(kind, name)}, std::move(generator)});
     return;
   }
   require(!registry().is_ours(kind, *at), "algorithm '", name, "' of ", name_of(kind),

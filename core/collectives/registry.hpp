@@ -19,13 +19,27 @@ struct OptionInfo {
   bool list = false;  ///< several numbers, of which `least` is the smallest allowed; no standard
 };
 
+/// In which order a reduction combines the operands of the ranks: of others than `ranks`, what an operator needs that
+/// does not commute is there in some calls only. Facts that the proof of contents shows for many numbers of ranks.
+enum class OperandOrder : std::uint8_t {
+  none,       ///< nothing is combined
+  ranks,      ///< that of ranks
+  from_root,  ///< that of ranks from the root on, round the circle: that of ranks where the root is rank 0
+  in_groups,  ///< that of ranks where every group has consecutive ranks
+  any,        ///< another one, for operators that commute
+};
+
 /// What the catalogue says of an algorithm.
 struct AlgorithmInfo {
   std::string name;
   std::string words;      ///< what it does, in a sentence
   std::string reference;  ///< where it is published
   std::vector<OptionInfo> options;
+  OperandOrder order = OperandOrder::none;
 };
+
+/// Of an algorithm of the catalogue; any for others that reduce.
+OperandOrder operand_order(CollectiveKind kind, const std::string& name);
 
 struct CatalogueEntry {
   AlgorithmInfo info;

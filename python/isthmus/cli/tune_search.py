@@ -59,6 +59,7 @@ _PICTURES = (".png", ".svg", ".pdf")
     "--margin", type=click.FloatRange(0), default=0.1, show_default=True,
     help="How much slower than the best something must be by its bound to be left out, relative to the best.",
 )  # fmt: skip
+@click.option("--ordered", is_flag=True, help="Operators do not commute: only algorithms that keep the order of ranks.")
 @click.option("--exhaustive", is_flag=True, help="Simulate all candidates at all sizes.")
 @click.option("--time", "seconds", metavar="TIME", help="Begin no simulation after so long, for each collective.")
 @click.option("--workers", type=click.IntRange(1), default=2, show_default=True, help="Simulations at once.")
@@ -80,6 +81,7 @@ def command(
     tried: tuple[str, ...],
     flavours: str | None,
     margin: float,
+    ordered: bool,
     exhaustive: bool,
     seconds: str | None,
     workers: int,
@@ -111,6 +113,7 @@ def command(
         options=dict(_values(text) for text in tried),
         flavours=None if flavours is None else [word.strip() for word in flavours.split(",")],
         margin=margin,
+        ordered=ordered,
         exhaustive=exhaustive,
         seconds=None if seconds is None else units.parse(seconds, "s"),
         workers=workers,

@@ -112,6 +112,7 @@ def collective(
     protocol: str = "size",
     count: int = 1,
     under_way: int = 0,
+    ordered: bool = False,
 ) -> Schedule:
     """What all ranks do when they call one collective.
 
@@ -151,6 +152,8 @@ def collective(
         So many of the collective, one begun after the other, each with its own buffers.
     under_way : int
         At most so many of them at once on a rank; 0: all.
+    ordered : bool
+        The operator does not commute: algorithms that do not combine operands in the order of ranks are refused.
 
     Returns
     -------
@@ -171,6 +174,10 @@ def collective(
 
     numbers = {name: _number(name, value) for name, value in (("ranks", ranks), ("bytes", bytes), ("root", root))}
     algorithm, flavour = split(algorithm)
+    if ordered:
+        from .order import require_order
+
+        require_order(kind, algorithm, ranks=numbers["ranks"], root=numbers["root"])
     access, protocol = flavour.get("access", access), flavour.get("protocol", protocol)
     sync = flavour.get("sync", sync)
     name, options = named(algorithm)

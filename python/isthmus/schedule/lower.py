@@ -30,7 +30,11 @@ class Decided(Protocol):
 
 
 def lower(
-    program: Program, *, collectives: Mapping[str, Rules] | Decided | None = None, progress_stream: int = 0
+    program: Program,
+    *,
+    collectives: Mapping[str, Rules] | Decided | None = None,
+    progress_stream: int = 0,
+    ordered: Sequence[str] = (),
 ) -> Schedule:
     """The schedule of a program: blocking calls, requests and collectives become operations and dependencies.
 
@@ -51,6 +55,11 @@ def lower(
     progress_stream : int
         CPU stream on which operations of nonblocking collectives run: 0 is that of the program, which then waits until
         they have started; another one is a progress thread, to which the program hands them over.
+
+    ordered : sequence of str
+        Reductions, such as ``["allreduce"]``, whose operators do not commute. An algorithm in a mapping that does not
+        combine operands in the order of ranks is refused; where a table or the default takes one, another takes its
+        place.
 
     Returns
     -------
@@ -76,10 +85,13 @@ def lower(
     """
     if not isinstance(progress_stream, (int, np.integer)) or not 0 <= progress_stream <= 255:
         raise InvalidInput(f"progress_stream is {progress_stream!r}: 0 to 255 is allowed")
+    chosen = isinstance(collectives, Mapping)
     if collectives is not None and not isinstance(collectives, Mapping):
         if not hasattr(collectives, "for_program"):
             raise InvalidInput(f"collectives: {type(collectives).__name__}; a mapping or a decision table is allowed")
         collectives = collectives.for_program(program)
+    if ordered:
+        collectives = _in_order(program, collectives or {}, ordered, chosen)
     rules = [(kind, *rule) for kind, choice in (collectives or {}).items() for rule in _rules(kind, choice)]
     p = program
     arrays = _core.lower(
@@ -87,6 +99,31 @@ def lower(
         p.comm_first, p.comm_ranks, rules, int(progress_stream),
     )  # fmt: skip
     return Schedule(arrays)
+
+
+def _in_order(
+    program: Program, collectives: Mapping[str, Rules], kinds: Sequence[str], chosen: bool
+) -> Mapping[str, Rules]:
+    """Rules whose algorithms combine operands in the order of ranks; ``chosen``: refuse others."""
+    from ..collectives import algorithms
+    from ..collectives.order import keeps_order, require_order
+    from .program import CollectiveKind, EventKind
+
+    out = dict(collectives)
+    for kind in kinds:
+        called = (program.kind == EventKind.collective) & (program.what == getattr(CollectiveKind, kind, -1))
+        root = int(program.peer[called].max(initial=0)) if kind == "reduce" else 0
+        first = next((name for name in algorithms(kind) if keeps_order(kind, name, root=root)), None)
+        rules: list[tuple[Any, ...]] = []
+        for ranks, most, algorithm in triples(kind, collectives[kind]) if kind in collectives else ():
+            if chosen or first is None:
+                require_order(kind, algorithm, ranks=program.ranks, root=root)
+            rules.append(
+                (ranks, most, algorithm if keeps_order(kind, algorithm, ranks=ranks or 0, root=root) else first)
+            )
+        require_order(kind, first, root=root)
+        out[kind] = [*rules, (None, None, first)]
+    return out
 
 
 def _rules(kind: str, choice: Rules) -> list[tuple[int | None, int | None, str, list[tuple[str, list[int]]], int]]:

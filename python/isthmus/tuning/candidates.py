@@ -26,6 +26,7 @@ def candidates(
     algorithms: Iterable[str] | None = None,
     options: Mapping[str, Sequence[Any]] | None = None,
     flavours: Sequence[str] | None = None,
+    ordered: bool = False,
 ) -> list[Choice]:
     """Algorithms of a collective with options, each once.
 
@@ -39,6 +40,13 @@ def candidates(
         Values to try in place of those that this module has for an option.
     flavours : sequence of str, optional
         Words of flavours to try, see :func:`isthmus.tune`; by default messages with a protocol by size.
+    ordered : bool
+        Only those that combine operands in the order of ranks (for root 0).
+
+    Raises
+    ------
+    InvalidInput
+        For one of ``algorithms`` that does not.
 
     Returns
     -------
@@ -47,11 +55,16 @@ def candidates(
     from ..collectives import algorithms as names
     from ..collectives import describe
     from ..collectives.flavours import combinations
+    from ..collectives.order import keeps_order, require_order
 
     values = {**_values(situation), **(options or {})}
     found: dict[Choice, None] = {}
     # Algorithms that users added may be right for some calls only: they are tried where they are named.
     known = [name for name in names(collective) if describe(collective, name).reference]
+    if ordered:
+        for name in () if algorithms is None else algorithms:
+            require_order(collective, name)
+        known = [name for name in known if keeps_order(collective, name)]
     for name in known if algorithms is None else algorithms:
         taken = [option.name for option in describe(collective, name).options]
         # Of reductions a window says how much room they have; with the default they are hardly held back.

@@ -94,6 +94,7 @@ def tune(
     algorithms: Iterable[str] | None = None,
     options: Mapping[str, Sequence[Any]] | None = None,
     flavours: Sequence[str] | None = None,
+    ordered: bool = False,
     margin: float = 0.1,
     exhaustive: bool = False,
     seconds: float | None = None,
@@ -129,6 +130,9 @@ def tune(
         Flavours to try, by their words in :func:`isthmus.collective`: "message", "put" and "get"; of messages "size",
         "eager" and "rendezvous"; of the others "my" and "none"; "all" for barriers around everything. By default
         messages with a protocol by size: MPI libraries know no others.
+    ordered : bool
+        Operators do not commute: only algorithms that combine operands in the order of ranks are tried (of reduce: in
+        that order for root 0), and others are refused.
     margin : float
         How much slower than the best a candidate must be by its bound to be left out, relative to the best.
     exhaustive : bool
@@ -179,7 +183,7 @@ def tune(
     for count in counts:
         situation = Situation(machine, count, placement, model, routing, copy_rate, reduce_rate)
         for kind in kinds:
-            tried = candidates(kind, situation, algorithms=only, options=options, flavours=flavours)
+            tried = candidates(kind, situation, algorithms=only, options=options, flavours=flavours, ordered=ordered)
             tasks.append((kind, situation, table[:1] * 0 if kind == "barrier" else table, tried))
     report = _Progress(sum(len(task[2]) * len(task[3]) for task in tasks), progress)
     try:
