@@ -44,6 +44,15 @@ _OUTPUT: dict[str, list[str]] = {
     "flop/s": ["Eflop/s", "Pflop/s", "Tflop/s", "Gflop/s", "Mflop/s", "flop/s"],
     "": [""],
 }
+# What text without a unit lacks, and likely units: 5 for a latency is hardly 5 s. A number of bytes is one.
+_NEEDED = {"s": "a time", "B/s": "a bandwidth", "s/B": "a time per byte", "Hz": "a frequency", "flop/s": "a rate"}
+_LIKELY = {
+    "s": ("ns", "us"),
+    "B/s": ("GB/s", "Gbit/s"),
+    "s/B": ("ns/B", "ps/B"),
+    "Hz": ("GHz", "MHz"),
+    "flop/s": ("Gflop/s", "Tflop/s"),
+}
 _NUMBER = re.compile(r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))(?:[eE]([+-]?[0-9]{1,4}))?\s*(.*)", re.DOTALL)
 
 
@@ -63,15 +72,26 @@ def shown(value: object) -> str:
     return shown if len(shown) <= 60 else f"{shown[:57]}..."
 
 
-def parse(value: object, unit: str) -> float:
+def _likely(match: re.Match[str], unit: str) -> str:
+    """What somebody may have meant who gave a number alone."""
+    digits = match[0].strip()
+    if match[2] or float(digits) < 1e-2 or float(digits) >= 1e6:
+        return f"{digits}{unit}"  # such numbers are in SI
+    first, second = _LIKELY[unit]
+    return f"{digits}{first} or {digits}{second}"
+
+
+def parse(value: object, unit: str, *, plain: bool = False) -> float:
     """The number that a quantity stands for, in SI.
 
     Parameters
     ----------
     value : str, int or float
-        ``"425 MB/s"``, ``"64ns"``; a plain number is in SI already.
+        ``"425 MB/s"``, ``"64ns"``; a number that is no text is in SI already. In text, 0 and bytes need no unit.
     unit : str
         Base unit: ``""``, ``"B"``, ``"B/s"``, ``"s"``, ``"s/B"``, ``"Hz"`` or ``"flop/s"``.
+    plain : bool
+        Text without a unit is in SI too: for columns of numbers in files.
 
     Raises
     ------
@@ -90,6 +110,7 @@ def parse(value: object, unit: str) -> float:
         raise InvalidInput(
             f"{shown(value)} is not a quantity: allowed is a number, or text such as '4{unit and ' ' + unit}'"
         )
+    match, suffix = None, ""
     if isinstance(value, str):
         match = _NUMBER.fullmatch(value.strip())
         suffix = match[3].strip() if match else ""
@@ -105,6 +126,9 @@ def parse(value: object, unit: str) -> float:
             number = math.inf
     if not math.isfinite(number):
         raise InvalidInput(f"{shown(value)} is not finite: numbers up to {sys.float_info.max:.2g} are allowed")
+    # What is not above 0 is refused by others, or needs no unit.
+    if match is not None and unit in _NEEDED and not suffix and number > 0 and not plain:
+        raise InvalidInput(f"{shown(value)} has no unit: {_NEEDED[unit]} needs one, as {_likely(match, unit)}")
     return number
 
 

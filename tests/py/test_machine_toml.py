@@ -375,7 +375,7 @@ def test_files_that_are_not_text(tmp_path) -> None:
 
 def test_lines_of_quoted_and_dotted_keys() -> None:
     for text, line in [
-        ('[topology]\nkind = "ring"\ndims = [4]\n[links."x+"]\nbandwidth = "1"\nlatency = "q"\n', 6),
+        ('[topology]\nkind = "ring"\ndims = [4]\n[links."x+"]\nbandwidth = "1 B/s"\nlatency = "q"\n', 6),
         ('[topology]\nkind = "ring"\ndims = [4]\n[links]\nx.latency = "q"\n', 5),
         ('[topology]\nkind = "ring"\ndims = [4]\n["links" . \'x\'] # comment\n  "latency" = "q"\n', 5),
         ('topology.kind = "ring"\ntopology.dims = [4]\nlevel.network = { L = "q" }\n', 3),

@@ -21,7 +21,7 @@ UNITS = ["", "B", "B/s", "s", "s/B", "Hz", "flop/s"]
         (".5", "", 0.5),
         ("5.", "", 5.0),
         ("-2", "s", -2.0),
-        ("+2", "s", 2.0),
+        ("+2s", "s", 2.0),
         ("425 MB/s", "B/s", 425e6),
         ("425MB/s", "B/s", 425e6),
         ("  425  MB/s ", "B/s", 425e6),
@@ -60,7 +60,34 @@ def test_spellings(text: str, unit: str, value: float) -> None:
 def test_plain_numbers_are_si() -> None:
     assert units.parse(425, "B/s") == 425.0
     assert units.parse(0.5, "s") == 0.5
-    assert units.parse("425", "B/s") == 425.0
+    assert units.parse("425", "B/s", plain=True) == 425.0
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "words"),
+    [
+        ("5", "s", "'5' has no unit: a time needs one, as 5ns or 5us"),
+        (" 0.5 ", "s", "as 0.5ns or 0.5us"),
+        ("1e-6", "s", "as 1e-6s"),
+        ("1000000000", "B/s", "a bandwidth needs one, as 1000000000B/s"),
+        ("12.5", "B/s", "as 12.5GB/s or 12.5Gbit/s"),
+        ("6", "s/B", "a time per byte needs one, as 6ns/B or 6ps/B"),
+        ("2", "Hz", "as 2GHz or 2MHz"),
+        ("2", "flop/s", "as 2Gflop/s or 2Tflop/s"),
+    ],
+)
+def test_a_number_without_a_unit_is_refused_with_the_likely_spelling(value: str, unit: str, words: str) -> None:
+    with pytest.raises(InvalidInput) as error:
+        units.parse(value, unit)
+    assert words in str(error.value)
+    # Each spelling that is proposed is one.
+    for word in words.rpartition(" as ")[2].split(" or "):
+        assert units.parse(word, unit) > 0
+
+
+def test_what_needs_no_unit() -> None:
+    assert units.parse("0", "s") == units.parse("0.0", "B/s") == 0
+    assert (units.parse("65535", "B"), units.parse("0.5", "")) == (65535, 0.5)
 
 
 def test_decimal_prefixes_round_once() -> None:

@@ -154,7 +154,7 @@ def command(
         what,
         job,
         method=_method(method),
-        seconds=units.parse(seconds, "s"),
+        seconds=units.parse(seconds, "s", plain=True),
         seed=seed,
         objective=objective,
         balance=balance,

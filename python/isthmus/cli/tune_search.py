@@ -115,7 +115,7 @@ def command(
         margin=margin,
         ordered=ordered,
         exhaustive=exhaustive,
-        seconds=None if seconds is None else units.parse(seconds, "s"),
+        seconds=None if seconds is None else units.parse(seconds, "s", plain=True),
         workers=workers,
         progress=sys.stderr.isatty() if progress is None else progress,
     )

@@ -120,7 +120,7 @@ def read_edges(path: str | os.PathLike[str]) -> dict[str, list[Any]]:
         edge: list[Any] = fields[:2]
         for value, name, unit in zip(fields[2:4], ("bandwidth", "latency"), ("B/s", "s"), strict=False):
             try:
-                edge.append(units.parse(value, unit))
+                edge.append(units.parse(value, unit, plain=True))
             except InvalidInput as error:
                 raise ParseError(file, number, name, str(error)) from None
             if edge[-1] < 0 or (edge[-1] == 0 and name == "bandwidth"):

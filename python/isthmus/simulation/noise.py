@@ -68,7 +68,7 @@ def read_noise(path: str | os.PathLike[str] | None) -> tuple[NDArray[np.int64], 
 
 def _seconds(name: str, number: int, word: str) -> int:
     try:
-        seconds = units.parse(word, "s")
+        seconds = units.parse(word, "s", plain=True)
     except ValueError as error:
         raise ParseError(name, number, "time", str(error)) from None
     if not 0 <= seconds < 1e6:
