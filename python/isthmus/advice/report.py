@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import InvalidInput, Unsupported
 from ..files import write_atomically
+from ..visible import visible
 
 if TYPE_CHECKING:
     from .advice import Advice
@@ -41,7 +42,7 @@ def html(advice: Advice) -> str:
     page: str = template.render(
         title=advice.name, headline=headline(advice.predictions[0]), sections=sections(advice), ranks=advice.ranks
     )
-    return page
+    return visible(page)
 
 
 def _jinja2() -> Any:

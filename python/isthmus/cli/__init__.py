@@ -11,6 +11,7 @@ import click
 
 from .. import __version__, interruption
 from ..errors import InvalidInput, ParseError, Unsupported
+from ..visible import guard, visible
 
 # Command -> (module, one line of help): the help page needs no import.
 _COMMANDS = {
@@ -71,6 +72,8 @@ def main(arguments: list[str] | None = None) -> None:
         if isinstance(stream, io.TextIOWrapper):
             # A terminal or locale without a character shows "?" for it.
             stream.reconfigure(errors="replace")
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        guard(sys.stdout)
     try:
         # Exit of a command is no exception here but what it returns.
         status = cli.main(args=arguments, prog_name="isthmus", standalone_mode=False)
@@ -105,4 +108,4 @@ def _one_line(error: BaseException) -> str:
         text = "not enough memory for this request"
     else:
         text = str(error)
-    return " ".join(text.split())
+    return visible(" ".join(text.split()))

@@ -10,6 +10,7 @@ import click
 
 from ..errors import InvalidInput
 from ..one_line import parse_algorithm
+from ..visible import visible
 from .tune_table import read_decisions
 
 if TYPE_CHECKING:
@@ -76,4 +77,4 @@ def tell_replaced(collectives: Any, program: Any) -> None:
 
     if isinstance(collectives, Decisions) and isinstance(program, Program):
         for replaced in rules_for(collectives, program)[1]:
-            click.echo(f"note: {replaced}", err=True)
+            click.echo(visible(f"note: {replaced}"), err=True)

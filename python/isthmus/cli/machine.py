@@ -9,6 +9,7 @@ import click
 
 from .. import units
 from ..errors import InvalidInput
+from ..visible import visible
 from .output import json_option, machine_argument, print_json, print_table
 
 if TYPE_CHECKING:
@@ -332,7 +333,7 @@ def validate(files: tuple[str, ...], as_json: bool) -> None:
                 nodes = f"{result['nodes']:,} node{'' if result['nodes'] == 1 else 's'}"
                 click.echo(f"{result['file']}: ok, {nodes}; values: {statuses}")
             else:
-                click.echo(f"isthmus: {result['error']}", err=True)
+                click.echo(visible(f"isthmus: {result['error']}"), err=True)
     if not all(result["ok"] for result in results):
         raise click.exceptions.Exit(2)
 

@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from ..errors import InvalidInput
+from ..visible import visible
 
 IMPORT_OPTIONS = ("root", "topology", "nodes")
 
@@ -106,7 +107,8 @@ def print_table(
             column, justify="right" if column in right else "left", no_wrap=column not in wrap, overflow="fold"
         )
     for row in rows:
-        table.add_row(*(str(cell) for cell in row))
+        # A table is as wide as what is shown.
+        table.add_row(*(visible(str(cell)) for cell in row))
     console = Console(width=width, highlight=False, markup=False)
     with console.capture() as captured:
         console.print(table)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..errors import InvalidInput
+from ..visible import visible
 
 if TYPE_CHECKING:
     from ..recording.record import Recorded
@@ -64,7 +65,7 @@ def command(
     command: tuple[str, ...],
 ) -> None:
     def say(text: str) -> None:
-        click.echo(f"isthmus: {text}", err=True)
+        click.echo(visible(f"isthmus: {text}"), err=True)
 
     if only_build:
         from ..recording.build import build

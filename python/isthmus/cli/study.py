@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import InvalidInput
+from ..visible import visible
 from .output import json_option, print_json, print_table
 
 if TYPE_CHECKING:
@@ -184,7 +185,7 @@ def _print(outcome: Outcome) -> None:
             click.echo(f"           {found.verdict if found else 'open'}\n")
     for entry in outcome.failures:
         inputs = ", ".join(f"{k}={v}" for k, v in entry.inputs.items())
-        click.echo(f"isthmus: failed: {inputs}: {entry.error}", err=True)
+        click.echo(visible(f"isthmus: failed: {inputs}: {entry.error}"), err=True)
     kept = len(outcome.entries) - outcome.computed
     click.echo(f"{len(outcome.entries)} points: {outcome.computed} computed, {kept} from the ledger")
     if outcome.failures:

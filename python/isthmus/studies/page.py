@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..advice.markup import paragraph, table
 from ..files import write_atomically
 from ..plot.chart import save
+from ..visible import visible
 
 if TYPE_CHECKING:
     from .parameters import Summary
@@ -40,7 +41,7 @@ def write(outcome: Outcome) -> None:
         save(figure, os.path.join(outcome.folder, f"figure{suffix}"), suffix)
     svg = io.BytesIO()
     save(figure, svg, ".svg")
-    write_atomically(outcome.page, html(outcome, outcome.summary, svg.getvalue().decode()))
+    write_atomically(outcome.page, visible(html(outcome, outcome.summary, svg.getvalue().decode())))
 
 
 def html(outcome: Outcome, summary: Summary, svg: str) -> str:
