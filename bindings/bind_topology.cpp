@@ -124,10 +124,10 @@ void bind_factories(nb::module_& m) {
   m.def(
       "grid",
       [](const std::string& kind, const Numbers& dims, const std::vector<bool>& wrap, const std::string& names,
-         std::uint32_t p,
-         const LinkList& links) { return make<Grid>(links, GridParameters{kind, dims, wrap, names, p}); },
-      "kind"_a, "dims"_a, "wrap"_a = std::vector<bool>{}, "names"_a = "", "p"_a = 0, "links"_a = LinkList{},
-      "Mesh, torus, linear array or ring.");
+         std::uint32_t p, const std::string& ties,
+         const LinkList& links) { return make<Grid>(links, GridParameters{kind, dims, wrap, names, p, ties}); },
+      "kind"_a, "dims"_a, "wrap"_a = std::vector<bool>{}, "names"_a = "", "p"_a = 0, "ties"_a = "balanced",
+      "links"_a = LinkList{}, "Mesh, torus, linear array or ring.");
   m.def(
       "hypercube",
       [](std::uint32_t n, std::uint32_t p, const LinkList& links) {

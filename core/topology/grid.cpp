@@ -7,10 +7,11 @@
 
 namespace isthmus {
 
-Grid::Grid(const GridParameters& p) : RouterTopology(p.kind) {
+Grid::Grid(const GridParameters& p) : RouterTopology(p.kind), balanced_(p.ties == "balanced") {
   static const std::string default_names = "xyzwvutsrqponm";
   const std::size_t n = p.dims.size();
   require(n >= 1, kind_, ": needs at least one dimension");
+  require(balanced_ || p.ties == "positive", kind_, ": ties = '", p.ties, "': allowed are balanced, positive");
   require(n <= default_names.size(), kind_, ": ", n, " dimensions, at most ", default_names.size(), " are supported");
   require(p.wrap.empty() || p.wrap.size() == n, kind_, ": wrap has ", p.wrap.size(), " entries for ", n, " dimensions");
   const std::string names = p.names.empty() ? default_names.substr(0, n) : p.names;
@@ -49,7 +50,7 @@ Grid::Grid(const GridParameters& p) : RouterTopology(p.kind) {
   }
   set_routers(routers, routers, p.nodes_per_router, links);
   spec_ = message(kind_, ":", shape, p.names.empty() ? "" : ",names=" + p.names,
-                  has_terminals() ? message(",p=", p.nodes_per_router) : "");
+                  has_terminals() ? message(",p=", p.nodes_per_router) : "", balanced_ ? "" : ",ties=positive");
 }
 
 namespace {
@@ -90,6 +91,19 @@ void Grid::router_distances(const Vertex* r, const Vertex* s, std::size_t count,
   for (const Axis& a : axes_) add_axis(a.extent, a.wrap, left_r, left_s, count, out);
 }
 
+bool Grid::odd_ahead(Vertex r, Vertex s) const {
+  std::uint32_t sum = 0;
+  for (const Axis& a : axes_) {
+    const std::uint32_t e = a.extent.divisor();
+    const Vertex high_r = a.extent.quotient(r), high_s = a.extent.quotient(s);
+    const std::uint32_t c = r - high_r * e, t = s - high_s * e;
+    sum += t - c + (a.wrap && t < c ? e : 0);
+    r = high_r;
+    s = high_s;
+  }
+  return (sum & 1) != 0;
+}
+
 LinkId* Grid::write_router_route(Vertex r, Vertex s, std::uint32_t /*salt*/, LinkId* out) const {
   // Ids along a line of an axis form an arithmetic progression: id = first + low + coordinate * stride + high * step,
   // where low and high number the line by the dimensions below and above.
@@ -113,7 +127,9 @@ LinkId* Grid::write_router_route(Vertex r, Vertex s, std::uint32_t /*salt*/, Lin
       } else {
         const std::uint32_t forward = t > c ? t - c : t + e - c;
         const std::uint32_t backward = e - forward;
-        if (forward <= backward) {
+        const bool positive =
+            forward != backward ? forward < backward : !balanced_ || odd_ahead(r, s) == (((forward + c) & 1) != 0);
+        if (positive) {
           const std::uint32_t before = std::min(forward, e - c);
           out = progression(a.first[0] + line + c * a.stride, a.stride, before, out);
           out = progression(a.first[0] + line, a.stride, forward - before, out);

@@ -11,10 +11,13 @@ struct GridParameters {
   std::vector<bool> wrap = {};         ///< per dimension; empty: all wrap (torus, ring) or none
   std::string names = {};              ///< one letter per dimension; empty: x y z w v u t s r q p o n m
   std::uint32_t nodes_per_router = 0;  ///< 0: the router is inside the node
+  std::string ties = "balanced";       ///< both ways round equally long: both directions, or "positive"
 };
 
 /// Dimension-order routing, x first. Where both ways round a ring are equally long the route goes in the positive
-/// direction. With wrap, an extent of 2 has two parallel cables, as on Blue Gene/Q; without wrap it has one.
+/// direction if the source's coordinate in that dimension and the ways ahead in all others, counted in the positive
+/// direction, have an even sum: uniform traffic then loads both directions alike. With ties = positive it always does.
+/// With wrap, an extent of 2 has two parallel cables, as on Blue Gene/Q; without wrap it has one.
 class Grid final : public RouterTopology<Grid> {
  public:
   explicit Grid(const GridParameters& parameters);
@@ -53,8 +56,11 @@ class Grid final : public RouterTopology<Grid> {
     return e == 1 ? 0 : (a.wrap ? e : e - 1);
   }
   [[nodiscard]] Hop decode(LinkId id) const;
+  /// Is the sum of the ways ahead from r to s odd, in all dimensions?
+  [[nodiscard]] bool odd_ahead(Vertex r, Vertex s) const;
 
   std::vector<Axis> axes_;
+  bool balanced_;
 };
 
 extern template class RouterTopology<Grid>;

@@ -64,11 +64,61 @@ def test_dimension_order_and_its_tie_rule(shape: list[tuple[int, bool]], data: s
         a, b = data.draw(st.integers(0, t.nodes - 1)), data.draw(st.integers(0, t.nodes - 1))
         route = t.route(a, b)
         assert [a, *t.link_ends(route)[:, 1].tolist()] == paths.dimension_order(dims, wrap, a, b)
-        # Of the two cables of a ring of two the positive one is at exactly half of the ring.
+        # Of the two cables of a ring of two that of the direction is taken, though both lead to the same router.
+        ahead = [
+            (q - p) % e if w else q - p
+            for p, q, e, w in zip(*t.coordinates(np.array([a, b], dtype=np.uint32)).tolist(), dims, wrap, strict=True)
+        ]
         for name, (u, v) in zip((classes[c] for c in t.link_class(route)), t.link_ends(route), strict=True):
             axis = "xyzw".index(name[0])
             if dims[axis] == 2 and wrap[axis]:
-                assert name[1] == "+", (u, v)
+                even = (int(t.coordinates(np.array([a], dtype=np.uint32))[0][axis]) + sum(ahead) - 1) % 2 == 0
+                assert name[1] == ("+" if even else "-"), (u, v)
+
+
+@pytest.mark.parametrize(
+    "dims", [[4, 4, 4], [4, 4], [8, 4, 2], [2, 2, 2, 2, 2], [6, 6], [6, 4, 3], [8], [4, 3, 5], [10, 2]]
+)
+@pytest.mark.parametrize("a_router", [0, 2])
+def test_an_alltoall_loads_both_directions_of_a_torus_alike(dims: list[int], a_router: int) -> None:
+    t = _core.grid("torus", dims, p=a_router)
+    a, b = paths.pairs(t)
+    _, links = t.routes(a, b)
+    load = np.bincount(links, minlength=t.links)
+    names = np.array([name for name, _, _ in t.link_classes])[t.link_class(np.arange(t.links, dtype=np.uint32))]
+    for axis, extent in zip("xyzwv", dims, strict=False):
+        plus, minus = load[names == f"{axis}+"], load[names == f"{axis}-"]
+        # Every link carries floor(e^2 / 4) / 2 of the e^2 pairs of coordinates, for all pairs of the other dimensions.
+        mean = extent**2 // 4 / 2 * t.nodes**2 / extent**2 / (t.nodes / max(a_router, 1) / extent)
+        assert plus.sum() == minus.sum() == pytest.approx(mean * plus.size)
+        assert plus.max() == minus.max() == pytest.approx(mean)
+
+
+@pytest.mark.parametrize("dims", [[4], [8], [4, 4], [8, 6, 5]])
+def test_a_shift_by_half_of_a_ring_goes_both_ways(dims: list[int]) -> None:
+    t = _core.grid("torus", dims)
+    ids = np.arange(t.nodes, dtype=np.uint32)
+    at = t.coordinates(ids)
+    for axis, extent in enumerate(dims):
+        if extent % 2:
+            continue
+        to = at.copy()
+        to[:, axis] = (to[:, axis] + extent // 2) % extent
+        _, links = t.routes(ids, t.nodes_at(to))
+        load = np.bincount(links, minlength=t.links)
+        assert load.sum() == t.nodes * extent // 2
+        assert load.max() == -(-extent // 4)
+
+
+def test_ties_in_the_positive_direction_where_that_is_asked_for() -> None:
+    t = _core.grid("torus", [4, 2], ties="positive")
+    names = [name for name, _, _ in t.link_classes]
+    assert t.spec == "torus:4x2,ties=positive"
+    for a in range(8):
+        assert [names[c] for c in t.link_class(t.route(a, (a + 2) % 4 + a // 4 * 4))] == ["x+", "x+"]
+        assert [names[c] for c in t.link_class(t.route(a, (a + 4) % 8))] == ["y+"]
+    with pytest.raises(InvalidInput, match="ties = 'negative': allowed are balanced, positive"):
+        _core.grid("torus", [4], ties="negative")
 
 
 @EXAMPLES
@@ -76,7 +126,8 @@ def test_dimension_order_and_its_tie_rule(shape: list[tuple[int, bool]], data: s
 def test_translation_keeps_torus_routes(dims: list[int], data: st.DataObject) -> None:
     t = _core.grid("torus", dims)
     ids = np.arange(t.nodes, dtype=np.uint32)
-    by = np.array([data.draw(st.integers(0, e - 1)) for e in dims])
+    # Ties go by whether a coordinate is even.
+    by = np.array([data.draw(st.integers(0, e - 1)) // (2 - e % 2) * (2 - e % 2) for e in dims])
     moved = t.nodes_at(((t.coordinates(ids) + by) % dims).astype(np.uint32))
     a, b = paths.pairs(t)
     (offsets, links), (moved_offsets, moved_links) = t.routes(a, b), t.routes(moved[a], moved[b])
@@ -252,7 +303,8 @@ def test_no_cycle_of_channels(family: str) -> None:
     check()
 
 
-@pytest.mark.parametrize("dims", [[4], [5, 4], [6, 5, 4], [16, 8]])
+# A lone ring of four does not: from each router a message of two links goes one way only.
+@pytest.mark.parametrize("dims", [[5], [4, 4], [5, 4], [6, 5, 4], [16, 8]])
 def test_tori_need_the_dateline(dims: list[int]) -> None:
     t = _core.grid("torus", dims)
     offsets, links = t.routes(*paths.pairs(t))

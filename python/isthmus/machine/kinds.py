@@ -63,12 +63,21 @@ _WRAP = Parameter("wrap", "wrap", "per dimension: does it wrap around?", ())
 _NAMES = Parameter("names", "letters", "one letter per dimension", "")
 
 
+_TIES = Parameter(
+    "ties",
+    "word",
+    "where both ways round are equally long: both directions alike, or always the positive one",
+    "balanced",
+    ("balanced", "positive"),
+)
+
+
 def _grid(kind: str) -> Callable[[dict[str, Any], Links], Topology]:
     def build(v: dict[str, Any], links: Links) -> Topology:
         if kind in ("linear", "ring") and len(v["dims"]) > 1:
             other = "torus" if kind == "ring" else "mesh"
             raise InvalidInput(f"{kind}: {len(v['dims'])} dimensions: one is allowed, write {other} for more")
-        return _core().grid(kind, v["dims"], [bool(w) for w in v["wrap"]], v["names"], v["p"], links)  # type: ignore[no-any-return]
+        return _core().grid(kind, v["dims"], [bool(w) for w in v["wrap"]], v["names"], v["p"], v["ties"], links)  # type: ignore[no-any-return]
 
     return build
 
@@ -106,10 +115,16 @@ def _graph(v: dict[str, Any], links: Links) -> Topology:
 KINDS: dict[str, Kind] = {
     kind.name: kind
     for kind in (
-        Kind("linear", "linear array", "linear:16", (_DIMS, _WRAP, _NAMES, _P), _grid("linear")),
-        Kind("ring", "ring", "ring:16", (_DIMS, _WRAP, _NAMES, _P), _grid("ring")),
-        Kind("mesh", "mesh of any number of dimensions", "mesh:8x8", (_DIMS, _WRAP, _NAMES, _P), _grid("mesh")),
-        Kind("torus", "torus of any number of dimensions", "torus:8x8x16", (_DIMS, _WRAP, _NAMES, _P), _grid("torus")),
+        Kind("linear", "linear array", "linear:16", (_DIMS, _WRAP, _NAMES, _P, _TIES), _grid("linear")),
+        Kind("ring", "ring", "ring:16", (_DIMS, _WRAP, _NAMES, _P, _TIES), _grid("ring")),
+        Kind("mesh", "mesh of any number of dimensions", "mesh:8x8", (_DIMS, _WRAP, _NAMES, _P, _TIES), _grid("mesh")),
+        Kind(
+            "torus",
+            "torus of any number of dimensions",
+            "torus:8x8x16",
+            (_DIMS, _WRAP, _NAMES, _P, _TIES),
+            _grid("torus"),
+        ),
         Kind(
             "hypercube",
             "binary hypercube",

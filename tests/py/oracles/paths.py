@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import pairwise
 
 import numpy as np
@@ -86,15 +87,21 @@ def count_shortest(topology: Topology, source: int) -> np.ndarray:
 
 
 def dimension_order(dims: list[int], wrap: list[bool], a: int, b: int) -> list[int]:
-    """Vertices of the dimension-order route, x first, the positive way where both are equally long."""
-    stride, at, out = 1, a, [a]
-    for extent, ring in zip(dims, wrap, strict=True):
-        here, there = a // stride % extent, b // stride % extent
-        ahead = (there - here) % extent
-        step = 1 if (2 * ahead <= extent if ring else there > here) else -1
+    """Vertices of the dimension-order route, x first; where both ways are equally long, the positive one if
+    the source's coordinate and the ways ahead in the other dimensions have an even sum."""
+    strides = [math.prod(dims[:d]) for d in range(len(dims))]
+    source = [a // stride % extent for stride, extent in zip(strides, dims, strict=True)]
+    target = [b // stride % extent for stride, extent in zip(strides, dims, strict=True)]
+    aheads = [
+        (t - s) % extent if ring else abs(t - s) for s, t, extent, ring in zip(source, target, dims, wrap, strict=True)
+    ]
+    at, out = a, [a]
+    for d, (extent, ring) in enumerate(zip(dims, wrap, strict=True)):
+        here, there, stride, ahead = source[d], target[d], strides[d], aheads[d]
+        even = (here + sum(aheads) - ahead) % 2 == 0
+        step = 1 if (2 * ahead < extent or (2 * ahead == extent and even) if ring else there > here) else -1
         while here != there:
             here = (here + step) % extent
             at += (here - at // stride % extent) * stride
             out.append(at)
-        stride *= extent
     return out
