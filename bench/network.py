@@ -64,6 +64,25 @@ def collective(kind: str, ranks: int, size: int, algorithm: str) -> Callable[[],
     return make
 
 
+def by_xor(ranks: int, size: int) -> Callable[[], tuple[Any, int]]:
+    """An alltoall in which rank r and rank r XOR k exchange their blocks in step k."""
+
+    def make() -> tuple[Any, int]:
+        import numpy as np
+
+        import isthmus
+
+        rank = np.arange(ranks)
+        b = isthmus.ProgramBuilder(ranks)
+        for k in range(1, ranks):
+            b.irecv(rank, rank ^ k, size)
+            b.isend(rank, rank ^ k, size)
+            b.waitall(rank)
+        return isthmus.lower(b.build()), 1
+
+    return make
+
+
 def halo(dims: tuple[int, int, int], size: int, iterations: int, a_node: int) -> Callable[[], tuple[Any, int]]:
     """Computation and exchange with six neighbours in a periodic box of ranks."""
 
@@ -112,13 +131,15 @@ def uniform(nodes: int, count: int, interval: float) -> Callable[[], tuple[Any, 
     return make
 
 
+# Extents of 9 and 5 have no routes that are equally long both ways: SimGrid breaks such ties otherwise.
+ODD = smpi.Platform("TORUS", "9,9,5", 405)
 TORUS = {64: ("4x4x4", "4,4,4"), 256: ("8x8x4", "8,8,4"), 1024: ("16x8x8", "16,8,8"), 4096: ("16x16x16", "16,16,16")}
 PLATFORMS = {
     "dragonfly": smpi.Platform("DRAGONFLY", "4,1;1,1;8,1;2"),
     "fat tree": smpi.Platform("FAT_TREE", "3;4,4,4;1,4,4;1,1,1"),
     **{f"torus {n}": smpi.Platform("TORUS", peer) for n, (_, peer) in TORUS.items()},
 }
-PAIRWISE, LINEAR = ("alltoall", "pairwise", "pair"), ("alltoall", "linear", "basic_linear")
+PAIRWISE, LINEAR = ("alltoall", "pairwise", "ring"), ("alltoall", "linear", "basic_linear")
 DOUBLING = ("allreduce", "recursive_doubling", "rdb")
 
 
@@ -151,6 +172,10 @@ CASES = (
     of_collective("  with interfaces", 256, LINEAR, 4096, torus(256, INTERFACES + " cores=1")),
     of_collective("pairwise alltoall 256, torus", 256, PAIRWISE, 4096, torus(256),
                   peer=peer("torus 256", 256, PAIRWISE, 4096)),
+    Case("alltoall by XOR 256, torus 9x9x5", f"torus:9x9x5 {LINKS} {BARE}", by_xor(256, 4096),
+         peer=(ODD, 256, "alltoall", "pair", 4096)),
+    of_collective("pairwise 256, torus 9x9x5", 256, PAIRWISE, 4096, f"torus:9x9x5 {LINKS} {BARE}",
+                  peer=(ODD, 256, "alltoall", "ring", 4096)),
     of_collective("pairwise alltoall 1,024, torus", 1024, PAIRWISE, 4096, torus(1024), asked=4, asked_memory=0.5e9,
                   quick=False, peer=peer("torus 1024", 1024, PAIRWISE, 4096), long=True),
     of_collective("  with interfaces", 1024, PAIRWISE, 4096, torus(1024, INTERFACES + " cores=1"), quick=False),
@@ -236,12 +261,13 @@ def line(case: Case, m: dict[str, float]) -> str:
 
 def peer_line(case: Case, m: dict[str, float], program: Path, limit: int) -> tuple[str, dict[str, Any]]:
     assert case.peer is not None
-    found = smpi.run(program, *case.peer, limit)
+    found = smpi.run(program, *case.peer, limit, smpi.EAGER)
     ours = m["made"] + m["seconds"]
     if found.simulated is None:
         words = f"{'ended':>11} more than {found.user / ours:,.0f} times ours"
     else:
-        words = f"{found.simulated * 1e6:>11,.1f} {found.user / ours:,.1f} times ours"
+        words = f"{found.simulated * 1e6:>11,.1f} {found.user / ours:,.1f} times ours, "
+        words += f"makespan ours {m['makespan'] / found.simulated - 1:+.1%}"
     text = f"{'  SMPI':<33} {'':<8} {'':>10} {'':>7} {found.user:>8.2f} {found.peak / 1e6:>7,.0f} {words}"
     return text, {"peer_seconds": found.user, "peer_peak": found.peak, "peer_makespan": found.simulated}
 

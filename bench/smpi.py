@@ -1,8 +1,8 @@
 """SMPI of SimGrid (Debian: libsimgrid-dev) as a peer of bench/network.py: one collective on one platform.
 
 Platforms have hosts of 10 Gflop/s and split-duplex links of 10 GB/s and 100 ns, as the machines of bench/network.py
-have. What SMPI models beside that (factors of bandwidth and latency, cross traffic) stays as it is by default, so that
-its processor time is to be compared, not the simulated one; tests/proof/simgrid.py compares the sharing itself.
+have. With the settings EAGER messages start and share as here; by default SMPI has factors of bandwidth and latency,
+cross traffic, and begins a transfer when its receive is posted. tests/proof/sharing.py compares the sharing itself.
 """
 
 from __future__ import annotations
@@ -16,6 +16,13 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 
+# No factors, no window, no traffic of acknowledgements; messages up to 64 KiB are on their way when they are sent. By
+# default SMPI begins a transfer when its receive is posted too, though its sender does not wait.
+EAGER = (
+    "smpi/bw-factor:0:1", "smpi/lat-factor:0:1", "network/TCP-gamma:0", "network/crosstraffic:0", "network/weight-S:0",
+    "smpi/async-small-thresh:65536", "smpi/send-is-detached-thresh:65536",
+)  # fmt: skip
+
 
 @dataclass(frozen=True)
 class Platform:
@@ -23,6 +30,7 @@ class Platform:
 
     topology: str
     parameters: str
+    hosts: int = 0  # 0: as many as ranks
 
     def xml(self, hosts: int) -> str:
         """The platform file."""
@@ -31,7 +39,7 @@ class Platform:
             '<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">\n'
             '<platform version="4.1">\n'
             f'  <cluster id="cluster" topology="{self.topology}" topo_parameters="{self.parameters}" '
-            f'prefix="n" suffix="" radical="0-{hosts - 1}" speed="10Gf" bw="10GBps" lat="100ns" '
+            f'prefix="n" suffix="" radical="0-{(self.hosts or hosts) - 1}" speed="10Gf" bw="10GBps" lat="100ns" '
             'sharing_policy="SPLITDUPLEX"/>\n'
             "</platform>\n"
         )
