@@ -21,6 +21,7 @@ from isthmus.recording.own import own
 from isthmus.recording.paths import Paths, Tree
 from isthmus.recording.recording import NONE, Recording
 from isthmus.recording.sites import Frame
+from raw_traces import RawTrace
 
 LIBRARIES = ["openmpi", "mpich"]
 
@@ -366,3 +367,14 @@ def test_paths_of_several_ranks_are_one_tree() -> None:
     assert tree.parent.tolist() == [NONE, 0, 1]
     assert [tree.frames[i].text for i in tree.place] == ["a.py:10", "a.py:20", "a.py:30"]
     assert became.tolist() == [0, 1, 2, NONE]
+
+
+def test_traces_of_version_1_have_places_instead(tmp_path: Path) -> None:
+    trace = RawTrace(0, 1, version=1)
+    trace.call("MPI_Comm_split_type", raw.PLAIN, site="halo")
+    trace.call("MPI_Comm_split_type", raw.PLAIN, site="solve")
+    trace.write(tmp_path)
+    recording = merge(tmp_path).recording
+    assert recording is not None
+    assert [functions(recording, int(path)) for path in recording.path] == [["halo"], ["solve"]]
+    assert [recording.sites[i].split()[1] for i in recording.site] == ["(halo)", "(solve)"]
