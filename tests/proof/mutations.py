@@ -38,7 +38,9 @@ from isthmus.schedule import hdf5, unsealed
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 #: Seconds after which a case counts as one that hangs.
-HANGS = 20.0
+HANGS = 60.0
+#: Seconds more for the first of a child process, which writes the valid files first.
+STARTS = 10.0
 #: A sentence for people; errors of the file system may come of names in a file.
 REFUSALS = (ParseError, InvalidInput, Unsupported, OSError)
 
@@ -260,7 +262,7 @@ def run(name: str, cases: Iterable[int], seconds: float = 1e9) -> tuple[Counter[
                 at = struct.unpack_from("Q", shared)[0]
                 if at != before:
                     before, since = at, time.monotonic()
-                elif time.monotonic() - since > HANGS + 10 * (at == done):
+                elif time.monotonic() - since > HANGS + STARTS * (at == done):
                     os.kill(child, signal.SIGKILL)
                     hung = True
                     ended = os.waitpid(child, 0)

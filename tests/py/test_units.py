@@ -81,7 +81,7 @@ def test_a_number_without_a_unit_is_refused_with_the_likely_spelling(value: str,
         units.parse(value, unit)
     assert words in str(error.value)
     # Each spelling that is proposed is one.
-    for word in words.rpartition(" as ")[2].split(" or "):
+    for word in words.rpartition("as ")[2].split(" or "):
         assert units.parse(word, unit) > 0
 
 

@@ -1,0 +1,47 @@
+"""Ten thousand damaged inputs of all formats; ``./bootstrap proof`` goes on with a million of each."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPT = Path(__file__).parents[1] / "proof" / "mutations.py"
+#: As many as go into about half a minute of processor time, most where reading is quick.
+CASES = {
+    "hdf5": 3000, "hdf5-unsealed": 40, "goal": 2500, "goal-binary": 2500, "metis": 1000, "edges": 700, "dumpi": 250,
+    "raw": 120, "otf2": 40,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_damaged_inputs(name: str) -> None:
+    words = [sys.executable, str(SCRIPT), name, "--cases", str(CASES[name]), "--workers", "1"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
+    assert f"{name}: {CASES[name]:,} of {CASES[name]:,} cases" in done.stdout
+    assert "0 findings" in done.stdout
+
+
+def test_a_finding_is_one(tmp_path: Path) -> None:
+    """Crashes, endless loops and tracebacks end a child process, not the search."""
+    code = (
+        "import sys, os, signal, time; sys.path[:0] = [sys.argv[1]]; import mutations as m\n"
+        "def read(path):\n"
+        "    byte = path.read_bytes()[:1]\n"
+        "    if byte == b'0': os.kill(os.getpid(), signal.SIGSEGV)\n"
+        "    if byte == b'1': raise KeyError('x')\n"
+        "    if byte == b'2':\n"
+        "        while True: time.sleep(1)\n"
+        "m.HANGS = m.STARTS = 0.5\n"
+        "step = iter('0123'); change = lambda data, rng: str(rng.randrange(4)).encode()\n"
+        "m.FORMATS['x'] = m.Format(lambda folder: (folder / 'x').write_bytes(b'9'), change, read)\n"
+        "counts, findings = m.run('x', range(12)); kinds = {f.split(': ')[1] for f in findings}\n"
+        "print(sum(counts.values()), *sorted(kinds), sep='|')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(SCRIPT.parent)], capture_output=True, text=True, check=True)
+    total, *kinds = done.stdout.strip().split("|")
+    assert total == "12"
+    assert [kind.split(" at ")[0] for kind in kinds] == ["KeyError", "hangs", "signal 11"]
