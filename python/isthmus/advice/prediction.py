@@ -20,7 +20,7 @@ from .advice import Prediction, Sensitivity, WhatIf
 from .calls import call_table, pair_table, rows_of_events, size_table, waits_by_event
 from .network import network_use
 from .origin import completions, events_of_operations
-from .path import PATH_SHARES, Parameters, path_steps
+from .path import PATH_SHARES, Parameters, PathSteps, path_steps
 from .placing import placing
 from .provenance import levels_used, numbers_used
 from .variation import COSTS, balanced, changed
@@ -181,7 +181,6 @@ def predict(
     fast = varied["bandwidth"]
     shares = _shares(t, fast)
     path, beyond, steps = None, None, None
-    rows, event = None, None
     more: dict[str, Any] = {}
     if recorded:
         found = critical_path(t)
@@ -191,18 +190,11 @@ def predict(
             beyond = max(path["compute"] - float(t.breakdown["compute"].mean()) / streams(t), 0.0)
         else:
             more["part"] = (float(found.begin_ps[0]) / 1e12, float(found.end_ps[-1]) / 1e12)
-        if isinstance(what, Program):
-            event = events_of_operations(what, schedule, collectives)
-            completing = completions(what)
-            waits = waits_by_event(t, what, event, completing)
-            waiting = (t.breakdown["late_sender"] + t.breakdown["late_receiver"] - waits.synchronisation) / streams(t)
-            shares |= {"waiting": waiting, "synchronisation": waits.synchronisation / streams(t)}
-            if detailed:
-                rows = rows_of_events(what)
-                more["calls"] = call_table(t, what, rows, event, completing, steps, waits)
-        if detailed:
-            more["network"] = network_use(t, rows, event, path["contention"])
-            more |= {"pairs": pair_table(t, steps), "sizes": size_table(t, steps)}
+        told, synchronisation = _calls_and_messages(t, what, collectives, steps, path, detailed)
+        more |= told
+        if synchronisation is not None:
+            waiting = (t.breakdown["late_sender"] + t.breakdown["late_receiver"] - synchronisation) / streams(t)
+            shares |= {"waiting": waiting, "synchronisation": synchronisation / streams(t)}
     if detailed:
         more["placing"] = placing(schedule, machine, placement, simulator)
         level = (levels_used(schedule, machine, placement) or ("network",))[-1]
@@ -221,6 +213,34 @@ def predict(
         steps=steps,
         **more,
     )
+
+
+def _calls_and_messages(
+    t: Timeline,
+    what: Program | Schedule,
+    collectives: Mapping[str, Any] | Decided | None,
+    steps: PathSteps,
+    path: Mapping[str, float],
+    detailed: bool,
+) -> tuple[dict[str, Any], NDArray[np.float64] | None]:
+    """The tables of a prediction, and for how long ranks wait in collectives; None of a schedule.
+
+    Columns of all events and operations live here only, as they take a gigabyte of ten million.
+    """
+    out: dict[str, Any] = {}
+    rows, event, synchronisation = None, None, None
+    if isinstance(what, Program):
+        event = events_of_operations(what, t.schedule, collectives)
+        completing = completions(what)
+        waits = waits_by_event(t, what, event, completing)
+        synchronisation = waits.synchronisation
+        if detailed:
+            rows = rows_of_events(what)
+            out["calls"] = call_table(t, what, rows, event, completing, steps, waits)
+    if detailed:
+        out["network"] = network_use(t, rows, event, path["contention"])
+        out |= {"pairs": pair_table(t, steps), "sizes": size_table(t, steps)}
+    return out, synchronisation
 
 
 def streams(timeline: Timeline) -> int:
