@@ -41,7 +41,7 @@ TOLERANCE = 0.01
 #: Torus with two nodes a router, dragonflies of 2, 15 and 77 groups, fat trees of 2 and 3 levels.
 PROGRAM_MACHINES = ("titan", "eos", "edison", "frontier", "summit", "torus:8x8x8 cores=16")
 PATTERN_MACHINES = (
-    "torus:16x16x16 cores=16", "cielo", "fattree-k4", "eos", "frontier",
+    "torus:16x16x16 cores=16", "cielo", "fattree-k4", "summit", "eos", "frontier",
     "dragonfly:a=16,p=16,h=1,g=16,arrangement=relative cores=16",
 )  # fmt: skip
 

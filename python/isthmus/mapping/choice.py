@@ -49,16 +49,21 @@ def _value(trial: Trial, name: str) -> float:
 
 
 def no_hotter(trials: list[Trial], problem: Problem, attempt: Attempt, seconds: float) -> Trial:
-    """The trial with fewest hop-bytes whose hottest link is no worse than that of the order of the allocation.
+    """The best by hop-bytes with neither a hotter link nor more hop-bytes than the order of the allocation.
 
-    Where the best is hotter, others are made of it that may cost more hop-bytes.
+    Where the best of all is hotter, others are made of it that may cost more hop-bytes.
     """
-    limit = trials[0].metrics.maximum_congestion * (1 + _SAME)
+    usual = trials[0]
+
+    def worse(t: Trial) -> bool:
+        hotter = t.metrics.maximum_congestion > usual.metrics.maximum_congestion * (1 + _SAME)
+        return hotter or t.hop_bytes > usual.hop_bytes * (1 + _SAME)
+
     best = best_of(trials, "hop_bytes", problem)
-    if best.metrics.maximum_congestion <= limit:
+    if not worse(best):
         return best
     for rise in _PRICES:
         cooler = attempt("relieve", start=best.place, rise=rise, seconds=round(seconds / len(_PRICES), 3))
-        if cooler is not None and cooler.metrics.maximum_congestion <= limit:
+        if cooler is not None and not worse(cooler):
             break
-    return best_of([t for t in trials if t.metrics.maximum_congestion <= limit], "hop_bytes", problem)
+    return best_of([t for t in trials if not worse(t)], "hop_bytes", problem)
