@@ -19,7 +19,9 @@ namespace isthmus {
 /// packed; they stay there until their last hop and are then moved to their target. What has come in a message and goes
 /// on in another is found by arithmetic, as there are as many blocks as ranks.
 ///
-/// `From` and `To` give the place of a block at the start and that of the one which comes in its stead in the end.
+/// `From` and `To` give the place of a block at the start and that of the one which comes in its stead in the end. They
+/// may have a function run(number, step): how many of the blocks number, number + step, ... lie equally far from each
+/// other. What a rank does then takes as long as its messages and copies are many, not the blocks.
 template <class From, class To>
 class DigitExchange {
  public:
@@ -36,7 +38,14 @@ class DigitExchange {
   void exchange(Rank to, Rank from, std::uint64_t digit) {
     const std::uint64_t first = digit * weight_;
     pieces_.clear();
-    for (std::uint64_t begin = first; begin < blocks_; begin += weight_ * base_) add(begin);
+    const std::uint64_t period = weight_ * base_;
+    for (std::uint64_t begin = first; begin < blocks_;) {
+      const std::uint64_t whole = begin + weight_ <= blocks_ ? (blocks_ - weight_ - begin) / period + 1 : 0;
+      const std::uint64_t count = std::min(whole, run_of(from_, begin, period));
+      if (count > 1) add_run(begin, count);
+      else add(begin);
+      begin += std::max<std::uint64_t>(count, 1) * period;
+    }
     const auto [at, by] = phases_.exchange(pieces_, to, from, home(first) ? std::optional(to_(first)) : std::nullopt);
     messages_.push_back({first, weight_, base_, at, by});
   }
@@ -46,7 +55,17 @@ class DigitExchange {
     move(from_(0), 0, no_operation);
     for (const Message& m : messages_) {
       const std::uint64_t end = std::min(m.first + m.weight, blocks_);
-      for (std::uint64_t n = m.first; n < end; ++n) move(m.at + (n - m.first) * bytes_, n, m.by);
+      for (std::uint64_t n = m.first; n < end;) {
+        const Slice at = m.at + (n - m.first) * bytes_;
+        const Slice target = to_(n);
+        const std::uint64_t count = at.buffer == target.buffer ? 1 : std::min(end - n, run_of(to_, n, 1));
+        if (count > 1) {
+          pieces_.add_run(at, bytes_, m.by, target.offset, count, bytes_, to_(n + 1).offset - target.offset);
+        } else {
+          move(at, n, m.by);
+        }
+        n += count;
+      }
     }
     pieces_.copy(out_, at_output());
   }
@@ -72,6 +91,25 @@ class DigitExchange {
       const std::uint64_t before = begin / (m.weight * m.base) * m.weight;
       pieces_.add(m.at + before * bytes_, count * bytes_, m.by);
     }
+  }
+  /// The same for so many values of this digit, each a period behind the one before.
+  void add_run(std::uint64_t begin, std::uint64_t count) {
+    const std::uint64_t period = weight_ * base_;
+    const std::uint64_t to = pieces_.bytes();
+    const Slice at = from_(begin);
+    pieces_.add_run(at, bytes_, no_operation, to, count, from_(begin + period).offset - at.offset, weight_ * bytes_);
+    for (const Message& m : messages_) {
+      if (m.weight == weight_) break;
+      const std::uint64_t before = begin / (m.weight * m.base) * m.weight;
+      const std::uint64_t further = period / (m.weight * m.base) * m.weight;
+      pieces_.add_run(m.at + before * bytes_, m.weight * bytes_, m.by, to + m.first * bytes_, count, further * bytes_,
+                      weight_ * bytes_);
+    }
+  }
+  template <class Places>
+  static std::uint64_t run_of(const Places& places, std::uint64_t number, std::uint64_t step) {
+    if constexpr (requires { places.run(number, step); }) return places.run(number, step);
+    else return 1;
   }
   /// Do the blocks of a message end here, one behind the other?
   [[nodiscard]] bool home(std::uint64_t first) const {

@@ -30,6 +30,21 @@ class Pieces {
     copy = static_cast<std::uint32_t>(copies_.size());
     copies_.emplace_back(at, bytes, by, to);
   }
+  /// Adds `count` pieces, each so many bytes further than the one before and to be so many further, modulo 2^64.
+  void add_run(Slice at, std::uint64_t bytes, std::uint32_t by, std::uint64_t to, std::uint64_t count,
+               std::uint64_t step, std::uint64_t to_step) {
+    for (; count > 0; --count, at.offset += step, to += to_step) {
+      if (bytes > 0 && last_of(by) < copies_.size()) {
+        Copy& copy = copies_[last_of(by)];
+        if (copy.by() == by && copy.extend_all(at, bytes, to, count, step, to_step)) {
+          bytes_ += bytes * count;
+          return;
+        }
+      }
+      add(at, bytes, by, to);
+      if (bytes == 0) return;
+    }
+  }
   void clear() {
     copies_.clear();
     empty_.clear();
@@ -97,6 +112,24 @@ class Pieces {
         return false;
       }
       bytes_ += bytes;
+      return true;
+    }
+
+    /// Takes all of a run in, if all of it goes on as the blocks do that are here, or as a single one does.
+    bool extend_all(Slice at, std::uint64_t bytes, std::uint64_t to, std::uint64_t count, std::uint64_t step,
+                    std::uint64_t to_step) {
+      if (at.buffer != slices_.from.buffer) return false;
+      if (whole()) {
+        const bool continues = at.offset == last_.from + last_.bytes && to == last_.to + last_.bytes;
+        if (!continues || step != bytes || to_step != bytes) return false;
+        block_ += bytes * count;
+        last_.bytes += bytes * count;
+      } else {
+        if (last_.bytes != block_ || bytes != block_ || !goes_on(at, to)) return false;
+        if (step != from_step_ || to_step != to_step_) return false;
+        last_ = {at.offset + (count - 1) * step, to + (count - 1) * to_step, bytes};
+      }
+      bytes_ += bytes * count;
       return true;
     }
 

@@ -20,6 +20,31 @@ struct Message {
   Slice at;
 };
 
+/// The blocks for the ranks above, in their order.
+struct BlocksAbove {
+  const CollectiveCall& call;
+  const Exchange& blocks;
+  Slice operator()(std::uint64_t n) const {
+    // In place the own block is where it belongs.
+    return n == 0 && call.in_place ? blocks.to(call.rank) : blocks.from(above(call, n));
+  }
+  /// Up to the last rank; number 0 is no part of a run.
+  [[nodiscard]] std::uint64_t run(std::uint64_t n, std::uint64_t step) const {
+    const std::uint64_t end = call.ranks - call.rank;
+    return ((n < end ? end : std::uint64_t{call.ranks}) - 1 - n) / step + 1;
+  }
+};
+/// Those from the ranks below.
+struct BlocksBelow {
+  const CollectiveCall& call;
+  const Exchange& blocks;
+  Slice operator()(std::uint64_t n) const { return blocks.to(below(call, n)); }
+  /// Down to rank 0.
+  [[nodiscard]] std::uint64_t run(std::uint64_t n, std::uint64_t step) const {
+    return ((n <= call.rank ? call.rank : std::uint64_t{call.ranks} - 1) - n) / step + 1;
+  }
+};
+
 }  // namespace
 
 void bruck::alltoall(const CollectiveCall& call, Emitter& out) {
@@ -27,11 +52,7 @@ void bruck::alltoall(const CollectiveCall& call, Emitter& out) {
   if (!call.counts.empty()) return pairwise::alltoall(call, out);
   const std::uint64_t radix = call.options->radix;
   const Exchange blocks(call);
-  // In place the own block is where it belongs.
-  const auto from = [&](std::uint64_t n) {
-    return n == 0 && call.in_place ? blocks.to(call.rank) : blocks.from(above(call, n));
-  };
-  DigitExchange all(out, call.ranks, call.bytes, from, [&](std::uint64_t n) { return blocks.to(below(call, n)); });
+  DigitExchange all(out, call.ranks, call.bytes, BlocksAbove{call, blocks}, BlocksBelow{call, blocks});
   for (std::uint64_t weight = 1; weight < call.ranks; weight *= radix) {
     all.phase(radix);
     for (std::uint64_t digit = 1; digit < radix && digit * weight < call.ranks; ++digit) {

@@ -5,6 +5,7 @@ That they do what they have to is proved for every one of them in test_prove_all
 
 from __future__ import annotations
 
+import time
 from collections import Counter, defaultdict
 from typing import Any
 
@@ -65,6 +66,16 @@ def test_bruck_alltoall_packs_by_few_copies(radix: int) -> None:
         schedule = collective("alltoall", ranks=ranks, bytes=10, algorithm=("bruck", {"radix": radix}))
         copies = np.add.reduceat(schedule.ops["kind"] == OpKind.copy, schedule.op_first[:-1].astype(int), dtype=int)
         assert copies.max() <= most
+
+
+def test_bruck_alltoall_is_made_in_the_time_of_its_operations_not_of_its_blocks() -> None:
+    def seconds(ranks: int) -> float:
+        begin = time.process_time()
+        collective("alltoall", ranks=ranks, bytes=64, algorithm="bruck")
+        return time.process_time() - begin
+
+    # Operations grow eleven times, pairs of ranks 64 times.
+    assert min(seconds(16384) for _ in range(2)) < 25 * max(seconds(2048) for _ in range(3))
 
 
 @pytest.mark.parametrize("radix", [2, 3, 4, 8, 100])
