@@ -30,6 +30,20 @@ inline bool is_eager(const Operation& send, const MessageCost& cost) {
              : send.mode == static_cast<std::uint8_t>(Protocol::eager);
 }
 
+/// Throws InvalidInput for times that the simulation does not go to.
+inline void require_in_time(Picoseconds time) {
+  // What has gone beyond 64 bits is negative.
+  require(time >= 0 && time <= latest, "simulated time goes beyond ", latest / 1'000'000'000'000,
+          " s: allowed are times up to that; shorter computations and fewer bytes take less");
+}
+
+/// a times b; throws InvalidInput where that is too long.
+inline Picoseconds product(Picoseconds a, Picoseconds b) {
+  Picoseconds result = 0;
+  require_in_time(__builtin_mul_overflow(a, b, &result) ? -1 : result);
+  return result;
+}
+
 /// Longest time of a message, 20 hours: sums of many fit 64 bits.
 inline constexpr Picoseconds longest_message = Picoseconds{1} << 56;
 
@@ -44,12 +58,17 @@ inline Picoseconds bytes_after_first(std::uint64_t bytes, double rate) {
 
 /// CPU time of a calc, copy or reduce.
 inline Picoseconds work_of(const Operation& op, const SimulationOptions& options) {
-  if (op.kind == OpKind::calc && options.compute_factor == 1) return static_cast<Picoseconds>(op.amount);
+  if (op.kind == OpKind::calc && options.compute_factor == 1) {
+    if (op.amount > static_cast<std::uint64_t>(latest)) require_in_time(-1);
+    return static_cast<Picoseconds>(op.amount);
+  }
   const double rate = (op.kind == OpKind::calc   ? 1
                        : op.kind == OpKind::copy ? options.copy_rate
                                                  : options.reduce_rate) *
                       options.compute_factor;
-  return static_cast<Picoseconds>(static_cast<double>(op.amount) * rate + 0.5);
+  const double time = static_cast<double>(op.amount) * rate;
+  if (!(time < static_cast<double>(latest))) require_in_time(-1);
+  return static_cast<Picoseconds>(time + 0.5);
 }
 
 /// Answers for pairs of ranks; one for each simulation (it remembers the last size of each level).
@@ -95,7 +114,9 @@ class Costs {
     MessageCost& last = sized(at, bytes);
     if (at == static_cast<int>(Level::network) && level.per_hop != 0) {
       const std::uint32_t hops = places_->topology->route_length(places_->node[from], places_->node[to]);
-      last.wire = level.L + static_cast<Picoseconds>(hops > 0 ? hops - 1 : 0) * level.per_hop;
+      const Picoseconds further = product(hops > 0 ? hops - 1 : 0, level.per_hop);
+      if (further > longest_parameter) require_in_time(-1);
+      last.wire = level.L + further;
     }
     return last;
   }

@@ -74,6 +74,7 @@ class Engine {
       }
       prefetch();
       now_ = event.time;
+      if (static_cast<std::uint64_t>(now_) > static_cast<std::uint64_t>(latest)) require_in_time(now_);
       if (watch_ties()) {
         ties_.now(now_, sequence_);
         if (ties_.found()) {
@@ -467,6 +468,7 @@ class Engine {
   Picoseconds take_interface(std::uint32_t interface, Picoseconds arrives, std::uint64_t op, const MessageCost& cost) {
     Resource& in = resources_[interface];
     arrives = std::max(arrives, in.free);
+    if (arrives > latest) require_in_time(arrives);  // it may be taken ahead of time
     in.free = arrives + cost.gap();
     log(LogEntry::Kind::land, op);
     return arrives + cost.ahead_of_cpu();

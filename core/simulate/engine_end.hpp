@@ -19,6 +19,7 @@ void Engine<detail, variant>::finish() {
     Picoseconds last = completions_.empty() ? 0 : completions_[r];
     for (std::uint32_t c = 0; c < resources_.cpus(); ++c)
       last = std::max(last, resources_[resources_.cpu(r, static_cast<std::uint8_t>(c))].free);
+    require_in_time(last);
     out_.finish[r] = last;
     out_.makespan = std::max(out_.makespan, last);
   }
@@ -37,7 +38,7 @@ void Engine<detail, variant>::share_out_idle() {
         for (const Rank at : {r, op.kind == OpKind::send ? op.peer : r})
           streams[at] = std::max<std::uint32_t>(streams[at], op.cpu + 1U);
   for (Rank r = 0; r < s_.ranks; ++r) {
-    breakdown_.idle_rest(r, out_.makespan * streams[r]);
+    breakdown_.idle_rest(r, product(out_.makespan, streams[r]));
   }
   out_.breakdown = breakdown_.take();
 }

@@ -22,7 +22,7 @@ void Engine<detail, variant>::arm() {
 }
 template <Detail detail, Variant variant>
 void Engine<detail, variant>::note_loss(std::uint64_t op, Picoseconds lost) {
-  out_.lost_in_all += lost;
+  out_.lost_in_all += static_cast<double>(lost);
   if constexpr (detail == Detail::ops) {
     if (out_.lost.empty()) out_.lost.resize(s_.ops.size());
     out_.lost[op] = lost;

@@ -67,6 +67,10 @@ Simulated simulate_loggops(const Schedule& schedule, const SimulationOptions& op
     require(cost.L >= 0 && cost.o_send >= 0 && cost.o_recv >= 0 && cost.g >= 0 && cost.G >= 0 && cost.O >= 0 &&
                 cost.per_hop >= 0,
             "LogGOPS parameters are numbers from 0");
+  for (const LevelCost& cost : options.cost)
+    for (const Picoseconds time : {cost.L, cost.o_send, cost.o_recv, cost.g, cost.per_hop})
+      require(time <= longest_parameter, "a latency, overhead or gap of ", time / 1'000'000'000'000, " s: up to ",
+              longest_parameter / 1'000'000'000'000, " s are allowed");
   require(options.copy_rate >= 0 && options.reduce_rate >= 0, "rates are numbers from 0");
   if (options.symmetry)
     if (auto result = simulate_kinds(schedule, options)) return *std::move(result);

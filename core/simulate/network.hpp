@@ -53,8 +53,6 @@ class Network {
 
 /// Bytes: models that would need more are refused.
 inline constexpr double most_memory = 8.0 * (1 << 30);
-/// Nothing happens later in a network: sums of two times fit 64 bits.
-inline constexpr Picoseconds latest = Picoseconds{1} << 62;
 
 /// The network that the options ask for; nullptr for LogGOPS. Throws InvalidInput for links without bandwidth and for
 /// models without a topology; Unsupported for routes that the topology does not have and where too much memory is

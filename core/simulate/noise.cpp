@@ -93,7 +93,7 @@ void Noise::advance(std::size_t stream) {
 }
 
 Picoseconds Noise::lost(std::size_t stream, Picoseconds start, Picoseconds work) {
-  if (streams_.empty()) return 0;
+  if (streams_.empty() || start + work > latest) return 0;  // too long anyway
   Stream& s = streams_[stream];
   if (spec_.kind == NoiseSpec::Kind::periodic && s.current.end <= start) {
     // Skip the periods of an idle stream in one step.
@@ -102,7 +102,7 @@ Picoseconds Noise::lost(std::size_t stream, Picoseconds start, Picoseconds work)
   }
   while (s.current.end <= start) advance(stream);
   Picoseconds end = start + work;
-  while (s.current.begin < end) {
+  while (s.current.begin < end && end <= latest) {
     end += s.current.end - std::max(s.current.begin, start);
     advance(stream);
   }

@@ -15,6 +15,11 @@ namespace isthmus {
 
 struct Loops;
 
+/// End of simulated time, 53 days: later than it, sums of few times still fit 64 bits.
+inline constexpr Picoseconds latest = (Picoseconds{1} << 62) - 1;
+/// Longest latency, overhead or gap of a message, 13 days.
+inline constexpr Picoseconds longest_parameter = Picoseconds{1} << 60;
+
 /// LogGOPS parameters of one level (Hoefler, Schneider and Lumsdaine, "LogGOPSim", 2010).
 struct LevelCost {
   Picoseconds L = 0;
@@ -174,9 +179,9 @@ struct Simulated {
   std::uint64_t events = 0;
   std::uint64_t messages = 0;
   std::uint64_t bytes = 0;
-  Picoseconds lost_in_all = 0;  ///< by all messages to others in the network
-  bool stopped = false;         ///< by progress
-  bool tie = false;             ///< stopped by stop_at_ties
+  double lost_in_all = 0;  ///< picoseconds, by all messages to others in the network
+  bool stopped = false;    ///< by progress
+  bool tie = false;        ///< stopped by stop_at_ties
   std::vector<Stuck> stuck;
   std::vector<Orphan> orphans;
   // Detail::ops: of every operation; -1 where it never happened.

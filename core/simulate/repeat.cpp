@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "simulate/costs.hpp"
 #include "simulate/loops.hpp"
 
 namespace isthmus {
@@ -25,7 +26,7 @@ class Expansion {
         loops_(loops),
         brief_loops_(brief_loops),
         times_((loops.iterations - brief_loops.iterations) / result.repetition.period),
-        more_(static_cast<Picoseconds>(times_) * result.repetition.length),
+        more_(product(static_cast<Picoseconds>(times_), result.repetition.length)),
         in_(std::move(result)) {}
 
   /// False where operations of the iterations that would be repeated are not done before the loop is left.
@@ -35,13 +36,14 @@ class Expansion {
     for (Picoseconds& f : in_.finish)
       if (f > r.from) f += more_;
     const Picoseconds last = in_.finish.empty() ? 0 : *std::max_element(in_.finish.begin(), in_.finish.end());
+    require_in_time(last);
     expand_breakdown(last);
     in_.makespan = last;
     in_.executed += times_ * r.executed;
     in_.events += times_ * r.events;
     in_.messages += times_ * r.messages;
     in_.bytes += times_ * r.bytes;
-    in_.lost_in_all += static_cast<Picoseconds>(times_) * r.lost;
+    in_.lost_in_all += times_ * r.lost;
     expand_traffic();
     in_.skipped = loops_.iterations - brief_loops_.iterations;
     return true;
@@ -61,7 +63,7 @@ class Expansion {
         in_.breakdown[at + i] += static_cast<Picoseconds>(times_) * in_.repetition.breakdown[at + i];
         sum += in_.breakdown[at + i];
       }
-      in_.breakdown[at + idle] = makespan * streams - sum;
+      in_.breakdown[at + idle] = product(makespan, streams) - sum;
     }
   }
 

@@ -13,7 +13,7 @@ struct Repetition {
   std::int64_t from = 0;
   std::int64_t length = 0;
   std::uint64_t executed = 0, events = 0, messages = 0, bytes = 0;
-  std::int64_t lost = 0;
+  double lost = 0;
   std::vector<std::int64_t> breakdown;           ///< ranks x shares
   std::vector<double> link_bytes;                ///< over every link
   std::uint64_t log_begin = 0, log_end = 0;      ///< of Simulated::log

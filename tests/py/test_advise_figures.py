@@ -76,8 +76,8 @@ def test_calls_pairs_and_sizes_of_one_message() -> None:
     assert send.path == 0
     assert recv.path == pytest.approx(14 * US)
     assert send.busy == pytest.approx(0.5 * US)
-    assert recv.busy == pytest.approx(1.5 * US)
-    assert (send.waiting, recv.waiting) == pytest.approx((0, 5.5 * US))
+    assert recv.busy == pytest.approx(0.5 * US)
+    assert (send.waiting, recv.waiting) == pytest.approx((0, 6.5 * US))  # for 11 us, and for its bytes
     (pair,) = p.pairs
     assert (pair.sender, pair.receiver, pair.messages, pair.bytes) == (0, 1, 1, 1001)
     assert pair.path == pytest.approx(14 * US)

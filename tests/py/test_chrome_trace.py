@@ -99,7 +99,7 @@ def test_example(tmp_path: Path) -> None:
     assert found["send", 0]["args"] == {"op": 1, "bytes": 1000, "peer": 1, "tag": 7}
     # The receive is from any with any tag: the slice says what came.
     assert found["handle", 1]["args"] == {"op": 0, "bytes": 1000, "peer": 0, "tag": 7}
-    assert found["handle", 1]["ts"] == pytest.approx(1.234567 + 1.5 + 2.5)
+    assert found["handle", 1]["ts"] == pytest.approx(1.234567 + 1.5 + 2.5 + 5.994)
     assert found["copy", 0]["args"] == {"op": 2, "bytes": 9}
     waits = {(e["name"], e["pid"]) for e in events if e["ph"] == "b"}
     assert waits == {("wait for message", 1), ("put on its way", 2)}

@@ -95,7 +95,7 @@ def test_time_and_work_are_those_of_the_simulator(case: Case) -> None:
             for i, size in enumerate(SIZES):
                 t = isthmus.simulate(schedule_of(here, ranks, size), level, **rates)
                 work = sum(t.breakdown[share] for share in ("compute", "send_overhead", "recv_overhead")).max()
-                times, works = (t.makespan_ps, found.time_ps[i]), (round(work * 1e12), found.work.busy[i])
+                times, works = (t.makespan_ps, found.time_ps[i]), (round(work * 1e12), found.work.cpu[i])
                 if found.exact[i]:
                     assert (times[0], works[0]) == (times[1], works[1]), (ranks, level, size)
                 else:
@@ -106,6 +106,8 @@ def test_time_and_work_are_those_of_the_simulator(case: Case) -> None:
 BOUNDS = {("bcast", "scatter_allgather"), ("bcast", "scatter_allgather_ring"), ("reduce", "rabenseifner"),
           ("bcast", "double_tree"), ("bcast", "split_binary"), ("reduce", "double_tree"), ("reduce", "split_binary"),
           ("allreduce", "double_tree")}  # fmt: skip
+# Messages of several subtrees that come at once pass the interface in the order of ranks, not in that of reductions.
+BOUNDS |= {("reduce", "optimal")}
 
 
 @pytest.mark.parametrize("name", forms(), ids="-".join)

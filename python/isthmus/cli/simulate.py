@@ -64,7 +64,7 @@ _SUFFIXES = {
 @click.option(
     "--receive",
     type=click.Choice(["loggp", "loggopsim"]),
-    default="loggopsim",
+    default="loggp",
     show_default=True,
     help="A message keeps its receiver's processor for o and O of its bytes, or for G too, as LogGOPSim has it.",
 )

@@ -48,14 +48,14 @@ def _breakdown(timeline: Any) -> Any:
 
     t = timeline
     power, unit = unit_of(t.makespan_ps)
-    total = sum(int(v.sum()) for v in t.breakdown_ps.values()) or 1
+    total = sum(float(v.sum(dtype=float)) for v in t.breakdown_ps.values()) or 1.0
     names = [name for name in _SHARES if t.breakdown_ps[name].any()]
     fig, ax = figure(title(t, "Where the time goes"), facts(t), 6.4)
     parts, rows = [], []
     for name in names:
         words, colour = _SHARES[name]
         parts.append((t.breakdown_ps[name] / 10.0**power, colour))
-        part = 100 * int(t.breakdown_ps[name].sum()) / total
+        part = 100 * float(t.breakdown_ps[name].sum(dtype=float)) / total
         rows.append((Patch(color=colour), f"{words}: {'< 0.1' if part < 0.05 else f'{part:.1f}'} %"))
     streams = stack_ranks(ax, t.ranks, parts) > 1.5 * t.makespan_ps / 10.0**power
     ax.set_ylabel(f"time ({unit}{', CPU streams added up' if streams else ''})")

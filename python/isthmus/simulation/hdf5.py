@@ -77,7 +77,8 @@ def write_timeline(timeline: Timeline, path: str | os.PathLike[str], *, compress
     attributes: dict[str, int | float | str] = {name: getattr(t, name) for name in NUMBERS}
     attributes |= {"record": t.record, "wall": t.wall}
     if t.model != "loggops":
-        attributes |= {"model": t.model, "routing": t.routing, "lost_in_all_ps": t.lost_in_all_ps}
+        lost = t.lost_in_all_ps  # of many messages: more than whole numbers of 64 bits hold
+        attributes |= {"model": t.model, "routing": t.routing, "lost_in_all_ps": lost if lost < 2**63 else float(lost)}
         attributes["slice_width"] = t._traffic_arrays["slice_width"]
         columns.append(Column("operations/lost", t.lost_ps, "ps", "to other messages in the network"))
         columns += [
@@ -129,8 +130,9 @@ def _read(reader: Reader) -> Timeline:
     result |= {"lost": np.empty(0, np.int64), "lost_in_all": 0}
     if reader.has("traffic/link_bytes"):
         result |= {name: reader.attribute(name, str) for name in ("model", "routing")}
+        large = isinstance(reader.file.attrs.get("lost_in_all_ps"), float)
         result |= {
-            "lost_in_all": reader.attribute("lost_in_all_ps", int),
+            "lost_in_all": reader.attribute("lost_in_all_ps", float if large else int),
             "slice_width": reader.attribute("slice_width", int),
         }
         result["lost"] = reader.column("operations/lost", np.int64)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 MODELS = ("loggops", "flow", "reserve", "packet")
 RECEIVES = ("loggp", "loggopsim")
-RECEIVE = "loggopsim"  # by default
+RECEIVE = "loggp"  # by default
 ROUTINGS = ("minimal", "random", "valiant", "adaptive")
 _RESOLUTION = 0.01
 _MOST_SLICES = 4096

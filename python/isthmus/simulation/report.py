@@ -50,8 +50,11 @@ def machine_words(machine: Machine | Level) -> str:
 
 
 def shares(timeline: Timeline) -> list[dict[str, Any]]:
-    """A row per share: mean over the ranks, most, the rank that has most (seconds), part of all time."""
-    total = int(timeline._breakdown.sum(dtype=np.int64))
+    """A row per share: mean over the ranks, most, the rank that has most (seconds), part of all time.
+
+    Sums are rounded to 53 bits: picoseconds of all ranks together need not fit 64.
+    """
+    total = float(timeline._breakdown.sum(dtype=np.float64))
     out = []
     for name, values in timeline.breakdown_ps.items():
         mean = float(values.mean()) if len(values) else 0.0
@@ -62,7 +65,7 @@ def shares(timeline: Timeline) -> list[dict[str, Any]]:
                 "mean": mean / 1e12,
                 "most": int(values[worst]) / 1e12 if len(values) else 0.0,
                 "rank": worst,
-                "part": int(values.sum()) / total if total else 0.0,
+                "part": float(values.sum(dtype=np.float64)) / total if total else 0.0,
             }
         )
     return out

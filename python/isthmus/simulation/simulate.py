@@ -159,8 +159,8 @@ def simulate(
 
 def _ps(seconds: float, name: str) -> int:
     ps = seconds * 1e12
-    if not 0 <= ps < 2**62:
-        raise InvalidInput(f"{name} = {seconds} s: 0 to 4.6e6 s is allowed")
+    if not 0 <= ps < 2**60:
+        raise InvalidInput(f"{name} = {seconds} s: 0 to 1.1e6 s is allowed")
     return round(ps)
 
 

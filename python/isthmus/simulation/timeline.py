@@ -72,7 +72,7 @@ class Timeline:
         With ``record="ops"`` and a model in which messages meet: what every send, put or get lost to other messages;
         otherwise empty.
     lost_in_all_ps : int
-        What all messages together lost to others.
+        What all messages together lost to others; rounded to 53 bits.
     model, routing : str
         Of the network.
     traffic : Traffic or None
@@ -103,7 +103,7 @@ class Timeline:
         self.busy_ps: NDArray[np.int64] = result["busy"]
         self.handled_ps: NDArray[np.int64] = result["handled"]
         self.lost_ps: NDArray[np.int64] = result["lost"]
-        self.lost_in_all_ps: int = result["lost_in_all"]
+        self.lost_in_all_ps = int(result["lost_in_all"])
         self.model: str = result.get("model", "loggops")
         self.routing: str = result.get("routing", "minimal")
         self._traffic_arrays = {name: result[name] for name in TRAFFIC if name in result}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import _core
+from .network import RECEIVE
 from .simulate import core_options
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ def work_bound(
     sizes: Sequence[int] | NDArray[np.int64],
     copy_rate: float | None = None,
     reduce_rate: float | None = None,
+    receive: str = RECEIVE,
 ) -> NDArray[np.float64] | None:
     """Seconds that no simulation of a schedule is shorter than, as its messages grow.
 
@@ -46,6 +48,7 @@ def work_bound(
     sizes : sequence of int
         Bytes that take the place of the unit, from 1.
     copy_rate, reduce_rate : float, optional
+    receive : str
         As of :func:`isthmus.simulate`.
 
     Returns
@@ -71,7 +74,7 @@ def work_bound(
     from ..machine import Noise
 
     options = core_options(
-        schedule, machine, placement, "finish", Noise(), 0, copy_rate, reduce_rate, symmetry=False, skip=False
+        schedule, machine, placement, "finish", Noise(), 0, copy_rate, reduce_rate, False, False, receive
     )
     least = _core.work_bound(schedule.arrays, options, unit, np.asarray(sizes, np.uint64).reshape(-1))
     return least * 1e-12 if len(least) or not len(sizes) else None

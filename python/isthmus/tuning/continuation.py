@@ -109,6 +109,8 @@ class Continuation:
             segment = s.choices[c].options.get("segment", 0)
             if not isinstance(segment, int):
                 continue
+            if s.choices[c].name == "segmented_ring":
+                segment *= s.situation.ranks  # every rank's part is divided
             near = [i for i in self._near(c) if 0 < segment * more < s.sizes[i]]
             if not near:
                 continue

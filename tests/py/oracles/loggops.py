@@ -91,7 +91,7 @@ class Simulation:
         interface: Interface = lambda rank, peer, nic: (rank, nic),
         copy_rate: float = 0,
         reduce_rate: float = 0,
-        whole: bool = True,
+        whole: bool = False,
     ) -> None:
         self.ranks, self.params, self.noise, self.interface = ranks, params, noise, interface
         self.whole = whole

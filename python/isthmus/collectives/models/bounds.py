@@ -131,15 +131,15 @@ def bound(
         for overhead, wanted in ((p.o_send, needs.spreads), (p.o_recv, needs.gathers))
         if wanted
     ]
-    # The first byte of a message is free: with many messages a byte may cost no more than the overhead of one.
-    coming = min(max(p.G, p.O), p.o_recv)
-    # What one rank has to receive takes its processor; what it has to send, its interfaces.
-    leaving = min(p.G / lanes, max(p.o_send, p.g / lanes))
+    coming = per_byte(p.o_recv, p.O, p.g / lanes, p.G / lanes)
+    leaving = per_byte(p.o_send, p.O, p.g / lanes, p.G / lanes)
     passing = leaving if collective == "scatter" else coming
-    most = delay + np.maximum(needs.bytes * table - 1, 0) * passing
-    each = delay + np.maximum(needs.average * table - 1, 0) * coming + needs.reduced * table * p.reduce
+    most = delay + np.maximum(needs.bytes * table - lanes, 0) * passing
+    each = delay + np.maximum(needs.average * table - lanes, 0) * coming
+    handling, reduced = min(p.O, p.o_recv), needs.reduced * table * p.reduce
+    each = np.maximum(each, delay + np.maximum(needs.average * table - 1, 0) * handling + reduced)
     # On average a processor sends as many bytes as it receives.
-    each = np.maximum(each, needs.average * table * (coming + min(p.O, p.o_send)) + needs.reduced * table * p.reduce)
+    each = np.maximum(each, needs.average * table * (handling + min(p.O, p.o_send)) + reduced)
     return Bound(
         np.where(some, max(heard), 0) * 1e-12,
         np.where(some & (needs.bytes > 0), most, 0) * 1e-12,
@@ -166,6 +166,20 @@ def _needs(collective: str, ranks: int) -> _Needs:
     if collective not in known:
         raise InvalidInput(f"bounds of {collective!r}: allowed are {', '.join(known)}")
     return known[collective]
+
+
+def per_byte(overhead: float, by_processor: float, gap: float, by_interface: float) -> float:
+    """What a byte takes at least of processor or interface, into however many messages the bytes are divided.
+
+    The first byte of a message costs overhead and gap, the others what they cost by the byte. Both resources have to do
+    with all bytes: the least over the share of first bytes of the larger of two sums that are linear in it.
+    """
+    ends = [max(by_processor, by_interface), max(overhead, gap)]
+    slower = (overhead - by_processor) - (gap - by_interface)
+    share = (by_interface - by_processor) / slower if slower else -1.0
+    if 0 < share < 1:
+        ends.append(by_processor + share * (overhead - by_processor))
+    return min(ends)
 
 
 @lru_cache(maxsize=256)

@@ -48,6 +48,6 @@ def _exscan(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: s
         return found
     copied = p.copied(sizes)
     m = p.message(sizes)
-    time = found.time_ps + np.maximum(copied - m.way, 0)
+    time = found.time_ps + np.maximum(copied - m.way - m.ahead, 0)
     middle = Work.send(m) + Work.recv(m) + Work.of(p.reduced(sizes) + copied)
     return Cost(time, middle, found.exact)

@@ -79,7 +79,7 @@ def combined(p: Parameters, ranks: int, sizes: NDArray[np.int64], digits: list[t
     found = symmetric(p, rounds, len(sizes), (p.copied(ranks * sizes) == 0) & together)
     # Pieces of copies are rounded one by one.
     work = found.work + Work.of(np.maximum(p.copied(copied * sizes) - copied, 0))
-    return Cost(np.maximum(found.time_ps, work.busy), work, found.exact)
+    return Cost(np.maximum(found.time_ps, work.cpu), work, found.exact)
 
 
 def _with_digit(end: int, weight: int, base: int, digit: int) -> int:

@@ -23,49 +23,41 @@ class Work:
     ----------
     cpu : array of int64
         Overheads of messages, bytes that the processor moves (O), reductions and copies.
-    busy : array of int64
-        The same with the bytes that come in counted for the receiving processor where that takes longer (G), as the
-        simulator has it.
     """
 
     cpu: NDArray[np.int64]
-    busy: NDArray[np.int64]
 
     def __add__(self, other: Work) -> Work:
-        return Work(self.cpu + other.cpu, self.busy + other.busy)
+        return Work(self.cpu + other.cpu)
 
     def times(self, count: int | NDArray[np.int64]) -> Work:
         """So many times this."""
-        return Work(self.cpu * count, self.busy * count)
+        return Work(self.cpu * count)
 
     @classmethod
     def none(cls, sizes: int) -> Work:
         """Nothing, for so many sizes."""
-        return cls(np.zeros(sizes, np.int64), np.zeros(sizes, np.int64))
+        return cls(np.zeros(sizes, np.int64))
 
     @classmethod
     def send(cls, m: Message) -> Work:
         """One message sent."""
-        return cls(m.send, m.send)
+        return cls(m.send)
 
     @classmethod
     def recv(cls, m: Message) -> Work:
         """One message received."""
-        return cls(m.recv_cpu, m.recv)
+        return cls(m.recv_cpu)
 
     @classmethod
     def of(cls, picoseconds: NDArray[np.int64]) -> Work:
         """A reduction or a copy."""
-        return cls(picoseconds, picoseconds)
+        return cls(picoseconds)
 
     @classmethod
     def most(cls, several: Iterable[Work]) -> Work:
         """The largest of each number."""
-        several = list(several)
-        return cls(
-            np.maximum.reduce([w.cpu for w in several]),
-            np.maximum.reduce([w.busy for w in several]),
-        )
+        return cls(np.maximum.reduce([w.cpu for w in several]))
 
 
 @dataclass(frozen=True)

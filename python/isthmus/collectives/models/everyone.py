@@ -29,15 +29,15 @@ def _alltoall(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm:
     if count == 0:
         return Cost(sizes * 0, work, np.ones(len(sizes), bool))
     # Sends have been there first, and go as long as the interface lets them; messages come as they are sent.
-    received = np.maximum(m.recv, m.gap)
-    first = np.maximum(count * m.send, m.way)
+    way = m.way + m.ahead
+    first = np.maximum(count * m.send, way)
     # The i-th message has come by i * send + way, and is handled not before the i-1 before it.
-    time = np.maximum(first + (count - 1) * received, (count - 1) * m.send + m.way) + m.recv
+    time = np.maximum(first + (count - 1) * m.recv_cpu, (count - 1) * m.send + way) + m.recv_cpu
     for at in np.flatnonzero(m.gap > m.send):
-        time[at] = _between(count, m.way, int(m.send[at]), int(m.recv[at]), int(m.gap[at]))
+        time[at] = _between(count, m.way, int(m.send[at]), int(m.ahead[at]), int(m.recv_cpu[at]), int(m.gap[at]))
     if 0 < window < count:
         # Sends wait for others, messages do not wait for all sends.
-        least = np.maximum(work.busy, m.way + (count - 1) * received + m.recv)
+        least = np.maximum(work.cpu, m.way + (count - 1) * np.maximum(m.recv_cpu, m.gap) + m.recv)
         if 2 * count > MOST:
             return Cost(least, work, np.zeros(len(sizes), bool))
         found, exact = windowed(p, count, sizes, window, least)
@@ -45,23 +45,24 @@ def _alltoall(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm:
     return Cost(time, work, np.ones(len(sizes), bool))
 
 
-def _between(count: int, way: int, send: int, recv: int, gap: int) -> int:
+def _between(count: int, way: int, send: int, ahead: int, recv: int, gap: int) -> int:
     """Messages are handled while the interface keeps the next send from going."""
     cpu = sending = receiving = 0
-    under_way: deque[int] = deque()  # when each of the messages that come next arrives
+    under_way: deque[int] = deque()  # when the processor can have each of the messages that come next
     sent = handled = 0
     before: tuple[int, ...] = ()
     before_at = 0
     while handled < count:
         begin = max(cpu, sending) if sent < count else -1
-        come = max(under_way[0], cpu, receiving) if under_way else -1
+        come = max(under_way[0], cpu) if under_way else -1
         # At the same moment a send goes first: it has been there from the begin.
         if come < 0 or 0 <= begin <= come:
-            under_way.append(begin + way)
-            cpu, sending = begin + send, begin + gap
+            receiving = max(begin + way, receiving)
+            under_way.append(receiving + ahead)
+            cpu, sending, receiving = begin + send, begin + gap, receiving + gap
             sent += 1
             continue
-        cpu, receiving = come + recv, come + gap
+        cpu = come + recv
         under_way.popleft()
         handled += 1
         # One message sent and one handled, and all is as before, only later: so it goes on until the last send.

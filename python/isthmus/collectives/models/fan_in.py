@@ -42,12 +42,15 @@ def fan_in(
         early |= after < before
     cpu, interface = begin.copy(), np.zeros_like(reduced)
     for arrival, m, count in runs:
-        first = np.maximum(np.maximum(arrival, cpu), interface)
-        last = first + np.maximum(m.gap, m.recv + reduced) * (count - 1)
-        cpu, interface = last + m.recv + reduced, last + m.gap
+        come = np.maximum(arrival, interface)
+        each = m.recv_cpu + reduced
+        last = np.maximum(cpu + each * (count - 1), come + m.ahead + np.maximum(m.gap, each) * (count - 1))
+        cpu, interface = last + each, come + m.gap * count
     for at in np.flatnonzero(early):
         messages = [
-            (int(arrival[at]), int(m.recv[at]), int(m.gap[at])) for arrival, m, count in runs for _ in range(count)
+            (int(arrival[at]), int(m.ahead[at]), int(m.recv_cpu[at]), int(m.gap[at]))
+            for arrival, m, count in runs
+            for _ in range(count)
         ]
         if ordered:
             cpu[at] = _one_by_one(messages, int(reduced[at]), int(begin[at]), way)
@@ -56,25 +59,30 @@ def fan_in(
     return cpu
 
 
-def _as_they_come(messages: list[tuple[int, int, int]], cpu: int) -> int:
+def _as_they_come(messages: list[tuple[int, int, int, int]], cpu: int) -> int:
     interface = 0
-    for arrival, recv, gap in sorted(messages, key=lambda m: m[0]):
-        handled = max(arrival, cpu, interface)
-        cpu, interface = handled + recv, handled + gap
+    for arrival, ahead, recv, gap in sorted(messages, key=lambda m: m[0]):
+        come = max(arrival, interface)
+        cpu, interface = max(come + ahead, cpu) + recv, come + gap
     return cpu
 
 
-def _one_by_one(messages: list[tuple[int, int, int]], reduced: int, cpu: int, way: int) -> int:
+def _one_by_one(messages: list[tuple[int, int, int, int]], reduced: int, cpu: int, way: int) -> int:
     """Where a message comes before one that is received before it: work goes in the order in which it was found out."""
     waiting = sorted(range(len(messages)), key=lambda i: messages[i][0])
     handled = [False] * len(messages)
+    landed = [0] * len(messages)
     interface = 0
+    for i in waiting:
+        arrival, ahead, _, gap = messages[i]
+        come = max(arrival, interface)
+        landed[i], interface = come + ahead, come + gap
     turn = 0  # of the receive that is posted
     found = -1  # when its reduction was found out; -1: it has not been yet
     while turn < len(messages):
         if found < 0 and handled[turn]:
             found = cpu
-        begin = max(messages[waiting[0]][0], cpu, interface) if waiting else -1
+        begin = max(landed[waiting[0]], cpu) if waiting else -1
         if found >= 0 and (not waiting or (cpu, found) < (begin, messages[waiting[0]][0] - way)):
             cpu += reduced
             found = -1
@@ -82,8 +90,7 @@ def _one_by_one(messages: list[tuple[int, int, int]], reduced: int, cpu: int, wa
             continue
         message = waiting.pop(0)
         handled[message] = True
-        _, recv, gap = messages[message]
-        cpu, interface = begin + recv, begin + gap
+        cpu = begin + messages[message][2]
         if message == turn:
             found = begin
     return cpu

@@ -31,8 +31,8 @@ def _sparbit(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: 
     whole = symmetric(p, [Round(sizes, count=others)], len(sizes))
     if not others:
         return whole
-    taken = m.way + (others - 1) * np.maximum(m.recv, m.gap) + m.recv
-    time, exact = np.maximum(whole.work.busy, taken), np.zeros(len(sizes), bool)
+    taken = m.way + (others - 1) * np.maximum(m.recv_cpu, m.gap) + m.recv
+    time, exact = np.maximum(whole.work.cpu, taken), np.zeros(len(sizes), bool)
     if 2 * others <= MOST:
         time, exact = follow(p, _blocks(ranks), [sizes], time)
     return Cost(time, whole.work, exact)
@@ -76,7 +76,7 @@ def _ring(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: str
     work = once.times(2 * others) + Work.of(reduced * others)
     first = np.where(count > 1, m.step, last.step)
     time = others * (2 * first + p.reduced(np.where(count > 1, whole, rest)))
-    time = np.maximum(time, work.busy)
+    time = np.maximum(time, work.cpu)
     # Parts of one segment are those of the ring.
     alone = [Round(part, reduced=(part,), count=others), Round(part, count=others)]
     exact = (sizes % ranks == 0) & (count == 1)
@@ -136,7 +136,7 @@ def _asked(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: st
     m, request = p.message(sizes), p.message(sizes * 0)
     work = _busier(ranks, Work.recv(m) + Work.send(request), Work.recv(request) + Work.send(m))
     time = up(p, Flat(ranks), lambda _: sizes, None)[0] + (request.step if ranks > 1 else 0)
-    return _root(p, ranks, sizes * 0, sizes, window, np.maximum(time, work.busy), work)
+    return _root(p, ranks, sizes * 0, sizes, window, np.maximum(time, work.cpu), work)
 
 
 @form(("scatter", "linear_sync"))
@@ -145,7 +145,7 @@ def _answered(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm:
     m, answer = p.message(sizes), p.message(sizes * 0)
     work = _busier(ranks, Work.send(m) + Work.recv(answer), Work.recv(m) + Work.send(answer))
     time = down(p, Flat(ranks), lambda _: sizes) + (answer.step if ranks > 1 else 0)
-    return _root(p, ranks, sizes, sizes * 0, window, np.maximum(time, work.busy), work)
+    return _root(p, ranks, sizes, sizes * 0, window, np.maximum(time, work.cpu), work)
 
 
 def _busier(ranks: int, root: Work, other: Work) -> Work:

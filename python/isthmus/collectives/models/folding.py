@@ -22,5 +22,5 @@ def handed_over(p: Parameters, found: Cost, sizes: NDArray[np.int64]) -> Cost:
     """
     m, reduced = p.message(sizes), p.reduced(sizes)
     more = Work.recv(m) + Work.of(reduced) + Work.send(m)
-    time = np.maximum(found.time_ps, m.step + reduced + found.work.busy) + m.step
+    time = np.maximum(found.time_ps, m.step + reduced + found.work.cpu) + m.step
     return Cost(time, found.work + more, np.zeros(len(sizes), bool))

@@ -85,4 +85,4 @@ def _alltoall(
     first = (Work.send(m) + Work.recv(m)).times(size - 1) + exchange.work
     pieces = Work.of(np.maximum(p.copied(put * sizes) - put, 0))
     work = Work.most([first + pieces, (Work.send(m) + Work.recv(m)).times(min(size - 1, 1))])
-    return Cost(np.maximum(time, work.busy), work, (copied == 0) & free & alike)
+    return Cost(np.maximum(time, work.cpu), work, (copied == 0) & free & alike)

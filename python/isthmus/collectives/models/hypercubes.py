@@ -49,7 +49,7 @@ def _bruck(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: st
     first = p.copied(sizes)
     found = symmetric(p, rounds, len(sizes), first == 0)
     work = found.work + Work.of(first)
-    return Cost(np.maximum(found.time_ps, work.busy), work, found.exact)
+    return Cost(np.maximum(found.time_ps, work.cpu), work, found.exact)
 
 
 @form(("barrier", "recursive_doubling"))

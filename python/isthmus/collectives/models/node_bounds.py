@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .bounds import spreading
+from .bounds import per_byte, spreading
 from .parameters import Parameters
 
 if TYPE_CHECKING:
@@ -54,10 +54,8 @@ def node_bound(
         "alltoall": float((here * (ranks - here)).max()),
         "reduce_scatter": ranks * (nodes - 1) / nodes,
     }.get(collective, 1.0)
-    # The first byte of a message is free: with many messages a byte may cost no more than the gap of one.
-    byte = min(p.G, p.g) / interfaces
-    if collective != "scatter":
-        byte = max(byte, min(max(p.G, p.O), p.o_recv) / most)
-    moved = delay + np.maximum(blocks * sizes - 1, 0) * byte
+    overhead = p.o_send if collective == "scatter" else p.o_recv
+    byte = per_byte(overhead / most, p.O / most, p.g / interfaces, p.G / interfaces)
+    moved = delay + np.maximum(blocks * sizes - max(interfaces, most), 0) * byte
     some = np.ones(len(sizes), bool) if collective == "barrier" else sizes > 0
     return np.asarray(np.where(some, np.maximum(heard, moved), 0.0) * 1e-12)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 MOST = 5000
 
 _SEND, _RECV, _REDUCE = range(3)
-_OPERATION, _MESSAGE, _MET, _ANSWER = range(4)
+_OPERATION, _MESSAGE, _LANDED, _MET, _ANSWER = range(5)
 
 
 class OneRank:
@@ -83,7 +83,8 @@ class _Costs:
 
     way: int
     send: list[int]
-    recv: list[int]
+    ahead: list[int]
+    recv_cpu: list[int]
     gap: list[int]
     reduced: list[int]
     eager: list[bool]
@@ -120,23 +121,29 @@ class _Run:
             if kind == _RECV:
                 self._post(op, time, number)
                 continue
+            if what == _MESSAGE:
+                size = self.rank.sizes[self.receive_of[op]]
+                come = max(time, self.receiving)
+                self.receiving = come + self.costs.gap[size]
+                heapq.heappush(self.queue, (come + self.costs.ahead[size], number, _LANDED, op))
+                continue
             free = self.cpu
-            if kind == _SEND:
-                free = max(free, self.receiving if what == _MESSAGE else self.sending)
+            if kind == _SEND and what != _LANDED:
+                free = max(free, self.sending)
             if free > time:
                 heapq.heappush(self.queue, (free, number, what, op))
                 continue
             if self.queue and self.queue[0][0] == time and self._unclear(number, what, self.queue[0]):
                 self.tie = True
                 return
-            if what == _MESSAGE:
+            if what == _LANDED:
                 self._message(op, time, number)
             else:
                 self._operation(op, time)
 
     def _unclear(self, number: int, what: int, other: tuple[int, int, int, int]) -> bool:
         """Of a message and something else that are found out at once not the same one goes first on all ranks."""
-        return self.found[number] == self.found[other[1]] > 0 and (what == _MESSAGE) != (other[2] == _MESSAGE)
+        return self.found[number] == self.found[other[1]] > 0 and (what == _LANDED) != (other[2] == _LANDED)
 
     def _number(self, time: int) -> int:
         self.found.append(time)
@@ -151,15 +158,14 @@ class _Run:
         self.sending = time + self.costs.gap[size]
         what, there = _MESSAGE, time + self.costs.way
         if self.rank.answered:
-            what, there = _ANSWER, there + self.costs.recv[size]
+            what, there = _ANSWER, there + self.costs.ahead[size] + self.costs.recv_cpu[size]
         heapq.heappush(self.queue, (there, self._number(time), what, op))
         return self._release(op, time, True, self.costs.eager[size])
 
     def _message(self, op: int, time: int, number: int) -> None:
         receive = self.receive_of[op]
         size = self.rank.sizes[receive]
-        self.cpu = time + self.costs.recv[size]
-        self.receiving = time + self.costs.gap[size]
+        self.cpu = time + self.costs.recv_cpu[size]
         if receive not in self.posted:
             self.arrived.add(receive)
         elif self.posted[receive] > (time, number):
@@ -224,7 +230,8 @@ def follow(
         costs = _Costs(
             messages[0].way,
             [int(m.send[at]) for m in messages],
-            [int(m.recv[at]) for m in messages],
+            [int(m.ahead[at]) for m in messages],
+            [int(m.recv_cpu[at]) for m in messages],
             [int(m.gap[at]) for m in messages],
             [int(one[at]) for one in reduced],
             [bool(one[at] <= p.S) for one in sizes],

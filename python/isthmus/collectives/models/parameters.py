@@ -81,14 +81,16 @@ class Message:
 
     Attributes
     ----------
-    send, recv : array of int64
+    send, recv_cpu : array of int64
         Picoseconds that the sender's, the receiver's processor is taken.
-    recv_cpu : array of int64
-        The receiver's without the bytes that its interface moves.
+    ahead : array of int64
+        From the arrival of the first byte at an idle interface until the receiver's processor is.
+    recv : array of int64
+        Both together: until an idle receiver has the message.
     gap : array of int64
         Picoseconds that an interface is taken.
     way : int
-        From the begin of the send to the arrival.
+        From the begin of the send to the arrival of the first byte.
     step : array of int64
         From the begin of the send until an idle receiver has it.
     """
@@ -97,8 +99,9 @@ class Message:
         after_first = np.maximum(sizes - 1, 0)
         by_wire, by_cpu = _rounded(after_first * p.G), _rounded(after_first * p.O)
         self.send = p.o_send + by_cpu
-        self.recv = p.o_recv + np.maximum(by_wire, by_cpu)
         self.recv_cpu = p.o_recv + by_cpu
+        self.ahead = np.maximum(by_wire - by_cpu, 0)
+        self.recv = self.ahead + self.recv_cpu
         self.gap = p.g + by_wire if p.lanes == 1 else np.zeros_like(by_wire)
         self.way = p.o_send + p.L
         self.step = self.way + self.recv

@@ -81,13 +81,24 @@ class Recurrence(ABC):
         self.way = p.o_send + p.L
         self.messages = int(s.count[at])
         self.send = self.of_each(s.first.send[at], s.last.send[at])
-        self.recv = self.of_each(s.first.recv[at], s.last.recv[at])
+        self.recv_cpu = self.of_each(s.first.recv_cpu[at], s.last.recv_cpu[at])
+        self.ahead = self.of_each(s.first.ahead[at], s.last.ahead[at])
         self.gap = self.of_each(s.first.gap[at], s.last.gap[at])
         self.left = MOST
 
     def of_each(self, long: np.int64, short: np.int64) -> list[int]:
         """A time of every segment: all but the last are equal."""
         return [int(long)] * (self.messages - 1) + [int(short)]
+
+    def landed(self, begins: list[tuple[int, int]]) -> list[int]:
+        """When a rank's processor can have each message, by when its send began, in this order, and its segment."""
+        interface = 0
+        found = []
+        for begin, segment in begins:
+            come = max(begin + self.way, interface)
+            interface = come + self.gap[segment]
+            found.append(come + self.ahead[segment])
+        return found
 
     def run(self, tree: Shape) -> int | None:
         """When the last rank is done, in picoseconds; None where that is not known."""
@@ -165,13 +176,14 @@ class _Down(Recurrence):
         """When a rank is done and when it begins each send to each of so many others."""
         self.spend(1 + sends)
         begins = [array("q") for _ in range(sends)]
-        cpu = sending = receiving = 0
+        landed = self.landed(list(zip(times, range(len(times)), strict=True)))
+        cpu = sending = 0
         handled: list[int] = []
         done = 0
         messages, all_sends = self.messages, self.messages * sends
         taken = 0
         while taken < messages or done < all_sends:
-            come = max(times[taken] + self.way, cpu, receiving) if taken < messages else -1
+            come = max(landed[taken], cpu) if taken < messages else -1
             segment = done // sends if sends else taken
             go = max(cpu, sending) if segment < taken else -1
             if come >= 0 and (go < 0 or come <= go):
@@ -183,7 +195,7 @@ class _Down(Recurrence):
                 message_first = False
             if message_first:
                 handled.append(come)
-                cpu, receiving = come + self.recv[taken], come + self.gap[taken]
+                cpu = come + self.recv_cpu[taken]
                 taken += 1
             else:
                 begins[done % sends].append(go)

@@ -98,7 +98,8 @@ class _Up(Recurrence):
         follows = {reader: readers[i + rooms] for i, reader in enumerate(readers) if i + rooms < len(readers)}
         handled = [-1] * reductions
         begins: array[int] = array("q")
-        cpu = sending = receiving = 0
+        landed = self.landed([(time, i) for time, _, i in arrivals])
+        cpu = sending = 0
         before = 0  # when the last reduction began
         taken = added = 0
         ready: list[int] = [] if width else [0] * self.messages  # when each segment may be sent
@@ -107,7 +108,7 @@ class _Up(Recurrence):
             # Next of each: time, when it was found out, which goes first of what is found out at once.
             options: list[tuple[int, int, int]] = []
             if taken < reductions:
-                options.append((max(arrivals[taken][0] + self.way, cpu, receiving), arrivals[taken][0], 0))
+                options.append((max(landed[taken], cpu), arrivals[taken][0], 0))
             if added < reductions and handled[added] >= 0 and posted[added] >= 0:
                 found = max(handled[added], posted[added], before)
                 options.append((max(found, cpu), found, 2))
@@ -122,7 +123,7 @@ class _Up(Recurrence):
                 _, child, i = arrivals[taken]
                 self._compare(arrivals, taken, streams)
                 handled[i * width + child] = now
-                cpu, receiving = now + self.recv[i], now + self.gap[i]
+                cpu = now + self.recv_cpu[i]
                 taken += 1
             elif what == 2:
                 i = added // width
@@ -148,6 +149,6 @@ class _Up(Recurrence):
         if taken + 1 == len(arrivals) or arrivals[taken + 1][0] != time:
             return
         (mine, number), (other, second) = streams[child], streams[arrivals[taken + 1][1]]
-        at_once = mine == other and self.gap[i] <= self.recv[i]
+        at_once = mine == other and self.gap[i] <= self.recv_cpu[i]
         if not self.orderly or not (number == second or at_once):
             raise Unclear

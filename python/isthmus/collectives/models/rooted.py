@@ -62,7 +62,7 @@ def reduction(
     work = busiest(tree, lambda _: s.work("recv") + Work.of(reduced), lambda _: s.work("send"))
     whole = s.count == 1
     time, exact = up(p, tree, lambda _: sizes, p.reduced(sizes))
-    exact = exact & whole & (orderly | (s.first.gap <= s.first.recv))
+    exact = exact & whole & (orderly | (s.first.gap <= s.first.recv_cpu))
     if not whole.all():
         time = np.where(whole, time, stream_up(p, tree, s))
         for at in np.flatnonzero(~whole):

@@ -71,18 +71,19 @@ class Clock:
         elif r.sizes is not None:
             m = self.p.message(r.sizes)
             start = np.maximum(self.cpu, self.sending)
-            handled = np.maximum(np.maximum(start + m.way, start + m.send), self.receiving)
-            self.cpu = handled + m.recv
+            come = np.maximum(start + m.way, self.receiving)
+            handled = np.maximum(come + m.ahead, start + m.send)
+            self.cpu = handled + m.recv_cpu
             self.sending = start + m.gap
             # The send by rendezvous is done when its message is met, which is when ours is.
             self.sending = np.where(r.sizes > self.p.S, np.maximum(self.sending, handled), self.sending)
-            self.receiving = handled + m.gap
+            self.receiving = come + m.gap
         self.cpu = self.cpu + self.computed(r)
 
     def _several(self, ways: tuple[NDArray[np.int64], ...]) -> None:
         messages = [self.p.message(sizes) for sizes in ways]
         for at in range(len(self.cpu)):
-            costs = [(int(m.send[at]), int(m.recv[at]), int(m.gap[at])) for m in messages]
+            costs = [(int(m.send[at]), int(m.ahead[at]), int(m.recv_cpu[at]), int(m.gap[at])) for m in messages]
             clock = (int(self.cpu[at]), int(self.sending[at]), int(self.receiving[at]))
             self.cpu[at], self.sending[at], self.receiving[at] = all_at_once(costs, clock, messages[0].way)
 
@@ -107,26 +108,28 @@ class Clock:
         return work
 
 
-def all_at_once(costs: list[tuple[int, int, int]], clock: tuple[int, int, int], way: int) -> tuple[int, int, int]:
+def all_at_once(costs: list[tuple[int, int, int, int]], clock: tuple[int, int, int], way: int) -> tuple[int, int, int]:
     """Messages of which everybody sends as many, and gets them as they are sent; the clock after the last.
 
-    ``costs`` are what each takes of the sender's processor, the receiver's, and the interface; ``clock`` is when
-    processor, sending and receiving interface are free.
+    ``costs`` are what each takes of the sender's processor, of time before the receiver's processor can have it, of
+    that, and of the interface; ``clock`` is when processor, sending and receiving interface are free.
     """
     cpu, sending, receiving = clock
     under_way: deque[int] = deque()
     sent = handled = 0
     while handled < len(costs):
         begin = max(cpu, sending) if sent < len(costs) else -1
-        come = max(under_way[0], cpu, receiving) if under_way else -1
+        come = max(under_way[0], cpu) if under_way else -1
         # At the same moment a send goes first: it has been there from the begin.
         if come < 0 or 0 <= begin <= come:
-            under_way.append(begin + way)
-            cpu, sending = begin + costs[sent][0], begin + costs[sent][2]
+            send, ahead, _, gap = costs[sent]
+            receiving = max(begin + way, receiving)
+            under_way.append(receiving + ahead)
+            cpu, sending, receiving = begin + send, begin + gap, receiving + gap
             sent += 1
         else:
             under_way.popleft()
-            cpu, receiving = come + costs[handled][1], come + costs[handled][2]
+            cpu = come + costs[handled][2]
             handled += 1
     return cpu, sending, receiving
 
@@ -137,12 +140,12 @@ def least(p: Parameters, r: Round, sizes: int) -> NDArray[np.int64]:
     clock = Clock(p, sizes)
     work = clock.work_of(r)
     if r.sizes is None:
-        return work.busy * r.count
+        return work.cpu * r.count
     messages = [p.message(one) for one in (r.sizes, *r.more)]
-    taken = np.add.reduce([m.recv for m in messages])
+    taken = np.add.reduce([m.recv_cpu for m in messages]) + np.minimum.reduce([m.ahead for m in messages])
     passed = np.add.reduce([m.gap for m in messages]) + np.minimum.reduce([m.recv - m.gap for m in messages])
     come = messages[0].way + np.maximum(taken, passed) + clock.computed(r)
-    return np.asarray(np.maximum(work.busy, come) * r.count)
+    return np.asarray(np.maximum(work.cpu, come) * r.count)
 
 
 def symmetric(p: Parameters, rounds: Iterable[Round], sizes: int, exact: bool | NDArray[np.bool_] = True) -> Cost:

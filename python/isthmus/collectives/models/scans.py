@@ -44,7 +44,7 @@ def _levels(p: Parameters, ranks: int, sizes: NDArray[np.int64], exclusive: bool
     m = p.message(sizes)
     right = (sizes <= p.S) | (ranks <= 2) if not exclusive else (sizes <= p.S) | (ranks == 1)
     right = right & (m.gap <= m.way + m.recv)
-    return Cost(clocks.cpu.max(axis=0), Work(clocks.moved.max(axis=0), clocks.busy.max(axis=0)), right)
+    return Cost(clocks.cpu.max(axis=0), Work(clocks.moved.max(axis=0)), right)
 
 
 class _Clocks:
@@ -53,7 +53,7 @@ class _Clocks:
     def __init__(self, p: Parameters, ranks: int, sizes: NDArray[np.int64], exclusive: bool) -> None:
         self.m, self.reduced, self.copied = p.message(sizes), p.reduced(sizes), p.copied(sizes)
         self.exclusive = exclusive
-        self.cpu, self.sending, self.moved, self.busy = (np.zeros((ranks, len(sizes)), np.int64) for _ in range(4))
+        self.cpu, self.sending, self.moved = (np.zeros((ranks, len(sizes)), np.int64) for _ in range(3))
         self.taken = np.zeros(ranks, np.int64)
 
     def hand_on(self, senders: NDArray[np.int64], steps: int) -> None:
@@ -62,19 +62,14 @@ class _Clocks:
         begin = np.maximum(self.cpu[senders], self.sending[senders])
         self.cpu[senders] = begin + m.send
         self.sending[senders] = begin + m.gap
-        self._work(senders, m.send, m.send)
+        self.moved[senders] += m.send
         sums = np.full(len(takers), 1)
         if self.exclusive:
             first = takers[self.taken[takers] == 0]
             self.cpu[first] += self.copied
-            self._work(first, self.copied, self.copied)
+            self.moved[first] += self.copied
             sums = np.where(self.taken[takers] == 0, 1, 2)
         added = sums[:, None] * self.reduced
-        self.cpu[takers] = np.maximum(begin + m.way, self.cpu[takers]) + m.recv + added
-        self._work(takers, m.recv_cpu, m.recv)
-        self._work(takers, added, added)
+        self.cpu[takers] = np.maximum(begin + m.way + m.ahead, self.cpu[takers]) + m.recv_cpu + added
+        self.moved[takers] += m.recv_cpu + added
         self.taken[takers] += 1
-
-    def _work(self, ranks: NDArray[np.int64], cpu: NDArray[np.int64], busy: NDArray[np.int64]) -> None:
-        self.moved[ranks] += cpu
-        self.busy[ranks] += busy

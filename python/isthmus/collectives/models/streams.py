@@ -34,8 +34,8 @@ def stream_down(p: Parameters, tree: Shape, s: Segments) -> NDArray[np.int64]:
             continue
         root = node is tree
         children = sum(count for _, count in node.children)
-        first, received = (0, 0) if root else (s.first.recv, before * s.first.recv + s.last.recv)
-        time = np.zeros_like(s.rest) + received
+        first, received = (0, 0) if root else (s.first.recv, before * s.first.recv_cpu + s.last.recv_cpu)
+        time = np.zeros_like(s.rest) if root else _received(s)
         place = 0
         for child, count in node.children:
             place += count
@@ -49,12 +49,19 @@ def stream_down(p: Parameters, tree: Shape, s: Segments) -> NDArray[np.int64]:
     return known[tree]
 
 
+def _received(s: Segments) -> NDArray[np.int64]:
+    """From the arrival of the first segment, what processor and interface need to have them all."""
+    before = s.count - 1
+    by_processor = before * s.first.recv_cpu + s.last.recv_cpu
+    return np.asarray(np.maximum(by_processor, before * s.first.gap + s.last.recv))
+
+
 def _chain_down(ranks: int, s: Segments) -> NDArray[np.int64]:
     """The rank before the last receives and sends all segments."""
     before = s.count - 1
-    received: NDArray[np.int64] = before * s.first.recv + s.last.recv
+    received: NDArray[np.int64] = before * s.first.recv_cpu + s.last.recv_cpu
     if ranks == 1:
-        return received
+        return _received(s)
     work = np.maximum(s.first.recv + before * apart(s.first), received + before * s.first.send)
     return np.asarray((ranks - 2) * s.first.step + work + s.last.step)
 
@@ -68,7 +75,7 @@ def stream_up(p: Parameters, tree: Shape, s: Segments) -> NDArray[np.int64]:
     for node in subtrees(tree):
         if isinstance(node, Chain):
             links = node.ranks - 1
-            work = before * (s.first.recv + one + s.first.send) if links else before * apart(s.first)
+            work = before * (s.first.recv_cpu + one + s.first.send) if links else before * apart(s.first)
             known[node] = links * (s.first.step + one), work + links * (s.last.step + rest)
             continue
         children = sum(count for _, count in node.children)
@@ -81,9 +88,9 @@ def stream_up(p: Parameters, tree: Shape, s: Segments) -> NDArray[np.int64]:
             first = np.maximum(first, begun + s.first.step + one)
             last = np.maximum(last, ended + s.last.step + rest)
         earliest = np.minimum.reduce([known[child][0] for child, _ in node.children]) + s.first.way
-        first = np.maximum(first, earliest + children * (s.first.recv + one))
+        first = np.maximum(first, earliest + children * (s.first.recv_cpu + one))
         sent = zero if node is tree else before * s.first.send
-        work = children * (before * (s.first.recv + one) + s.last.recv + rest)
+        work = children * (before * (s.first.recv_cpu + one) + s.last.recv_cpu + rest)
         known[node] = first, np.maximum(last, earliest + work + sent)
     return known[tree][1]
 
@@ -119,8 +126,8 @@ def _average(
     # Reductions are rounded one by one.
     added = np.maximum(reduced - parts * half.count, 0)
     each = (half.work("send") + half.work("recv")).times(count) + Work.of(added)
-    return Work(each.cpu * (ranks - 1) // ranks, each.busy * (ranks - 1) // ranks)
+    return Work(each.cpu * (ranks - 1) // ranks)
 
 
 def _busiest(ranks: int, average: Work) -> Cost:
-    return Cost(average.busy, average, np.full(len(average.busy), ranks == 1))
+    return Cost(average.cpu, average, np.full(len(average.cpu), ranks == 1))

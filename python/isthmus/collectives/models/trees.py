@@ -117,7 +117,7 @@ def up(
             runs.append((known[child] + m.way, m, count))
         if reduced is not None:
             for (first, m, _), (second, _, _) in pairwise(runs):
-                exact[(first == second) & (m.gap > m.recv) & (reduced > 0)] = False
+                exact[(first == second) & (m.gap > m.recv_cpu) & (reduced > 0)] = False
         begin = zero if copied is None or node is tree else copied
         each = zero if reduced is None else reduced
         known[node] = fan_in(runs, each, begin, p.o_send + p.L, reduced is not None) if runs else zero
