@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from isthmus import read
+
 SCRIPT = Path(__file__).parents[1] / "proof" / "mutations.py"
 #: As many as go into about half a minute of processor time, most where reading is quick.
 CASES = {
@@ -45,3 +47,10 @@ def test_a_finding_is_one(tmp_path: Path) -> None:
     total, *kinds = done.stdout.strip().split("|")
     assert total == "12"
     assert [kind.split(" at ")[0] for kind in kinds] == ["KeyError", "hangs", "signal 11"]
+
+
+def test_first_inputs_of_the_fuzzer_are_read() -> None:
+    paths = sorted((SCRIPT.parents[1] / "fuzz" / "corpus" / "goal").iterdir())
+    assert len(paths) >= 3
+    for path in paths:
+        assert len(read(path)) > 0  # type: ignore[arg-type]
