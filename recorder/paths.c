@@ -2,8 +2,6 @@
  *
  * A call costs a step of the stack for each frame (see unwind.c), the frames of Python too if there are any (python.c),
  * and one look into a table of the paths known by a hash over all of them. */
-#include <dlfcn.h>
-#include <link.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -76,11 +74,9 @@ static uint32_t node_of(struct paths* paths, uint32_t parent, uint32_t site) {
 
 #if defined(__x86_64__)
 
-static bool in_c_library(uintptr_t pc) {
-  Dl_info info;
-  if (!dladdr((const void*)pc, &info) || !info.dli_fname) return false;
-  const char* name = strrchr(info.dli_fname, '/');
-  name = name ? name + 1 : info.dli_fname;
+static bool is_c_library(const char* path) {
+  const char* name = strrchr(path, '/');
+  name = name ? name + 1 : path;
   return !strncmp(name, "libc.so", 7) || !strncmp(name, "libc-", 5) || !strncmp(name, "libpthread", 10) ||
          !strncmp(name, "ld-linux", 8);
 }
@@ -103,8 +99,9 @@ static __attribute__((noinline)) struct rule* rule_new(struct paths* paths, uint
   }
   struct rule* rule = rule_slot(paths->rules, paths->rule_slots, pc);
   unwind_rule(rule, pc);
-  rule->interpreter = python_has(pc);
-  rule->outside = in_c_library(pc);
+  const struct module module = module_at(pc - 1);
+  rule->interpreter = module.base && python_has(module.base);
+  rule->outside = is_c_library(module.path);
   paths->rule_count++;
   return rule;
 }

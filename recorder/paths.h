@@ -7,6 +7,14 @@
 /* The most frames of a path, from the innermost. */
 enum { PATH_FRAMES = 64 };
 
+/* ---- sites.c ---- */
+/* The program or library that code is in: a number that tells it from others, and its path ("" of the program). */
+struct module {
+  uint64_t base;
+  const char* path;
+};
+struct module module_at(uintptr_t pc);
+
 /* ---- unwind.c ---- */
 enum from { FROM_NOWHERE, FROM_SP, FROM_BP, FROM_BP_WORD /* the word at rbp + cfa */ };
 enum { BP_SAME, BP_AT_CFA, BP_AT_BP };
@@ -28,13 +36,13 @@ struct python_frame {
   const char* code; /* PyCodeObject */
   int offset;       /* of the instruction in it, in bytes */
 };
-bool python_has(uintptr_t pc); /* whether code of the interpreter is there */
+bool python_has(uint64_t module); /* whether the interpreter is there, and its code in this module (0: any) */
 /* Frames of this thread, innermost first; 0: it runs no Python. */
 unsigned python_frames(struct python_frame* frames, unsigned most);
 /* File and function of a frame, cut off at the room for them; the line. */
 int python_place(const struct python_frame* frame, char* file, char* function, size_t file_room, size_t function_room);
 
-/* ---- sites.c ---- */
+/* The number of its place. */
 uint32_t site_of_python(const struct python_frame* frame);
 
 #endif

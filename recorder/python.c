@@ -8,7 +8,6 @@
  * only if what they lead to are code objects. Otherwise there are no frames of Python, and no harm. */
 #include <dlfcn.h>
 #include <fcntl.h>
-#include <link.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -32,7 +31,7 @@ static struct {
   _Atomic int looked; /* 0: not found yet, 1: found, 2: frames were read, -1: they cannot be */
   const struct layout* layout;
   const char* code_type;
-  uint64_t module; /* where the interpreter is loaded */
+  uint64_t module; /* whose code the interpreter is */
   int minor, code_begin, file, name, first_line;
   void* (*state)(void);
   int (*line)(const void*, int);
@@ -61,12 +60,6 @@ static int member(const char* type, const char* name) {
   return -1;
 }
 
-static uint64_t module_at(uintptr_t pc) {
-  Dl_info info;
-  struct link_map* module = NULL;
-  return dladdr1((const void*)pc, &info, (void**)&module, RTLD_DL_LINKMAP) && module ? (uint64_t)(uintptr_t)module : 0;
-}
-
 static bool look(void) {
   const char* (*version)(void);
   *(void**)&version = dlsym(RTLD_DEFAULT, "Py_GetVersion");
@@ -78,7 +71,7 @@ static bool look(void) {
   python.code_type = dlsym(RTLD_DEFAULT, "PyCode_Type");
   const char* text = version();
   python.minor = !strncmp(text, "3.", 2) ? atoi(text + 2) : 0;
-  python.module = module_at((uintptr_t)version);
+  python.module = module_at((uintptr_t)version).base;
   bool known = false;
   for (unsigned i = 0; i < sizeof layouts / sizeof *layouts; i++)
     known = known || (python.minor >= layouts[i].low && python.minor <= layouts[i].high);
@@ -92,7 +85,7 @@ static bool look(void) {
   return python.file >= 0 && python.name >= 0 && python.first_line >= 0;
 }
 
-bool python_has(uintptr_t pc) {
+bool python_has(uint64_t module) {
   int looked = atomic_load_explicit(&python.looked, memory_order_acquire);
   if (looked == 0) {
     /* The interpreter may be loaded later. */
@@ -102,7 +95,7 @@ bool python_has(uintptr_t pc) {
     if (looked == 0) atomic_store(&python.looked, looked = look() ? 1 : -1);
     recorder_unlock();
   }
-  return looked > 0 && (!pc || module_at(pc - 1) == python.module);
+  return looked > 0 && (!module || module == python.module);
 }
 
 /* ---- Trying a layout ---- */

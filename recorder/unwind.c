@@ -5,7 +5,6 @@
  * begins, seen from the stack pointer or from rbp, and where the return address and the caller's rbp were saved. A step
  * is a look into a table of rules and two loads. What is not such a rule (signal frames, expressions other than those
  * of functions that align their stack) ends the path, and nothing outside the thread's stack is ever read. */
-#include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
 #include <string.h>
@@ -75,13 +74,13 @@ static bool read_pointer(const uint8_t** at, uint8_t encoding, uint64_t data, ui
 
 /* ---- The table entry of an address ---- */
 
-struct module {
+struct tables {
   uint64_t pc;
   const uint8_t* header; /* .eh_frame_hdr */
 };
 
-static int module_of(struct dl_phdr_info* info, size_t size, void* data) {
-  struct module* module = data;
+static int tables_of(struct dl_phdr_info* info, size_t size, void* data) {
+  struct tables* module = data;
   const uint8_t* header = NULL;
   bool inside = false;
   (void)size;
@@ -97,8 +96,8 @@ static int module_of(struct dl_phdr_info* info, size_t size, void* data) {
 
 /* The FDE of the function around pc by the sorted table of its module; NULL: there is none. */
 static const uint8_t* entry_of(uint64_t pc) {
-  struct module module = {.pc = pc};
-  if (!dl_iterate_phdr(module_of, &module) || !module.header) return NULL;
+  struct tables module = {.pc = pc};
+  if (!dl_iterate_phdr(tables_of, &module) || !module.header) return NULL;
   const uint8_t* at = module.header + 4;
   const uint64_t base = (uint64_t)(uintptr_t)module.header;
   uint64_t frames, count;
