@@ -40,7 +40,7 @@ EXAMPLES = {
 def recorded(mpi: str, ranks: int, folder: Path, *command: str | Path, paths: bool = True) -> str:
     """As mpirun(), under the recorder; its output is left in the folder."""
     launch = [f"mpirun.{mpi}", "-n", str(ranks), *BIND[mpi], *map(str, command)]
-    words = [sys.executable, "-m", "isthmus", "record", "-o", str(folder / "x.h5"), "--", *launch]
+    words = [sys.executable, "-m", "isthmus", "record", "--force", "-o", str(folder / "x.h5"), "--", *launch]
     settings = environment() | {"ISTHMUS_PATHS": str(int(paths))}
     done = subprocess.run(words, cwd=folder, env=settings, capture_output=True, text=True)
     if done.returncode:

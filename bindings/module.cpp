@@ -9,6 +9,7 @@ void bind_collectives(nb::module_& module);
 void bind_goal(nb::module_& module);
 void bind_mapping(nb::module_& module);
 void bind_proof(nb::module_& module);
+void bind_recording(nb::module_& module);
 void bind_schedule(nb::module_& module);
 void bind_mapping(nb::module_& module);
 void bind_simulate(nb::module_& module);
@@ -30,4 +31,5 @@ NB_MODULE(_core, module) {
   isthmus::bind_mapping(module);
   isthmus::bind_proof(module);
   isthmus::bind_structure(module);
+  isthmus::bind_recording(module);
 }

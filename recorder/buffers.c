@@ -8,11 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "recorder.h"
 
-enum { WINDOW_LEAST = 16 << 10, WINDOW_FIRST = 128 << 10, WINDOW_MOST = 4 << 20 };
+/* Bytes of traces of a process where nothing else is said: tens of millions of calls. */
+#define LIMIT_DEFAULT 2000000000u
+enum { TOUCHED = 64 << 10, WINDOW_LEAST = 16 << 10, WINDOW_FIRST = 128 << 10, WINDOW_MOST = 4 << 20 };
 
 _Thread_local struct thread* here;
 _Thread_local int depth;
@@ -39,7 +42,7 @@ static void thread_ended(void* data) {
 static void prepare(void) {
   pthread_key_create(&thread_end_key, thread_ended);
   const char* limit = getenv("ISTHMUS_LIMIT");
-  file_limit = limit ? strtoull(limit, NULL, 10) : 0;
+  file_limit = limit ? strtoull(limit, NULL, 10) : LIMIT_DEFAULT;
   if (!file_limit) file_limit = UINT64_MAX;
 }
 
@@ -48,11 +51,19 @@ static void* map_file(const char* path, uint64_t place, size_t bytes, int flags)
   int file = open(path, O_RDWR | O_CLOEXEC | flags, 0666);
   if (file < 0) return NULL;
   void* at = MAP_FAILED;
-  int error;
-  do error = posix_fallocate(file, (off_t)place, (off_t)bytes);
-  while (error == EINTR);
+  struct rlimit most;
+  int error = 0;
+  /* Beyond this limit the kernel sends a signal that ends the program. */
+  if (getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur != RLIM_INFINITY && place + bytes > most.rlim_cur)
+    error = EFBIG;
+  else do
+      error = posix_fallocate(file, (off_t)place, (off_t)bytes);
+    while (error == EINTR);
   if (!error) at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, (off_t)place);
-  close(file);
+  if (!error && at == MAP_FAILED) error = errno;
+  /* A new file without room stays, empty: whoever merges learns that this rank was there. */
+  if (error && flags & O_TRUNC && ftruncate(file, 0)) error = errno;
+  errno = error;
   return at == MAP_FAILED ? NULL : at;
 }
 
@@ -97,7 +108,7 @@ bool thread_attach(void) {
   pthread_mutex_unlock(&threads_mutex);
   failed = !thread;
   if (failed) {
-    threads_mark(TRACE_LOST_CALLS, 0);
+    threads_mark(TRACE_LOST_CALLS, 0, 0);
     return false;
   }
   here = thread;
@@ -106,6 +117,25 @@ bool thread_attach(void) {
   thread->cpu_base = clock_thread();
   paths_attach(thread);
   return true;
+}
+
+/* Takes the pages of the next records, so that none of them has to wait for a page of the file in the middle. */
+static void window_touch(struct thread* thread, size_t bytes) {
+  const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  char* const from = thread->window + (size_t)(thread->end - thread->window) / page * page;
+  size_t size = (size_t)(thread->next - from) + bytes;
+  size = size < TOUCHED ? TOUCHED : (size + page - 1) / page * page;
+  if (size > (size_t)(thread->window_end - from)) size = (size_t)(thread->window_end - from);
+#ifdef MADV_POPULATE_WRITE
+  const bool touched = madvise(from, size, MADV_POPULATE_WRITE) == 0;
+#else
+  const bool touched = false;
+#endif
+  for (char* at = from; !touched && at < from + size; at += page) {
+    volatile char* byte = at < thread->next ? thread->next : at;
+    if (byte < thread->window_end) *byte = 0;
+  }
+  thread->end = from + size;
 }
 
 /* Another window, with the place of the next record in it. */
@@ -117,11 +147,13 @@ static bool window_move(struct thread* thread, size_t bytes) {
   if (size > WINDOW_MOST) size = WINDOW_MOST;
   const size_t least = place - begin + bytes;
   char* window = NULL;
+  bool limited = false;
   /* The last of the room is taken in small pieces. */
   for (; !window && size >= WINDOW_LEAST; size /= 2) {
     const size_t taken = size < least ? (least + page - 1) / page * page : size;
     const bool allowed = atomic_fetch_add(&file_bytes, taken) + taken <= file_limit;
     window = allowed ? map_file(thread->path, begin, taken, 0) : NULL;
+    limited = !allowed;
     if (window) {
       size = taken;
       break;
@@ -130,7 +162,7 @@ static bool window_move(struct thread* thread, size_t bytes) {
   }
   if (!window) {
     thread->full = true;
-    thread->header->flags |= TRACE_FULL;
+    thread->header->flags |= TRACE_FULL | (limited ? (uint32_t)TRACE_LIMITED : 0);
     return false;
   }
   if (thread->window) munmap(thread->window, thread->window_bytes);
@@ -138,10 +170,21 @@ static bool window_move(struct thread* thread, size_t bytes) {
   thread->window = window;
   thread->window_bytes = size;
   thread->next = window + (place - begin);
-  thread->end = window + size;
+  thread->end = thread->next;
+  thread->window_end = window + size;
   thread->polls = 0;
   thread->header->cpu_ns = clock_process() - process.cpu_before;
   return true;
+}
+
+/* Room where there is none; how long that takes is no time of the program. */
+static bool make_room(struct thread* thread, size_t bytes) {
+  const int64_t begin = clock_now(), cpu = clock_thread();
+  const bool room = (size_t)(thread->window_end - thread->next) >= bytes || window_move(thread, bytes);
+  if (room) window_touch(thread, bytes);
+  thread->own_cpu += clock_thread() - cpu;
+  thread->own_ns += clock_now() - begin;
+  return room;
 }
 
 void* record_reserve(unsigned kind, size_t bytes) {
@@ -149,7 +192,7 @@ void* record_reserve(unsigned kind, size_t bytes) {
   if (UNLIKELY(!thread)) return NULL;
   bytes = (bytes + 7) & ~(size_t)7;
   if (UNLIKELY(thread->full || (size_t)(thread->end - thread->next) < bytes)) {
-    if (thread->full || !window_move(thread, bytes)) {
+    if (thread->full || !make_room(thread, bytes)) {
       thread->header->lost++;
       return NULL;
     }
@@ -206,11 +249,23 @@ void counts_write(struct thread* thread) {
   here = before;
 }
 
-void threads_mark(uint32_t flags, uint32_t signal) {
+void threads_mark(uint32_t flags, uint32_t signal, int32_t sender) {
   int64_t cpu = clock_process() - process.cpu_before;
   for (struct thread* thread = atomic_load(&all_threads); thread; thread = thread->all) {
+    /* What was first has ended it; what follows is how it went on. */
+    const bool ending = thread->header->flags & TRACE_SIGNALLED;
     thread->header->flags |= flags;
-    if (signal) thread->header->signal = signal;
+    if (signal && !ending) {
+      thread->header->signal = signal;
+      thread->header->signal_sender = sender;
+    }
+    if (!ending && flags & (TRACE_ABORTED | TRACE_SIGNALLED | TRACE_EXITED)) {
+      thread->header->ended_ns = clock_now();
+      /* Of another thread nobody knows here what it did. */
+      const bool outside = thread == here && (depth == 0 || flags & TRACE_ABORTED);
+      const int64_t used = clock_thread() - (thread->cpu_base + (thread->last_end - thread->wall_base));
+      thread->header->tail_cpu_ns = outside && used > 0 ? used : 0;
+    }
     thread->header->cpu_ns = cpu;
     thread->header->recorder_bytes = atomic_load(&recorder_memory);
   }
@@ -226,7 +281,7 @@ void threads_close(void) {
       munmap(thread->window, thread->window_bytes);
       atomic_fetch_sub(&recorder_memory, (long long)thread->window_bytes);
     }
-    thread->window = thread->next = thread->end = NULL;
+    thread->window = thread->next = thread->end = thread->window_end = NULL;
     thread->window_bytes = 0;
     thread->polls = 0;
   }

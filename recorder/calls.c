@@ -3,7 +3,16 @@
 
 /* Reading a thread's processor time takes a system call: it is read around what lasts longer than this, and where it
  * was read longer ago than that. In between, processor time passes as wall time does. */
-enum { LONG_NS = 10000, OLD_NS = 200000 };
+enum { LONG_NS = TRACE_LONG_NS, OLD_NS = 200000 };
+
+/* Processor time of the program in a gap since the record before; making room may have waited for the disk besides. */
+static int64_t computed(struct thread* thread, int64_t gap, int64_t cpu) {
+  int64_t used = cpu - thread->own_cpu - (thread->cpu_base + (thread->last_end - thread->wall_base));
+  gap -= thread->own_ns;
+  thread->own_ns = thread->own_cpu = 0;
+  used = used < gap ? used : gap;
+  return used > 0 ? used : 0;
+}
 
 void call_begin(struct call* call, unsigned function, const void* address, const void* frame) {
   depth = 1;
@@ -15,15 +24,18 @@ void call_begin(struct call* call, unsigned function, const void* address, const
   }
   /* What the program computed ends here: finding the path is none of it, nor of the call. */
   const int64_t came = clock_now();
+  const int64_t own_ns = here->own_ns, own_cpu = here->own_cpu;
   call->path = path_of(address, frame);
   if (UNLIKELY(regions_watched)) regions_call(function, address);
   struct thread* thread = here;
-  const int64_t gap = came - thread->last_end;
-  int64_t cpu_gap = gap;
-  if (gap > LONG_NS || thread->gap_unknown) {
+  int64_t gap = came - thread->last_end, cpu_gap = gap;
+  call->asleep = 0;
+  thread->own_ns = own_ns;
+  thread->own_cpu = own_cpu;
+  if (UNLIKELY(gap > LONG_NS || own_ns || thread->gap_unknown)) {
     const int64_t cpu = clock_thread(), read = clock_now();
-    const int64_t used = cpu - (read - came) - (thread->cpu_base + (thread->last_end - thread->wall_base));
-    cpu_gap = used < 0 ? 0 : used > gap ? gap : used;
+    cpu_gap = computed(thread, gap, cpu - (read - came));
+    call->asleep = gap - cpu_gap;
     thread->cpu_base = cpu;
     thread->wall_base = read;
     thread->gap_unknown = false;
@@ -83,24 +95,26 @@ void record_plain(const struct call* call) {
   if (record_call(call, FORM_PLAIN, 0, 0)) record_commit(call->end);
 }
 
-void record_poll(const struct call* call) {
+static void record_folded(const struct call* call, enum trace_polled what) {
   if (UNLIKELY(!here || !atomic_load_explicit(&writing, memory_order_relaxed))) return;
   struct thread* thread = here;
   /* Loops poll several things in turn: each folds into its own record while nothing else happens. */
   for (unsigned i = 0; i < thread->polls; i++) {
     struct trace_polls* polls = thread->poll[i];
-    if (polls->function != call->function || polls->path != call->path) continue;
+    if (polls->function != call->function || polls->path != call->path || polls->what != what) continue;
     polls->count++;
     polls->end = call->end;
     polls->inside += call->end - call->begin;
+    if (what == POLLED_IDLE) *(int64_t*)(polls + 1) += call->asleep;
     thread->header->last_ns = call->end;
     return;
   }
   if (!named(call->function)) return;
-  struct trace_polls* polls = record_reserve(TRACE_POLLS, sizeof *polls);
+  struct trace_polls* polls = record_reserve(TRACE_POLLS, sizeof *polls + (what == POLLED_IDLE ? sizeof(int64_t) : 0));
   if (!polls) return;
+  if (what == POLLED_IDLE) *(int64_t*)(polls + 1) = 0;
   polls->function = (uint16_t)call->function;
-  polls->unused = 0;
+  polls->what = (uint16_t)what;
   polls->path = call->path;
   polls->count = 1;
   polls->begin = call->begin;
@@ -114,6 +128,9 @@ void record_poll(const struct call* call) {
   record_commit(call->end);
 }
 
+void record_poll(const struct call* call) { record_folded(call, POLLED_WAITING); }
+void record_idle(const struct call* call) { record_folded(call, POLLED_IDLE); }
+
 void record_mark(uint32_t what, int64_t value) {
   struct thread* thread = here;
   struct trace_mark* record = record_reserve(TRACE_MARK, sizeof *record);
@@ -122,9 +139,7 @@ void record_mark(uint32_t what, int64_t value) {
   record->unused = 0;
   record->value = value;
   record->at = clock_now();
-  int64_t used = clock_thread() - (thread->cpu_base + (thread->last_end - thread->wall_base));
-  int64_t gap = record->at - thread->last_end;
-  record->cpu_gap = used < 0 ? 0 : used > gap ? gap : used;
+  record->cpu_gap = computed(thread, record->at - thread->last_end, clock_thread());
   thread->cpu_base = clock_thread();
   thread->wall_base = thread->last_end = record->at;
   record_commit(record->at);

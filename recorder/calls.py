@@ -90,7 +90,7 @@ _add(
 )
 
 # Completion.
-_POLL = f"if ({{flag}}) {PLAIN} else record_poll(&call);"
+_POLL = "if ({flag}) record_idle(&call); else record_poll(&call);"
 _ONE = "struct waiting w; waiting_one(&w, {request});"
 _ALL = "struct waiting w; waiting_all(&w, {requests}, {n});"
 _DONE = "record_done(&call, &w, {status});"

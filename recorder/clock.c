@@ -81,6 +81,9 @@ int64_t clock_now(void) {
     return base.ns + (int64_t)((double)passed * atomic_load_explicit(&ns_per_tick, memory_order_relaxed));
   return clock_slow();
 }
+
+bool clock_settled(void) { return atomic_load(&trusted) || !kernel_counts_ticks(); }
 #else
 int64_t clock_now(void) { return clock_read(CLOCK_MONOTONIC); }
+bool clock_settled(void) { return true; }
 #endif

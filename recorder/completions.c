@@ -89,7 +89,21 @@ static struct trace_done* own_done(int64_t n) {
   return done;
 }
 
-static void write_done(const struct call* call, const struct trace_done* done, uint32_t n) {
+/* Whether none of these requests is under way: the call had nothing to wait for. */
+static bool nothing_active(const struct waiting* w) {
+  for (int64_t i = 0; i < w->n; i++) {
+    if (w->keys[i] == HANDLE(MPI_REQUEST_NULL)) continue;
+    const struct request* r = request_find(w->keys[i]);
+    if (!r || r->active) return false;
+  }
+  return true;
+}
+
+static void write_done(const struct call* call, const struct waiting* w, const struct trace_done* done, uint32_t n) {
+  if (n == 0 && nothing_active(w)) {
+    record_idle(call);
+    return;
+  }
   struct trace_done* record = record_call(call, FORM_DONE, n, n * sizeof *record);
   if (!record) return;
   if (n) memcpy(record, done, n * sizeof *record);
@@ -100,7 +114,7 @@ void record_done(const struct call* call, const struct waiting* w, struct handle
   struct trace_done* done = own_done(w->n);
   uint32_t n = 0;
   for (int64_t i = 0; i < w->n; i++) n += complete(w->keys[i], statuses, i, &done[n]);
-  write_done(call, done, n);
+  write_done(call, w, done, n);
 }
 
 /* What indices count from. In Fortran that is 1, but MPICH 4.0 counts from 0 with mpi_f08: requests that completed are
@@ -121,7 +135,7 @@ void record_done_one(const struct call* call, const struct waiting* w, int64_t i
   struct trace_done done;
   if (index != MPI_UNDEFINED) index -= base_meant((struct ints){&index, sizeof index}, 1, base, w, requests);
   bool known = index >= 0 && index < w->n && complete(w->keys[index], status, 0, &done);
-  write_done(call, &done, known);
+  write_done(call, w, &done, known);
 }
 
 void record_done_some(const struct call* call, const struct waiting* w, int64_t n, struct ints indices, int base,
@@ -134,13 +148,15 @@ void record_done_some(const struct call* call, const struct waiting* w, int64_t 
     int64_t index = int_at(indices, i) - base;
     if (index >= 0 && index < w->n) known += complete(w->keys[index], statuses, i, &done[known]);
   }
-  write_done(call, done, known);
+  write_done(call, w, done, known);
 }
 
 void record_freed(const struct call* call, const struct waiting* w) {
   struct request* r = request_take(w->one);
   struct trace_done done = {.request = r ? r->serial : 0, .flags = 4, .peer = TRACE_NONE, .tag = TRACE_NONE};
-  write_done(call, &done, r && r->active);
+  struct trace_done* record = record_call(call, FORM_DONE, r && r->active, (r && r->active) * sizeof *record);
+  if (record && r && r->active) *record = done;
+  if (record) record_commit(call->end);
   request_drop(r);
 }
 

@@ -2,6 +2,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "recorder.h"
 
@@ -13,7 +14,10 @@ static void on_signal(int signal, siginfo_t* info, void* context) {
   int i = 0;
   while (i < WATCHED - 1 && watched[i] != signal) i++;
   const bool ours = atomic_load(&recorder_on);
-  if (ours) threads_mark(TRACE_SIGNALLED, (uint32_t)signal);
+  /* A code above 0 is the kernel's, for what the process did or had too much of. */
+  const int32_t sender =
+      info && info->si_code <= 0 && info->si_pid != getpid() ? (info->si_pid ? info->si_pid : -1) : 0;
+  if (ours) threads_mark(TRACE_SIGNALLED, (uint32_t)signal, sender);
   if (before[i].sa_flags & SA_SIGINFO) {
     before[i].sa_sigaction(signal, info, context);
   } else if (before[i].sa_handler != SIG_DFL) {
@@ -32,6 +36,7 @@ static void on_signal(int signal, siginfo_t* info, void* context) {
   for (struct thread* thread = atomic_load(&all_threads); thread; thread = thread->all) {
     thread->header->flags &= ~(uint32_t)TRACE_SIGNALLED;
     thread->header->signal = 0;
+    thread->header->ended_ns = thread->header->tail_cpu_ns = 0;
   }
 }
 
@@ -54,6 +59,6 @@ void ending_watch(void) {
 __attribute__((destructor)) static void at_exit(void) {
   if (!atomic_load(&recorder_on)) return;
   atomic_store(&recorder_on, false);
-  threads_mark(TRACE_EXITED, 0);
+  threads_mark(TRACE_EXITED, 0, 0);
   if (here) counts_write(here);
 }

@@ -9,7 +9,10 @@
 
 #include "recorder.h"
 
+bool lifetime_seen;
+
 int64_t lifetime_enter(void) {
+  lifetime_seen = true;
   depth++;
   return clock_now();
 }
@@ -88,6 +91,7 @@ static void begin(unsigned function, int64_t init_begin, int64_t init_end) {
   describe_machine(h);
   describe_mpi(h);
   if (process.has_world) {
+    process.synchronised = true;
     int local = 0;
     synchronise(&h->sync[0], &local);
     h->world_local = (uint32_t)local;
@@ -105,12 +109,17 @@ static void begin(unsigned function, int64_t init_begin, int64_t init_end) {
   windows_begin();
   atomic_store(&writing, true);
   write_init(function, h->init_begin, h->init_end);
+  costs_measure();
   regions_begin();
   ending_watch();
   process.cpu_before = clock_process();
   here->last_end = clock_now();
   here->gap_unknown = true;
   here->header->recorder_ns = here->last_end - init_end;
+  /* All this is the recorder's, too. */
+  const int64_t more = here->last_end - process.init_end;
+  here->header->init_begin = process.init_begin += more;
+  here->header->init_end = process.init_end += more;
   atomic_store(&recorder_on, true);
 }
 
@@ -171,15 +180,23 @@ void lifetime_session(int64_t init_begin, unsigned function, int error, MPI_Sess
 void lifetime_finalize_begin(void) {
   depth++;
   const int64_t begin_ns = clock_now();
-  if (depth > 1 || --process.sessions > 0 || !atomic_load(&recorder_on)) return;
+  if (depth > 1 || --process.sessions > 0) return;
   struct trace_sync sync = process.header.sync[0];
+  if (!atomic_load(&recorder_on)) {
+    /* A rank that had no room for its trace takes part in what the others do. */
+    if (process.synchronised) synchronise(&sync, NULL);
+    return;
+  }
   const int64_t cpu = clock_process() - process.cpu_before;
   if (process.has_world) synchronise(&sync, NULL);
+  /* Short after the beginning the clock is slow. */
+  if (!process.costs_settled && clock_settled() && here) costs_measure();
   atomic_store(&recorder_on, false);
-  threads_mark(TRACE_FINALIZED, 0);
+  threads_mark(TRACE_FINALIZED, 0, 0);
   threads_close();
   for (struct thread* thread = atomic_load(&all_threads); thread; thread = thread->all) {
     thread->header->sync[1] = sync;
+    thread->header->ended_ns = thread->header->tail_cpu_ns = 0;
     thread->header->cpu_ns = cpu;
     thread->header->finalize_begin = begin_ns;
     thread->header->finalize_end = 0;
@@ -200,5 +217,5 @@ void lifetime_finalize_end(int error) {
 }
 
 void lifetime_abort(void) {
-  if (atomic_load(&recorder_on)) threads_mark(TRACE_ABORTED, 0);
+  if (atomic_load(&recorder_on)) threads_mark(TRACE_ABORTED, 0, 0);
 }

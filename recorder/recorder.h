@@ -31,12 +31,14 @@ struct process {
   char directory[4096]; /* of the raw traces; empty: nothing is recorded */
   int rank, ranks;      /* of the world */
   MPI_Group world;
-  bool threads;   /* several threads may call MPI at once */
-  uint32_t level; /* of thread support: 0 to 3 */
-  bool has_world; /* MPI_COMM_WORLD exists: not with sessions alone */
-  int sessions;   /* open ones, MPI_Init counts as one */
+  bool threads;      /* several threads may call MPI at once */
+  uint32_t level;    /* of thread support: 0 to 3 */
+  bool has_world;    /* MPI_COMM_WORLD exists: not with sessions alone */
+  bool synchronised; /* clocks were compared in MPI_Init: so they are in MPI_Finalize */
+  int sessions;      /* open ones, MPI_Init counts as one */
   int64_t init_begin, init_end;
   int64_t cpu_before;         /* processor time up to the end of MPI_Init */
+  bool costs_settled;         /* costs were measured by a clock as fast as it will be */
   struct trace_header header; /* every file begins as this */
 };
 extern struct process process;
@@ -54,14 +56,16 @@ void recorder_unlock(void);
 #define FUNCTIONS_MAX 1024
 struct thread {
   struct trace_header* header;
-  char *window, *next, *end; /* of the file: what is mapped, the place of the next record, the end */
+  /* Of the file: what is mapped, the place of the next record, the end of what was touched, the end of the window. */
+  char *window, *next, *end, *window_end;
   size_t window_bytes;
   int64_t last_end;            /* of the record before */
   int64_t wall_base, cpu_base; /* when the thread's processor time was read, and what it was */
+  int64_t own_ns, own_cpu;     /* since last_end: what making room for records took, by either clock */
   bool gap_unknown;            /* the next gap begins where no record ended */
   bool full;
   unsigned polls; /* records at the end of the file that are polls, most recent first */
-  struct trace_polls* poll[4];
+  struct trace_polls* poll[16];
   struct site* sites; /* table of sites.c */
   uint32_t site_slots, site_count;
   struct paths* paths; /* of paths.c */
@@ -80,14 +84,19 @@ bool thread_attach(void);                          /* a file for this thread; fa
 void* record_reserve(unsigned kind, size_t bytes); /* NULL: not recorded. Then fill, then commit. */
 void record_commit(int64_t at);
 void record_name(unsigned function);
-void threads_mark(uint32_t flags, uint32_t signal); /* in the header of every file; safe in a signal handler */
+/* In the header of every file; safe in a signal handler. */
+void threads_mark(uint32_t flags, uint32_t signal, int32_t sender);
 void threads_close(void);
 void counts_write(struct thread* thread);
+
+/* ---- costs.c ---- */
+void costs_measure(void);
 
 /* ---- clock.c ---- */
 int64_t clock_now(void);
 int64_t clock_thread(void);
 int64_t clock_process(void);
+bool clock_settled(void); /* as fast as it will be */
 /* ---- synchronise.c ---- */
 void synchronise(struct trace_sync* sync, int* world_local);
 
@@ -110,6 +119,7 @@ struct call {
   unsigned function;
   uint32_t path;
   int64_t begin, end, cpu_gap;
+  int64_t asleep; /* since the call before: known to be off the processor */
   int error;
 };
 #define CLEANUP __attribute__((cleanup(call_leave)))
@@ -126,7 +136,8 @@ void count_call(unsigned function);
 /* The record of a call with `bytes` behind it, filled but for these; NULL: not recorded. */
 void* record_call(const struct call* call, unsigned form, uint32_t n, size_t bytes);
 void record_plain(const struct call* call);
-void record_poll(const struct call* call);
+void record_poll(const struct call* call); /* found nothing */
+void record_idle(const struct call* call); /* had nothing to do */
 void record_mark(uint32_t what, int64_t value);
 extern const char* const function_names[]; /* generated */
 extern const unsigned function_count;
@@ -330,6 +341,7 @@ uint64_t file_close(MPI_File file);
 void record_io(const struct call* call, int write, bool collective, int64_t count, MPI_Datatype type, MPI_File file);
 
 /* ---- lifetime.c ---- */
+extern bool lifetime_seen; /* a call that begins MPI came here */
 int64_t lifetime_enter(void);
 void lifetime_init(int64_t begin, unsigned function, int error);
 #if MPI_VERSION >= 4

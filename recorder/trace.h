@@ -27,8 +27,18 @@ enum trace_flags {
   TRACE_SIGNALLED = 4, /* a signal that ends the process was seen: trace_header.signal */
   TRACE_EXITED = 8,    /* exit() without finalising */
   TRACE_FULL = 16,     /* no room on the disk, or the limit reached: later records are only counted, in lost */
-  TRACE_LOST_CALLS = 32
+  TRACE_LOST_CALLS = 32,
+  TRACE_LIMITED = 64 /* with TRACE_FULL: it was the limit, not the disk */
 };
+
+/* What the recorder itself takes for a call, outside the times of its record, by trace_form, then: */
+enum {
+  COST_POLL = 8,     /* a folded call */
+  COST_CLOCK = 9,    /* more, where processor time is read */
+  COST_OPENING = 10, /* a message that opens a request */
+  COST_ALL = 17
+};
+#define TRACE_LONG_NS 10000 /* calls and gaps longer than this have it read */
 
 /* What the clock of rank 0's host showed when this host's showed local_ns: local_ns + offset_ns, give or take. */
 struct trace_sync {
@@ -64,6 +74,10 @@ struct trace_header {
   char library[512];  /* MPI_Get_library_version, first line */
   char command[2048]; /* arguments separated by NUL, two at the end; cut off where too long */
   char directory[512];
+  int64_t ended_ns;        /* when the end of the process was seen: a signal, exit, MPI_Abort; 0: it was not */
+  int64_t tail_cpu_ns;     /* processor time of this thread from last_ns up to there, if it was outside MPI */
+  int32_t signal_sender;   /* process that sent the signal; 0: this one, or the kernel for what it did */
+  int32_t costs[COST_ALL]; /* nanoseconds, as measured in MPI_Init; 0: not known */
 };
 
 enum trace_kind {
@@ -239,17 +253,23 @@ struct trace_path {
   uint32_t unused;
 };
 
-/* Polling calls (test, iprobe and the like) in a row by one path that all found nothing. Loops that poll at several
- * places in turn, four at most, leave one record for each, which overlap in time. */
+/* Calls in a row by one path that did nothing, as one record. Loops that do so at several places in turn, sixteen at
+ * most, leave one record for each, which overlap in time. What such calls are: */
+enum trace_polled {
+  POLLED_WAITING = 0, /* test, iprobe and the like that found nothing: the program waits */
+  POLLED_IDLE = 1 /* those, and waits, that had nothing to do: no request is under way, or what is asked for is known
+                     to be there. The program goes on: what passes between them is its own */
+};
 struct trace_polls {
   struct trace_head head;
   uint16_t function;
-  uint16_t unused;
+  uint16_t what; /* trace_polled */
   uint32_t path;
   uint64_t count;
   int64_t begin, end; /* of the first, of the last */
   int64_t inside;     /* time inside MPI */
   int64_t cpu_gap;    /* before the first, as in trace_call */
+  /* POLLED_IDLE: int64_t, time between them that is known to be off the processor */
 };
 
 struct trace_count {

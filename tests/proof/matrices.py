@@ -62,7 +62,19 @@ def prove(case: Case, examples: Path, folder: Path) -> Result:
     for name in case.files:
         (folder / name).write_bytes((INPUTS / name).read_bytes())
     prefix = folder / "monitoring"
-    command = [sys.executable, "-m", "isthmus", "record", "-o", "app.h5", "--directory", "raw", "--keep-raw", "--"]
+    command = [
+        sys.executable,
+        "-m",
+        "isthmus",
+        "record",
+        "--force",
+        "-o",
+        "app.h5",
+        "--directory",
+        "raw",
+        "--keep-raw",
+        "--",
+    ]
     command += [MPIRUN, "--oversubscribe", "-n", str(case.ranks), *monitoring.parameters(prefix), *case.words(examples)]
     done = subprocess.run(command, cwd=folder, env=environment(), capture_output=True, text=True, timeout=600)
     if done.returncode:

@@ -51,7 +51,7 @@ def run(suite: Path, folder: Path, ranks: int, pattern: str | None, recorder: bo
     if pattern is not None:
         launch += ["-i", pattern]
     if recorder:
-        launch = [sys.executable, "-m", "isthmus", "record", "-o", str(folder / "suite.h5"), "--", *launch]
+        launch = [sys.executable, "-m", "isthmus", "record", "--force", "-o", str(folder / "suite.h5"), "--", *launch]
     started = time.monotonic()
     folder.mkdir()
     with open(folder / "out", "w") as out:

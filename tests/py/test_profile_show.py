@@ -155,8 +155,8 @@ def test_endings_and_losses_are_said() -> None:
     for words in (
         "! rank 1 ended by a signal after 1.1 s",
         "! rank 2 called MPI_Abort after 1.2 s",
-        "! ranks 3, 4, 5 and 6 ended without a word, as if killed after 1.3 s to 1.6 s",
-        "! there was no room for the trace of rank 7",
+        "! ranks 3, 4, 5 and 6 ended without a word, as if killed by the launcher; last heard of after 1.3 s to 1.6 s",
+        "! there was no room on the disk for the trace of rank 7",
         "! 17 calls of ranks 3 and 7 were not recorded",
         "! not in the program, and so in no prediction: 8 MPI_File_open",
         "! clocks went back",

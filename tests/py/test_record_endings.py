@@ -119,13 +119,13 @@ def test_regions(name: str, folder: Path, tmp_path: Path) -> None:
     source = (programs.SOURCES / "polling.c").read_text().splitlines()
     line = next(i for i, text in enumerate(source, 1) if "begins an iteration" in text)
     for marker in ("MPI_Allreduce", f"MPI_Allreduce@polling.c:{line}"):
-        record("-o", str(out), "--marker", marker, "--from", "3", "--to", "6", *command)
+        record("--force", "-o", str(out), "--marker", marker, "--from", "3", "--to", "6", *command)
         assert iterations(out) == ([3, 4, 5, 6], 3)
-    record("-o", str(out), "--marker", "MPI_Allreduce", *command)
+    record("--force", "-o", str(out), "--marker", "MPI_Allreduce", *command)
     assert iterations(out) == (list(range(1, 11)), 10)
-    record("-o", str(out), "--marker", "17", *command)
+    record("--force", "-o", str(out), "--marker", "17", *command)
     assert iterations(out) == ([1], 10)
-    record("-o", str(out), "--from", "100s", *command)
+    record("--force", "-o", str(out), "--from", "100s", *command)
     recording = isthmus.read(out).recording
     assert recording is not None
     assert "MPI_Allreduce" not in recording.functions
@@ -135,17 +135,17 @@ def test_command_line(name: str, folder: Path, tmp_path: Path) -> None:
     """Exit status and output of the program are its own; what failed is named in one sentence."""
     ending, out = program("endings.c", name, folder), str(tmp_path / "app.h5")
     launcher = programs.launcher(name, 2)
-    done = record("-o", out, "--", *launcher, ending, "status", expect=3)
+    done = record("--force", "-o", out, "--", *launcher, ending, "status", expect=3)
     assert done.stdout == "" or "status" in done.stderr
     assert isthmus.read(out).ranks == 2
     # Several parts, and none of the launcher: one rank.
-    record("-o", out, "--", *launcher, ending, ":", "-n", "1", ending)
+    record("--force", "-o", out, "--", *launcher, ending, ":", "-n", "1", ending)
     assert isthmus.read(out).ranks == 3
-    record("-o", out, "--", program("polling.c", name, folder), "3")
+    record("--force", "-o", out, "--", program("polling.c", name, folder), "3")
     assert isthmus.read(out).ranks == 1
-    done = record("-o", out, "--", *launcher, ending, "never", expect=2)
+    done = record("--force", "-o", out, "--", *launcher, ending, "never")
     assert "never called MPI_Init: nothing was recorded" in done.stderr
-    done = record("-o", out, "--", *launcher, ending, "fails", expect=7)
+    done = record("--force", "-o", out, "--", *launcher, ending, "fails", expect=7)
     assert "ended with status 7 and never called MPI_Init" in done.stderr
     assert list(tmp_path.iterdir()) == [Path(out)]
 
@@ -195,7 +195,7 @@ def test_static(folder: Path, tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         ([], "no command to record"),
-        (["--", "mpirun.openmpi", "-n", "2", "true"], "-o FILE.h5 is needed"),
+        (["--merge", "."], "-o FILE.h5 is needed"),
         (["-o", "x.txt", "--", "true"], "a file in .h5 or .hdf5 is allowed"),
         (["-o", "x.h5", "--", "no-such-program"], "there is no such program"),
         (["-o", "x.h5", "--from", "3", "--", "true"], "iterations need a marker"),

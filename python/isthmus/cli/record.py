@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     "  isthmus record -o py.h5 -- mpirun -n 4 python3 script.py\n"
     "  isthmus record -o part.h5 --marker MPI_Allreduce@cg.c:120 --from 10 --to 20 -- mpirun -n 16 ./cg\n"
     "  isthmus record -o start.h5 --to 5s -- mpirun -n 16 ./app\n"
+    "  isthmus record --merge .app.raw-x1y2z3 -o app.h5\n"
     "  isthmus record --build -- mpirun",
     help="Run an MPI program and record what it communicates and computes; nothing is compiled again.\n\n"
     "COMMAND starts the program as usual (mpirun, mpiexec, srun, or the program itself). Its output and its exit "
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
     "programs are recorded alike.\n\n"
     "A call to MPI_Pcontrol(0) in the program switches recording off, MPI_Pcontrol(1) on; other levels mark phases.",
 )
-@click.option("-o", "--output", metavar="FILE", help="What to write: .h5.")
+@click.option("-o", "--output", metavar="FILE", help="What to write: .h5; by default PROGRAM.h5, in this folder.")
+@click.option("--force", is_flag=True, help="Overwrite the output where it exists.")
 @click.option("--mpicc", metavar="COMPILER", help="Compiler of the MPI that the program uses, where it is not found.")
 @click.option(
     "--marker",
@@ -41,13 +43,23 @@ if TYPE_CHECKING:
     "--from", "begin", metavar="WHEN", help="Record from this iteration of the marker, or time after MPI_Init (2.5s)."
 )
 @click.option("--to", "end", metavar="WHEN", help="Record until this iteration begins, or until this time.")
-@click.option("--limit", metavar="BYTES", help="Most that each process may write, such as 4GB; by default no limit.")
+@click.option(
+    "--limit",
+    metavar="BYTES",
+    help="Most that each process may write, such as 4GB, or none; by default 2GB. What comes then is only counted.",
+)
 @click.option(
     "--directory",
     metavar="DIR",
     help="Where raw traces go meanwhile, on a disk that all ranks see; by default beside the output.",
 )
 @click.option("--keep-raw", is_flag=True, help="Keep the raw traces.")
+@click.option(
+    "--merge",
+    "merged",
+    metavar="DIR",
+    help="Run nothing: merge raw traces that were kept, or that a recording left which was killed or had no room.",
+)
 @click.option(
     "--build", "only_build", is_flag=True, help="Only build the recorder for the MPI of COMMAND; print its path."
 )
@@ -61,6 +73,8 @@ def command(
     limit: str | None,
     directory: str | None,
     keep_raw: bool,
+    merged: str | None,
+    force: bool,
     only_build: bool,
     command: tuple[str, ...],
 ) -> None:
@@ -74,18 +88,27 @@ def command(
 
         click.echo(str(build(find(take_apart(command), mpicc), say)))
         return
-    if not command:
+    if merged is not None and command:
+        raise InvalidInput("--merge runs no command: leave it out")
+    if merged is None and not command:
         raise InvalidInput("no command to record: put it behind --, such as -- mpirun -n 4 ./app")
     if output is None:
-        raise InvalidInput("-o FILE.h5 is needed: where to write what is recorded")
+        if merged is not None:
+            raise InvalidInput("-o FILE.h5 is needed: where to write what is merged")
+        output = _output_of(command)
     if not output.lower().endswith((".h5", ".hdf5")):
         raise InvalidInput(f"-o {output}: a file in .h5 or .hdf5 is allowed")
     folder = os.path.dirname(output)
     if folder and not os.path.isdir(folder):
         raise InvalidInput(f"-o {output}: there is no folder {folder}")
 
-    from ..recording.record import record
+    from ..recording.record import merge_raw, record
 
+    progress = _progress if sys.stderr.isatty() else None
+    if merged is not None:
+        for line in _summary(merge_raw(merged, output, force=force, progress=progress), output):
+            say(line)
+        return
     recorded = record(
         command,
         output,
@@ -96,13 +119,23 @@ def command(
         limit=limit,
         directory=directory,
         keep_raw=keep_raw,
+        force=force,
         say=say,
-        progress=_progress if sys.stderr.isatty() else None,
+        progress=progress,
     )
     for line in _summary(recorded, output):
         say(line)
     if recorded.status:
         raise click.exceptions.Exit(recorded.status)
+
+
+def _output_of(command: tuple[str, ...]) -> str:
+    """The default output: named as the program is, in the current folder."""
+    from ..recording.command import take_apart
+
+    words = take_apart(command)
+    name = words.words[words.programs[0]] if words.programs else words.words[0]
+    return f"{os.path.splitext(os.path.basename(name))[0] or 'program'}.h5"
 
 
 def _progress(done: int, total: int) -> None:
@@ -113,25 +146,37 @@ def _progress(done: int, total: int) -> None:
 
 def _summary(recorded: Recorded, output: str) -> list[str]:
     """What was recorded, how long it took, and what to be careful about."""
+    from ..recording.endings import endings
+    from ..recording.recording import LIMITED
     from ..units import text
 
     program = recorded.program
     if program is None or program.recording is None:
-        return [f"the program ended with status {recorded.status} and never called MPI_Init: nothing was recorded"]
+        if recorded.why:
+            return [f"nothing was recorded: {recorded.why}"]
+        ended = f"ended with status {recorded.status} and " if recorded.status else ""
+        return [f"the program {ended}never called MPI_Init: nothing was recorded"]
     recording = program.recording
     calls = int(recording.count.sum())
     wall = float(max(recording.wall, default=0.0))
     lines = [
-        f"{program.ranks} ranks, {calls} MPI calls, {text(wall, 's', 4)} between MPI_Init and MPI_Finalize, "
-        f"{recording.library.split(',')[0]}",
+        f"{_many(program.ranks, 'rank')}, {_many(calls, 'MPI call')}, "
+        f"{text(wall, 's', 4)} between MPI_Init and MPI_Finalize, {recording.library.split(',')[0]}",
         f"wrote {output}, {text(os.path.getsize(output), 'B', 4)}",
     ]
     if recorded.raw:
         lines.append(f"raw traces are in {recorded.raw}")
     if lost := int(recording.lost.sum()):
-        lines.append(f"{lost} calls were not recorded: the disk was full or the limit reached")
+        limited = bool((recording.ending & LIMITED).any())
+        why = "the limit was reached (--limit sets another)" if limited else "the disk was full"
+        lines.append(f"{_many(lost, 'call')} {'was' if lost == 1 else 'were'} not recorded: {why}")
+    lines += endings(recording)
     if recording.oversubscribed:
         lines.append(recording.oversubscribed)
     if recorded.status:
         lines.append(f"the program ended with status {recorded.status}; what it did until then is in the file")
     return lines
+
+
+def _many(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -56,6 +56,7 @@ class Assembly:
         self._untimed: dict[str, NDArray[np.uint64]] = {}
         self._unmodelled: dict[str, int] = {}
         self._parts: list[Part] = []
+        self._own: list[int] = []
 
     def add(self, traces: Sequence[raw.Trace], clock: Clock, begin: int, end: int) -> None:
         """The next rank: traces of its threads, and when it began and ceased to do what it is about.
@@ -77,6 +78,7 @@ class Assembly:
         part = translated(steps, begin, end, self.shared)
         for name, calls in part.unmodelled.items():
             self._unmodelled[name] = self._unmodelled.get(name, 0) + calls
+        self._own.append(part.own)
         self._parts.append(part)
 
     def nothing(self) -> None:
@@ -129,6 +131,7 @@ class Assembly:
             path_site=tree.place,
             site_function=tuple(frame.function for frame in tree.frames),
             site_module=tuple(frame.module for frame in tree.frames),
+            overhead=np.array(self._own, np.float64) * 1e-9,
             untimed=self._untimed,
             unmodelled=self._unmodelled,
             notes=tuple(self.notes),

@@ -94,7 +94,7 @@ class TraceBuilder:
 
     def finish(self, path: str = "") -> Trace:
         """The trace."""
-        steps = np.array([tuple(step) for step in self._steps], raw.STEP)
+        steps = np.array([(*step, 0) for step in self._steps], raw.STEP)
         items = {form: _table(found, raw.ITEMS[form]) for form, found in self._items.items()}
         header = np.zeros(1, raw.HEADER)[0]
         header["thread"] = self.thread

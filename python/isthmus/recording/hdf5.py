@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .recording import CALL_COLUMNS, PATH_COLUMNS, PATH_TEXTS, RANK_COLUMNS, Recording
+from .recording import CALL_COLUMNS, OPTIONAL_RANK_COLUMNS, PATH_COLUMNS, PATH_TEXTS, RANK_COLUMNS, Recording
 
 if TYPE_CHECKING:
     from ..schedule.hdf5 import Column, Reader
@@ -26,7 +26,9 @@ _MEANINGS = {
     "cpus": ("", "processors that each rank may run on"),
     "cpus_online": ("", "processors of its host"),
     "cpus_shared": ("", "processors that the ranks of its host may run on together"),
-    "ending": ("", "bits: 1 finalized, 2 aborted, 4 signalled, 8 exited, 16 no room, 32 calls lost"),
+    "ending": ("", "bits: 1 finalized, 2 aborted, 4 signalled, 8 exited, 16 no room, 32 calls lost, 64 limit reached"),
+    "signal": ("", "that ended each rank; negative: sent by another process; 0: none"),
+    "overhead": ("s", "of the recorder between calls, taken off computation"),
     "wall": ("s", "from the end of MPI_Init to the begin of MPI_Finalize"),
     "cpu": ("s", "processor time of the process up to there"),
     "init": ("s", "in MPI_Init"),
@@ -59,7 +61,7 @@ def recording_columns(recording: Recording) -> tuple[list[Column], dict[str, int
     columns = [
         Column(GROUP + name, getattr(r, name), *words)
         for name, words in _MEANINGS.items()
-        if name != "cpus_shared" or len(r.cpus_shared)
+        if name not in OPTIONAL_RANK_COLUMNS or len(getattr(r, name))
     ]
     columns += [Column(GROUP + name, getattr(r, name), "", meaning) for name, meaning in _LISTS.items()]
     if len(r.path_parent):
@@ -94,8 +96,9 @@ def read_recording(reader: Reader, ranks: int) -> Recording | None:
     for name, dtype in CALL_COLUMNS.items():
         found[name] = reader.column(GROUP + name, dtype, calls)
     found["first"] = reader.column(GROUP + "first", np.uint64, ranks + 1)
-    if reader.has(GROUP + "cpus_shared"):
-        found["cpus_shared"] = reader.column(GROUP + "cpus_shared", np.uint32, ranks)
+    for name, dtype in OPTIONAL_RANK_COLUMNS.items():
+        if reader.has(GROUP + name):
+            found[name] = reader.column(GROUP + name, dtype, ranks)
     for name in (*_LISTS, "notes"):
         found[name] = tuple(reader.texts(GROUP + name))
     if reader.has(GROUP + "path_parent"):

@@ -18,9 +18,18 @@ if TYPE_CHECKING:
 
 
 def span(header: Any) -> tuple[int, int]:
-    """When a rank began and ceased to do what it is about, by its host's clock (ns)."""
+    """When a rank began and ceased to do what it is about, by its host's clock (ns), as far as that is known."""
     begin = int(header["init_end"]) or int(header["started_ns"])
-    return begin, max(int(header["finalize_begin"]) or int(header["last_ns"]), begin)
+    end = int(header["finalize_begin"]) or int(header["ended_ns"]) or int(header["last_ns"])
+    return begin, max(end, begin)
+
+
+def working(header: Any) -> tuple[int, int]:
+    """The same up to where the rank is known to have worked: one that was ended may have slept till then."""
+    begin, end = span(header)
+    if not header["finalize_begin"]:
+        end = min(end, int(header["last_ns"]) + int(header["tail_cpu_ns"]))
+    return begin, max(end, begin)
 
 
 def about(ranks: int, headers: Mapping[int, Any], clocks: Mapping[int, Clock], command: str) -> dict[str, Any]:
@@ -58,6 +67,7 @@ def about(ranks: int, headers: Mapping[int, Any], clocks: Mapping[int, Clock], c
         "finalize": of.seconds(lambda h: _lasted(h, "finalize")),
         "recorder": of.numbers("recorder_ns", np.float64) * 1e-9,
         "memory": of.numbers("recorder_bytes", np.int64),
+        "signal": of.signals(),
         "clock_error": np.array([clocks[r].error if r in clocks else 0 for r in range(ranks)]) * 1e-9,
     }
 
@@ -76,6 +86,10 @@ class _Ranks:
         """Nanoseconds of every rank's header as seconds; nan where there are none."""
         values = [of(self.headers[r]) if r in self.headers else None for r in range(self.ranks)]
         return np.array([np.nan if value is None else value * 1e-9 for value in values])
+
+    def signals(self) -> NDArray[np.int32]:
+        signals = self.numbers("signal", np.int32)
+        return np.where(self.numbers("signal_sender", np.int64) != 0, -signals, signals).astype(np.int32)
 
     def shared_cpus(self, host: NDArray[np.uint32]) -> NDArray[np.uint32]:
         """Processors that the ranks of each rank's host may run on together."""

@@ -9,16 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import InvalidInput
+from ..errors import InvalidInput, ParseError
 from . import raw
 from .assembly import Assembly, number
 from .clocks import clocks
-from .headers import about, span
-from .recording import FULL, LOST_CALLS
+from .headers import about, working
+from .recording import FULL, LIMITED, LOST_CALLS
 
 if TYPE_CHECKING:
     from ..schedule.program import Program
 
+#: Beside the traces: what was run.
+_COMMAND = "command.txt"
 _NAME = re.compile(r"(\d+|x)\.(\d+)\.(\d+)\.trace$")
 
 
@@ -36,7 +38,7 @@ def merge(
     directory : path
         Where the files ``RANK.THREAD.PID.trace`` are.
     command : str
-        What was run; by default what rank 0 says.
+        What was run; by default what the recording noted, or what rank 0 says.
     wildcards : {"recorded", "free"}
         Whether receives from any source, or of any tag, name what they received in the recorded run, or take in a
         simulation whatever comes first.
@@ -56,7 +58,8 @@ def merge(
         For a file that is damaged; one that is cut off is read as far as it goes.
     """
     notes: list[str] = []
-    files = _find(os.fspath(directory), notes)
+    files, without_room = _find(os.fspath(directory), notes)
+    command = command or _noted_command(os.fspath(directory))
     headers = {rank: mine[0][1] for rank, mine in files.items()}
     ranks = max(max(files) + 1, *(int(h["ranks"]) for h in headers.values()))
     threaded = any(sum(header["used"] > 0 for _, header in mine) > 1 for mine in files.values())
@@ -69,16 +72,17 @@ def merge(
     read, cut_off = 0, 0
     for rank in range(ranks):
         if rank not in files:
+            ending[rank] = FULL if rank in without_room else 0
             assembly.nothing()
             continue
         traces = [raw.read_trace(path) for path, _ in files[rank]]
         clock = of_host[rank].since(zero)
-        begin, end = clock.convert(np.array(span(headers[rank]), np.int64)).tolist()
+        begin, end = clock.convert(np.array(working(headers[rank]), np.int64)).tolist()
         assembly.add(traces, clock, begin, end)
         ending[rank] = headers[rank]["flags"]
         for trace in traces:
             lost[rank] += trace.header["lost"]
-            ending[rank] |= trace.header["flags"] & (FULL | LOST_CALLS)
+            ending[rank] |= trace.header["flags"] & (FULL | LIMITED | LOST_CALLS)
             cut_off += not trace.whole
         read += sum(sizes[path] for path, _ in files[rank])
         if progress is not None:
@@ -91,17 +95,42 @@ def merge(
     return assembly.finish({**about(ranks, headers, of_host, command), "lost": lost, "ending": ending})
 
 
-def _find(directory: str, notes: list[str]) -> dict[int, list[tuple[str, Any]]]:
-    """Files of every rank with their headers, the first thread's first, of the world that began first."""
+def note_command(directory: str | os.PathLike[str], command: str) -> None:
+    """Note beside the traces what is run, for whoever merges them."""
+    with open(os.path.join(directory, _COMMAND), "w", encoding="utf-8") as stream:
+        stream.write(command + "\n")
+
+
+def _noted_command(directory: str) -> str:
+    try:
+        with open(os.path.join(directory, _COMMAND), encoding="utf-8", errors="replace") as stream:
+            return stream.read().strip()
+    except FileNotFoundError:
+        return ""
+
+
+def _find(directory: str, notes: list[str]) -> tuple[dict[int, list[tuple[str, Any]]], set[int]]:
+    """Files of every rank with their headers, the first thread's first, of the world that began first.
+
+    Beside them the ranks that had no room for a trace.
+    """
     paths = [os.path.join(directory, name) for name in sorted(os.listdir(directory)) if _NAME.match(name)]
-    found = [(path, raw.read_header(path)) for path in paths]
+    empty = [path for path in paths if not os.path.getsize(path)]
+    found = [(path, raw.read_header(path)) for path in paths if path not in empty]
+    if empty and not found:
+        reason = "the file is empty: the disk was full when the program began, and no rank had room for its trace"
+        raise ParseError(empty[0], None, "byte 0", reason)
+    early = sorted({int(name[1]) for path in empty if (name := _NAME.search(path)) and name[1] != "x"})
+    if early:
+        which = "rank" if len(early) == 1 else "ranks"
+        notes.append(f"there was no room on the disk for traces of {which} {_some(early)}")
     known = [(path, header) for path, header in found if header["rank"] >= 0]
     if not known:
         what = "whose process knew its rank" if found else "at all"
         raise InvalidInput(f"{directory!r} holds no trace {what}: no rank got as far as the end of MPI_Init")
     if len(found) > len(known):
-        early = number(len(found) - len(known), "process", "processes")
-        notes.append(f"left out: {early} that ended before MPI_Init did")
+        unborn = number(len(found) - len(known), "process", "processes")
+        notes.append(f"left out: {unborn} that ended before MPI_Init did")
     # Later ones are of programs that were run one after another, or that the first one started.
     known.sort(key=lambda f: (int(f[1]["started_realtime_ns"]), int(f[1]["thread"])))
     world = int(known[0][1]["ranks"])
@@ -118,7 +147,7 @@ def _find(directory: str, notes: list[str]) -> dict[int, list[tuple[str, Any]]]:
         notes.append(f"left out: {count} of other MPI programs, or started by this one")
     for mine in files.values():
         mine.sort(key=lambda f: int(f[1]["thread"]))
-    return files
+    return files, set(early)
 
 
 def _some(ranks: Sequence[int]) -> str:

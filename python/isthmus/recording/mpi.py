@@ -16,6 +16,10 @@ from .command import Command, executable, launcher_name
 
 OPEN_MPI, MPICH = "Open MPI", "MPICH"
 _LIBRARY = re.compile(r"lib(mpi|mpich|mpi_abi|mpi_\w+|pmpi\w*|mpich_\w+)\.so(\.[0-9.]+)?$")
+# Names within MPI libraries, of which a program that has one linked in, even stripped, has very many.
+_NAMES = (b"MPIR_", b"ompi_")
+_MANY = 100
+_SYSTEM = re.compile(r"(lib(c|m|dl|pthread|rt|gcc_s|stdc\+\+)|ld-linux.*)[.-]")
 _PROBE = """#include <mpi.h>
 #ifdef OMPI_MAJOR_VERSION
 isthmus_open OMPI_MAJOR_VERSION.OMPI_MINOR_VERSION.OMPI_RELEASE_VERSION
@@ -179,21 +183,41 @@ def linked_library(path: str) -> str | None:
         if stream.read(4) != b"\x7fELF":
             return None
     text = _output(["ldd", path])
-    if text is None or "statically linked" in text:
-        content = Path(path).read_bytes()
-        if b"ompi_mpi_comm_world" in content or b"MPIR_Err" in content:
-            raise InvalidInput(f"{path} is linked statically: no recorder can be loaded into it, link it dynamically")
-        return None
-    found = []
-    for line in text.splitlines():
+    found: list[str] = []
+    for line in (text or "").splitlines():
         name, arrow, target = line.strip().partition(" => ")
         if arrow and _LIBRARY.match(name):
             if target.startswith("not found"):
                 raise InvalidInput(f"{path}: its MPI library {name} is not found: set LD_LIBRARY_PATH")
             found.append(os.path.realpath(target.split(" (")[0]))
+    if text is None or "statically linked" in text:
+        content = Path(path).read_bytes()
+        if b"ompi_mpi_comm_world" in content or b"MPIR_Err" in content or contains_mpi(path):
+            raise InvalidInput(f"{path} is linked statically: no recorder can be loaded into it, link it dynamically")
+    elif not found and contains_mpi(path):
+        raise InvalidInput(f"{path} has MPI linked in statically: nothing can be put between, link it dynamically")
     # libmpi_mpifh, libmpichfort and others load the library proper.
     proper = [path for path in found if re.match(r"lib(mpi|mpich|mpi_abi|mpi_cray\w*)\.so", os.path.basename(path))]
     return next(iter(proper or found), None)
+
+
+def contains_mpi(path: str) -> bool:
+    """Whether a program or a library that is no MPI library itself has one within."""
+    if _LIBRARY.match(os.path.basename(path)):
+        return False
+    content = Path(path).read_bytes()
+    return any(content.count(name) >= _MANY for name in _NAMES)
+
+
+def loaded_files(path: str) -> list[str]:
+    """A program, and the shared libraries that it loads when it starts, but those of the system's C library."""
+    found = [path]
+    for line in (_output(["ldd", path]) or "").splitlines():
+        _, arrow, target = line.strip().partition(" => ")
+        file = os.path.realpath(target.split(" (")[0]) if arrow else ""
+        if file and os.path.isfile(file) and not _SYSTEM.match(os.path.basename(file)):
+            found.append(file)
+    return found
 
 
 def _output(words: list[str]) -> str | None:

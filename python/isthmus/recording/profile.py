@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import InvalidInput
 from ..schedule.pattern import Pattern, pattern
-from ..schedule.program import NULL, SENDS
+from ..schedule.program import NULL, SENDS, EventKind
 from ..schedule.shape import Shape, shape
 from .by_function import FunctionTree, by_function
 from .recording import NONE
@@ -33,6 +33,8 @@ CATEGORIES = {
 _CATEGORIES = {name: re.compile(f"MPI_({text})(_init)?(_c)?", re.IGNORECASE) for name, text in CATEGORIES.items()}
 # Their time is not part of that between them, which is what ranks are compared by.
 _FRAME = re.compile("MPI_(Init(_thread)?|Finalize|Session_(init|finalize))")
+_MAKING = re.compile("MPI_.*_init(_c)?")
+_STARTING = re.compile("MPI_Start(all)?")
 # Tables of all combinations are used up to so many elements.
 _DENSE = 1 << 26
 _LARGEST = 10
@@ -240,7 +242,7 @@ def profile(program: Program, *, rank: int | None = None) -> Profile:
     if rank is not None:
         part = part[rank_of[part] == rank]
     key, sites = _function_and_site(recording)
-    collective = _in_category(recording, "collective")[recording.function[part]]
+    collective = _collective_calls(program, recording)[part]
     moved = np.maximum(recording.sent[part], recording.received[part])
     return Profile(
         recording=recording,
@@ -275,6 +277,17 @@ def _between(recording: Recording) -> NDArray[np.intp]:
     """Calls but those by which MPI begins and ends."""
     frame = np.array([bool(_FRAME.fullmatch(name)) for name in recording.functions], np.bool_)
     return np.flatnonzero(~frame[recording.function])
+
+
+def _collective_calls(program: Program, recording: Recording) -> NDArray[np.bool_]:
+    """Which calls are collectives: by name, but of persistent ones the starts, and not what makes the request."""
+    named = _in_category(recording, "collective")
+    making = np.array([bool(_MAKING.fullmatch(name)) for name in recording.functions], np.bool_)
+    starting = np.array([bool(_STARTING.fullmatch(name)) for name in recording.functions], np.bool_)
+    called: NDArray[np.bool_] = (named & ~making)[recording.function]
+    starts = np.flatnonzero(starting[recording.function] & (recording.event >= 0))
+    called[starts] = program.kind[recording.event[starts]] == EventKind.collective
+    return called
 
 
 def _in_category(recording: Recording, *names: str) -> NDArray[np.bool_]:

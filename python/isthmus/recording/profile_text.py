@@ -14,7 +14,8 @@ import numpy as np
 from ..simulation.report import bar
 from ..units import text
 from .by_function_text import rows
-from .recording import ABORTED, EXITED, FINALIZED, FULL, SIGNALLED
+from .endings import endings, named
+from .recording import FULL, LIMITED
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -178,6 +179,10 @@ def _recorder_words(p: Profile) -> str:
     seconds, memory = float(np.nan_to_num(r.recorder).max()), float(r.memory.max())
     if seconds or memory:
         words += f"; the recorder took {text(seconds, 's', 3)} in MPI_Init and MPI_Finalize, {text(memory, 'B', 3)}"
+    own = float(r.overhead.sum() if p.rank is None else r.overhead[p.rank]) if len(r.overhead) else 0.0
+    if own > 0 and calls:
+        each = text(own / calls, "s", 3)
+        words += f"; {text(own, 's', 3)} of its own between calls, {each} a call, are taken off computing"
     return words
 
 
@@ -185,28 +190,19 @@ def warnings(p: Profile) -> list[str]:
     """Sentences on what a reader must know: how ranks ended, what is missing, what the reader of the trace found."""
     r = p.recording
     out = []
-    endings = {
-        ABORTED: "called MPI_Abort",
-        SIGNALLED: "ended by a signal",
-        EXITED: "exited without MPI_Finalize",
-        0: "ended without a word, as if killed",
-    }
-    early = (r.ending & FINALIZED) == 0
-    kind = np.select([r.ending & flag > 0 for flag in (ABORTED, SIGNALLED, EXITED)], [ABORTED, SIGNALLED, EXITED], 0)
-    for flag, words in endings.items():
-        ranks = np.flatnonzero(early & (kind == flag))
-        if len(ranks):
-            after = r.wall[ranks]
-            when = f" after {text(float(np.nanmin(after)), 's', 3)}" if np.isfinite(after).any() else ""
-            when += (
-                f" to {text(float(np.nanmax(after)), 's', 3)}" if when and np.nanmax(after) > np.nanmin(after) else ""
-            )
-            out.append(f"{_named(ranks)} {words}{when}")
+    out += endings(r)
     full, lost = np.flatnonzero(r.ending & FULL), int(r.lost.sum())
-    if len(full):
-        out.append(f"there was no room for the trace of {_named(full)}")
+    limited = (r.ending[full] & LIMITED) > 0
+    if limited.any():
+        out.append(
+            f"the limit of raw traces was reached by {named(full[limited])}: isthmus record --limit sets another"
+        )
+    if not limited.all():
+        out.append(f"there was no room on the disk for the trace of {named(full[~limited])}")
     if lost:
-        out.append(f"{_many(lost, 'call')} of {_named(np.flatnonzero(r.lost))} were not recorded")
+        out.append(
+            f"{_many(lost, 'call')} of {named(np.flatnonzero(r.lost))} {'was' if lost == 1 else 'were'} not recorded"
+        )
     if r.unmodelled:
         calls = ", ".join(
             f"{number:,} {name}" for name, number in sorted(r.unmodelled.items(), key=lambda one: -one[1])
@@ -402,14 +398,6 @@ def _wrapped(first: str, words: str, width: int | None) -> list[str]:
 
 def _many(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-def _named(ranks: NDArray[np.intp]) -> str:
-    """``rank 3``, ``ranks 1, 2 and 5``, ``ranks 0, 1, 2 and 61 others``."""
-    if len(ranks) == 1:
-        return f"rank {ranks[0]}"
-    shown = [str(r) for r in ranks] if len(ranks) <= 4 else [*map(str, ranks[:3]), f"{len(ranks) - 3:,} others"]
-    return f"ranks {', '.join(shown[:-1])} and {shown[-1]}"
 
 
 def _ordinal(number: int) -> str:

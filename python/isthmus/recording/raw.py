@@ -5,13 +5,15 @@ Only the heads of records are walked one by one; what is behind them is gathered
 
 from __future__ import annotations
 
+import itertools
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from .. import _core
 from ..errors import ParseError
 from ..schedule.details import ranges
 
@@ -39,6 +41,12 @@ IN_PLACE, INTER, PERSISTENT, CREATED_ONLY = 1, 2, 4, 8
 ) = range(1, 20)  # fmt: skip
 #: Marks.
 ITERATION, OFF, ON, PHASE = range(1, 5)
+#: Folded calls: those that found nothing, and those that had nothing to do.
+WAITING, IDLE = range(2)
+#: What the recorder takes for a call, in ``costs`` of the header: by form, and of folded calls, for reading processor
+#: time, which calls that last ``LONG`` ns or more have, and of messages that open a request.
+COST_POLL, COST_CLOCK, COST_OPENING = 8, 9, 10
+LONG = 10_000
 #: Modes of sends.
 STANDARD, SYNCHRONOUS, BUFFERED, READY, PARTITIONED = range(5)
 
@@ -50,7 +58,8 @@ HEADER = np.dtype([
     ("started_realtime_ns", "=i8"), ("init_begin", "=i8"), ("init_end", "=i8"), ("finalize_begin", "=i8"),
     ("finalize_end", "=i8"), ("last_ns", "=i8"), ("cpu_ns", "=i8"), ("recorder_ns", "=i8"), ("recorder_bytes", "=i8"),
     ("sync", _SYNC, 2), ("mpi_version", "=u4"), ("mpi_subversion", "=u4"), ("affinity", "=u4", 16), ("host", "S256"),
-    ("library", "S512"), ("command", "V2048"), ("directory", "S512"),
+    ("library", "S512"), ("command", "V2048"), ("directory", "S512"), ("ended_ns", "=i8"), ("tail_cpu_ns", "=i8"),
+    ("signal_sender", "=i4"), ("costs", "=i4", 17),
 ])  # fmt: skip
 _HEAD = [("kind", "=u2"), ("unused", "=u2"), ("words", "=u4")]
 CALL_RECORD = np.dtype([
@@ -73,7 +82,7 @@ RMA_ITEM = np.dtype([
 CREATED_ITEM = np.dtype([("id", "=u8"), ("parent", "=u8"), ("window", "=u8"), ("request", "=u4"), ("freed", "=u4")])
 IO_ITEM = np.dtype([("bytes", "=i8"), ("write", "=i8"), ("comm", "=i8")])
 POLLS_RECORD = np.dtype([
-    *_HEAD, ("function", "=u2"), ("unused2", "=u2"), ("path", "=u4"), ("count", "=u8"), ("begin", "=i8"),
+    *_HEAD, ("function", "=u2"), ("what", "=u2"), ("path", "=u4"), ("count", "=u8"), ("begin", "=i8"),
     ("end", "=i8"), ("inside", "=i8"), ("cpu_gap", "=i8"),
 ])  # fmt: skip
 COMM_RECORD = np.dtype([
@@ -101,7 +110,7 @@ _SEVERAL = (MESSAGE, DONE, START)
 #: Columns of what happened, in order: calls, folded polls and marks.
 STEP = np.dtype([
     ("kind", "u1"), ("form", "u1"), ("function", "u2"), ("path", "u4"), ("begin", "i8"), ("end", "i8"),
-    ("cpu_gap", "i8"), ("count", "u4"), ("error", "i4"), ("inside", "i8"), ("value", "i8"),
+    ("cpu_gap", "i8"), ("count", "u4"), ("error", "i4"), ("inside", "i8"), ("value", "i8"), ("own", "i8"),
 ])  # fmt: skip
 
 
@@ -140,7 +149,9 @@ class Trace:
     ----------
     header : structured scalar of HEADER
     steps : structured array of STEP
-        Calls, folded polls and marks in their order. ``value`` is of marks, whose ``form`` is what they mark.
+        Calls, folded polls and marks in their order. ``value`` is of marks, whose ``form`` is what they mark; of folded
+        calls ``form`` says which they are, and ``value`` how long the thread was off the processor between them.
+        ``own`` is what the recorder took before the step: since the step before, or between folded calls too.
     items : dict of int to Items
         Of every form of call; items of starts stand with those of messages.
     counts : array of int64
@@ -152,6 +163,8 @@ class Trace:
         Of every path, in the order of their making: the path of the caller, 0 where there is none, and the site in it.
     whole : bool
         False for a file that ends before what its header announces.
+    own_after : int
+        Nanoseconds that the recorder took after the last step.
     """
 
     path: str
@@ -167,6 +180,7 @@ class Trace:
     functions: dict[int, str] = field(default_factory=dict)
     untimed: dict[int, int] = field(default_factory=dict)
     whole: bool = True
+    own_after: int = 0
 
 
 def nothing() -> Trace:
@@ -243,12 +257,33 @@ def read_trace(path: str | os.PathLike[str]) -> Trace:
     ParseError
         Naming file and byte of a record that cannot be one.
     """
+    (trace,) = read_pieces(path, 1 << 62)
+    return trace
+
+
+def read_pieces(path: str | os.PathLike[str], records: int) -> Iterator[Trace]:
+    """The same in pieces of at least so many records, in order, between which no request is open that completes later.
+
+    Tables that a piece needs may stand in an earlier one: each has those of all up to it.
+
+    Raises
+    ------
+    ParseError
+        Naming file and byte of a record that cannot be one.
+    """
     name = os.fspath(path)
     header = read_header(path)
     words = _words(name, int(header["used"]))
-    reader = _Reader(name, words)
-    whole = reader.end * 8 == int(header["used"])
-    return reader.trace(header, whole)
+    begins = _core.raw_pieces(words, records).tolist() if records < len(words) else [0]
+    before: Trace | None = None
+    for begin, end in itertools.pairwise([*begins, len(words)]):
+        reader = _Reader(name, np.asarray(words[begin:end]), HEADER_BYTES + 8 * begin)
+        trace = reader.trace(header, whole=end < len(words) or (begin + reader.end) * 8 == int(header["used"]))
+        if before is not None:
+            trace.sites, trace.functions = before.sites | trace.sites, before.functions | trace.functions
+            trace.paths = before.paths | trace.paths
+        before = trace
+        yield trace
 
 
 def _words(path: str, used: int) -> NDArray[np.uint64]:
@@ -260,9 +295,10 @@ def _words(path: str, used: int) -> NDArray[np.uint64]:
 
 
 class _Reader:
-    def __init__(self, path: str, words: NDArray[np.uint64]) -> None:
+    def __init__(self, path: str, words: NDArray[np.uint64], origin: int = HEADER_BYTES) -> None:
         self.path = path
         self.words = words
+        self.origin = origin
         self.at = self._walk()
         heads = words[self.at]
         self.kind = (heads & np.uint64(0xFFFF)).astype(np.uint8)
@@ -274,26 +310,14 @@ class _Reader:
 
     def _walk(self) -> NDArray[np.int64]:
         """Where records begin; ``end`` becomes where the last whole one ends."""
-        end = len(self.words)
-        # Of every word the upper half, which is the length where a record begins.
-        lengths = memoryview(self.words.view(np.uint32)[1::2])  # type: ignore[arg-type]
-        found: list[int] = []
-        add = found.append
-        at = 0
-        while at < end:
-            length = lengths[at]
-            if length == 0:
-                raise ParseError(self.path, None, f"byte {HEADER_BYTES + 8 * at}", "a record without a length")
-            add(at)
-            at += length
-        if at > end:
-            at = found.pop()
-        self.end = at
-        return np.array(found, np.int64)
+        found, self.end, without = _core.raw_records(self.words)
+        if without >= 0:
+            raise ParseError(self.path, None, f"byte {self.origin + 8 * without}", "a record without a length")
+        return found
 
     def _check(self, wrong: NDArray[np.bool_], reason: str, at: NDArray[np.int64] | None = None) -> None:
         if wrong.any():
-            place = HEADER_BYTES + 8 * int((self.at if at is None else at)[np.argmax(wrong)])
+            place = self.origin + 8 * int((self.at if at is None else at)[np.argmax(wrong)])
             raise ParseError(self.path, None, f"byte {place}", reason)
 
     def _gather(self, at: NDArray[np.int64], dtype: np.dtype[Any]) -> NDArray[Any]:
@@ -319,9 +343,11 @@ class _Reader:
             steps[name][steps["kind"] == CALL] = calls[name]
         steps["count"] = 1
         where = steps["kind"] == POLLS
-        polls = self._of(POLLS)[1]
+        at_polls, polls = self._of(POLLS)
         for name in ("function", "path", "begin", "end", "cpu_gap", "inside"):
             steps[name][where] = polls[name]
+        steps["form"][where] = polls["what"]
+        steps["value"][where] = self._asleep(at_polls, polls)
         steps["count"][where] = np.minimum(polls["count"], 0xFFFFFFFF)
         where = steps["kind"] == MARK
         marks = self._of(MARK)[1]
@@ -330,8 +356,18 @@ class _Reader:
         steps["count"][where] = 0
         items, tail = self._items(at, calls, np.flatnonzero(steps["kind"] == CALL))
         trace = Trace(self.path, header, steps, items, *tail, whole=whole)
+        trace.own_after = _take_own(trace)
         self._tables(trace)
         return trace
+
+    def _asleep(self, at: NDArray[np.int64], polls: NDArray[Any]) -> NDArray[np.int64]:
+        """What stands behind folded calls that had nothing to do; 0 for others."""
+        size = POLLS_RECORD.itemsize // 8
+        idle = polls["what"] == IDLE
+        self._check(idle & (polls["words"] <= size), "a record too short for its kind", at)
+        asleep = np.zeros(len(at), np.int64)
+        asleep[idle] = self.words[at[idle] + size].view(np.int64)
+        return asleep
 
     def _items(
         self, at: NDArray[np.int64], calls: NDArray[Any], step: NDArray[np.int64]
@@ -388,6 +424,24 @@ class _Reader:
         """Texts behind a record, which end with NUL."""
         data = self.words[int(at) + dtype.itemsize // 8 : int(at) + int(record["words"])].tobytes()
         return [text.decode(errors="replace") for text in data.split(b"\0")]
+
+
+def _take_own(trace: Trace) -> int:
+    """Fill ``own`` of the steps of a trace; what comes after the last one is returned."""
+    steps, costs = trace.steps, trace.header["costs"].astype(np.int64)
+    if not costs.any() or not len(steps):
+        return 0
+    call, polls = steps["kind"] == CALL, steps["kind"] == POLLS
+    after = np.where(call, costs[np.minimum(steps["form"], IO)], 0)
+    messages = trace.items[MESSAGE]
+    after[messages.step[messages.item["request"] != 0]] = costs[COST_OPENING]
+    after[polls] = costs[COST_POLL]
+    # Reading processor time after a call that took long is not in the processor time of the gap, where that is known.
+    lasted, gap = steps["end"][:-1] - steps["begin"][:-1], steps["begin"][1:] - steps["end"][:-1]
+    clock = call[:-1] & (lasted > LONG) & (gap <= LONG)
+    steps["own"][1:] = after[:-1] + costs[COST_CLOCK] * clock
+    steps["own"][polls] += costs[COST_POLL] * (steps["count"][polls].astype(np.int64) - 1)
+    return int(after[-1])
 
 
 def _merged(a: Items, b: Items) -> Items:

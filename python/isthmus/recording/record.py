@@ -12,14 +12,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import InvalidInput
+from ..errors import InvalidInput, ParseError
 from ..interruption import undone
 from ..units import parse
 from .build import build
 from .command import take_apart
 from .launch import run, with_recorder
+from .merge import note_command
 from .mpi import find
 from .region import marking, region
+from .unseen import cause
 
 if TYPE_CHECKING:
     from ..schedule.program import Program
@@ -34,14 +36,17 @@ class Recorded:
     status : int
         Exit status of the command, as shells give it.
     program : Program or None
-        What was recorded; None if the command failed before any rank called MPI_Init.
+        What was recorded; None if no rank called MPI_Init, or none that the recorder saw.
     raw : str or None
         Where the raw traces are, if they were kept.
+    why : str
+        Why there is no program although MPI was called; empty where it was not.
     """
 
     status: int
     program: Program | None
     raw: str | None
+    why: str = ""
 
 
 def record(
@@ -55,6 +60,7 @@ def record(
     limit: str | float | None = None,
     directory: str | os.PathLike[str] | None = None,
     keep_raw: bool = False,
+    force: bool = False,
     say: Callable[[str], None] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Recorded:
@@ -74,11 +80,13 @@ def record(
     marker : str or int, optional
         Call that begins an iteration: ``"MPI_Barrier"``, ``"MPI_Allreduce@cg.c:120"``, or a level of MPI_Pcontrol.
     limit : str or float, optional
-        Bytes that each process may write; what comes after them is only counted.
+        Bytes that each process may write, by default 2 GB, or ``"none"``; what comes after them is only counted.
     directory : path, optional
         For the raw traces, on a disk that all ranks see; by default beside the output.
     keep_raw : bool
         Keep the raw traces.
+    force : bool
+        Overwrite an output that exists.
     say : callable, optional
         Told what takes time.
     progress : callable, optional
@@ -91,11 +99,16 @@ def record(
     Raises
     ------
     InvalidInput
-        If there is no MPI, or if nothing was recorded. What was recorded of a program that failed is kept.
+        If there is no MPI, if MPI was called past the recorder, or if the output exists. What was recorded of a program
+        that failed is kept.
+    OSError
+        If the output could not be written; the message says where the raw traces are, which :func:`merge_raw` takes.
     """
     words = take_apart(command)
     if not command:
         raise InvalidInput("no command to record: put it behind --, such as -- mpirun -n 4 ./app")
+    if output is not None:
+        check_output(output, force)
     settings = _settings(begin, end, marker, limit, [path for i in words.programs if (path := words.path(i))])
     mpi = find(words, mpicc)
     library = build(mpi, say)
@@ -103,29 +116,89 @@ def record(
         line, environment = with_recorder(
             words, _loadable(library, folder), settings | {"ISTHMUS_DIRECTORY": str(folder)}
         )
+        note_command(folder, shlex.join(command))
         status = run(line, environment)
         if not any(folder.glob("*.trace")):
-            if status:
-                return Recorded(status, None, None)
-            raise InvalidInput(f"{shlex.join(command)} never called MPI_Init: nothing was recorded")
+            why = cause(folder, words)
+            if why and not status:
+                raise InvalidInput(f"nothing was recorded: {why}")
+            return Recorded(status, None, None, why or "")
         keep()
         try:
-            program = _merged(folder, command, progress)
-            if output is not None:
-                program.save(output)
-        except BaseException:
-            if say:
-                say(f"the raw traces are kept in {folder}")
+            program = _saved(folder, output, progress)
+        except (InvalidInput, ParseError):
+            # There was no room for any trace: there is nothing to keep.
+            keep(any(path.stat().st_size for path in folder.glob("*.trace")))
+            raise
+        except BaseException as error:
+            if say and not isinstance(error, OSError):
+                say(f"the raw traces are kept: {_later(folder, output)}")
             raise
         kept = str(folder) if keep_raw else None
         keep(keep_raw)
     return Recorded(status, program, kept)
 
 
-def _merged(folder: Path, command: Sequence[str], progress: Callable[[int, int], None] | None) -> Program:
+def merge_raw(
+    directory: str | os.PathLike[str],
+    output: str | os.PathLike[str],
+    *,
+    force: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+) -> Recorded:
+    """Merge raw traces that a recording has left: after ``keep_raw``, or where it was killed or had no room.
+
+    Parameters
+    ----------
+    directory : path
+        Where the raw traces are; they stay.
+    output : path
+        HDF5 file to write.
+    force : bool
+        Overwrite an output that exists.
+    progress : callable, optional
+        Called with bytes merged and bytes of all.
+
+    Returns
+    -------
+    Recorded
+        Its status is 0.
+
+    Raises
+    ------
+    InvalidInput
+        If there are no traces, or if the output exists.
+    ParseError
+        For traces that are damaged.
+    """
+    if not os.path.isdir(directory):
+        raise InvalidInput(f"{os.fspath(directory)}: there is no such folder of raw traces")
+    check_output(output, force)
+    return Recorded(0, _saved(Path(directory), output, progress), os.fspath(directory))
+
+
+def check_output(output: str | os.PathLike[str], force: bool) -> None:
+    """Raise InvalidInput for a file that is there already."""
+    if not force and os.path.isfile(output):
+        raise InvalidInput(f"{os.fspath(output)} exists: --force (in Python force=True) overwrites it")
+
+
+def _saved(folder: Path, output: str | os.PathLike[str] | None, progress: Callable[[int, int], None] | None) -> Program:
+    """The Program of raw traces, written; errors say how to do it again."""
     from .merge import merge
 
-    return merge(folder, command=shlex.join(command), progress=progress)
+    try:
+        program = merge(folder, progress=progress)
+        if output is not None:
+            program.save(output)
+    except OSError as error:
+        words = f"{error.strerror or error}; the raw traces are kept: {_later(folder, output)}"
+        raise OSError(error.errno, words, os.fspath(output or folder)) from error
+    return program
+
+
+def _later(folder: Path, output: str | os.PathLike[str] | None) -> str:
+    return shlex.join(["isthmus", "record", "--merge", str(folder), "-o", os.fspath(output or "app.h5")])
 
 
 def _settings(
@@ -140,7 +213,9 @@ def _settings(
         settings["ISTHMUS_REGION"] = text
     if marker is not None:
         settings["ISTHMUS_MARKER"] = marking(marker, programs)
-    if limit is not None:
+    if isinstance(limit, str) and limit.strip().lower() == "none":
+        settings["ISTHMUS_LIMIT"] = "0"
+    elif limit is not None:
         count = parse(limit, "B")
         if not count >= 1e5:
             raise InvalidInput(f"limit {limit}: at least 100 kB are needed for each process")

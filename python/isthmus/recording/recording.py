@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 #: Site of a call whose place in the program is not known.
 NONE = 0xFFFFFFFF
 #: Bits of ``ending``: how a rank came to its end.
-FINALIZED, ABORTED, SIGNALLED, EXITED, FULL, LOST_CALLS = 1, 2, 4, 8, 16, 32
+FINALIZED, ABORTED, SIGNALLED, EXITED, FULL, LOST_CALLS, LIMITED = 1, 2, 4, 8, 16, 32, 64
 #: Share of the wall time below which processor time says that ranks had to wait for processors: MPI libraries wait by
 #: polling, which takes a processor too.
 _BUSY = 0.7
@@ -39,6 +39,8 @@ RANK_COLUMNS: dict[str, Any] = {
 #: Where call paths are known: those of calls, the tree, and what is known of places beside their texts.
 PATH_COLUMNS: dict[str, Any] = {"path": np.uint32, "path_parent": np.uint32, "path_site": np.uint32}
 PATH_TEXTS = ("site_function", "site_module")
+#: Columns of one element per rank, or of none where nothing is known.
+OPTIONAL_RANK_COLUMNS: dict[str, Any] = {"cpus_shared": np.uint32, "signal": np.int32, "overhead": np.float64}
 CALL_COLUMNS: dict[str, Any] = {
     "function": np.uint16,
     "site": np.uint32,
@@ -76,7 +78,8 @@ class Recording:
     cpus, cpus_online : arrays of uint32, ranks
         Processors that the rank may run on, and that its host has; 0: not known.
     ending : array of uint32, ranks
-        How the rank came to its end, as bits: FINALIZED 1, ABORTED 2, SIGNALLED 4, EXITED 8, FULL 16, LOST_CALLS 32.
+        How the rank came to its end, as bits: FINALIZED 1, ABORTED 2, SIGNALLED 4, EXITED 8, FULL 16 (no room for
+        what came then), LOST_CALLS 32, LIMITED 64 (with FULL: by the limit).
     wall, cpu : arrays of float64, ranks
         Seconds from the end of MPI_Init to the begin of MPI_Finalize, or to the last that is known of the rank, and
         processor seconds of the process up to there; nan: not known.
@@ -124,6 +127,10 @@ class Recording:
         What else the reader of the trace found: sentences for people.
     cpus_shared : array of uint32, ranks
         Processors that the ranks of the same host may run on, all together; empty: not known.
+    signal : array of int32, ranks
+        Signal that ended the rank, negative if another process sent it; 0: none that was seen; empty: not known.
+    overhead : array of float64, ranks
+        Seconds that the recorder took between calls, which no computation contains; empty: not known.
     path : array of uint32
         Call path of every call, or all ones; empty: not known.
     path_parent, path_site : arrays of uint32
@@ -181,9 +188,11 @@ class Recording:
     path_site: NDArray[np.uint32] = field(default_factory=lambda: np.empty(0, np.uint32))
     site_function: tuple[str, ...] = ()
     site_module: tuple[str, ...] = ()
+    signal: NDArray[np.int32] = field(default_factory=lambda: np.empty(0, np.int32))
+    overhead: NDArray[np.float64] = field(default_factory=lambda: np.empty(0, np.float64))
 
     def __post_init__(self) -> None:
-        kinds = {**RANK_COLUMNS, **CALL_COLUMNS, **PATH_COLUMNS, "first": np.uint64, "cpus_shared": np.uint32}
+        kinds = {**RANK_COLUMNS, **CALL_COLUMNS, **PATH_COLUMNS, **OPTIONAL_RANK_COLUMNS, "first": np.uint64}
         for name, dtype in kinds.items():
             object.__setattr__(self, name, columns.frozen(_column(name, getattr(self, name), dtype)))
         for name in ("hosts", "functions", "sites", "notes", *PATH_TEXTS):
@@ -195,8 +204,7 @@ class Recording:
     def _check(self) -> None:
         ranks, calls = self.ranks, len(self.function)
         per_rank = {name: getattr(self, name) for name in RANK_COLUMNS} | self.untimed
-        if len(self.cpus_shared):
-            per_rank["cpus_shared"] = self.cpus_shared
+        per_rank |= {name: column for name in OPTIONAL_RANK_COLUMNS if len(column := getattr(self, name))}
         for name, column in per_rank.items():
             if len(column) != ranks:
                 raise InvalidInput(f"{name} of a recording has {len(column)} elements for {ranks} ranks")
@@ -290,8 +298,7 @@ class Recording:
         changed["first"] = np.concatenate([[0], np.cumsum(lengths[at])]).astype(np.uint64)
         changed["peer"] = _renamed(changed["peer"], np.asarray(to, np.int32))
         changed["event"] = _renamed(changed["event"], events)
-        if len(self.cpus_shared):
-            changed["cpus_shared"] = self.cpus_shared[at]
+        changed |= {name: column[at] for name in OPTIONAL_RANK_COLUMNS if len(column := getattr(self, name))}
         if len(self.path):
             changed["path"] = self.path[order]
         return replace(self, **changed)

@@ -44,6 +44,8 @@ class Steps:
         When each step begins and ends relative to those of other threads: numbers in the order of time.
     overlapping : bool
         Whether threads were in MPI at the same time.
+    own_after : int
+        Nanoseconds that the recorder took after the last step.
     """
 
     table: NDArray[Any]
@@ -57,6 +59,7 @@ class Steps:
     enter: NDArray[np.int64]
     leave: NDArray[np.int64]
     overlapping: bool
+    own_after: int
 
     def __len__(self) -> int:
         return len(self.table)
@@ -106,6 +109,7 @@ def joined(traces: Sequence[raw.Trace], clock: Clock, functions: Functions, path
         enter,
         leave,
         overlapping,
+        traces[0].own_after,
     )
 
 
@@ -135,8 +139,10 @@ def _points(table: NDArray[Any], threaded: bool) -> tuple[NDArray[np.int64], NDA
     return place[::2].copy(), place[1::2].copy(), True
 
 
-def computed(steps: Steps, begin: int, end: int, polls: NDArray[np.bool_]) -> NDArray[np.int64]:
+def computed(steps: Steps, begin: int, end: int, polls: NDArray[np.bool_]) -> tuple[NDArray[np.int64], int]:
     """Nanoseconds that the rank computed up to each point in time (``enter`` and ``leave``), and after the last.
+
+    What the recorder itself took is taken off, and how much that is in all is returned, too.
 
     A gap between calls counts as what the processor was busy in it, where that is known. Gaps of a loop that asks for
     something until it is there are time of waiting.
@@ -150,15 +156,17 @@ def computed(steps: Steps, begin: int, end: int, polls: NDArray[np.bool_]) -> ND
     """
     table = steps.table
     if steps.overlapping:
-        worked = _computed_by_threads(steps, begin, end, polls)
+        worked, own = _computed_by_threads(steps, begin, end, polls)
     else:
         worked = np.zeros(2 * len(table) + 1, np.int64)
-        worked[:-1:2] = busy(table, _ends(table, begin)[:-1], polls)
-        worked[1::2] = between_polls(table)
-        worked[-1] = max(end - int(_ends(table, begin)[-1]), 0)
+        worked[:-1:2], own = busy(table, _ends(table, begin)[:-1], polls)
+        worked[1::2], more = between_polls(table)
+        last = max(end - int(_ends(table, begin)[-1]), 0)
+        worked[-1] = max(last - steps.own_after, 0)
+        own += more + last - int(worked[-1])
     if len(table) and table["kind"][-1] == raw.MARK and table["form"][-1] == raw.OFF:
         worked[-1] = 0
-    return worked
+    return worked, own
 
 
 def _ends(table: NDArray[Any], begin: int) -> NDArray[np.int64]:
@@ -166,39 +174,52 @@ def _ends(table: NDArray[Any], begin: int) -> NDArray[np.int64]:
     return np.maximum.accumulate(np.concatenate([[begin], table["end"]]))
 
 
-def busy(table: NDArray[Any], since: NDArray[np.int64], polls: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Nanoseconds of computation between ``since``, the end of the step before, and each step of one thread."""
+def busy(table: NDArray[Any], since: NDArray[np.int64], polls: NDArray[np.bool_]) -> tuple[NDArray[np.int64], int]:
+    """Nanoseconds of computation between ``since``, the end of the step before, and each step of one thread.
+
+    How much was taken off for the recorder is returned, too.
+    """
     gap = np.maximum(table["begin"] - since, 0)
     known = table["cpu_gap"] >= 0
     gap[known] = np.minimum(gap[known], table["cpu_gap"][known])
     asking = (table["kind"] == raw.POLLS) | ((table["kind"] == raw.CALL) & polls[table["function"]])
-    in_loop = asking[1:] & (table["kind"][:-1] == raw.POLLS) & (gap[1:] < _POLL_GAP)
+    waiting = (table["kind"] == raw.POLLS) & (table["form"] == raw.WAITING)
+    in_loop = asking[1:] & waiting[:-1] & (gap[1:] < _POLL_GAP)
     gap[1:][in_loop] = 0
     # What happened while recording was off is not known.
     gap[(table["kind"] == raw.MARK) & (table["form"] == raw.ON)] = 0
-    return gap
+    # That of folded calls is before the first of them only.
+    folded = table["kind"] == raw.POLLS
+    each = table["own"] // np.maximum(np.where(folded, table["count"], 1), 1)
+    own = np.minimum(gap, each)
+    return gap - own, int(own.sum())
 
 
-def between_polls(table: NDArray[Any]) -> NDArray[np.int64]:
+def between_polls(table: NDArray[Any]) -> tuple[NDArray[np.int64], int]:
     """Nanoseconds of computation of one thread within each step: between polls, where these are far apart.
 
-    Polls in a row belong to one loop; the last of them gets what was computed in it.
+    Polls in a row belong to one loop; the last of them gets what was computed in it. In loops of calls that had nothing
+    to do that is all the processor time between them, without what the recorder took, which is returned, too.
     """
     polled = np.flatnonzero(table["kind"] == raw.POLLS)
     worked = np.zeros(len(table), np.int64)
     if not len(polled):
-        return worked
+        return worked, 0
     first = np.flatnonzero(np.concatenate([[True], np.diff(polled) > 1]))
     begin = table["begin"][polled[first]]
     end = np.maximum.reduceat(table["end"][polled], first)
     outside = end - begin - np.add.reduceat(table["inside"][polled], first)
     gaps = np.add.reduceat(table["count"][polled].astype(np.int64), first) - 1
     last = polled[np.append(first[1:], len(polled)) - 1]
-    worked[last] = np.where((gaps > 0) & (outside >= _POLL_GAP * gaps), outside, 0)
-    return worked
+    idle = np.logical_and.reduceat(table["form"][polled] == raw.IDLE, first)
+    outside -= np.where(idle, np.add.reduceat(table["value"][polled], first), 0)
+    lasting = np.maximum(outside, 0) * ((gaps > 0) & (idle | (outside >= _POLL_GAP * gaps)))
+    own = np.where(idle, np.minimum(np.add.reduceat(table["own"][polled], first), lasting), 0)
+    worked[last] = lasting - own
+    return worked, int(own.sum())
 
 
-def _computed_by_threads(steps: Steps, begin: int, end: int, polls: NDArray[np.bool_]) -> NDArray[np.int64]:
+def _computed_by_threads(steps: Steps, begin: int, end: int, polls: NDArray[np.bool_]) -> tuple[NDArray[np.int64], int]:
     """The same for threads that are in MPI at the same time.
 
     Their events stand one after another in the Program: what they compute at the same time must not be added up.
@@ -212,20 +233,24 @@ def _computed_by_threads(steps: Steps, begin: int, end: int, polls: NDArray[np.b
     point = np.arange(len(time))
     share = np.zeros(len(time))
     polled = np.zeros(len(time), np.int64)
+    own = 0
     for thread in np.unique(steps.thread):
         of = np.flatnonzero(steps.thread == thread)
         mine = table[of]
         since = _ends(mine, begin if thread == 0 else int(mine["begin"][0]))[:-1]
-        busy_share = busy(mine, since, polls) / np.maximum(mine["begin"] - since, 1)
+        worked, taken = busy(mine, since, polls)
+        own += taken
+        busy_share = worked / np.maximum(mine["begin"] - since, 1)
         # An interval up to a point is within the step that was entered before and is left then or later.
         entered = np.searchsorted(steps.enter[of], point)
         left = np.searchsorted(np.sort(steps.leave[of]), point)
         # What a thread does after its last call is not known: it may wait for others. At the end the program goes on.
         busy_share = np.append(busy_share, 0.0)[entered]
         share = np.maximum(share, np.where(entered == left, busy_share, 0.0))
-        polled[steps.leave[of]] = between_polls(mine)
+        polled[steps.leave[of]], taken = between_polls(mine)
+        own += taken
     share[-1] = 1.0
-    return np.rint(length * share).astype(np.int64) + polled
+    return np.rint(length * share).astype(np.int64) + polled, own
 
 
 def lists(values: NDArray[Any], first: NDArray[np.int64], length: NDArray[np.int64]) -> NDArray[Any]:

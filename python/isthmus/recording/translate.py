@@ -120,6 +120,8 @@ class Part:
     #: Columns of the Recording; ``peer`` is a rank of ``comm``.
     calls: dict[str, NDArray[Any]]
     unmodelled: dict[str, int]
+    #: Nanoseconds between calls that the recorder took, which are taken off computation.
+    own: int = 0
 
 
 def translated(steps: Steps, begin: int, end: int, shared: Shared) -> Part:
@@ -145,7 +147,7 @@ class _Translation:
         self.unmodelled: dict[str, int] = {}
 
     def run(self, begin: int, end: int) -> Part:
-        worked = computed(self.steps, begin, end, self.shared.functions.polls())
+        worked, own = computed(self.steps, begin, end, self.shared.functions.polls())
         self.out.compute(np.arange(len(worked)), worked, -1)
         self._local_work()
         halves = self._messages()
@@ -161,7 +163,7 @@ class _Translation:
         event, call, blocking = (np.concatenate(column) for column in zip(*self.together, strict=True))
         self._first_events(step)
         self._annotate(events, points, step)
-        return Part(events, self.comms, halves, place[event], call, blocking, self.calls, self.unmodelled)
+        return Part(events, self.comms, halves, place[event], call, blocking, self.calls, self.unmodelled, own)
 
     def local(self, ids: NDArray[np.uint64]) -> NDArray[np.int64]:
         """Indices into the communicators of the rank."""
@@ -169,8 +171,12 @@ class _Translation:
 
     def _columns(self, calls: NDArray[np.bool_]) -> dict[str, NDArray[Any]]:
         table, size = self.table[calls], int(calls.sum())
+        columns = {name: table[name].copy() for name in ("function", "path", "begin", "end", "count")}
+        # The program went on between calls that had nothing to do: of a series of them only their own time counts.
+        idle = (table["kind"] == raw.POLLS) & (table["form"] == raw.IDLE)
+        columns["end"][idle] = columns["begin"][idle] + table["inside"][idle]
         return {
-            **{name: table[name].copy() for name in ("function", "path", "begin", "end", "count")},
+            **columns,
             "thread": self.steps.thread[calls],
             "sent": np.zeros(size, np.uint64),
             "received": np.zeros(size, np.uint64),
@@ -225,6 +231,8 @@ class _Translation:
         gone = (peer < 0) & ~((peer == ANY) & ended) | outside
         gone[index] |= flags & raw.CANCELLED != 0
         peer[gone], tag[gone | ((tag < 0) & ~ended)] = NULL, 0
+        # Nobody knows when a receive was complete that was freed.
+        end[index[flags & raw.FREED != 0]] = -1
         self._count_bytes(step, receives & (request == 0), ~receives, size, gone, done_by, index)
         self._note_peers(step, m, peer)
         event, at = self._emit_messages(step, m, receives, request, peer, tag, size)
@@ -321,9 +329,10 @@ class _Translation:
     def _collectives(self) -> None:
         c, step = self.steps.items[raw.COLLECTIVE].item, self.steps.items[raw.COLLECTIVE].step
         call = self.call_of[step]
-        add(self.calls["sent"], call, c["sent"])
-        add(self.calls["received"], call, c["received"])
+        # Of persistent ones their starts move bytes, not the call that makes the request.
         kept = np.flatnonzero(c["flags"] & raw.CREATED_ONLY == 0)
+        add(self.calls["sent"], call[kept], c["sent"][kept])
+        add(self.calls["received"], call[kept], c["received"][kept])
         first = self.steps.counts_first[kept]
         c, step = c[kept], step[kept]
         self.calls["comm"][self.call_of[step]] = self.local(c["comm"])

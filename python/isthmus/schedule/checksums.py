@@ -12,6 +12,7 @@ without.
 
 from __future__ import annotations
 
+import errno
 import os
 import struct
 import zlib
@@ -23,6 +24,7 @@ import numpy as np
 
 from ..errors import ParseError
 from ..files import replacing
+from .storing import Storing, stored
 
 if TYPE_CHECKING:
     import h5py
@@ -39,14 +41,17 @@ _AT_ONCE = 64
 
 
 @contextmanager
-def writing(path: str | os.PathLike[str]) -> Iterator[h5py.File]:
-    """A new HDF5 file that takes the place of ``path``, with checksums, when the block ends well."""
-    import h5py
-
+def writing(path: str | os.PathLike[str]) -> Iterator[tuple[Storing, h5py.File]]:
+    """A new HDF5 file with checksums that takes the place of ``path`` when the block ends well, and what stores it."""
     with replacing(path) as temporary:
-        with h5py.File(temporary, "w") as file:
-            yield file
-        seal(temporary)
+        try:
+            with stored(temporary) as (store, file):
+                yield store, file
+            seal(temporary)
+        except OSError as error:
+            if error.filename == temporary or error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+                raise OSError(error.errno, error.strerror, os.fspath(path)) from None
+            raise
 
 
 def seal(path: str | os.PathLike[str]) -> None:

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     import h5py
     from numpy.typing import DTypeLike, NDArray
 
+    from .storing import Storing
+
 #: Versions up to this one are read; written is the lowest that has what is to be written. Version 2 has recordings.
 VERSION = 4
 #: Elements of the largest column that "auto" compresses.
@@ -85,18 +87,18 @@ def write_columns(
 
     if compression not in ("auto", "gzip", "none"):
         raise InvalidInput(f"compression {compression!r} is unknown: allowed are auto, gzip and none")
-    with writing(path) as file:
+    with writing(path) as (store, file):
         file.attrs.update({"format": "isthmus", "noun": noun, "version": version, **(attributes or {})})
         for column in columns:
             if isinstance(column.values, np.ndarray):
-                dataset = _write_numbers(file, column.name, column.values, compression)
+                dataset = _write_numbers(store, file, column.name, column.values, compression)
             else:
                 dataset = file.create_dataset(column.name, data=list(column.values), dtype=h5py.string_dtype())
             dataset.attrs["unit"] = column.unit
             dataset.attrs["meaning"] = column.meaning
 
 
-def _write_numbers(file: h5py.File, name: str, values: NDArray[Any], compression: str) -> h5py.Dataset:
+def _write_numbers(store: Storing, file: h5py.File, name: str, values: NDArray[Any], compression: str) -> h5py.Dataset:
     size = len(values)
     options: dict[str, Any] = {"shape": (size,), "dtype": values.dtype}
     if size == 0:
@@ -110,6 +112,7 @@ def _write_numbers(file: h5py.File, name: str, values: NDArray[Any], compression
     # Fields of structured arrays are copied block by block instead of as a whole.
     for begin in range(0, size, _BLOCK):
         dataset[begin : begin + _BLOCK] = values[begin : begin + _BLOCK]
+        store.check()
     return dataset
 
 
