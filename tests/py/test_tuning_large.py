@@ -17,7 +17,7 @@ from isthmus.tuning.choice import Choice
 from isthmus.tuning.settling import ALIKE
 from isthmus.tuning.situation import Situation
 from isthmus.tuning.sweep import Source, sweep
-from isthmus.tuning.tune import ALL
+from isthmus.tuning.tune import ALL, tune
 
 LEVEL = isthmus.Level(L=1e-6, o_send=0.3e-6, o_recv=0.4e-6, g=0.5e-6, G=0.1e-9, O=0.05e-9, S=8192)
 MACHINE = "torus:4x4x4 link=5GB/s hop=50ns cores=4"
@@ -34,8 +34,10 @@ def test_no_simulation_is_shorter_than_the_work(kind: str) -> None:
     for situation in (Situation(machine, 28, machine.allocate(7, ranks_per_node=4)), Situation(LEVEL, 28)):
         tight = 0.0
         for choice in candidates(kind, situation, options={"segment": [0], "radix": [2, 4]}):
-            least, count = situation.work(kind, choice, sizes)
-            assert (count > 0) == (kind != "barrier")
+            found = situation.work(kind, choice, sizes)
+            least = found.seconds
+            assert (found.operations > 0) == (kind != "barrier")
+            assert not found.links.any()  # messages do not meet
             times = np.array([situation.seconds(kind, choice, int(size)) for size in sizes])
             assert (least <= times * (1 + 1e-12)).all(), choice
             tight = max(tight, float((least / times)[-1]))
@@ -80,6 +82,51 @@ def test_large_schedules_are_chosen_as_by_simulating_all(kind: str, monkeypatch:
     chosen = whole.seconds[few.best, range(len(sizes))]
     assert (chosen <= whole.seconds.min(axis=0) * (1 + ALIKE)).all()
     assert few.seconds[few.best, range(len(sizes))] == pytest.approx(chosen, rel=2 * ALIKE)
+
+
+@pytest.mark.parametrize("kind", ["alltoall", "allgather", "reduce_scatter", "allreduce"])
+def test_choices_with_contention_are_those_of_simulating_all(kind: str) -> None:
+    """Every decision beside exhaustive simulations in which messages share links; without contention some are slow."""
+    machine = isthmus.load("cielo")
+    nodes = machine.allocate(64, ranks_per_node=1)
+    sizes = [8, 4096, 65_536, 1 << 20]
+    tuning = tune(kind, machine, ranks=64, sizes=sizes, placement=nodes)
+    assert tuning.table.provenance.model == "flow"
+    whole = tune(kind, machine, ranks=64, sizes=sizes, placement=nodes, model="flow", exhaustive=True).sweeps[0]
+    chosen = [whole.choices.index(point.choice) for point in tuning.table.row(kind, 64).points]
+    times = whole.seconds[chosen, range(len(sizes))]
+    assert (times <= np.nanmin(whole.seconds, axis=0) * 1.02).all(), times
+
+
+def test_the_busiest_link_bounds_times_with_contention() -> None:
+    machine = isthmus.load("cielo")
+    situation = Situation(machine, 64, machine.allocate(64, ranks_per_node=1), "flow")
+    sizes = np.array([1024, 65_536])
+    for name in ("pairwise", "linear", "bruck", "torus"):
+        choice = next(c for c in candidates("alltoall", situation) if c.name == name)
+        links = situation.work("alltoall", choice, sizes).links
+        times = [situation.seconds("alltoall", choice, int(size)) for size in sizes]
+        assert (links > 0).all(), name
+        assert (links <= np.array(times) * 1.01).all(), name
+
+
+def test_models_by_default() -> None:
+    """Links are shared between nodes; on one node, and with one set of parameters, there are none."""
+    machine = isthmus.load("cielo")
+    one = tune("barrier", machine, ranks=4, placement=machine.allocate(1, ranks_per_node=4))
+    assert one.table.provenance.model == "loggops"
+    assert tune("barrier", LEVEL, ranks=4).table.provenance.model == "loggops"
+    assert "Model flow: messages share links fairly." in str(tune("barrier", machine, ranks=64))
+
+
+def test_segments_of_a_ring_are_those_of_its_parts() -> None:
+    """Its time was told from vectors whose parts were smaller than a segment, and it was chosen 4.5 times too slow."""
+    sizes = [1 << 20, 1 << 22]
+    tried = ["ring", "segmented_ring", "rabenseifner"]
+    few = tune("allreduce", "torus-4x4x4", ranks=64, sizes=sizes, model="loggops", algorithms=tried)
+    whole = tune("allreduce", "torus-4x4x4", ranks=64, sizes=sizes, model="loggops", algorithms=tried, exhaustive=True)
+    for found, best in zip(few.table.row("allreduce", 64).points, whole.table.row("allreduce", 64).points, strict=True):
+        assert found.seconds == pytest.approx(best.seconds, rel=0.01)
 
 
 def test_one_large_schedule_known_at_one_size_is_told_at_all(monkeypatch: pytest.MonkeyPatch) -> None:

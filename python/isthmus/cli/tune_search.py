@@ -45,8 +45,9 @@ _PICTURES = (".png", ".svg", ".pdf")
 @click.option("--nodes", metavar="N|LIST", help="So many nodes, or those of a list such as 'nid[00012-00075]'.")
 @click.option("--ranks-per-node", type=click.IntRange(1), help="By default one rank per core.")
 @click.option(
-    "--model", type=click.Choice(["loggops", "flow", "reserve", "packet"]), default="loggops", show_default=True,
-    help="Of the network: messages never meet, share links fairly, take links one after the other, or are packets.",
+    "--model", type=click.Choice(["loggops", "flow", "reserve", "packet"]),
+    help="Of the network: messages never meet, share links fairly, take links one after the other, or are packets. By "
+    "default flow between nodes, loggops where there are no links.",
 )  # fmt: skip
 @click.option("--algorithm", "algorithms", multiple=True, metavar="NAME", help="Only this one. May be repeated.")
 @click.option("--try", "tried", multiple=True, metavar="OPTION=VALUE,...", help="Values of an option. May be repeated.")
@@ -76,7 +77,7 @@ def command(
     placement: str | None,
     nodes: str | None,
     ranks_per_node: int | None,
-    model: str,
+    model: str | None,
     algorithms: tuple[str, ...],
     tried: tuple[str, ...],
     flavours: str | None,

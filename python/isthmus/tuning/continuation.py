@@ -51,14 +51,15 @@ class Continuation:
         """Predict the times of large schedules, and simulate the best of them."""
         waiting = [c for c in range(len(self.search.choices)) if self._large(c)]
         waiting.sort(key=self._promise)
-        self.left = OUTLINES
+        effort = self.search.situation.effort
+        self.left = OUTLINES // effort
         for first in range(0, len(waiting), _TOGETHER):
             self._pipelines(waiting[first : first + _TOGETHER], *_FIRST)
         while self._pipelines([c for c in waiting if c not in self.flowing], *_THEN):
             pass
         others = [c for c in waiting if c not in self.beside]
         self.weighed = {c for c in others if (sizes := self._open(c)) and (self.search.work[c, sizes] > 0).all()}
-        self.left += CHECKS
+        self.left += CHECKS // effort
         Settling(self.search, self.weighed, self._simulate).run()
         others = [c for c in others if c not in self.weighed]
         for c in others:
@@ -69,10 +70,25 @@ class Continuation:
             self._simulate((c, i) for c, i in open_ones if self._doubtful(c, i))
             for c in others:
                 self._predict(c)
-        self.left = CHECKS
+        self.left = CHECKS // effort
         while self._simulate(self._chosen(0.0)):
             pass
         self._simulate(self._chosen(self.search.margin))
+        if self.search.situation.meet:
+            self._infer()
+
+    def _infer(self) -> None:
+        """Of what was too large to simulate where messages meet: at most so much above its bound as others are.
+
+        Otherwise something that was simulated would be chosen though it is slower than what was not.
+        """
+        s = self.search
+        for i in range(len(s.sizes)):
+            known = np.flatnonzero((s.source[:, i] == Source.simulated) & (s.work[:, i] > 0))
+            above = float(np.max(s.seconds[known, i] / s.work[known, i], initial=1.0))
+            for c in np.flatnonzero((s.source[:, i] == Source.large) & (s.work[:, i] > 0)):
+                if not s.hopeless(int(c), i):
+                    s.seconds[c, i], s.source[c, i] = s.work[c, i] * above, Source.between
 
     def _large(self, c: int) -> list[int]:
         return [int(i) for i in np.flatnonzero(self.search.source[c] == Source.large)]
@@ -106,11 +122,7 @@ class Continuation:
         s = self.search
         tasks = []
         for c in waiting:
-            segment = s.choices[c].options.get("segment", 0)
-            if not isinstance(segment, int):
-                continue
-            if s.choices[c].name == "segmented_ring":
-                segment *= s.situation.ranks  # every rank's part is divided
+            segment = s.segment(s.choices[c])
             near = [i for i in self._near(c) if 0 < segment * more < s.sizes[i]]
             if not near:
                 continue

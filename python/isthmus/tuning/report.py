@@ -12,9 +12,18 @@ if TYPE_CHECKING:
     from .tune import Tuning
 
 
+#: What was simulated, by model.
+MODELS = {
+    "loggops": "Model loggops: messages do not meet in the network.",
+    "flow": "Model flow: messages share links fairly.",
+    "reserve": "Model reserve: messages take links one after the other.",
+    "packet": "Model packet: messages are packets that queue at links.",
+}
+
+
 def report(tuning: Tuning) -> str:
     """Decisions with times, margins and bounds, and what was not simulated."""
-    lines = [f"{tuning.table} in {tuning.wall:.1f} s"]
+    lines = [f"{tuning.table} in {tuning.wall:.1f} s", MODELS[tuning.table.provenance.model]]
     for found in tuning.sweeps:
         lines += ["", *_sweep(found)]
     return "\n".join(lines)

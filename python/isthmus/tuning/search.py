@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 #: Operations from which on schedules wait until all others are done.
 HEAVY = 150_000
+#: Messages that a rank has under way at a time make each end of one that much work, up to so many.
+_TOGETHER = 16
 #: A byte more may change the order in which a rank sends, and so make it faster.
 _SLACK = 0.8
 
@@ -53,13 +55,15 @@ class Search:
         self.low = np.tile(self.floor, (len(choices), 1))  # no time is below
         self.why = np.full(shape, Source.bound, np.uint8)
         self.work = np.zeros(shape)  # seconds for what there is to do at least, 0 where it is not known
+        self.links = np.zeros(shape)  # the same for the busiest link
+        self.heavy = HEAVY // situation.effort
         self.guess = np.full(shape, np.nan)  # what it may be: for the order, and between sizes
         for (choice, size), seconds in (known or {}).items():
             c, i = choices.index(choice), int(np.searchsorted(sizes, size))
             self.seconds[c, i], self.source[c, i] = seconds, Source.simulated
         self._lines = [_lines(c, choices) for c in range(len(choices))]
         self._all = set(choices)
-        self._counts = [0] * len(choices)  # operations, 0 where no schedule was made
+        self._counts: list[int] | None = None  # operations, 0 where no schedule was made
         self._spent = self._simulated = 0.0  # seconds and operations of simulations
 
     def _form(self, choice: Choice, level: Level, lanes: int = 1) -> NDArray[np.float64]:
@@ -81,10 +85,12 @@ class Search:
 
     def run(self, progress: Callable[[int, int], None] | None) -> None:
         """Decide about all candidates at all sizes."""
-        meet = self.situation.model != "loggops" and not self.exhaustive
-        quiet = self._without_contention() if meet else None
-        if quiet is None and not self.exhaustive:
-            self._find_work()
+        quiet = None
+        if not self.exhaustive:
+            if self._counts is None:
+                self._find_work()
+            if self.situation.meet:
+                quiet = self._without_contention()
         self.each(lambda c: self._weigh(c, quiet), range(len(self.choices)))
         done = 0
         for level in from_the_ends(len(self.sizes)):
@@ -107,21 +113,21 @@ class Search:
 
     def _find_work(self) -> None:
         """What candidates have to do. A window changes when it is done, not what: one schedule tells it for all."""
+        counts = [0] * len(self.choices)
         groups: dict[Choice, list[int]] = {}
         for c, choice in enumerate(self.choices):
             groups.setdefault(choice.replace(window=0), []).append(c)
 
         def find(group: list[int]) -> None:
-            work, count = self.situation.work(self.collective, self.choices[group[0]], self.sizes)
+            work = self.situation.work(self.collective, self.choices[group[0]], self.sizes)
             for c in group:
-                self.work[c], self._counts[c] = work, count
+                self.work[c], self.links[c], counts[c] = work.seconds, work.links, work.operations
 
         self.each(find, list(groups.values()))
+        self._counts = counts
 
     def _weigh(self, c: int, quiet: Search | None) -> None:
         """What is known of a candidate without a simulation, at least of one where messages meet."""
-        if quiet is not None:
-            self.work[c], self._counts[c] = quiet.work[c], quiet._counts[c]
         self._raise(c, self.work[c], Source.work)
         choice, at = self.choices[c], self.situation
         alike = at.fastest == at.typical and at.lanes == 1
@@ -134,13 +140,18 @@ class Search:
         if quiet is not None:
             # Links that are shared only make messages later.
             known = quiet.source[c] == Source.simulated
+            self._raise(c, self.links[c], Source.links)
             self._raise(c, np.where(known, quiet.seconds[c], 0.0), Source.uncontended)
-            self.guess[c] = np.where(known, quiet.seconds[c], np.fmax(quiet.low[c], quiet.guess[c]))
+            told = np.where(np.isnan(quiet.seconds[c]), np.fmax(quiet.low[c], quiet.guess[c]), quiet.seconds[c])
+            self.guess[c] = np.fmax(told, self.links[c])
+            if not np.isnan(quiet.seconds[c]).any():
+                self.work[c] = self.guess[c]
 
     def _without_contention(self) -> Search:
         quiet = Search(
             self.collective, self.situation.uncontended(), self.sizes, self.choices, 1.0, False, self.end, self.workers
         )
+        quiet.work, quiet._counts = self.work.copy(), self._counts
         quiet.run(None)
         return quiet
 
@@ -158,7 +169,7 @@ class Search:
                 continue
             if not self.exhaustive and self.hopeless(int(c), i, best):
                 continue
-            if self.operations(int(c), int(self.sizes[i])) > HEAVY and not self.exhaustive:
+            if self.operations(int(c), int(self.sizes[i])) > self.heavy and not self.exhaustive:
                 self.source[c, i] = Source.large
                 continue
             if np.isfinite(best) and not self.in_time(self.operations(int(c), int(self.sizes[i]))):
@@ -168,11 +179,11 @@ class Search:
 
     def _second(self, i: int, order: NDArray[np.intp]) -> None:
         """A second best where only one was simulated: the most promising of those left out."""
-        rules = (Source.form, Source.bound, Source.work, Source.size, Source.beyond)
+        rules = (Source.form, Source.bound, Source.work, Source.links, Source.size, Source.uncontended, Source.beyond)
         left_out = [int(c) for c in order if self.source[c, i] in rules]
         alone = (self.source[:, i] == Source.simulated).sum() == 1
         count = self.operations(left_out[0], int(self.sizes[i])) if left_out else np.inf
-        if alone and count <= HEAVY and self.in_time(count):
+        if alone and count <= self.heavy and self.in_time(count):
             self.simulate(left_out[0], i)
 
     def hopeless(self, c: int, i: int, best: float | None = None) -> bool:
@@ -202,14 +213,24 @@ class Search:
         return float(np.fmin.reduce(self.seconds[:, i], initial=np.inf))
 
     def _same_as_whole(self, choice: Choice, size: int) -> bool:
+        segment = self.segment(choice)
+        return 0 < size <= segment and choice.replace(segment=0) in self._all
+
+    def segment(self, choice: Choice) -> int:
+        """Bytes of the collective up to which there is one segment; 0 without segments."""
         segment = choice.options.get("segment", 0)
-        # Of a ring the parts are cut, one for each rank.
-        part = -(-size // self.situation.ranks) if choice.name == "segmented_ring" else size
-        return isinstance(segment, int) and 0 < part <= segment and choice.replace(segment=0) in self._all
+        if not isinstance(segment, int):
+            return 0
+        # A ring cuts the parts of the vector, one for each rank.
+        return segment * self.situation.ranks if choice.name == "segmented_ring" else segment
 
     def operations(self, c: int, size: int) -> float:
-        """About how many operations the schedule has."""
-        return self._counts[c] or operations(self.collective, self.choices[c], self.situation.ranks, size)
+        """About how many operations the schedule has; where messages meet, as many as take so long."""
+        choice, ranks = self.choices[c], self.situation.ranks
+        count = (self._counts and self._counts[c]) or operations(self.collective, choice, ranks, size)
+        if self.situation.meet and "window" in choice.options:
+            count *= min(max(choice.options["window"] or ranks, 1), _TOGETHER)
+        return count
 
     def simulate(self, c: int, i: int) -> float:
         """The time of a candidate at a size."""

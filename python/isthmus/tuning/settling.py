@@ -20,6 +20,8 @@ ALIKE = 1e-3
 #: How far a time may be from what it is taken for, in parts of what it is above its bound: between two simulated sizes;
 #: half of the second where the protocol changes between them, and beyond them for each time that the size doubles.
 _BETWEEN, _BEYOND = 0.5, 2.0
+#: How far at most between two sizes with the same ratio, where messages meet: links are as full at one as at the other.
+_MEETING = 0.02
 #: Simulations of a round.
 _TOGETHER = 2
 
@@ -47,6 +49,7 @@ class Settling:
         #: What times may be, at least and at most.
         self.least, self.most = np.full(shape, np.inf), np.full(shape, np.inf)
         self._eager = search.sizes <= search.situation.typical.S
+        self._steady = _MEETING if search.situation.meet else np.inf
 
     def run(self) -> None:
         """Settle all sizes, or as many as can be afforded."""
@@ -85,7 +88,7 @@ class Settling:
         ratio = float(np.exp(np.interp(np.log(s.sizes[i]), np.log(s.sizes[known]), np.log(above))))
         if self._enclosed(known, i):
             at = int(np.searchsorted(known, i))
-            doubt = max(abs(above[at] - above[at - 1]) / ratio, _BETWEEN * (ratio - 1))
+            doubt = max(abs(above[at] - above[at - 1]) / ratio, min(_BETWEEN * (ratio - 1), self._steady))
         else:
             inside = known[0] < i < known[-1]
             apart = 0.5 if inside else float(np.abs(np.log2(s.sizes[known] / s.sizes[i])).min())

@@ -22,6 +22,25 @@ _OF_BLOCKS = ("gather", "scatter", "allgather", "alltoall", "reduce_scatter")
 
 
 @dataclass(frozen=True)
+class Work:
+    """What a candidate takes at least.
+
+    Attributes
+    ----------
+    seconds : array of float
+        At each size, for what its busiest rank or interface has to do; 0 where it is not known.
+    links : array of float
+        For what the busiest link has to carry, in models where messages meet; 0 where it is not known.
+    operations : int
+        Of the schedule that told it; 0 if there was none.
+    """
+
+    seconds: NDArray[np.float64]
+    links: NDArray[np.float64]
+    operations: int
+
+
+@dataclass(frozen=True)
 class Situation:
     """What the time of a collective depends on beside its algorithm.
 
@@ -144,18 +163,17 @@ class Situation:
             skip=False,  # a single collective has no iterations to look for
         ).makespan
 
-    def work(self, collective: str, choice: Choice, sizes: NDArray[np.int64]) -> tuple[NDArray[np.float64], int]:
-        """Seconds that a candidate takes at least at each size: what the busiest rank or interface has to do.
+    def work(self, collective: str, choice: Choice, sizes: NDArray[np.int64]) -> Work:
+        """What a candidate takes at least at each size.
 
         One schedule tells it for all sizes where all amounts are multiples of the size, of vectors of a rank's share.
-        Where they are not, and with segments, whose number grows with the size, it is 0. The second number is that of
-        its operations, or 0.
+        Where they are not, and with segments, whose number grows with the size, nothing is known.
         """
         from ..simulation.work import work_bound
 
-        found = np.zeros(len(sizes))
+        found, links = np.zeros(len(sizes)), np.zeros(len(sizes))
         if collective == "barrier" or choice.options.get("segment", 0) != 0:
-            return found, 0
+            return Work(found, links, 0)
         shares = 1 if collective in _OF_BLOCKS else self.ranks
         # Shares of a vector have so many bytes or one more.
         some = sizes >= shares
@@ -171,7 +189,29 @@ class Situation:
         )
         if least is not None:
             found[some] = least
-        return found, len(schedule)
+            if self.meet and self.routing == "minimal":
+                links[some] = self._busiest_link(schedule) * (sizes[some] // shares) / _PRIME
+        return Work(found, links, len(schedule))
+
+    def _busiest_link(self, schedule: Any) -> float:
+        """Seconds for which a link carries the messages of a schedule, at its own bandwidth."""
+        from ..mapping.metrics import evaluate
+        from ..mapping.placement import Placement
+        from ..simulation.simulate import located
+
+        where = located(self.ranks, self.machine, self.placement)
+        placement = Placement(self.machine, where.node, where.core)
+        return evaluate(schedule, placement, model=None).maximum_congestion
+
+    @property
+    def meet(self) -> bool:
+        """Whether messages meet in the network."""
+        return self.model != "loggops"
+
+    @property
+    def effort(self) -> int:
+        """How many times as long an operation takes to simulate as without contention, about."""
+        return 8 if self.meet else 1
 
     def uncontended(self) -> Situation:
         """The same with messages that do not meet."""

@@ -36,6 +36,7 @@ class Source(IntEnum):
     late = 8  # no time was left
     beyond = 9  # by the times of other values of an option
     work = 10  # by what its busiest rank or interface has to do
+    links = 11  # by what the busiest link has to carry
 
 
 #: Sentences of the rules by which candidates are left out.
@@ -43,6 +44,7 @@ RULES = {
     Source.same: "a segment that is not smaller than the message",
     Source.form: "closed form with the machine's fastest parameters",
     Source.work: "what its busiest rank or interface has to do",
+    Source.links: "what the busiest link has to carry",
     Source.bound: "lower bound of every algorithm",
     Source.size: "its own times at smaller and larger sizes",
     Source.uncontended: "its time where messages do not meet",

@@ -89,7 +89,7 @@ def tune(
     ranks: int | Iterable[int],
     sizes: Sequence[int] | NDArray[np.int64] | None = None,
     placement: Any = None,
-    model: str = "loggops",
+    model: str | None = None,
     routing: str = "minimal",
     algorithms: Iterable[str] | None = None,
     options: Mapping[str, Sequence[Any]] | None = None,
@@ -120,7 +120,10 @@ def tune(
         reduce_scatter those of one rank's block.
     placement : Allocation, Placement or array of int, optional
         As of :func:`isthmus.simulate`; with several numbers of ranks an allocation.
-    model, routing : str
+    model : str, optional
+        As of :func:`isthmus.simulate`. By default "flow", in which messages share links, and "loggops" where there are
+        none: for a Level, and for ranks on one node.
+    routing : str
         As of :func:`isthmus.simulate`.
     algorithms : iterable of str, optional
         Try only these.
@@ -181,7 +184,8 @@ def tune(
     only = None if algorithms is None else list(algorithms)
     tasks = []
     for count in counts:
-        situation = Situation(machine, count, placement, model, routing, copy_rate, reduce_rate)
+        shared = model or _model(machine, count, placement)
+        situation = Situation(machine, count, placement, shared, routing, copy_rate, reduce_rate)
         for kind in kinds:
             tried = candidates(kind, situation, algorithms=only, options=options, flavours=flavours, ordered=ordered)
             tasks.append((kind, situation, table[:1] * 0 if kind == "barrier" else table, tried))
@@ -205,7 +209,7 @@ def tune(
     finally:
         report.close()
     rows = {kind: [s.row() for s in sweeps if s.collective == kind] for kind in kinds}
-    return Tuning(DecisionTable(rows, _provenance(tasks[0][1])), tuple(sweeps), time.perf_counter() - begin)
+    return Tuning(DecisionTable(rows, _provenance(tasks[-1][1])), tuple(sweeps), time.perf_counter() - begin)
 
 
 def _kinds(collective: str | Iterable[str]) -> list[str]:
@@ -217,6 +221,16 @@ def _kinds(collective: str | Iterable[str]) -> list[str]:
             f"collective to tune {', '.join(map(repr, wrong)) or 'none'}: allowed are all, {', '.join(ALL)}"
         )
     return list(dict.fromkeys(kinds))
+
+
+def _model(machine: Machine | Level, ranks: int, placement: Any) -> str:
+    """The model to choose with where none is given."""
+    from ..simulation.simulate import located
+
+    if isinstance(machine, Level):
+        return "loggops"
+    node = located(ranks, machine, placement).node
+    return "flow" if (node != node[0]).any() else "loggops"
 
 
 def _provenance(situation: Situation) -> Provenance:
