@@ -197,14 +197,13 @@ void bind_mapping(nb::module_& m) {
   m.def(
       "map_balanced",
       [](const TaskGraph& g, const Target& t, double imbalance, double seconds, double group_limit,
-         const std::optional<Reals>& speed, std::uint64_t seed) {
-        return mapped([&] {
-          return balanced(g, t,
-                          {imbalance, seconds, group_limit, speed ? vector_of(*speed) : std::vector<double>{}, seed});
-        });
+         const std::optional<Reals>& speed, unsigned threads, std::uint64_t seed) {
+        std::vector<double> speeds = speed ? vector_of(*speed) : std::vector<double>{};
+        return mapped(
+            [&] { return balanced(g, t, {imbalance, seconds, group_limit, threads, std::move(speeds), seed}); });
       },
       "graph"_a, "target"_a, "imbalance"_a = 0.03, "seconds"_a = 30.0, "group_limit"_a = 2.4, "speed"_a = nb::none(),
-      "seed"_a = 0, "More tasks than places: partition and map together.");
+      "threads"_a = 1, "seed"_a = 0, "More tasks than places: partition and map together.");
   m.def(
       "map_grouped",
       [](const TaskGraph& g, const Target& t, double seconds, double limit, std::uint64_t seed) {

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "base/error.hpp"
+#include "base/in_parallel.hpp"
 #include "base/rng.hpp"
 #include "mapping/anneal.hpp"
 #include "mapping/bipartition.hpp"
@@ -15,8 +16,35 @@
 namespace isthmus {
 namespace {
 
-/// Of the time, for parts as wholes.
+/// Sweeps after which another start gains more than going on.
+constexpr double sweeps_of_a_start = 400;
+constexpr double most_starts = 4;
+/// Where all distances are nearly the same, heat gains nothing and loses what the parts have: parts move as wholes, for
+/// this share of the time, then tasks at low temperatures.
 constexpr double share_of_parts = 0.35;
+constexpr double hot_of_flat = 0.05;
+constexpr double cold_of_flat = 0.005;
+
+Map parts_moved(const TaskGraph& graph, const Target& target, const Map& map, const AnnealOptions& options) {
+  Map identity(target.places());
+  std::iota(identity.begin(), identity.end(), 0U);
+  const Map moved = anneal(quotient(graph, map, target.places()), target.with_room_for_one(), identity, options);
+  Map out = map;
+  for (std::uint32_t& p : out) p = moved[p];
+  return out;
+}
+
+/// The map with the least excess of load over the limits, of these with the fewest hop-bytes.
+Map best_of(const TaskGraph& graph, const Target& target, std::span<const double> limit, std::vector<Map>& maps) {
+  std::vector<std::pair<double, double>> cost;
+  for (const Map& map : maps) {
+    const std::vector<double> load = place_loads(graph, target, map);
+    double excess = 0;
+    for (std::uint32_t p = 0; p < target.places(); ++p) if (limit[p] > 0) excess = std::max(excess, load[p] / limit[p] - 1);
+    cost.emplace_back(excess > 1e-9 ? excess : 0, hop_bytes(graph, target, map));
+  }
+  return std::move(maps[static_cast<std::size_t>(std::min_element(cost.begin(), cost.end()) - cost.begin())]);
+}
 
 }  // namespace
 
@@ -44,33 +72,41 @@ Map balanced(const TaskGraph& given, const Target& target, const BalancedOptions
     const double share = graph.total_load() / std::accumulate(limit.begin(), limit.end(), 0.0);
     for (double& l : limit) l *= share * (1 + o.imbalance);
   }
-  const double left = std::max(o.seconds - effort::bipartition(graph, target.places()), 0.1 * o.seconds);
-  double for_moves = left;
+  const double begins = effort::bipartition(graph, target.places());
+  const double left = std::max(o.seconds - begins, 0.1 * o.seconds);
+  const auto starts = static_cast<std::uint32_t>(
+      std::clamp((left + begins) / (begins + sweeps_of_a_start * effort::sweep_of_moves(graph)), 1.0, most_starts));
+  const bool alike = std::all_of(limit.begin(), limit.end(), [&](double l) { return l == limit[0]; });
+  const bool flat = target.axes().empty();
   Rng rng(o.seed);
-  Map map = dual_bipartition_of_loads(graph, target, limit, rng.next());
-  double group_limit = 0;
-  if (target.groups() > 1) {
-    const std::vector<double> loads = group_loads(graph, target, map);
-    const double pairs = static_cast<double>(target.groups()) * (target.groups() - 1);
-    group_limit = o.group_limit * std::accumulate(loads.begin(), loads.end(), 0.0) / pairs;
-  }
-  if (std::all_of(limit.begin(), limit.end(), [&](double l) { return l == limit[0]; })) {
-    TaskGraph parts = quotient(graph, map, target.places());
-    Map identity(target.places());
-    std::iota(identity.begin(), identity.end(), 0U);
-    AnnealOptions a;
-    a.seconds = share_of_parts * left;
-    for_moves -= a.seconds;
-    a.seed = rng.next();
-    a.group_limit = group_limit;
-    const Map moved = anneal(parts, target.with_room_for_one(), identity, a);
-    for (std::uint32_t& p : map) p = moved[p];
-  }
-  TaskMoveOptions m;
-  m.seconds = for_moves;
-  m.seed = rng.next();
-  m.group_limit = group_limit;
-  return move_tasks(graph, target, limit, map, m);
+  std::vector<std::uint64_t> seeds(2 * starts);
+  for (auto& s : seeds) s = rng.next();
+  std::vector<Map> maps(starts);
+  in_parallel(starts, o.threads, [&](std::size_t i) {
+    Map begin = dual_bipartition_of_loads(graph, target, limit, seeds[2 * i]);
+    TaskMoveOptions m;
+    m.seconds = starts == 1 ? left : (left + begins) / starts - begins;
+    m.seed = seeds[2 * i + 1];
+    if (flat) {
+      m.hot = hot_of_flat;
+      m.cold = cold_of_flat;
+    }
+    if (target.groups() > 1) {
+      const std::vector<double> loads = group_loads(graph, target, begin);
+      const double pairs = static_cast<double>(target.groups()) * (target.groups() - 1);
+      m.group_limit = o.group_limit * std::accumulate(loads.begin(), loads.end(), 0.0) / pairs;
+    }
+    if (flat && alike) {
+      AnnealOptions a;
+      a.seconds = share_of_parts * m.seconds;
+      a.seed = seeds[2 * i];
+      a.group_limit = m.group_limit;
+      m.seconds -= a.seconds;
+      begin = parts_moved(graph, target, begin, a);
+    }
+    maps[i] = move_tasks(graph, target, limit, begin, m);
+  });
+  return best_of(graph, target, limit, maps);
 }
 
 }  // namespace isthmus

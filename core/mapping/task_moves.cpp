@@ -42,11 +42,16 @@ class Mover {
     constexpr double softest = 10;
     constexpr int fewest = 10;
     const double begin = seconds();
-    const double all = std::max(o.seconds - begin, 1e-9);
-    for (int i = 0;; ++i) {
-      const double done = std::min((seconds() - begin) / all, static_cast<double>(i) / fewest);
-      if (done >= 1) break;
-      const double heat = std::pow(o.cold / o.hot, done);
+    weight_ = softest * o.hot / o.cold;
+    sweep(0);
+    // With time for few sweeps they begin colder, so that what the start has is not lost.
+    const double each = std::max(seconds() - begin, 1e-9);
+    const double sweeps = (o.seconds - seconds()) / each;
+    const double range = std::log(o.hot / o.cold) * std::min(1.0, sweeps / fewest);
+    const double all = o.seconds - seconds() - each;
+    const double first = seconds();
+    while (seconds() - first < all) {
+      const double heat = o.cold / o.hot * std::exp(range * (1 - (seconds() - first) / all));
       weight_ = softest / heat;
       sweep(unit * o.hot * heat);
     }
@@ -58,7 +63,8 @@ class Mover {
   [[nodiscard]] double seconds() const {
     const double far = effort::beyond_cache(map_.size() * sizeof(std::uint32_t) + distance_.size());
     return set_up_ + static_cast<double>(proposals_) * (16e-9 + 11e-9 * far) +
-           static_cast<double>(edges_) * (3.2e-9 + 7.5e-9 * far);
+           static_cast<double>(edges_) * (3.2e-9 + 7.5e-9 * far) + static_cast<double>(searched_) * 90e-9 +
+           static_cast<double>(moved_) * 50e-9;
   }
 
  private:
@@ -80,6 +86,7 @@ class Mover {
   void enter(std::uint32_t task, std::uint32_t place) {
     map_[task] = place;
     load_[place] += graph_->load_of(task);
+    ++moved_;
     index_[task] = static_cast<std::uint32_t>(members_[place].size());
     members_[place].push_back(task);
   }
@@ -148,6 +155,7 @@ class Mover {
   /// Swaps u with the best of a few tasks of the place, if that is accepted.
   void swap(std::uint32_t u, std::uint32_t from, std::uint32_t to, double load, double most) {
     constexpr int candidates = 4;
+    ++searched_;
     const double own = change(u, u, to);
     std::uint32_t best = nowhere;
     double best_sum = 0;
@@ -247,7 +255,9 @@ class Mover {
   std::vector<double> change_;
   double set_up_ = 0;
   std::uint64_t proposals_ = 0;
-  std::uint64_t edges_ = 0;  ///< that proposals looked at
+  std::uint64_t edges_ = 0;     ///< that proposals looked at
+  std::uint64_t searched_ = 0;  ///< places for a task to swap with
+  std::uint64_t moved_ = 0;     ///< tasks
   const std::uint64_t* out_links_ = nullptr;
 };
 

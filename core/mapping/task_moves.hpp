@@ -13,8 +13,8 @@ namespace isthmus {
 
 struct TaskMoveOptions {
   double seconds = 10;  ///< processor time by counted steps, see effort.hpp
-  double hot = 0.05;    ///< temperatures in mean bytes of a task, as in AnnealOptions
-  double cold = 0.005;
+  double hot = 1.2;     ///< temperatures in mean bytes of a task, as in AnnealOptions
+  double cold = 0.05;
   double group_limit = 0;  ///< bytes between two groups, 0: no limit
   std::uint64_t seed = 0;
 };

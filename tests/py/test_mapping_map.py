@@ -141,6 +141,23 @@ def test_tasks_that_share_cores_keep_the_balance() -> None:
     assert (np.bincount(uneven.placement.node, minlength=4) <= np.ceil(400 * speeds / 6)).all()
 
 
+def test_many_tasks_a_node_do_not_stick_where_they_begin() -> None:
+    """16 x 16 x 16 tasks in blocks of 4 x 4 x 4 have 2,304 pairs on different nodes."""
+    found = []
+    for seed in (1, 2, 3):
+        number = np.random.default_rng(seed).permutation(4096).reshape(16, 16, 16)
+        pairs = [(number[1:], number[:-1]), (number[:, 1:], number[:, :-1]), (number[:, :, 1:], number[:, :, :-1])]
+        a, b = (np.concatenate([p[i].ravel() for p in pairs]) for i in (0, 1))
+        pattern = Pattern.of(4096, source=np.concatenate([a, b]), target=np.concatenate([b, a]), bytes=1)
+        mapped = isthmus.map(
+            pattern, "torus:4x4x4", method="balanced", tasks_per_node=66, seconds=2, undirected=True, seed=seed
+        )
+        found.append(mapped.metrics.hop_bytes)
+        assert np.bincount(mapped.placement.node).max() <= 66
+    assert max(found) < 3_100
+    assert min(found) < 2_500
+
+
 def test_before_bounds_json_and_files(tmp_path: Path) -> None:
     mapped = isthmus.map(grid(4, 8), "torus:4x4x2", seconds=0.2)
     assert tuple(mapped.before) == BASELINES

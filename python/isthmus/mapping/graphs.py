@@ -155,5 +155,6 @@ def _balanced(problem: Problem, options: Mapping[str, Any]) -> NDArray[np.uint32
         seconds=_seconds(problem, options),
         group_limit=float(options["limit"]),
         speed=problem.speeds,
+        threads=_THREADS,
         seed=problem.seed,
     )
