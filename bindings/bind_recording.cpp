@@ -33,6 +33,13 @@ void bind_recording(nb::module_& module) {
         return array_from(std::move(found));
       },
       "words"_a, "records"_a, "Where pieces of at least so many records may begin without cutting requests; in words.");
+  module.def(
+      "raw_last_request",
+      [](const Input<std::uint64_t>& words) {
+        const nb::gil_scoped_release release;
+        return raw_last_request(view(words));
+      },
+      "words"_a, "The largest number of a request that a raw trace opens.");
 }
 
 }  // namespace isthmus

@@ -12,7 +12,7 @@ enum Form : std::uint8_t { Message = 1, Done = 2, Collective = 3, Rma = 4, Start
 constexpr std::uint16_t created_only = 8;
 enum RmaKind : std::uint16_t { Post = 6, WinStart = 7, Complete = 8, WinWait = 9, WinTest = 19 };
 
-constexpr std::size_t call_words = 6, message_words = 7, done_words = 3;
+constexpr std::size_t call_words = 6, message_words = 6, done_words = 3;
 
 std::uint32_t low(std::uint64_t word) { return static_cast<std::uint32_t>(word); }
 std::uint32_t high(std::uint64_t word) { return static_cast<std::uint32_t>(word >> 32); }
@@ -82,8 +82,9 @@ RawRecords raw_records(Words words) {
 }
 
 std::vector<std::int64_t> raw_pieces(Words words, std::int64_t records) {
-  // Of each request: how many completions are to come, and whether it is open. Requests are numbered as they come.
-  std::vector<std::uint8_t> completes;
+  // Of each request: how many completions are to come, and whether it is open. Numbers may be given again.
+  std::vector<std::uint32_t> completes;
+  std::vector<bool> open;
   const auto nothing = [](auto) {};
   each_record(words, [&](std::size_t, Words record) {
     if (kind_of(record) != Call) return;
@@ -93,11 +94,11 @@ std::vector<std::int64_t> raw_pieces(Words words, std::int64_t records) {
           // What is not numbered as it came (a damaged file) must not take all memory.
           if (request > words.size()) return;
           if (request >= completes.size()) completes.resize(std::max<std::size_t>(2 * completes.size(), request + 1));
-          completes[request] = 1;
+          ++completes[request];
         },
         nothing);
   });
-  constexpr std::uint8_t open = 2;
+  open.resize(completes.size());
   std::vector<std::int64_t> pieces{0};
   std::int64_t under_way = 0, epochs = 0, since = 0;
   std::uint16_t before = 0;
@@ -113,18 +114,30 @@ std::vector<std::int64_t> raw_pieces(Words words, std::int64_t records) {
     look(
         record,
         [&](std::uint32_t request) {
-          if (request == 0 || request >= completes.size() || completes[request] != 1) return;
-          completes[request] = open;
+          if (request == 0 || request >= completes.size() || completes[request] == 0 || open[request]) return;
+          open[request] = true;
           ++under_way;
         },
         [&](std::uint32_t request) {
-          if (request >= completes.size() || completes[request] != open) return;
-          completes[request] = 0;
+          if (request >= completes.size() || completes[request] == 0) return;
+          --completes[request];
+          if (!open[request]) return;
+          open[request] = false;
           --under_way;
         },
         [&](int step) { epochs = std::max<std::int64_t>(epochs + step, 0); });
   });
   return pieces;
+}
+
+std::uint32_t raw_last_request(Words words) {
+  std::uint32_t last = 0;
+  const auto nothing = [](auto) {};
+  each_record(words, [&](std::size_t, Words record) {
+    if (kind_of(record) != Call) return;
+    look(record, [&](std::uint32_t request) { last = std::max(last, request); }, nothing, nothing);
+  });
+  return last;
 }
 
 }  // namespace isthmus

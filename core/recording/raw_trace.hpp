@@ -23,4 +23,7 @@ RawRecords raw_records(std::span<const std::uint64_t> words);
 /// no epoch of post and start, and no row of folded calls is divided. Records must be whole, and hold what they say.
 std::vector<std::int64_t> raw_pieces(std::span<const std::uint64_t> words, std::int64_t records);
 
+/// The largest number of a request that is opened; 0: there is none.
+std::uint32_t raw_last_request(std::span<const std::uint64_t> words);
+
 }  // namespace isthmus

@@ -137,3 +137,26 @@ def test_no_trace(tmp_path: Path) -> None:
     RawTrace(0, 1).write(tmp_path)
     with pytest.raises(InvalidInput, match="allowed are recorded and free"):
         merge(tmp_path, wildcards="all")
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_pieces_of_traces(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A trace read in pieces gives what it gives as a whole; requests keep numbers that are open once only."""
+    from random import Random
+
+    from isthmus.recording import merge as merging
+    from recorded_programs import described, random_program, write_traces
+
+    program = random_program(Random(seed), 4, 150)
+    write_traces(program, tmp_path)
+    whole = merge(tmp_path)
+    monkeypatch.setattr(merging, "PIECE", 7)
+    path = next(tmp_path.glob("0.*.trace"))
+    assert len(list(raw.read_pieces(path, 7))) > 3
+    pieces = merge(tmp_path)
+    pieces.validate()
+    for rank in range(4):
+        assert described(pieces, rank) == described(whole, rank)
+    assert whole.recording is not None
+    assert pieces.recording is not None
+    assert whole.recording.differences(pieces.recording) == []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from .paths import Paths
 from .recording import NONE, Recording
 from .steps import joined
 from .together import align, take_out
-from .translate import Halves, Part, Shared, translated
+from .translate import Carry, Halves, Part, Shared, translated
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -55,7 +55,9 @@ class Assembly:
         self.communicators = Communicators(ranks)
         self._untimed: dict[str, NDArray[np.uint64]] = {}
         self._unmodelled: dict[str, int] = {}
+        #: Pieces of ranks, and whose each is.
         self._parts: list[Part] = []
+        self._rank_of: list[int] = []
         self._own: list[int] = []
 
     def add(self, traces: Sequence[raw.Trace], clock: Clock, begin: int, end: int) -> None:
@@ -68,18 +70,37 @@ class Assembly:
         begin, end : int
             Nanoseconds of the Recording.
         """
-        rank = len(self._parts)
+        self.add_pieces([traces], clock, begin, end, 0)
+
+    def add_pieces(
+        self, pieces: Iterable[Sequence[raw.Trace]], clock: Clock, begin: int, end: int, requests: int
+    ) -> None:
+        """The next rank in pieces, one after another; ``requests`` is above all numbers of its requests."""
+        rank, carry = len(self._own), Carry(next_request=requests)
+        self._own.append(0)
+        waiting: Sequence[raw.Trace] | None = None
+        for traces in pieces:
+            if waiting is not None:
+                self._add_piece(rank, waiting, clock, begin, begin, carry)
+            waiting = traces
+        if waiting is not None:
+            self._add_piece(rank, waiting, clock, begin, end, carry)
+
+    def _add_piece(
+        self, rank: int, traces: Sequence[raw.Trace], clock: Clock, begin: int, end: int, carry: Carry
+    ) -> None:
         steps = joined(traces, clock, self.shared.functions, [self.paths.numbers(t) for t in traces])
         for trace in traces:
             self.communicators.add(rank, trace.comms)
             for id, count in trace.untimed.items():
                 name = trace.functions.get(id, f"function {id}")
                 self._untimed.setdefault(name, np.zeros(self.ranks, np.uint64))[rank] += np.uint64(count)
-        part = translated(steps, begin, end, self.shared)
+        part = translated(steps, begin, end, self.shared, carry)
         for name, calls in part.unmodelled.items():
             self._unmodelled[name] = self._unmodelled.get(name, 0) + calls
-        self._own.append(part.own)
+        self._own[rank] += part.own
         self._parts.append(part)
+        self._rank_of.append(rank)
 
     def nothing(self) -> None:
         """The next rank, which left no trace."""
@@ -88,7 +109,9 @@ class Assembly:
     def finish(self, about: Mapping[str, Any]) -> Program:
         """The Program of all ranks; ``about`` has what the Recording says of the run and of each rank."""
         parts = self._parts
-        comm_first, comm_ranks, locals_ = self.communicators.finish([part.comms for part in parts])
+        comm_first, comm_ranks, locals_ = self.communicators.finish(
+            [(rank, part.comms) for rank, part in zip(self._rank_of, parts, strict=True)]
+        )
         # Id 0 is of nothing: a rank that is not in what others made.
         if any(
             ((local.index == UNKNOWN) & (part.comms != 0)).any() for part, local in zip(parts, locals_, strict=True)
@@ -97,7 +120,9 @@ class Assembly:
                 "left out: communicators whose members are not all of this program, and all that was done on them"
             )
         sizes = [(len(part.events["kind"]), len(part.calls["begin"])) for part in parts]
-        first, call_first = np.concatenate([np.zeros((1, 2), np.int64), np.cumsum(sizes, axis=0)]).T
+        of_rank = np.zeros((self.ranks + 1, 2), np.int64)
+        np.add.at(of_rank[1:], self._rank_of, sizes)
+        first, call_first = np.cumsum(of_rank, axis=0).T
         events, calls, halves, together = concatenated(parts, locals_)
         comm = events.pop("comm")
         size = lengths(comm_first)

@@ -65,13 +65,15 @@ class Communicators:
                 if c.id not in ids:
                     ids.append(c.id)
 
-    def finish(self, used: list[NDArray[np.uint64]]) -> tuple[NDArray[np.uint64], NDArray[np.uint32], list[Local]]:
-        """Tables of the Program, and what each rank's list of used ids means.
+    def finish(
+        self, used: list[tuple[int, NDArray[np.uint64]]]
+    ) -> tuple[NDArray[np.uint64], NDArray[np.uint32], list[Local]]:
+        """Tables of the Program, and what each list of used ids means.
 
         Parameters
         ----------
-        used : list of arrays of uint64
-            Of every rank, the ids that it used.
+        used : list of (int, array of uint64)
+            Ranks and ids that they used; a rank may have several lists.
         """
         for sides in self._sides.values():
             # Where the groups of an intercommunicator call it differently, they made them in the same order.
@@ -81,7 +83,7 @@ class Communicators:
         index: dict[int, int] = {WORLD: 0}
         members: list[tuple[int, ...]] = []
         locals_ = []
-        for rank, ids in enumerate(used):
+        for rank, ids in used:
             table = np.array([self._local(rank, id, index, members) for id in ids.tolist()], np.int64).reshape(-1, 4)
             locals_.append(Local(table[:, 0], table[:, 1], table[:, 2], table[:, 3] != 0))
         lengths = [self.ranks, *map(len, members)]

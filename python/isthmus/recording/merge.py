@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,13 +12,15 @@ import numpy as np
 from ..errors import InvalidInput, ParseError
 from . import raw
 from .assembly import Assembly, number
-from .clocks import clocks
+from .clocks import Clock, clocks
 from .headers import about, working
 from .recording import FULL, LIMITED, LOST_CALLS
 
 if TYPE_CHECKING:
     from ..schedule.program import Program
 
+#: Records of a piece in which large traces are read, at least.
+PIECE = 1 << 19
 #: Beside the traces: what was run.
 _COMMAND = "command.txt"
 _NAME = re.compile(r"(\d+|x)\.(\d+)\.(\d+)\.trace$")
@@ -75,10 +77,13 @@ def merge(
             ending[rank] = FULL if rank in without_room else 0
             assembly.nothing()
             continue
-        traces = [raw.read_trace(path) for path, _ in files[rank]]
         clock = of_host[rank].since(zero)
         begin, end = clock.convert(np.array(working(headers[rank]), np.int64)).tolist()
-        assembly.add(traces, clock, begin, end)
+        if len(files[rank]) == 1:
+            traces = [_in_pieces(assembly, files[rank][0][0], clock, begin, end)]
+        else:
+            traces = [raw.read_trace(path) for path, _ in files[rank]]
+            assembly.add(traces, clock, begin, end)
         ending[rank] = headers[rank]["flags"]
         for trace in traces:
             lost[rank] += trace.header["lost"]
@@ -93,6 +98,19 @@ def merge(
     if missing:
         assembly.notes.append(f"no trace of {number(len(missing), 'rank')}: {_some(missing)}")
     return assembly.finish({**about(ranks, headers, of_host, command), "lost": lost, "ending": ending})
+
+
+def _in_pieces(assembly: Assembly, path: str, clock: Clock, begin: int, end: int) -> raw.Trace:
+    """Add a rank of one thread, a piece of its trace at a time; the last piece."""
+    last = raw.nothing()
+
+    def pieces() -> Iterator[list[raw.Trace]]:
+        nonlocal last
+        for last in raw.read_pieces(path, PIECE):
+            yield [last]
+
+    assembly.add_pieces(pieces(), clock, begin, end, raw.last_request(path, PIECE) + 1)
+    return last
 
 
 def note_command(directory: str | os.PathLike[str], command: str) -> None:

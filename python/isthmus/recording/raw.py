@@ -280,10 +280,18 @@ def read_pieces(path: str | os.PathLike[str], records: int) -> Iterator[Trace]:
         reader = _Reader(name, np.asarray(words[begin:end]), HEADER_BYTES + 8 * begin)
         trace = reader.trace(header, whole=end < len(words) or (begin + reader.end) * 8 == int(header["used"]))
         if before is not None:
+            trace.steps["own"][:1] += before.own_after
             trace.sites, trace.functions = before.sites | trace.sites, before.functions | trace.functions
             trace.paths = before.paths | trace.paths
         before = trace
         yield trace
+
+
+def last_request(path: str | os.PathLike[str], records: int) -> int:
+    """The largest number of a request in a file; 0 for files that are read as one piece of so many records."""
+    name = os.fspath(path)
+    words = _words(name, int(read_header(path)["used"]))
+    return _core.raw_last_request(words) if records < len(words) else 0
 
 
 def _words(path: str, used: int) -> NDArray[np.uint64]:

@@ -40,12 +40,12 @@ class Requests:
     done: NDArray[Any]
     done_step: NDArray[np.int64]
     closes: NDArray[np.int64]
-    _next: int
+    next: int
 
     def new(self, count: int) -> NDArray[np.int64]:
         """Numbers for requests that the recorded program did not have."""
-        self._next += count
-        return np.arange(self._next - count, self._next)
+        self.next += count
+        return np.arange(self.next - count, self.next)
 
     def of(self, form: int) -> NDArray[np.int64]:
         """Openings of this form."""
@@ -57,8 +57,8 @@ class Requests:
         return row, self.form[self.closes[row]]
 
 
-def requests_of(steps: Steps) -> Requests:
-    """Openings and completions, paired.
+def requests_of(steps: Steps, least: int = 0) -> Requests:
+    """Openings and completions, paired; numbers of requests that the program did not have are from ``least`` on.
 
     A request number is used again only after its completion (persistent requests), so that of one number openings and
     completions follow each other in turn; what has no other half was cut off, or happened while recording was off.
@@ -80,7 +80,7 @@ def requests_of(steps: Steps) -> Requests:
         step.append(items.step[which])
     request, opening_step = np.concatenate(opened), np.concatenate(step)
     largest = max(int(request.max(initial=0)), int(done["request"].max(initial=0)))
-    next_request = largest + 1
+    next_request = max(largest + 1, least)
     # MPI_Isendrecv opens one request for two messages: the second gets a number, and completions, of its own.
     again = np.flatnonzero((request[1:] == request[:-1]) & (opening_step[1:] == opening_step[:-1])) + 1
     if len(again):

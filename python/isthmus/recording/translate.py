@@ -124,18 +124,35 @@ class Part:
     own: int = 0
 
 
-def translated(steps: Steps, begin: int, end: int, shared: Shared) -> Part:
-    """The events of one rank, which computed and communicated from ``begin`` to ``end`` (ns)."""
-    return _Translation(steps, shared).run(begin, end)
+@dataclass
+class Carry:
+    """What a piece of a rank's trace has to know of those before it."""
+
+    #: When all of them was over; None: there is none before.
+    since: int | None = None
+    #: Above all numbers of requests that the recorded program did not have.
+    next_request: int = 0
+    #: Communicators of windows.
+    windows: dict[int, int] = field(default_factory=dict)
+    phase: int = NONE
+
+
+def translated(steps: Steps, begin: int, end: int, shared: Shared, carry: Carry) -> Part:
+    """The events of a piece of one rank, which computed and communicated from ``begin`` to ``end`` (ns)."""
+    begin = begin if carry.since is None else carry.since
+    part = _Translation(steps, shared, carry).run(begin, end)
+    carry.since = max(begin, int(steps.table["end"].max(initial=begin)))
+    return part
 
 
 class _Translation:
-    def __init__(self, steps: Steps, shared: Shared) -> None:
+    def __init__(self, steps: Steps, shared: Shared, carry: Carry) -> None:
         self.steps = steps
         self.shared = shared
+        self.carry = carry
         self.table = steps.table
         self.out = Emission()
-        self.requests: Requests = requests_of(steps)
+        self.requests: Requests = requests_of(steps, carry.next_request)
         item = {form: items.item for form, items in steps.items.items()}
         ids = [item[raw.MESSAGE]["comm"], item[raw.COLLECTIVE]["comm"], item[raw.RMA]["comm"]]
         ids += [item[raw.CREATED]["id"], item[raw.CREATED]["parent"]]
@@ -158,6 +175,7 @@ class _Translation:
         halves = halves.joined(exposures, self.table)
         self._completions()
         self._marks()
+        self.carry.next_request = self.requests.next
         events, points, step, place = self.out.finish()
         halves.event = place[halves.event]
         event, call, blocking = (np.concatenate(column) for column in zip(*self.together, strict=True))
@@ -379,7 +397,7 @@ class _Translation:
         opening = self.requests.of(raw.CREATED)
         request[self.requests.index[opening]] = self.requests.request[opening]
         over = np.where(c["parent"] != 0, c["parent"], c["id"])
-        over[window & freed] = _communicators_of(c["window"][window & freed], c[window & ~freed])
+        over[window & freed] = self._communicators_of(c["window"][window & freed], c[window & ~freed])
         self.calls["comm"][self.call_of[step[over != 0]]] = self.local(over[over != 0])
         made = np.flatnonzero(window & ~freed & (over != 0))
         self._emit_collectives(step[made], CollectiveKind.allgather, over[made], request[made], amount=8)
@@ -396,6 +414,12 @@ class _Translation:
             amount=new[made],
         )  # fmt: skip
         self.together.append((event, self.call_of[step[made]], np.ones(len(made), np.bool_)))
+
+    def _communicators_of(self, windows: NDArray[np.uint64], made: NDArray[Any]) -> NDArray[np.uint64]:
+        """Ids of the communicators of windows, which only the calls say that made them; 0: not known."""
+        over = self.carry.windows
+        over.update(zip(made["window"].tolist(), made["id"].tolist(), strict=True))
+        return np.array([over.get(window, 0) for window in windows.tolist()], np.uint64)
 
     # Completion, marks.
 
@@ -432,20 +456,15 @@ class _Translation:
         events["location"] = np.full(len(step), NONE, np.uint32)
         known = step >= 0
         events["location"][known] = table["path"][step[known]]
-        events["phase"] = np.full(len(step), NONE, np.uint32)
+        events["phase"] = np.full(len(step), self.carry.phase, np.uint32)
         mark = np.flatnonzero((table["kind"] == raw.MARK) & (table["form"] == raw.PHASE))
         if not len(mark):
             return
         phases = self.shared.phases
         names = [phases.setdefault(f"phase {level}", len(phases)) for level in table["value"][mark].tolist()]
-        numbers = np.array([NONE, *names], np.uint32)
+        numbers = np.array([self.carry.phase, *names], np.uint32)
+        self.carry.phase = names[-1]
         events["phase"] = numbers[np.searchsorted(self.steps.enter[mark], points, side="right")]
-
-
-def _communicators_of(windows: NDArray[np.uint64], made: NDArray[Any]) -> NDArray[np.uint64]:
-    """Ids of the communicators of windows, which only the calls say that made them; 0: not known."""
-    over = dict(zip(made["window"].tolist(), made["id"].tolist(), strict=True))
-    return np.array([over.get(window, 0) for window in windows.tolist()], np.uint64)
 
 
 def add(column: NDArray[np.uint64], call: NDArray[np.int64], amount: NDArray[Any]) -> None:
