@@ -88,7 +88,9 @@ def path_programs(mpi: str, folder: Path, python: str) -> dict[str, list[str | P
     for language, (compiler, *options) in compilers.items():
         source = HERE / ("paths.f90" if language == "Fortran" else "paths.c")
         program = folder / f"paths-{language}"
-        done = subprocess.run([f"{compiler}.{mpi}", *flags, *options, source, "-o", program], capture_output=True)
+        words = [f"{compiler}.{mpi}", *flags, *options, str(source), "-o", str(program)]
+        # Modules of Fortran are written to where the compiler runs.
+        done = subprocess.run(words, cwd=folder, capture_output=True)
         if done.returncode == 0:
             found[language] = [program]
     if mpi == "openmpi" and subprocess.run([python, "-c", "import mpi4py"], capture_output=True).returncode == 0:
