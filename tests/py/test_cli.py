@@ -171,6 +171,7 @@ def test_examples_of_the_help_run(line: str, run: Run, tmp_path: Path) -> None:
     isthmus.simulate(schedule, "ring-16").save("timeline.h5")
     Path("mesh.graph").write_text("4 4\n2 4\n1 3\n2 4\n1 3\n")  # a ring
     launch.write(isthmus.Placement.of(isthmus.load("cielo"), 4, "block"), "rankfile", "rankfile")
+    launch.write(isthmus.Placement.of(isthmus.load("cielo"), 4, "block"), "cray", "MPICH_RANK_ORDER")
     binomial, linear = Choice("binomial"), Choice("linear")
     table = DecisionTable({"bcast": [Row(4, (Point(8, binomial, 1e-6, linear, 2e-6), Point(4096, linear, 1e-5)))]})
     for name in ("eos.toml", "more.toml"):
