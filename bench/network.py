@@ -10,6 +10,10 @@ node one of 10 GB/s, o = g = 250 ns. Packets have 2 KiB, and so have the message
 each node at a fifth of what its interface could send. Packet-hops are times that packets passed a link, interfaces not
 counted.
 
+The peer runs the same pattern with the same protocol: "sent", its messages are on their way when they are sent; "sender
+waits", transfers begin when the receive is posted, and the sender waits; "posted", transfers begin so, and no sender
+waits, as SMPI has it by default. Ours by rendezvous ("S=0") are on their way when they are sent, and the sender waits.
+
 The peer's seconds are of its whole run, ours in the comparison those to make the schedule and to simulate it. A run
 of the peer is ended after --limit processor seconds. Cases of which it takes minutes need --peers all.
 """
@@ -50,6 +54,7 @@ class Case:
     rate: str = ""
     quick: bool = True
     peer: tuple[smpi.Platform, int, str, str, int] | None = None
+    settings: tuple[tuple[str, tuple[str, ...]], ...] = (("sent", smpi.EAGER),)  # of the peer, each a run
     long: bool = False  # the peer takes minutes
 
 
@@ -131,6 +136,8 @@ def uniform(nodes: int, count: int, interval: float) -> Callable[[], tuple[Any, 
     return make
 
 
+RENDEZVOUS = (("sender waits", smpi.RENDEZVOUS), ("posted", smpi.PLAIN))
+BY_RENDEZVOUS = BARE.replace("S=64KiB", "S=0")
 # Extents of 9 and 5 have no routes that are equally long both ways: SimGrid breaks such ties otherwise.
 ODD = smpi.Platform("TORUS", "9,9,5", 405)
 TORUS = {64: ("4x4x4", "4,4,4"), 256: ("8x8x4", "8,8,4"), 1024: ("16x8x8", "16,8,8"), 4096: ("16x16x16", "16,16,16")}
@@ -140,6 +147,7 @@ PLATFORMS = {
     **{f"torus {n}": smpi.Platform("TORUS", peer) for n, (_, peer) in TORUS.items()},
 }
 PAIRWISE, LINEAR = ("alltoall", "pairwise", "ring"), ("alltoall", "linear", "basic_linear")
+XOR = ("alltoall", "XOR", "pair")
 DOUBLING = ("allreduce", "recursive_doubling", "rdb")
 
 
@@ -172,10 +180,20 @@ CASES = (
     of_collective("  with interfaces", 256, LINEAR, 4096, torus(256, INTERFACES + " cores=1")),
     of_collective("pairwise alltoall 256, torus", 256, PAIRWISE, 4096, torus(256),
                   peer=peer("torus 256", 256, PAIRWISE, 4096)),
-    Case("alltoall by XOR 256, torus 9x9x5", f"torus:9x9x5 {LINKS} {BARE}", by_xor(256, 4096),
-         peer=(ODD, 256, "alltoall", "pair", 4096)),
+    of_collective("  pairwise, S=0", 256, PAIRWISE, 4096, torus(256, BY_RENDEZVOUS), settings=RENDEZVOUS,
+                  peer=peer("torus 256", 256, PAIRWISE, 4096)),
+    Case("alltoall by XOR 256, torus", torus(256), by_xor(256, 4096),
+         peer=peer("torus 256", 256, XOR, 4096)),
+    Case("  by XOR, S=0", torus(256, BY_RENDEZVOUS), by_xor(256, 4096), settings=RENDEZVOUS,
+         peer=peer("torus 256", 256, XOR, 4096)),
     of_collective("pairwise 256, torus 9x9x5", 256, PAIRWISE, 4096, f"torus:9x9x5 {LINKS} {BARE}",
                   peer=(ODD, 256, "alltoall", "ring", 4096)),
+    of_collective("  pairwise, S=0, torus 9x9x5", 256, PAIRWISE, 4096, f"torus:9x9x5 {LINKS} {BY_RENDEZVOUS}",
+                  settings=RENDEZVOUS, peer=(ODD, 256, "alltoall", "ring", 4096)),
+    Case("alltoall by XOR 256, torus 9x9x5", f"torus:9x9x5 {LINKS} {BARE}", by_xor(256, 4096),
+         peer=(ODD, 256, "alltoall", "pair", 4096)),
+    Case("  by XOR, S=0, torus 9x9x5", f"torus:9x9x5 {LINKS} {BY_RENDEZVOUS}", by_xor(256, 4096), settings=RENDEZVOUS,
+         peer=(ODD, 256, "alltoall", "pair", 4096)),
     of_collective("pairwise alltoall 1,024, torus", 1024, PAIRWISE, 4096, torus(1024), asked=4, asked_memory=0.5e9,
                   quick=False, peer=peer("torus 1024", 1024, PAIRWISE, 4096), long=True),
     of_collective("  with interfaces", 1024, PAIRWISE, 4096, torus(1024, INTERFACES + " cores=1"), quick=False),
@@ -259,17 +277,20 @@ def line(case: Case, m: dict[str, float]) -> str:
     )
 
 
-def peer_line(case: Case, m: dict[str, float], program: Path, limit: int) -> tuple[str, dict[str, Any]]:
+def peer_line(
+    case: Case, protocol: str, settings: tuple[str, ...], m: dict[str, float], program: Path, limit: int
+) -> tuple[str, dict[str, Any]]:
     assert case.peer is not None
-    found = smpi.run(program, *case.peer, limit, smpi.EAGER)
+    found = smpi.run(program, *case.peer, limit, settings)
     ours = m["made"] + m["seconds"]
     if found.simulated is None:
         words = f"{'ended':>11} more than {found.user / ours:,.0f} times ours"
     else:
         words = f"{found.simulated * 1e6:>11,.1f} {found.user / ours:,.1f} times ours, "
         words += f"makespan ours {m['makespan'] / found.simulated - 1:+.1%}"
-    text = f"{'  SMPI':<33} {'':<8} {'':>10} {'':>7} {found.user:>8.2f} {found.peak / 1e6:>7,.0f} {words}"
-    return text, {"peer_seconds": found.user, "peer_peak": found.peak, "peer_makespan": found.simulated}
+    name = f"  SMPI, {protocol}"
+    text = f"{name:<33} {'':<8} {'':>10} {'':>7} {found.user:>8.2f} {found.peak / 1e6:>7,.0f} {words}"
+    return text, {"protocol": protocol, "seconds": found.user, "peak": found.peak, "makespan": found.simulated}
 
 
 def main() -> None:
@@ -300,11 +321,15 @@ def main() -> None:
             print(f"[{place}/{len(chosen)}] {case.name.strip()}, {case.model}", file=sys.stderr, flush=True)
             m = in_process_of_its_own(number, given.repeat)
             print(line(case, m), flush=True)
-            more: dict[str, Any] = {}
+            peers = []
             if program is not None and case.peer is not None and (given.peers == "all" or not case.long):
-                text, more = peer_line(case, m, program, given.limit)
-                print(text, flush=True)
-            figures.append({"case": case.name.strip(), "model": case.model, "machine": case.machine, **m, **more})
+                for protocol, settings in case.settings:
+                    text, peer_figures = peer_line(case, protocol, settings, m, program, given.limit)
+                    print(text, flush=True)
+                    peers.append(peer_figures)
+            figures.append(
+                {"case": case.name.strip(), "model": case.model, "machine": case.machine, **m, "peers": peers}
+            )
     if given.json:
         Path(given.json).write_text(json.dumps(figures, indent=2), encoding="utf-8")
 

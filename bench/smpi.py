@@ -1,8 +1,9 @@
 """SMPI of SimGrid (Debian: libsimgrid-dev) as a peer of bench/network.py: one collective on one platform.
 
 Platforms have hosts of 10 Gflop/s and split-duplex links of 10 GB/s and 100 ns, as the machines of bench/network.py
-have. With the settings EAGER messages start and share as here; by default SMPI has factors of bandwidth and latency,
-cross traffic, and begins a transfer when its receive is posted. tests/proof/sharing.py compares the sharing itself.
+have. Without settings SMPI has factors of bandwidth and latency and cross traffic; PLAIN has none of them, and begins a
+transfer when its receive is posted. With EAGER messages start and share as here. tests/proof/sharing.py compares the
+sharing itself.
 """
 
 from __future__ import annotations
@@ -16,12 +17,15 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 
-# No factors, no window, no traffic of acknowledgements; messages up to 64 KiB are on their way when they are sent. By
-# default SMPI begins a transfer when its receive is posted too, though its sender does not wait.
-EAGER = (
+# No factors, no window, no traffic of acknowledgements. A transfer begins when its receive is posted too, though
+# senders of up to 64 KiB do not wait for it.
+PLAIN = (
     "smpi/bw-factor:0:1", "smpi/lat-factor:0:1", "network/TCP-gamma:0", "network/crosstraffic:0", "network/weight-S:0",
-    "smpi/async-small-thresh:65536", "smpi/send-is-detached-thresh:65536",
 )  # fmt: skip
+# Messages up to 64 KiB are on their way when they are sent.
+EAGER = (*PLAIN, "smpi/async-small-thresh:65536", "smpi/send-is-detached-thresh:65536")
+# Senders wait until the transfer is over.
+RENDEZVOUS = (*PLAIN, "smpi/send-is-detached-thresh:0")
 
 
 @dataclass(frozen=True)

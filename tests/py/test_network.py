@@ -52,6 +52,30 @@ def test_nothing_is_lost_where_nobody_meets(model: str, spec: str) -> None:
     assert not other.breakdown_ps["contention"].any()
 
 
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("late", [0, 500_000, 5_000_000])  # ns; the message takes 1 ms
+@pytest.mark.parametrize("eager", [False, True])
+def test_a_late_receiver_waits_no_longer_where_nobody_meets(model: str, late: int, eager: bool) -> None:
+    largest = "2MB" if eager else "0"
+    m = isthmus.Machine.parse(
+        f"ring:4 link=1GB/s hop=100ns per_hop=100ns L=100ns o=1us g=0s G=1ns/B S={largest} cores=1"
+    )
+    b = isthmus.ProgramBuilder(4)
+    b.isend(0, 1, 1_000_001)
+    b.compute(1, late * 1e-9)
+    b.irecv(1, 0, 1_000_001)
+    b.waitall(None)
+    alone = isthmus.simulate(b.build(), m, record="ops")
+    other = isthmus.simulate(b.build(), m, record="ops", model=model)
+    assert np.array_equal(alone.finish_ps, other.finish_ps)
+    assert np.array_equal(alone.end_ps, other.end_ps)
+    # o, L, the bytes and o, or the processor is busy until the message has long been there
+    assert other.finish_ps[1] == max(1_000_000 + 100_000 + 1_000_000_000 + 1_000_000, late * 1000 + 1_000_000)
+    # The send is done when the message is matched, as its handling begins, or, eager, after o.
+    sender = 1_000_000 if eager else max(1_001_100_000, late * 1000)
+    assert other.finish_ps[0] == sender
+
+
 @pytest.mark.parametrize("by", [1, 2, 3, 5])
 def test_flows_round_a_ring_share_its_links(by: int) -> None:
     # All messages go the same way round: every link carries `by` of them all the time.
