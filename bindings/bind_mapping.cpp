@@ -93,6 +93,8 @@ void bind_classes(nb::module_& m) {
           "Places are the nodes, which are different; capacity tasks fit each, 1 without.")
       .def_prop_ro("places", &Target::places, "Number of places.")
       .def_prop_ro("groups", &Target::groups, "Number of groups of the network; 1 where there are none.")
+      .def_prop_ro("symmetric", &Target::symmetric,
+                   "Are routes there and back known to be equally long, so that distance() is the length of both?")
       .def_prop_ro("slots", &Target::slots, "Tasks that fit all places together.")
       .def_prop_ro(
           "nodes",
@@ -152,16 +154,20 @@ void bind_mapping(nb::module_& m) {
       "graph"_a, "target"_a, "Processor time, about, of map_dual_bipartition().");
   m.def(
       "map_exact",
-      [](const TaskGraph& g, const Target& t, std::uint64_t most_steps) -> std::optional<Output<std::uint32_t>> {
+      [](const TaskGraph& g, const Target& t, std::uint64_t most_steps,
+         const std::optional<Reals>& sent) -> std::optional<Output<std::uint32_t>> {
         std::optional<Map> map;
         {
           nb::gil_scoped_release release;
-          map = exact_map(g, t, most_steps);
+          map = exact_map(g, t, most_steps, sent ? view(*sent) : std::span<const double>{});
         }
         if (!map) return std::nullopt;
         return array_from(std::move(*map));
       },
-      "graph"_a, "target"_a, "most_steps"_a, "Fewest hop-bytes of all maps; None if that takes more steps.");
+      "graph"_a, "target"_a, "most_steps"_a, "sent"_a = nb::none(),
+      "Fewest hop-bytes of all maps; None if that takes more steps. Where routes there and back differ in length: "
+      "sent, "
+      "the bytes from task t to u at [t * tasks + u].");
   m.def(
       "map_multilevel",
       [](const TaskGraph& g, const Target& t, double seconds, std::uint32_t starts, std::uint32_t coarsest,

@@ -56,6 +56,16 @@ Output<std::uint32_t> distances(const Topology& t, const Vertices& from, const V
   return Output<std::uint32_t>(data, {from.shape(0)}, owner);
 }
 
+Output<std::uint32_t> route_lengths(const Topology& t, const Vertices& from, const Vertices& to) {
+  require(from.shape(0) == to.shape(0), "route lengths of ", from.shape(0), " nodes to ", to.shape(0));
+  auto [data, owner] = allocate<std::uint32_t>(from.shape(0));
+  {
+    nb::gil_scoped_release release;
+    t.route_lengths(view(from), view(to), {data, from.shape(0)});
+  }
+  return Output<std::uint32_t>(data, {from.shape(0)}, owner);
+}
+
 using Routes = std::pair<Output<std::uint64_t>, Output<std::uint32_t>>;
 
 Routes routes(const Topology& t, const Vertices& from, const Vertices& to,
@@ -348,6 +358,7 @@ void bind_topology(nb::module_& m) {
            "(offsets, links): the route of pair i is links[offsets[i]:offsets[i + 1]]; out: a uint32 array to write "
            "into.")
       .def("route_length", &Topology::route_length, "a"_a, "b"_a, "Links of the deterministic minimal route.")
+      .def("route_lengths", &route_lengths, "a"_a, "b"_a, "route_length() of pairs of nodes, element by element.")
       .def(
           "candidates", &candidates, "a"_a, "b"_a, "method"_a = "minimal", "count"_a = 16, "seed"_a = 0,
           "(offsets, links) of the routes that adaptive (minimal: all, at most count; random: drawn), Valiant and UGAL "

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <span>
 #include <tuple>
 #include <utility>
 #include <vector>
 
+#include "base/error.hpp"
 #include "mapping/anneal.hpp"
 #include "mapping/bipartition.hpp"
 #include "mapping/objective.hpp"
@@ -16,9 +18,10 @@ namespace {
 
 class Search {
  public:
-  Search(const TaskGraph& graph, const Target& target, std::uint64_t most_steps)
+  Search(const TaskGraph& graph, const Target& target, std::uint64_t most_steps, std::span<const double> sent)
       : graph_(&graph),
         target_(&target),
+        sent_(sent),
         most_steps_(most_steps),
         places_(target.places()),
         order_(graph.tasks()),
@@ -28,7 +31,7 @@ class Search {
         // What every task pays at every place, of every depth.
         price_((graph.tasks() + 1) * static_cast<std::size_t>(graph.tasks()) * target.places(), 0),
         best_map_(improve(graph, target, dual_bipartition(graph, target, 0), 0)),
-        best_(hop_bytes(graph, target, best_map_)) {
+        best_(cost_of(best_map_)) {
     bool several = false;
     for (std::uint32_t p = 0; p < places_; ++p) {
       room_[p] = target.capacity(p);
@@ -36,7 +39,9 @@ class Search {
     }
     least_ = std::numeric_limits<std::uint32_t>::max();
     for (std::uint32_t p = 0; p < places_ && !several; ++p) {
-      for (std::uint32_t q = 0; q < p; ++q) least_ = std::min(least_, target.distance(p, q));
+      for (std::uint32_t q = 0; q < p; ++q) {
+        least_ = std::min(least_, sent_.empty() ? target.distance(p, q) : std::min(length(p, q), length(q, p)));
+      }
     }
     if (several || places_ < 2) least_ = 0;
     put_in_order();
@@ -48,6 +53,28 @@ class Search {
   }
 
  private:
+  [[nodiscard]] std::uint32_t length(std::uint32_t p, std::uint32_t q) const {
+    return target_->topology().route_length(target_->node(p), target_->node(q));
+  }
+
+  /// Hop-bytes between tasks t and u, `bytes` in both directions together, on places p and q.
+  [[nodiscard]] double between(std::uint32_t t, std::uint32_t u, double bytes, std::uint32_t p, std::uint32_t q) const {
+    if (sent_.empty()) return bytes * target_->distance(p, q);
+    const auto n = static_cast<std::size_t>(graph_->tasks());
+    return sent_[t * n + u] * length(p, q) + sent_[u * n + t] * length(q, p);
+  }
+
+  [[nodiscard]] double cost_of(const Map& map) const {
+    double sum = 0;
+    for (std::uint32_t t = 0; t < graph_->tasks(); ++t) {
+      for (std::uint64_t e = graph_->links.offsets[t]; e < graph_->links.offsets[t + 1]; ++e) {
+        const std::uint32_t u = graph_->links.targets[e];
+        if (u > t) sum += between(t, u, graph_->bytes[e], map[t], map[u]);
+      }
+    }
+    return sum;
+  }
+
   /// Always the task with most bytes to those before it, of equals the one with most bytes.
   void put_in_order() {
     std::iota(order_.begin(), order_.end(), 0U);
@@ -106,7 +133,7 @@ class Search {
         const std::uint32_t u = graph_->links.targets[e];
         if (place_[u] != nowhere) continue;
         double* to = prices(depth + 1, u);
-        for (std::uint32_t q = 0; q < places_; ++q) to[q] += graph_->bytes[e] * target_->distance(p, q);
+        for (std::uint32_t q = 0; q < places_; ++q) to[q] += between(t, u, graph_->bytes[e], p, q);
       }
       steps_ += (order_.size() - depth) * places_;
       place(depth + 1, cost + price);
@@ -128,6 +155,7 @@ class Search {
 
   const TaskGraph* graph_;
   const Target* target_;
+  std::span<const double> sent_;
   std::uint64_t most_steps_;
   std::uint64_t steps_ = 0;
   std::uint32_t places_;
@@ -144,12 +172,15 @@ class Search {
 
 }  // namespace
 
-std::optional<Map> exact_map(const TaskGraph& graph, const Target& target, std::uint64_t most_steps) {
+std::optional<Map> exact_map(const TaskGraph& graph, const Target& target, std::uint64_t most_steps,
+                             std::span<const double> sent) {
   require_room(graph, target);
+  require(sent.empty() || sent.size() == static_cast<std::size_t>(graph.tasks()) * graph.tasks(),
+          "exact: ", sent.size(), " numbers of bytes for the pairs of ", graph.tasks(), " tasks");
   const auto cells = (graph.tasks() + std::uint64_t{1}) * graph.tasks() * target.places();
   constexpr std::uint64_t most_cells = 1 << 22;
   if (cells > most_cells) return std::nullopt;
-  return Search(graph, target, most_steps).run();
+  return Search(graph, target, most_steps, sent).run();
 }
 
 }  // namespace isthmus

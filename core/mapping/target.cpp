@@ -44,6 +44,7 @@ Target::Target(const Topology& topology, std::vector<Vertex> nodes, std::vector<
     seen[v] = true;
   }
   if (sums_over_coordinates(topology)) tabulate_axes();
+  symmetric_ = !axes_.empty();
   if (axes_.empty()) tabulate_rows();
   if (axes_.empty() && table_.empty()) {
     place_of_.assign(topology.nodes(), nowhere);
@@ -83,6 +84,7 @@ Target Target::halved(std::size_t axis) const {
   Target out;
   if (axes_.empty()) {
     out.places_ = places_ / 2;
+    out.symmetric_ = symmetric_;
     out.rows_ = rows_;
     out.table_ = table_;
     out.groups_ = groups_;
@@ -92,6 +94,7 @@ Target Target::halved(std::size_t axis) const {
     }
     return out;
   }
+  out.symmetric_ = symmetric_;
   out.axes_ = axes_;
   out.terminals_ = terminals_;
   out.places_ = places_ / 2;
@@ -204,11 +207,13 @@ void Target::tabulate_rows() {
       table_[static_cast<std::size_t>(r) * rows_ + s] = static_cast<std::uint8_t>(d);
     }
   }
+  symmetric_ = true;
   // Swaps could gain for ever if there and back were different, as they are on networks of one-way links.
   for (std::uint32_t r = 0; r < rows_; ++r) {
     for (std::uint32_t s = 0; s < r; ++s) {
       std::uint8_t& there = table_[static_cast<std::size_t>(r) * rows_ + s];
       std::uint8_t& back = table_[static_cast<std::size_t>(s) * rows_ + r];
+      symmetric_ = symmetric_ && there == back;
       there = back = static_cast<std::uint8_t>((there + back + 1) / 2);
     }
   }

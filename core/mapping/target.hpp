@@ -48,6 +48,8 @@ class Target {
   [[nodiscard]] const std::vector<Vertex>& nodes() const { return nodes_; }
   [[nodiscard]] Vertex node(std::uint32_t place) const { return nodes_[place]; }
   [[nodiscard]] std::uint32_t capacity(std::uint32_t place) const { return capacity_.empty() ? 1 : capacity_[place]; }
+  /// Are routes there and back known to be equally long, so that distance() is the length of both?
+  [[nodiscard]] bool symmetric() const { return symmetric_; }
   /// Tasks that fit all places together.
   [[nodiscard]] std::uint64_t slots() const;
 
@@ -101,6 +103,7 @@ class Target {
   std::vector<Axis> axes_;
   std::uint32_t terminals_ = 0;
   std::vector<std::uint32_t> place_at_;  ///< by coordinates, the first varying fastest; `nowhere` for holes
+  bool symmetric_ = false;
   std::uint32_t rows_ = 0;
   std::vector<std::uint32_t> row_;
   std::vector<std::uint8_t> table_;

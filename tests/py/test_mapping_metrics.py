@@ -188,7 +188,7 @@ def test_nearest_slots(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
     machine = isthmus.Machine.parse(f"{spec} cores=3")
     p = problem(Pattern.of(2, source=0, target=1, bytes=1), machine)
     nodes = np.arange(machine.nodes)
-    sorted_rows = np.sort(machine.distance(nodes[:, None], nodes[None, :]), axis=1)
+    sorted_rows = np.sort(machine.route_length(nodes[:, None], nodes[None, :]), axis=1)
     slots = np.repeat(sorted_rows, 3, axis=1)[:, 1:]
     exact = slots.min(axis=0)[:20]
     assert nearest_slots(p, 20).tolist() == exact.tolist()

@@ -17,7 +17,7 @@ from .kinds import KINDS
 from .parts import DEFAULT_LEVELS, Level, Levels, Node, Noise, Provenance
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
@@ -239,7 +239,7 @@ class Machine:
         return self.topology.nodes_at(flat).reshape(given.shape[:-1])
 
     def distance(self, a: ArrayLike, b: ArrayLike) -> Any:
-        """Links on a shortest path between nodes.
+        """Links on a shortest path between nodes; routes may be longer, see :meth:`route_length`.
 
         Parameters
         ----------
@@ -250,10 +250,30 @@ class Machine:
         -------
         int or ndarray of uint32
         """
+        return self._of_pairs(self.topology.distances, a, b)
+
+    def route_length(self, a: ArrayLike, b: ArrayLike) -> Any:
+        """Links of the deterministic minimal route from a to b, which is what hop-bytes count.
+
+        On dragonflies it has one local, one global and one local link at most, and may be longer than a shortest path
+        by way of a third group.
+
+        Parameters
+        ----------
+        a, b : int or array of int
+            Node ids; arrays are broadcast against each other.
+
+        Returns
+        -------
+        int or ndarray of uint32
+        """
+        return self._of_pairs(self.topology.route_lengths, a, b)
+
+    def _of_pairs(self, numbers: Callable[..., NDArray[np.uint32]], a: ArrayLike, b: ArrayLike) -> Any:
         import numpy as np
 
         x, y = np.broadcast_arrays(self._array(a), self._array(b))
-        out = self.topology.distances(*(np.ascontiguousarray(v).reshape(-1) for v in (x, y)))
+        out = numbers(*(np.ascontiguousarray(v).reshape(-1) for v in (x, y)))
         return out.reshape(x.shape) if x.ndim else int(out[0])
 
     def route(self, a: int, b: int) -> NDArray[np.uint32]:

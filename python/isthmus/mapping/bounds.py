@@ -103,8 +103,9 @@ def _places_within(problem: Problem) -> list[int]:
     whole = grid and topology.kind in ("torus", "ring") and places == topology.nodes
     if places <= _PAIRS and not whole:
         most = np.zeros(1, np.int64)
-        for a in nodes:
-            count = np.cumsum(np.bincount(topology.distances(np.full(places, a, np.uint32), nodes)))
+        every = np.arange(places)
+        for a in every:
+            count = np.cumsum(np.bincount(problem.distance(np.full(places, a), every)))
             size = max(len(most), len(count))
             # Beyond its farthest place, a place has all of them.
             most = np.maximum(*(np.pad(c, (0, size - len(c)), mode="edge") for c in (most, count)))
@@ -130,7 +131,6 @@ def _spectral(problem: Problem) -> float:
     a[u, v] = a[v, u] = bytes
     place = np.arange(n)
     b = problem.distance(np.repeat(place, n), np.tile(place, n)).reshape(n, n).astype(np.float64)
-    b = (b + b.T) / 2
 
     def projected(m: NDArray[np.float64]) -> NDArray[np.float64]:
         rows = m.mean(axis=1)

@@ -36,7 +36,7 @@ def _seconds(problem: Problem, options: Mapping[str, Any]) -> float:
 def _exact(problem: Problem, options: Mapping[str, Any]) -> NDArray[np.uint32] | None:
     if problem.tasks > _EXACT or problem.imbalance is not None:
         return None
-    return _core.map_exact(problem.graph, problem.target, _LOOKS)
+    return _core.map_exact(problem.graph, problem.target, _LOOKS, problem.sent())
 
 
 @method("breadth-first", "tasks breadth first, each near to the one that found it (BFT of Bhatele's framework)")

@@ -35,7 +35,8 @@ _HOEFLER = "Hoefler and Snir, Generic topology mapping strategies for large-scal
 #: Every metric that :func:`evaluate` finds: attribute of :class:`Metrics` -> what it is.
 DEFINITIONS = {
     "hop_bytes": Definition(
-        "hop-bytes", "B", "sum over messages of bytes times links on the route; an undirected edge counts once",
+        "hop-bytes", "B", "sum over messages of bytes times links on the deterministic minimal route (not always a "
+        "shortest path); an undirected edge counts once",
         "Agarwal, Sharma and Kale, Topology-aware task mapping for reducing communication contention, IPDPS 2006",
     ),
     "average_dilation": Definition(

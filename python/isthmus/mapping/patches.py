@@ -202,7 +202,7 @@ def start(box: Molecules, job: Allocation, *, seconds: float | None = None, seed
 
     def hop_bytes(place: NDArray[np.int64]) -> float:
         at = job.nodes[place]
-        return float(bytes @ job.machine.distance(at[exchange.sources()], at[exchange.peer]))
+        return float(bytes @ job.machine.route_length(at[exchange.sources()], at[exchange.peer]))
 
     place = min(candidates, key=hop_bytes)
     core = np.zeros(n, dtype=np.int64)

@@ -62,6 +62,7 @@ class Problem:
         self.capacity = capacity
         self.seed = seed
         self.coordinates = coordinates
+        self.undirected = undirected
         self.imbalance = imbalance
         self.speeds = np.zeros(0) if speeds is None else speeds
         self.edges = edges_of(pattern, undirected)
@@ -100,9 +101,24 @@ class Problem:
         return of_graph(self.graph)
 
     def distance(self, a: NDArray[np.integer[Any]], b: NDArray[np.integer[Any]]) -> NDArray[np.uint32]:
-        """Links between places on shortest paths, element by element."""
-        nodes = self.job.nodes
-        return self.job.machine.topology.distances(nodes[a], nodes[b])
+        """Links of the route between places, there or back, whichever has fewer; element by element."""
+        topology, x, y = self.job.machine.topology, self.job.nodes[a], self.job.nodes[b]
+        there = topology.route_lengths(x, y)
+        return there if self.target.symmetric else np.minimum(there, topology.route_lengths(y, x))
+
+    def sent(self) -> NDArray[np.float64] | None:
+        """Bytes from task t to u at [t * tasks + u]; None where it is all the same who of the two sends them."""
+        if self.target.symmetric:
+            return None
+        source, target, bytes = self._messages
+        pair = source.astype(np.int64) * self.tasks + target
+        return np.bincount(pair, bytes, self.tasks**2).astype(np.float64)
+
+    @cached_property
+    def _messages(self) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.float64]]:
+        """Sender, receiver and bytes; both ways of an undirected edge together have its weight."""
+        bytes = self.pattern.bytes.astype(np.float64) * (0.5 if self.undirected else 1.0)
+        return self.pattern.sources(), self.pattern.peer, bytes
 
     def given(self, start: ArrayLike) -> NDArray[np.uint32]:
         """A map that was given, as the core takes it; raises InvalidInput for one of another problem."""
@@ -122,10 +138,14 @@ class Problem:
             raise InvalidInput(f"{method}: more than {self.capacity[at]} tasks on node {self.job.nodes[at]}")
 
     def hop_bytes(self, place: NDArray[np.uint32]) -> float:
-        """Bytes times links on minimal routes, every pair of tasks once."""
+        """Bytes times links on the route of each message, as in the metrics."""
         from .. import _core
 
-        return _core.hop_bytes(self.graph, self.target, place)
+        if self.target.symmetric:
+            return _core.hop_bytes(self.graph, self.target, place)
+        source, target, bytes = self._messages
+        node = self.job.nodes[place]
+        return float(bytes @ self.job.machine.topology.route_lengths(node[source], node[target]))
 
 
 def edges_of(pattern: Pattern, undirected: bool) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.float64]]:

@@ -176,7 +176,7 @@ def rebalance(
     mover.improve()
     moved = np.flatnonzero((residence.place != place) | (residence.core != placement.core))
     away = residence.place != place
-    hops = np.asarray(job.machine.distance(placement.node, job.nodes[residence.place]), dtype=np.float64)
+    hops = np.asarray(job.machine.route_length(placement.node, job.nodes[residence.place]), dtype=np.float64)
     return Rebalanced(
         Placement(placement.machine, job.nodes[residence.place], residence.core),
         before,

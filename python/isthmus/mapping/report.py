@@ -9,6 +9,9 @@ from ..units import amount, text
 if TYPE_CHECKING:
     from .mapped import Mapped
 
+#: Pairs of ranks whose routes are compared with shortest paths.
+_LOOKED_AT = 1 << 17
+
 
 def report(mapped: Mapped) -> str:
     """The comparison, the links and what was tried."""
@@ -19,11 +22,22 @@ def report(mapped: Mapped) -> str:
     ]
     headings, rows = mapped.table()
     lines += columns([headings, *rows])
+    if longer_routes(mapped):
+        lines.append("Hops are links of the deterministic routes, some of which are longer than shortest paths.")
     if mapped.warning is not None:
         lines.append(mapped.warning)
     lines.append("")
     lines += tried(mapped)
     return "\n".join(lines)
+
+
+def longer_routes(mapped: Mapped) -> bool:
+    """Have partners a route that is longer than a shortest path? Of very many, some are looked at."""
+    machine, node = mapped.placement.machine, mapped.placement.node
+    if machine.topology.kind != "dragonfly":
+        return False
+    a, b = node[mapped.pattern.sources()][:_LOOKED_AT], node[mapped.pattern.peer][:_LOOKED_AT]
+    return bool((machine.topology.route_lengths(a, b) > machine.topology.distances(a, b)).any())
 
 
 def tried(mapped: Mapped) -> list[str]:

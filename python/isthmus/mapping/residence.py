@@ -128,7 +128,7 @@ class Residence:
         if row is None:
             nodes = self.job.nodes
             if self.aware:
-                row = np.asarray(self.job.machine.distance(nodes[place], nodes), dtype=np.float64)
+                row = np.asarray(self.job.machine.route_length(nodes[place], nodes), dtype=np.float64)
             else:
                 row = (np.arange(len(nodes)) != place).astype(np.float64)
             if (len(self._rows) + 1) * row.nbytes > _ROWS:
@@ -158,7 +158,7 @@ class Residence:
         """Bytes times links per step, what proxies share counted once."""
         u, v, bytes = self._edges
         nodes = self.job.nodes
-        hops = np.asarray(self.job.machine.distance(nodes[self.place[u]], nodes[self.place[v]]), dtype=np.float64)
+        hops = np.asarray(self.job.machine.route_length(nodes[self.place[u]], nodes[self.place[v]]), dtype=np.float64)
         shared = (self._shares[u] & self.movable[v]) | (self._shares[v] & self.movable[u])
         total = float((bytes * hops)[~shared].sum())
         fixed = np.where(self._shares[u], u, v)[shared]
