@@ -145,7 +145,7 @@ def advise(
             for number, (machine, placement) in enumerate(zip(loaded, placements, strict=True))
         )
         simulations = simulator.simulations
-    del even  # as large as the schedule, and others come now
+    del even  # the balanced program; others come now
     if isinstance(what, Program):
         found = choices(
             what,

@@ -6,7 +6,8 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -133,6 +134,13 @@ class Simulator:
         return list(self._pool.map(function, *arguments))
 
 
+class _Times(NamedTuple):
+    """What is kept of a simulation, so that its schedule can go: seconds, those of ranks where they were recorded."""
+
+    makespan: float
+    breakdown: Mapping[str, NDArray[np.float64]]
+
+
 def predict(
     what: Program | Schedule,
     schedule: Schedule,
@@ -140,11 +148,11 @@ def predict(
     placement: Allocation | Placement,
     simulator: Simulator,
     *,
-    even: Schedule | None,
+    even: Callable[[], Schedule] | None,
     collectives: Mapping[str, Any] | Decided | None,
     detailed: bool,
 ) -> Prediction:
-    """Simulate and explain; ``even`` is the schedule with computation balanced.
+    """Simulate and explain; ``even`` makes the schedule with computation balanced, None where there is none.
 
     ``detailed``: with calls, messages and sensitivities; otherwise what a comparison of machines needs.
     """
@@ -160,22 +168,26 @@ def predict(
         raise InvalidInput(f"on {machine.name} the program takes no time: there is nothing to advise on")
     # With infinite bandwidth only o and O are left of the time that messages take of processors, and messages that take
     # no time on links do not meet there.
-    fast: Timeline
     alone = "loggops"
-    variants: dict[str, tuple[Schedule, Mapping[str, float], str, str]] = {
-        "bandwidth": (schedule, {"bandwidth": 0.0}, "ranks", alone),
-        "network": (schedule, _NOTHING, "finish", alone),
-        "latency": (schedule, {"latency": 0.0}, "finish", simulator.model),
-        "overhead": (schedule, {"overhead": 0.0}, "finish", simulator.model),
+
+    def usual() -> Schedule:
+        return schedule
+
+    variants: dict[str, tuple[Callable[[], Schedule], Mapping[str, float], str, str]] = {
+        "bandwidth": (usual, {"bandwidth": 0.0}, "ranks", alone),
+        "network": (usual, _NOTHING, "finish", alone),
+        "latency": (usual, {"latency": 0.0}, "finish", simulator.model),
+        "overhead": (usual, {"overhead": 0.0}, "finish", simulator.model),
     }
     if simulator.model != alone:
-        variants["contention"] = (schedule, {}, "finish", alone)
+        variants["contention"] = (usual, {}, "finish", alone)
     if even is not None:
         variants["balance"] = (even, {}, "finish", simulator.model)
 
-    def run(variant: tuple[Schedule, Mapping[str, float], str, str]) -> Timeline:
+    def run(variant: tuple[Callable[[], Schedule], Mapping[str, float], str, str]) -> _Times:
         of, factors, record, model = variant
-        return simulator.run(of, changed(machine, factors), placement, record, model)
+        t = simulator.run(of(), changed(machine, factors), placement, record, model)
+        return _Times(t.makespan, t.breakdown if record == "ranks" else {})
 
     varied = dict(zip(variants, simulator.map(run, variants.values()), strict=True))
     fast = varied["bandwidth"]
@@ -249,7 +261,7 @@ def streams(timeline: Timeline) -> int:
     return int(cpu.max()) + 1 if len(cpu) else 1
 
 
-def _losses(t: Timeline, varied: Mapping[str, Timeline]) -> dict[str, float]:
+def _losses(t: Timeline, varied: Mapping[str, _Times]) -> dict[str, float]:
     """What the time is made of, by LOSSES."""
     compute = t.breakdown["compute"] / streams(t)
     mean, most, ideal, time = float(compute.mean()), float(compute.max()), varied["network"].makespan, t.makespan
@@ -265,7 +277,7 @@ def _losses(t: Timeline, varied: Mapping[str, Timeline]) -> dict[str, float]:
     }
 
 
-def _shares(t: Timeline, fast: Timeline) -> dict[str, NDArray[np.float64] | None]:
+def _shares(t: Timeline, fast: _Times) -> dict[str, NDArray[np.float64] | None]:
     """Seconds of every rank by SHARES, for each of its CPU streams; waiting still with synchronisation."""
     n = streams(t)
     b = {name: values / n for name, values in t.breakdown.items()}
@@ -283,7 +295,7 @@ def _shares(t: Timeline, fast: Timeline) -> dict[str, NDArray[np.float64] | None
     }
 
 
-def _what_ifs(t: Timeline, varied: Mapping[str, Timeline]) -> list[WhatIf]:
+def _what_ifs(t: Timeline, varied: Mapping[str, _Times]) -> list[WhatIf]:
     time, n = t.makespan, streams(t)
 
     def simulated(name: str, words: str) -> WhatIf:
@@ -397,9 +409,12 @@ def _reaches(
     return low + (high - low) * (target - known[low]) / (known[high] - known[low])
 
 
-def even_schedule(program: Program | Schedule, lowered: Callable[[Program], Schedule]) -> Schedule | None:
-    """The schedule of the program with computation balanced; None where there is nothing to balance."""
+def even_schedule(program: Program | Schedule, lowered: Callable[[Program], Schedule]) -> Callable[[], Schedule] | None:
+    """What makes the schedule of the program with computation balanced; None where there is nothing to balance.
+
+    It is as large as that of the program, and therefore made when it is simulated, and not kept.
+    """
     if not isinstance(program, Program):
         return None
     even = balanced(program)
-    return None if even is program else lowered(even)
+    return None if even is program else partial(lowered, even)
