@@ -137,13 +137,23 @@ Schedule schedule_of_collective(const std::string& kind, const std::string& algo
 using Rule =
     std::tuple<std::string, std::optional<Rank>, std::optional<std::uint64_t>, std::string, GivenOptions, std::uint8_t>;
 
+std::vector<CollectiveChoice> choices_of(const std::vector<Rule>& rules) {
+  std::vector<CollectiveChoice> choices;
+  for (const auto& [collective, most_ranks, most_bytes, algorithm, options, flavour] : rules) {
+    require(flavour < flavours, "flavour ", int{flavour}, ": less than ", int{flavours}, " is allowed");
+    choices.push_back({collective_kind(collective), most_bytes.value_or(~std::uint64_t{0}), algorithm, options,
+                       most_ranks.value_or(~Rank{0}), static_cast<Flavour>(flavour)});
+  }
+  return choices;
+}
+
 Schedule lower_program(Rank ranks, const Input<std::uint64_t>& first, const Input<std::uint8_t>& kind,
                        const Input<std::uint8_t>& what, const Input<std::int32_t>& peer, const Input<std::int32_t>& tag,
                        const Input<std::uint32_t>& comm, const Input<std::uint64_t>& amount,
                        const Input<std::uint32_t>& request, const Input<std::uint32_t>& detail,
                        const Input<std::int64_t>& details, const Input<std::uint64_t>& comm_first,
                        const Input<std::uint32_t>& comm_ranks, const std::vector<Rule>& rules,
-                       std::uint8_t progress_stream) {
+                       const std::vector<Rule>& in_order, std::uint8_t progress_stream) {
   Program p;
   p.ranks = ranks;
   p.first = view(first);
@@ -158,13 +168,9 @@ Schedule lower_program(Rank ranks, const Input<std::uint64_t>& first, const Inpu
   p.details = view(details);
   p.comm_first = view(comm_first);
   p.comm_ranks = view(comm_ranks);
-  std::vector<CollectiveChoice> choices;
-  for (const auto& [collective, most_ranks, most_bytes, algorithm, options, flavour] : rules) {
-    require(flavour < flavours, "flavour ", int{flavour}, ": less than ", int{flavours}, " is allowed");
-    choices.push_back({collective_kind(collective), most_bytes.value_or(~std::uint64_t{0}), algorithm, options,
-                       most_ranks.value_or(~Rank{0}), static_cast<Flavour>(flavour)});
-  }
-  const LowerOptions options{collective_rules(choices), progress_stream};
+  LowerOptions options{collective_rules(choices_of(rules)), {}, progress_stream};
+  // Without rules of their own such calls follow the others.
+  if (!in_order.empty()) options.in_order = collective_rules(choices_of(in_order));
   const nb::gil_scoped_release release;
   return lower(p, options);
 }
@@ -232,8 +238,8 @@ void bind_collectives(nb::module_& module) {
              "counts"_a, "options"_a, "in_place"_a, "buffers"_a,
              "What all ranks do when they call a collective once; see isthmus.collective.");
   module.def("lower", &lower_program, "ranks"_a, "first"_a, "kind"_a, "what"_a, "peer"_a, "tag"_a, "comm"_a, "amount"_a,
-             "request"_a, "detail"_a, "details"_a, "comm_first"_a, "comm_ranks"_a, "rules"_a, "progress_stream"_a,
-             "The schedule of a program's columns; see isthmus.lower.");
+             "request"_a, "detail"_a, "details"_a, "comm_first"_a, "comm_ranks"_a, "rules"_a, "in_order"_a,
+             "progress_stream"_a, "The schedule of a program's columns; see isthmus.lower.");
 }
 
 }  // namespace isthmus

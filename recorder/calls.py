@@ -133,12 +133,16 @@ _BOTH = "{scount}, {stype}, {rcount}, {rtype}"
 _TWO = "sbuf scount stype rbuf rcount rtype"
 _collective("Barrier", "comm", "set_barrier(&k, {comm})")
 _collective("Bcast", "buf count type root comm", "set_bcast(&k, {count}, {type}, {root}, {comm})")
-_collective("Reduce", "sbuf rbuf count type op root comm", "set_reduce(&k, {sbuf}, {count}, {type}, {root}, {comm})")
+_collective(
+    "Reduce",
+    "sbuf rbuf count type op root comm",
+    "set_reduce(&k, {sbuf}, {count}, {type}, {root}, {comm}); set_op(&k, {op})",
+)
 for _name, _kind in (("Allreduce", "ALLREDUCE"), ("Scan", "SCAN"), ("Exscan", "EXSCAN")):
     _collective(
         _name,
         "sbuf rbuf count type op comm",
-        f"set_vector(&k, COLLECTIVE_{_kind}, {{sbuf}}, {{count}}, {{type}}, {{comm}})",
+        f"set_vector(&k, COLLECTIVE_{_kind}, {{sbuf}}, {{count}}, {{type}}, {{comm}}); set_op(&k, {{op}})",
     )
 _collective("Gather", f"{_TWO} root comm", f"set_gather(&k, {{sbuf}}, {_BOTH}, {{root}}, {{comm}})")
 _collective("Scatter", f"{_TWO} root comm", f"set_scatter(&k, {{rbuf}}, {_BOTH}, {{root}}, {{comm}})")
@@ -166,12 +170,12 @@ _collective("Alltoallw", _W, "set_alltoallw(&k, {sbuf}, {scounts}, {stypes}, {rc
 _collective(
     "Reduce_scatter",
     "sbuf rbuf rcounts[] type op comm",
-    "set_reduce_scatter(&k, {sbuf}, {rcounts}, {type}, {comm})",
+    "set_reduce_scatter(&k, {sbuf}, {rcounts}, {type}, {comm}); set_op(&k, {op})",
 )
 _collective(
     "Reduce_scatter_block",
     "sbuf rbuf rcount type op comm",
-    "set_reduce_scatter_block(&k, {sbuf}, {rcount}, {type}, {comm})",
+    "set_reduce_scatter_block(&k, {sbuf}, {rcount}, {type}, {comm}); set_op(&k, {op})",
 )
 for _name in ("Neighbor_allgather", "Neighbor_alltoall"):
     _collective(_name, f"{_TWO} comm", f"set_neighbor(&k, {_BOTH}, {{comm}})")
@@ -300,12 +304,12 @@ for _verb, _write in (("read", 0), ("write", 1)):
 COUNTED = re.compile(
     r"""Comm_(rank|size|remote_\w+|group|compare|test_inter|get_\w+|set_\w+|call_errhandler|create_errhandler
           |create_keyval|free_keyval|delete_attr)
-      | (Group|Info|Error|Errhandler|Attr|Keyval|Status|Op)_\w+ | Type_(?!free$)\w+
+      | (Group|Info|Error|Errhandler|Attr|Keyval|Status)_\w+ | (Type|Op)_(?!free$)\w+
       | Get_(?!accumulate)\w+ | Wtime | Wtick | Initialized | Finalized | Is_thread_main | Query_thread | Test_cancelled
       | Topo_test | Cart_(coords|get|rank|shift|map) | Cartdim_get | Graph_(get|map|neighbors|neighbors_count)
       | Graphdims_get | Dist_graph_neighbors(_count)? | Dims_create | Pack(_external)?_size | Add_error_\w+
       | Win_(get_\w+|set_\w+|call_errhandler|create_errhandler|create_keyval|free_keyval|delete_attr|shared_query)
       | File_(get_\w+|set_(errhandler|atomicity|info)|call_errhandler|create_errhandler)
-      | Session_(get_\w+|set_\w+|call_errhandler|create_errhandler) | Reduce_local | Op_create | Address""",
+      | Session_(get_\w+|set_\w+|call_errhandler|create_errhandler) | Reduce_local | Address""",
     re.VERBOSE,
 )

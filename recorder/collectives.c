@@ -3,7 +3,7 @@
 
 #include "recorder.h"
 
-enum { IN_PLACE = 1, INTER = 2, PERSISTENT = 4, CREATED = 8 };
+enum { IN_PLACE = 1, INTER = 2, PERSISTENT = 4, CREATED = 8, ORDERED = 16 };
 
 int64_t* scratch_counts(int64_t n) {
   static _Thread_local int64_t* counts;
@@ -92,6 +92,28 @@ static uint64_t fill_types(int64_t* to, struct ints counts, struct handles types
 static int64_t* give_counts(struct collective* k, int64_t n) {
   k->record.counts = (uint32_t)n;
   return k->counts = scratch_counts(n);
+}
+
+static atomic_ullong freed = 1;
+
+void op_freed(void) { atomic_fetch_add_explicit(&freed, 1, memory_order_relaxed); }
+
+void set_op(struct collective* k, MPI_Op op) {
+  /* A handle may become that of another operator once it is freed. */
+  static _Thread_local struct {
+    uint64_t handle, epoch;
+    bool commutes;
+  } cache[8];
+  const uint64_t handle = HANDLE(op), epoch = atomic_load_explicit(&freed, memory_order_relaxed);
+  const size_t at = (handle ^ handle >> 4 ^ handle >> 9) % 8;
+  if (UNLIKELY(cache[at].handle != handle || cache[at].epoch != epoch)) {
+    int commutes = 1;
+    if (PMPI_Op_commutative(op, &commutes) != MPI_SUCCESS) commutes = 1;
+    cache[at].handle = handle;
+    cache[at].epoch = epoch;
+    cache[at].commutes = commutes != 0;
+  }
+  if (!cache[at].commutes) k->record.flags |= ORDERED;
 }
 
 void set_barrier(struct collective* k, MPI_Comm comm) { begin(k, COLLECTIVE_BARRIER, false, TRACE_NONE, comm); }

@@ -26,6 +26,7 @@ _HANDLES = {
     "MPI_Message": "Message",
     "MPI_File": "File",
     "MPI_Session": "Session",
+    "MPI_Op": "Op",
 }
 _NUMBERS = ("MPI_Aint", "MPI_Offset", "MPI_Count")
 _FORTRAN_LACKS = {"Init": 2, "Init_thread": 2}
@@ -186,8 +187,8 @@ def _timed(function: Function, number: int, language: Language, forward: str, er
     substitutes = language.substitutes(tokens, parameters)
     before = language.statements(before, tokens, parameters)
     after = language.statements(after, tokens, parameters)
-    if function.name == "Type_free":
-        before = "type_freed();"
+    if function.name in ("Type_free", "Op_free"):
+        before = f"{function.name.lower()[:-5]}_freed();"
     place = "__builtin_return_address(0), __builtin_frame_address(0)"
     body = f"  struct call call CLEANUP;\n  call_begin(&call, {number}, {place});\n{substitutes}"
     body += f"  {before}\n" if before else ""
@@ -237,7 +238,7 @@ def _counted(function: Function) -> bool:
 
 
 def _fortran_type(p: Parameter) -> str:
-    if p.base in ("int", *_HANDLES, "MPI_Info", "MPI_Errhandler", "MPI_Op"):
+    if p.base in ("int", *_HANDLES, "MPI_Info", "MPI_Errhandler"):
         return "MPI_Fint"
     return p.base if p.base in _NUMBERS else "void"
 

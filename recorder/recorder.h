@@ -287,6 +287,9 @@ void record_icollective(const struct call* call, struct collective* k, uint64_t 
 void record_collective_init(const struct call* call, struct collective* k, uint64_t request);
 void write_collective(const struct call* call, const struct trace_collective* record, const int64_t* counts);
 int64_t* scratch_counts(int64_t n);
+/* Of a reduction: whether its operator commutes. */
+void set_op(struct collective* k, MPI_Op op);
+void op_freed(void);
 void set_barrier(struct collective* k, MPI_Comm comm);
 void set_other(struct collective* k, MPI_Comm comm);
 void set_bcast(struct collective* k, int64_t count, MPI_Datatype type, int root, MPI_Comm comm);

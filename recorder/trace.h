@@ -171,8 +171,9 @@ enum trace_collective_kind {
 struct trace_collective {
   uint32_t request; /* 0: blocking */
   uint16_t kind;    /* trace_collective_kind */
-  uint16_t flags; /* 1: MPI_IN_PLACE, 2: on an intercommunicator, 4: persistent (this is its start), 8: created only */
-  int32_t root;   /* rank in the communicator, TRACE_ROOT or TRACE_NULL on an intercommunicator, else TRACE_NONE */
+  uint16_t flags;   /* 1: MPI_IN_PLACE, 2: on an intercommunicator, 4: persistent (this is its start), 8: created only,
+                       16: a reduction whose operator does not commute */
+  int32_t root;     /* rank in the communicator, TRACE_ROOT or TRACE_NULL on an intercommunicator, else TRACE_NONE */
   uint32_t counts;
   uint64_t comm;
   uint64_t bytes;          /* vector, or this rank's block (receiver's side where MPI_IN_PLACE hides the sender's) */

@@ -376,7 +376,9 @@ class Lowering {
   }
 
   const CollectiveRule& rule(CollectiveKind kind, Rank ranks, std::uint64_t bytes) const {
-    for (const CollectiveRule& rule : options_.collectives[static_cast<std::uint8_t>(kind)]) {
+    const auto number = static_cast<std::uint8_t>(kind);
+    const bool ordered = p_.tag[event_] == 1 && !options_.in_order[number].empty();
+    for (const CollectiveRule& rule : (ordered ? options_.in_order : options_.collectives)[number]) {
       if (ranks <= rule.most_ranks && bytes <= rule.most_bytes) return rule;
     }
     fail(message(name_of(kind), " of ", bytes, " bytes on ", ranks, " ranks: no algorithm is chosen for it"));

@@ -51,6 +51,8 @@ using CollectiveRules = std::array<std::vector<CollectiveRule>, collective_kinds
 
 struct LowerOptions {
   CollectiveRules collectives;
+  /// Come first for reductions whose operators do not commute (tag 1).
+  CollectiveRules in_order;
   std::uint8_t progress_stream = 0;
 };
 

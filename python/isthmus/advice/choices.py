@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..errors import InvalidInput
+from ..schedule.marked import marked
+from ..schedule.program import CollectiveKind
 from ..tuning.decisions import Decisions
 from ..tuning.programs import InTurn, rules_for
 from .choosing import Compared, Tuner, as_run, worth_changing
@@ -162,7 +166,9 @@ def choices(
     default = library.decisions(min(job.ranks_per_node, program.ranks))
     now = default if given is None else InTurn(given, default)
     tuner = Tuner(program, machine, job, now, given, options)
+    fixed = [CollectiveKind(kind).name for kind in np.unique(program.what[marked(program)]).tolist()]
     steered = [use for use in found if not use.nonblocking and use.collective in now.collectives and use.ranks > 1]
+    steered = [use for use in steered if use.collective not in fixed]
     before = tuner.time(now)
     priced = [c for use in steered[:_MOST_USES] if (c := tuner.price(use)) is not None]
     compared = sorted((c for c in priced if c.cost >= MATTERS * before), key=lambda c: -c.cost)
@@ -176,13 +182,19 @@ def choices(
         table, after = worth_changing(compared, tuner, before, end)
         kinds = () if table is None else table.collectives
         compared = [replace(c, taken=c.saving > 0 and c.use.collective in kinds) for c in compared]
-    notes = _notes(found, len(steered), now, program, library, late)
+    notes = _notes(found, len(steered), now, program, library, late, fixed)
     passed = time.perf_counter() - begin
     return Choices(library, given is not None, tuple(compared), before, after, table, notes, seconds > 0, passed, tuner)
 
 
 def _notes(
-    found: list[Use], steered: int, now: Decisions, program: Program, library: Library, late: int
+    found: list[Use],
+    steered: int,
+    now: Decisions,
+    program: Program,
+    library: Library,
+    late: int,
+    fixed: Sequence[str],
 ) -> tuple[str, ...]:
     """What to know about the comparison."""
     out = []
@@ -197,6 +209,11 @@ def _notes(
         )
     if any(use.collective == "neighbor_alltoall" for use in found):
         out.append(f"Neighbourhood collectives keep their algorithm: the files of {library.words} cannot steer them.")
+    if fixed:
+        out.append(
+            f"All calls of {', '.join(fixed)} keep their algorithms: the operators of some do not commute, "
+            "and a file for a library would steer them like the others."
+        )
     replaced = rules_for(now, program)[1]
     out += [f"Simulated otherwise than decided: {one}." for one in replaced[:_REPLACED]]
     if len(replaced) > _REPLACED:

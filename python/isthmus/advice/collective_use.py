@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..schedule.marked import deciding_sizes
 from ..schedule.program import CollectiveKind, EventKind
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ..schedule.program import Program
-
-#: Collectives whose counts all ranks know: their mean is the size.
-_SHARED = (CollectiveKind.gather, CollectiveKind.allgather, CollectiveKind.scatter, CollectiveKind.reduce_scatter)
 
 
 @dataclass(frozen=True)
@@ -69,7 +67,7 @@ def uses(program: Program) -> list[Use]:
     bounds = program.comm_first.astype(np.int64)
     members = bounds[1:] - bounds[:-1]
     ranks = members[comm]
-    size = _sizes(program, event, what, ranks)
+    size = deciding_sizes(program, event, ranks)
     power = np.frexp(size.astype(np.float64))[1].astype(np.int64)
     asks = (program.request[event] != 0).astype(np.int64)
     caller = np.searchsorted(program.first.astype(np.int64), event, side="right") - 1
@@ -91,20 +89,6 @@ def uses(program: Program) -> list[Use]:
         for (kind, of, nonblocking, _), part in zip(keys.T.tolist(), parts, strict=True)
     ]
     return sorted(out, key=lambda use: -use.calls)
-
-
-def _sizes(
-    program: Program, event: NDArray[np.int64], what: NDArray[np.int64], ranks: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """The size that decides, as in the lowering of the program."""
-    size = program.amount[event].astype(np.int64)
-    counted = np.flatnonzero(np.isin(what, _SHARED) & (program.detail[event] != 0))
-    values, length = program.expanded(event[counted])
-    if len(counted):
-        ends = np.cumsum(length)
-        sums = np.concatenate([[0], np.cumsum(values)])
-        size[counted] = (sums[ends] - sums[ends - length]) // ranks[counted]
-    return size
 
 
 def _commonest(values: NDArray[np.int64]) -> int:

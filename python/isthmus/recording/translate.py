@@ -367,8 +367,9 @@ class _Translation:
         rooted = np.isin(what, ROOTED)
         amount = np.where(what == CollectiveKind.barrier, 0, c["bytes"])
         self._emit_collectives(
-            step, what, c["comm"], request, peer=np.where(rooted, c["root"], 0), amount=amount, detail=detail
-        )
+            step, what, c["comm"], request, peer=np.where(rooted, c["root"], 0), tag=(c["flags"] & raw.ORDERED) != 0,
+            amount=amount, detail=detail,
+        )  # fmt: skip
 
     def _emit_collectives(
         self,

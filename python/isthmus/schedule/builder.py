@@ -14,7 +14,7 @@ import numpy as np
 from .. import _core
 from ..errors import InvalidInput
 from . import columns
-from .program import ANY, EVENT_COLUMNS, NONE, CollectiveKind, EventKind, Program
+from .program import ANY, EVENT_COLUMNS, NONE, REDUCTIONS, CollectiveKind, EventKind, Program
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -163,6 +163,7 @@ class ProgramBuilder:
         *,
         counts: Any = None,
         nonblocking: bool = False,
+        commutes: bool = True,
     ) -> Any:
         """One collective, called by these ranks.
 
@@ -177,10 +178,16 @@ class ProgramBuilder:
             neighbour, bytes to it, bytes from it.
         nonblocking : bool
             Returns a request as :meth:`isend` does.
+        commutes : bool
+            Of a reduction: does the operator? Otherwise algorithms that do not keep the order of ranks are not taken.
         """
         what = _COLLECTIVES.get(str(kind)) or int(columns.kinds("collective", kind, CollectiveKind)[0])
         detail = 0 if counts is None else self._detail(rank, counts)
-        return self._add(_COLLECTIVE, rank, what, root, 0, comm, bytes, detail=detail, opens=nonblocking)
+        if not commutes and what not in REDUCTIONS:
+            raise InvalidInput(f"{CollectiveKind(what).name} has no operator: commutes=False is for reductions")
+        return self._add(
+            _COLLECTIVE, rank, what, root, int(not commutes), comm, bytes, detail=detail, opens=nonblocking
+        )
 
     def barrier(self, rank: ArrayLike | None, comm: ArrayLike = 0, *, nonblocking: bool = False) -> Any:
         """Barrier; see :meth:`collective`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..errors import InvalidInput
 from ..units import text
-from .program import ANY, NO_COMMUNICATOR, NONE, NULL, ROOTED, CollectiveKind, Event, EventKind, Program
+from .program import ANY, NO_COMMUNICATOR, NONE, NULL, REDUCTIONS, ROOTED, CollectiveKind, Event, EventKind, Program
 
 _TO = (EventKind.send, EventKind.isend, EventKind.sendrecv, EventKind.put)
 _FROM = (EventKind.recv, EventKind.irecv, EventKind.get)
@@ -68,6 +68,8 @@ def describe(event: Event) -> str:
         words.append(f"{'from' if kind in _FROM else 'to'} {_peer(event.peer)}")
     if kind in (EventKind.lock, EventKind.unlock, EventKind.flush):
         words.append("all" if event.peer == ANY else _peer(event.peer))
+    if event.what in REDUCTIONS and event.tag == 1:
+        words.append("in order")
     if event.what in ROOTED:
         words.append(f"root {event.peer}")
     if kind in _TAGGED:

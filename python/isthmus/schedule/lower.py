@@ -11,6 +11,7 @@ from .. import _core
 from ..collectives import Choice, named
 from ..collectives.flavours import number, split
 from ..errors import InvalidInput
+from .marked import in_order
 from .schedule import Schedule
 
 if TYPE_CHECKING:
@@ -59,7 +60,8 @@ def lower(
     ordered : sequence of str
         Reductions, such as ``["allreduce"]``, whose operators do not commute. An algorithm in a mapping that does not
         combine operands in the order of ranks is refused; where a table or the default takes one, another takes its
-        place.
+        place. Reductions that the program marks (``tag`` 1, as recordings do) are always taken so, but for calls of
+        reduce with another root than 0: no algorithm keeps the order there.
 
     Returns
     -------
@@ -92,11 +94,12 @@ def lower(
         collectives = collectives.for_program(program)
     if ordered:
         collectives = _in_order(program, collectives or {}, ordered, chosen)
-    rules = [(kind, *rule) for kind, choice in (collectives or {}).items() for rule in _rules(kind, choice)]
+    rules = _all_rules(collectives or {})
+    apart = _all_rules(in_order(program, collectives or {}, chosen))
     p = program
     arrays = _core.lower(
         p.ranks, p.first, p.kind, p.what, p.peer, p.tag, p.comm, p.amount, p.request, p.detail, p.details,
-        p.comm_first, p.comm_ranks, rules, int(progress_stream),
+        p.comm_first, p.comm_ranks, rules, apart, int(progress_stream),
     )  # fmt: skip
     return Schedule(arrays)
 
@@ -124,6 +127,10 @@ def _in_order(
         require_order(kind, first, root=root)
         out[kind] = [*rules, (None, None, first)]
     return out
+
+
+def _all_rules(collectives: Mapping[str, Rules]) -> list[tuple[Any, ...]]:
+    return [(kind, *rule) for kind, choice in collectives.items() for rule in _rules(kind, choice)]
 
 
 def _rules(kind: str, choice: Rules) -> list[tuple[int | None, int | None, str, list[tuple[str, list[int]]], int]]:

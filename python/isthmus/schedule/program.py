@@ -78,6 +78,11 @@ PEERED = (
 )  # fmt: skip
 #: Collectives whose peer is the root.
 ROOTED = (CollectiveKind.bcast, CollectiveKind.reduce, CollectiveKind.gather, CollectiveKind.scatter)
+#: Collectives with an operator.
+REDUCTIONS = (
+    CollectiveKind.reduce, CollectiveKind.allreduce, CollectiveKind.reduce_scatter, CollectiveKind.scan,
+    CollectiveKind.exscan,
+)  # fmt: skip
 #: Columns of one element per event, with their types.
 EVENT_COLUMNS: dict[str, Any] = {
     "kind": np.uint8,
@@ -136,7 +141,8 @@ class Program:
     peer : array of int32
         Rank within the communicator, ``ANY`` or ``NULL``; root of a collective; flush and unlock: ``ANY`` for all.
     tag : array of int32
-        Of point-to-point messages, or ``ANY``.
+        Of point-to-point messages, or ``ANY``; of reductions 1 where the operator does not commute, 0 where it does or
+        is not known.
     comm : array of uint32
         Communicator; comm_create: the parent; one-sided: the window's.
     amount : array of uint64

@@ -9,7 +9,7 @@ import numpy as np
 from ..errors import InvalidInput
 from . import columns
 from .details import ranges
-from .program import ROOTED, CollectiveKind, EventKind, Program
+from .program import REDUCTIONS, ROOTED, CollectiveKind, EventKind, Program
 from .program_checks import name_of, place_of
 
 if TYPE_CHECKING:
@@ -134,6 +134,7 @@ def _differences(p: Program, a: NDArray[np.int64], b: NDArray[np.int64]) -> list
     blocking = (p.request[a] == 0) != (p.request[b] == 0)
     return [
         ("kind", (kind != p.kind[b]) | (what != p.what[b])),
+        ("whether the operator commutes", np.isin(what, REDUCTIONS) & (p.tag[a] != p.tag[b])),
         ("root", np.isin(what, ROOTED) & (p.peer[a] != p.peer[b])),
         ("blocking", (kind == EventKind.collective) & blocking),
         ("whether there are bytes per rank", (p.detail[a] == 0) != (p.detail[b] == 0)),
