@@ -132,7 +132,8 @@ Map run(const Target& target, Slots& slots, Costs costs, const AnnealOptions& o)
   const double unit = slots.mean_bytes_of_task();
   // The last part is for sweeps that only gain.
   constexpr double last = 0.07;
-  constexpr int fewest = 20;
+  constexpr double most_steps = 20;
+  double fewest = most_steps;  // so that it does not cool too fast, but no more than there is time for
   const double begin = annealer.seconds();
   const double all = o.seconds > 0 ? std::max(o.seconds * (1 - last) - begin, 1e-9) : 0;
   for (int i = 0; all > 0; ++i) {
@@ -142,6 +143,7 @@ Map run(const Target& target, Slots& slots, Costs costs, const AnnealOptions& o)
     // Soft while groups find their shape, hard in the end.
     if constexpr (std::is_same_v<Costs, GroupCosts>) annealer.costs().set_weight(softest / heat);
     annealer.sweep(static_cast<float>(unit * o.hot * heat));
+    if (i == 0) fewest = std::clamp(all / std::max(annealer.seconds() - begin, 1e-12), 1.0, most_steps);
   }
   annealer.quench(o.seconds > 0 ? 1.5 * last * o.seconds : std::numeric_limits<double>::infinity());
   return slots.map();

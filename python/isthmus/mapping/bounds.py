@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
     from .problem import Problem
 
+#: Processor time of the spectral bound, about, over the third power of the places: two lists of eigenvalues.
+_SPECTRAL = 1.4e-9
 #: Places up to which distances are looked at one by one, and up to which eigenvalues are computed.
 _PAIRS, _EIGENVALUES = 4096, 1024
 
@@ -68,8 +70,7 @@ def bounds(problem: Problem, *, directions: float = 1.0, spectral: bool = True) 
     nearest = int(outside.min()) if len(outside) else 0
     degree = float(weight @ profile[rank]) / 2
     one_hop = float(weight @ np.minimum(profile[rank], nearest)) / 2
-    possible = spectral and problem.places <= _EIGENVALUES and bool((problem.capacity == 1).all())
-    eigenvalues = _spectral(problem) if possible else None
+    eigenvalues = _spectral(problem) if spectral and has_spectral(problem) else None
     best = max(one_hop, degree, eigenvalues or 0.0)
     topology = problem.job.machine.topology
     load = directions * best / max(topology.links, 1)
@@ -79,6 +80,16 @@ def bounds(problem: Problem, *, directions: float = 1.0, spectral: bool = True) 
         if problem.places <= _PAIRS and out:
             load = max(load, float(sent.max()) / out)
     return Bounds(one_hop, degree, eigenvalues, load)
+
+
+def has_spectral(problem: Problem) -> bool:
+    """Is the spectral bound possible?"""
+    return problem.places <= _EIGENVALUES and bool((problem.capacity == 1).all())
+
+
+def seconds_of_spectral(problem: Problem) -> float:
+    """Processor time, about, of the spectral bound; 0 where it is not possible."""
+    return _SPECTRAL * float(problem.places) ** 3 if has_spectral(problem) else 0.0
 
 
 def nearest_slots(problem: Problem, count: int) -> NDArray[np.int64]:

@@ -51,11 +51,11 @@ class Clock:
 
     def known(self, placement: Placement) -> float | None:
         """Seconds of the program, if the placement was simulated already."""
-        return self._known.get(_key(placement))
+        return self._known.get(key_of(placement))
 
     def seconds(self, placement: Placement) -> float:
         """Seconds of the program; raises InvalidInput for one that hangs."""
-        key = _key(placement)
+        key = key_of(placement)
         if key not in self._known:
             from ..simulation.simulate import simulate
 
@@ -74,5 +74,6 @@ def timed(metrics: Metrics, clock: Clock | None, *, simulate: bool = False) -> M
     return replace(metrics, time=clock.seconds(p) if simulate else clock.known(p))
 
 
-def _key(placement: Placement) -> tuple[bytes, bytes]:
+def key_of(placement: Placement) -> tuple[bytes, bytes]:
+    """What tells placements on a machine apart."""
     return placement.node.tobytes(), placement.core.tobytes()

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..units import amount
 from .bounds import Bounds, bounds
-from .clock import Clock, timed
+from .clock import Clock, key_of, timed
 from .metrics import DEFINITIONS, Metrics, evaluate, in_words
 from .placement import Placement
 from .portfolio import USUAL
@@ -90,6 +90,10 @@ class Mapped:
         As given to :func:`isthmus.map`.
     clock : Clock, optional
         Simulates placements of a program or schedule.
+    spectral : bool
+        Do the bounds have the spectral one, where it is possible?
+    unsearched : bool
+        Was the time too short for any search, so that this is one of the usual orders?
     """
 
     what: Pattern | Program | Schedule
@@ -100,6 +104,8 @@ class Mapped:
     objective: str
     undirected: bool = False
     clock: Clock | None = None
+    spectral: bool = True
+    unsearched: bool = False
 
     @property
     def placement(self) -> Placement:
@@ -124,12 +130,21 @@ class Mapped:
     @cached_property
     def before(self) -> dict[str, Metrics]:
         """Metrics of the usual orders: default (the allocation's), block, cyclic and random."""
-        return {order: self._evaluated(self._baseline(order)) for order in BASELINES}
+        # Orders are often the same, and some were tried: metrics of large patterns take seconds.
+        known = {key_of(t.metrics.placement): t.metrics for t in self.trials if t.method in USUAL}
+        out = {}
+        for order in BASELINES:
+            placement = self._baseline(order)
+            key = key_of(placement)
+            if key not in known:
+                known[key] = evaluate(self.pattern, placement, undirected=self.undirected)
+            out[order] = timed(known[key], self.clock, simulate=True)
+        return out
 
     @cached_property
     def bounds(self) -> Bounds:
         """What no placement on these nodes can beat."""
-        return bounds(self.problem, directions=2.0 if self.undirected else 1.0)
+        return bounds(self.problem, directions=2.0 if self.undirected else 1.0, spectral=self.spectral)
 
     @cached_property
     def warning(self) -> str | None:
@@ -154,9 +169,6 @@ class Mapped:
         place = find(order, {})[0].run(self.problem, {})
         assert place is not None
         return Placement(self.placement.machine, self.problem.job.nodes[place])
-
-    def _evaluated(self, placement: Placement) -> Metrics:
-        return timed(evaluate(self.pattern, placement, undirected=self.undirected), self.clock, simulate=True)
 
     def bound(self, name: str) -> float | None:
         """The lower bound of a metric; None where there is none."""

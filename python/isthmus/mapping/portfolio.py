@@ -26,6 +26,8 @@ _SMALL = 4096
 _RISE = {"hop_bytes": 0.004, "max_link": 0.05, "time": 0.004}
 #: Part of the time for relief of links, at most.
 _FOR_LINKS = 0.08
+#: A method is left out that takes more than this part of the time, and searches that have less than that part left.
+_OVER, _WORTH = 1.2, 0.05
 #: Orders that jobs get without a map; "default", that of the allocation, is one of the others.
 USUAL = ("default", "block", "cyclic")
 #: Tasks for which relief of links is quick enough to be worth it.
@@ -73,12 +75,15 @@ def portfolio(problem: Problem, attempt: Attempt, seconds: float, objective: str
     relieved = problem.tasks <= _RELIEVED and (objective == "max_link" or not close)
     for_links = _FOR_LINKS * seconds if relieved else 0.0
     if not close:
-        tried("bipartition")
-        left = max(seconds - for_links - _core.seconds_of_bipartition(problem.graph, problem.target), 0.2 * seconds)
+        halving = _core.seconds_of_bipartition(problem.graph, problem.target)
+        if halving <= _OVER * seconds:
+            tried("bipartition")
+        left = seconds - for_links - halving
         # In groups hop-bytes are one thing, and links between groups another, which takes longer.
-        for name, part in (("multilevel", 1 / 3), ("grouped", 2 / 3)) if grouped else (("multilevel", 1.0),):
-            tried(name, seconds=round(part * left, 3))
-    if relieved:
+        searches = (("multilevel", 1 / 3), ("grouped", 2 / 3)) if grouped else (("multilevel", 1.0),)
+        for name, part in searches if left > _WORTH * seconds else ():
+            tried(name, seconds=max(round(part * left, 3), 0.001))
+    if relieved and found:
         starts = [best_of(found, "hop_bytes", problem)]
         # From there the links between groups are not always to be cooled any more.
         starts += [t for t in found if t.method == "grouped" and t is not starts[0]]

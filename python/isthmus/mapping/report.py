@@ -24,6 +24,8 @@ def report(mapped: Mapped) -> str:
     lines += columns([headings, *rows])
     if longer_routes(mapped):
         lines.append("Hops are links of the deterministic routes, some of which are longer than shortest paths.")
+    if mapped.unsearched:
+        lines.append("The time was too short for any search: this is one of the usual orders.")
     if mapped.warning is not None:
         lines.append(mapped.warning)
     lines.append("")
