@@ -1,12 +1,16 @@
 """Predictions of recordings on hosts with a network between them, all on one machine: needs root, iproute2, Open MPI.
 
-    python bench/hosts.py [--rate 200mbit] [--burst 8k] [--repeat N] [--part examples|collectives] [--json FILE]
+    python bench/hosts.py [--rate 200mbit] [--burst 8k] [--repeat N] [--part examples|collectives] [--check]
+        [--json FILE]
 
 Every host is a network namespace; the kernel's token bucket shapes its link to a bridge in both directions. Messages
 then take time that no processor spends, which shared memory never shows. Two hosts with one rank each run the examples,
 N times without the recorder and N times with it; recordings are simulated with the parameters that ping-pongs say, with
-both rules of receiving. Printed are medians: what the program says that it took, predictions and their errors. Other
-work on the host makes all of it meaningless: ranks that wait keep their cores busy.
+both rules of receiving. Printed are medians: what the program says that it took, predictions and their errors.
+
+Ranks that wait keep their cores busy, so that other work on the host takes half of the time of each, in slices as long
+as messages: times were ten times too long. Ranks therefore run under the kernel's real-time scheduler (undisturbed() of
+bench/host.py). Two cores must be there; the rest of the host stands still meanwhile.
 
 The part "collectives" compares algorithms that Open MPI is told to take, on two hosts, with their simulation.
 
@@ -19,6 +23,8 @@ import argparse
 import contextlib
 import json
 import os
+import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -27,12 +33,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from host import HERE, environment
-from record import EXAMPLES
+from host import HERE, environment, undisturbed
 
 SUBNET = "10.78.0"
-#: Of messages beyond the bucket.
-SHOWN = ("halo2d", "halo3d", "fft3d", "ring")
+#: By example: as it runs without arguments, and larger.
+SHOWN = {
+    "halo2d": ("512 200", "2048 60"),
+    "halo3d": ("64 100", "96 40"),
+    "fft3d": ("48 5", "64 4"),
+    "ring": ("2000 3", "8000 1"),
+}
 #: By number in Open MPI 4.1: allreduce, bcast, allgather, alltoall.
 FORCED = {
     ("allreduce", "ring"): 4,
@@ -42,8 +52,28 @@ FORCED = {
     ("alltoall", "pairwise"): 2,
     ("alltoall", "linear"): 1,
 }
+#: Those that end the program: its hosts go first.
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+#: Per cent, of examples under the rule "loggp".
+WITHIN = 15
 RULES = ("loggp", "loggopsim")
 SIZES = (64 << 10, 256 << 10, 1 << 20)
+
+
+def obstacle() -> str:
+    """What keeps hosts from being made here; nothing where they can be."""
+    if os.geteuid() != 0:
+        return "needs root"
+    if absent := [tool for tool in ("ip", "tc", "chrt", "unshare", "mpirun.openmpi") if shutil.which(tool) is None]:
+        return f"needs {', '.join(absent)}"
+    if len(os.sched_getaffinity(0)) < 2:
+        return "needs two cores, one for each rank"
+    if not undisturbed():
+        return "needs the kernel's real-time scheduler (chrt --rr 1)"
+    for kind in ("--net", "--uts"):
+        if subprocess.run(["unshare", kind, "true"], capture_output=True).returncode:
+            return f"'unshare {kind}' is not permitted"
+    return ""
 
 
 def _ip(*words: str) -> None:
@@ -79,11 +109,23 @@ def hosts(count: int, rate: str, burst: str) -> Iterator[list[str]]:
             (folder / "hosts").write_text(table)
         yield names
     finally:
+        for number in SIGNALS:
+            signal.signal(number, signal.SIG_IGN)
         for name in (*names, switch):
+            # Ranks that are still running would keep their host alive without its name.
+            left = subprocess.run(["ip", "netns", "pids", name], check=False, capture_output=True, text=True).stdout
+            for process in left.split():
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(int(process), signal.SIGKILL)
             subprocess.run(["ip", "netns", "del", name], check=False, capture_output=True)
             (Path("/etc/netns", name) / "hosts").unlink(missing_ok=True)
             with contextlib.suppress(OSError):
                 Path("/etc/netns", name).rmdir()
+
+
+def end(number: int, _: Any) -> None:
+    """Of the program by a signal, with hosts removed on the way."""
+    raise SystemExit(128 + number)
 
 
 def inside(name: str) -> list[str]:
@@ -104,6 +146,9 @@ def launch(names: list[str], agent: Path, *options: str) -> list[str]:
         "btl": "tcp,self",
         "btl_tcp_if_include": f"{SUBNET}.0/24",
         "oob_tcp_if_include": f"{SUBNET}.0/24",
+        # Connections are made in MPI_Init, as under the recorder, whose ranks agree on their clocks there; else they
+        # are made by the first messages, which then take 10 ms.
+        "mpi_preconnect_mpi": "1",
     }
     words = [
         "mpirun.openmpi",
@@ -136,15 +181,27 @@ def times(text: str) -> dict[tuple[str, int], float]:
 
 
 def parameters(measured: dict[tuple[str, int], float]) -> Any:
-    """Of the link, from half ping-pongs: G of large messages, o and L of the smallest. Open MPI sends eagerly up to
-    64 KiB over TCP."""
+    """Of the link: G of large half ping-pongs, o of messages of one byte, L the rest of such a half ping-pong, O the
+    mean of the slopes of sending and receiving, which the model charges alike. Open MPI sends eagerly up to 64 KiB over
+    TCP.
+    """
     import isthmus
 
-    least, small, large = 1, 64 << 10, 1 << 20
+    least, eager, small, large = 1, 32 << 10, 64 << 10, 1 << 20
     alone = measured["oneway", least]
     rate = (measured["oneway", large] - measured["oneway", small]) / (large - small)
-    o = min(measured["send", least], alone / 3)
-    return isthmus.Level(L=alone - 2 * o, o_send=o, o_recv=o, g=o, G=rate, S=64 << 10)
+    o_send = min(measured["send", least], alone)
+    o_recv = min(measured["recv", least], alone - o_send)
+    slope = sum(measured[what, eager] - measured[what, least] for what in ("send", "recv")) / 2 / (eager - least)
+    return isthmus.Level(
+        L=alone - o_send - o_recv,
+        o_send=o_send,
+        o_recv=o_recv,
+        g=o_send,
+        G=rate,
+        O=min(max(slope, 0.0), rate),
+        S=small,
+    )
 
 
 def examples(words: list[str], home: list[str], level: Any, folder: Path, repeat: int) -> dict[str, Any]:
@@ -155,10 +212,10 @@ def examples(words: list[str], home: list[str], level: Any, folder: Path, repeat
 
     subprocess.run(["make", "-s", "-C", HERE.parent / "examples", "MPICC=mpicc.openmpi", "MPIFC=mpifort.openmpi",
                     f"OUT={folder}"], check=True)  # fmt: skip
-    print(f"{'example':10} {'measured':>10} {'loggp':>10} {'error':>8} {'loggopsim':>10} {'error':>8}")
+    print(f"{'example':16} {'measured':>10} {'loggp':>10} {'error':>8} {'loggopsim':>10} {'error':>8}")
     figures = {}
-    for name in SHOWN:
-        command = [str(folder / name), *EXAMPLES[name].split()]
+    for name, arguments in ((name, each) for name, sizes in SHOWN.items() for each in sizes):
+        command = [*undisturbed(), str(folder / name), *arguments.split()]
         took: dict[str, list[float]] = {"measured": [], "loggp": [], "loggopsim": []}
         for _ in range(repeat):
             took["measured"].append(seconds_of(output([*home, *words, *command], folder)))
@@ -169,8 +226,9 @@ def examples(words: list[str], home: list[str], level: Any, folder: Path, repeat
             for rule in RULES:
                 took[rule].append(isthmus.simulate(program, level, receive=rule).makespan)
         middle = {what: statistics.median(times) for what, times in took.items()}
-        figures[name] = middle
-        print(f"{name:10} {middle['measured'] * 1e3:7.1f} ms " + _errors(middle, middle["measured"]), flush=True)
+        name = f"{name} {arguments}"
+        figures[name] = middle | {"runs": took["measured"]}
+        print(f"{name:16} {middle['measured'] * 1e3:7.1f} ms " + _errors(middle, middle["measured"]), flush=True)
     return figures
 
 
@@ -183,7 +241,7 @@ def collectives(words: list[str], home: list[str], level: Any, folder: Path) -> 
     for (kind, algorithm), number in FORCED.items():
         for size in SIZES:
             force = ["--mca", "coll_tuned_use_dynamic_rules", "1", "--mca", f"coll_tuned_{kind}_algorithm", str(number)]
-            text = output([*home, *words, *force, str(folder / "hosts"), kind, str(size)], folder)
+            text = output([*home, *words, *force, *undisturbed(), str(folder / "hosts"), kind, str(size)], folder)
             measured = times(text)[kind, size]
             schedule = isthmus.collective(kind, ranks=2, bytes=size, algorithm=algorithm)
             guess = {rule: isthmus.simulate(schedule, level, receive=rule).makespan for rule in RULES}
@@ -204,24 +262,37 @@ def main() -> None:
     parser.add_argument("--burst", default="8k", help="bytes that pass at once after a pause")
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--part", choices=["examples", "collectives"], help="only this one")
+    parser.add_argument("--check", action="store_true", help=f"fail where an example is more than {WITHIN} % off")
     parser.add_argument("--json", metavar="FILE", help="also write all figures")
     options = parser.parse_args()
-    if os.geteuid() != 0:
-        raise SystemExit("hosts of network namespaces need root")
+    if missing := obstacle():
+        print(f"no hosts with a network between them: {missing}")
+        return
+    for number in SIGNALS:
+        signal.signal(number, end)
     with tempfile.TemporaryDirectory() as scratch, hosts(2, options.rate, options.burst) as names:
         folder = Path(scratch)
         folder.chmod(0o755)
         words, home = launch(names, folder / "agent"), inside(names[0])
         subprocess.run(["mpicc.openmpi", "-O2", "-w", "-o", folder / "hosts", HERE / "hosts.c"], check=True)
-        level = parameters(times(output([*home, *words, str(folder / "hosts")], folder)))
+        level = parameters(times(output([*home, *words, *undisturbed(), str(folder / "hosts")], folder)))
         print(f"two hosts, {options.rate}, bucket of {options.burst}: {level}", flush=True)
         figures: dict[str, Any] = {}
         if options.part != "collectives":
             figures["examples"] = examples(words, home, level, folder, options.repeat)
         if options.part != "examples":
             figures["collectives"] = collectives(words, home, level, folder)
+    off = {
+        name: error
+        for name, times in figures.get("examples", {}).items()
+        if abs(error := 100 * (times["loggp"] / times["measured"] - 1)) > WITHIN
+    }
     if options.json:
         Path(options.json).write_text(json.dumps(figures, indent=2), encoding="utf-8")
+    if options.check and off:
+        raise SystemExit(
+            f"more than {WITHIN} % off: " + ", ".join(f"{name} {error:+.1f} %" for name, error in off.items())
+        )
 
 
 if __name__ == "__main__":
