@@ -168,7 +168,7 @@ Schedule lower_program(Rank ranks, const Input<std::uint64_t>& first, const Inpu
   p.details = view(details);
   p.comm_first = view(comm_first);
   p.comm_ranks = view(comm_ranks);
-  LowerOptions options{collective_rules(choices_of(rules)), {}, progress_stream};
+  LowerOptions options{collective_rules(choices_of(rules)), progress_stream};
   // Without rules of their own such calls follow the others.
   if (!in_order.empty()) options.in_order = collective_rules(choices_of(in_order));
   const nb::gil_scoped_release release;

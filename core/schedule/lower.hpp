@@ -51,9 +51,9 @@ using CollectiveRules = std::array<std::vector<CollectiveRule>, collective_kinds
 
 struct LowerOptions {
   CollectiveRules collectives;
-  /// Come first for reductions whose operators do not commute (tag 1).
-  CollectiveRules in_order;
   std::uint8_t progress_stream = 0;
+  /// Come first for reductions whose operators do not commute (tag 1).
+  CollectiveRules in_order{};
 };
 
 /// Schedules with more operations than this (256 GB) are taken for mistakes.
