@@ -40,7 +40,8 @@ Map best_of(const TaskGraph& graph, const Target& target, std::span<const double
   for (const Map& map : maps) {
     const std::vector<double> load = place_loads(graph, target, map);
     double excess = 0;
-    for (std::uint32_t p = 0; p < target.places(); ++p) if (limit[p] > 0) excess = std::max(excess, load[p] / limit[p] - 1);
+    for (std::uint32_t p = 0; p < target.places(); ++p)
+      if (limit[p] > 0) excess = std::max(excess, load[p] / limit[p] - 1);
     cost.emplace_back(excess > 1e-9 ? excess : 0, hop_bytes(graph, target, map));
   }
   return std::move(maps[static_cast<std::size_t>(std::min_element(cost.begin(), cost.end()) - cost.begin())]);

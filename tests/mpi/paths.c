@@ -1,6 +1,5 @@
-/* Known call paths through frames of many kinds: of unknown size, aligned, called back, recursive, in a thread, on the stack of a
- * coroutine. Every
- * barrier says on standard output by which functions it came, the innermost first. */
+/* Known call paths through frames of many kinds: of unknown size, aligned, called back, recursive, in a thread, on the
+ * stack of a coroutine. Every barrier says on standard output by which functions it came, the innermost first. */
 #include <mpi.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -12,14 +11,14 @@
 static volatile char sink;
 
 /* After the call something is done, so that it is none at the end, which would leave no frame. */
-static void came(const char *by) {
+static void came(const char* by) {
   static int first = 1;
   if (first) setvbuf(stdout, NULL, _IOLBF, 0);
   first = 0;
   printf("path %s\n", by);
 }
 
-NOINLINE static void leaf(const char *by) {
+NOINLINE static void leaf(const char* by) {
   came(by);
   MPI_Barrier(MPI_COMM_SELF);
   sink++;
@@ -27,7 +26,7 @@ NOINLINE static void leaf(const char *by) {
 
 NOINLINE static void sized(int n) {
   volatile char room[n];
-  memset((char *)room, 1, (size_t)n);
+  memset((char*)room, 1, (size_t)n);
   leaf("leaf sized main");
   sink += room[n / 2];
 }
@@ -72,7 +71,7 @@ NOINLINE static void callback(int n) {
   sink++;
 }
 
-static void *in_thread(void *unused) {
+static void* in_thread(void* unused) {
   leaf("leaf in_thread");
   sink++;
   return unused;
@@ -87,7 +86,7 @@ static void coroutine(void) {
 }
 
 NOINLINE static void start_coroutine(void) {
-  char *stack = malloc(1 << 20);
+  char* stack = malloc(1 << 20);
   getcontext(&inside);
   inside.uc_stack.ss_sp = stack;
   inside.uc_stack.ss_size = 1 << 20;
@@ -97,7 +96,7 @@ NOINLINE static void start_coroutine(void) {
   free(stack);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   int level;
   pthread_t thread;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &level);

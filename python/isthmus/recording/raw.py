@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -236,12 +236,13 @@ def read_header(path: str | os.PathLike[str]) -> Any:
 
 def _check_header(path: str, header: Any) -> None:
     """Numbers that no recorder writes would take memory, or time, without end."""
+    fields: Mapping[str, Any] = HEADER.fields or {}
     rank, ranks = int(header["rank"]), int(header["ranks"])
     if rank >= 0 and not rank < ranks <= _MOST_RANKS:
-        at = (HEADER.fields or {})["rank"][1]
+        at = fields["rank"][1]
         raise ParseError(path, None, f"byte {at}", f"the header is damaged: rank {rank} of {ranks}")
     for name in HEADER.names or ():
-        dtype, at = (HEADER.fields or {})[name][:2]
+        dtype, at = fields[name][:2]
         numbers = header[name].tobytes()
         if dtype == np.dtype("=i8") or name == "sync":
             values = np.frombuffer(numbers, np.int64)

@@ -228,8 +228,9 @@ class Search:
         """About how many operations the schedule has; where messages meet, as many as take so long."""
         choice, ranks = self.choices[c], self.situation.ranks
         count = (self._counts and self._counts[c]) or operations(self.collective, choice, ranks, size)
-        if self.situation.meet and "window" in choice.options:
-            count *= min(max(choice.options["window"] or ranks, 1), _TOGETHER)
+        window = choice.options.get("window")
+        if self.situation.meet and isinstance(window, int):
+            count *= min(window or ranks, _TOGETHER)
         return count
 
     def simulate(self, c: int, i: int) -> float:

@@ -189,18 +189,18 @@ class Situation:
         )
         if least is not None:
             found[some] = least
-            if self.meet and self.routing == "minimal":
-                links[some] = self._busiest_link(schedule) * (sizes[some] // shares) / _PRIME
+            if self.meet and self.routing == "minimal" and isinstance(self.machine, Machine):
+                links[some] = self._busiest_link(schedule, self.machine) * (sizes[some] // shares) / _PRIME
         return Work(found, links, len(schedule))
 
-    def _busiest_link(self, schedule: Any) -> float:
+    def _busiest_link(self, schedule: Any, machine: Machine) -> float:
         """Seconds for which a link carries the messages of a schedule, at its own bandwidth."""
         from ..mapping.metrics import evaluate
         from ..mapping.placement import Placement
         from ..simulation.simulate import located
 
-        where = located(self.ranks, self.machine, self.placement)
-        placement = Placement(self.machine, where.node, where.core)
+        where = located(self.ranks, machine, self.placement)
+        placement = Placement(machine, where.node, where.core)
         return evaluate(schedule, placement, model=None).maximum_congestion
 
     @property
