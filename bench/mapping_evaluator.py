@@ -1,8 +1,8 @@
 """What a map costs, in NumPy alone: nothing here is of the program that made the map.
 
 Hop-bytes count every undirected edge once. Links carry both directions of every edge. Nodes of a torus are numbered
-with the first dimension fastest; it routes dimension by dimension in order, the shorter way round, the positive one at
-exactly half. A dragonfly has all-to-all groups and one link between two groups: from group g to h at router
+with the first dimension fastest; it routes dimension by dimension in order, the shorter way round. At exactly half it takes
+the positive one if the source's coordinate there and the ways ahead in all other dimensions have an even sum. A dragonfly has all-to-all groups and one link between two groups: from group g to h at router
 (h - g - 1) mod (number of groups), and back accordingly; routes are minimal, and the links between nodes and routers
 count.
 """
@@ -57,9 +57,10 @@ class Torus:
         """Most weight over one link, of messages from a to b."""
         most = 0.0
         here = list(self._at(a))
+        total = sum((y - x) % size for x, y, size in zip(here, self._at(b), self.dims, strict=True))
         for axis, (to, size) in enumerate(zip(self._at(b), self.dims, strict=True)):
             ahead = (to - here[axis]) % size
-            forward = 2 * ahead <= size
+            forward = (2 * ahead < size) | ((2 * ahead == size) & ((total - ahead + here[axis]) % 2 == 0))
             for way, steps in ((forward, ahead), (~forward, size - ahead)):
                 # On every ring: weight that begins minus weight that ends, summed up along two turns.
                 ring = np.zeros((2 * size, self.nodes // size))

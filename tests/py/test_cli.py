@@ -348,7 +348,7 @@ def test_validate(run: Run) -> None:
         + "\ncielo: ok, 2 nodes; values: 4 stated\n"
     )
     assert err.split("\n") == [
-        "isthmus: bad.toml:4: topology.q: unknown key: allowed are kind, dims, wrap, names, p",
+        "isthmus: bad.toml:4: topology.q: unknown key: allowed are kind, dims, wrap, names, p, ties",
         "isthmus: none: No such file or directory",
         "isthmus: .: the path is a folder, in which there is no trace: a machine (TOML, a Slurm topology, "
         "ibnetdiscover output, an edge list) is needed",
@@ -362,7 +362,7 @@ def test_validate(run: Run) -> None:
 
 
 def test_json_has_no_infinity(run: Run) -> None:
-    found = run.json("machine", "distance", "ring:4 G=1e10", "0", "1", "--bytes", "1e300")
+    found = run.json("machine", "distance", "ring:4 G=1e10s/B", "0", "1", "--bytes", "1e300")
     assert (found["message_time"], found["bytes"]) == (None, 1e300)
 
 

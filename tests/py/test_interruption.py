@@ -29,10 +29,17 @@ LONG = {
 }
 
 
+def hear() -> None:
+    """A shell starts what is in the background with interrupts ignored, and so all that it starts."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.mark.parametrize("name", LONG)
 def test_ctrl_c(name: str, tmp_path: Path) -> None:
     words = [sys.executable, "-m", "isthmus", *LONG[name].split()]
-    process = subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=hear
+    )
     time.sleep(1)
     assert process.poll() is None
     begin = time.monotonic()
@@ -66,7 +73,11 @@ def test_what_is_under_way_is_undone(tmp_path: Path) -> None:
     old = tmp_path / "x.txt"
     old.write_text("old")
     process = subprocess.Popen(
-        [sys.executable, "-c", code, str(old)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-c", code, str(old)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=hear,
     )
     assert process.stdout is not None
     assert process.stdout.readline() == "begun\n"
