@@ -3,7 +3,8 @@
     python bench/merge.py [--ranks N] [--calls N] [--json FILE]
 
 The traces are of a ring with an allreduce after every exchange: two nonblocking messages, a waitall and the allreduce,
-over and over, N calls in all (a million), in the files that the recorder leaves. Times are processor seconds.
+over and over, N calls in all (a million), in the files that the recorder leaves. Times are processor seconds. Memory is
+told as what the process had in all, and as what the system cannot write back to files (anonymous memory).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import json
 import resource
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -50,6 +52,20 @@ def write_rank(directory: Path, rank: int, ranks: int, repeat: int) -> int:
     return len(t.write(directory).read_bytes())
 
 
+class Anonymous(threading.Thread):
+    """Looks every 20 ms at how much memory the process has that no file holds, and keeps the largest."""
+
+    def __init__(self) -> None:
+        super().__init__(daemon=True)
+        self.largest = 0
+
+    def run(self) -> None:
+        while True:
+            status = Path("/proc/self/status").read_text()
+            self.largest = max(self.largest, int(status.split("RssAnon:")[1].split()[0]) * 1024)
+            time.sleep(0.02)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--ranks", type=int, default=16)
@@ -64,9 +80,12 @@ def main() -> None:
         repeat = options.calls // options.ranks // 4
         size = sum(write_rank(directory, rank, options.ranks, repeat) for rank in range(options.ranks))
         result: dict[str, Any] = {"ranks": options.ranks, "calls": 4 * repeat * options.ranks, "bytes": size}
+        anonymous = Anonymous()
+        anonymous.start()
         begin = time.process_time()
         program = merge(directory)
         result["merge_s"] = time.process_time() - begin
+        result["anonymous_bytes"] = anonymous.largest
         result["peak_bytes"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
         begin = time.process_time()
         program.save(directory / "program.h5")
@@ -81,7 +100,10 @@ def main() -> None:
     for what in ("merge", "save", "read"):
         seconds = result[f"{what}_s"]
         print(f"  {what:6} {seconds:7.2f} s, {result['calls'] / seconds / 1e6:6.2f} million calls/s")
-    print(f"  file   {result['file_bytes'] / 1e6:7.1f} MB, at most {result['peak_bytes'] / 1e6:.0f} MB of memory")
+    print(
+        f"  file   {result['file_bytes'] / 1e6:7.1f} MB, merged in at most "
+        f"{result['peak_bytes'] / 1e6:.0f} MB of memory, {result['anonymous_bytes'] / 1e6:.0f} MB of it in no file"
+    )
     if options.json:
         Path(options.json).write_text(json.dumps(result, indent=1) + "\n")
 

@@ -160,3 +160,54 @@ def test_pieces_of_traces(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert whole.recording is not None
     assert pieces.recording is not None
     assert whole.recording.differences(pieces.recording) == []
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_columns_in_files(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Columns in files, worked through in small blocks, give the bytes that columns in memory give."""
+    from isthmus.recording import matching, spill, together
+
+    raws, scratch = tmp_path / "raw", tmp_path / "scratch"
+    raws.mkdir()
+    scratch.mkdir()
+    program = random_program(Random(seed), 4, 150)
+    write_traces(program, raws)
+    if seed % 2:
+        # A rank that was killed: its partners' messages and collectives go.
+        path = next(raws.glob("2.*.trace"))
+        path.write_bytes(path.read_bytes()[: path.stat().st_size // 16 * 8])
+    merge(raws).save(tmp_path / "memory.h5")
+    monkeypatch.setattr(spill, "SPILL", 1000)
+    monkeypatch.setattr(spill, "BLOCK", 7)
+    monkeypatch.setattr(together, "BLOCK", 7)
+    monkeypatch.setattr(matching, "_AT_ONCE", 7)
+    written = 0
+    write = spill.Column.write
+
+    def counted(self: spill.Column, folder: str) -> None:
+        nonlocal written
+        written += 1
+        assert folder == str(scratch)
+        write(self, folder)
+
+    monkeypatch.setattr(spill.Column, "write", counted)
+    merge(raws, scratch=scratch).save(tmp_path / "files.h5")
+    assert written > 10
+    assert list(scratch.iterdir()) == []
+    assert (tmp_path / "files.h5").read_bytes() == (tmp_path / "memory.h5").read_bytes()
+
+    def full(self: spill.Column, folder: str) -> None:
+        nonlocal written
+        written -= 1
+        if written < 20:
+            raise OSError(28, "No space left on device")
+        write(self, folder)
+
+    written = 30
+    monkeypatch.setattr(spill.Column, "write", full)
+    merge(raws, scratch=scratch).save(tmp_path / "without_room.h5")
+    assert written < 20
+    assert (tmp_path / "without_room.h5").read_bytes() == (tmp_path / "memory.h5").read_bytes()
+    monkeypatch.setattr(spill.Column, "write", write)
+    merge(raws, scratch=tmp_path / "missing").save(tmp_path / "nowhere.h5")
+    assert (tmp_path / "nowhere.h5").read_bytes() == (tmp_path / "memory.h5").read_bytes()

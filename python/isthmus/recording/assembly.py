@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -14,14 +15,16 @@ from . import raw
 from .clocks import Clock
 from .communicators import UNKNOWN, Communicators
 from .compaction import compacted
-from .matching import match
+from .emission import Details
+from .matching import match_halves
 from .own import own
-from .parts import concatenated, world_peers
-from .paths import Paths
+from .parts import Parts, world_peers
+from .paths import Paths, Tree
 from .recording import NONE, Recording
+from .spill import Spill, blocks
 from .steps import joined
-from .together import align, take_out
-from .translate import Carry, Halves, Part, Shared, translated
+from .together import Calls, align, take_out
+from .translate import Carry, Shared, translated
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,6 +40,8 @@ class Assembly:
         Whether several threads of a rank communicate.
     wildcards : {"recorded", "free"}
         See :func:`isthmus.recording.merge.merge`.
+    scratch : path, optional
+        Folder for columns that do not fit into memory well; see :class:`isthmus.recording.spill.Spill`.
 
     Attributes
     ----------
@@ -44,20 +49,26 @@ class Assembly:
         For people; becomes that of the Recording.
     """
 
-    def __init__(self, ranks: int, *, threaded: bool = False, wildcards: str = "recorded") -> None:
+    def __init__(
+        self,
+        ranks: int,
+        *,
+        threaded: bool = False,
+        wildcards: str = "recorded",
+        scratch: str | os.PathLike[str] | None = None,
+    ) -> None:
         if wildcards not in ("recorded", "free"):
             raise InvalidInput(f"wildcards {wildcards!r} is unknown: allowed are recorded and free")
         self.ranks = ranks
         self.wildcards = wildcards
         self.notes: list[str] = []
-        self.shared = Shared(threaded=threaded)
+        self._spill = Spill(scratch)
+        self.shared = Shared(details=Details(self._spill.column()), threaded=threaded)
         self.paths = Paths()
         self.communicators = Communicators(ranks)
         self._untimed: dict[str, NDArray[np.uint64]] = {}
         self._unmodelled: dict[str, int] = {}
-        #: Pieces of ranks, and whose each is.
-        self._parts: list[Part] = []
-        self._rank_of: list[int] = []
+        self._parts = Parts(self._spill)
         self._own: list[int] = []
 
     def add(self, traces: Sequence[raw.Trace], clock: Clock, begin: int, end: int) -> None:
@@ -99,8 +110,7 @@ class Assembly:
         for name, calls in part.unmodelled.items():
             self._unmodelled[name] = self._unmodelled.get(name, 0) + calls
         self._own[rank] += part.own
-        self._parts.append(part)
-        self._rank_of.append(rank)
+        self._parts.add(rank, part)
 
     def nothing(self) -> None:
         """The next rank, which left no trace."""
@@ -108,50 +118,42 @@ class Assembly:
 
     def finish(self, about: Mapping[str, Any]) -> Program:
         """The Program of all ranks; ``about`` has what the Recording says of the run and of each rank."""
-        parts = self._parts
-        comm_first, comm_ranks, locals_ = self.communicators.finish(
-            [(rank, part.comms) for rank, part in zip(self._rank_of, parts, strict=True)]
-        )
+        comm_first, comm_ranks, locals_ = self.communicators.finish(self._parts.used)
         # Id 0 is of nothing: a rank that is not in what others made.
         if any(
-            ((local.index == UNKNOWN) & (part.comms != 0)).any() for part, local in zip(parts, locals_, strict=True)
+            ((local.index == UNKNOWN) & (ids != 0)).any()
+            for (_, ids), local in zip(self._parts.used, locals_, strict=True)
         ):
             self.notes.append(
                 "left out: communicators whose members are not all of this program, and all that was done on them"
             )
-        sizes = [(len(part.events["kind"]), len(part.calls["begin"])) for part in parts]
-        of_rank = np.zeros((self.ranks + 1, 2), np.int64)
-        np.add.at(of_rank[1:], self._rank_of, sizes)
-        first, call_first = np.cumsum(of_rank, axis=0).T
-        events, calls, halves, together = concatenated(parts, locals_)
-        comm = events.pop("comm")
-        size = lengths(comm_first)
-        cut = align(events, comm, size, self.shared.details, together, calls)
+        first, call_first = self._parts.sizes(self.ranks)
+        events, calls, halves, together = self._parts.finish(locals_)
+        self._spill.release()
+        comm = events["comm"]
+        cut = align(events, comm, lengths(comm_first), self.shared.details, Calls(**together), first, calls)
+        self._spill.release()
         details = self.shared.details.array()
         if len(cut):
             self.notes.append(f"left out: {number(len(cut), 'call')} of collectives that not all members recorded")
         self._match(events, details, halves)
-        events["comm"] = np.maximum(comm, 0)
+        self._spill.release()
+        np.maximum(comm, 0, out=comm)
+        events["comm"] = comm.view(np.uint32)
         take_out(events, cut)
-        tree, became = self.paths.finish()
-        calls["path"] = became[np.minimum(calls["path"], len(became) - 1)]
-        event_path = became[np.minimum(events["location"], len(became) - 1)]
-        own_path = own(tree, np.concatenate([calls["path"], event_path]))
-        # The last element is of no path.
-        own_site = np.append(tree.place, np.uint32(NONE))[np.minimum(np.append(own_path, NONE), len(tree))]
-        calls["site"] = own_site[np.minimum(calls["path"], len(tree))]
+        tree, locations = self._places(events, calls)
+        self._spill.release()
+        events, first = compacted(events, details, first, calls["event"])
+        world_peers(calls, comm_first, comm_ranks)
+        np.maximum(calls["comm"], 0, out=calls["comm"])
+        calls["comm"] = calls["comm"].view(np.uint32)
         calls["path"] = calls["path"] if len(tree) else calls["path"][:0]
-        sites = [frame.text for frame in tree.frames]
-        locations, numbers = _different(sites)
-        events["location"] = numbers[own_site[np.minimum(event_path, len(tree))]]
-        events, first, calls["event"] = compacted(events, details, first, calls["event"])
-        calls["peer"] = world_peers(calls, comm_first, comm_ranks)
-        calls["comm"] = np.maximum(calls["comm"], 0)
+        self._spill.release()
         recording = Recording(
             **{**about, **calls},
             first=call_first.astype(np.uint64),
             functions=self.shared.functions.names,
-            sites=tuple(sites),
+            sites=tuple(frame.text for frame in tree.frames),
             path_parent=tree.parent,
             path_site=tree.place,
             site_function=tuple(frame.function for frame in tree.frames),
@@ -163,7 +165,7 @@ class Assembly:
         )
         return Program(
             first=first.astype(np.uint64),
-            **{name: events[name].astype(dtype) for name, dtype in EVENT_COLUMNS.items()},
+            **{name: events[name] for name in EVENT_COLUMNS},
             details=details,
             comm_first=comm_first,
             comm_ranks=comm_ranks,
@@ -174,30 +176,50 @@ class Assembly:
             recording=recording,
         )
 
-    def _match(self, events: dict[str, NDArray[Any]], details: NDArray[np.int64], halves: Halves) -> None:
+    def _match(
+        self, events: dict[str, NDArray[Any]], details: NDArray[np.int64], halves: dict[str, NDArray[Any]]
+    ) -> None:
         """Messages without a partner go; receives get their wildcards back where that is wanted."""
-        own = halves.place
-        halves.peer[halves.comm == UNKNOWN] = NULL
-        source = np.where(halves.receives, halves.peer, np.where(halves.peer == NULL, NULL, own))
-        target = np.where(halves.receives, own, halves.peer)
-        found = match(halves.receives, halves.comm, source, target, halves.tag, halves.begin, halves.end)
-        halves.peer[found.alone] = NULL
-        for what, alone in (("send", found.alone & ~halves.receives), ("receive", found.alone & halves.receives)):
-            if alone.any():
-                self.notes.append(f"left out: {number(int(alone.sum()), what)} without a partner in the recording")
+        found = match_halves(halves)
+        lone = halves["receives"][found.alone]
+        for what, count in (("send", len(lone) - int(lone.sum())), ("receive", int(lone.sum()))):
+            if count:
+                self.notes.append(f"left out: {number(count, what)} without a partner in the recording")
         if found.early:
             self.notes.append(
                 f"by the clocks, {number(found.early, 'message')} came before being sent, by {found.worst} ns at most"
             )
-        there = halves.peer != NULL
-        if self.wildcards == "free":
-            halves.peer[there & halves.any_peer] = ANY
-            halves.tag[there & halves.any_tag] = ANY
-        main, second = halves.at == 0, halves.at != 0
-        events["peer"][halves.event[main]] = halves.peer[main]
-        events["tag"][halves.event[main]] = np.where(there, halves.tag, 0)[main]
-        details[halves.at[second]] = halves.peer[second]
-        details[halves.at[second] + 1] = np.where(there, halves.tag, 0)[second]
+        for part in blocks(len(found.alone)):
+            half = {name: column[part] for name, column in halves.items()}
+            peer = np.where(found.alone[part], np.int32(NULL), half["peer"])
+            there = peer != NULL
+            tag = np.where(there, half["tag"], 0)
+            if self.wildcards == "free":
+                peer[there & half["any_peer"]] = ANY
+                tag[there & half["any_tag"]] = ANY
+            main, second = half["at"] == 0, np.flatnonzero(half["at"])
+            events["peer"][half["event"][main]] = peer[main]
+            events["tag"][half["event"][main]] = tag[main]
+            at = half["at"][second].astype(np.int64)
+            details[at] = peer[second]
+            details[at + 1] = tag[second]
+
+    def _places(self, events: dict[str, NDArray[Any]], calls: dict[str, NDArray[Any]]) -> tuple[Tree, tuple[str, ...]]:
+        """Paths and places of calls, and of events, whose columns are changed; the tree and texts for events."""
+        tree, became = self.paths.finish()
+        # The last element is of no path, here and below.
+        used = np.zeros(len(became), np.bool_)
+        for column in (calls["path"], events["location"]):
+            for part in blocks(len(column)):
+                used[np.minimum(column[part], len(became) - 1)] = True
+        own_path = own(tree, became[used])
+        own_site = np.append(tree.place, np.uint32(NONE))[np.minimum(np.append(own_path, NONE), len(tree))]
+        site = own_site[np.minimum(became, len(tree))]
+        locations, numbers = _different([frame.text for frame in tree.frames])
+        for column, new in ((calls["site"], site), (calls["path"], became), (events["location"], numbers[site])):
+            for part in blocks(len(column)):
+                column[part] = new[np.minimum(column[part], len(became) - 1)]
+        return tree, locations
 
 
 class _Numbers:

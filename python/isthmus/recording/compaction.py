@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..schedule.program import NULL, PEERED, EventKind
+from .spill import blocks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -17,26 +18,45 @@ _IDLE = tuple(kind for kind in PEERED if kind not in (EventKind.isend, EventKind
 
 def compacted(
     events: dict[str, NDArray[Any]], details: NDArray[np.int64], first: NDArray[np.int64], of_calls: NDArray[np.int64]
-) -> tuple[dict[str, NDArray[Any]], NDArray[np.int64], NDArray[np.int64]]:
-    """Columns without the blocking calls whose partner does not exist.
+) -> tuple[dict[str, NDArray[Any]], NDArray[np.int64]]:
+    """Columns without the blocking calls whose partner does not exist; they are changed in place.
 
     Parameters
     ----------
     first : array of int64, ranks + 1
     of_calls : array of int64
-        Events that calls refer to; -1: none, which those become whose event goes.
+        Events that calls refer to, which are renumbered; -1: none, which those become whose event goes.
 
     Returns
     -------
-    events, first, of_calls
+    events, first
     """
-    kind = events["kind"]
-    idle = np.isin(kind, _IDLE) & (events["peer"] == NULL)
-    both = idle & (kind == EventKind.sendrecv)
-    idle[both] = details[events["detail"][both].astype(np.int64) + 1] == NULL
-    if not idle.any():
-        return events, first, of_calls
-    place = np.concatenate([[0], np.cumsum(~idle)])
-    gone = (of_calls >= 0) & idle[of_calls] if len(idle) else of_calls >= 0
-    moved = np.where((of_calls >= 0) & ~gone, place[of_calls], -1)
-    return {name: column[~idle] for name, column in events.items()}, place[first], moved
+    size = len(events["kind"])
+    found = [_idle(events, details, part) for part in blocks(size)]
+    gone = np.concatenate([np.empty(0, np.int64), *found])
+    if not len(gone):
+        return events, first
+    kept = 0
+    for part, idle in zip(blocks(size), found, strict=True):
+        stays = np.ones(part.stop - part.start, np.bool_)
+        stays[idle - part.start] = False
+        length = len(stays) - len(idle)
+        for column in events.values():
+            column[kept : kept + length] = column[part][stays]
+        kept += length
+    for part in blocks(len(of_calls)):
+        of = of_calls[part]
+        place = np.searchsorted(gone, of)
+        lost = (of < 0) | (gone[np.minimum(place, len(gone) - 1)] == of)
+        of_calls[part] = np.where(lost, -1, of - place)
+    return {name: column[:kept] for name, column in events.items()}, first - np.searchsorted(gone, first)
+
+
+def _idle(events: dict[str, NDArray[Any]], details: NDArray[np.int64], part: slice) -> NDArray[np.int64]:
+    """Events of a part that do nothing."""
+    kind = events["kind"][part]
+    idle = (events["peer"][part] == NULL) & np.isin(kind, _IDLE)
+    both = np.flatnonzero(idle & (kind == EventKind.sendrecv))
+    idle[both] = details[events["detail"][part][both].astype(np.int64) + 1] == NULL
+    found: NDArray[np.int64] = part.start + np.flatnonzero(idle)
+    return found

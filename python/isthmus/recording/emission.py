@@ -8,12 +8,13 @@ import numpy as np
 
 from ..schedule.details import ranges
 from ..schedule.program import EVENT_COLUMNS, EventKind
+from .spill import Column, Spill
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 #: Columns while events are collected: communicators are those of the rank, -1 for none.
-_COLUMNS = {**EVENT_COLUMNS, "comm": np.int64}
+_COLUMNS = {**EVENT_COLUMNS, "comm": np.int32}
 #: Column of the call that an event comes of; -1: of none.
 _STEP = "step"
 
@@ -21,8 +22,9 @@ _STEP = "step"
 class Details:
     """Lists of numbers as a Program holds them: one array, each list preceded by its length."""
 
-    def __init__(self) -> None:
-        self._parts: list[NDArray[np.int64]] = [np.zeros(1, np.int64)]
+    def __init__(self, column: Column | None = None) -> None:
+        self._column = column or Spill().column()
+        self._column.add(np.zeros(1, np.int64))
         self._size = 1
         self._known: dict[bytes, int] = {}
 
@@ -32,7 +34,7 @@ class Details:
         out = np.empty(len(values) + len(lengths), np.int64)
         out[begin] = lengths
         out[ranges(begin + 1, lengths)] = values
-        self._parts.append(out)
+        self._column.add(out)
         self._size += len(out)
         return begin + self._size - len(out)
 
@@ -44,7 +46,8 @@ class Details:
         return self._known[key]
 
     def array(self) -> NDArray[np.int64]:
-        return np.concatenate(self._parts)
+        """All of them, which may be changed in place until more are added."""
+        return self._column.array()
 
 
 class Emission:

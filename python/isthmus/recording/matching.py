@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +11,10 @@ from ..schedule.program import ANY, NULL
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+
+# Messages that are matched at once.
+_AT_ONCE = 1 << 22
 
 
 @dataclass
@@ -32,12 +36,31 @@ class Matched:
     worst: int
 
 
+def match_halves(halves: dict[str, NDArray[Any]]) -> Matched:
+    """Match the messages of all ranks, as :func:`match` does, target by target."""
+    target = np.where(halves["receives"], halves["place"], halves["peer"])
+    target[halves["peer"] == NULL] = NULL
+    alone = np.zeros(len(target), np.bool_)
+    early = worst = begin = 0
+    many = np.cumsum(np.bincount(target[target >= 0], minlength=1))
+    while begin < len(many):
+        most = _AT_ONCE + (int(many[begin - 1]) if begin else 0)
+        end = max(int(np.searchsorted(many, most, side="right")), begin + 1)
+        index = np.flatnonzero((target >= begin) & (target < end))
+        half = {name: halves[name][index] for name in ("receives", "comm", "peer", "place", "tag", "begin", "end")}
+        source = np.where(half["receives"], half["peer"], half["place"])
+        found = match(half["receives"], half["comm"], source, target[index], half["tag"], half["begin"], half["end"])
+        alone[index] = found.alone
+        early, worst, begin = early + found.early, max(worst, found.worst), end
+    return Matched(alone, early, worst)
+
+
 def match(
     receives: NDArray[np.bool_],
-    comm: NDArray[np.int64],
-    source: NDArray[np.int64],
-    target: NDArray[np.int64],
-    tag: NDArray[np.int64],
+    comm: NDArray[np.int32],
+    source: NDArray[np.int32],
+    target: NDArray[np.int32],
+    tag: NDArray[np.int32],
     begin: NDArray[np.int64],
     end: NDArray[np.int64],
 ) -> Matched:
@@ -49,7 +72,7 @@ def match(
     Parameters
     ----------
     receives : array of bool
-    comm, source, target, tag : arrays of int64
+    comm, source, target, tag : arrays of int32
         Of the message; ``NULL`` as source or target: none, ``ANY`` as source or tag: it is not known what was received.
     begin, end : arrays of int64
         When a send began, when a receive was complete; negative: never.
@@ -89,13 +112,13 @@ def _partnered(mine: NDArray[np.uint64], others: NDArray[np.uint64]) -> NDArray[
     return place < np.searchsorted(others, mine, side="right") - np.searchsorted(others, mine)
 
 
-def _channels(*columns: NDArray[np.int64]) -> NDArray[np.uint64]:
+def _channels(*columns: NDArray[np.int32]) -> NDArray[np.uint64]:
     """One number for every channel, exact as long as the product of what there is of each column fits into 64 bits."""
     channel = np.zeros(len(columns[0]), np.uint64)
     for column in columns:
         low = int(column.min(initial=0))
         spread = int(column.max(initial=0)) - low + 1
-        numbers = column - low
+        numbers = column.astype(np.int64) - low
         if spread > 1 << 20:
             different, numbers = np.unique(column, return_inverse=True)
             spread = len(different)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 #: Records of a piece in which large traces are read, at least.
 PIECE = 1 << 19
+#: Times the size of the traces that temporary files and an output take together, at most.
+_ROOM = 4
 #: Beside the traces: what was run.
 _COMMAND = "command.txt"
 _NAME = re.compile(r"(\d+|x)\.(\d+)\.(\d+)\.trace$")
@@ -31,6 +34,7 @@ def merge(
     *,
     command: str = "",
     wildcards: str = "recorded",
+    scratch: str | os.PathLike[str] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Program:
     """The Program that a recording left as raw traces.
@@ -44,6 +48,9 @@ def merge(
     wildcards : {"recorded", "free"}
         Whether receives from any source, or of any tag, name what they received in the recorded run, or take in a
         simulation whatever comes first.
+    scratch : path, optional
+        Folder for temporary files, in which columns are kept beyond 256 MiB; by default ``directory``. Without room
+        there, all is kept in memory.
     progress : callable, optional
         Called with the bytes read and the bytes of all.
 
@@ -65,7 +72,7 @@ def merge(
     headers = {rank: mine[0][1] for rank, mine in files.items()}
     ranks = max(max(files) + 1, *(int(h["ranks"]) for h in headers.values()))
     threaded = any(sum(header["used"] > 0 for _, header in mine) > 1 for mine in files.values())
-    assembly = Assembly(ranks, threaded=threaded, wildcards=wildcards)
+    assembly = Assembly(ranks, threaded=threaded, wildcards=wildcards, scratch=_with_room(scratch or directory, files))
     assembly.notes += notes
     of_host = clocks(headers)
     zero = min(int(of_host[r].convert(np.array([h["started_ns"]], np.int64))[0]) for r, h in headers.items())
@@ -111,6 +118,15 @@ def _in_pieces(assembly: Assembly, path: str, clock: Clock, begin: int, end: int
 
     assembly.add_pieces(pieces(), clock, begin, end, raw.last_request(path, PIECE) + 1)
     return last
+
+
+def _with_room(folder: str | os.PathLike[str], files: Mapping[int, list[tuple[str, Any]]]) -> str | None:
+    """The folder, where its disk has room for temporary files and for an output after that."""
+    size = sum(os.path.getsize(path) for mine in files.values() for path, _ in mine)
+    try:
+        return os.fspath(folder) if shutil.disk_usage(folder).free > _ROOM * size else None
+    except OSError:
+        return None
 
 
 def note_command(directory: str | os.PathLike[str], command: str) -> None:

@@ -188,7 +188,8 @@ def _saved(folder: Path, output: str | os.PathLike[str] | None, progress: Callab
     from .merge import merge
 
     try:
-        program = merge(folder, progress=progress)
+        scratch = folder if output is None else os.path.dirname(os.path.realpath(output))
+        program = merge(folder, scratch=scratch, progress=progress)
         if output is not None:
             program.save(output)
     except OSError as error:

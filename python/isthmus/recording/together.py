@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..schedule.program import NULL, ROOTED, CollectiveKind, EventKind
+from .spill import BLOCK, blocks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,16 +30,17 @@ class Calls(NamedTuple):
 
     event: NDArray[np.int64]
     call: NDArray[np.int64]
-    place: NDArray[np.int64]
+    place: NDArray[np.int32]
     blocking: NDArray[np.bool_]
 
 
 def align(
     events: dict[str, NDArray[Any]],
-    comm: NDArray[np.int64],
+    comm: NDArray[np.int32],
     size: NDArray[np.int64],
     details: Details,
     calls: Calls,
+    first: NDArray[np.int64],
     times: dict[str, NDArray[Any]],
 ) -> NDArray[np.int64]:
     """Make the calls of each collective agree.
@@ -47,10 +49,14 @@ def align(
     ----------
     events : dict
         Columns of the Program, which are changed in place.
-    comm : array of int64
+    comm : array of int32
         Communicator of each event, negative where its members are not known.
     size : array of int64
         Members of each communicator.
+    calls : Calls
+        Those of rank after rank.
+    first : array of int64, ranks + 1
+        First event of each rank, and the number of all.
     times : dict
         ``begin``, ``end`` and ``wait`` of the calls of the Recording; ``wait`` is written.
 
@@ -59,23 +65,66 @@ def align(
     cut : array of int64
         Events of collectives that cannot stay: from the first on that some member lacks, or calls differently.
     """
-    order = np.lexsort((calls.event, calls.place, comm[calls.event]))
-    unknown = order[: int((comm[calls.event] < 0).sum())]
-    order = order[len(unknown) :]
-    if not len(order):
-        return calls.event[unknown]
-    number = _numbers(comm[calls.event[order]], calls.place[order])
-    again = np.lexsort((number, comm[calls.event[order]]))
-    order, number = order[again], number[again]
-    event, call, blocking = calls.event[order], calls.call[order], calls.blocking[order]
-    on = comm[event]
+    on = np.concatenate([np.empty(0, np.int32), *(comm[calls.event[part]] for part in blocks(len(calls.event)))])
+    cut = [calls.event[on < 0]]
+    collective, starts = _collectives(calls.event, on, np.searchsorted(calls.event, first), len(size))
+    length = np.cumsum(np.bincount(collective[on >= 0]))
+    limit = np.full(len(size), np.iinfo(np.int64).max)
+    below = 0
+    while below < len(length):
+        # As many whole collectives as fit into a block, at least one; those of one communicator come in their order.
+        most = BLOCK + (int(length[below - 1]) if below else 0)
+        above = max(int(np.searchsorted(length, most, side="right")), below + 1)
+        index = np.flatnonzero((on >= 0) & (collective >= below) & (collective < above))
+        index = index[np.lexsort((calls.place[index], collective[index]))]
+        mine = Calls(calls.event[index], calls.call[index], calls.place[index], calls.blocking[index])
+        number = collective[index] - starts[on[index]]
+        cut.append(_align(events, on[index].astype(np.int64), number, size, details, mine, limit, times))
+        below = above
+    return np.concatenate(cut)
+
+
+def _collectives(
+    event: NDArray[np.int64], on: NDArray[np.int32], first: NDArray[np.int64], communicators: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """A number for each call that it shares with those of other ranks, and the first one of every communicator."""
+    number = np.zeros(len(on), np.int64)
+    for begin, end in zip(first.tolist(), first[1:].tolist(), strict=False):
+        order = begin + np.lexsort((event[begin:end], on[begin:end]))
+        sorted_on = on[order]
+        new = np.flatnonzero(np.concatenate([[True], sorted_on[1:] != sorted_on[:-1]])[: len(order)])
+        number[order] = np.arange(len(order)) - np.repeat(new, np.diff(np.append(new, len(order))))
+    many = np.zeros(communicators, np.int64)
+    known = on >= 0
+    np.maximum.at(many, on[known], number[known] + 1)
+    starts = np.cumsum(many) - many
+    number[known] += starts[on[known]]
+    return number, starts
+
+
+def _align(
+    events: dict[str, NDArray[Any]],
+    on: NDArray[np.int64],
+    number: NDArray[np.int64],
+    size: NDArray[np.int64],
+    details: Details,
+    calls: Calls,
+    limit: NDArray[np.int64],
+    times: dict[str, NDArray[Any]],
+) -> NDArray[np.int64]:
+    """:func:`align` for whole collectives, sorted by communicator, number and rank.
+
+    ``limit`` has the first number of each communicator that cannot stay, as far as it was found, and is lowered.
+    """
+    event, call, _, blocking = calls
     first = np.flatnonzero(np.concatenate([[True], (on[1:] != on[:-1]) | (number[1:] != number[:-1])]))
     group = np.repeat(np.arange(len(first)), np.diff(np.append(first, len(on))))
     root = _roots(events, event, first, group)
     alike = np.diff(np.append(first, len(on))) == size[on[first]]
     for column in (events["kind"][event], events["what"][event], blocking, root):
         alike &= np.logical_and.reduceat(column == column[first][group], first)
-    good = number < _first_bad(on[first], number[first], alike, len(size))[on]
+    np.minimum.at(limit, on[first[~alike]], number[first[~alike]])
+    good = number < limit[on]
     kept = event[good]
     called = good & (events["kind"][event] == EventKind.collective)
     rooted = np.isin(events["what"][kept], ROOTED)
@@ -83,13 +132,7 @@ def align(
     _same_bytes(events, event, called, first, group, size[on], details.array())
     _list_blocks(events, event, called, first, size[on], details)
     _waits(times, call, blocking & good, first, group)
-    return np.concatenate([calls.event[unknown], event[~good]])
-
-
-def _numbers(on: NDArray[np.int64], place: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The number of each call among those of its rank on its communicator, by which they are sorted."""
-    first = np.flatnonzero(np.concatenate([[True], (on[1:] != on[:-1]) | (place[1:] != place[:-1])]))
-    return np.arange(len(on)) - np.repeat(first, np.diff(np.append(first, len(on))))
+    return event[~good]
 
 
 def _roots(
@@ -100,15 +143,6 @@ def _roots(
     root = np.where(rooted, events["peer"][event].astype(np.int64), 0)
     named = np.maximum.reduceat(root, first)
     return np.where(root < 0, named[group], root)
-
-
-def _first_bad(
-    on: NDArray[np.int64], number: NDArray[np.int64], alike: NDArray[np.bool_], communicators: int
-) -> NDArray[np.int64]:
-    """For every communicator the number of its first collective that is not called alike."""
-    limit = np.full(communicators, np.iinfo(np.int64).max)
-    np.minimum.at(limit, on[~alike], number[~alike])
-    return limit
 
 
 def _same_bytes(

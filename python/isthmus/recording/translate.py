@@ -74,8 +74,6 @@ class Halves:
         Whether the program received from any.
     begin, end : arrays of int64
         Nanoseconds: when a send was called, when a receive was complete; end -1: never.
-    place : array of int64
-        The rank's own rank in the communicator, once that is known.
     """
 
     event: NDArray[np.int64]
@@ -88,13 +86,6 @@ class Halves:
     any_tag: NDArray[np.bool_]
     begin: NDArray[np.int64]
     end: NDArray[np.int64]
-    place: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
-
-    def give(self, name: str) -> NDArray[Any]:
-        """A column, which is no longer there afterwards."""
-        column: NDArray[Any] = getattr(self, name)
-        setattr(self, name, column[:0].copy())
-        return column
 
     def joined(self, exposures: list[tuple[Any, ...]], table: NDArray[Any]) -> Halves:
         """These, and the messages of :func:`emit_one_sided`."""
@@ -199,7 +190,7 @@ class _Translation:
             "sent": np.zeros(size, np.uint64),
             "received": np.zeros(size, np.uint64),
             "peer": np.full(size, -1, np.int32),
-            "comm": np.full(size, -1, np.int64),
+            "comm": np.full(size, -1, np.int32),
             "wait": np.full(size, -1, np.int64),
             "event": np.full(size, -1, np.int64),
         }
