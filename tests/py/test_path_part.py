@@ -101,3 +101,20 @@ def test_advice_on_a_large_program(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "is that of a part of the run" in advice.html()
     assert advice.json()["predictions"][0]["path_part"] == large.part
     assert small.part is None
+
+
+def test_a_part_of_iterations_that_repeat() -> None:
+    """Iterations that are equal to others were left out of the part too, and its path was empty."""
+    program = isthmus.ProgramBuilder(8)
+    for _ in range(200):
+        for rank in range(8):
+            program.compute(rank, 1e-6)
+            program.send(rank, (rank + 1) % 8, 64)
+            program.recv(rank, (rank - 1) % 8, 64)
+    schedule = isthmus.lower(program.build())
+    size = len(schedule)
+    part = isthmus.simulate(schedule, "torus:4x2", record="ops", path_part=(size * 2 // 5, size // 3)).critical_path()
+    assert len(part.begin_ps) > 0
+    assert sum(part.shares_ps.values()) == part.end_ps[-1] - part.begin_ps[0]
+    whole = isthmus.simulate(schedule, "torus:4x2")
+    assert 0.25 < (part.end_ps[-1] - part.begin_ps[0]) / whole.makespan_ps < 0.45

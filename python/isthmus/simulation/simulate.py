@@ -98,7 +98,7 @@ def simulate(
     path_part : (int, int), optional
         With ``record="ops"``: what the critical path needs is kept of a part of the run only, from when so many
         operations are done, for about so many. :meth:`Timeline.critical_path` then covers that part, and there are no
-        sensitivities.
+        sensitivities. No iterations are left out.
 
     Returns
     -------
@@ -136,6 +136,8 @@ def simulate(
         from ..loading import load
 
         machine = load(machine)
+    # Iterations that are left out are in no log: a part that lies among them would be empty.
+    skip = skip and path_part is None
     options = core_options(
         what, machine, placement, record, noise, seed, copy_rate, reduce_rate, symmetry, skip, receive
     )
