@@ -24,28 +24,28 @@ static uint64_t read_bytes(const uint8_t** at, unsigned bytes) {
   return value;
 }
 
-static uint64_t read_uleb(const uint8_t** at) {
+/* A number in seven bits a byte; `bits` gets how many there were, the last of which is the sign where there is one. */
+static uint64_t read_leb(const uint8_t** at, unsigned* bits) {
   uint64_t value = 0;
-  unsigned shift = 0;
   uint8_t byte;
+  *bits = 0;
   do {
     byte = *(*at)++;
-    if (shift < 64) value |= (uint64_t)(byte & 0x7f) << shift;
-    shift += 7;
+    if (*bits < 64) value |= (uint64_t)(byte & 0x7f) << *bits;
+    *bits += 7;
   } while (byte & 0x80);
   return value;
 }
 
+static uint64_t read_uleb(const uint8_t** at) {
+  unsigned bits;
+  return read_leb(at, &bits);
+}
+
 static int64_t read_sleb(const uint8_t** at) {
-  uint64_t value = 0;
-  unsigned shift = 0;
-  uint8_t byte;
-  do {
-    byte = *(*at)++;
-    if (shift < 64) value |= (uint64_t)(byte & 0x7f) << shift;
-    shift += 7;
-  } while (byte & 0x80);
-  if (shift < 64 && (byte & 0x40)) value |= ~(uint64_t)0 << shift;
+  unsigned bits;
+  uint64_t value = read_leb(at, &bits);
+  if (bits < 64 && (value >> (bits - 1) & 1)) value |= ~(uint64_t)0 << bits;
   return (int64_t)value;
 }
 

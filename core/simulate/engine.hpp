@@ -446,8 +446,7 @@ class Engine {
     }
   }
 
-  // -- messages that arrive (engine_messages.hpp)
-  // ------------------------------------------------------------------------
+  // -- messages that arrive (engine_messages.hpp) ---------------------------------------------------------------------
 
   /// Keeps a meeting until the turn of a receive that was posted ahead; returns its number.
   std::uint32_t meet_later(const Meeting& meeting);

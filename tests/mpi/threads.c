@@ -17,8 +17,11 @@ static void exchange(int tag, int n) {
   }
 }
 
+static pthread_barrier_t all_have_called;
+
 static void* work(void* tag) {
   exchange((int)(long)tag, MESSAGES);
+  pthread_barrier_wait(&all_have_called);
   return NULL;
 }
 
@@ -37,6 +40,7 @@ int main(int argc, char** argv) {
     return 0;
   }
   pthread_t threads[THREADS];
+  pthread_barrier_init(&all_have_called, NULL, THREADS);
   for (long i = 0; i < THREADS; i++) pthread_create(&threads[i], NULL, work, (void*)i);
   for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
   for (long i = 0; i < SHORT_LIVED; i++) {

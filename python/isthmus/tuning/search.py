@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 #: Operations from which on schedules wait until all others are done.
 HEAVY = 150_000
 #: Messages that a rank has under way at a time make each end of one that much work, up to so many.
-_TOGETHER = 16
+_UNDER_WAY = 16
 #: A byte more may change the order in which a rank sends, and so make it faster.
 _SLACK = 0.8
 
@@ -54,7 +54,7 @@ class Search:
         self.floor = situation.bound(collective, sizes)
         self.low = np.tile(self.floor, (len(choices), 1))  # no time is below
         self.why = np.full(shape, Source.bound, np.uint8)
-        self.work = np.zeros(shape)  # seconds for what there is to do at least, 0 where it is not known
+        self.work = np.zeros(shape)  # seconds for what there is to do, 0 where it is not known
         self.links = np.zeros(shape)  # the same for the busiest link
         self.heavy = HEAVY // situation.effort
         self.guess = np.full(shape, np.nan)  # what it may be: for the order, and between sizes
@@ -144,6 +144,7 @@ class Search:
             self._raise(c, np.where(known, quiet.seconds[c], 0.0), Source.uncontended)
             told = np.where(np.isnan(quiet.seconds[c]), np.fmax(quiet.low[c], quiet.guess[c]), quiet.seconds[c])
             self.guess[c] = np.fmax(told, self.links[c])
+            # How much longer it takes where messages meet changes less with the size than anything else that is known.
             if not np.isnan(quiet.seconds[c]).any():
                 self.work[c] = self.guess[c]
 
@@ -230,7 +231,7 @@ class Search:
         count = (self._counts and self._counts[c]) or operations(self.collective, choice, ranks, size)
         window = choice.options.get("window")
         if self.situation.meet and isinstance(window, int):
-            count *= min(window or ranks, _TOGETHER)
+            count *= min(window or ranks, _UNDER_WAY)
         return count
 
     def simulate(self, c: int, i: int) -> float:
