@@ -4,6 +4,7 @@
 #include <nanobind/stl/tuple.h>
 
 #include "arrays.hpp"
+#include "base/error.hpp"
 #include "recording/raw_trace.hpp"
 
 using namespace nanobind::literals;
@@ -25,21 +26,31 @@ void bind_recording(nb::module_& module) {
   module.def(
       "raw_pieces",
       [](const Input<std::uint64_t>& words, std::int64_t records) {
-        std::vector<std::int64_t> found;
+        RawPieces found;
         {
           const nb::gil_scoped_release release;
           found = raw_pieces(view(words), records);
         }
-        return array_from(std::move(found));
+        return std::tuple(array_from(std::move(found.begins)), found.last_request);
       },
-      "words"_a, "records"_a, "Where pieces of at least so many records may begin without cutting requests; in words.");
+      "words"_a, "records"_a,
+      "Where pieces of at least so many records may begin without cutting requests, in words; the largest number of a "
+      "request that is opened.");
   module.def(
-      "raw_last_request",
-      [](const Input<std::uint64_t>& words) {
-        const nb::gil_scoped_release release;
-        return raw_last_request(view(words));
+      "raw_gather",
+      [](const Input<std::uint64_t>& words, const Input<std::int64_t>& at, std::size_t size) {
+        for (const std::int64_t place : view(at)) {
+          require(place >= 0 && static_cast<std::size_t>(place) + size <= words.shape(0), "word ", place,
+                  " is not within a trace of ", words.shape(0), " words");
+        }
+        auto [data, owner] = allocate<std::uint64_t>(at.shape(0) * size);
+        {
+          const nb::gil_scoped_release release;
+          raw_gather(view(words), view(at), size, data);
+        }
+        return Output<std::uint64_t>(data, {at.shape(0) * size}, owner);
       },
-      "words"_a, "The largest number of a request that a raw trace opens.");
+      "words"_a, "at"_a, "size"_a, "So many words from each of these places, one after another.");
 }
 
 }  // namespace isthmus

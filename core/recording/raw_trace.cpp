@@ -81,31 +81,31 @@ RawRecords raw_records(Words words) {
   return found;
 }
 
-std::vector<std::int64_t> raw_pieces(Words words, std::int64_t records) {
+RawPieces raw_pieces(Words words, std::int64_t records) {
+  RawPieces found;
   // Of each request: how many completions are to come, and whether it is open. Numbers may be given again.
   std::vector<std::uint32_t> completes;
   std::vector<bool> open;
-  const auto nothing = [](auto) {};
   each_record(words, [&](std::size_t, Words record) {
     if (kind_of(record) != Call) return;
     look(
-        record, nothing,
+        record, [&](std::uint32_t request) { found.last_request = std::max(found.last_request, request); },
         [&](std::uint32_t request) {
           // What is not numbered as it came (a damaged file) must not take all memory.
           if (request > words.size()) return;
           if (request >= completes.size()) completes.resize(std::max<std::size_t>(2 * completes.size(), request + 1));
           ++completes[request];
         },
-        nothing);
+        [](int) {});
   });
   open.resize(completes.size());
-  std::vector<std::int64_t> pieces{0};
+  found.begins = {0};
   std::int64_t under_way = 0, epochs = 0, since = 0;
   std::uint16_t before = 0;
   each_record(words, [&](std::size_t at, Words record) {
     const std::uint16_t kind = kind_of(record);
     if (since >= records && under_way == 0 && epochs == 0 && before == Call && kind == Call) {
-      pieces.push_back(static_cast<std::int64_t>(at));
+      found.begins.push_back(static_cast<std::int64_t>(at));
       since = 0;
     }
     ++since;
@@ -127,17 +127,11 @@ std::vector<std::int64_t> raw_pieces(Words words, std::int64_t records) {
         },
         [&](int step) { epochs = std::max<std::int64_t>(epochs + step, 0); });
   });
-  return pieces;
+  return found;
 }
 
-std::uint32_t raw_last_request(Words words) {
-  std::uint32_t last = 0;
-  const auto nothing = [](auto) {};
-  each_record(words, [&](std::size_t, Words record) {
-    if (kind_of(record) != Call) return;
-    look(record, [&](std::uint32_t request) { last = std::max(last, request); }, nothing, nothing);
-  });
-  return last;
+void raw_gather(Words words, std::span<const std::int64_t> at, std::size_t size, std::uint64_t* out) {
+  for (const std::int64_t place : at) out = std::copy_n(words.data() + place, size, out);
 }
 
 }  // namespace isthmus

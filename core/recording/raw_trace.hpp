@@ -19,11 +19,20 @@ struct RawRecords {
 /// Walks from record to record, of those that are whole.
 RawRecords raw_records(std::span<const std::uint64_t> words);
 
-/// Where pieces of at least `records` records may begin, 0 first: between them no request is open that completes later,
-/// no epoch of post and start, and no row of folded calls is divided. Records must be whole, and hold what they say.
-std::vector<std::int64_t> raw_pieces(std::span<const std::uint64_t> words, std::int64_t records);
+/// Pieces in which a trace may be read.
+struct RawPieces {
+  /// Where they begin, in words; 0 first.
+  std::vector<std::int64_t> begins;
+  /// The largest number of a request that is opened; 0: there is none.
+  std::uint32_t last_request = 0;
+};
 
-/// The largest number of a request that is opened; 0: there is none.
-std::uint32_t raw_last_request(std::span<const std::uint64_t> words);
+/// Pieces of at least `records` records: between them no request is open that completes later, no epoch of post and
+/// start, and no row of folded calls is divided. Records must be whole, and hold what they say.
+RawPieces raw_pieces(std::span<const std::uint64_t> words, std::int64_t records);
+
+/// Copies `size` words from each of these places, one after another.
+void raw_gather(std::span<const std::uint64_t> words, std::span<const std::int64_t> at, std::size_t size,
+                std::uint64_t* out);
 
 }  // namespace isthmus

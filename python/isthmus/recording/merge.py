@@ -20,8 +20,8 @@ from .recording import FULL, LIMITED, LOST_CALLS
 if TYPE_CHECKING:
     from ..schedule.program import Program
 
-#: Records of a piece in which large traces are read, at least.
-PIECE = 1 << 19
+#: Records of a piece in which large traces are read, at least: what is made of one stays in the processor's caches.
+PIECE = 1 << 16
 #: Times the size of the traces that temporary files and an output take together, at most.
 _ROOM = 4
 #: Beside the traces: what was run.
@@ -110,13 +110,14 @@ def merge(
 def _in_pieces(assembly: Assembly, path: str, clock: Clock, begin: int, end: int) -> raw.Trace:
     """Add a rank of one thread, a piece of its trace at a time; the last piece."""
     last = raw.nothing()
+    begins, request = raw.pieces(path, PIECE)
 
     def pieces() -> Iterator[list[raw.Trace]]:
         nonlocal last
-        for last in raw.read_pieces(path, PIECE):
+        for last in raw.read_pieces(path, begins):
             yield [last]
 
-    assembly.add_pieces(pieces(), clock, begin, end, raw.last_request(path, PIECE) + 1)
+    assembly.add_pieces(pieces(), clock, begin, end, request + 1)
     return last
 
 

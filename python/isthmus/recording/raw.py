@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -258,12 +258,12 @@ def read_trace(path: str | os.PathLike[str]) -> Trace:
     ParseError
         Naming file and byte of a record that cannot be one.
     """
-    (trace,) = read_pieces(path, 1 << 62)
+    (trace,) = read_pieces(path, [0])
     return trace
 
 
-def read_pieces(path: str | os.PathLike[str], records: int) -> Iterator[Trace]:
-    """The same in pieces of at least so many records, in order, between which no request is open that completes later.
+def read_pieces(path: str | os.PathLike[str], begins: Sequence[int]) -> Iterator[Trace]:
+    """The same in pieces that begin at these words, those of :func:`pieces`, in order.
 
     Tables that a piece needs may stand in an earlier one: each has those of all up to it.
 
@@ -275,7 +275,6 @@ def read_pieces(path: str | os.PathLike[str], records: int) -> Iterator[Trace]:
     name = os.fspath(path)
     header = read_header(path)
     words = _words(name, int(header["used"]))
-    begins = _core.raw_pieces(words, records).tolist() if records < len(words) else [0]
     before: Trace | None = None
     for begin, end in itertools.pairwise([*begins, len(words)]):
         reader = _Reader(name, np.asarray(words[begin:end]), HEADER_BYTES + 8 * begin)
@@ -288,11 +287,16 @@ def read_pieces(path: str | os.PathLike[str], records: int) -> Iterator[Trace]:
         yield trace
 
 
-def last_request(path: str | os.PathLike[str], records: int) -> int:
-    """The largest number of a request in a file; 0 for files that are read as one piece of so many records."""
-    name = os.fspath(path)
-    words = _words(name, int(read_header(path)["used"]))
-    return _core.raw_last_request(words) if records < len(words) else 0
+def pieces(path: str | os.PathLike[str], records: int) -> tuple[list[int], int]:
+    """Words at which pieces of at least so many records begin, between which no request is open that completes later.
+
+    The largest number of a request is returned, too, of files that are more than one piece; 0 of others.
+    """
+    words = _words(os.fspath(path), int(read_header(path)["used"]))
+    if records >= len(words):
+        return [0], 0
+    begins, last = _core.raw_pieces(words, records)
+    return begins.tolist(), last
 
 
 def _words(path: str, used: int) -> NDArray[np.uint64]:
@@ -331,11 +335,7 @@ class _Reader:
 
     def _gather(self, at: NDArray[np.int64], dtype: np.dtype[Any]) -> NDArray[Any]:
         """Structures of this type that begin at these words."""
-        size = dtype.itemsize // 8
-        out = np.empty((len(at), size), np.uint64)
-        for i in range(size):
-            out[:, i] = self.words[at + i]
-        return out.reshape(-1).view(dtype)
+        return _core.raw_gather(self.words, at, dtype.itemsize // 8).view(dtype)
 
     def _of(self, kind: int) -> tuple[NDArray[np.int64], NDArray[Any]]:
         """Words where records of this kind begin, and the records."""

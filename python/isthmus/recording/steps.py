@@ -81,10 +81,10 @@ def joined(traces: Sequence[raw.Trace], clock: Clock, functions: Functions, path
         tables.append(table)
     table = np.concatenate(tables) if len(tables) > 1 else tables[0]
     thread = np.repeat(np.array([int(t.header["thread"]) for t in traces], np.uint16), [len(t.steps) for t in traces])
+    if len(traces) == 1:
+        return _alone(traces[0], table, thread)
     base = np.cumsum([0, *(len(t.steps) for t in traces)])
-    items, order = {}, np.arange(len(table))
-    if len(traces) > 1:
-        order = np.argsort(table["begin"], kind="stable")
+    items, order = {}, np.argsort(table["begin"], kind="stable")
     at = np.empty(len(table), np.int64)
     at[order] = np.arange(len(table))
     by_form = {}
@@ -96,7 +96,7 @@ def joined(traces: Sequence[raw.Trace], clock: Clock, functions: Functions, path
     table, thread = table[order], thread[order]
     counts_length = np.concatenate([t.items[raw.COLLECTIVE].item["counts"] for t in traces]).astype(np.int64)
     groups_length = np.concatenate([t.groups_length for t in traces])
-    enter, leave, overlapping = _points(table, len(traces) > 1)
+    enter, leave, overlapping = _points(table)
     return Steps(
         table,
         thread,
@@ -125,12 +125,30 @@ def _mapped(numbers: NDArray[Any], names: dict[int, int], otherwise: int) -> NDA
     return np.array([names.get(number, otherwise) for number in different.tolist()], np.int64)[index]
 
 
-def _points(table: NDArray[Any], threaded: bool) -> tuple[NDArray[np.int64], NDArray[np.int64], bool]:
+def _alone(trace: raw.Trace, table: NDArray[Any], thread: NDArray[np.uint16]) -> Steps:
+    """The steps of the only thread, which stand in order; ``table`` has what became of them."""
+    counts_length = trace.items[raw.COLLECTIVE].item["counts"].astype(np.int64)
     step = np.arange(len(table))
-    if threaded:
-        latest = np.maximum.accumulate(table["end"])
-        threaded = bool((table["begin"][1:] < latest[:-1]).any())
-    if not threaded:
+    return Steps(
+        table,
+        thread,
+        trace.items,
+        trace.counts,
+        np.cumsum(counts_length) - counts_length,
+        trace.groups,
+        np.cumsum(trace.groups_length) - trace.groups_length,
+        trace.groups_length,
+        2 * step,
+        2 * step + 1,
+        False,
+        trace.own_after,
+    )
+
+
+def _points(table: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64], bool]:
+    step = np.arange(len(table))
+    latest = np.maximum.accumulate(table["end"])
+    if not (table["begin"][1:] < latest[:-1]).any():
         return 2 * step, 2 * step + 1, False
     time = np.stack([table["begin"], np.maximum(table["end"], table["begin"])], axis=1).reshape(-1)
     # Of points at the same time those of earlier steps come first, and every begin before its end.
