@@ -123,11 +123,35 @@ Routes candidates(const Topology& t, Vertex from, Vertex to, const std::string& 
   return {array_of(offsets), array_of(links)};
 }
 
+LinkList classes_of(const Topology& t) {
+  LinkList out;
+  for (const auto& c : t.link_classes()) out.emplace_back(c.name, c.bandwidth, c.latency);
+  return out;
+}
+
 template <class T, class... Args>
 Shared make(const LinkList& links, Args&&... args) {
   auto out = std::make_shared<T>(std::forward<Args>(args)...);
   for (const auto& [name, bandwidth, latency] : links) out->set_links(name, bandwidth, latency);
   return out;
+}
+
+/// The factory of the same topology and what to call it with, for pickles: other processes and machines may lack the
+/// file of cables.
+nb::tuple reduced(const Topology& t) {
+  if (const auto* graph = dynamic_cast<const GraphTopology*>(&t)) {
+    const auto& names = graph->names();
+    const auto column = [&](auto Cable::* field) {
+      return map_array<std::uint32_t>(graph->cables().size(), [&](std::size_t i) { return graph->cables()[i].*field; });
+    };
+    const auto split = names.begin() + static_cast<std::ptrdiff_t>(t.nodes());
+    return nb::make_tuple(nb::module_::import_("isthmus.machine.graph").attr("graph_of_arrays"),
+                          nb::make_tuple(std::vector<std::string>(names.begin(), split),
+                                         std::vector<std::string>(split, names.end()), classes_of(t), column(&Cable::a),
+                                         column(&Cable::b), column(&Cable::link_class), column(&Cable::count)));
+  }
+  return nb::make_tuple(nb::module_::import_("isthmus.machine.spec").attr("parse_topology"),
+                        nb::make_tuple(t.spec(), classes_of(t)));
 }
 
 void bind_factories(nb::module_& m) {
@@ -193,9 +217,9 @@ void bind_factories(nb::module_& m) {
       "Rail-optimised GPU cluster.");
   m.def(
       "graph",
-      [](std::vector<std::string> nodes, std::vector<std::string> switches,
-         const std::vector<std::tuple<std::string, double, double>>& classes, const Input<std::uint32_t>& a,
-         const Input<std::uint32_t>& b, const Input<std::uint32_t>& link_class, const Input<std::uint32_t>& count) {
+      [](std::vector<std::string> nodes, std::vector<std::string> switches, const LinkList& classes,
+         const Input<std::uint32_t>& a, const Input<std::uint32_t>& b, const Input<std::uint32_t>& link_class,
+         const Input<std::uint32_t>& count) {
         GraphParameters p{std::move(nodes), std::move(switches), {}, {}};
         for (const auto& [name, bandwidth, latency] : classes) p.classes.push_back({name, bandwidth, latency});
         require(b.shape(0) == a.shape(0) && link_class.shape(0) == a.shape(0) && count.shape(0) == a.shape(0),
@@ -237,14 +261,8 @@ void bind_topology(nb::module_& m) {
             return Tuple<std::string>(nb::tuple(out));
           },
           "Names of the coordinates of a node.")
-      .def_prop_ro(
-          "link_classes",
-          [](const Topology& t) {
-            std::vector<std::tuple<std::string, double, double>> out;
-            for (const auto& c : t.link_classes()) out.emplace_back(c.name, c.bandwidth, c.latency);
-            return out;
-          },
-          "(name, bandwidth in bytes/s per direction, latency in s) of every link class.")
+      .def_prop_ro("link_classes", &classes_of,
+                   "(name, bandwidth in bytes/s per direction, latency in s) of every link class.")
       .def(
           "coordinates",
           [](const Topology& t, const Vertices& nodes) {
@@ -402,6 +420,9 @@ void bind_topology(nb::module_& m) {
               throw Unsupported(message(t.kind(), ": only trees have levels; ask bisection() instead"));
             return tree->oversubscription(level);
           },
-          "level"_a, "Bandwidth into the switches of a tree level from below over bandwidth out of them to above.");
+          "level"_a, "Bandwidth into the switches of a tree level from below over bandwidth out of them to above.")
+      .def("__reduce__", &reduced)
+      .def("__copy__", [](nb::handle_t<Topology> self) { return nb::borrow(self); })
+      .def("__deepcopy__", [](nb::handle_t<Topology> self, nb::handle) { return nb::borrow(self); }, "memo"_a);
   bind_factories(m);
 }

@@ -18,11 +18,12 @@ GraphTopology::GraphTopology(GraphParameters p) : Topology("graph"), nodes_forwa
   set_counts(p.nodes.size(), p.switches.size(), links);
   names_ = std::move(p.nodes);
   names_.insert(names_.end(), std::make_move_iterator(p.switches.begin()), std::make_move_iterator(p.switches.end()));
+  cables_ = std::move(p.cables);
   classes_ = std::move(p.classes);
   require(classes_.size() < 0xffff, "graph: ", classes_.size(), " link classes; at most 65534 are allowed");
   dimensions_ = {{"node", nodes_}};
   graph_.offsets.assign(vertices + 1, 0);
-  for (const Cable& c : p.cables) {
+  for (const Cable& c : cables_) {
     require(c.a < vertices && c.b < vertices, "graph: a cable between vertices ", c.a, " and ", c.b, "; there are ",
             vertices);
     require(c.a != c.b, "graph: a cable from ", names_[c.a], " to itself");
@@ -35,7 +36,7 @@ GraphTopology::GraphTopology(GraphParameters p) : Topology("graph"), nodes_forwa
   from_.resize(links);
   class_of_.resize(links);
   std::vector<std::uint64_t> next(graph_.offsets.begin(), graph_.offsets.end() - 1);
-  for (const Cable& c : p.cables) {
+  for (const Cable& c : cables_) {
     for (std::uint32_t i = 0; i < c.count; ++i) {
       for (const auto& [a, b] : {std::pair{c.a, c.b}, std::pair{c.b, c.a}}) {
         const std::uint64_t id = next[a]++;

@@ -50,6 +50,8 @@ class GraphTopology final : public Topology {
   }
 
   [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
+  /// As they were given, from which the same network can be made again.
+  [[nodiscard]] const std::vector<Cable>& cables() const { return cables_; }
 
  protected:
   [[nodiscard]] bool permits(LinkId link, Vertex to) const override;
@@ -75,6 +77,7 @@ class GraphTopology final : public Topology {
   [[nodiscard]] Sample sample() const;
 
   std::vector<std::string> names_;
+  std::vector<Cable> cables_;
   Csr graph_;                 ///< both directions of every cable: link id = position
   std::vector<Vertex> from_;  ///< vertex that a link leaves
   std::vector<std::uint16_t> class_of_;

@@ -56,6 +56,10 @@ class Description:
     file: str = dataclasses.field(default="machine", compare=False)
     line: Line = dataclasses.field(default=_no_line, compare=False, repr=False)
 
+    def without_lines(self) -> Description:
+        """The same, without what finds the line of a value."""
+        return dataclasses.replace(self, line=_no_line)
+
     def fail(self, path: str, message: str) -> NoReturn:
         """Raise the ParseError of a value."""
         raise ParseError(self.file, self.line(path), path, message)

@@ -82,6 +82,13 @@ def build_graph(
     return _core.graph(list(nodes), list(switches), named, *columns)
 
 
+def graph_of_arrays(*arrays: Any) -> Topology:
+    """A topology from the arguments of the core's factory, as pickles hold them."""
+    from .. import _core
+
+    return _core.graph(*arrays)
+
+
 def read_edges(path: str | os.PathLike[str]) -> dict[str, list[Any]]:
     """Read an edge list.
 

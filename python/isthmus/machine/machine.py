@@ -129,6 +129,11 @@ class Machine:
 
     __hash__ = None  # type: ignore[assignment]
 
+    def __getstate__(self) -> dict[str, Any]:
+        # Without the text whose lines it names in errors, and without what follows from the rest.
+        kept = {name: self.__dict__[name] for name in ("topology", "node", "level", "noise")}
+        return kept | {"description": self.description.without_lines()}
+
     @property
     def name(self) -> str:
         """Name, or the specification of the interconnect where it has none."""

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import units
 from ..errors import InvalidInput, ParseError, Unsupported
 from .description import LEVELS, Description, normalise
-from .kinds import KINDS, Kind, kind_named, spec_of
+from .kinds import KINDS, Kind, Links, kind_named, spec_of
 from .parts import Level, Node
+
+if TYPE_CHECKING:
+    from .._core import Topology
 
 _LEVEL_FIELDS = [f.name for f in dataclasses.fields(Level)]
 _NODE_FIELDS = [f.name for f in dataclasses.fields(Node)]
@@ -103,6 +106,12 @@ def _paths(key: str) -> list[str]:
     if level in LEVELS and field in _LEVEL_FIELDS:
         return [f"level\0{level}\0{field}"]
     return []
+
+
+def parse_topology(spec: str, links: Links) -> Topology:
+    """The interconnect of a specification; ``links`` has a name, bandwidth and latency of every link class."""
+    values = normalise({"topology": _topology(spec, spec)}, spec).values["topology"]
+    return KINDS[values["kind"]].build(values, links)
 
 
 def parse_spec(text: str) -> Description:

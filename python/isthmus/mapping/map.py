@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -146,10 +147,7 @@ def map(
     clock = None if model is None or found is what else Clock(what, collectives, model)  # type: ignore[arg-type]
     name, options = (method, {}) if isinstance(method, str) else method
 
-    def metrics(place: NDArray[np.uint32]) -> Metrics:
-        return evaluate(found, placement_of(problem, place), undirected=undirected)
-
-    search = Search(problem, metrics, clock)
+    search = Search(problem, partial(_metrics, found, problem), clock)
     decides = objective or ("time" if search.affordable(seconds) else "hop_bytes")
     if name != "auto":
         if search.attempt(name, **_timed(name, options, seconds)) is None:
@@ -163,6 +161,10 @@ def map(
         best = search.by_rule(decides, seconds, guarded=objective is None)
     unsearched = name == "auto" and len(problem.edges[0]) > 0 and all(t.method in USUAL for t in search.trials)
     return Mapped(what, found, problem, best, tuple(search.trials), decides, undirected, clock, spectral, unsearched)
+
+
+def _metrics(pattern: Pattern, problem: Problem, place: NDArray[np.uint32]) -> Metrics:
+    return evaluate(pattern, placement_of(problem, place), undirected=problem.undirected)
 
 
 def _timed(name: str, options: Mapping[str, Any], seconds: float) -> dict[str, Any]:

@@ -69,6 +69,10 @@ class Problem:
         if int(capacity.sum()) < pattern.ranks:
             raise InvalidInput(f"{pattern.ranks:,} tasks do not fit: the nodes take {int(capacity.sum()):,}")
 
+    def __getstate__(self) -> dict[str, Any]:
+        # Without what follows from the rest.
+        return {name: value for name, value in self.__dict__.items() if name not in ("graph", "target", "structure")}
+
     @property
     def tasks(self) -> int:
         return self.pattern.ranks

@@ -250,6 +250,16 @@ class Schedule:
 
     __hash__ = None  # type: ignore[assignment]
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        a = self._arrays
+        return _again, (a.op_first, a.ops, a.edge_first, a.edges, a.buffer_names, a.buffer_bytes, a.slices)
+
+    def __copy__(self) -> Schedule:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Schedule:
+        return self
+
     def __repr__(self) -> str:
         size = f"{counted(len(self), 'operation')}, {counted(len(self.edges), 'dependency')}"
         return f"<Schedule: {counted(self.ranks, 'rank')}, {size}>"
@@ -389,6 +399,11 @@ class Schedule:
             write_goal(self._arrays, path, binary=suffix == ".bin", unit=unit, seconds_per_byte=seconds_per_byte)
         else:
             raise InvalidInput(f"{os.fspath(path)!r} ends in {suffix!r}: allowed are .h5, .hdf5, .goal and .bin")
+
+
+def _again(*arrays: Any) -> Schedule:
+    """A schedule from its arrays, as pickles hold them."""
+    return Schedule(_core.ScheduleArrays.of(*arrays))
 
 
 def _words(records: NDArray[np.uint8]) -> NDArray[np.uint64]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from .. import _core
@@ -138,16 +139,17 @@ def simulate(
         machine = load(machine)
     # Iterations that are left out are in no log: a part that lies among them would be empty.
     skip = skip and path_part is None
-    options = core_options(
-        what, machine, placement, record, noise, seed, copy_rate, reduce_rate, symmetry, skip, receive
+    if path_part is not None and record != "ops":
+        raise InvalidInput(f'path_part needs record="ops", and record is {shown(record)}')
+    make_options = partial(
+        _all_options,
+        what,
+        machine,
+        (placement, record, noise, seed, copy_rate, reduce_rate, symmetry, skip, receive),
+        (model, routing, slices, resolution, packet),
+        path_part,
     )
-    set_network(options, isinstance(machine, Machine), model, routing, slices, resolution, packet)
-    if path_part is not None:
-        if record != "ops":
-            raise InvalidInput(f'path_part needs record="ops", and record is {shown(record)}')
-        first, most = (whole(number, "path_part", 0, 2**62) for number in path_part)
-        # A message has five entries: start, handle and those of the receive, which are three.
-        options.log_part(first, max(5 * most // 2, 1))
+    options = make_options()
     begin = time.perf_counter()
     report = _reporter(len(what), progress)
     try:
@@ -155,8 +157,25 @@ def simulate(
     finally:
         if report is not None:
             report.close()
-    result |= {"options": options, "model": model, "routing": routing}
+    result |= {"make_options": make_options, "model": model, "routing": routing}
     return Timeline(what, machine, result, wall=time.perf_counter() - begin, record=record)
+
+
+def _all_options(
+    schedule: Schedule,
+    machine: Machine | Level,
+    place: tuple[Any, ...],
+    network: tuple[Any, ...],
+    path_part: tuple[int, int] | None,
+) -> _core.SimulationOptions:
+    """Parameters of :func:`simulate` as the core takes them: those of core_options, of the network, and of the log."""
+    options = core_options(schedule, machine, *place)
+    set_network(options, isinstance(machine, Machine), *network)
+    if path_part is not None:
+        first, most = (whole(number, "path_part", 0, 2**62) for number in path_part)
+        # A message has five entries: start, handle and those of the receive, which are three.
+        options.log_part(first, max(5 * most // 2, 1))
+    return options
 
 
 def _ps(seconds: float, name: str) -> int:

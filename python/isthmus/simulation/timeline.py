@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -111,12 +111,34 @@ class Timeline:
         self._log = result["log"]
         self._log_noise = result["log_noise"]
         self._log_time = result["log_time"]
-        self._options: Any = result.get("options")
+        self._make_options: Callable[[], Any] | None = result.get("make_options")
         self._stuck = tuple(result[f"stuck_{name}"] for name in ("rank", "op", "started"))
         self._orphans = tuple(result[f"orphan_{name}"] for name in ("rank", "source", "op", "handled"))
+        self._freeze()
+
+    def _freeze(self) -> None:
         by_operation = (self.start_ps, self.end_ps, self.partner, self.busy_ps, self.handled_ps, self.lost_ps)
         for array in (self.finish_ps, self._breakdown, *by_operation):
             array.setflags(write=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Without what follows from the rest.
+        return {name: value for name, value in self.__dict__.items() if name not in ("_options", "traffic", "deadlock")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._freeze()
+
+    def __copy__(self) -> Timeline:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Timeline:
+        return self
+
+    @cached_property
+    def _options(self) -> Any:
+        """What the core was told; None where that is not known, as of what was read from a file."""
+        return None if self._make_options is None else self._make_options()
 
     @property
     def ranks(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import groupby
 from typing import Any
 
@@ -41,7 +42,7 @@ def summarise(rows: Sequence[Point]) -> Summary:
             for row in rows
         ],
         right=numbers,
-        draw=lambda: _draw(rows, "ranks" if by_ranks else "bytes"),
+        draw=partial(_draw, rows, "ranks" if by_ranks else "bytes"),
         findings=_findings(rows),
     )  # fmt: skip
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,7 @@ def summarise(rows: Sequence[Point]) -> Summary:
         ),
         rows=[_row(row) for row in rows],
         right=right,
-        draw=lambda: _draw(rows),
+        draw=partial(_draw, rows),
         findings=_findings(rows),
     )
 

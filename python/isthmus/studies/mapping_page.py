@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from ..units import amount, text
@@ -49,7 +50,7 @@ def summarise(rows: Sequence[Point]) -> Summary:
         columns=("application", "machine", "placement", *numbers),
         rows=[_row(case, placement, timed) for case in cases for placement in _WORDS if placement in case],
         right=numbers,
-        draw=lambda: _draw(cases),
+        draw=partial(_draw, cases),
         findings=_findings(cases),
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ def summarise(rows: Sequence[Point]) -> Summary:
         columns=("network", "pattern", *numbers, *more),
         rows=[_row(case) for case in cases],
         right=(*numbers, *more),
-        draw=lambda: _draw(cases),
+        draw=partial(_draw, cases),
         findings=_findings(cases),
     )
 

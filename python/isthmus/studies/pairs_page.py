@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from ..units import text
@@ -30,7 +31,7 @@ def summarise(rows: Sequence[Point]) -> Summary:
         ),
         rows=[_row(row) for row in rows],
         right=("hops", "size", "latency", "slowest pair", "without others", "factor"),
-        draw=lambda: _draw(rows),
+        draw=partial(_draw, rows),
         findings=_findings(rows),
     )
 

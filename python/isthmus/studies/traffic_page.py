@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ def summarise(rows: Sequence[Point]) -> Summary:
         columns=("network", "pattern", "routing", "offered", "accepted", "bound", "throughput of a node"),
         rows=[_row(row) for row in rows],
         right=right,
-        draw=lambda: _draw(rows),
+        draw=partial(_draw, rows),
         findings=_findings(rows),
     )
 

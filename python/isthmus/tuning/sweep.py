@@ -54,7 +54,7 @@ RULES = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Sweep:
     """Times of candidates by size.
 

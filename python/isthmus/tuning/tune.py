@@ -31,7 +31,7 @@ ALL = tuple(kind for kind in KINDS if kind != "neighbor_alltoall")
 SIZES = tuple(1 << k for k in range(3, 27))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Tuning:
     """The best algorithms that were found, and how.
 
