@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from isthmus import InvalidInput, ParseError, Program, ProgramBuilder, Schedule, collective, read
+from isthmus import InvalidInput, ParseError, Program, ProgramBuilder, Schedule, collective, lower, read
 from isthmus.schedule import hdf5
 from isthmus.schedule.hdf5 import Column, open_columns, write_columns
 from isthmus.schedule.schedule import SLICES
@@ -289,3 +289,23 @@ def test_a_million_operations(tmp_path: Path) -> None:
     )
     s.save(tmp_path / "s.h5")
     assert read(tmp_path / "s.h5") == s
+
+
+def test_columns_of_one_number_take_no_memory(tmp_path: Path) -> None:
+    """Read again they are as they were, and lowering, comparing and saving take them as any others."""
+    size = 100_000
+    b = ProgramBuilder(2)
+    b.send(0, 1, np.full(size, 8))
+    b.recv(1, 0, np.full(size, 8))
+    program = b.build()
+    program.save(tmp_path / "a.h5")
+    found = read(tmp_path / "a.h5")
+    assert isinstance(found, Program)
+    assert found.amount.strides == found.tag.strides == (0,)
+    assert found.kind.strides == (1,)
+    assert found == program
+    assert lower(found) == lower(program)
+    found.save(tmp_path / "b.h5")
+    assert read(tmp_path / "b.h5") == program
+    with pytest.raises(ValueError, match="read-only"):
+        found.amount[0] = 1

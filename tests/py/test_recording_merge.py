@@ -173,6 +173,7 @@ def test_pieces_of_traces(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_columns_in_files(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Columns in files, worked through in small blocks, give what columns in memory give."""
     from isthmus.recording import matching, spill, together
+    from isthmus.schedule import columns
 
     raws, scratch = tmp_path / "raw", tmp_path / "scratch"
     raws.mkdir()
@@ -185,7 +186,7 @@ def test_columns_in_files(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyP
         path.write_bytes(path.read_bytes()[: path.stat().st_size // 16 * 8])
     memory = merge(raws)
     monkeypatch.setattr(spill, "SPILL", 1000)
-    monkeypatch.setattr(spill, "BLOCK", 7)
+    monkeypatch.setattr(columns, "BLOCK", 7)
     monkeypatch.setattr(together, "BLOCK", 7)
     monkeypatch.setattr(matching, "_AT_ONCE", 7)
     written = 0

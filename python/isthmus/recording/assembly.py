@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InvalidInput
-from ..schedule.columns import lengths
+from ..schedule.columns import blocks, drop, lengths
 from ..schedule.program import ANY, EVENT_COLUMNS, NULL, Program
 from . import raw
 from .clocks import Clock
@@ -18,10 +18,10 @@ from .compaction import compacted
 from .emission import Details
 from .matching import match_halves
 from .own import own
-from .parts import Parts, world_peers
+from .parts import Parts
 from .paths import Paths, Tree
 from .recording import NONE, Recording
-from .spill import Spill, blocks
+from .spill import Spill
 from .steps import joined
 from .together import Calls, align, take_out
 from .translate import Carry, Shared, translated
@@ -128,7 +128,7 @@ class Assembly:
                 "left out: communicators whose members are not all of this program, and all that was done on them"
             )
         first, call_first = self._parts.sizes(self.ranks)
-        events, calls, halves, together = self._parts.finish(locals_)
+        events, calls, halves, together = self._parts.finish(locals_, comm_first, comm_ranks)
         self._spill.release()
         comm = events["comm"]
         cut = align(events, comm, lengths(comm_first), self.shared.details, Calls(**together), first, calls)
@@ -138,14 +138,14 @@ class Assembly:
             self.notes.append(f"left out: {number(len(cut), 'call')} of collectives that not all members recorded")
         self._match(events, details, halves)
         self._spill.release()
-        np.maximum(comm, 0, out=comm)
+        for part in blocks(len(comm)):
+            if (comm[part] < 0).any():
+                np.maximum(comm[part], 0, out=comm[part])
         events["comm"] = comm.view(np.uint32)
         take_out(events, cut)
         tree, locations = self._places(events, calls)
         self._spill.release()
         events, first = compacted(events, details, first, calls["event"])
-        world_peers(calls, comm_first, comm_ranks)
-        np.maximum(calls["comm"], 0, out=calls["comm"])
         calls["comm"] = calls["comm"].view(np.uint32)
         calls["path"] = calls["path"] if len(tree) else calls["path"][:0]
         self._spill.release()
@@ -190,8 +190,13 @@ class Assembly:
                 f"by the clocks, {number(found.early, 'message')} came before being sent, by {found.worst} ns at most"
             )
         for part in blocks(len(found.alone)):
-            half = {name: column[part] for name, column in halves.items()}
-            peer = np.where(found.alone[part], np.int32(NULL), half["peer"])
+            # What events say already stays as it is: columns in files are written where they change only.
+            changed = found.alone[part] | (halves["peer"][part] == NULL) | (halves["at"][part] != 0)
+            if self.wildcards == "free":
+                changed |= halves["any_peer"][part] | halves["any_tag"][part]
+            here = part.start + np.flatnonzero(changed)
+            half = {name: column[here] for name, column in halves.items()}
+            peer = np.where(found.alone[here], np.int32(NULL), half["peer"])
             there = peer != NULL
             tag = np.where(there, half["tag"], 0)
             if self.wildcards == "free":
@@ -212,14 +217,23 @@ class Assembly:
         for column in (calls["path"], events["location"]):
             for part in blocks(len(column)):
                 used[np.minimum(column[part], len(became) - 1)] = True
+            drop(column)
         own_path = own(tree, became[used])
         own_site = np.append(tree.place, np.uint32(NONE))[np.minimum(np.append(own_path, NONE), len(tree))]
         site = own_site[np.minimum(became, len(tree))]
         locations, numbers = _different([frame.text for frame in tree.frames])
-        for column, new in ((calls["site"], site), (calls["path"], became), (events["location"], numbers[site])):
-            for part in blocks(len(column)):
-                column[part] = new[np.minimum(column[part], len(became) - 1)]
+        path = calls["path"]
+        calls["site"], calls["path"] = self._renumbered(path, site), self._renumbered(path, became)
+        events["location"] = self._renumbered(events["location"], numbers[site])
         return tree, locations
+
+    def _renumbered(self, old: NDArray[np.uint32], new: NDArray[np.uint32]) -> NDArray[np.uint32]:
+        """A column with new numbers for old ones; the last is for all beyond."""
+        column = self._spill.column()
+        for part in blocks(len(old)):
+            column.add(new[np.minimum(old[part], len(new) - 1)].astype(np.uint32, copy=False))
+        drop(old)
+        return column.array()
 
 
 class _Numbers:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..schedule.columns import blocks, is_repeated
 from ..schedule.program import NULL, PEERED, EventKind
-from .spill import blocks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,11 +37,12 @@ def compacted(
     if not len(gone):
         return events, first
     kept = 0
+    moved = [column for column in events.values() if not is_repeated(column)]
     for part, idle in zip(blocks(size), found, strict=True):
         stays = np.ones(part.stop - part.start, np.bool_)
         stays[idle - part.start] = False
         length = len(stays) - len(idle)
-        for column in events.values():
+        for column in moved:
             column[kept : kept + length] = column[part][stays]
         kept += length
     for part in blocks(len(of_calls)):

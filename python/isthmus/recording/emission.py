@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 _COLUMNS = {**EVENT_COLUMNS, "comm": np.int32}
 #: Column of the call that an event comes of; -1: of none.
 _STEP = "step"
+_TYPES = {**_COLUMNS, _STEP: np.int64}
 
 
 class Details:
@@ -61,12 +62,14 @@ class Emission:
     def add(self, point: NDArray[np.int64], kind: ArrayLike, step: ArrayLike = -1, **columns: ArrayLike) -> Any:
         """Events of one kind; columns that are not given are 0. Returns their numbers in the order of emission."""
         size = len(point)
-        given: dict[str, ArrayLike] = {"comm": -1, "kind": kind, **columns}
-        block = {
-            name: np.broadcast_to(np.asarray(given.get(name, 0)), size).astype(dtype)
-            for name, dtype in _COLUMNS.items()
-        }
-        block[_STEP] = np.broadcast_to(np.asarray(step, np.int64), size)
+        given: dict[str, ArrayLike] = {"comm": -1, "kind": kind, _STEP: step, **columns}
+        block = {}
+        for name, dtype in _TYPES.items():
+            column = given.get(name, 0)
+            if isinstance(column, np.ndarray) and column.ndim:
+                block[name] = column.astype(dtype, copy=False)
+            else:
+                block[name] = np.full(size, column, dtype)
         self._blocks.append(block)
         self._points.append(point)
         self._size += size

@@ -10,7 +10,7 @@ import numpy as np
 from ..schedule.program import NO_COMMUNICATOR, NULL, PEERED, EventKind
 from . import raw
 from .communicators import UNKNOWN, Local, worlds
-from .spill import Group, Spill, blocks
+from .spill import Group, Spill
 from .translate import Part
 
 if TYPE_CHECKING:
@@ -21,6 +21,19 @@ _HALVES: dict[str, Any] = {
     "event": np.int64, "at": np.uint32, "receives": np.bool_, "comm": np.int32, "peer": np.int32, "tag": np.int32,
     "any_peer": np.bool_, "any_tag": np.bool_, "begin": np.int64, "end": np.int64,
 }  # fmt: skip
+
+
+#: Columns of events, calls, messages, and calls of collectives that stay as they are, or that others take the place of.
+_FIXED = (
+    ("comm", "phase"),
+    ("function", "count", "thread", "sent", "received", "peer", "comm", "path"),
+    ("at", "comm", "peer", "tag", "any_peer", "any_tag"),
+    ("blocking",),
+)
+#: Those with communicators and ranks of the Program that do not change any more.
+_FIXED_AFTER = ((), ("peer", "comm"), ("comm", "peer"), ())
+#: Pieces after which what was mapped is taken off the memory of the process.
+_RELEASE = 64
 
 
 class Columns(NamedTuple):
@@ -36,7 +49,8 @@ class Parts:
     """Pieces of ranks, one after another."""
 
     def __init__(self, spill: Spill) -> None:
-        self._groups = (Group(spill), Group(spill), Group(spill), Group(spill))
+        self._spill = spill
+        self._groups = tuple(Group(spill, fixed) for fixed in _FIXED)
         #: Where each piece begins, and the end: events, calls, messages, calls of collectives.
         self._first = [(0, 0, 0, 0)]
         #: Whose each piece is, and the ids of the communicators that it uses.
@@ -45,17 +59,15 @@ class Parts:
     def add(self, rank: int, part: Part) -> None:
         """Append what a rank did next."""
         events, calls, *_ = self._first[-1]
-        of_calls, place = part.calls, np.zeros(len(part.together), np.int32)
+        of_calls = part.calls
         of_calls["event"][of_calls["event"] >= 0] += events
-        # What becomes of paths stands in columns of their own.
-        of_calls["site"] = of_calls["path"].copy()
         halves = {name: getattr(part.halves, name).astype(kind, copy=False) for name, kind in _HALVES.items()}
         halves["event"] += events
         self._groups[0].add(part.events)
         self._groups[1].add(of_calls)
-        self._groups[2].add({**halves, "place": np.zeros(len(halves["at"]), np.int32)})
+        self._groups[2].add(halves)
         event, call = part.together + events, part.together_call + calls
-        self._groups[3].add({"event": event, "call": call, "place": place, "blocking": part.together_blocking})
+        self._groups[3].add({"event": event, "call": call, "blocking": part.together_blocking})
         self._first.append(tuple(group.size for group in self._groups))  # type: ignore[arg-type]
         self.used.append((rank, part.comms))
 
@@ -66,57 +78,81 @@ class Parts:
         first, call_first = np.cumsum(of_rank, axis=0).T
         return first, call_first
 
-    def finish(self, locals_: Sequence[Local]) -> Columns:
-        """Whole columns, with communicators and ranks of the Program."""
+    def finish(
+        self, locals_: Sequence[Local], comm_first: NDArray[np.uint64], comm_ranks: NDArray[np.uint32]
+    ) -> Columns:
+        """Whole columns, with communicators and ranks of the Program; partners of calls are ranks of the world.
+
+        Of events and messages communicators are negative whose members are not known.
+        """
         columns = Columns(*(group.arrays() for group in self._groups))
-        for begin, end, local in zip(self._first[:-1], self._first[1:], locals_, strict=True):
+        made = tuple(Group(self._spill, fixed) for fixed in _FIXED_AFTER)
+        for number, (begin, end, local) in enumerate(zip(self._first[:-1], self._first[1:], locals_, strict=True)):
             mine = (
                 {name: column[a:b] for name, column in group.items()}
                 for a, b, group in zip(begin, end, columns, strict=True)
             )
-            _localise(Columns(*mine), local, begin[0])
-        return columns
+            for group, new in zip(
+                made, _localised(Columns(*mine), local, begin[0], comm_first, comm_ranks), strict=True
+            ):
+                group.add(new)
+            if number % _RELEASE == 0:
+                self._spill.release()
+        for group, new_group in zip(self._groups, made, strict=True):
+            group.replace(new_group)
+        return Columns(*(group.arrays() for group in self._groups))
 
 
-def _localise(part: Columns, local: Local, first_event: int) -> None:
-    """Communicators and ranks of the Program in place of those of one rank's trace."""
+def _localised(
+    part: Columns, local: Local, first_event: int, comm_first: NDArray[np.uint64], comm_ranks: NDArray[np.uint32]
+) -> Columns:
+    """Columns with communicators and ranks of the Program in place of those of one rank's trace.
+
+    Peers and amounts of events are changed in place where they have to be.
+    """
     # The last element is for -1: no communicator.
     index = np.append(local.index, 0).astype(np.int32)
     shift = np.append(local.shift, 0).astype(np.int32)
     place = np.append(local.place, 0).astype(np.int32)
     inter = np.append(local.inter, False)
     events, calls, halves, together = part
-    comm, peer = events["comm"].copy(), events["peer"]
-    together["place"][:] = place[comm[together["event"] - first_event]]
+    comm, peer = events["comm"], events["peer"]
+    new_comm = index[comm]
     collective = events["kind"] == EventKind.collective
     if shift.any():
-        _shift(peer, np.where(collective | (events["kind"] >= EventKind.put), shift[comm], np.int32(0)))
+        with_rank = collective | (events["kind"] >= EventKind.put) | np.isin(events["kind"], PEERED)
+        _shift(peer, np.where(with_rank, shift[comm], np.int32(0)))
     if inter.any():
         here = collective & inter[comm] & (peer == raw.ROOT)
         peer[here] = place[comm[here]]
     made = np.flatnonzero((events["kind"] == EventKind.comm_create) & (events["amount"] != NO_COMMUNICATOR))
-    new = index[events["amount"][made].astype(np.int64)]
-    events["amount"][made] = np.where(new == UNKNOWN, np.uint64(NO_COMMUNICATOR), new.astype(np.uint64))
-    events["comm"][:] = index[comm]
+    if len(made):
+        new = index[events["amount"][made].astype(np.int64)]
+        events["amount"][made] = np.where(new == UNKNOWN, np.uint64(NO_COMMUNICATOR), new.astype(np.uint64))
     if (index == UNKNOWN).any():
-        peer[(events["comm"] == UNKNOWN) & np.isin(events["kind"], PEERED)] = NULL
-    if shift.any():
-        _shift(calls["peer"], shift[calls["comm"]])
-        _shift(halves["peer"], shift[halves["comm"]])
-    calls["comm"][:] = index[calls["comm"]]
-    halves["place"][:] = place[halves["comm"]]
-    halves["comm"][:] = index[halves["comm"]]
-    halves["peer"][halves["comm"] == UNKNOWN] = NULL
+        peer[(new_comm == UNKNOWN) & np.isin(events["kind"], PEERED)] = NULL
+    with_ranks = []
+    for column in (calls, halves):
+        ranks = column["peer"]
+        if shift.any():
+            ranks = ranks.copy()
+            _shift(ranks, shift[column["comm"]])
+        with_ranks.append(ranks)
+    call_comm, half_comm = index[calls["comm"]], index[halves["comm"]]
+    known = (with_ranks[0] >= 0) & (call_comm >= 0)
+    call_comm = np.maximum(call_comm, 0)
+    world = worlds(comm_first, comm_ranks, call_comm, np.where(known, with_ranks[0], 0))
+    return Columns(
+        {"comm": new_comm},
+        {"comm": call_comm, "peer": np.where(known, world, -1).astype(np.int32)},
+        {
+            "comm": half_comm,
+            "place": place[halves["comm"]],
+            "peer": np.where(half_comm == UNKNOWN, np.int32(NULL), with_ranks[1]),
+        },
+        {"place": place[comm[together["event"] - first_event]]},
+    )
 
 
 def _shift(peer: NDArray[np.int32], by: NDArray[np.int32]) -> None:
     peer += np.where(peer >= 0, by, np.int32(0))
-
-
-def world_peers(calls: dict[str, NDArray[Any]], comm_first: NDArray[np.uint64], comm_ranks: NDArray[np.uint32]) -> None:
-    """Make partners of calls world ranks; -1: there is none, or it is not known."""
-    for part in blocks(len(calls["peer"])):
-        peer, comm = calls["peer"][part], calls["comm"][part]
-        known = (peer >= 0) & (comm >= 0)
-        world = worlds(comm_first, comm_ranks, np.maximum(comm, 0), np.where(known, peer, 0))
-        calls["peer"][part] = np.where(known, world, -1)

@@ -220,12 +220,14 @@ class Recording:
             ("site", self.sites, True),
         ):
             column = getattr(self, name)
-            wrong = (column >= len(names)) & ((column != NONE) | (not none))
-            if wrong.any():
-                at = int(np.argmax(wrong))
-                raise InvalidInput(
-                    f"{name} {column[at]} of a recording (element {at}) does not exist: there are {len(names)}"
-                )
+            for part in columns.blocks(len(column)):
+                wrong = (column[part] >= len(names)) & ((column[part] != NONE) | (not none))
+                if wrong.any():
+                    at = part.start + int(np.argmax(wrong))
+                    raise InvalidInput(
+                        f"{name} {column[at]} of a recording (element {at}) does not exist: there are {len(names)}"
+                    )
+            columns.drop(column)
         self._check_paths()
         if calls and (self.peer.max() >= ranks or self.peer.min() < -1):
             raise InvalidInput(f"a peer of a recording is none of its {ranks} ranks")
@@ -241,7 +243,8 @@ class Recording:
         ):
             if len(getattr(self, name)) != size:
                 raise InvalidInput(f"{name} of a recording has {len(getattr(self, name))} elements, not {size}")
-        if ((self.path >= paths) & (self.path != NONE)).any():
+        parts = (self.path[part] for part in columns.blocks(len(self.path)))
+        if any(((part >= paths) & (part != NONE)).any() for part in parts):
             raise InvalidInput(f"a path of a recording does not exist: there are {paths}")
         if ((self.path_parent >= np.arange(paths)) & (self.path_parent != NONE)).any():
             raise InvalidInput("a path of a recording comes before that of its caller")

@@ -10,24 +10,18 @@ import mmap
 import os
 import tempfile
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
+
+from ..schedule.columns import blocks, repeated
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 #: Bytes of all columns from which on they are in files.
 SPILL = 1 << 28
-#: Elements of a block in which whole columns are worked through.
-BLOCK = 1 << 20
-
-
-def blocks(size: int) -> Iterator[slice]:
-    """Parts of columns of this size, one after another."""
-    for begin in range(0, size, BLOCK):
-        yield slice(begin, min(begin + BLOCK, size))
 
 
 class Spill:
@@ -45,10 +39,14 @@ class Spill:
         self._bytes = 0
         self._spilled = False
 
-    def column(self) -> Column:
-        """A new column, whose type is that of its first piece."""
-        self._columns.append(Column(self))
+    def column(self, *, fixed: bool = False) -> Column:
+        """A new column, whose type is that of its first piece; ``fixed``: the whole will not be changed in place."""
+        self._columns.append(Column(self, fixed))
         return self._columns[-1]
+
+    def forget(self, column: Column) -> None:
+        """A column that is not needed any more, but for arrays of it that are still in use."""
+        self._columns.remove(column)
 
     def add(self, column: Column, values: NDArray[Any]) -> None:
         """Append to a column."""
@@ -72,10 +70,13 @@ class Spill:
 
 
 class Column:
-    """One of the columns of a :class:`Spill`."""
+    """One of the columns of a :class:`Spill`; one that is fixed and repeats a single number takes no room."""
 
-    def __init__(self, spill: Spill) -> None:
+    def __init__(self, spill: Spill, fixed: bool = False) -> None:
         self._spill = spill
+        self._repeating = fixed
+        self._number: Any = None
+        self._repeats = 0
         self._pieces: list[NDArray[Any]] = []
         self._type = np.dtype(np.int64)
         self._stream: IO[bytes] | None = None
@@ -87,7 +88,12 @@ class Column:
         self._spill.add(self, values)
 
     def array(self) -> NDArray[Any]:
-        """All pieces, which may be changed in place; what was given before is another array once more is appended."""
+        """All pieces, which may be changed in place unless the column is fixed.
+
+        What was given before is another array once more is appended.
+        """
+        if self._repeats:
+            return repeated(self._number, self._repeats)
         if self._stream is not None:
             if not self._written:
                 return np.empty(0, self._type)
@@ -102,20 +108,33 @@ class Column:
     def keep(self, values: NDArray[Any]) -> None:
         """Hold a piece in memory."""
         self._type = values.dtype
+        if self._repeating and len(values):
+            if self._repeats == 0:
+                self._number = values[0]
+            if values[0] == self._number == values[-1] and (values == self._number).all():
+                self._repeats += len(values)
+                return
+            self._repeating = False
+            if self._repeats:
+                self._pieces.append(repeated(self._number, self._repeats))
+                self._repeats = 0
         self._pieces.append(values)
 
     def write(self, folder: str) -> None:
         """Append what is in memory to the file."""
+        if not self._pieces:
+            return
         if self._stream is None:
             self._stream = tempfile.TemporaryFile(dir=folder, buffering=0)  # noqa: SIM115
             weakref.finalize(self, self._stream.close)
         self._map = None
         self._stream.seek(self._written)
         for piece in self._pieces:
-            rest = np.ascontiguousarray(piece).view(np.uint8).data
-            # A stream without a buffer may write less than it is given.
-            while len(rest):
-                rest = rest[self._stream.write(rest) :]
+            for part in blocks(len(piece)):
+                rest = np.ascontiguousarray(piece[part]).view(np.uint8).data
+                # A stream without a buffer may write less than it is given.
+                while len(rest):
+                    rest = rest[self._stream.write(rest) :]
         self._written += sum(piece.nbytes for piece in self._pieces)
         self._pieces = []
 
@@ -135,10 +154,11 @@ class Column:
 
 
 class Group:
-    """Columns of the same length, by name."""
+    """Columns of the same length, by name; those that are fixed will not be changed in place."""
 
-    def __init__(self, spill: Spill) -> None:
+    def __init__(self, spill: Spill, fixed: Iterable[str] = ()) -> None:
         self._spill = spill
+        self._fixed = frozenset(fixed)
         self._columns: dict[str, Column] = {}
         self.size = 0
 
@@ -146,10 +166,17 @@ class Group:
         """Append to every column."""
         for name, values in columns.items():
             if name not in self._columns:
-                self._columns[name] = self._spill.column()
+                self._columns[name] = self._spill.column(fixed=name in self._fixed)
             self._columns[name].add(values)
         self.size += len(next(iter(columns.values())))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Whole columns, which may be changed in place."""
         return {name: column.array() for name, column in self._columns.items()}
+
+    def replace(self, group: Group) -> None:
+        """Take the columns of another group, in place of those of the same names, which are given up."""
+        for name, column in group._columns.items():
+            if name in self._columns:
+                self._spill.forget(self._columns[name])
+            self._columns[name] = column

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..schedule.columns import BLOCK, blocks
 from ..schedule.program import NULL, ROOTED, CollectiveKind, EventKind
-from .spill import BLOCK, blocks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -68,14 +68,17 @@ def align(
     on = np.concatenate([np.empty(0, np.int32), *(comm[calls.event[part]] for part in blocks(len(calls.event)))])
     cut = [calls.event[on < 0]]
     collective, starts = _collectives(calls.event, on, np.searchsorted(calls.event, first), len(size))
-    length = np.cumsum(np.bincount(collective[on >= 0]))
+    ends = np.cumsum(np.bincount(collective[on >= 0]))
     limit = np.full(len(size), np.iinfo(np.int64).max)
+    there = np.flatnonzero(on >= 0)
+    order = there[np.argsort(collective[there], kind="stable")]
+    del there
     below = 0
-    while below < len(length):
+    while below < len(ends):
         # As many whole collectives as fit into a block, at least one; those of one communicator come in their order.
-        most = BLOCK + (int(length[below - 1]) if below else 0)
-        above = max(int(np.searchsorted(length, most, side="right")), below + 1)
-        index = np.flatnonzero((on >= 0) & (collective >= below) & (collective < above))
+        begin = int(ends[below - 1]) if below else 0
+        above = max(int(np.searchsorted(ends, begin + BLOCK, side="right")), below + 1)
+        index = np.sort(order[begin : int(ends[above - 1])])
         index = index[np.lexsort((calls.place[index], collective[index]))]
         mine = Calls(calls.event[index], calls.call[index], calls.place[index], calls.blocking[index])
         number = collective[index] - starts[on[index]]
@@ -168,8 +171,10 @@ def _same_bytes(
     amount = np.where(called, events["amount"][event].astype(np.int64), 0)
     alike = (detail == 0) & ~np.isin(what, (*_SAME_LIST, CollectiveKind.alltoall))
     amount = np.where(alike, np.maximum.reduceat(amount, first)[group], amount)
-    events["detail"][event[called]] = detail[called]
-    events["amount"][event[called]] = amount[called]
+    for name, new in (("detail", detail), ("amount", amount)):
+        # Columns in files are written where they change only.
+        changed = called & (events[name][event] != new)
+        events[name][event[changed]] = new[changed]
 
 
 def _list_blocks(

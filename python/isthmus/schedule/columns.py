@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import mmap
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +14,27 @@ if TYPE_CHECKING:
     from enum import IntEnum
 
     from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+
+#: Elements of a block in which whole columns are worked through.
+BLOCK = 1 << 20
+
+
+def blocks(size: int) -> Iterator[slice]:
+    """Parts of columns of this size, one after another."""
+    for begin in range(0, size, BLOCK):
+        yield slice(begin, min(begin + BLOCK, size))
+
+
+def drop(column: NDArray[Any]) -> None:
+    """Take a column that is mapped from a file off the memory of the process; its contents stay."""
+    at: Any = column
+    while isinstance(at, np.ndarray):
+        at = at.base
+    if isinstance(at, memoryview):
+        at = at.obj
+    if isinstance(at, mmap.mmap):
+        at.madvise(mmap.MADV_DONTNEED)
 
 
 def integers(name: str, values: ArrayLike, dtype: DTypeLike, lowest: int = 0) -> NDArray[Any]:
@@ -26,10 +49,12 @@ def integers(name: str, values: ArrayLike, dtype: DTypeLike, lowest: int = 0) ->
     ------
     InvalidInput
         For numbers that are not whole, out of the type's range, or below ``lowest``. The array is not copied where its
-        type has the right width.
+        type has the right width, and one that repeats a single number in no memory (:func:`repeated`) stays so.
     """
     given = np.atleast_1d(np.asarray(values))
     wanted = np.dtype(dtype)
+    if is_repeated(given):
+        return repeated(integers(name, given[:1], dtype, lowest)[0], len(given))
     if given.ndim != 1:
         raise InvalidInput(f"{name} has {given.ndim} dimensions: a number or a column is allowed")
     if given.dtype == wanted and lowest <= np.iinfo(wanted).min:
@@ -76,6 +101,16 @@ def kinds(name: str, values: ArrayLike, allowed: type[IntEnum]) -> NDArray[np.ui
             raise InvalidInput(f"{name} {str(word)!r} is unknown: allowed are {', '.join(allowed.__members__)}")
         numbered[i] = allowed[word]
     return numbered[index.reshape(given.shape)]
+
+
+def repeated(number: np.generic, size: int) -> NDArray[Any]:
+    """A column that holds one number only, which takes no memory; it is read-only."""
+    return np.broadcast_to(number, size)
+
+
+def is_repeated(column: NDArray[Any]) -> bool:
+    """Whether a column is of the kind that :func:`repeated` makes."""
+    return column.strides == (0,) and len(column) > 1
 
 
 def length(columns: dict[str, NDArray[Any]]) -> int:

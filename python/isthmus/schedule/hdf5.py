@@ -28,6 +28,7 @@ import numpy as np
 from .. import _core, units
 from ..errors import InvalidInput, ParseError
 from .checksums import Checksums, writing
+from .columns import drop, is_repeated, repeated
 from .program import EVENT_COLUMNS, OPTIONAL_COLUMNS, TABLES, Program
 from .schedule import OPS, SLICES, Schedule
 from .unsealed import copied
@@ -112,11 +113,16 @@ def _write_numbers(store: Storing, file: h5py.File, name: str, values: NDArray[A
     # Fields of structured arrays are copied block by block instead of as a whole.
     for begin in range(0, size, _BLOCK):
         dataset[begin : begin + _BLOCK] = values[begin : begin + _BLOCK]
+        drop(values)
         store.check()
     return dataset
 
 
 def _is_constant(values: NDArray[Any]) -> bool:
+    if is_repeated(values):
+        return True
+    if values[0] != values[-1]:
+        return False
     return all(bool((values[at : at + _BLOCK] == values[0]).all()) for at in range(0, len(values), _BLOCK))
 
 
@@ -151,12 +157,14 @@ class Reader:
         return int(self._dataset(name).shape[0])
 
     def column(self, name: str, dtype: DTypeLike, size: int | None = None) -> NDArray[Any]:
-        """Numbers of this type, and if ``size`` is given so many."""
+        """Numbers of this type, and if ``size`` is given so many; of one that repeats them all take no memory."""
         dataset = self._numbers(name, dtype, size)
         try:
             out = np.empty(dataset.shape, dtype)
         except (MemoryError, ValueError):
             raise self.fail(name, f"{dataset.shape[0]} elements do not fit into memory") from None
+        if dataset.chunks is not None and len(out) > 1 and not dataset.id.get_storage_size():
+            return repeated(np.dtype(dtype).type(dataset.fillvalue), len(out))
         self._copy(dataset, name, out)
         return out
 

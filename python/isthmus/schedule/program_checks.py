@@ -67,15 +67,19 @@ def check_columns(p: Program) -> None:
             _fail(p, int(np.argmax(column >= limit)), f"{name} {column.max()} does not exist, there are {limit}")
     for name, names in (("location", p.locations), ("phase", p.phases)):
         column = getattr(p, name)
-        wrong = (column >= len(names)) & (column != NONE)
-        if wrong.any():
-            _fail(p, int(np.argmax(wrong)), f"{name} {column[np.argmax(wrong)]} does not exist, there are {len(names)}")
-    used = np.flatnonzero(p.detail)
-    length = p.details[p.detail[used]]
-    room = len(p.details) - 1 - p.detail[used].astype(np.int64)
-    if (wrong := (length < 0) | (length > room)).any():
-        at = int(np.argmax(wrong))
-        _fail(p, int(used[at]), f"detail of {length[at]} numbers, where {room[at]} follow")
+        for part in columns.blocks(len(column)):
+            wrong = (column[part] >= len(names)) & (column[part] != NONE)
+            if wrong.any():
+                at = part.start + int(np.argmax(wrong))
+                _fail(p, at, f"{name} {column[at]} does not exist, there are {len(names)}")
+        columns.drop(column)
+    for part in columns.blocks(events):
+        used = part.start + np.flatnonzero(p.detail[part])
+        length = p.details[p.detail[used]]
+        room = len(p.details) - 1 - p.detail[used].astype(np.int64)
+        if (wrong := (length < 0) | (length > room)).any():
+            at = int(np.argmax(wrong))
+            _fail(p, int(used[at]), f"detail of {length[at]} numbers, where {room[at]} follow")
 
 
 def check_recording(p: Program, recording: Recording) -> None:
