@@ -343,27 +343,29 @@ class _Reader:
         return at, self._gather(at, _RECORDS[kind])
 
     def trace(self, header: Any, whole: bool) -> Trace:
-        stepping = np.isin(self.kind, (CALL, POLLS, MARK))
-        steps = np.zeros(int(stepping.sum()), STEP)
-        steps["kind"] = self.kind[stepping]
+        kind = self.kind[(self.kind == CALL) | (self.kind == POLLS) | (self.kind == MARK)]
+        steps = np.zeros(len(kind), STEP)
+        steps["kind"] = kind
         at, calls = self._of(CALL)
         self._check(calls["form"] >= IO + 1, "a call of unknown form", at)
+        # Most traces hold calls only.
+        where: Any = ... if len(calls) == len(steps) else kind == CALL
         for name in ("form", "function", "path", "begin", "end", "cpu_gap", "error"):
-            steps[name][steps["kind"] == CALL] = calls[name]
+            steps[name][where] = calls[name]
         steps["count"] = 1
-        where = steps["kind"] == POLLS
+        where = np.flatnonzero(kind == POLLS)
         at_polls, polls = self._of(POLLS)
         for name in ("function", "path", "begin", "end", "cpu_gap", "inside"):
             steps[name][where] = polls[name]
         steps["form"][where] = polls["what"]
         steps["value"][where] = self._asleep(at_polls, polls)
         steps["count"][where] = np.minimum(polls["count"], 0xFFFFFFFF)
-        where = steps["kind"] == MARK
+        where = np.flatnonzero(kind == MARK)
         marks = self._of(MARK)[1]
         for name, source in (("form", "what"), ("begin", "at"), ("end", "at"), ("cpu_gap", "cpu_gap"), ("value",) * 2):
             steps[name][where] = marks[source]
         steps["count"][where] = 0
-        items, tail = self._items(at, calls, np.flatnonzero(steps["kind"] == CALL))
+        items, tail = self._items(at, calls, np.flatnonzero(kind == CALL))
         trace = Trace(self.path, header, steps, items, *tail, whole=whole)
         trace.own_after = _take_own(trace)
         self._tables(trace)

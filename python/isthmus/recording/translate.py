@@ -176,10 +176,13 @@ class _Translation:
 
     def local(self, ids: NDArray[np.uint64]) -> NDArray[np.int64]:
         """Indices into the communicators of the rank."""
+        if len(self.comms) == 1:
+            return np.zeros(len(ids), np.int64)
         return np.searchsorted(self.comms, ids)
 
     def _columns(self, calls: NDArray[np.bool_]) -> dict[str, NDArray[Any]]:
-        table, size = self.table[calls], int(calls.sum())
+        size = int(calls.sum())
+        table = self.table[calls] if size < len(calls) else self.table
         columns = {name: table[name].copy() for name in ("function", "path", "begin", "end", "count")}
         # The program went on between calls that had nothing to do: of a series of them only their own time counts.
         idle = (table["kind"] == raw.POLLS) & (table["form"] == raw.IDLE)
