@@ -20,6 +20,7 @@
 #include "topology/grid.hpp"
 #include "topology/hypercube.hpp"
 #include "topology/hyperx.hpp"
+#include "topology/loads.hpp"
 #include "topology/rail.hpp"
 #include "topology/shift.hpp"
 #include "topology/slim_fly.hpp"
@@ -127,6 +128,18 @@ LinkList classes_of(const Topology& t) {
   LinkList out;
   for (const auto& c : t.link_classes()) out.emplace_back(c.name, c.bandwidth, c.latency);
   return out;
+}
+
+using Loads = std::tuple<Output<std::uint32_t>, Output<double>, Output<std::int8_t>>;
+
+Loads loads(const Topology& t, const Vertices& from, const Vertices& to, const Input<double>& bytes,
+            const Input<std::int8_t>& tier_of_class) {
+  RouteLoads out;
+  {
+    nb::gil_scoped_release release;
+    out = route_loads(t, view(from), view(to), view(bytes), view(tier_of_class));
+  }
+  return {array_from(std::move(out.length)), array_from(std::move(out.bytes)), array_from(std::move(out.highest))};
 }
 
 template <class T, class... Args>
@@ -375,6 +388,9 @@ void bind_topology(nb::module_& m) {
       .def("routes", &routes, "a"_a, "b"_a, "out"_a = nb::none(),
            "(offsets, links): the route of pair i is links[offsets[i]:offsets[i + 1]]; out: a uint32 array to write "
            "into.")
+      .def("route_loads", &loads, "a"_a, "b"_a, "bytes"_a, "tier_of_class"_a,
+           "(lengths, bytes over every link, highest tier of the links of each) of the routes of pairs of nodes that "
+           "send whole numbers of bytes; -1 is the tier of a route without links.")
       .def("route_length", &Topology::route_length, "a"_a, "b"_a, "Links of the deterministic minimal route.")
       .def("route_lengths", &route_lengths, "a"_a, "b"_a, "route_length() of pairs of nodes, element by element.")
       .def(

@@ -104,13 +104,15 @@ bool Grid::odd_ahead(Vertex r, Vertex s) const {
   return (sum & 1) != 0;
 }
 
-LinkId* Grid::write_router_route(Vertex r, Vertex s, std::uint32_t /*salt*/, LinkId* out) const {
+template <class Body>
+void Grid::for_runs(Vertex r, Vertex s, Body body) const {
   // Ids along a line of an axis form an arithmetic progression: id = first + low + coordinate * stride + high * step,
   // where low and high number the line by the dimensions below and above.
   Vertex rest_r = r;
   Vertex rest_s = s;
   Vertex low = 0;  // already at the destination in the dimensions below
-  for (const Axis& a : axes_) {
+  for (std::size_t k = 0; k < axes_.size(); ++k) {
+    const Axis& a = axes_[k];
     const std::uint32_t e = a.extent.divisor();
     const std::uint32_t high = a.extent.quotient(rest_r);
     const std::uint32_t high_s = a.extent.quotient(rest_s);
@@ -122,8 +124,8 @@ LinkId* Grid::write_router_route(Vertex r, Vertex s, std::uint32_t /*salt*/, Lin
       const LinkId line = low + high * a.step;
       if (!a.wrap) {
         // Both directions of a cable have the index of its lower end.
-        if (t > c) out = progression(a.first[0] + line + c * a.stride, a.stride, t - c, out);
-        else out = progression(a.first[1] + line + (c - 1) * a.stride, 0U - a.stride, c - t, out);
+        if (t > c) body(k, 0, a.first[0] + line, c, t - c);
+        else body(k, 1, a.first[1] + line, c - 1, c - t);
       } else {
         const std::uint32_t forward = t > c ? t - c : t + e - c;
         const std::uint32_t backward = e - forward;
@@ -131,18 +133,48 @@ LinkId* Grid::write_router_route(Vertex r, Vertex s, std::uint32_t /*salt*/, Lin
             forward != backward ? forward < backward : !balanced_ || odd_ahead(r, s) == (((forward + c) & 1) != 0);
         if (positive) {
           const std::uint32_t before = std::min(forward, e - c);
-          out = progression(a.first[0] + line + c * a.stride, a.stride, before, out);
-          out = progression(a.first[0] + line, a.stride, forward - before, out);
+          body(k, 0, a.first[0] + line, c, before);
+          if (forward > before) body(k, 0, a.first[0] + line, 0U, forward - before);
         } else {
           const std::uint32_t before = std::min(backward, c + 1);
-          out = progression(a.first[1] + line + c * a.stride, 0U - a.stride, before, out);
-          out = progression(a.first[1] + line + (e - 1) * a.stride, 0U - a.stride, backward - before, out);
+          body(k, 1, a.first[1] + line, c, before);
+          if (backward > before) body(k, 1, a.first[1] + line, e - 1, backward - before);
         }
       }
     }
     low += t * a.stride;
   }
+}
+
+LinkId* Grid::write_router_route(Vertex r, Vertex s, std::uint32_t /*salt*/, LinkId* out) const {
+  for_runs(r, s, [&](std::size_t k, int direction, LinkId line, std::uint32_t from, std::uint32_t count) {
+    const std::uint32_t stride = axes_[k].stride;
+    out = progression(line + from * stride, direction == 0 ? stride : 0U - stride, count, out);
+  });
   return out;
+}
+
+std::uint32_t Grid::add_runs(Vertex r, Vertex s, double bytes, double* change) const {
+  std::uint32_t axes = 0;
+  for_runs(r, s, [&](std::size_t k, int direction, LinkId begin, std::uint32_t from, std::uint32_t count) {
+    const Axis& a = axes_[k];
+    axes |= 1U << k;
+    const std::uint32_t lowest = direction == 0 ? from : from + 1 - count;
+    change[begin + lowest * a.stride] += bytes;
+    if (lowest + count < line(a)) change[begin + (lowest + count) * a.stride] -= bytes;
+  });
+  return axes;
+}
+
+void Grid::sum_runs(double* change) const {
+  for (const Axis& a : axes_) {
+    if (a.count == 0) continue;
+    for (const LinkId first : a.first) {
+      for (LinkId begin = first; begin < first + a.count; begin += a.step) {
+        for (LinkId l = begin + a.stride; l < begin + a.step; ++l) change[l] += change[l - a.stride];
+      }
+    }
+  }
 }
 
 Grid::Hop Grid::decode(LinkId id) const {

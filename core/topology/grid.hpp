@@ -29,6 +29,11 @@ class Grid final : public RouterTopology<Grid> {
   [[nodiscard]] std::uint32_t router_distance(Vertex r, Vertex s) const;
   void router_distances(const Vertex* r, const Vertex* s, std::size_t count, std::uint32_t* out) const;
   LinkId* write_router_route(Vertex r, Vertex s, std::uint32_t salt, LinkId* out) const;
+  /// Adds bytes to `change`, one number a link between routers, where runs of the route along a line begin, and takes
+  /// them off where these end; returns the axes that the route goes along, a bit each.
+  std::uint32_t add_runs(Vertex r, Vertex s, double bytes, double* change) const;
+  /// Sums what add_runs() left along every line: the bytes over every link.
+  void sum_runs(double* change) const;
   [[nodiscard]] Link router_link(LinkId id) const;
   [[nodiscard]] std::uint32_t router_link_class(LinkId id) const;
   void router_out_links(Vertex r, std::vector<LinkId>& out) const;
@@ -56,6 +61,10 @@ class Grid final : public RouterTopology<Grid> {
     return e == 1 ? 0 : (a.wrap ? e : e - 1);
   }
   [[nodiscard]] Hop decode(LinkId id) const;
+  /// Calls body(axis, direction, lower end of the line, coordinate of the first link, links) for the runs of a route:
+  /// links of a line one after another, upwards in direction 0, downwards in direction 1.
+  template <class Body>
+  void for_runs(Vertex r, Vertex s, Body body) const;
   /// Is the sum of the ways ahead from r to s odd, in all dimensions?
   [[nodiscard]] bool odd_ahead(Vertex r, Vertex s) const;
 

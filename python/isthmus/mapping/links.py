@@ -13,9 +13,6 @@ if TYPE_CHECKING:
 
     from .._core import Topology
 
-#: Pairs of nodes whose routes are held at a time.
-_CHUNK = 1 << 18
-
 
 @dataclass(frozen=True, eq=False)
 class Routed:
@@ -67,32 +64,7 @@ def routed(
     source, target : array of uint32, shape (transfers,)
         Node ids.
     bytes : array of float64, shape (transfers,)
+        Whole numbers.
     """
-    # Tasks of a node share its routes.
-    pair = source.astype(np.int64) * topology.nodes + target
-    pairs, where = np.unique(pair, return_inverse=True)
-    total = np.bincount(where, bytes, len(pairs)) if len(pairs) else np.zeros(0)
-    a, b = (pairs // topology.nodes).astype(np.uint32), (pairs % topology.nodes).astype(np.uint32)
-    length = np.zeros(len(pairs), np.uint32)
-    highest = np.full(len(pairs), -1, np.int8)
-    load = np.zeros(topology.links)
-    names, of_class = tiers(topology)
-    step = _CHUNK
-    begin = 0
-    while begin < len(pairs):
-        end = min(begin + step, len(pairs))
-        offsets, links = topology.routes(a[begin:end], b[begin:end])
-        lengths = np.diff(offsets).astype(np.int64)
-        length[begin:end] = lengths
-        if len(links):
-            load += np.bincount(links, np.repeat(total[begin:end], lengths), topology.links)
-            on = np.flatnonzero(lengths)
-            if len(names) == 1:
-                highest[begin + on] = 0
-            else:
-                tier = of_class[topology.link_class(links)]
-                highest[begin + on] = np.maximum.reduceat(tier, offsets[:-1][on].astype(np.int64))
-        # Networks of many links: fewer, larger chunks, as each passes over all of them.
-        step = max(_CHUNK, min(topology.links, 1 << 22) // max(1, int(lengths.max(initial=1))))
-        begin = end
-    return Routed(length[where], load, highest[where])
+    length, load, highest = topology.route_loads(source, target, bytes, tiers(topology)[1])
+    return Routed(length, load, highest)
