@@ -104,7 +104,7 @@ def worker(job: dict[str, Any]) -> dict[str, float]:
 
         graph = _core.pattern_graph(pattern.first, pattern.peer, pattern.bytes)
         begin = resource.getrusage(resource.RUSAGE_SELF).ru_utime
-        found = structure.of_graph(graph)
+        found, _ = structure.of_graph(graph)
         seconds = resource.getrusage(resource.RUSAGE_SELF).ru_utime - begin
         return {"seconds": seconds, "found": str(found)}  # type: ignore[dict-item]
     machine = isthmus.load(job["machine"])

@@ -150,6 +150,13 @@ void bind_mapping(nb::module_& m) {
       },
       "graph"_a, "target"_a, "seed"_a = 0, "Dual recursive bipartitioning.");
   m.def(
+      "map_linear", [](const TaskGraph& g, const Target& t) { return mapped([&] { return linear_map(g, t); }); },
+      "graph"_a, "target"_a, "Breadth first along a curve through the places.");
+  m.def("seconds_of_annealing", &effort::annealing, "graph"_a, "target"_a,
+        "Processor time, about, of map_anneal() at least.");
+  m.def("seconds_of_relief", &effort::relief, "graph"_a, "target"_a,
+        "Processor time, about, of map_relieve() before its first swap.");
+  m.def(
       "seconds_of_bipartition", [](const TaskGraph& g, const Target& t) { return effort::bipartition(g, t.places()); },
       "graph"_a, "target"_a, "Processor time, about, of map_dual_bipartition().");
   m.def(
@@ -171,11 +178,13 @@ void bind_mapping(nb::module_& m) {
   m.def(
       "map_multilevel",
       [](const TaskGraph& g, const Target& t, double seconds, std::uint32_t starts, std::uint32_t coarsest,
-         unsigned threads, std::uint64_t seed) {
-        return mapped([&] { return multilevel(g, t, {seconds, starts, coarsest, threads, seed}); });
+         unsigned threads, std::uint64_t seed, const std::optional<Numbers>& start) {
+        return mapped([&] {
+          return multilevel(g, t, {seconds, starts, coarsest, threads, seed, start ? vector_of(*start) : Map{}});
+        });
       },
       "graph"_a, "target"_a, "seconds"_a = 10.0, "starts"_a = 3, "coarsest"_a = 256, "threads"_a = 1, "seed"_a = 0,
-      "Tasks and machine coarsened together, annealed on every level.");
+      "start"_a = nb::none(), "Tasks and machine coarsened together, annealed on every level.");
   m.def(
       "map_breadth_first",
       [](const TaskGraph& g, const Target& t, std::uint64_t seed) {
@@ -212,10 +221,11 @@ void bind_mapping(nb::module_& m) {
       "threads"_a = 1, "seed"_a = 0, "More tasks than places: partition and map together.");
   m.def(
       "map_grouped",
-      [](const TaskGraph& g, const Target& t, double seconds, double limit, std::uint64_t seed) {
-        return mapped([&] { return grouped(g, t, {seconds, limit, seed}); });
+      [](const TaskGraph& g, const Target& t, double seconds, double limit, std::uint64_t seed,
+         const std::optional<Numbers>& start) {
+        return mapped([&] { return grouped(g, t, {seconds, limit, seed, start ? vector_of(*start) : Map{}}); });
       },
-      "graph"_a, "target"_a, "seconds"_a = 10.0, "limit"_a = 2.4, "seed"_a = 0,
+      "graph"_a, "target"_a, "seconds"_a = 10.0, "limit"_a = 2.4, "seed"_a = 0, "start"_a = nb::none(),
       "Dual recursive bipartition, annealed with a price on overloaded pairs of groups.");
   m.def(
       "map_anneal",

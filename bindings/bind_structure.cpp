@@ -2,11 +2,14 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <limits>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "arrays.hpp"
 #include "base/error.hpp"
@@ -85,10 +88,14 @@ void bind_structure(nb::module_& module) {
       "first"_a, "peer"_a, "bytes"_a, "The task graph of a pattern, both directions of a pair added up.");
   module.def(
       "recognise",
-      [](const TaskGraph& graph, double least_explained) {
-        return unlocked([&] { return recognise(graph.links, graph.bytes, least_explained); });
+      [](const TaskGraph& graph, double least_explained, double seconds) {
+        double spent = 0;
+        auto found = unlocked([&] { return recognise(graph.links, graph.bytes, least_explained, seconds, &spent); });
+        return std::pair(std::move(found), spent);
       },
-      "graph"_a, "least_explained"_a = 0.9, "What the graph is a product of; None if nothing regular.");
+      "graph"_a, "least_explained"_a = 0.9, "seconds"_a = std::numeric_limits<double>::infinity(),
+      "What the graph is a product of, None if nothing regular or if that takes longer, and the seconds that it took; "
+      "in counted steps.");
   module.def(
       "fold_map",
       [](const TaskGraph& graph, const Target& target, const Structure& structure) {

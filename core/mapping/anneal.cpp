@@ -9,6 +9,7 @@
 
 #include "base/error.hpp"
 #include "base/rng.hpp"
+#include "mapping/effort.hpp"
 #include "mapping/fields.hpp"
 #include "mapping/group_costs.hpp"
 #include "mapping/objective.hpp"
@@ -63,6 +64,7 @@ class Annealer {
         costs_(std::move(costs)),
         beside_(target, slots),
         anywhere_(target.axes().empty()),
+        set_up_(effort::neighbourhoods(target)),
         rng_(seed) {}
 
   /// One proposal for every slot's task; returns the change of cost.
@@ -101,7 +103,7 @@ class Annealer {
 
   Costs& costs() { return costs_; }
   /// Processor time so far, counted in steps.
-  [[nodiscard]] double seconds() const { return costs_.seconds(proposals_); }
+  [[nodiscard]] double seconds() const { return set_up_ + costs_.seconds(proposals_); }
 
   /// Sweeps that only gain. Swaps of no gain are accepted too, so the end is many sweeps in which the cost stays.
   void quench(double most_seconds) {
@@ -118,6 +120,7 @@ class Annealer {
   Beside beside_;
   bool
       anywhere_;  ///< who is beside a task may be on the same switch, where a swap changes nothing: go anywhere instead
+  double set_up_;  ///< seconds of beside_
   std::uint64_t proposals_ = 0;
   Rng rng_;
   Thresholds thresholds_;

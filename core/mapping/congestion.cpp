@@ -22,9 +22,16 @@ class Reliever {
         members_(target.places()),
         index_(start.size()) {
     const Topology& t = target.topology();
-    load_ = link_loads(graph, target, map_);
-    routed_ = graph.links.targets.size();
+    load_.assign(t.links(), 0);
     change_.assign(load_.size(), 0);
+    far_ = effort::beyond_cache(load_.size() * 3 * sizeof(double));
+    set_up_ = effort::neighbourhoods(target);
+    for (std::uint32_t u = 0; u < map_.size(); ++u) {
+      for (std::uint64_t i = graph.links.offsets[u]; i < graph.links.offsets[u + 1]; ++i) {
+        const std::uint32_t v = graph.links.targets[i];
+        if (v > u) for_links(u, v, [&](LinkId l) { load_[l] += graph.bytes[i]; });
+      }
+    }
     double widest = 0;
     for (const LinkClass& c : t.link_classes()) widest = std::max(widest, c.bandwidth);
     // The link of a node with one task has the load of that task, wherever it goes.
@@ -54,14 +61,16 @@ class Reliever {
       const double most = *std::max_element(load_.begin(), load_.end());
       if (most <= 0) return;
       set_level(most * (1 - step));
-      std::vector<std::uint32_t> senders = tasks_over_hot_links();
+      passed_ += load_.size() / 8;
+      std::vector<std::uint32_t> senders = tasks_over_hot_links(most_seconds);
       const std::int64_t before = left;
       while (left > 0 && above() && seconds() < most_seconds &&
              before - left < patience * static_cast<std::int64_t>(senders.size())) {
         const std::uint32_t u = senders[rng_.below(static_cast<std::uint32_t>(senders.size()))];
         try_swap(u);
         --left;
-        if ((before - left) % (4 * static_cast<std::int64_t>(senders.size())) == 0) senders = tasks_over_hot_links();
+        if ((before - left) % (4 * static_cast<std::int64_t>(senders.size())) == 0)
+          senders = tasks_over_hot_links(most_seconds);
         if (senders.empty()) break;
       }
       if (above()) step /= 2;
@@ -71,8 +80,8 @@ class Reliever {
   [[nodiscard]] const Map& map() const { return map_; }
   /// Processor time so far, counted in steps.
   [[nodiscard]] double seconds() const {
-    const double far = effort::beyond_cache(load_.size() * 3 * sizeof(double));
-    return static_cast<double>(routed_) * (110e-9 + 25e-9 * far) + static_cast<double>(passed_) * (12e-9 + 6e-9 * far);
+    return set_up_ + static_cast<double>(routed_) * (110e-9 + 25e-9 * far_) +
+           static_cast<double>(passed_) * (12e-9 + 6e-9 * far_);
   }
 
  private:
@@ -110,9 +119,11 @@ class Reliever {
     for (const LinkId l : route_) body(l);
   }
 
-  std::vector<std::uint32_t> tasks_over_hot_links() {
+  /// None where there is no time to look at all.
+  std::vector<std::uint32_t> tasks_over_hot_links(double most_seconds) {
     std::vector<std::uint32_t> out;
     for (std::uint32_t u = 0; u < map_.size(); ++u) {
+      if (seconds() >= most_seconds) return {};
       bool hot = false;
       for (const std::uint32_t v : graph_->links.row(u)) {
         for_links(u, v, [&](LinkId l) { hot |= load_[l] > level_; });
@@ -228,6 +239,8 @@ class Reliever {
   std::vector<LinkId> route_;
   std::uint64_t routed_ = 0;  ///< pairs of tasks
   std::uint64_t passed_ = 0;  ///< links on their routes
+  double far_ = 0;            ///< of what a step takes beyond the caches, see effort.hpp
+  double set_up_ = 0;         ///< seconds of near_
   double hop_bytes_ = 0;
   double most_hop_bytes_ = 0;
   double hops_ = 0;
@@ -241,6 +254,7 @@ Map relieve(const TaskGraph& graph, const Target& target, const Map& start, cons
   require(options.rise >= 0 && options.trials >= 0, "relieve: rise ", options.rise, ", trials ", options.trials,
           "; allowed: 0 or more");
   require_places(graph, target, start);
+  if (effort::relief(graph, target) >= options.seconds) return start;
   Reliever reliever(graph, target, start, options);
   reliever.run(options.trials, options.seconds);
   return reliever.map();

@@ -34,10 +34,37 @@ inline double sweep_of_moves(const TaskGraph& graph) {
          1.5 * static_cast<double>(graph.links.targets.size()) * (3.2e-9 + 7.5e-9 * far);
 }
 
-/// max_heap_map().
+/// Target::neighbourhoods() of a few places each.
+inline double neighbourhoods(const Target& target) {
+  const double each = !target.axes().empty() ? 1.5e-6 : !target.table().empty() ? 0.2e-6 : 30e-6;
+  return each * target.places();
+}
+
+/// A look at a place in max_heap_map(), which may take max_heap() at most.
+inline constexpr double look = 30e-9;
 inline double max_heap(const TaskGraph& graph, const Target& target) {
   const double edges = static_cast<double>(graph.links.targets.size()) / 2;
-  return edges * (14e-6 + (target.axes().empty() ? 20e-9 * target.places() : 0));
+  const double each = !target.axes().empty() ? 8e-6 : !target.table().empty() ? 2e-6 + 4e-9 * target.rows() : 60e-6;
+  return edges * each;
+}
+
+/// Pairs of tasks and what they exchange, level by level.
+inline double coarsening(const TaskGraph& graph) {
+  return 0.6e-6 * static_cast<double>(graph.links.targets.size()) + 1e-6 * graph.tasks();
+}
+
+/// anneal() before its first sweep, and the least number of sweeps.
+inline double annealing(const TaskGraph& graph, const Target& target) {
+  double extents = 0;
+  for (const Target::Axis& axis : target.axes()) extents += axis.extent;
+  const double each = 14e-9 * extents + 0.4e-6;
+  return neighbourhoods(target) + each * static_cast<double>(target.slots()) +
+         40e-9 * static_cast<double>(graph.links.targets.size());
+}
+
+/// What relieve() does before its first swap, at least.
+inline double relief(const TaskGraph& graph, const Target& target) {
+  return 0.2e-6 * static_cast<double>(graph.links.targets.size()) + neighbourhoods(target);
 }
 
 }  // namespace isthmus::effort

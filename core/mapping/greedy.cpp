@@ -1,6 +1,8 @@
 #include "mapping/greedy.hpp"
 
 #include <algorithm>
+#include <array>
+#include <numeric>
 #include <queue>
 #include <tuple>
 #include <utility>
@@ -9,6 +11,8 @@
 #include "base/error.hpp"
 #include "base/rng.hpp"
 #include "graph/traversal.hpp"
+#include "mapping/curves.hpp"
+#include "mapping/effort.hpp"
 #include "mapping/objective.hpp"
 
 namespace isthmus {
@@ -19,9 +23,29 @@ class Room {
  public:
   explicit Room(const Target& target) : target_(&target), free_(target.places()) {
     for (std::uint32_t p = 0; p < target.places(); ++p) free_[p] = target.capacity(p);
+    if (target.table().empty()) return;
+    first_.assign(target.rows() + 1, 0);
+    open_.assign(target.rows(), 0);
+    for (std::uint32_t p = 0; p < target.places(); ++p) {
+      ++first_[target.row(p) + 1];
+      open_[target.row(p)] += at(p);
+    }
+    std::partial_sum(first_.begin(), first_.end(), first_.begin());
+    member_.resize(target.places());
+    std::vector<std::uint32_t> next(first_.begin(), first_.end() - 1);
+    for (std::uint32_t p = 0; p < target.places(); ++p) member_[next[target.row(p)]++] = p;
   }
   [[nodiscard]] bool at(std::uint32_t place) const { return free_[place] > 0; }
-  void take(std::uint32_t place) { --free_[place]; }
+  void take(std::uint32_t place) {
+    if (--free_[place] == 0 && !open_.empty()) --open_[target_->row(place)];
+  }
+  /// Places that were looked at so far, about.
+  [[nodiscard]] double looks() const { return looks_; }
+  /// The first place with room.
+  std::uint32_t first() {
+    while (!at(cursor_)) ++cursor_;
+    return cursor_;
+  }
 
   /// Appends up to `count` places with room in the order of their distance from `place`.
   void nearest(std::uint32_t place, std::size_t count, std::vector<std::uint32_t>& out) {
@@ -29,11 +53,13 @@ class Room {
       out.push_back(place);
       if (--count == 0) return;
     }
+    if (!open_.empty()) return nearest_rows(place, count, out);
     const std::size_t before = out.size();
     for (std::uint32_t asked = 32;; asked *= 4) {
       out.resize(before);
       found_.clear();
       target_->near(place, asked, found_);
+      looks_ += static_cast<double>(found_.size());
       for (const std::uint32_t p : found_) {
         if (!at(p)) continue;
         out.push_back(p);
@@ -44,9 +70,35 @@ class Room {
   }
 
  private:
+  /// By distances of rows, of which there are fewer than places.
+  void nearest_rows(std::uint32_t place, std::size_t count, std::vector<std::uint32_t>& out) {
+    const std::uint32_t rows = target_->rows();
+    const std::uint8_t* distance = target_->table().data() + static_cast<std::size_t>(target_->row(place)) * rows;
+    std::array<std::uint32_t, 256> open{};
+    for (std::uint32_t r = 0; r < rows; ++r) open[distance[r]] += open_[r];
+    looks_ += rows / 16.0;
+    for (std::size_t d = 0; d < open.size() && count > 0; ++d) {
+      if (open[d] == 0) continue;
+      looks_ += rows / 32.0;
+      for (std::uint32_t r = 0; r < rows && count > 0; ++r) {
+        if (distance[r] != d || open_[r] == 0) continue;
+        for (std::uint32_t i = first_[r]; i < first_[r + 1] && count > 0; ++i) {
+          if (member_[i] == place || !at(member_[i])) continue;
+          out.push_back(member_[i]);
+          --count;
+        }
+      }
+    }
+  }
+
   const Target* target_;
   std::vector<std::uint32_t> free_;
   std::vector<std::uint32_t> found_;
+  std::vector<std::uint32_t> first_;   ///< of a row in member_, where there is a table of rows
+  std::vector<std::uint32_t> member_;  ///< places row by row
+  std::vector<std::uint32_t> open_;    ///< places of a row with room
+  std::uint32_t cursor_ = 0;
+  double looks_ = 0;
 };
 
 /// A task at the rim of its component: the last that a breadth-first search finds.
@@ -137,14 +189,43 @@ Map breadth_first_map(const TaskGraph& graph, const Target& target, std::uint64_
   return map;
 }
 
-Map max_heap_map(const TaskGraph& graph, const Target& target, std::uint64_t seed) {
+Map linear_map(const TaskGraph& graph, const Target& target) {
   require_room(graph, target);
+  const std::vector<std::uint32_t> slots = slots_along(Curve::hilbert, target);
+  Map map(graph.tasks(), nowhere);
+  std::vector<std::uint32_t> queue;
+  queue.reserve(graph.tasks());
+  const auto put = [&](std::uint32_t task) {
+    map[task] = slots[queue.size()];
+    queue.push_back(task);
+  };
+  for (std::uint32_t t = 0; t < graph.tasks(); ++t) {
+    if (map[t] != nowhere) continue;
+    // The largest component comes first as a rule: where the others begin matters little.
+    put(t == 0 ? at_the_rim(graph, t) : t);
+    for (std::size_t head = queue.size() - 1; head < queue.size(); ++head) {
+      for (const std::uint32_t v : graph.links.row(queue[head])) {
+        if (map[v] == nowhere) put(v);
+      }
+    }
+  }
+  return map;
+}
+
+Map max_heap_map(const TaskGraph& graph, const Target& target, std::uint64_t seed, double seconds) {
+  require_room(graph, target);
+  const double most_looks = seconds / effort::look;
   Room room(target);
   Rng rng(seed);
   Map map(graph.tasks(), nowhere);
   std::vector<std::uint32_t> found;
   std::uint32_t last = 0;
   in_heap_order(graph, rng, [&](std::uint32_t task) {
+    if (room.looks() > most_looks) {
+      map[task] = room.first();
+      room.take(map[task]);
+      return;
+    }
     found.clear();
     constexpr std::size_t candidates = 8;
     constexpr int partners = 8;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 #include "mapping/target.hpp"
 #include "mapping/task_graph.hpp"
@@ -12,9 +13,13 @@ namespace isthmus {
 /// (BFT of Bhatele's framework).
 Map breadth_first_map(const TaskGraph& graph, const Target& target, std::uint64_t seed);
 
+/// Tasks breadth first along a Hilbert curve through the places: linear in the edges, for want of time.
+Map linear_map(const TaskGraph& graph, const Target& target);
+
 /// Always the task with most bytes to those placed, at the free place that costs it least among those near its
-/// partners (MHT).
-Map max_heap_map(const TaskGraph& graph, const Target& target, std::uint64_t seed);
+/// partners (MHT). After about so many seconds, see effort.hpp, tasks go to what places are left, in order.
+Map max_heap_map(const TaskGraph& graph, const Target& target, std::uint64_t seed,
+                 double seconds = std::numeric_limits<double>::infinity());
 
 /// TopoLB (Agarwal, Sharma and Kale, "Topology-aware task mapping for reducing communication contention on large
 /// parallel machines", IPDPS 2006): always the task that has most to lose, by the difference of its mean and its least

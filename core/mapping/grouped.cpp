@@ -9,6 +9,7 @@
 #include "mapping/bipartition.hpp"
 #include "mapping/effort.hpp"
 #include "mapping/group_costs.hpp"
+#include "mapping/objective.hpp"
 
 namespace isthmus {
 
@@ -16,9 +17,12 @@ Map grouped(const TaskGraph& graph, const Target& target, const GroupedOptions& 
   require(o.seconds > 0, "grouped: ", o.seconds, " seconds; allowed: above 0");
   require(o.limit > 0, "grouped: limit ", o.limit, "; allowed: above 0");
   Rng rng(o.seed);
-  const Map start = dual_bipartition(graph, target, rng.next());
+  if (!o.start.empty()) require_map(graph, target, o.start);
+  const std::uint64_t seed_of_start = rng.next();
+  const Map start = o.start.empty() ? dual_bipartition(graph, target, seed_of_start) : o.start;
   AnnealOptions a;
-  a.seconds = std::max(o.seconds - effort::bipartition(graph, target.places()), 0.1 * o.seconds);
+  const double begins = o.start.empty() ? effort::bipartition(graph, target.places()) : 0;
+  a.seconds = std::max(o.seconds - begins, 0.1 * o.seconds);
   a.hot = 0.6;
   a.cold = 0.03;
   a.seed = rng.next();

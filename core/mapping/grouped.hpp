@@ -12,6 +12,7 @@ struct GroupedOptions {
   double seconds = 10;  ///< processor time by counted steps, see effort.hpp
   double limit = 2.4;   ///< most bytes between two groups, in the mean over all pairs of groups of a good start
   std::uint64_t seed = 0;
+  Map start = {};  ///< of dual_bipartition(), where it was made before
 };
 
 /// On a dragonfly all maps that keep partners together have nearly the same hop-bytes, and a few global links with five

@@ -87,35 +87,45 @@ Map multilevel(const TaskGraph& graph, const Target& target, const MultilevelOpt
           " seconds; allowed: one start or more, seconds above 0");
   require_room(graph, target);
   const bool coarsens = axis_to_halve(target) != none;
-  const TaskGraph full = coarsens ? filled_up(graph, target.places()) : TaskGraph{};
   const std::uint32_t depth = levels(target, o.coarsest);
+  if (!o.start.empty()) require_map(graph, target, o.start);
   Rng rng(o.seed);
   std::vector<std::uint64_t> seeds(o.starts);
   for (auto& s : seeds) s = rng.next();
+  const bool given = !o.start.empty();
   double begins = 0;
-  for (std::uint32_t i = 0; i < o.starts; ++i) {
+  std::vector<std::size_t> kept;
+  for (std::size_t i = 0; i < o.starts; ++i) {
     const std::size_t kind = kind_of_start(i, coarsens);
-    if (kind == 0) begins += effort::bipartition(graph, target.places());
-    if (kind == 2) begins += effort::max_heap(graph, target);
+    const double each = kind == 0   ? (given && i == 0 ? 0 : effort::bipartition(graph, target.places()))
+                        : kind == 1 ? effort::coarsening(graph)
+                                    : effort::max_heap(graph, target);
+    if (!kept.empty() && begins + each > o.seconds / 2) continue;
+    kept.push_back(i);
+    begins += each;
   }
+  const std::size_t starts = kept.size();
+  const TaskGraph full = coarsens && starts > 1 && kept[1] == 1 ? filled_up(graph, target.places()) : TaskGraph{};
   const double left = std::max(o.seconds - begins, 0.1 * o.seconds);
   AnnealOptions last;
-  last.seconds = left * 2 / 3;
+  last.seconds = starts == 1 ? left : left * 2 / 3;
   last.seed = rng.next();
-  std::vector<Map> maps(o.starts);
-  in_parallel(o.starts, o.threads, [&](std::size_t i) {
-    Rng own(seeds[i]);
+  std::vector<Map> maps(starts);
+  in_parallel(starts, o.threads, [&](std::size_t i) {
+    Rng own(seeds[kept[i]]);
     AnnealOptions first;
-    first.seconds = left / 3 / o.starts;
+    first.seconds = left / 3 / static_cast<double>(starts);
     first.seed = own.next();
-    const std::size_t kind = kind_of_start(i, coarsens);
+    const std::size_t kind = kind_of_start(kept[i], coarsens);
     if (kind == 1) {
       maps[i] = place(full, target, o.coarsest, first.seconds / depth, own);
       maps[i].resize(graph.tasks());
     } else {
-      const Map start =
-          kind == 0 ? dual_bipartition(graph, target, own.next()) : max_heap_map(graph, target, own.next());
-      maps[i] = anneal(graph, target, start, first);
+      const Map start = given && kept[i] == 0 ? o.start
+                        : kind == 0           ? dual_bipartition(graph, target, own.next())
+                                    : max_heap_map(graph, target, own.next(), effort::max_heap(graph, target));
+      // Of one start there is nothing to choose: it is annealed once.
+      maps[i] = starts == 1 ? start : anneal(graph, target, start, first);
     }
   });
   std::vector<double> cost;

@@ -335,13 +335,21 @@ std::pair<double, double> explained_shares(const Csr& graph, std::span<const dou
   return {total > 0 ? star / total : 0, total > 0 ? box / total : 0};
 }
 
+/// Processor time of a step of the growth of grids, and of all that is exact for an edge or a vertex, about.
+constexpr double second_of_step = 2e-9;
+constexpr double second_of_entry = 0.35e-6;
+/// From so many vertices on a grid that is nearly one is grown once.
+constexpr std::uint32_t large = 100'000;
+
 /// A grid with vertices or edges missing or too many: of fits as it is and without the diagonals that are known to be
 /// some the one that explains most with few empty cells.
-std::optional<Structure> recognise_nearly(const Csr& graph, std::span<const double> weights, double least_explained) {
+std::optional<Structure> recognise_nearly(const Csr& graph, std::span<const double> weights, double least_explained,
+                                          double seconds, double& spent) {
   std::optional<Structure> best;
   double best_value = 0;
   std::uint64_t steps = 0;
-  const std::uint64_t most = 1'000'000 + 400 * (std::uint64_t{graph.vertices()} + graph.targets.size());
+  const double all = 1e6 + 400.0 * (graph.vertices() + static_cast<double>(graph.targets.size()));
+  const auto most = static_cast<std::uint64_t>(std::min(all, seconds / second_of_step));
   const auto offer = [&](std::optional<GridFit>&& found, bool diagonals) {
     if (!found) return;
     Product& product = found->product;
@@ -358,7 +366,7 @@ std::optional<Structure> recognise_nearly(const Csr& graph, std::span<const doub
     best_value = value;
   };
   // Where growth begins decides what it meets first: unless all fits, it begins elsewhere, too.
-  constexpr std::uint64_t beginnings = 3;
+  const std::uint64_t beginnings = graph.vertices() < large ? 3 : 1;
   constexpr double perfect = 0.995;
   constexpr double good = 0.97;
   for (std::uint64_t seed = 0; seed < beginnings && best_value < perfect; ++seed) {
@@ -366,7 +374,9 @@ std::optional<Structure> recognise_nearly(const Csr& graph, std::span<const doub
     if (!found) break;
     offer(std::move(found), false);
   }
+  spent += static_cast<double>(steps) * second_of_step;
   if (best_value > good) return best;
+  const std::uint64_t before = steps;
   Csr ascending = graph;
   for (std::uint32_t v = 0; v < graph.vertices(); ++v) {
     std::sort(ascending.targets.begin() + static_cast<std::ptrdiff_t>(graph.offsets[v]),
@@ -374,6 +384,7 @@ std::optional<Structure> recognise_nearly(const Csr& graph, std::span<const doub
   }
   const Skeleton skeleton = cartesian_skeleton(ascending, false);
   if (skeleton.size > 0) offer(fit_grid(skeleton.graph, 0, steps, most), true);
+  spent += static_cast<double>(steps - before) * second_of_step;
   return best;
 }
 
@@ -382,10 +393,17 @@ Structure structure_of(Shape&& shape, double explained) {
 }
 }  // namespace
 
-std::optional<Structure> recognise(const Csr& graph, std::span<const double> weights, double least_explained) {
+std::optional<Structure> recognise(const Csr& graph, std::span<const double> weights, double least_explained,
+                                   double seconds, double* spent) {
+  double none = 0;
+  double& took = spent == nullptr ? none : *spent;
+  took = 0;
   require(weights.empty() || weights.size() == graph.targets.size(), "weights: ", weights.size(), " for ",
           graph.targets.size(), " directed edges");
   if (graph.vertices() < 2 || graph.targets.empty()) return std::nullopt;
+  const double exactly = second_of_entry * (graph.vertices() + static_cast<double>(graph.targets.size()));
+  if (exactly > seconds) return std::nullopt;
+  took = exactly;
   if (auto shape = recognise_exactly(graph)) return structure_of(std::move(*shape), 1);
   if (!weights.empty()) {
     const double total = std::accumulate(weights.begin(), weights.end(), 0.0);
@@ -397,7 +415,7 @@ std::optional<Structure> recognise(const Csr& graph, std::span<const double> wei
       if (auto shape = recognise_exactly(heavy)) return structure_of(std::move(*shape), kept / total);
     }
   }
-  return recognise_nearly(graph, weights, least_explained);
+  return recognise_nearly(graph, weights, least_explained, seconds - exactly, took);
 }
 
 }  // namespace isthmus

@@ -1,6 +1,7 @@
 // Recognising regular communication patterns from the graph alone, however tasks are numbered.
 #pragma once
 
+#include <limits>
 #include <optional>
 #include <span>
 #include <vector>
@@ -27,7 +28,9 @@ struct Structure {
 /// periodic, with and without diagonals, rings, hypercubes (all extents 2), rows and columns that exchange all to all,
 /// trees, several copies of one of these; grids of which some vertices or edges are missing or too many. `weights`, one
 /// a directed edge or none, serve to leave out light edges and for `explained`. Nothing where less than
-/// `least_explained` of the weight would be explained.
-std::optional<Structure> recognise(const Csr& graph, std::span<const double> weights, double least_explained = 0.9);
+/// `least_explained` of the weight would be explained, nor where that takes more than about so many seconds, counted in
+/// steps as in effort.hpp; `spent` is what it took.
+std::optional<Structure> recognise(const Csr& graph, std::span<const double> weights, double least_explained = 0.9,
+                                   double seconds = std::numeric_limits<double>::infinity(), double* spent = nullptr);
 
 }  // namespace isthmus

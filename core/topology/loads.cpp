@@ -8,8 +8,8 @@
 namespace isthmus {
 namespace {
 
-void over_grid(const Grid& grid, std::span<const Vertex> from, std::span<const Vertex> to, std::span<const double> bytes,
-               std::span<const std::int8_t> tier_of_class, RouteLoads& out) {
+void over_grid(const Grid& grid, std::span<const Vertex> from, std::span<const Vertex> to,
+               std::span<const double> bytes, std::span<const std::int8_t> tier_of_class, RouteLoads& out) {
   const bool terminals = grid.switches() > 0;
   const LinkId first = terminals ? 2 * grid.nodes() : 0;
   const std::uint32_t each = terminals ? grid.nodes() / grid.switches() : 1;

@@ -38,6 +38,8 @@ class Problem:
         each.
     speeds : array of float, shape (places,), optional
         To which shares are proportional.
+    most_recognition : float
+        Processor time, about, after which there is no structure.
 
     Attributes
     ----------
@@ -56,6 +58,7 @@ class Problem:
         coordinates: NDArray[np.float64] | None = None,
         imbalance: float | None = None,
         speeds: NDArray[np.float64] | None = None,
+        most_recognition: float = float("inf"),
     ) -> None:
         self.pattern = pattern
         self.job = job
@@ -64,6 +67,7 @@ class Problem:
         self.coordinates = coordinates
         self.undirected = undirected
         self.imbalance = imbalance
+        self.most_recognition = most_recognition
         self.speeds = np.zeros(0) if speeds is None else speeds
         self.edges = edges_of(pattern, undirected)
         if int(capacity.sum()) < pattern.ranks:
@@ -100,9 +104,18 @@ class Problem:
     @cached_property
     def structure(self) -> Structure | None:
         """The regular pattern that the tasks form; None where they form none."""
+        return self._recognised[0]
+
+    @property
+    def recognition(self) -> float:
+        """Processor time, about, of finding the structure."""
+        return self._recognised[1]
+
+    @cached_property
+    def _recognised(self) -> tuple[Structure | None, float]:
         from .structure import of_graph
 
-        return of_graph(self.graph)
+        return of_graph(self.graph, seconds=self.most_recognition)
 
     def distance(self, a: NDArray[np.integer[Any]], b: NDArray[np.integer[Any]]) -> NDArray[np.uint32]:
         """Links of the route between places, there or back, whichever has fewer; element by element."""

@@ -145,10 +145,15 @@ def structure(pattern: Pattern, *, least_explained: float = 0.9) -> Structure | 
     if not 0 < least_explained <= 1:
         raise InvalidInput(f"least_explained is {least_explained}: more than 0 and at most 1 is allowed")
     graph = _core.pattern_graph(pattern.first, pattern.peer, pattern.bytes)
-    return of_graph(graph, least_explained)
+    return of_graph(graph, least_explained)[0]
 
 
-def of_graph(graph: _core.TaskGraph, least_explained: float = 0.9) -> Structure | None:
-    """:func:`structure` of a graph of the core."""
-    arrays = _core.recognise(graph, least_explained)
-    return None if arrays is None else Structure.of_arrays(arrays)
+def of_graph(
+    graph: _core.TaskGraph, least_explained: float = 0.9, seconds: float = float("inf")
+) -> tuple[Structure | None, float]:
+    """:func:`structure` of a graph of the core, and the processor time that it took, about, by counted steps.
+
+    None, too, where it would take more than ``seconds``.
+    """
+    arrays, spent = _core.recognise(graph, least_explained, seconds)
+    return None if arrays is None else Structure.of_arrays(arrays), spent
