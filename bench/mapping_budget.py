@@ -1,6 +1,7 @@
 """Processor time of ``isthmus.map`` and of its report beside the budget given, for patterns of many kinds and sizes.
 
-    python bench/mapping_budget.py [--sizes LIST] [--kinds LIST] [--machines LIST] [--budgets LIST] [--check] [--json FILE]
+    python bench/mapping_budget.py [--sizes LIST] [--kinds LIST] [--machines LIST] [--budgets LIST] [--check]
+                                   [--json FILE]
 
 Every pattern is made and mapped in a process of its own: tasks numbered at random, one on a node. What is counted is
 user and system time of all threads of the process, from the pattern in memory to the printed report. With --check it

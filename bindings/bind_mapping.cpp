@@ -95,6 +95,7 @@ void bind_classes(nb::module_& m) {
       .def_prop_ro("groups", &Target::groups, "Number of groups of the network; 1 where there are none.")
       .def_prop_ro("symmetric", &Target::symmetric,
                    "Are routes there and back known to be equally long, so that distance() is the length of both?")
+      .def_prop_ro("rows", &Target::rows, "Rows of the table of distances; 0 where there is none.")
       .def_prop_ro("slots", &Target::slots, "Tasks that fit all places together.")
       .def_prop_ro(
           "nodes",

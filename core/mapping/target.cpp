@@ -186,7 +186,10 @@ void Target::tabulate_rows() {
       second[row_[p]] = nodes_[p];
     }
   }
-  if (rows_ > most_rows) return;
+  if (rows_ > most_rows) {
+    rows_ = 0;
+    return;
+  }
   table_.resize(static_cast<std::size_t>(rows_) * rows_);
   std::vector<Vertex> from(rows_);
   std::vector<Vertex> to = representative;

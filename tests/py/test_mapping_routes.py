@@ -11,6 +11,7 @@ import isthmus
 from isthmus import Machine, Pattern, Placement
 from isthmus.mapping.bounds import bounds
 from isthmus.mapping.graphs import in_groups
+from isthmus.mapping.links import routed, tiers
 from isthmus.mapping.problem import Problem
 from oracles.placing import costs, random_pattern
 
@@ -84,3 +85,24 @@ def test_the_table_names_what_hops_are() -> None:
     assert edison.route_length(3737, [4504, 3737]).tolist() == [5, 0]
     assert "Hops are links of the deterministic routes, some of which are longer than shortest paths" in str(mapped)
     assert "shortest" not in str(isthmus.map(pattern, "ring:4", method="default"))
+
+
+@pytest.mark.parametrize(
+    "spec", ["torus:8x8x7", "mesh:5x4x3", "torus:4x5x4,p=2", "torus:2x3x1x4", "torus:5x4x8,ties=positive", "edison"]
+)
+def test_bytes_over_links_are_those_of_the_routes(spec: str) -> None:
+    topology = isthmus.load(spec).topology
+    rng = np.random.default_rng(1)
+    a, b = rng.integers(0, topology.nodes, (2, 500)).astype(np.uint32)
+    bytes = rng.integers(0, 10**6, 500).astype(np.float64)
+    names, of_class = tiers(topology)
+    found = routed(topology, a, b, bytes)
+    expected, highest = np.zeros(topology.links), []
+    for x, y, weight in zip(a, b, bytes, strict=True):
+        route = topology.route(int(x), int(y))
+        np.add.at(expected, route, weight)
+        highest.append(max(of_class[topology.link_class(route)], default=-1))
+    assert np.array_equal(found.link_bytes, expected)
+    assert np.array_equal(found.length, [len(topology.route(int(x), int(y))) for x, y in zip(a, b, strict=True)])
+    assert np.array_equal(found.highest, highest)
+    assert found.highest.max() == len(names) - 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from .budget import seconds_of_metrics, seconds_of_relief
 from .graphs import in_groups
 
 if TYPE_CHECKING:
@@ -62,8 +63,11 @@ def no_hotter(trials: list[Trial], problem: Problem, attempt: Attempt, seconds: 
     best = best_of(trials, "hop_bytes", problem)
     if not worse(best):
         return best
-    for rise in _PRICES:
-        cooler = attempt("relieve", start=best.place, rise=rise, seconds=round(seconds / len(_PRICES), 3))
+    # Where there is time for few of them, the highest.
+    least = seconds_of_relief(problem) + seconds_of_metrics(problem)
+    prices = _PRICES[max(len(_PRICES) - int(seconds / least), 0) :]
+    for rise in prices:
+        cooler = attempt("relieve", start=best.place, rise=rise, seconds=round(seconds / len(prices), 3))
         if cooler is not None and not worse(cooler):
             break
     return best_of([t for t in trials if not worse(t)], "hop_bytes", problem)

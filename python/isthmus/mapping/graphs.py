@@ -64,7 +64,15 @@ def _bipartition(problem: Problem, options: Mapping[str, Any]) -> NDArray[np.uin
     return _core.map_dual_bipartition(problem.graph, problem.target, problem.seed)
 
 
-@method("multilevel", "tasks and machine coarsened together, annealed on every level", seconds=10.0, starts=3)
+@method("linear", "tasks breadth first along a curve through the nodes: for want of time")
+def _linear(problem: Problem, options: Mapping[str, Any]) -> NDArray[np.uint32]:
+    return _core.map_linear(problem.graph, problem.target)
+
+
+@method(
+    "multilevel", "tasks and machine coarsened together, annealed on every level",
+    start="bipartition", seconds=10.0, starts=3,
+)  # fmt: skip
 def _multilevel(problem: Problem, options: Mapping[str, Any]) -> NDArray[np.uint32]:
     return _core.map_multilevel(
         problem.graph,
@@ -73,7 +81,14 @@ def _multilevel(problem: Problem, options: Mapping[str, Any]) -> NDArray[np.uint
         starts=int(options["starts"]),
         threads=_THREADS,
         seed=problem.seed,
+        start=_made(problem, options),
     )
+
+
+def _made(problem: Problem, options: Mapping[str, Any]) -> NDArray[np.uint32] | None:
+    """The map that a search begins with instead of a bipartition of its own."""
+    given = options["start"]
+    return None if isinstance(given, str) and given == "bipartition" else _start(problem, options)
 
 
 def _start(problem: Problem, options: Mapping[str, Any]) -> NDArray[np.uint32]:
@@ -133,13 +148,19 @@ def in_groups(problem: Problem) -> bool:
 
 
 @method(
-    "grouped", "few hops, and no pair of groups that carries much more than others", _GROUPS, seconds=10.0, limit=2.4
+    "grouped",
+    "few hops, and no pair of groups that carries much more than others",
+    _GROUPS,
+    start="bipartition",
+    seconds=10.0,
+    limit=2.4,
 )
 def _grouped(problem: Problem, options: Mapping[str, Any]) -> NDArray[np.uint32] | None:
     if not in_groups(problem):
         return None
     seconds = _seconds(problem, options)
-    return _core.map_grouped(problem.graph, problem.target, seconds, float(options["limit"]), problem.seed)
+    start = _made(problem, options)
+    return _core.map_grouped(problem.graph, problem.target, seconds, float(options["limit"]), problem.seed, start)
 
 
 @method("balanced", "more tasks than nodes: partitioned and placed together", _SHARED, seconds=30.0, limit=2.4)

@@ -12,14 +12,14 @@ from ..errors import InvalidInput
 from ..machine.allocation import Allocation
 from ..machine.machine import Machine
 from ..units import shown
-from .bounds import seconds_of_spectral
+from .budget import Budget
 from .choice import OBJECTIVES
 from .clock import Clock
 from .mapped import Mapped
 from .methods import find
-from .metrics import evaluate, pattern_of, require_symmetric
+from .metrics import metrics_of, pattern_of, require_symmetric
 from .placement import job_of
-from .portfolio import SEARCHING, USUAL, fixed_seconds
+from .portfolio import USUAL
 from .problem import Problem
 from .search import Search
 from .sockets import placement_of
@@ -31,10 +31,6 @@ if TYPE_CHECKING:
     from ..schedule.program import Program
     from ..schedule.schedule import Schedule
     from .metrics import Metrics
-
-
-#: Part of the time that the spectral bound may take.
-_FOR_BOUND = 0.2
 
 
 def map(
@@ -138,14 +134,12 @@ def map(
         speeds=None if speeds is None else np.asarray(speeds, dtype=np.float64).reshape(-1),
     )
 
-    # A bound that would take much of the time is left out.
-    eigenvalues = seconds_of_spectral(problem)
-    spectral = eigenvalues <= _FOR_BOUND * seconds
-    fixed = fixed_seconds(problem) + (eigenvalues if spectral else 0.0)
-    # Searches get at least half of the time.
-    seconds = max(SEARCHING * seconds - fixed, seconds / 2)
     clock = None if model is None or found is what else Clock(what, collectives, model)  # type: ignore[arg-type]
     name, options = (method, {}) if isinstance(method, str) else method
+    budget = Budget(problem, seconds)
+    too_short = budget.least if budget.least > seconds else None
+    # A method that was asked for is run, however little time there is.
+    seconds = budget.searching if name == "auto" else max(budget.searching, seconds / 10)
 
     search = Search(problem, partial(_metrics, found, problem), clock)
     decides = objective or ("time" if search.affordable(seconds) else "hop_bytes")
@@ -160,11 +154,23 @@ def map(
     else:
         best = search.by_rule(decides, seconds, guarded=objective is None)
     unsearched = name == "auto" and len(problem.edges[0]) > 0 and all(t.method in USUAL for t in search.trials)
-    return Mapped(what, found, problem, best, tuple(search.trials), decides, undirected, clock, spectral, unsearched)
+    return Mapped(
+        what,
+        found,
+        problem,
+        best,
+        tuple(search.trials),
+        decides,
+        undirected,
+        clock,
+        budget.spectral,
+        unsearched,
+        too_short,
+    )
 
 
 def _metrics(pattern: Pattern, problem: Problem, place: NDArray[np.uint32]) -> Metrics:
-    return evaluate(pattern, placement_of(problem, place), undirected=problem.undirected)
+    return metrics_of(pattern, placement_of(problem, place), undirected=problem.undirected)
 
 
 def _timed(name: str, options: Mapping[str, Any], seconds: float) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import numpy as np
 from ..units import amount
 from .bounds import Bounds, bounds
 from .clock import Clock, key_of, timed
-from .metrics import DEFINITIONS, Metrics, evaluate, in_words
+from .metrics import DEFINITIONS, Metrics, in_words, metrics_of
 from .placement import Placement
 from .portfolio import USUAL
 
@@ -94,6 +94,8 @@ class Mapped:
         Do the bounds have the spectral one, where it is possible?
     unsearched : bool
         Was the time too short for any search, so that this is one of the usual orders?
+    too_short : float, optional
+        Seconds that reading and metrics take alone, about, where that is more than there were.
     """
 
     what: Pattern | Program | Schedule
@@ -106,6 +108,7 @@ class Mapped:
     clock: Clock | None = None
     spectral: bool = True
     unsearched: bool = False
+    too_short: float | None = None
 
     @property
     def placement(self) -> Placement:
@@ -137,7 +140,7 @@ class Mapped:
             placement = self._baseline(order)
             key = key_of(placement)
             if key not in known:
-                known[key] = evaluate(self.pattern, placement, undirected=self.undirected)
+                known[key] = metrics_of(self.pattern, placement, undirected=self.undirected)
             out[order] = timed(known[key], self.clock, simulate=True)
         return out
 

@@ -247,6 +247,11 @@ def evaluate(
     return _metrics(found, placement, 0.5 if undirected else 1.0, time)
 
 
+def metrics_of(what: Pattern, placement: Placement, *, undirected: bool) -> Metrics:
+    """:func:`evaluate` of a pattern that is known to fit, and to be symmetric if it is undirected."""
+    return _metrics(what, placement, 0.5 if undirected else 1.0, None)
+
+
 def pattern_of(what: Pattern | Program | Schedule, collectives: Mapping[str, Any] | None = None) -> Pattern:
     """The pattern of whatever has one; raises InvalidInput for what has none."""
     if collectives and not isinstance(what, Program):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from .. import _core
 from .bounds import bounds
+from .budget import SEARCHING, seconds_of_annealing, seconds_of_halving, seconds_of_metrics, seconds_of_relief
 from .choice import best_of
 from .graphs import in_groups
 
@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from .mapped import Trial
     from .problem import Problem
 
-#: Part of the time in which searches are counted: a step has taken up to a third longer where others use the memory.
-SEARCHING = 0.73
 #: Runs a method with options and keeps the result; None where it does not apply.
 Attempt = Callable[..., "Trial | None"]
 #: A structured map within this factor of the lower bound is kept: graph methods do not come near it.
@@ -26,17 +24,13 @@ _SMALL = 4096
 _RISE = {"hop_bytes": 0.004, "max_link": 0.05, "time": 0.004}
 #: Part of the time for relief of links, at most.
 _FOR_LINKS = 0.08
-#: A method is left out that takes more than this part of the time, and searches that have less than that part left.
-_OVER, _WORTH = 1.2, 0.05
+#: Bipartition is left out where it takes more than this part of the time of searches, which is less than all there is;
+#: searches are where they have less than that part left.
+_OVER, _WORTH = 0.95 / SEARCHING, 0.05
 #: Orders that jobs get without a map; "default", that of the allocation, is one of the others.
 USUAL = ("default", "block", "cyclic")
 #: Tasks for which relief of links is quick enough to be worth it.
 _RELIEVED = 1 << 16
-
-
-def fixed_seconds(problem: Problem) -> float:
-    """Processor time, about, of all that is no search: reading, recognition, metrics; on the computer of effort.hpp."""
-    return 0.8e-6 * len(problem.pattern.peer) + (0.0 if problem.imbalance is not None else 40e-6 * problem.tasks)
 
 
 def portfolio(problem: Problem, attempt: Attempt, seconds: float, objective: str) -> None:
@@ -51,14 +45,22 @@ def portfolio(problem: Problem, attempt: Attempt, seconds: float, objective: str
     if not len(problem.edges[0]):
         return
     if problem.imbalance is not None:
-        attempt("balanced", seconds=round(seconds, 3))
+        if seconds_of_halving(problem) <= _OVER * seconds:
+            attempt("balanced", seconds=round(seconds, 3))
+        elif seconds > 0 and not problem.pattern.load.any():
+            attempt("linear")
         return
     found: list[Trial] = []
+    # The usual orders are counted in the budget; every other map has to be measured.
+    each = SEARCHING * seconds_of_metrics(problem)
+    left = seconds + each
 
     def tried(name: str, **options: Any) -> Trial | None:
+        nonlocal left
         trial = attempt(name, **options)
         if trial is not None:
             found.append(trial)
+            left -= each + options.get("seconds", 0.0)
         return trial
 
     # Of a few tasks all placements: of the best, one with little load on its hottest links.
@@ -71,23 +73,33 @@ def portfolio(problem: Problem, attempt: Attempt, seconds: float, objective: str
         close = _regular(problem, tried, bounds(problem, spectral=False).hop_bytes)
     elif problem.coordinates is not None:
         tried("geometric")
+    left -= SEARCHING * problem.recognition
     grouped = in_groups(problem)
+    relief = seconds_of_relief(problem)
     relieved = problem.tasks <= _RELIEVED and (objective == "max_link" or not close)
     for_links = _FOR_LINKS * seconds if relieved else 0.0
-    if not close:
-        halving = _core.seconds_of_bipartition(problem.graph, problem.target)
-        if halving <= _OVER * seconds:
-            tried("bipartition")
-        left = seconds - for_links - halving
+    if not close and left > each:
+        halving = seconds_of_halving(problem)
+        if halving <= _OVER * left:
+            start = tried("bipartition")
+            left -= SEARCHING * halving
+        else:
+            start = tried("linear")
+        left -= for_links + each * relieved
         # In groups hop-bytes are one thing, and links between groups another, which takes longer.
         searches = (("multilevel", 1 / 3), ("grouped", 2 / 3)) if grouped else (("multilevel", 1.0),)
-        for name, part in searches if left > _WORTH * seconds else ():
-            tried(name, seconds=max(round(part * left, 3), 0.001))
+        if start is None or start.method != "bipartition":
+            searches = (("anneal", 1.0),)
+        rest = left - each * (len(searches) - 1)
+        if start is not None and rest > max(_WORTH * seconds, SEARCHING * seconds_of_annealing(problem)):
+            for name, part in searches:
+                tried(name, start=start.place, seconds=max(round(part * rest, 3), 0.001))
     if relieved and found:
         starts = [best_of(found, "hop_bytes", problem)]
         # From there the links between groups are not always to be cooled any more.
         starts += [t for t in found if t.method == "grouped" and t is not starts[0]]
-        for start in starts:
+        starts = starts[: max(int(for_links / relief), 1)]
+        for start in starts if for_links > relief else ():
             tried("relieve", start=start.place, rise=_RISE[objective], seconds=round(for_links / len(starts), 3))
 
 

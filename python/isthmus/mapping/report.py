@@ -24,8 +24,11 @@ def report(mapped: Mapped) -> str:
     lines += columns([headings, *rows])
     if longer_routes(mapped):
         lines.append("Hops are links of the deterministic routes, some of which are longer than shortest paths.")
-    if mapped.unsearched:
-        lines.append("The time was too short for any search: this is one of the usual orders.")
+    if mapped.too_short is not None:
+        lines.append(
+            f"The time was too short{' for any search' * mapped.unsearched}: reading the pattern and its metrics alone "
+            f"take about {text(mapped.too_short, 's', 2)}."
+        )
     if mapped.warning is not None:
         lines.append(mapped.warning)
     lines.append("")
