@@ -33,6 +33,7 @@ static _Atomic uint64_t file_bytes;
 static void thread_ended(void* data) {
   /* Its file goes on with the next thread that begins. */
   struct thread* thread = data;
+  counters_detach(thread);
   pthread_mutex_lock(&threads_mutex);
   thread->free = free_threads;
   free_threads = thread;
@@ -116,6 +117,7 @@ bool thread_attach(void) {
   thread->wall_base = thread->last_end;
   thread->cpu_base = clock_thread();
   paths_attach(thread);
+  if (atomic_load(&recorder_on)) counters_attach(thread);
   return true;
 }
 

@@ -6,7 +6,7 @@
 enum { LONG_NS = TRACE_LONG_NS, OLD_NS = 200000 };
 
 /* Processor time of the program in a gap since the record before; making room may have waited for the disk besides. */
-static int64_t computed(struct thread* thread, int64_t gap, int64_t cpu) {
+int64_t thread_computed(struct thread* thread, int64_t gap, int64_t cpu) {
   int64_t used = cpu - thread->own_cpu - (thread->cpu_base + (thread->last_end - thread->wall_base));
   gap -= thread->own_ns;
   thread->own_ns = thread->own_cpu = 0;
@@ -18,30 +18,42 @@ void call_begin(struct call* call, unsigned function, const void* address, const
   depth = 1;
   call->function = function;
   call->error = 0;
+  call->counting = false;
   if (UNLIKELY(!here) && !thread_attach()) {
     call->begin = 0;
     return;
   }
-  /* What the program computed ends here: finding the path is none of it, nor of the call. */
+  /* What the program computed ends here: finding the path is none of it, nor of the call. Processor time is read at
+   * once, for the thread may be taken off the processor at any place from here on. */
+  struct thread* thread = here;
   const int64_t came = clock_now();
-  const int64_t own_ns = here->own_ns, own_cpu = here->own_cpu;
+  const bool read = came - thread->last_end > LONG_NS || thread->own_ns || thread->gap_unknown;
+  const int64_t cpu = UNLIKELY(read) ? clock_thread() : 0;
+  if (UNLIKELY(thread->counters)) counters_stop(thread->counters);
+  const int64_t own_ns = thread->own_ns, own_cpu = thread->own_cpu;
   call->path = path_of(address, frame);
   if (UNLIKELY(regions_watched)) regions_call(function, address);
-  struct thread* thread = here;
+  /* A mark that was made here ended the gap. */
   int64_t gap = came - thread->last_end, cpu_gap = gap;
   call->asleep = 0;
   thread->own_ns = own_ns;
   thread->own_cpu = own_cpu;
-  if (UNLIKELY(gap > LONG_NS || own_ns || thread->gap_unknown)) {
-    const int64_t cpu = clock_thread(), read = clock_now();
-    cpu_gap = computed(thread, gap, cpu - (read - came));
+  if (UNLIKELY(read)) {
+    cpu_gap = thread_computed(thread, gap, cpu);
     call->asleep = gap - cpu_gap;
-    thread->cpu_base = cpu;
-    thread->wall_base = read;
+    if (gap >= 0) {
+      thread->cpu_base = cpu;
+      thread->wall_base = came;
+    }
     thread->gap_unknown = false;
   }
   call->cpu_gap = cpu_gap;
+  if (UNLIKELY(thread->counters)) counters_passed(thread, cpu_gap);
   call->begin = clock_now();
+  if (UNLIKELY(call->begin - came > LONG_NS)) {
+    thread->cpu_base = clock_thread();
+    thread->wall_base = call->begin;
+  }
 }
 
 void call_end(struct call* call, int error) {
@@ -55,6 +67,7 @@ void call_end(struct call* call, int error) {
     thread->cpu_base = clock_thread();
     thread->wall_base = end;
   }
+  if (UNLIKELY(thread->counters)) call->counting = counters_pay(thread->counters, call->path);
 }
 
 void count_call(unsigned function) {
@@ -78,6 +91,7 @@ static bool named(unsigned function) {
 void* record_call(const struct call* call, unsigned form, uint32_t n, size_t bytes) {
   if (UNLIKELY(!here || !atomic_load_explicit(&writing, memory_order_relaxed))) return NULL;
   if (UNLIKELY(!named(call->function))) return NULL;
+  if (UNLIKELY(here->counters)) counters_write(here, call->path);
   struct trace_call* record = record_reserve(TRACE_CALL, sizeof *record + bytes);
   if (UNLIKELY(!record)) return NULL;
   record->function = (uint16_t)call->function;
@@ -105,14 +119,13 @@ static void record_folded(const struct call* call, enum trace_polled what) {
     polls->count++;
     polls->end = call->end;
     polls->inside += call->end - call->begin;
-    if (what == POLLED_IDLE) *(int64_t*)(polls + 1) += call->asleep;
+    *(int64_t*)(polls + 1) += call->asleep;
     thread->header->last_ns = call->end;
     return;
   }
   if (!named(call->function)) return;
-  struct trace_polls* polls = record_reserve(TRACE_POLLS, sizeof *polls + (what == POLLED_IDLE ? sizeof(int64_t) : 0));
+  struct trace_polls* polls = record_reserve(TRACE_POLLS, sizeof *polls + sizeof(int64_t));
   if (!polls) return;
-  if (what == POLLED_IDLE) *(int64_t*)(polls + 1) = 0;
   polls->function = (uint16_t)call->function;
   polls->what = (uint16_t)what;
   polls->path = call->path;
@@ -121,6 +134,7 @@ static void record_folded(const struct call* call, enum trace_polled what) {
   polls->end = call->end;
   polls->inside = call->end - call->begin;
   polls->cpu_gap = call->cpu_gap;
+  *(int64_t*)(polls + 1) = 0;
   const unsigned most = sizeof thread->poll / sizeof thread->poll[0];
   if (thread->polls < most) thread->polls++;
   for (unsigned i = thread->polls - 1; i > 0; i--) thread->poll[i] = thread->poll[i - 1];
@@ -139,7 +153,7 @@ void record_mark(uint32_t what, int64_t value) {
   record->unused = 0;
   record->value = value;
   record->at = clock_now();
-  record->cpu_gap = computed(thread, record->at - thread->last_end, clock_thread());
+  record->cpu_gap = thread_computed(thread, record->at - thread->last_end, clock_thread());
   thread->cpu_base = clock_thread();
   thread->wall_base = thread->last_end = record->at;
   record_commit(record->at);

@@ -112,8 +112,10 @@ static void begin(unsigned function, int64_t init_begin, int64_t init_end) {
   costs_measure();
   regions_begin();
   ending_watch();
+  counters_attach(here);
   process.cpu_before = clock_process();
-  here->last_end = clock_now();
+  here->cpu_base = clock_thread();
+  here->last_end = here->wall_base = clock_now();
   here->gap_unknown = true;
   here->header->recorder_ns = here->last_end - init_end;
   /* All this is the recorder's, too. */
@@ -121,6 +123,7 @@ static void begin(unsigned function, int64_t init_begin, int64_t init_end) {
   here->header->init_begin = process.init_begin += more;
   here->header->init_end = process.init_end += more;
   atomic_store(&recorder_on, true);
+  counters_start();
 }
 
 void lifetime_init(int64_t init_begin, unsigned function, int error) {
@@ -154,6 +157,9 @@ static void begin_again(void) {
   }
   communicators_begin();
   windows_begin();
+  counters_attach(here);
+  here->cpu_base = clock_thread();
+  here->last_end = here->wall_base = clock_now();
   atomic_store(&recorder_on, true);
 }
 
@@ -187,6 +193,9 @@ void lifetime_finalize_begin(void) {
     if (process.synchronised) synchronise(&sync, NULL);
     return;
   }
+  /* Between the last call and this one. */
+  const int64_t computed = here ? thread_computed(here, begin_ns - here->last_end, clock_thread()) : -1;
+  counters_finish(computed);
   const int64_t cpu = clock_process() - process.cpu_before;
   if (process.has_world) synchronise(&sync, NULL);
   /* Short after the beginning the clock is slow. */
@@ -196,7 +205,8 @@ void lifetime_finalize_begin(void) {
   threads_close();
   for (struct thread* thread = atomic_load(&all_threads); thread; thread = thread->all) {
     thread->header->sync[1] = sync;
-    thread->header->ended_ns = thread->header->tail_cpu_ns = 0;
+    thread->header->ended_ns = 0;
+    thread->header->tail_cpu_ns = thread == here ? computed : -1;
     thread->header->cpu_ns = cpu;
     thread->header->finalize_begin = begin_ns;
     thread->header->finalize_end = 0;

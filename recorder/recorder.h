@@ -68,7 +68,8 @@ struct thread {
   struct trace_polls* poll[16];
   struct site* sites; /* table of sites.c */
   uint32_t site_slots, site_count;
-  struct paths* paths; /* of paths.c */
+  struct paths* paths;       /* of paths.c */
+  struct counters* counters; /* of counters.c; NULL: nothing is counted */
   uint64_t counted;
   uint64_t counts[FUNCTIONS_MAX];
   uint8_t named[FUNCTIONS_MAX / 8];
@@ -108,6 +109,17 @@ uint32_t site_of(const void* address);
 uint32_t path_of(const void* address, const void* frame);
 void paths_attach(struct thread* thread);
 
+/* ---- counters.c ---- */
+void counters_attach(struct thread* thread); /* opens them for this thread, where they are asked for and allowed */
+void counters_detach(struct thread* thread);
+void counters_start(void);              /* where the program goes on */
+void counters_stop(struct counters* c); /* where it calls again; then how long it computed: */
+void counters_passed(struct thread* thread, int64_t computed);
+bool counters_pay(struct counters* c, uint32_t path);      /* whether to count behind this call */
+void counters_write(struct thread* thread, uint32_t path); /* before the record of a call */
+void counters_forget(struct thread* thread);               /* what was counted since the last one */
+void counters_finish(int64_t computed);                    /* at the end of the rank */
+
 /* ---- regions.c ---- */
 void regions_begin(void);
 void regions_call(unsigned function, const void* address);
@@ -121,6 +133,7 @@ struct call {
   int64_t begin, end, cpu_gap;
   int64_t asleep; /* since the call before: known to be off the processor */
   int error;
+  bool counting; /* counters are started where it is left */
 };
 #define CLEANUP __attribute__((cleanup(call_leave)))
 static inline bool recording(void) {
@@ -129,10 +142,12 @@ static inline bool recording(void) {
 void call_begin(struct call* call, unsigned function, const void* address, const void* frame);
 void call_end(struct call* call, int error);
 static inline void call_leave(struct call* call) {
-  (void)call;
+  if (UNLIKELY(call->counting)) counters_start();
   depth = 0;
 }
 void count_call(unsigned function);
+/* Processor time of the program in a gap since the record before, at whose end the thread has had `cpu`. */
+int64_t thread_computed(struct thread* thread, int64_t gap, int64_t cpu);
 /* The record of a call with `bytes` behind it, filled but for these; NULL: not recorded. */
 void* record_call(const struct call* call, unsigned form, uint32_t n, size_t bytes);
 void record_plain(const struct call* call);

@@ -28,7 +28,10 @@ static atomic_llong iteration;
 static void update(void) {
   bool now = region.inside && region.enabled;
   if (now == atomic_load(&writing)) return;
-  if (now) atomic_store(&writing, true);
+  if (now) {
+    atomic_store(&writing, true);
+    counters_forget(here);
+  }
   record_mark(now ? MARK_ON : MARK_OFF, 0);
   if (!now) atomic_store(&writing, false);
 }

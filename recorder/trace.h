@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #define TRACE_MAGIC "ISTHMTRC"
-#define TRACE_VERSION 2
+#define TRACE_VERSION 3
 #define TRACE_ORDER 0x01020304u
 #define TRACE_HEADER 8192
 
@@ -39,6 +39,7 @@ enum {
   COST_ALL = 17
 };
 #define TRACE_LONG_NS 10000 /* calls and gaps longer than this have it read */
+#define TRACE_COUNTERS 4    /* of the processor, at most */
 
 /* What the clock of rank 0's host showed when this host's showed local_ns: local_ns + offset_ns, give or take. */
 struct trace_sync {
@@ -74,10 +75,17 @@ struct trace_header {
   char library[512];  /* MPI_Get_library_version, first line */
   char command[2048]; /* arguments separated by NUL, two at the end; cut off where too long */
   char directory[512];
-  int64_t ended_ns;        /* when the end of the process was seen: a signal, exit, MPI_Abort; 0: it was not */
-  int64_t tail_cpu_ns;     /* processor time of this thread from last_ns up to there, if it was outside MPI */
-  int32_t signal_sender;   /* process that sent the signal; 0: this one, or the kernel for what it did */
+  int64_t ended_ns;      /* when the end of the process was seen: a signal, exit, MPI_Abort; 0: it was not */
+  int64_t tail_cpu_ns;   /* processor time of this thread from last_ns up to there, if it was outside MPI; from version
+                            3 on also up to finalize_begin, -1: not known */
+  int32_t signal_sender; /* process that sent the signal; 0: this one, or the kernel for what it did */
   int32_t costs[COST_ALL]; /* nanoseconds, as measured in MPI_Init; 0: not known */
+  /* From version 3 on. */
+  char counters[TRACE_COUNTERS][24]; /* names of counters that were asked for */
+  int32_t counter_error;             /* why there are none: errno; 0: there are, or none was asked for */
+  int32_t counter_paranoid;          /* kernel.perf_event_paranoid; INT32_MAX: not known */
+  int32_t counter_ns;                /* what a reading of all of them takes */
+  int32_t unused;
 };
 
 enum trace_kind {
@@ -90,7 +98,8 @@ enum trace_kind {
   TRACE_MARK = 6, /* struct trace_mark */
   TRACE_NAME =
       7, /* function id and its name, before its first use in this file: u64 id, then the name padded with NUL */
-  TRACE_PATH = 8 /* struct trace_path, before its first use and after its parent's */
+  TRACE_PATH = 8,   /* struct trace_path, before its first use and after its parent's */
+  TRACE_COUNTED = 9 /* struct trace_counted */
 };
 
 struct trace_head {
@@ -270,13 +279,23 @@ struct trace_polls {
   int64_t begin, end; /* of the first, of the last */
   int64_t inside;     /* time inside MPI */
   int64_t cpu_gap;    /* before the first, as in trace_call */
-  /* POLLED_IDLE: int64_t, time between them that is known to be off the processor */
+  /* int64_t, time between them that is known to be off the processor; up to version 2 of POLLED_IDLE only */
 };
 
 struct trace_count {
   struct trace_head head;
   uint64_t function;
   uint64_t count; /* since the last such record */
+};
+
+/* What counters of the processor counted in computations between two calls, or between what is folded there. Not all
+ * computations are counted: short ones are not. */
+struct trace_counted {
+  struct trace_head head;
+  uint32_t before, after; /* paths of the calls; 0: the begin, or the end, of the rank */
+  uint64_t intervals;
+  int64_t ns;                    /* processor time of these computations */
+  int64_t value[TRACE_COUNTERS]; /* in the order of their names in the header */
 };
 
 enum { MARK_ITERATION = 1, MARK_OFF = 2, MARK_ON = 3, MARK_PHASE = 4 /* of MPI_Pcontrol: value is its level */ };

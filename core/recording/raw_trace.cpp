@@ -7,7 +7,7 @@ namespace {
 
 using Words = std::span<const std::uint64_t>;
 
-enum Kind : std::uint8_t { Call = 1, Polls = 2 };
+enum Kind : std::uint8_t { Call = 1, Polls = 2, Counted = 9 };
 enum Form : std::uint8_t { Message = 1, Done = 2, Collective = 3, Rma = 4, Start = 5, Created = 6 };
 constexpr std::uint16_t created_only = 8;
 enum RmaKind : std::uint16_t { Post = 6, WinStart = 7, Complete = 8, WinWait = 9, WinTest = 19 };
@@ -104,7 +104,7 @@ RawPieces raw_pieces(Words words, std::int64_t records) {
   std::uint16_t before = 0;
   each_record(words, [&](std::size_t at, Words record) {
     const std::uint16_t kind = kind_of(record);
-    if (since >= records && under_way == 0 && epochs == 0 && before == Call && kind == Call) {
+    if (since >= records && under_way == 0 && epochs == 0 && before == Call && (kind == Call || kind == Counted)) {
       found.begins.push_back(static_cast<std::int64_t>(at));
       since = 0;
     }

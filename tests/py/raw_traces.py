@@ -161,6 +161,7 @@ class RawTrace:
         if header["flags"] & 1:
             header["finalize_begin"] = header["finalize_begin"] or self.now + 1000
             header["finalize_end"] = header["finalize_end"] or self.now + 2000
+            header["tail_cpu_ns"] = header["tail_cpu_ns"] or -1
         header["cpu_ns"] = header["cpu_ns"] or header["last_ns"] - header["init_end"]
         return header.tobytes().ljust(raw.HEADER_BYTES, b"\0") + body
 

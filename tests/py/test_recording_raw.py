@@ -112,7 +112,7 @@ def record_of(data: bytes, kind: int, form: int = 0) -> int:
 
 
 DAMAGES = {
-    "unknown kind": (raw.CALL, raw.MESSAGE, "=H", 0, 9, "a record of unknown kind"),
+    "unknown kind": (raw.CALL, raw.MESSAGE, "=H", 0, 10, "a record of unknown kind"),
     "no length": (raw.CALL, raw.MESSAGE, "=I", 4, 0, "a record without a length"),
     "unknown form": (raw.CALL, raw.MESSAGE, "=H", 10, 8, "a call of unknown form"),
     "many messages": (raw.CALL, raw.MESSAGE, "=I", 40, 3, "a call too short for what it holds"),
@@ -139,7 +139,7 @@ def test_damage_is_named_with_its_byte(tmp_path: Path, damage: str) -> None:
     ("offset", "data", "words"),
     [
         (0, b"ISTHMTRX", "byte 0: not a raw trace: it does not begin with ISTHMTRC"),
-        (8, struct.pack("=I", 9), "byte 8: the trace is of version 9, this Isthmus reads versions 1 to 2"),
+        (8, struct.pack("=I", 9), "byte 8: the trace is of version 9, this Isthmus reads versions 1 to 3"),
         (12, struct.pack("=I", 0x04030201), "byte 12: the trace is in the byte order of another kind of machine"),
         (12, struct.pack("=I", 7), "byte 12: the trace is damaged"),
     ],

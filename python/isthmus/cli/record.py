@@ -49,6 +49,12 @@ if TYPE_CHECKING:
     help="Most that each process may write, such as 4GB, or none; by default 2GB. What comes then is only counted.",
 )
 @click.option(
+    "--counters",
+    metavar="NAMES",
+    help="Counters of the processor between calls, by default instructions,cycles; off; or others that perf has, such "
+    "as cache-misses. Where the kernel allows none, show says so.",
+)
+@click.option(
     "--directory",
     metavar="DIR",
     help="Where raw traces go meanwhile, on a disk that all ranks see; by default beside the output.",
@@ -71,6 +77,7 @@ def command(
     begin: str | None,
     end: str | None,
     limit: str | None,
+    counters: str | None,
     directory: str | None,
     keep_raw: bool,
     merged: str | None,
@@ -117,6 +124,7 @@ def command(
         end=end,
         marker=marker,
         limit=limit,
+        counters=counters,
         directory=directory,
         keep_raw=keep_raw,
         force=force,

@@ -15,6 +15,7 @@ from . import raw
 from .clocks import Clock
 from .communicators import UNKNOWN, Communicators
 from .compaction import compacted
+from .counters import Counting
 from .emission import Details
 from .matching import match_halves
 from .own import own
@@ -66,6 +67,7 @@ class Assembly:
         self.shared = Shared(details=Details(self._spill.column()), threaded=threaded)
         self.paths = Paths()
         self.communicators = Communicators(ranks)
+        self.counting = Counting()
         self._untimed: dict[str, NDArray[np.uint64]] = {}
         self._unmodelled: dict[str, int] = {}
         self._parts = Parts(self._spill)
@@ -100,8 +102,10 @@ class Assembly:
     def _add_piece(
         self, rank: int, traces: Sequence[raw.Trace], clock: Clock, begin: int, end: int, carry: Carry
     ) -> None:
-        steps = joined(traces, clock, self.shared.functions, [self.paths.numbers(t) for t in traces])
-        for trace in traces:
+        numbers = [self.paths.numbers(t) for t in traces]
+        steps = joined(traces, clock, self.shared.functions, numbers)
+        for trace, paths in zip(traces, numbers, strict=True):
+            self.counting.add(rank, trace, paths)
             self.communicators.add(rank, trace.comms)
             for id, count in trace.untimed.items():
                 name = trace.functions.get(id, f"function {id}")
@@ -116,8 +120,16 @@ class Assembly:
         """The next rank, which left no trace."""
         self.add([raw.nothing()], Clock(), 0, 0)
 
-    def finish(self, about: Mapping[str, Any]) -> Program:
-        """The Program of all ranks; ``about`` has what the Recording says of the run and of each rank."""
+    def finish(self, about: Mapping[str, Any], counters: Sequence[str] = ()) -> Program:
+        """The Program of all ranks.
+
+        Parameters
+        ----------
+        about : mapping
+            What the Recording says of the run and of each rank.
+        counters : sequence of str
+            Names of counters of the processor that were read.
+        """
         comm_first, comm_ranks, locals_ = self.communicators.finish(self._parts.used)
         # Id 0 is of nothing: a rank that is not in what others made.
         if any(
@@ -143,7 +155,7 @@ class Assembly:
                 np.maximum(comm[part], 0, out=comm[part])
         events["comm"] = comm.view(np.uint32)
         take_out(events, cut)
-        tree, locations = self._places(events, calls)
+        tree, locations, became = self._places(events, calls)
         self._spill.release()
         events, first = compacted(events, details, first, calls["event"])
         calls["comm"] = calls["comm"].view(np.uint32)
@@ -159,6 +171,7 @@ class Assembly:
             site_function=tuple(frame.function for frame in tree.frames),
             site_module=tuple(frame.module for frame in tree.frames),
             overhead=np.array(self._own, np.float64) * 1e-9,
+            counters=self.counting.finish(counters, became),
             untimed=self._untimed,
             unmodelled=self._unmodelled,
             notes=tuple(self.notes),
@@ -209,8 +222,13 @@ class Assembly:
             details[at] = peer[second]
             details[at + 1] = tag[second]
 
-    def _places(self, events: dict[str, NDArray[Any]], calls: dict[str, NDArray[Any]]) -> tuple[Tree, tuple[str, ...]]:
-        """Paths and places of calls, and of events, whose columns are changed; the tree and texts for events."""
+    def _places(
+        self, events: dict[str, NDArray[Any]], calls: dict[str, NDArray[Any]]
+    ) -> tuple[Tree, tuple[str, ...], NDArray[np.uint32]]:
+        """Paths and places of calls, and of events, whose columns are changed.
+
+        The tree, texts for events, and what became of every path are returned.
+        """
         tree, became = self.paths.finish()
         # The last element is of no path, here and below.
         used = np.zeros(len(became), np.bool_)
@@ -225,7 +243,7 @@ class Assembly:
         path = calls["path"]
         calls["site"], calls["path"] = self._renumbered(path, site), self._renumbered(path, became)
         events["location"] = self._renumbered(events["location"], numbers[site])
-        return tree, locations
+        return tree, locations, became
 
     def _renumbered(self, old: NDArray[np.uint32], new: NDArray[np.uint32]) -> NDArray[np.uint32]:
         """A column with new numbers for old ones; the last is for all beyond."""

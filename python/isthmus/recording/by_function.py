@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,6 +40,10 @@ class FunctionTree:
         The part of ``computing`` that is not of functions below.
     sent, received : arrays of uint64
         Bytes put into MPI and got out of it.
+    counted : array of float64, or None
+        Seconds of ``computing`` in which counters of the processor were read; None: they were not.
+    counters : dict of str to array of uint64
+        What was counted in this time, by name.
     """
 
     parent: NDArray[np.int64]
@@ -51,6 +55,8 @@ class FunctionTree:
     own: NDArray[np.float64]
     sent: NDArray[np.uint64]
     received: NDArray[np.uint64]
+    counted: NDArray[np.float64] | None = None
+    counters: dict[str, NDArray[np.uint64]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.name)
@@ -71,7 +77,8 @@ class _Nodes:
             of_path.append(above if self.name[above] == functions[site] and above else self.add(above, functions[site]))
         self.functions = len(self.name)
         # Calls without a path belong to the whole.
-        self.of_call = np.array([*of_path, 0])[np.minimum(recording.path, len(of_path))]
+        self.of_path = np.array([*of_path, 0])
+        self.of_call = self.of_path[np.minimum(recording.path, len(of_path))]
 
     def add(self, parent: int, name: str) -> int:
         number = self._number.setdefault((parent, name), len(self.name))
@@ -95,6 +102,12 @@ class _Nodes:
             return max(first[:2] + second[:2])
         return max(x for x, y in zip(first, second, strict=False) if x == y)
 
+    def between(self, before: NDArray[np.int64], after: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The function around each computation, by the functions that call before and after it."""
+        pairs, which = np.unique(before * len(self.name) + after, return_inverse=True)
+        found = [self.common(*divmod(pair, len(self.name))) for pair in pairs.tolist()]
+        return np.array(found, np.int64)[which]
+
 
 def _around(program: Program, recording: Recording, nodes: _Nodes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Computations, as events, and the function around each."""
@@ -110,9 +123,7 @@ def _around(program: Program, recording: Recording, nodes: _Nodes) -> tuple[NDAr
     event = np.append(event, -1)
     before = np.where((before >= 0) & (event[before] >= first), before, edge)
     after = np.where((event[after] >= 0) & (event[after] < end), after, edge)
-    pairs, which = np.unique(node[before] * len(nodes.name) + node[after], return_inverse=True)
-    found = [nodes.common(*divmod(pair, len(nodes.name))) for pair in pairs.tolist()]
-    return computing, np.array(found, np.int64)[which]
+    return computing, nodes.between(node[before], node[after])
 
 
 def functions_around(program: Program) -> tuple[NDArray[np.int64], list[str]] | None:
@@ -160,12 +171,31 @@ def by_function(
     seconds = program.amount[computing[mine]].astype(np.float64) * 1e-12
     own = np.bincount(around[mine], seconds, size).astype(np.float64)
     inclusive = own.copy()
+    counted = _counted(recording, rank, nodes)
     for node in range(size - 1, 0, -1):
-        for column in (calls, sent, received, time, inclusive):
+        for column in (calls, sent, received, time, inclusive, *counted.values()):
             column[nodes.parent[node]] += column[node]
     mpi = np.arange(size) >= nodes.functions
     counts = (column.astype(np.uint64) for column in (calls, sent, received))
     calls_, sent_, received_ = counts
     return FunctionTree(
         np.array(nodes.parent), nodes.name, mpi, calls_, time, inclusive, own, sent_, received_,
+        counted.pop("", None), {name: column.astype(np.uint64) for name, column in counted.items()},
     )  # fmt: skip
+
+
+def _counted(recording: Recording, rank: int | None, nodes: _Nodes) -> dict[str, NDArray[np.float64]]:
+    """What counters of the processor counted in the functions themselves, by name; without a name the seconds."""
+    c = recording.counters
+    if c is None:
+        return {}
+    mine = np.flatnonzero(c.rank == rank) if rank is not None else np.arange(len(c.rank))
+    if not len(mine):
+        return {}
+    before, after = (nodes.of_path[np.minimum(path[mine], len(nodes.of_path) - 1)] for path in (c.before, c.after))
+    node = nodes.between(before, after)
+    sums: dict[str, NDArray[Any]] = {"": c.seconds, **dict(zip(c.names, c.values, strict=True))}
+    return {
+        name: np.bincount(node, of[mine].astype(np.float64), len(nodes.name)).astype(np.float64)
+        for name, of in sums.items()
+    }

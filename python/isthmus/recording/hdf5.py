@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .counters import Counters
 from .recording import CALL_COLUMNS, OPTIONAL_RANK_COLUMNS, PATH_COLUMNS, PATH_TEXTS, RANK_COLUMNS, Recording
 
 if TYPE_CHECKING:
@@ -20,6 +21,13 @@ _PATHS = {
     "path_site": "number of the text in sites",
     "site_function": "function around each place",
     "site_module": "file that the code of each place is in",
+}
+_COUNTERS = {
+    "rank": ("", "whose computations these are, by the calls before and after them"),
+    "before": ("", "call path of the call before; 0xFFFFFFFF: none"),
+    "after": ("", "call path of the call after; 0xFFFFFFFF: none"),
+    "intervals": ("", "computations that were counted"),
+    "seconds": ("s", "processor time of these"),
 }
 _MEANINGS = {
     "host": ("", "number of the name in hosts, of each rank"),
@@ -66,6 +74,15 @@ def recording_columns(recording: Recording) -> tuple[list[Column], dict[str, int
     columns += [Column(GROUP + name, getattr(r, name), "", meaning) for name, meaning in _LISTS.items()]
     if len(r.path_parent):
         columns += [Column(GROUP + name, getattr(r, name), "", meaning) for name, meaning in _PATHS.items()]
+    if r.counters is not None:
+        columns += [Column(f"{GROUP}counters/{name}", getattr(r.counters, name), *w) for name, w in _COUNTERS.items()]
+        values = r.counters.values.reshape(-1)
+        columns += [
+            Column(f"{GROUP}counters/names", r.counters.names, "", "counters of the processor, in user space"),
+            Column(f"{GROUP}counters/values", values, "", "of the first counter in each element, of the second, ..."),
+        ]
+    if r.uncounted:
+        columns.append(Column(f"{GROUP}counters/missing", r.uncounted, "", "why counters asked for are not there"))
     counts = np.concatenate([np.empty(0, np.uint64), *r.untimed.values()])
     columns += [
         Column(f"{GROUP}untimed/functions", list(r.untimed), "", "functions that are only counted"),
@@ -107,6 +124,10 @@ def read_recording(reader: Reader, ranks: int) -> Recording | None:
             found[name] = reader.column(GROUP + name, dtype, calls if name == "path" else paths)
         for name in PATH_TEXTS:
             found[name] = tuple(reader.texts(GROUP + name))
+    if reader.has(GROUP + "counters/names"):
+        found["counters"] = _read_counters(reader, GROUP + "counters/")
+    if reader.has(GROUP + "counters/missing"):
+        found["uncounted"] = tuple(reader.texts(GROUP + "counters/missing"))
     names = reader.texts(f"{GROUP}untimed/functions")
     counts = reader.column(f"{GROUP}untimed/calls", np.uint64, len(names) * ranks).reshape(len(names), ranks)
     found["untimed"] = {name: counts[i] for i, name in enumerate(names)}
@@ -116,3 +137,11 @@ def read_recording(reader: Reader, ranks: int) -> Recording | None:
     found |= {name: reader.attribute(name, str) for name in (*_TEXTS,)}
     mpi = (reader.attribute("mpi_version", int), reader.attribute("mpi_subversion", int))
     return Recording(**found, mpi=mpi, version=reader.attribute("recorded_by", str))
+
+
+def _read_counters(reader: Reader, group: str) -> Counters:
+    names, size = reader.texts(group + "names"), reader.size(group + "rank")
+    integers = {"rank": np.uint32, "before": np.uint32, "after": np.uint32, "intervals": np.uint64}
+    found: dict[str, Any] = {name: reader.column(group + name, dtype, size) for name, dtype in integers.items()}
+    values = reader.column(group + "values", np.uint64, len(names) * size).reshape(len(names), size)
+    return Counters(tuple(names), **found, seconds=reader.column(group + "seconds", np.float64, size), values=values)

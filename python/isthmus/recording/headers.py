@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import __version__
+from .recording import FULL
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,10 +26,13 @@ def span(header: Any) -> tuple[int, int]:
 
 
 def working(header: Any) -> tuple[int, int]:
-    """The same up to where the rank is known to have worked: one that was ended may have slept till then."""
+    """The same up to where the rank is known to have worked: till the end it may have been off the processor."""
     begin, end = span(header)
-    if not header["finalize_begin"]:
-        end = min(end, int(header["last_ns"]) + int(header["tail_cpu_ns"]))
+    last, tail = int(header["last_ns"]), int(header["tail_cpu_ns"])
+    # Traces of earlier versions do not say how long a rank worked that finalized; full ones end long before.
+    known = int(header["version"]) > 2 and tail >= 0 and not int(header["flags"]) & FULL
+    if known or not header["finalize_begin"]:
+        end = min(end, last + max(tail, 0))
     return begin, max(end, begin)
 
 

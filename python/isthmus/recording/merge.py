@@ -14,6 +14,7 @@ from ..errors import InvalidInput, ParseError
 from . import raw
 from .assembly import Assembly, number
 from .clocks import Clock, clocks
+from .counters import names_of, why_none
 from .headers import about, working
 from .recording import FULL, LIMITED, LOST_CALLS
 
@@ -104,7 +105,8 @@ def merge(
     missing = [rank for rank in range(ranks) if rank not in files]
     if missing:
         assembly.notes.append(f"no trace of {number(len(missing), 'rank')}: {_some(missing)}")
-    return assembly.finish({**about(ranks, headers, of_host, command), "lost": lost, "ending": ending})
+    run = {**about(ranks, headers, of_host, command), "lost": lost, "ending": ending, "uncounted": why_none(headers)}
+    return assembly.finish(run, names_of(headers.values()))
 
 
 def _in_pieces(assembly: Assembly, path: str, clock: Clock, begin: int, end: int) -> raw.Trace:

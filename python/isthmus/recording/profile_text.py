@@ -29,6 +29,8 @@ _BAR = 16
 _LABEL = 11
 # The narrowest that places of calls become.
 _PLACE = 22
+# Share of the computing from which on counters were read in all of it.
+_ALL = 0.995
 # Prose is wrapped also where lines may have any length.
 _PROSE = 116
 
@@ -95,6 +97,7 @@ def _head(p: Profile, width: int | None) -> str:
     if p.rank is None and len(p.pattern):
         rows.append(("pattern", str(p.shape) if p.shape else "no regular pattern found"))
     rows.append(("recording", _recorder_words(p)))
+    rows += [("counters", "; ".join(p.recording.uncounted))] if p.recording.uncounted else []
     for label, said in rows:
         lines += _wrapped(f"  {label:<{_LABEL}} ", said, width)
     return "\n".join(lines)
@@ -268,9 +271,34 @@ def _tree(p: Profile, tree: FunctionTree, depth: int | None, full: bool, width: 
     out.append(Column("computing", cells(lambda i: "" if tree.mpi[i] else _seconds(tree.computing[i]))))
     if tree.sent.any():
         out.append(Column("sent", cells(lambda i: _bytes(tree.sent[i])), 1))
+    for name, column in tree.counters.items():
+        words = ["" if mpi else _count(number) for mpi, number in zip(tree.mpi, column, strict=True)]
+        out.append(Column(name, cells(words.__getitem__), 5))
+    if {"instructions", "cycles"} <= tree.counters.keys():
+        out.append(Column("per cycle", cells(lambda i: _per_cycle(tree, i))))
     if tree.received.any():
         out.append(Column("received", cells(lambda i: _bytes(tree.received[i])), 4))
-    return "\n".join(_lines(out, width))
+    lines = _lines(out, width)
+    if tree.counted is not None and tree.counted[0] < _ALL * tree.computing[0]:
+        share = _percent(float(tree.counted[0] / tree.computing[0]))
+        lines += _wrapped(
+            "", f"counters were read in {share} of the computing: not where calls follow each other", width
+        )
+    return "\n".join(lines)
+
+
+def _count(value: Any) -> str:
+    """A number of three digits and the power of thousand."""
+    number = float(f"{int(value):.3g}")
+    for scale, letter in ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if number >= scale:
+            return f"{number / scale:.3g} {letter}"
+    return f"{number:.0f}" if value else ""
+
+
+def _per_cycle(tree: FunctionTree, node: int) -> str:
+    cycles = float(tree.counters["cycles"][node])
+    return f"{tree.counters['instructions'][node] / cycles:.2f}" if cycles and not tree.mpi[node] else ""
 
 
 def _sizes(p: Profile, full: bool, width: int | None) -> str:
@@ -426,7 +454,11 @@ def _tree_rows(p: Profile) -> list[dict[str, Any]]:
     if t is None:
         return []
     names = ("parent", "name", "mpi", "calls", "time", "computing", "own", "sent", "received")
-    return [{name: getattr(t, name)[i] for name in names} for i in range(len(t))]
+    counted = {} if t.counted is None else {"counted": t.counted, **t.counters}
+    return [
+        {name: getattr(t, name)[i] for name in names} | {name: column[i] for name, column in counted.items()}
+        for i in range(len(t))
+    ]
 
 
 def summary(p: Profile) -> dict[str, Any]:
@@ -440,6 +472,7 @@ def summary(p: Profile) -> dict[str, Any]:
         for name in ("kind", "name", "extents", "periodic", "stencil", "explained", "covered", "one_way")
     }  # fmt: skip
     out["imbalance"] = p.imbalance
+    out["counters"] = {"names": [] if r.counters is None else r.counters.names, "missing": r.uncounted}
     out["calls"] = _call_rows(p, p.functions)
     out["functions"] = _tree_rows(p)
     out["places"] = _call_rows(p, p.sites)

@@ -20,13 +20,15 @@ from ..schedule.details import ranges
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-MAGIC, VERSION, ORDER, HEADER_BYTES = b"ISTHMTRC", 2, 0x01020304, 8192
-#: Versions that are read. In the first, calls had places and no paths.
-VERSIONS = (1, 2)
+MAGIC, VERSION, ORDER, HEADER_BYTES = b"ISTHMTRC", 3, 0x01020304, 8192
+#: Versions that are read. In the first, calls had places and no paths; in the second, there were no counters.
+VERSIONS = (1, 2, 3)
 #: Ranks and tags that are no numbers.
 ANY, NULL, ROOT, OUTSIDE, MANY, NO_RANK = -1, -2, -3, -4, -5, -6
 #: Kinds of records.
-CALL, POLLS, COMM, SITE, COUNT, MARK, NAME, PATH = range(1, 9)
+CALL, POLLS, COMM, SITE, COUNT, MARK, NAME, PATH, COUNTED = range(1, 10)
+#: Counters of the processor, at most.
+COUNTERS = 4
 #: Forms of calls.
 PLAIN, MESSAGE, DONE, COLLECTIVE, RMA, START, CREATED, IO = range(8)
 #: Flags of requests that completed.
@@ -59,7 +61,8 @@ HEADER = np.dtype([
     ("finalize_end", "=i8"), ("last_ns", "=i8"), ("cpu_ns", "=i8"), ("recorder_ns", "=i8"), ("recorder_bytes", "=i8"),
     ("sync", _SYNC, 2), ("mpi_version", "=u4"), ("mpi_subversion", "=u4"), ("affinity", "=u4", 16), ("host", "S256"),
     ("library", "S512"), ("command", "V2048"), ("directory", "S512"), ("ended_ns", "=i8"), ("tail_cpu_ns", "=i8"),
-    ("signal_sender", "=i4"), ("costs", "=i4", 17),
+    ("signal_sender", "=i4"), ("costs", "=i4", 17), ("counters", "S24", COUNTERS), ("counter_error", "=i4"),
+    ("counter_paranoid", "=i4"), ("counter_ns", "=i4"), ("unused", "=i4"),
 ])  # fmt: skip
 _HEAD = [("kind", "=u2"), ("unused", "=u2"), ("words", "=u4")]
 CALL_RECORD = np.dtype([
@@ -95,10 +98,13 @@ MARK_RECORD = np.dtype([
 ])  # fmt: skip
 NAME_RECORD = np.dtype([*_HEAD, ("id", "=u8")])
 PATH_RECORD = np.dtype([*_HEAD, ("id", "=u4"), ("parent", "=u4"), ("site", "=u4"), ("unused2", "=u4")])
+COUNTED_RECORD = np.dtype([
+    *_HEAD, ("before", "=u4"), ("after", "=u4"), ("intervals", "=u8"), ("ns", "=i8"), ("value", "=i8", COUNTERS)
+])  # fmt: skip
 
 _RECORDS = {
     CALL: CALL_RECORD, POLLS: POLLS_RECORD, COMM: COMM_RECORD, SITE: SITE_RECORD, COUNT: COUNT_RECORD,
-    MARK: MARK_RECORD, NAME: NAME_RECORD, PATH: PATH_RECORD,
+    MARK: MARK_RECORD, NAME: NAME_RECORD, PATH: PATH_RECORD, COUNTED: COUNTED_RECORD,
 }  # fmt: skip
 #: What stands behind a call, by form.
 ITEMS = {
@@ -161,6 +167,8 @@ class Trace:
     sites : dict of int to Place
     paths : dict of int to (int, int)
         Of every path, in the order of their making: the path of the caller, 0 where there is none, and the site in it.
+    counted : structured array of COUNTED_RECORD
+        What counters of the processor counted.
     whole : bool
         False for a file that ends before what its header announces.
     own_after : int
@@ -179,6 +187,7 @@ class Trace:
     paths: dict[int, tuple[int, int]] = field(default_factory=dict)
     functions: dict[int, str] = field(default_factory=dict)
     untimed: dict[int, int] = field(default_factory=dict)
+    counted: NDArray[Any] = field(default_factory=lambda: np.empty(0, COUNTED_RECORD))
     whole: bool = True
     own_after: int = 0
 
@@ -372,12 +381,13 @@ class _Reader:
         return trace
 
     def _asleep(self, at: NDArray[np.int64], polls: NDArray[Any]) -> NDArray[np.int64]:
-        """What stands behind folded calls that had nothing to do; 0 for others."""
+        """Off the processor between folded calls: up to version 2 known of those only that had nothing to do."""
         size = POLLS_RECORD.itemsize // 8
         idle = polls["what"] == IDLE
         self._check(idle & (polls["words"] <= size), "a record too short for its kind", at)
         asleep = np.zeros(len(at), np.int64)
-        asleep[idle] = self.words[at[idle] + size].view(np.int64)
+        known = polls["words"] > size
+        asleep[known] = self.words[at[known] + size].view(np.int64)
         return asleep
 
     def _items(
@@ -427,6 +437,7 @@ class _Reader:
         trace.paths = {id: (parent, site) for id, parent, site in listed} or sites_alone(trace.sites)
         for at, record in zip(*self._of(NAME), strict=True):
             trace.functions[int(record["id"])] = self._texts(at, record, NAME_RECORD)[0]
+        trace.counted = self._of(COUNTED)[1]
         for record in self._of(COUNT)[1]:
             function = int(record["function"])
             trace.untimed[function] = trace.untimed.get(function, 0) + int(record["count"])

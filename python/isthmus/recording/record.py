@@ -17,6 +17,7 @@ from ..interruption import undone
 from ..units import parse
 from .build import build
 from .command import take_apart
+from .counters import asked
 from .launch import run, with_recorder
 from .merge import note_command
 from .mpi import find
@@ -58,6 +59,7 @@ def record(
     end: str | float | None = None,
     marker: str | int | None = None,
     limit: str | float | None = None,
+    counters: str | None = None,
     directory: str | os.PathLike[str] | None = None,
     keep_raw: bool = False,
     force: bool = False,
@@ -81,6 +83,9 @@ def record(
         Call that begins an iteration: ``"MPI_Barrier"``, ``"MPI_Allreduce@cg.c:120"``, or a level of MPI_Pcontrol.
     limit : str or float, optional
         Bytes that each process may write, by default 2 GB, or ``"none"``; what comes after them is only counted.
+    counters : str, optional
+        Counters of the processor that are read between calls, by default ``"instructions,cycles"``; see
+        :data:`isthmus.recording.counters.EVENTS`. ``"off"``: none. Those that the system does not allow are not there.
     directory : path, optional
         For the raw traces, on a disk that all ranks see; by default beside the output.
     keep_raw : bool
@@ -110,6 +115,8 @@ def record(
     if output is not None:
         check_output(output, force)
     settings = _settings(begin, end, marker, limit, [path for i in words.programs if (path := words.path(i))])
+    if named := asked(counters):
+        settings["ISTHMUS_COUNTERS"] = named
     mpi = find(words, mpicc)
     library = build(mpi, say)
     with _raw_folder(directory, output, keep_raw) as (folder, keep):

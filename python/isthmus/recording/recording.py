@@ -14,6 +14,8 @@ from ..schedule.details import ranges
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from .counters import Counters
+
 #: Site of a call whose place in the program is not known.
 NONE = 0xFFFFFFFF
 #: Bits of ``ending``: how a rank came to its end.
@@ -138,6 +140,10 @@ class Recording:
         ``sites``.
     site_function, site_module : tuples of str
         Of every place the function around it, and the file that its code is in; empty: not known.
+    counters : Counters or None
+        What counters of the processor counted between calls; None: nothing.
+    uncounted : tuple of str
+        Why counters that were asked for are not there: sentences for people.
 
     Raises
     ------
@@ -190,12 +196,14 @@ class Recording:
     site_module: tuple[str, ...] = ()
     signal: NDArray[np.int32] = field(default_factory=lambda: np.empty(0, np.int32))
     overhead: NDArray[np.float64] = field(default_factory=lambda: np.empty(0, np.float64))
+    counters: Counters | None = None
+    uncounted: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         kinds = {**RANK_COLUMNS, **CALL_COLUMNS, **PATH_COLUMNS, **OPTIONAL_RANK_COLUMNS, "first": np.uint64}
         for name, dtype in kinds.items():
             object.__setattr__(self, name, columns.frozen(_column(name, getattr(self, name), dtype)))
-        for name in ("hosts", "functions", "sites", "notes", *PATH_TEXTS):
+        for name in ("hosts", "functions", "sites", "notes", "uncounted", *PATH_TEXTS):
             object.__setattr__(self, name, tuple(getattr(self, name)))
         counted = {name: columns.frozen(_column(name, c, np.uint64)) for name, c in self.untimed.items()}
         object.__setattr__(self, "untimed", counted)
@@ -229,6 +237,8 @@ class Recording:
                     )
             columns.drop(column)
         self._check_paths()
+        if self.counters is not None:
+            self.counters.check(ranks, len(self.path_parent))
         if calls and (self.peer.max() >= ranks or self.peer.min() < -1):
             raise InvalidInput(f"a peer of a recording is none of its {ranks} ranks")
 
@@ -304,6 +314,8 @@ class Recording:
         changed |= {name: column[at] for name in OPTIONAL_RANK_COLUMNS if len(column := getattr(self, name))}
         if len(self.path):
             changed["path"] = self.path[order]
+        if self.counters is not None:
+            changed["counters"] = self.counters.relabelled(to)
         return replace(self, **changed)
 
     def differences(self, other: Recording) -> list[str]:

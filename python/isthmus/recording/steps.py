@@ -230,7 +230,7 @@ def between_polls(table: NDArray[Any]) -> tuple[NDArray[np.int64], int]:
     gaps = np.add.reduceat(table["count"][polled].astype(np.int64), first) - 1
     last = polled[np.append(first[1:], len(polled)) - 1]
     idle = np.logical_and.reduceat(table["form"][polled] == raw.IDLE, first)
-    outside -= np.where(idle, np.add.reduceat(table["value"][polled], first), 0)
+    outside -= np.add.reduceat(table["value"][polled], first)
     lasting = np.maximum(outside, 0) * ((gaps > 0) & (idle | (outside >= _POLL_GAP * gaps)))
     own = np.where(idle, np.minimum(np.add.reduceat(table["own"][polled], first), lasting), 0)
     worked[last] = lasting - own
