@@ -114,7 +114,7 @@ void FairShare::detach(FlowId id) {
   }
   free_[flow.room].push_back(flow.first);
   flow.length = 0;
-  unused_.push_back(id);
+  gone_.push_back(id);
 }
 
 void FairShare::choose(FlowId id) {
@@ -280,10 +280,14 @@ void FairShare::rate_chosen() {
 }
 
 void FairShare::forget() {
-  ISTHMUS_ASSERT(unused_.size() == flows_.size() && fresh_.empty() && touched_.empty());
+  ISTHMUS_ASSERT(empty());
+  for (const std::uint32_t l : touched_) is_touched_[l] = 0;
+  touched_.clear();
+  fresh_.clear();
   flows_.clear();
   state_.clear();
   unused_.clear();
+  gone_.clear();
   chosen_.clear();
   changed_.clear();
   wide_ = 0;
@@ -293,6 +297,8 @@ void FairShare::solve() {
   changed_.clear();
   // Bundles that have gone may have been chosen before.
   std::erase_if(chosen_, [&](FlowId id) { return flows_[id].weight == 0 || state_[id] == State::settled; });
+  unused_.insert(unused_.end(), gone_.begin(), gone_.end());
+  gone_.clear();
   for (const std::uint32_t l : touched_) {
     is_touched_[l] = 0;
     if (links_[l].held > 0) choose_held(l);

@@ -30,6 +30,8 @@ class FairShare {
   FlowId add(std::span<const std::uint32_t> links, std::uint32_t weight);
   /// Another number of flows in the bundle; 0 removes it.
   void set_weight(FlowId flow, std::uint32_t weight);
+  /// Are all bundles removed?
+  [[nodiscard]] bool empty() const { return unused_.size() + gone_.size() == flows_.size(); }
   /// Forgets all bundles when all are removed: those to come are numbered and solved as the first were.
   void forget();
   /// Brings the rates up to date. Bundles whose rate has changed are in changed() until the next call.
@@ -101,6 +103,7 @@ class FairShare {
   std::vector<Flow> flows_;
   std::vector<State> state_;  // of flows
   std::vector<FlowId> unused_;
+  std::vector<FlowId> gone_;  // since the last solve(): their numbers may be among the chosen
   std::vector<Link> links_;
   std::vector<std::vector<Passage>> passages_;  // of every link
   LargeVector<std::uint32_t> route_;            // links of the bundles

@@ -7,6 +7,12 @@
 #include "base/error.hpp"
 
 namespace isthmus {
+namespace {
+
+// Of the resolution: rates that change so much later change times by less than ends that are taken together do.
+constexpr double patience_part = 0.25;
+
+}  // namespace
 
 FlowNetwork::FlowNetwork(const SimulationOptions& options)
     : topology_(options.places.topology),
@@ -25,7 +31,7 @@ Picoseconds FlowNetwork::next() const {
   Picoseconds time = never;
   if (!starts_.empty()) time = starts_.top().passage.leaves;
   if (!ends_.empty()) time = std::min(time, ends_.front().time);
-  return time;
+  return std::min(time, due_);
 }
 
 void FlowNetwork::advance(Picoseconds now, std::vector<Passed>& passed) {
@@ -35,28 +41,52 @@ void FlowNetwork::advance(Picoseconds now, std::vector<Passed>& passed) {
     take_ended(ends_.front().bundle, now, passed);
   for (; !starts_.empty() && starts_.top().passage.leaves <= now; starts_.pop())
     start(starts_.top().passage, starts_.top().order);
-  shares_.solve();
-  for (const FairShare::FlowId id : shares_.changed()) {
-    bring_up_to(bundles_[id], id, now);
-    bundles_[id].rate = shares_.rate(id);
-    mark(id);
-  }
+  if (due_ <= now) solve(now);
   for (const FairShare::FlowId id : stale_) {
     Bundle& b = bundles_[id];
     b.stale = false;
-    if (b.members.empty()) continue;
+    // One that still has to get a rate.
+    if (b.members.empty() || b.rate == 0) continue;
     const double left = std::max(b.members.front().until - b.work, 0.0) / b.rate;
     // Flows that are slower than this are none: the time would not fit.
     ISTHMUS_ASSERT(left < 9e18);
     set_end(id, b.at + static_cast<Picoseconds>(std::llround(left)));
   }
   stale_.clear();
-  if (starts_.empty() && ends_.empty()) {
+  if (starts_.empty() && shares_.empty()) {
     // Nothing depends on what was before.
     shares_.forget();
     bundles_.clear();
     order_ = 0;
+    due_ = never;
+    solved_at_ = -never;
   }
+}
+
+/// Rates have to change because of a message that takes so long. Soon after they have changed, that waits a little:
+/// where many messages come and go, they do so together.
+void FlowNetwork::request_solve(Picoseconds now, double duration) {
+  const auto patience = static_cast<Picoseconds>(std::min(patience_part * resolution_ * duration, 1e18));
+  due_ = std::min(due_, std::max(now, solved_at_ + patience));
+}
+
+void FlowNetwork::solve(Picoseconds now) {
+  due_ = never;
+  shares_.solve();
+  if (!shares_.changed().empty()) solved_at_ = now;
+  for (const FairShare::FlowId id : shares_.changed()) {
+    bring_up_to(bundles_[id], id, now);
+    bundles_[id].rate = shares_.rate(id);
+    mark(id);
+  }
+}
+
+/// How long a message takes if those on its links share them evenly.
+double FlowNetwork::expected_duration(FairShare::FlowId id, std::uint64_t bytes) const {
+  double slowest = 0;
+  for (const std::uint32_t l : shares_.links(id))
+    slowest = std::max(slowest, static_cast<double>(shares_.bundles(l)) / shares_.capacity(l));
+  return slowest * static_cast<double>(bytes);
 }
 
 Picoseconds FlowNetwork::grace(FairShare::FlowId id, Picoseconds now) const {
@@ -107,9 +137,11 @@ void FlowNetwork::start(const Passage& p, std::uint64_t order) {
     b.at = p.leaves;
     b.key = key;
     if (fixed) by_ends_.emplace(key, id);
+    if (b.rate == 0) request_solve(p.leaves, expected_duration(id, p.bytes));
   } else {
     bring_up_to(bundles_[id], id, p.leaves);
     shares_.set_weight(id, shares_.weight(id) + 1);
+    request_solve(p.leaves, expected_duration(id, p.bytes));
   }
   Bundle& b = bundles_[id];
   b.members.push_back({b.work + static_cast<double>(p.bytes), p.message, static_cast<std::uint32_t>(order), p.leaves,
@@ -126,6 +158,7 @@ void FlowNetwork::take_ended(FairShare::FlowId id, Picoseconds now, std::vector<
   bring_up_to(b, id, now);
   const Picoseconds end = std::max(ends_[b.heap - 1].time, now);
   remove_end(id);
+  request_solve(now, static_cast<double>(now - b.members.front().began));
   const std::size_t before = b.members.size();
   const double until = b.members.front().until;
   while (!b.members.empty() && b.members.front().until <= until) {

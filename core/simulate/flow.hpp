@@ -64,6 +64,9 @@ class FlowNetwork final : public Network {
   void start(const Passage& passage, std::uint64_t order);
   [[nodiscard]] Picoseconds grace(FairShare::FlowId id, Picoseconds now) const;
   void take_ended(FairShare::FlowId id, Picoseconds now, std::vector<Passed>& passed);
+  void request_solve(Picoseconds now, double duration);
+  void solve(Picoseconds now);
+  [[nodiscard]] double expected_duration(FairShare::FlowId id, std::uint64_t bytes) const;
   void bring_up_to(Bundle& bundle, FairShare::FlowId id, Picoseconds now);
   void mark(FairShare::FlowId id);
   std::uint32_t index_of(std::uint32_t link);
@@ -92,6 +95,8 @@ class FlowNetwork final : public Network {
   std::vector<FairShare::FlowId> stale_;
   std::vector<std::uint32_t> path_;
   std::uint64_t order_ = 0;
+  Picoseconds due_ = never;         // when rates have to be solved anew
+  Picoseconds solved_at_ = -never;  // when they have changed
 };
 
 }  // namespace isthmus

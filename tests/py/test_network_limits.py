@@ -219,6 +219,25 @@ def test_a_lone_message_passes_links_as_fast_as_its_buffers_let_it() -> None:
         assert isthmus.simulate(b.build(), m, [0, 5], model="packet", packet=ample).lost_in_all_ps == 0
 
 
+@pytest.mark.parametrize(
+    ("machine", "kind", "algorithm"),
+    [
+        ("eos", "allgather", "neighbor_exchange"),  # now and then all messages under way wait for their first rate
+        ("cielo", "alltoall", ("linear", {"window": 16})),
+        ("torus-4x4x4", "alltoall", "linear"),
+    ],
+)
+def test_messages_that_come_and_go_together_take_as_long(machine: str, kind: str, algorithm: object) -> None:
+    schedule = isthmus.collective(kind, ranks=48, bytes=65_536, algorithm=algorithm)
+    nodes = np.arange(48) // (4 if machine == "eos" else 1)
+    options = {"model": "flow", "record": "finish"}
+    exact = isthmus.simulate(schedule, machine, nodes, resolution=0, **options)
+    for resolution, error in ((0.01, 0.006), (0.1, 0.04)):
+        coarse = isthmus.simulate(schedule, machine, nodes, resolution=resolution, **options)
+        assert coarse.deadlock is None
+        assert coarse.makespan == pytest.approx(exact.makespan, rel=error)
+
+
 def test_a_resolution_of_0_is_exact() -> None:
     # Two flows over one link, one of them 0.5 % longer: with the default both leave when the first ends.
     m = isthmus.Machine.parse("linear:4 link=1GB/s hop=50ns cores=1")
