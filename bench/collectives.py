@@ -1,12 +1,13 @@
 """Collectives: how fast schedules are made, priced by closed forms and tuned; predicted times beside peers'.
 
-    python bench/collectives.py [--quick] [--peer /path/to/LogGOPSim] [--part generation|forms|tuning|peers]
+    python bench/collectives.py [--quick] [--peer /path/to/LogGOPSim] [--part generation|forms|tuning|choices|peers]
 
 - generation: operations of a schedule per second, on the clock (all cores) and of processor time, and the most memory
   of a process that makes nothing else: allreduces of 1,048,576 ranks and, without --quick, every algorithm on as few of
   1,024 to 65,536 ranks as have a million operations.
 - forms: milliseconds for 30 sizes at 2,048 ranks.
-- tuning: whole sweeps of 24 sizes, 8 B to 64 MiB.
+- tuning: whole sweeps of 24 sizes, 8 B to 64 MiB, with contention and without.
+- choices: with contention, beside simulations of every candidate at every size: how much longer what is chosen takes.
 - peers: the same algorithm by LogGOPSim on the same schedule, and by SMPI of SimGrid (Debian: libsimgrid-dev) on a
   platform of equal parameters; and what SMPI's selectors of Open MPI's and MPICH's algorithms give there.
 """
@@ -143,20 +144,56 @@ def closed_forms() -> None:
           f"most {most[0]:.1f} ms ({most[1]} {most[2]})")  # fmt: skip
 
 
+# Machine, ranks, ranks of a node, 0: all cores.
+TORUS, TREE = "torus:8x4x4 link=5GB/s hop=50ns cores=1", "fattree:k=6,n=3 link=5GB/s hop=50ns cores=1"
+PLACES = (("cielo", 128, 1), ("eos", 512, 0), (TORUS, 128, 0), (TREE, 128, 0))
+CHECKED = (("cielo", 64, 1), ("eos", 64, 8), (TORUS, 64, 0), (TREE, 64, 0))
+CHECKED_SIZES = (8, 512, 4096, 65_536, 1_048_576)
+
+
+def placed(name: str, ranks: int, per_node: int) -> tuple[Any, Any]:
+    machine = isthmus.load(name)
+    return machine, machine.allocate(ranks // per_node, ranks_per_node=per_node) if per_node else None
+
+
 def tuning(quick: bool) -> None:
-    print(f"{'tuned, two at a time':<36} {'candidates':>10} {'simulations':>12} {'of':>7} {'s':>7} {'processor s':>12}")
-    cases: list[tuple[str, int]] = [("allreduce", 2048), ("bcast", 2048)]
+    columns = f"{'candidates':>10} {'simulations':>12} {'of':>7} {'s':>7} {'processor s':>12} {'without':>8}"
+    print(f"{'tuned, two at a time':<44} {columns}")
+    cases = [("allreduce", ("eos", 2048, 0)), ("bcast", ("eos", 2048, 0)), ("alltoall", PLACES[0])]
     if not quick:
-        cases += [("alltoall", 2048), ("all", 512)]
-    for kind, ranks in cases:
-        begin = time.process_time()
-        done = isthmus.tune(kind, "eos", ranks=ranks, workers=2)
-        used = time.process_time() - begin
-        tried = sum(len(s.choices) for s in done.sweeps)
-        simulations, of = (sum(f) for f in zip(*((s.simulations, s.source.size) for s in done.sweeps), strict=True))
-        what = f"{kind} on eos, {ranks:,} ranks"
-        print(f"{what:<36} {tried:>10} {simulations:>12} {of:>7} {done.wall:>7.1f} {used:>12.1f}",
-              flush=True)  # fmt: skip
+        cases += [("alltoall", ("eos", 2048, 0)), *(("all", place) for place in PLACES)]
+    for kind, place in cases:
+        machine, allocation = placed(*place)
+        used = []
+        for model in (None, "loggops"):
+            begin = time.process_time()
+            done = isthmus.tune(kind, machine, ranks=place[1], placement=allocation, model=model, workers=2)
+            used.append(time.process_time() - begin)
+            if model is None:
+                contended = done
+        tried = sum(len(s.choices) for s in contended.sweeps)
+        simulations, of = (
+            sum(each) for each in zip(*((s.simulations, s.source.size) for s in contended.sweeps), strict=True)
+        )
+        what = f"{kind} on {place[0].split()[0]}, {place[1]:,} ranks"
+        counts = f"{tried:>10} {simulations:>12} {of:>7}"
+        print(f"{what:<44} {counts} {contended.wall:>7.1f} {used[0]:>12.1f} {used[1]:>8.1f}", flush=True)
+
+
+def choices(quick: bool) -> None:
+    print(f"{'chosen, over the best of all':<44} {'worst':>7} {'at':>9}  choice, best")
+    for place in CHECKED[: 1 if quick else None]:
+        machine, allocation = placed(*place)
+        for kind in ("alltoall", "allgather", "reduce_scatter", "allreduce", "bcast"):
+            common = {"ranks": place[1], "placement": allocation, "sizes": CHECKED_SIZES, "workers": 2}
+            every = isthmus.tune(kind, machine, model="flow", exhaustive=True, **common).sweeps[0]
+            few = isthmus.tune(kind, machine, model="flow", **common).sweeps[0]
+            at = range(len(CHECKED_SIZES))
+            times = every.seconds[few.best, at] / every.seconds[every.best, at]
+            worst = int(times.argmax())
+            what = f"{kind} on {place[0].split()[0]}, {place[1]} ranks"
+            pair = f"{few.choices[few.best[worst]]}, {every.choices[every.best[worst]]}"
+            print(f"{what:<44} {times[worst]:>7.4f} {CHECKED_SIZES[worst]:>9}  {pair}", flush=True)
 
 
 def peers(quick: bool, binary: str | None) -> None:
@@ -220,19 +257,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="only the cases of seconds")
     parser.add_argument("--peer", help="LogGOPSim, built with a stable sort")
-    parser.add_argument("--part", choices=("generation", "forms", "tuning", "peers"), help="only this")
+    parser.add_argument("--part", choices=("generation", "forms", "tuning", "choices", "peers"), help="only this")
     parser.add_argument("--case", type=json.loads, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.case is not None:
         print(json.dumps(generate(*given.case)))
         return
-    parts = [given.part] if given.part else ["generation", "forms", "tuning", "peers"]
+    parts = [given.part] if given.part else ["generation", "forms", "tuning", "choices", "peers"]
     if "generation" in parts:
         generation(given.quick)
     if "forms" in parts:
         closed_forms()
     if "tuning" in parts:
         tuning(given.quick)
+    if "choices" in parts:
+        choices(given.quick)
     if "peers" in parts:
         peers(given.quick, given.peer)
 

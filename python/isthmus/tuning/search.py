@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 HEAVY = 150_000
 #: Messages that a rank has under way at a time make each end of one that much work, up to so many.
 _UNDER_WAY = 16
+#: How far above the best time without contention candidates are simulated without it before any is with it: those that
+#: are too large to be simulated at every size further, as their times with contention are told from those without.
+_QUIET, _QUIET_OF_LARGE = 0.1, 1.0
 #: A byte more may change the order in which a rank sends, and so make it faster.
 _SLACK = 0.8
 
@@ -63,6 +66,10 @@ class Search:
             self.seconds[c, i], self.source[c, i] = seconds, Source.simulated
         self._lines = [_lines(c, choices) for c in range(len(choices))]
         self._all = set(choices)
+        self.quiet: Search | None = None  # where messages meet: the same without contention
+        self.margins = np.full(len(choices), margin)
+        #: Closed forms with the fastest and with typical parameters, of candidates that have one and need it.
+        self.forms: list[tuple[NDArray[np.float64], NDArray[np.float64]] | None] = [None] * len(choices)
         self._counts: list[int] | None = None  # operations, 0 where no schedule was made
         self._spent = self._simulated = 0.0  # seconds and operations of simulations
 
@@ -85,13 +92,12 @@ class Search:
 
     def run(self, progress: Callable[[int, int], None] | None) -> None:
         """Decide about all candidates at all sizes."""
-        quiet = None
         if not self.exhaustive:
             if self._counts is None:
                 self._find_work()
             if self.situation.meet:
-                quiet = self._without_contention()
-        self.each(lambda c: self._weigh(c, quiet), range(len(self.choices)))
+                self.quiet = self._without_contention()
+        self.each(self._weigh, range(len(self.choices)))
         done = 0
         for level in from_the_ends(len(self.sizes)):
             self.each(self._size, level)
@@ -126,35 +132,55 @@ class Search:
         self.each(find, list(groups.values()))
         self._counts = counts
 
-    def _weigh(self, c: int, quiet: Search | None) -> None:
+    def _weigh(self, c: int) -> None:
         """What is known of a candidate without a simulation, at least of one where messages meet."""
         self._raise(c, self.work[c], Source.work)
-        choice, at = self.choices[c], self.situation
-        alike = at.fastest == at.typical and at.lanes == 1
-        # Forms of many messages take long, and where ranks are not alike it is better known what there is to do.
-        if (alike or not (self.work[c] > 0).all()) and (self.collective, choice.name) in forms():
-            low = self._form(choice, at.fastest, at.lanes)
+        quiet = self.quiet
+        self.forms[c] = self._find_forms(c) if quiet is None else quiet.forms[c]
+        if (known := self.forms[c]) is not None:
+            low, self.guess[c] = known
             self._raise(c, low, Source.form)
-            self.guess[c] = low if alike else self._form(choice, at.typical)
             self.work[c] = np.where(self.work[c] > 0, np.fmax(self.work[c], low), 0.0)
         if quiet is not None:
             # Links that are shared only make messages later.
-            known = quiet.source[c] == Source.simulated
+            known_there = quiet.source[c] == Source.simulated
             self._raise(c, self.links[c], Source.links)
-            self._raise(c, np.where(known, quiet.seconds[c], 0.0), Source.uncontended)
+            self._raise(c, np.where(known_there, quiet.seconds[c], 0.0), Source.uncontended)
             told = np.where(np.isnan(quiet.seconds[c]), np.fmax(quiet.low[c], quiet.guess[c]), quiet.seconds[c])
             self.guess[c] = np.fmax(told, self.links[c])
             # How much longer it takes where messages meet changes less with the size than anything else that is known.
             if not np.isnan(quiet.seconds[c]).any():
                 self.work[c] = self.guess[c]
 
+    def _find_forms(self, c: int) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+        choice, at = self.choices[c], self.situation
+        alike = at.fastest == at.typical and at.lanes == 1
+        # Forms of many messages take long, and where ranks are not alike it is better known what there is to do.
+        if (self.collective, choice.name) not in forms() or not (alike or not (self.work[c] > 0).all()):
+            return None
+        low = self._form(choice, at.fastest, at.lanes)
+        return low, low if alike else self._form(choice, at.typical)
+
     def _without_contention(self) -> Search:
         quiet = Search(
-            self.collective, self.situation.uncontended(), self.sizes, self.choices, 1.0, False, self.end, self.workers
+            self.collective, self.situation.uncontended(), self.sizes, self.choices, 0.0, False, self.end, self.workers
         )
+        largest = int(self.sizes[-1])
+        large = [self.operations(c, largest) > self.heavy for c in range(len(self.choices))]
+        quiet.margins = np.where(large, _QUIET_OF_LARGE, _QUIET)
         quiet.work, quiet._counts = self.work.copy(), self._counts
         quiet.run(None)
         return quiet
+
+    def _too_slow_alone(self, c: int, i: int, best: float) -> bool:
+        """Is it left out by its time without contention, which takes less to simulate?"""
+        quiet = self.quiet
+        if quiet is None or not np.isfinite(best) or quiet.source[c, i] == Source.simulated:
+            return False
+        alone = quiet.simulate(c, i)
+        if alone > self.low[c, i]:
+            self.low[c, i], self.why[c, i] = alone, Source.uncontended
+        return self.hopeless(c, i, best)
 
     def _size(self, i: int) -> None:
         """Simulate at one size, the most promising candidates first."""
@@ -175,6 +201,8 @@ class Search:
                 continue
             if np.isfinite(best) and not self.in_time(self.operations(int(c), int(self.sizes[i]))):
                 continue
+            if self._too_slow_alone(int(c), i, best):
+                continue
             best = min(best, self.simulate(int(c), i))
         self._second(i, order)
 
@@ -189,7 +217,7 @@ class Search:
 
     def hopeless(self, c: int, i: int, best: float | None = None) -> bool:
         """Is it left out? Then the rule is noted."""
-        limit = (self.best(i) if best is None else best) * (1 + self.margin)
+        limit = (self.best(i) if best is None else best) * (1 + self.margins[c])
         if self.low[c, i] > limit:
             self.source[c, i] = self.why[c, i]
             return True
@@ -243,9 +271,11 @@ class Search:
     def seconds_of(self, c: int, size: int) -> float:
         """Simulated, at any size."""
         begin = time.perf_counter()
-        seconds = self.situation.seconds(self.collective, self.choices[c], size)
+        count = self.operations(c, size)
+        coarse = count > 2 * self.heavy and not self.exhaustive
+        seconds = self.situation.seconds(self.collective, self.choices[c], size, coarse)
         self._spent += time.perf_counter() - begin
-        self._simulated += self.operations(c, size)
+        self._simulated += count
         return seconds
 
     def in_time(self, count: float) -> bool:

@@ -15,19 +15,23 @@ if TYPE_CHECKING:
 
     from .search import Search
 
-#: Times that differ by less are as good as each other: tables show no more.
-ALIKE = 1e-3
+#: Times that differ by less are as good as each other: tables show no more. Where messages meet, models are no finer.
+ALIKE, ALIKE_MEETING = 1e-3, 0.005
 #: How far a time may be from what it is taken for, in parts of what it is above its bound: between two simulated sizes;
 #: half of the second where the protocol changes between them, and beyond them for each time that the size doubles.
 _BETWEEN, _BEYOND = 0.5, 2.0
 #: How far at most between two sizes with the same ratio, where messages meet: links are as full at one as at the other.
-_MEETING = 0.02
+_MEETING = 0.01
+#: What is chosen without having been simulated is, where messages meet, sure enough if it is known to this part.
+_SURE = 0.05
 #: Simulations of a round.
 _TOGETHER = 2
 
 
 class Settling:
     """Simulates large schedules until none that is left can be faster than the best by more than :data:`ALIKE`.
+
+    Where messages meet, that is :data:`ALIKE_MEETING`.
 
     A schedule takes so much longer than what its busiest rank or interface has to do, and this ratio changes little
     with the size. So simulations at two sizes tell all between them, with a doubt that is a part of what the times are
@@ -49,6 +53,7 @@ class Settling:
         #: What times may be, at least and at most.
         self.least, self.most = np.full(shape, np.inf), np.full(shape, np.inf)
         self._eager = search.sizes <= search.situation.typical.S
+        self._alike = ALIKE_MEETING if search.situation.meet else ALIKE
         self._steady = _MEETING if search.situation.meet else np.inf
 
     def run(self) -> None:
@@ -127,14 +132,16 @@ class Settling:
         if np.isfinite(times[first]):
             least[first] = np.inf
         rival = int(np.argmin(least))
-        if least[rival] >= self.most[first, i] * (1 - ALIKE):
+        # Two that are equal but for doubts of both are as good as each other where models are no finer.
+        most = times[first] if s.situation.meet else self.most[first, i]
+        if least[rival] >= most * (1 - self._alike):
             return None
         gain = float(times[first] / least[rival])
         unknown = [c for c in (rival, first) if c in self.candidates and s.source[c, i] != Source.simulated]
         if not unknown:
             return None
         # What is taken for the best is looked at first where the other one is not expected to be better.
-        return gain, unknown[-1] if gain * (1 - ALIKE) < 1 else unknown[0]
+        return gain, unknown[-1] if gain * (1 - self._alike) < 1 else unknown[0]
 
     def _unsure(self) -> list[tuple[int, int]]:
         """What is chosen at sizes without having been simulated there, nearest to the change of protocol first.
@@ -144,7 +151,8 @@ class Settling:
         s = self.search
         found = []
         for i, c in enumerate(np.argmin(np.where(np.isnan(s.seconds), np.inf, s.seconds), axis=0)):
-            sure = self.most[c, i] * (1 - ALIKE) <= self.least[c, i]
+            doubt = _SURE if s.situation.meet else ALIKE
+            sure = self.most[c, i] * (1 - doubt) <= self.least[c, i]
             if c in self.candidates and s.source[c, i] == Source.between and not sure:
                 found.append((abs(np.log2(s.sizes[i] / s.situation.typical.S)), int(c), i))
         return [(c, i) for _, c, i in sorted(found)[:_TOGETHER]]
@@ -154,5 +162,5 @@ class Settling:
         s = self.search
         for c in sorted(self.candidates):
             for i in np.flatnonzero(s.source[c] == Source.large):
-                if not s.hopeless(c, int(i)) and s.low[c, i] >= s.best(int(i)) * (1 - ALIKE):
+                if not s.hopeless(c, int(i)) and s.low[c, i] >= s.best(int(i)) * (1 - self._alike):
                     s.source[c, i] = Source.work
