@@ -16,7 +16,7 @@ static int64_t clock_read(clockid_t clock) {
 int64_t clock_thread(void) { return clock_read(CLOCK_THREAD_CPUTIME_ID); }
 int64_t clock_process(void) { return clock_read(CLOCK_PROCESS_CPUTIME_ID); }
 
-#if defined(__x86_64__)
+#if ON_X86_64
 #include <x86intrin.h>
 
 enum { MEASURED_NS = 20000000, TRUSTED_NS = 1000000 };

@@ -108,7 +108,7 @@ static void release(struct counters* c) {
 
 /* ---- Reading ---- */
 
-#if defined(__x86_64__)
+#if ON_X86_64
 static inline uint64_t read_register(uint32_t index) {
   uint32_t low, high;
   __asm__ volatile("rdpmc" : "=a"(low), "=d"(high) : "c"(index));

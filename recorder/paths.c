@@ -72,7 +72,7 @@ static uint32_t node_of(struct paths* paths, uint32_t parent, uint32_t site) {
 
 /* ---- The stack ---- */
 
-#if defined(__x86_64__)
+#if ON_X86_64
 
 static bool is_c_library(const char* path) {
   const char* name = strrchr(path, '/');
@@ -168,8 +168,6 @@ static unsigned walk(struct paths* paths, const void* address, const uintptr_t* 
   return 1;
 }
 
-static bool unwind_stack(uintptr_t* begin, uintptr_t* end) { return *begin = *end = 0; }
-
 #endif
 
 static __attribute__((noinline)) uint32_t path_new(struct paths* paths, uint64_t key, const uintptr_t* pcs, unsigned n,
@@ -196,6 +194,7 @@ uint32_t path_of(const void* address, const void* frame) {
   if (UNLIKELY(!wanted())) return node_of(paths, 0, site_of(address));
   if (UNLIKELY(!paths->looked)) {
     paths->looked = true;
+    here->header->paths = ON_X86_64 ? TRACE_PATHS_FOLLOWED : TRACE_PATHS_PLACES;
     if (!unwind_stack(&paths->stack_begin, &paths->stack_end)) paths->stack_begin = paths->stack_end = 0;
   }
   uintptr_t pcs[PATH_FRAMES];

@@ -20,6 +20,13 @@
 
 #include "trace.h"
 
+/* What needs the instructions or conventions of one processor. ISTHMUS_PORTABLE leaves it out, as on all others. */
+#if defined(__x86_64__) && !defined(ISTHMUS_PORTABLE)
+#define ON_X86_64 1
+#else
+#define ON_X86_64 0
+#endif
+
 #define EXPORT __attribute__((visibility("default")))
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)

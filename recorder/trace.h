@@ -41,6 +41,11 @@ enum {
 #define TRACE_LONG_NS 10000 /* calls and gaps longer than this have it read */
 #define TRACE_COUNTERS 4    /* of the processor, at most */
 
+enum trace_paths {
+  TRACE_PATHS_FOLLOWED = 1,
+  TRACE_PATHS_PLACES = 2 /* only the places of calls, and lines of Python: nobody knows the stack of this processor */
+};
+
 /* What the clock of rank 0's host showed when this host's showed local_ns: local_ns + offset_ns, give or take. */
 struct trace_sync {
   int64_t local_ns, offset_ns, error_ns;
@@ -85,7 +90,7 @@ struct trace_header {
   int32_t counter_error;             /* why there are none: errno; 0: there are, or none was asked for */
   int32_t counter_paranoid;          /* kernel.perf_event_paranoid; INT32_MAX: not known */
   int32_t counter_ns;                /* what a reading of all of them takes */
-  int32_t unused;
+  int32_t paths;                     /* trace_paths */
 };
 
 enum trace_kind {

@@ -11,7 +11,7 @@
 
 #include "paths.h"
 
-#if defined(__x86_64__)
+#if ON_X86_64
 
 enum { REGISTER_BP = 6, REGISTER_SP = 7, REGISTER_RETURN = 16 };
 
@@ -329,6 +329,13 @@ bool unwind_stack(uintptr_t* begin, uintptr_t* end) {
   *begin = (uintptr_t)low;
   *end = *begin + size;
   return !error;
+}
+
+#else
+
+bool unwind_stack(uintptr_t* begin, uintptr_t* end) {
+  *begin = *end = 0;
+  return false;
 }
 
 #endif

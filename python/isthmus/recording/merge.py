@@ -105,6 +105,8 @@ def merge(
     missing = [rank for rank in range(ranks) if rank not in files]
     if missing:
         assembly.notes.append(f"no trace of {number(len(missing), 'rank')}: {_some(missing)}")
+    if any(header["paths"] == raw.PATHS_PLACES for header in headers.values()):
+        assembly.notes.append("call paths are the places of calls alone: on this processor the stack is not followed")
     run = {**about(ranks, headers, of_host, command), "lost": lost, "ending": ending, "uncounted": why_none(headers)}
     return assembly.finish(run, names_of(headers.values()))
 

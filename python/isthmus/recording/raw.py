@@ -49,6 +49,8 @@ WAITING, IDLE = range(2)
 #: time, which calls that last ``LONG`` ns or more have, and of messages that open a request.
 COST_POLL, COST_CLOCK, COST_OPENING = 8, 9, 10
 LONG = 10_000
+#: How call paths were found, in ``paths`` of the header.
+PATHS_FOLLOWED, PATHS_PLACES = 1, 2
 #: Modes of sends.
 STANDARD, SYNCHRONOUS, BUFFERED, READY, PARTITIONED = range(5)
 
@@ -62,7 +64,7 @@ HEADER = np.dtype([
     ("sync", _SYNC, 2), ("mpi_version", "=u4"), ("mpi_subversion", "=u4"), ("affinity", "=u4", 16), ("host", "S256"),
     ("library", "S512"), ("command", "V2048"), ("directory", "S512"), ("ended_ns", "=i8"), ("tail_cpu_ns", "=i8"),
     ("signal_sender", "=i4"), ("costs", "=i4", 17), ("counters", "S24", COUNTERS), ("counter_error", "=i4"),
-    ("counter_paranoid", "=i4"), ("counter_ns", "=i4"), ("unused", "=i4"),
+    ("counter_paranoid", "=i4"), ("counter_ns", "=i4"), ("paths", "=i4"),
 ])  # fmt: skip
 _HEAD = [("kind", "=u2"), ("unused", "=u2"), ("words", "=u4")]
 CALL_RECORD = np.dtype([
