@@ -437,7 +437,7 @@ void bind_topology(nb::module_& m) {
             return tree->oversubscription(level);
           },
           "level"_a, "Bandwidth into the switches of a tree level from below over bandwidth out of them to above.")
-      .def("__reduce__", &reduced)
+      .def("__reduce__", &reduced, nb::sig("def __reduce__(self) -> tuple[object, tuple[object, ...]]"))
       .def("__copy__", [](nb::handle_t<Topology> self) { return nb::borrow(self); })
       .def("__deepcopy__", [](nb::handle_t<Topology> self, nb::handle) { return nb::borrow(self); }, "memo"_a);
   bind_factories(m);

@@ -17,6 +17,8 @@ pytest.importorskip("matplotlib")
 pytest.importorskip("plotly")
 _core = pytest.importorskip("isthmus._core")
 
+from matplotlib.figure import Figure  # noqa: E402
+
 from isthmus import plot  # noqa: E402
 from isthmus.errors import InvalidInput  # noqa: E402
 from isthmus.plot import still  # noqa: E402
@@ -246,11 +248,14 @@ def test_failure_leaves_no_file(kind: str, tmp_path: Path, monkeypatch: pytest.M
     path = tmp_path / f"net.{kind}"
     path.write_text("before")
 
-    def fail(scene: Any, file: Any, *rest: Any) -> None:
+    def fail(drawn: Any, file: Any, **options: Any) -> None:
         file.write(b"half")
         raise OSError("disk full")
 
-    monkeypatch.setattr(still if kind == "png" else interactive, "write", fail)
+    if kind == "png":
+        monkeypatch.setattr(Figure, "savefig", fail)
+    else:
+        monkeypatch.setattr(interactive, "write", fail)
     with pytest.raises(OSError, match="disk full"):
         plot.plot_topology(SMALL["ring"](), path)
     assert path.read_text() == "before"

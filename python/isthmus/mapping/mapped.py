@@ -18,6 +18,7 @@ from .placement import Placement
 from .portfolio import USUAL
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
     from ..schedule.pattern import Pattern
@@ -206,11 +207,11 @@ class Mapped:
 
         write(self.placement, format, path, self.problem.job, **options)
 
-    def plot(self, path: str | os.PathLike[str], kind: str = "load") -> None:
+    def plot(self, path: str | os.PathLike[str] | None = None, kind: str = "load") -> Figure:
         """Draw it before and after; see :func:`isthmus.plot.placement.plot_mapped`."""
         from ..plot.placement import plot_mapped
 
-        plot_mapped(self, path, kind)
+        return plot_mapped(self, path, kind)
 
     def json(self) -> dict[str, Any]:
         """Plain numbers, lists and dicts, in SI units."""

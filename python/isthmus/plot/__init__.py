@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,6 +15,10 @@ from ..errors import InvalidInput
 from ..files import replacing
 from .common import ROUTE, Net
 from .scene import Key, Scene
+
+if TYPE_CHECKING:
+    import plotly
+    from matplotlib.figure import Figure
 
 __all__ = ["plot_distance_histogram", "plot_topology"]
 
@@ -115,7 +119,7 @@ def checked_values(topology: Any, link_values: ArrayLike) -> np.ndarray[Any, np.
 
 def plot_topology(
     topology: Any,
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str] | None = None,
     *,
     title: str | None = None,
     subtitle: str | None = None,
@@ -123,16 +127,17 @@ def plot_topology(
     link_values: ArrayLike | None = None,
     values_label: str = "Value of a link",
     values_range: tuple[float, float] | None = None,
-) -> None:
+) -> Figure | plotly.graph_objects.Figure:
     """Draw an interconnect.
 
     Parameters
     ----------
     topology : isthmus._core.Topology
         The interconnect.
-    path : str or path
+    path : str or path, optional
         File to write: .png, .svg or .pdf, or .html for a page that can be moved, turned and asked by pointing
         and needs no network. An existing file is replaced at once, or left as it was where something fails.
+        By default no file is written.
     title, subtitle : str, optional
         Words above the picture; without a title the kind and the extents.
     route : array of int, optional
@@ -144,6 +149,11 @@ def plot_topology(
         What these numbers are, in the legend.
     values_range : (float, float), optional
         Smallest and largest of the scale, by default of the numbers.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        For .html one of Plotly.
 
     Raises
     ------
@@ -161,12 +171,16 @@ def plot_topology(
         topology, title=title, subtitle=subtitle, route=route, link_values=link_values, values_label=values_label,
         values_range=values_range,
     )  # fmt: skip
-    write_scene(scene, Path(path), suffix)
+    return write_scene(scene, path, suffix)
 
 
 def plot_distance_histogram(
-    topology: Any, path: str | os.PathLike[str], *, title: str | None = None, subtitle: str | None = None
-) -> None:
+    topology: Any,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    title: str | None = None,
+    subtitle: str | None = None,
+) -> Figure | plotly.graph_objects.Figure:
     """Draw how many pairs of nodes are how far apart.
 
     Parameters
@@ -174,10 +188,15 @@ def plot_distance_histogram(
     topology : isthmus._core.Topology
         The interconnect. Above four million pairs, and where distances take long to find, a sample of pairs
         is drawn and the picture says so.
-    path : str or path
+    path : str or path, optional
         File to write, as for `plot_topology`.
     title, subtitle : str, optional
         Words above the picture.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        For .html one of Plotly.
 
     Raises
     ------
@@ -187,26 +206,30 @@ def plot_distance_histogram(
     from .histogram import histogram_scene
 
     suffix = suffix_of(path)
-    write_scene(histogram_scene(topology, title=title, subtitle=subtitle), Path(path), suffix)
+    return write_scene(histogram_scene(topology, title=title, subtitle=subtitle), path, suffix)
 
 
-def suffix_of(path: str | os.PathLike[str]) -> str:
+def suffix_of(path: str | os.PathLike[str] | None) -> str:
     """Suffix of a file, or InvalidInput."""
+    if path is None:
+        return ".png"
     suffix = Path(path).suffix.lower()
     if suffix not in _SUFFIXES:
         raise InvalidInput(f"{os.fspath(path)}: suffix {suffix!r}; allowed are {', '.join(_SUFFIXES)}")
     return suffix
 
 
-def write_scene(scene: Scene, path: Path, suffix: str) -> None:
-    """Write a scene to a temporary file next to `path`, then put it in place."""
+def write_scene(scene: Scene, path: str | os.PathLike[str] | None, suffix: str) -> Figure | plotly.graph_objects.Figure:
+    """Write a scene, to a file whole or not at all; returns the figure."""
     if suffix == ".html":
-        from . import interactive as writer
-    else:
-        from . import still as writer  # type: ignore[no-redef]
+        from .interactive import Page, write
 
-    with replacing(path) as name, open(name, "wb") as file:
-        if suffix == ".html":
-            writer.write(scene, file)
-        else:
-            writer.write(scene, file, suffix)  # type: ignore[call-arg]
+        page = Page(scene)
+        assert path is not None
+        with replacing(path) as name, open(name, "wb") as file:
+            write(page, file)
+        return page.fig
+    from .chart import save
+    from .still import figure
+
+    return save(figure(scene), path, suffix)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import InvalidInput
 from .chart import COMPUTE, HANDLE, SEND, facts, figure, legend, save, stack_ranks, still_suffix, title, unit_of
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _SHARES = {
     "compute": ("computing", COMPUTE),
@@ -22,15 +25,19 @@ _SHARES = {
 }
 
 
-def plot_breakdown(timeline: Any, path: str | os.PathLike[str]) -> None:
+def plot_breakdown(timeline: Any, path: str | os.PathLike[str] | None = None) -> Figure:
     """Draw where the time of every rank went: stacked bars, or for more than 64 ranks an area over them.
 
     Parameters
     ----------
     timeline : Timeline
         With ``record="ranks"`` or ``"ops"``.
-    path : path
-        File to write: .png, .svg or .pdf.
+    path : path, optional
+        File to write: .png, .svg or .pdf; by default none.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
 
     Raises
     ------
@@ -40,7 +47,7 @@ def plot_breakdown(timeline: Any, path: str | os.PathLike[str]) -> None:
     suffix = still_suffix(path)
     if timeline.record == "finish":
         raise InvalidInput("a breakdown needs a simulation with record='ranks' or 'ops'; this one has record='finish'")
-    save(_breakdown(timeline), path, suffix)
+    return save(_breakdown(timeline), path, suffix)
 
 
 def _breakdown(timeline: Any) -> Any:

@@ -6,7 +6,7 @@ import math
 import os
 import textwrap
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from ..errors import InvalidInput
 from ..files import replacing
 from ..units import text
 from .common import FAINT, INK, MUTED, count, quantity
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _SUFFIXES = (".png", ".svg", ".pdf")
 _WIDTH, _DPI = 12.8, 110
@@ -25,12 +28,14 @@ _BARS, _STEPS = 64, 4000
 COMPUTE, SEND, HANDLE, REDUCE, ONE_SIDED = "#009E73", "#0072B2", "#E69F00", "#CC79A7", "#56B4E9"
 
 
-#: A file to write, or a binary stream.
-Target = str | os.PathLike[str] | IO[bytes]
+#: A file to write, or a binary stream; None: the figure is returned and nothing is written.
+Target = str | os.PathLike[str] | IO[bytes] | None
 
 
 def still_suffix(target: Target, format: str | None = None) -> str:
     """Suffix of a file, or the format for a stream, or InvalidInput."""
+    if target is None:
+        return ".png"
     if isinstance(target, (str, os.PathLike)):
         suffix, got = Path(target).suffix.lower(), f"{os.fspath(target)}: suffix"
     else:
@@ -40,10 +45,12 @@ def still_suffix(target: Target, format: str | None = None) -> str:
     return suffix
 
 
-def save(fig: Any, target: Target, suffix: str) -> None:
-    """Write a figure, to a file whole or not at all, the same bytes every time."""
+def save(fig: Figure, target: Target, suffix: str) -> Figure:
+    """Write a figure, to a file whole or not at all, the same bytes every time; returns it."""
     import matplotlib
 
+    if target is None:
+        return fig
     constant: dict[str, dict[str, Any]] = {
         ".png": {"Software": None},
         ".svg": {"Date": None},
@@ -57,6 +64,7 @@ def save(fig: Any, target: Target, suffix: str) -> None:
                 fig.savefig(file, **options)
         else:
             fig.savefig(target, **options)
+    return fig
 
 
 def figure(headline: str, words: str, height: float, width: float = _WIDTH) -> tuple[Any, Any]:

@@ -247,9 +247,9 @@ def legend(scene: Scene) -> str:
     return "\n".join(rows)
 
 
-def write(scene: Scene, file: IO[bytes]) -> None:
+def write(page: Page, file: IO[bytes]) -> None:
     """Write a scene as a page that needs no network."""
-    page = Page(scene)
+    scene = page.scene
     drawing = page.fig.to_html(
         full_html=False,
         include_plotlyjs=True,

@@ -12,6 +12,8 @@ from .chart import Target, figure, legend, save, still_suffix
 from .common import FAINT, INK, count, quantity
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from ..schedule.pattern import Pattern
 
 # Cells of a side, at most: each has more than a pixel. More ranks share them.
@@ -24,21 +26,21 @@ _UNITS = {"bytes": "B", "messages": ""}
 
 def plot_pattern(
     pattern: Pattern,
-    target: Target,
+    target: Target = None,
     *,
     what: str = "bytes",
     note: str = "",
     size: tuple[float, float] | None = None,
     format: str | None = None,
-) -> None:
+) -> Figure:
     """Draw who sends how much to whom, on a logarithmic scale.
 
     Parameters
     ----------
     pattern : Pattern
         Of more than 512 ranks neighbours are added up; the axes say so.
-    target : path or binary stream
-        File to write: .png, .svg or .pdf.
+    target : path or binary stream, optional
+        File to write: .png, .svg or .pdf; by default none.
     what : {"bytes", "messages"}
     note : str
         Words to add under the title.
@@ -46,6 +48,10 @@ def plot_pattern(
         Width and height in inches.
     format : {"png", "svg", "pdf"}, optional
         Of what is written to a stream.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
 
     Raises
     ------
@@ -55,7 +61,7 @@ def plot_pattern(
     suffix = still_suffix(target, format)
     if what not in _UNITS:
         raise InvalidInput(f"a matrix of {what!r}: allowed are 'bytes' and 'messages'")
-    save(_matrix(pattern, what, note, size), target, suffix)
+    return save(_matrix(pattern, what, note, size), target, suffix)
 
 
 def _matrix(pattern: Pattern, what: str, note: str, size: tuple[float, float] | None) -> Any:

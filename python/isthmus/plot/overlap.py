@@ -10,19 +10,25 @@ from .chart import Target, figure, legend, save, size_axis, still_suffix
 from .common import ramp
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from ..collectives.models.overlap import Overlap
 
 
-def draw_overlap(overlap: Overlap, target: Target, format: str | None = None) -> None:
+def draw_overlap(overlap: Overlap, target: Target = None, format: str | None = None) -> Figure:
     """Draw the processor's share of a collective's time.
 
     Parameters
     ----------
     overlap : Overlap
-    target : path or binary stream
-        .png, .svg or .pdf.
+    target : path or binary stream, optional
+        .png, .svg or .pdf; by default none.
     format : str, optional
         Of a stream.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
 
     Raises
     ------
@@ -44,4 +50,4 @@ def draw_overlap(overlap: Overlap, target: Target, format: str | None = None) ->
     ax.set_ylim(0, None)
     size_axis(ax, sizes)
     legend(fig, ax, rows, "ranks")
-    save(fig, target, suffix)
+    return save(fig, target, suffix)

@@ -17,6 +17,7 @@ from .task_space import graph_space
 from .traffic import draw_field, load_colours
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
     from ..mapping.mapped import Mapped
@@ -31,18 +32,22 @@ _BEFORE_LINE, _AFTER_LINE = "#8A5F00", "#003A5C"
 _WIDTH, _GAP, _SCALE = 12.8, 0.3, 1.3
 
 
-def plot_mapped(mapped: Mapped, path: str | os.PathLike[str], kind: str = "load") -> None:
+def plot_mapped(mapped: Mapped, path: str | os.PathLike[str] | None = None, kind: str = "load") -> Figure:
     """Draw a placement beside the allocation's order.
 
     Parameters
     ----------
     mapped : Mapped
-    path : path
-        File to write: .png, .svg or .pdf.
+    path : path, optional
+        File to write: .png, .svg or .pdf; by default none.
     kind : {"load", "dilation", "placement"}
         ``load``: bytes over every link, in per cent of the most before; on networks whose links have no places on
         paper, how many links carry how much. ``dilation``: bytes by links on their route. ``placement``: nodes in
         space, in colours by where their tasks are in the program: neighbours there have similar ones.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
 
     Raises
     ------
@@ -54,7 +59,7 @@ def plot_mapped(mapped: Mapped, path: str | os.PathLike[str], kind: str = "load"
     suffix = still_suffix(path)
     before = mapped.before["default"]
     draw = {"load": _load, "dilation": _dilation, "placement": _placement}[kind]
-    save(draw(mapped, before, mapped.metrics), path, suffix)
+    return save(draw(mapped, before, mapped.metrics), path, suffix)
 
 
 def _facts(mapped: Mapped) -> str:

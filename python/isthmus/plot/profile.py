@@ -19,6 +19,8 @@ from .common import INK, count, quantity
 from .matrix import plot_pattern
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from ..schedule.program import Program
 
 Size = tuple[float, float]
@@ -29,21 +31,21 @@ _WAITING, _OUTSIDE = "#7A5195", "#DCE5EA"
 
 def plot_communication(
     program: Program,
-    target: Target,
+    target: Target = None,
     *,
     what: str = "bytes",
     collectives: bool = False,
     size: Size | None = None,
     format: str | None = None,
-) -> None:
+) -> Figure:
     """Draw the matrix of senders and receivers of a program, with the regular pattern in it.
 
     Parameters
     ----------
     program : Program
         Recorded or not.
-    target : path or binary stream
-        File to write: .png, .svg or .pdf.
+    target : path or binary stream, optional
+        File to write: .png, .svg or .pdf; by default none.
     what : {"bytes", "messages"}
     collectives : bool
         Count the messages of collectives too, with the default algorithms of ``lower``.
@@ -51,6 +53,10 @@ def plot_communication(
         Width and height in inches.
     format : {"png", "svg", "pdf"}, optional
         Of what is written to a stream.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
 
     Raises
     ------
@@ -62,10 +68,12 @@ def plot_communication(
     note = str(regular) if regular else "no regular pattern" if len(found) else ""
     if not len(found) and (program.kind == EventKind.collective).any():
         note = "messages of collectives are not counted"
-    plot_pattern(found, target, what=what, note=note, size=size, format=format)
+    return plot_pattern(found, target, what=what, note=note, size=size, format=format)
 
 
-def plot_sizes(program: Program, target: Target, *, size: Size | None = None, format: str | None = None) -> None:
+def plot_sizes(
+    program: Program, target: Target = None, *, size: Size | None = None, format: str | None = None
+) -> Figure:
     """Draw how many messages, and how many bytes, there are of which size; parameters as of :func:`plot_ranks`."""
     from matplotlib.patches import Patch
 
@@ -110,10 +118,12 @@ def plot_sizes(program: Program, target: Target, *, size: Size | None = None, fo
         total = f"{count(int(table.number.sum()))} of {quantity(int(table.bytes.sum()), 'B')}"
         rows.append((Patch(color=colour), f"{words}: {total}".replace(" ", "\N{NO-BREAK SPACE}")))
     legend(fig, above, rows, "What moves" if rows else "Nothing moves")
-    save(fig, target, suffix)
+    return save(fig, target, suffix)
 
 
-def plot_ranks(program: Program, target: Target, *, size: Size | None = None, format: str | None = None) -> None:
+def plot_ranks(
+    program: Program, target: Target = None, *, size: Size | None = None, format: str | None = None
+) -> Figure:
     """Draw the time of every rank: outside MPI, in messages, in collectives before and after the last rank arrived.
 
     Where times in MPI mean nothing, what ranks send and receive.
@@ -122,12 +132,16 @@ def plot_ranks(program: Program, target: Target, *, size: Size | None = None, fo
     ----------
     program : Program
         With a recording.
-    target : path or binary stream
-        File to write: .png, .svg or .pdf.
+    target : path or binary stream, optional
+        File to write: .png, .svg or .pdf; by default none.
     size : (float, float), optional
         Width and height in inches.
     format : {"png", "svg", "pdf"}, optional
         Of what is written to a stream.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
 
     Raises
     ------
@@ -162,13 +176,19 @@ def plot_ranks(program: Program, target: Target, *, size: Size | None = None, fo
     ax.set_ylabel(label)
     rows = [(Patch(color=colour), f"{words}: {_share(column.sum() / total)}") for words, column, colour in kept]
     legend(fig, ax, rows[::-1], "All ranks together")
-    save(fig, target, suffix)
+    return save(fig, target, suffix)
 
 
-def plot_calls(program: Program, target: Target, *, size: Size | None = None, format: str | None = None) -> None:
+def plot_calls(
+    program: Program, target: Target = None, *, size: Size | None = None, format: str | None = None
+) -> Figure:
     """Draw the time in each MPI function, or where times mean nothing the number of calls.
 
     Parameters as of :func:`plot_ranks`.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
     """
     from matplotlib.patches import Patch
 
@@ -209,11 +229,11 @@ def plot_calls(program: Program, target: Target, *, size: Size | None = None, fo
     ax.set_position((left / width, box.y0, box.x1 - left / width, box.height))
     for y, (value, note) in enumerate(zip(values, notes, strict=True)):
         ax.annotate(note, (value, y), (6, 0), textcoords="offset points", va="center", size=9.5, color=INK)
-    save(fig, target, suffix)
+    return save(fig, target, suffix)
 
 
 #: What ``isthmus show --plot`` draws.
-DRAWINGS: dict[str, Callable[..., None]] = {
+DRAWINGS: dict[str, Callable[..., Figure]] = {
     "matrix": plot_communication,
     "sizes": plot_sizes,
     "ranks": plot_ranks,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
@@ -197,17 +197,3 @@ def draw_swatch(ax: Any, swatch: str, color: str, y: float) -> None:
         ax.plot([1, 20], [y, y], color=color, lw=2.4, ls="-" if swatch == "line" else (0, (2.2, 1.4)))
     elif swatch in ("dot", *_SHAPES):
         ax.plot([10.5], [y], marker=_SHAPES.get(swatch, "o"), ms=8, color=color, mec="white", mew=0.6)
-
-
-def write(scene: Scene, file: IO[bytes], suffix: str) -> None:
-    """Write a scene as .png, .svg or .pdf, the same bytes every time."""
-    import matplotlib
-
-    constant: dict[str, dict[str, Any]] = {
-        "png": {"Software": None},
-        "svg": {"Date": None},
-        "pdf": {"CreationDate": None},
-    }
-    kind = suffix.removeprefix(".")
-    with matplotlib.rc_context({"font.family": "DejaVu Sans", "svg.hashsalt": "isthmus", "svg.fonttype": "path"}):
-        figure(scene).savefig(file, format=kind, metadata=constant[kind])

@@ -9,12 +9,15 @@ from __future__ import annotations
 import math
 import os
 import textwrap
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .chart import COMPUTE, HANDLE, ONE_SIDED, REDUCE, SEND, facts, figure, legend, save, still_suffix, title, unit_of
 from .common import FAINT, INK, MUTED, ROUTE, quantity
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 # Up to so many ranks and bars every bar is drawn, up to so many messages each message.
 _RANKS, _BARS, _MESSAGES = 64, 20_000, 250
@@ -33,11 +36,11 @@ _GROUPS = (
 
 def plot_timeline(
     timeline: Any,
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str] | None = None,
     *,
     ranks: Any = None,
     window: tuple[float, float] | None = None,
-) -> None:
+) -> Figure:
     """Draw what ranks did when, a line per CPU stream.
 
     Up to 64 ranks every operation is a bar, with arrows for up to 250 messages, pale bars for waiting and the critical
@@ -47,12 +50,16 @@ def plot_timeline(
     ----------
     timeline : Timeline
         With ``record="ops"``.
-    path : path
-        File to write: .png, .svg or .pdf.
+    path : path, optional
+        File to write: .png, .svg or .pdf; by default none.
     ranks : sequence of int, optional
         By default all.
     window : tuple of float, optional
         Begin and end in seconds, by default everything.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
 
     Raises
     ------
@@ -67,7 +74,7 @@ def plot_timeline(
     view = _View(timeline, chosen.astype(np.int64), bars, low, high)
     few = len(chosen) <= _RANKS and len(bars) <= _BARS
     fig = _gantt(view, window) if few else _raster(view)
-    save(fig, path, suffix)
+    return save(fig, path, suffix)
 
 
 class _View:

@@ -16,6 +16,8 @@ from .layout import VALUE_COLOURS
 from .load_map import Field, Layout, LoadMap, load_map, spaced
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from ..simulation.traffic import Traffic
 
 KINDS = ("load", "network", "histogram", "time")
@@ -28,13 +30,13 @@ _WIDTH, _STRIP = 12.8, 0.42
 _HOTTEST = 8
 
 
-def plot_traffic(traffic: Traffic, path: str | os.PathLike[str], kind: str = "load") -> None:
+def plot_traffic(traffic: Traffic, path: str | os.PathLike[str] | None = None, kind: str = "load") -> Figure:
     """Draw the load of links: bytes over what they could have carried, in per cent.
 
     Parameters
     ----------
     traffic : Traffic
-    path : path
+    path : path, optional
         File to write: .png, .svg or .pdf; of ``network`` .html too.
     kind : {"load", "network", "histogram", "time"}
         ``load``: every link a cell, where the network has an order for that: on meshes and tori plane by plane for each
@@ -42,6 +44,10 @@ def plot_traffic(traffic: Traffic, path: str | os.PathLike[str], kind: str = "lo
         ``network`` does. ``network``: the drawing of :func:`plot_topology` with links coloured by their load.
         ``histogram``: how many links have which load. ``time``: the load of the hottest links, and of all, in the
         slices of the simulation.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
 
     Raises
     ------
@@ -53,11 +59,10 @@ def plot_traffic(traffic: Traffic, path: str | os.PathLike[str], kind: str = "lo
     suffix = suffix_of(path) if kind == "network" else still_suffix(path)
     found = load_map(traffic.machine.topology, traffic.utilisation) if kind == "load" else None
     if found is not None:
-        save(_load(traffic, found), path, suffix)
-    elif kind in ("load", "network"):
-        _network(traffic, path)
-    else:
-        save((_histogram if kind == "histogram" else _time)(traffic), path, suffix)
+        return save(_load(traffic, found), path, suffix)
+    if kind in ("load", "network"):
+        return _network(traffic, path)
+    return save((_histogram if kind == "histogram" else _time)(traffic), path, suffix)
 
 
 def percent(part: float) -> str:
@@ -77,9 +82,9 @@ def _facts(traffic: Traffic) -> str:
     return "  ·  ".join(parts)
 
 
-def _network(traffic: Traffic, path: str | os.PathLike[str]) -> None:
+def _network(traffic: Traffic, path: str | os.PathLike[str] | None) -> Figure:
     use = traffic.utilisation
-    plot_topology(
+    return plot_topology(
         traffic.machine.topology,
         path,
         title=_title(traffic, "Load of links"),

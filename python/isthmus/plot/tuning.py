@@ -13,6 +13,8 @@ from .common import CLASSES, FAINT, INK, MUTED
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from matplotlib.figure import Figure
+
     from ..tuning.choice import Choice
     from ..tuning.sweep import Sweep
 
@@ -20,16 +22,20 @@ if TYPE_CHECKING:
 _FAR = 10
 
 
-def draw_times(sweep: Sweep, target: Target, format: str | None = None) -> None:
+def draw_times(sweep: Sweep, target: Target = None, format: str | None = None) -> Figure:
     """Time by size: a line for each algorithm with its best options, the bound, and where the best one changes.
 
     Parameters
     ----------
     sweep : Sweep
-    target : path or binary stream
-        .png, .svg or .pdf.
+    target : path or binary stream, optional
+        .png, .svg or .pdf; by default none.
     format : str, optional
         Of a stream.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
 
     Raises
     ------
@@ -63,20 +69,24 @@ def draw_times(sweep: Sweep, target: Target, format: str | None = None) -> None:
     ax.yaxis.set_major_formatter(lambda y, _: text(y, "s", 3))
     size_axis(ax, sizes)
     legend(fig, ax, rows, "algorithm, with its best options")
-    save(fig, target, suffix)
+    return save(fig, target, suffix)
 
 
-def draw_map(sweeps: Sequence[Sweep], target: Target, format: str | None = None) -> None:
+def draw_map(sweeps: Sequence[Sweep], target: Target = None, format: str | None = None) -> Figure:
     """The best algorithm of a collective by number of ranks and size; the options stand in the cells.
 
     Parameters
     ----------
     sweeps : sequence of Sweep
         Of one collective and the same sizes, on different numbers of ranks.
-    target : path or binary stream
-        .png, .svg or .pdf.
+    target : path or binary stream, optional
+        .png, .svg or .pdf; by default none.
     format : str, optional
         Of a stream.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
 
     Raises
     ------
@@ -110,7 +120,7 @@ def draw_map(sweeps: Sequence[Sweep], target: Target, format: str | None = None)
     ax.set_ylabel("ranks")
     ax.set_xlabel("message size")
     legend(fig, ax, [(Patch(color=colour), name) for name, colour in zip(names, colours, strict=True)], "algorithm")
-    save(fig, target, suffix)
+    return save(fig, target, suffix)
 
 
 def _by_merit(sweep: Sweep) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import numpy as np
+    from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
     from ..machine import Level, Machine
@@ -264,21 +265,21 @@ class Timeline:
 
     def plot(
         self,
-        path: str | os.PathLike[str],
+        path: str | os.PathLike[str] | None = None,
         *,
         ranks: Sequence[int] | NDArray[np.integer[Any]] | None = None,
         window: Window | None = None,
-    ) -> None:
+    ) -> Figure:
         """Draw what ranks did when; needs ``record="ops"``. See :func:`isthmus.plot.timeline.plot_timeline`."""
         from ..plot.timeline import plot_timeline
 
-        plot_timeline(self, path, ranks=ranks, window=window)
+        return plot_timeline(self, path, ranks=ranks, window=window)
 
-    def plot_breakdown(self, path: str | os.PathLike[str]) -> None:
+    def plot_breakdown(self, path: str | os.PathLike[str] | None = None) -> Figure:
         """Draw where the time of every rank went. See :func:`isthmus.plot.breakdown.plot_breakdown`."""
         from ..plot.breakdown import plot_breakdown
 
-        plot_breakdown(self, path)
+        return plot_breakdown(self, path)
 
     def __eq__(self, other: object) -> bool:
         """The same result of the same schedule on the same machine, however long it took to compute."""

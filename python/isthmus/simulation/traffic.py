@@ -14,6 +14,7 @@ from ..schedule.schedule import OpKind
 from ..units import text
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
     from .timeline import Timeline
@@ -174,11 +175,11 @@ class Traffic:
                 )
         return "\n".join(lines)
 
-    def plot(self, path: str | os.PathLike[str], kind: str = "load") -> None:
+    def plot(self, path: str | os.PathLike[str] | None = None, kind: str = "load") -> Figure:
         """Draw the load of links; see :func:`isthmus.plot.traffic.plot_traffic`."""
         from ..plot.traffic import plot_traffic
 
-        plot_traffic(self, path, kind)
+        return plot_traffic(self, path, kind)
 
     def _bandwidth(self) -> NDArray[np.float64]:
         topology = self.machine.topology

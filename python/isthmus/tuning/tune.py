@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable
 
+    from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
 #: Collectives that "all" stands for: those that need no counts.
@@ -67,19 +68,21 @@ class Tuning:
 
         return report(self)
 
-    def plot(self, path: str | os.PathLike[str], collective: str | None = None, ranks: int | None = None) -> None:
+    def plot(
+        self, path: str | os.PathLike[str] | None = None, collective: str | None = None, ranks: int | None = None
+    ) -> Figure:
         """Draw time by size, a line for each algorithm; with several numbers of ranks see :meth:`plot_map`."""
         from ..plot.tuning import draw_times
 
-        draw_times(self.sweep(collective or self.sweeps[0].collective, ranks), path)
+        return draw_times(self.sweep(collective or self.sweeps[0].collective, ranks), path)
 
-    def plot_map(self, path: str | os.PathLike[str], collective: str | None = None) -> None:
+    def plot_map(self, path: str | os.PathLike[str] | None = None, collective: str | None = None) -> Figure:
         """Draw the best algorithm by ranks and size."""
         from ..plot.tuning import draw_map
 
         kind = collective or self.sweeps[0].collective
         self.sweep(kind)
-        draw_map([s for s in self.sweeps if s.collective == kind], path)
+        return draw_map([s for s in self.sweeps if s.collective == kind], path)
 
 
 def tune(

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
 
+    from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
     from ...machine import Level
@@ -59,11 +60,11 @@ class Overlap:
         processor does for it, and what of the network's part takes longer than the computation."""
         return self.cpu + np.maximum(self.free - computation, 0.0)
 
-    def plot(self, path: str | os.PathLike[str]) -> None:
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
         """Draw the share of processor time by size, a line for each number of ranks: .png, .svg, .pdf."""
         from ...plot.overlap import draw_overlap
 
-        draw_overlap(self, path)
+        return draw_overlap(self, path)
 
 
 def overlap(
