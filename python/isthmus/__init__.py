@@ -41,6 +41,7 @@ _LAZY = {
     "Unsupported": "errors",
     "advise": "advice.advise",
     "alpha_beta_gamma": "machine",
+    "catalogue": "loading",
     "collective": "collectives",
     "evaluate": "mapping.metrics",
     "example": "examples",
@@ -56,6 +57,7 @@ _LAZY = {
     "simulate": "simulation.simulate",
     "structure": "mapping.structure",
     "study": "studies.run",
+    "sweep": "sweeps",
     "together": "schedule.schedule",
     "tune": "tuning.tune",
     "wormhole_latency": "machine",
@@ -71,6 +73,7 @@ if TYPE_CHECKING:
     from .errors import ParseError as ParseError
     from .errors import Unsupported as Unsupported
     from .examples import example as example
+    from .loading import catalogue as catalogue
     from .loading import load as load
     from .machine import Allocation as Allocation
     from .machine import Level as Level
@@ -106,6 +109,7 @@ if TYPE_CHECKING:
     from .simulation.timeline import Timeline as Timeline
     from .studies.run import study as study
     from .studies.study import Study as Study
+    from .sweeps import sweep as sweep
     from .tuning.table import DecisionTable as DecisionTable
     from .tuning.tune import tune as tune
 

@@ -12,6 +12,43 @@ from .errors import InvalidInput, ParseError
 if TYPE_CHECKING:
     from .machine import Machine
     from .machine.description import Description
+    from .tabular import Table
+
+
+def catalogue(words: str = "") -> Table:
+    """The machines of the catalogue.
+
+    Parameters
+    ----------
+    words : str
+        Only those whose name, title or interconnect holds all of these words.
+
+    Returns
+    -------
+    Table
+        A row per machine: name, nodes, cores, topology, title.
+
+    Examples
+    --------
+    >>> [row["name"] for row in catalogue("sandia torus")]
+    ['cielo', 'redsky']
+    """
+    from .gallery import machines
+    from .tabular import Table
+
+    rows = []
+    for name in machines():
+        machine = load(name)
+        row = {
+            "name": name,
+            "nodes": machine.nodes,
+            "cores": machine.cores,
+            "topology": machine.topology.spec,
+            "title": machine.title,
+        }
+        if all(word in " ".join(map(str, row.values())).lower() for word in words.lower().split()):
+            rows.append(row)
+    return Table(rows)
 
 
 def load(

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ..tabular import Tabular
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -262,7 +264,7 @@ class Sentence:
 
 
 @dataclass(frozen=True, eq=False)
-class Advice:
+class Advice(Tabular):
     """What limits a program on machines; ``print`` it, :meth:`save` it.
 
     Attributes

@@ -39,21 +39,9 @@ def list_(words: tuple[str, ...], kinds: bool, as_json: bool) -> None:
     if kinds:
         _list_kinds(as_json)
         return
-    from ..gallery import machines
-    from ..loading import load
+    from ..loading import catalogue
 
-    rows = []
-    for name in machines():
-        machine = load(name)
-        row = {
-            "name": name,
-            "nodes": machine.nodes,
-            "cores": machine.cores,
-            "topology": machine.topology.spec,
-            "title": machine.title,
-        }
-        if all(word.lower() in " ".join(map(str, row.values())).lower() for word in words):
-            rows.append(row)
+    rows = list(catalogue(" ".join(words)))
     if as_json:
         print_json(rows)
         return

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..errors import InvalidInput
+from ..tabular import Shown
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -24,7 +25,7 @@ class Location(NamedTuple):
     core: NDArray[np.uint32]
 
 
-class Allocation:
+class Allocation(Shown):
     """Nodes of a machine in job order, and the ranks on them.
 
     Parameters

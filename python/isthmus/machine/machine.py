@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, cast
 
 from .. import units
 from ..errors import InvalidInput, ParseError
+from ..tabular import Tabular
 from .description import LEVELS, Description, normalise
 from .kinds import KINDS
 from .parts import DEFAULT_LEVELS, Level, Levels, Node, Noise, Provenance
@@ -19,6 +20,7 @@ from .parts import DEFAULT_LEVELS, Level, Levels, Node, Noise, Provenance
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    import networkx
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from .allocation import Allocation
 
 
-class Machine:
+class Machine(Tabular):
     """A machine to ask questions of.
 
     Make one with :meth:`parse` (one-line specification), :func:`isthmus.load` (catalogue name, file, specification).
@@ -103,6 +105,59 @@ class Machine:
     def from_dict(cls, raw: dict[str, Any], file: str = "machine") -> Machine:
         """A machine from a dict in the form of its TOML file; raises ParseError, naming ``file``."""
         return cls(normalise(raw, file))
+
+    @classmethod
+    def from_networkx(cls, graph: networkx.Graph[Any], *, switch: str = "switch", **description: Any) -> Machine:
+        """A machine whose interconnect is a graph of NetworkX.
+
+        Parameters
+        ----------
+        graph : networkx.Graph, MultiGraph, DiGraph or MultiDiGraph
+            Edges are cables, with the attributes ``bandwidth`` (B/s, or in words such as ``"10GB/s"``), ``latency``
+            (s) and ``count``; of a directed graph every link needs one back that is like it.
+        switch : str
+            Vertices for which this attribute is true are switches, all others nodes.
+        **description
+            Other parts of a machine's TOML form: ``name="mine"``, ``node={"cores": 64}``, ``level={...}``.
+
+        Raises
+        ------
+        InvalidInput
+            For vertices of the same name, and links without one back.
+        ParseError
+            For values out of range.
+
+        Examples
+        --------
+        >>> import networkx
+        >>> Machine.from_networkx(networkx.petersen_graph(), name="petersen", node={"cores": 4}).cores
+        40
+        """
+        from .networkx import description_of
+
+        return cls.from_dict({**description, "topology": description_of(graph, switch)}, "graph")
+
+    def to_networkx(self) -> networkx.MultiDiGraph[Any]:
+        """The interconnect as a graph, which :meth:`from_networkx` reads where links come in pairs.
+
+        Returns
+        -------
+        networkx.MultiDiGraph
+            A vertex per node and switch, by name, with ``switch`` and its number ``vertex``; an edge per link, with
+            its number as key and as ``link``, ``link_class``, ``bandwidth`` (B/s) and ``latency`` (s).
+
+        Raises
+        ------
+        Unsupported
+            Without the package networkx.
+        """
+        from .networkx import graph_of
+
+        names = cast("list[str] | None", self.topology.names)
+        if names is None:
+            switches = [self.topology.label(v) for v in range(self.topology.nodes, self.topology.vertices)]
+            names = [*self.hostnames, *switches]
+        return graph_of(self.topology, names)
 
     @property
     def spec(self) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..tabular import Tabular
 from ..units import amount
 from .bounds import Bounds, bounds
 from .clock import Clock, key_of, timed
@@ -74,7 +75,7 @@ class Trial:
 
 
 @dataclass(frozen=True, eq=False)
-class Mapped:
+class Mapped(Tabular):
     """A placement and what it is worth; ``print`` is the report.
 
     Attributes
@@ -183,6 +184,19 @@ class Mapped:
             "maximum_link_load": self.bounds.maximum_link_load,
         }
         return known.get(name)
+
+    def frame(self) -> list[dict[str, Any]]:
+        """A row per metric, in SI units: of the usual orders, of this placement, and the bound where there is one."""
+        return [
+            {
+                "metric": name,
+                **{order: m.value(name) for order, m in self.before.items()},
+                "mapped": self.metrics.value(name),
+                "at_least": self.bound(name),
+            }
+            for name in DEFINITIONS
+            if self.metrics.value(name) is not None
+        ]
 
     def table(self) -> tuple[list[str], list[list[str]]]:
         """Headings and rows of the comparison, in words."""

@@ -13,6 +13,7 @@ from ..machine.machine import Machine
 from ..schedule.pattern import Pattern, pattern
 from ..schedule.program import Program
 from ..schedule.schedule import Schedule
+from ..tabular import Tabular
 from ..units import amount, shown, text
 from .links import routed, tiers
 from .placement import Placement
@@ -83,7 +84,7 @@ class ClassLoad(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Metrics:
+class Metrics(Tabular):
     """What a placement costs; see DEFINITIONS. ``print`` shows it.
 
     Attributes
@@ -146,6 +147,14 @@ class Metrics:
     def words(self, name: str) -> str:
         """The same for people."""
         return in_words(name, self.value(name))
+
+    def frame(self) -> list[dict[str, Any]]:
+        """A row per metric: its name, its value in SI units, what it is in words."""
+        return [
+            {"metric": name, "value": self.value(name), "words": d.words}
+            for name, d in DEFINITIONS.items()
+            if self.value(name) is not None
+        ]
 
     def json(self) -> dict[str, Any]:
         """Plain numbers, in SI units."""

@@ -10,6 +10,7 @@ import numpy as np
 from ..errors import InvalidInput
 from ..machine.allocation import Allocation, Location
 from ..machine.machine import Machine
+from ..tabular import Tabular
 from ..units import shown
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ ORDERS = ("default", "block", "cyclic", "random")
 _LINES = 8
 
 
-class Placement:
+class Placement(Tabular):
     """Ranks on cores of a machine; immutable, ``print`` shows it, equal if machine, nodes and cores are.
 
     Parameters

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from .. import _core
 from ..errors import InvalidInput
 from ..schedule.summary import counted
+from ..tabular import Shown
 from ..units import text
 from .contract import Contract
 
@@ -42,7 +43,7 @@ class Defect:
 
 
 @dataclass(frozen=True)
-class Proof:
+class Proof(Shown):
     """What a proof has found.
 
     Attributes

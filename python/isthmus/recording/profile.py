@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from ..errors import InvalidInput
 from ..schedule.pattern import Pattern, pattern
 from ..schedule.program import NULL, SENDS, EventKind
 from ..schedule.shape import Shape, shape
+from ..tabular import Shown, Tabular
 from .by_function import FunctionTree, by_function
 from .recording import NONE
 
@@ -51,8 +52,12 @@ def category(function: str) -> str:
     return next((name for name, pattern in _CATEGORIES.items() if pattern.fullmatch(function)), "other")
 
 
+def _columns(table: Any) -> dict[str, NDArray[Any]]:
+    return {f.name: getattr(table, f.name) for f in fields(table)}
+
+
 @dataclass(frozen=True, eq=False, slots=True)
-class CallTable:
+class CallTable(Tabular):
     """Sums over calls, one element per function, or per function and place; those that took most come first.
 
     Attributes
@@ -86,9 +91,13 @@ class CallTable:
     def __len__(self) -> int:
         return len(self.function)
 
+    def frame(self) -> dict[str, NDArray[Any]]:
+        """The attributes as columns."""
+        return _columns(self)
+
 
 @dataclass(frozen=True, eq=False, slots=True)
-class RankTable:
+class RankTable(Tabular):
     """One element per rank. Times are seconds; those in MPI are nan where they mean nothing.
 
     Attributes
@@ -120,6 +129,10 @@ class RankTable:
     received: NDArray[np.uint64]
     partners: NDArray[np.uint32]
 
+    def frame(self) -> dict[str, NDArray[Any]]:
+        """The attributes as columns, and the rank."""
+        return {"rank": np.arange(len(self.wall)), **_columns(self)}
+
     @property
     def share(self) -> NDArray[np.float64]:
         """Share of MPI in the time of each rank; nan where it means nothing."""
@@ -128,12 +141,16 @@ class RankTable:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class SizeTable:
+class SizeTable(Tabular):
     """How often sizes occur: element 0 is of 0 bytes, element k of sizes from ``low[k] = 2**(k - 1)`` to the next."""
 
     low: NDArray[np.uint64]
     number: NDArray[np.uint64]
     bytes: NDArray[np.uint64]
+
+    def frame(self) -> dict[str, NDArray[Any]]:
+        """The attributes as columns."""
+        return _columns(self)
 
     @classmethod
     def of(cls, sizes: NDArray[np.uint64]) -> SizeTable:
@@ -148,7 +165,7 @@ class SizeTable:
 
 
 @dataclass(frozen=True, eq=False, repr=False, slots=True, kw_only=True)
-class Profile:
+class Profile(Shown):
     """Sums of a recording; made by ``profile``, ``str`` of it is the report of ``isthmus show``.
 
     Attributes

@@ -11,6 +11,7 @@ import numpy as np
 
 from .. import _core
 from ..errors import InvalidInput, Unsupported
+from ..tabular import Tabular
 from ..units import text
 from . import columns
 from .program import NULL, SENDS, EventKind, Program
@@ -18,6 +19,7 @@ from .schedule import Schedule
 from .summary import counted
 
 if TYPE_CHECKING:
+    import scipy.sparse
     from numpy.typing import ArrayLike, NDArray
 
     from .lower import Decided
@@ -27,7 +29,7 @@ _DENSE = 1 << 14
 
 
 @dataclass(frozen=True, eq=False, repr=False, slots=True)
-class Pattern:
+class Pattern(Tabular):
     """Bytes and messages between ranks, added up per pair and direction; made by ``pattern`` and :meth:`of`.
 
     Attributes
@@ -125,6 +127,65 @@ class Pattern:
     def sources(self) -> NDArray[np.uint32]:
         """The sending rank of each element of ``peer``."""
         return np.repeat(np.arange(self.ranks, dtype=np.uint32), columns.lengths(self.first))
+
+    def frame(self) -> dict[str, NDArray[Any]]:
+        """All pairs as columns, a row each: source, target, bytes, messages."""
+        return {"source": self.sources(), "target": self.peer, "bytes": self.bytes, "messages": self.messages}
+
+    @classmethod
+    def from_scipy(cls, matrix: Any, *, messages: Any = None, scale: float | None = None) -> Pattern:
+        """A pattern from a sparse matrix, or a dense one, of what senders send to receivers.
+
+        Parameters
+        ----------
+        matrix : sparse matrix or array of SciPy, or array, shape (ranks, ranks)
+            Row i, column j: bytes from rank i to rank j. Entries may be floats, as of a graph with weights.
+        messages : the same, optional
+            Their number; by default one for every entry that is not zero.
+        scale : float, optional
+            Bytes for 1 in the matrix. By default 1 where all entries are whole numbers; otherwise what makes the
+            largest 2**40, so that entries keep their proportions to 12 digits.
+
+        Raises
+        ------
+        InvalidInput
+            For a matrix that is not square, entries that are negative or no numbers, and sums beyond 2**63.
+
+        Examples
+        --------
+        >>> print(Pattern.from_scipy([[0, 8], [1000, 0]]))
+        Pattern of 2 ranks, 2 messages of 1008 B between 2 pairs, partners 1 at most
+        """
+        from .matrices import entries
+
+        ranks, source, target, amount = entries(matrix, scale, "matrix")
+        if messages is None:
+            return cls.of(ranks, source=source, target=target, bytes=amount)
+        others, row, column, number = entries(messages, 1.0, "messages")
+        if others != ranks:
+            raise InvalidInput(f"messages has {others} ranks, the matrix {ranks}: the same number is needed")
+        none = np.zeros(1, np.uint64)
+        return cls.of(
+            ranks,
+            source=np.concatenate([source, row]),
+            target=np.concatenate([target, column]),
+            bytes=np.concatenate([amount, np.broadcast_to(none, len(row))]),
+            messages=np.concatenate([np.broadcast_to(none, len(source)), number]),
+        )
+
+    def to_scipy(self, what: str = "bytes") -> scipy.sparse.csr_array:
+        """A sparse matrix of senders by receivers, of ``"bytes"`` or ``"messages"``; :meth:`from_scipy` reads it.
+
+        Raises
+        ------
+        Unsupported
+            Without the package SciPy.
+        """
+        from .matrices import sparse
+
+        if what not in ("bytes", "messages"):
+            raise InvalidInput(f"a matrix of {what!r}: 'bytes' and 'messages' are allowed")
+        return sparse(self, what)
 
     def matrix(self, what: str = "bytes") -> NDArray[np.uint64]:
         """A dense matrix of senders by receivers, of ``"bytes"`` or ``"messages"``.

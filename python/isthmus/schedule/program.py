@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..errors import InvalidInput
+from ..tabular import Tabular
 from ..units import text
 from . import columns
 from .summary import counted
@@ -125,7 +126,7 @@ def _empty(dtype: type[np.generic]) -> NDArray[Any]:
 
 
 @dataclass(frozen=True, eq=False, repr=False, slots=True, kw_only=True)
-class Program:
+class Program(Tabular):
     """Immutable columns; made by :class:`ProgramBuilder`, trace readers and ``read``.
 
     Arrays are taken over, not copied.
@@ -239,6 +240,30 @@ class Program:
         from .details import expand
 
         return expand(self.details, self.detail[index])
+
+    def frame(self) -> dict[str, NDArray[Any]]:
+        """All events as columns, a row each.
+
+        Returns
+        -------
+        dict of str to array
+            rank, event (its number within the rank), kind and what in words, and peer, tag, comm, amount and request;
+            where they are known, location and phase in words.
+        """
+        of = columns.lengths(self.first)
+        kinds, whats = (np.array(["", *(member.name for member in words)]) for words in (EventKind, CollectiveKind))
+        out: dict[str, NDArray[Any]] = {
+            "rank": np.repeat(np.arange(self.ranks), of),
+            "event": np.arange(len(self)) - np.repeat(self.first[:-1].view(np.int64), of),
+            "kind": kinds[self.kind],
+            "what": whats[self.what],
+        }
+        out |= {name: getattr(self, name) for name in ("peer", "tag", "comm", "amount", "request")}
+        for name, words in (("location", self.locations), ("phase", self.phases)):
+            index = getattr(self, name)
+            if len(index):
+                out[name] = np.array([*words, ""])[np.where(index == NONE, len(words), index)]
+        return out
 
     def events(self, rank: int) -> list[Event]:
         """Events of one rank, for people to read; ``str`` of each is a line.

@@ -11,6 +11,7 @@ import numpy as np
 
 from .. import _core
 from ..errors import InvalidInput
+from ..tabular import Tabular
 from ..units import text
 from . import columns
 from .summary import counted
@@ -59,7 +60,7 @@ class Dependencies(NamedTuple):
     start: NDArray[np.bool_]
 
 
-class Schedule:
+class Schedule(Tabular):
     """An immutable schedule; made by :meth:`of`, ``lower``, ``collective`` and ``read``.
 
     Parameters
@@ -290,6 +291,24 @@ class Schedule:
         to = np.repeat(op_first[:-1], columns.lengths(edge_first))
         to += self.edges & ~np.uint32(START_BIT)
         return Dependencies(to, on, self.edges >= START_BIT)
+
+    def frame(self) -> dict[str, NDArray[Any]]:
+        """All operations as columns, a row each.
+
+        Returns
+        -------
+        dict of str to array
+            rank, op (its number within the rank), kind in words, and peer, tag, comm, amount (bytes; calc:
+            picoseconds), needs, cpu, nic and mode of ``OPS``.
+        """
+        of = columns.lengths(self.op_first)
+        words = np.array(["", *(kind.name for kind in OpKind)])
+        return {
+            "rank": np.repeat(np.arange(self.ranks), of),
+            "op": np.arange(len(self)) - np.repeat(self.op_first[:-1].view(np.int64), of),
+            "kind": words[self._ops["kind"]],
+            **{name: self._ops[name] for name in ("peer", "tag", "comm", "amount", "needs", "cpu", "nic", "mode")},
+        }
 
     def rank(self, rank: int) -> RankOperations:
         """The operations of one rank and what they wait for, for people to read.

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .. import _core, units
 from ..errors import InvalidInput, Unsupported
+from ..tabular import Tabular
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +27,7 @@ PATH_SHARES = ("compute", "send_overhead", "recv_overhead", "gap", "latency", "c
 
 
 @dataclass(frozen=True, eq=False)
-class CriticalPath:
+class CriticalPath(Tabular):
     """The chain of causes that ends with the last rank; each step begins where the one before ends.
 
     Attributes
@@ -61,6 +62,11 @@ class CriticalPath:
     def shares(self) -> dict[str, float]:
         """Seconds by PATH_SHARES."""
         return {name: ps / 1e12 for name, ps in self.shares_ps.items()}
+
+    def frame(self) -> dict[str, NDArray[Any]]:
+        """A row per step: begin, end, latency, noise and lost in seconds, and op, rank and via."""
+        seconds = {name: getattr(self, f"{name}_ps") / 1e12 for name in ("begin", "end", "latency", "noise", "lost")}
+        return seconds | {"op": self.op, "rank": self.rank, "via": self.via}
 
     def __len__(self) -> int:
         return len(self.op)

@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from ..tabular import Tabular
+
 if TYPE_CHECKING:
     import numpy as np
     from matplotlib.figure import Figure
@@ -37,7 +39,7 @@ SHARES = (
 TRAFFIC = ("link_bytes", "link_slices", "slice_width", "route_messages", "route_links", "route_ends")
 
 
-class Timeline:
+class Timeline(Tabular):
     """The result of a simulation; immutable.
 
     Attributes
@@ -166,6 +168,13 @@ class Timeline:
     def breakdown(self) -> dict[str, NDArray[np.float64]]:
         """Where the time of every rank went, seconds."""
         return {name: values / 1e12 for name, values in self.breakdown_ps.items()}
+
+    def frame(self) -> dict[str, NDArray[Any]]:
+        """A row per rank, in seconds: rank, finish and, unless ``record="finish"``, where its time went; see SHARES."""
+        import numpy as np
+
+        out: dict[str, NDArray[Any]] = {"rank": np.arange(self.ranks), "finish": self.finish}
+        return out if self.record == "finish" else out | self.breakdown
 
     @cached_property
     def traffic(self) -> Traffic | None:

@@ -11,6 +11,7 @@ import numpy as np
 from ..errors import InvalidInput
 from ..machine import Machine
 from ..schedule.schedule import OpKind
+from ..tabular import Tabular
 from ..units import text
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ class Stream(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Traffic:
+class Traffic(Tabular):
     """Bytes over every link.
 
     Attributes
@@ -102,6 +103,21 @@ class Traffic:
         """Edges of the slices up to the one in which the simulation ends, seconds."""
         used = min(self.slices.shape[1], -(-self.makespan_ps // self.width_ps)) if self.slices.size else 0
         return np.arange(used + 1) * (self.width_ps / 1e12)
+
+    def frame(self) -> dict[str, NDArray[Any]]:
+        """A row per link: link, class in words, from and to (vertices of the topology), bytes, utilisation."""
+        topology = self.machine.topology
+        link = np.arange(len(self.bytes), dtype=np.uint32)
+        ends = topology.link_ends(link)
+        names = np.array([name for name, _, _ in topology.link_classes])
+        return {
+            "link": link,
+            "class": names[topology.link_class(link)],
+            "from": ends[:, 0],
+            "to": ends[:, 1],
+            "bytes": self.bytes,
+            "utilisation": self.utilisation,
+        }
 
     def over_time(self) -> NDArray[np.float64]:
         """Utilisation of every link in every slice, shape (links, slices); needs ``slices`` of simulate."""

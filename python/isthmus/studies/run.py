@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import InvalidInput, Unsupported
+from ..tabular import Tabular
 from .backend import Backend, Processes, Task
 from .ledger import Entry, Ledger, key
 from .parameters import Summary
@@ -15,7 +16,7 @@ from .study import Study
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Outcome(Tabular):
     """A study that was run.
 
     Attributes
@@ -42,6 +43,10 @@ class Outcome:
     def rows(self) -> list[dict[str, Any]]:
         """Inputs and results of every point that did not fail."""
         return [{**e.inputs, **e.results} for e in self.entries if e.results is not None]
+
+    def frame(self) -> list[dict[str, Any]]:
+        """The same as :attr:`rows`."""
+        return self.rows
 
     @property
     def failures(self) -> list[Entry]:

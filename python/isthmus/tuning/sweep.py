@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import InvalidInput
+from ..tabular import Tabular
 from .table import Point, Row
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ RULES = {
 
 
 @dataclass(frozen=True, eq=False)
-class Sweep:
+class Sweep(Tabular):
     """Times of candidates by size.
 
     Attributes
@@ -84,6 +85,22 @@ class Sweep:
     source: NDArray[np.uint8]
     bound: NDArray[np.float64]
     wall: float
+
+    def frame(self) -> dict[str, NDArray[np.generic]]:
+        """A row per candidate and size: collective, ranks, bytes, algorithm, seconds (NaN: left out), source, bound."""
+        import numpy as np
+
+        count, sizes = self.seconds.shape
+        sources = np.array([Source(i).name for i in range(len(Source))])
+        return {
+            "collective": np.full(count * sizes, self.collective),
+            "ranks": np.full(count * sizes, self.situation.ranks),
+            "bytes": np.tile(self.sizes, count),
+            "algorithm": np.repeat(np.array([str(c) for c in self.choices]), sizes),
+            "seconds": self.seconds.reshape(-1),
+            "source": sources[self.source.reshape(-1)],
+            "bound": np.tile(self.bound, count),
+        }
 
     @property
     def simulations(self) -> int:

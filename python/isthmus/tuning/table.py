@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InvalidInput
+from ..tabular import Tabular
 from .choice import Choice
 from .decisions import KINDS, Decisions, Rule, merged
 
@@ -148,7 +149,7 @@ class Provenance:
 
 
 @dataclass(frozen=True)
-class DecisionTable(Decisions):
+class DecisionTable(Tabular, Decisions):
     """Algorithms by collective, number of ranks and size.
 
     Between tuned numbers of ranks the row of the largest one at or below counts, below the smallest the smallest: it is

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..errors import InvalidInput
 from ..machine import Level, Machine
+from ..tabular import Tabular
 from .candidates import candidates
 from .decisions import KINDS
 from .situation import Situation
@@ -33,7 +34,7 @@ SIZES = tuple(1 << k for k in range(3, 27))
 
 
 @dataclass(frozen=True, eq=False)
-class Tuning:
+class Tuning(Tabular):
     """The best algorithms that were found, and how.
 
     Attributes
@@ -67,6 +68,10 @@ class Tuning:
         from .report import report
 
         return report(self)
+
+    def frame(self) -> dict[str, NDArray[np.generic]]:
+        """The decisions; see :meth:`isthmus.DecisionTable.frame`. The times behind them are those of ``sweeps``."""
+        return self.table.frame()
 
     def plot(
         self, path: str | os.PathLike[str] | None = None, collective: str | None = None, ranks: int | None = None

@@ -1,0 +1,128 @@
+"""The verb ``sweep``: many simulations to one table."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+from .errors import InvalidInput, Unsupported
+from .tabular import Table
+
+if TYPE_CHECKING:
+    from .machine import Level, Machine
+    from .schedule.program import Program
+    from .schedule.schedule import Schedule
+
+
+def sweep(
+    what: str | Program | Schedule | Callable[..., Program | Schedule],
+    machines: str | Machine | Level | Sequence[str | Machine | Level],
+    *,
+    model: str | Sequence[str] = "loggops",
+    placement: str | Sequence[str] | None = None,
+    workers: int | None = None,
+    **values: Any,
+) -> Table:
+    """Simulate every combination, on all cores.
+
+    Parameters
+    ----------
+    what : str, Program, Schedule or callable
+        The name of a collective; or what is simulated as it is; or a function that makes it and is called with a value
+        of each of ``values``.
+    machines : str, Machine or Level, or sequence of them
+        Names, files, specifications, machines.
+    model : str or sequence of str
+        Of :func:`isthmus.simulate`.
+    placement : str or sequence of str, optional
+        The same.
+    workers : int, optional
+        Simulations at a time, by default one for each core.
+    **values
+        What to vary, each a value or a sequence of them: of a collective ``ranks``, ``bytes`` and the other arguments
+        of :func:`isthmus.collective`; ``algorithm="all"`` stands for all that can do it.
+
+    Returns
+    -------
+    Table
+        A row per combination, the last value fastest: machine, the values, model, placement if it is given,
+        seconds, messages, and sent (bytes); seconds is nan for what an algorithm or machine cannot do, and ``error``
+        says why.
+
+    Raises
+    ------
+    InvalidInput
+        For no machine, an unknown collective, and values where nothing takes them.
+
+    Examples
+    --------
+    >>> import isthmus
+    >>> table = isthmus.sweep("bcast", ["eos", "titan"], ranks=[64, 128], bytes=8, algorithm=["binomial", "linear"])
+    >>> len(table), table[0]["machine"], table[0]["algorithm"]
+    (8, 'eos', 'binomial')
+    """
+    from .loading import load
+    from .machine import Level, Machine
+
+    make = _maker(what, values)
+    named = {name: [value] if _one(name, value) else _list(value) for name, value in values.items()}
+    if named.get("algorithm") == ["all"] and isinstance(what, str):
+        from .collectives import algorithms
+
+        named["algorithm"] = list(algorithms(what))
+    where = [m if isinstance(m, (Machine, Level)) else load(m) for m in _list(machines)]
+    if not where:
+        raise InvalidInput("no machines: at least one is needed")
+    models, places = _list(model), _list(placement)
+    made: dict[tuple[Any, ...], Any] = {}
+    with ThreadPoolExecutor(workers or os.cpu_count()) as pool:
+        for combination in itertools.product(*(range(len(v)) for v in named.values())):
+            chosen = {name: named[name][i] for name, i in zip(named, combination, strict=True)}
+            made[combination] = chosen, pool.submit(make, chosen)
+        jobs = []
+        for machine, combination, this, place in itertools.product(where, made, models, places):
+            chosen, schedule = made[combination]
+            row = {"machine": getattr(machine, "name", "LogGP"), **chosen, "model": this}
+            row |= {} if placement is None else {"placement": place}
+            jobs.append((row, pool.submit(_simulate, schedule, machine, this, place)))
+        return Table([row | job.result() for row, job in jobs])
+
+
+def _one(name: str, value: Any) -> bool:
+    """An algorithm with its options, or what ranks wait for on entry and exit: a pair that is one value."""
+    return name in ("algorithm", "sync") and isinstance(value, tuple)
+
+
+def _list(value: Any) -> list[Any]:
+    if isinstance(value, (str, bytes, dict, os.PathLike)) or not isinstance(value, Iterable):
+        return [value]
+    return list(value)
+
+
+def _maker(what: Any, values: dict[str, Any]) -> Callable[[dict[str, Any]], Any]:
+    if isinstance(what, str):
+        from .collectives import algorithms, collective
+
+        algorithms(what)  # raises for what is none
+        return lambda chosen: collective(what, **chosen)
+    if callable(what):
+        return lambda chosen: what(**chosen)
+    if values:
+        raise InvalidInput(f"{', '.join(values)}: a {type(what).__name__} is simulated as it is; a function can vary")
+    return lambda chosen: what
+
+
+def _simulate(schedule: Any, machine: Any, model: str, placement: Any) -> dict[str, Any]:
+    from .simulation.simulate import simulate
+
+    nothing = {"seconds": float("nan"), "messages": 0, "sent": 0}
+    try:
+        timeline = simulate(schedule.result(), machine, placement, model=model, record="finish")
+    except (InvalidInput, Unsupported) as error:
+        return nothing | {"error": str(error)}
+    if timeline.deadlock is not None:
+        return nothing | {"error": str(timeline.deadlock).splitlines()[0]}
+    return {"seconds": timeline.makespan, "messages": timeline.messages, "sent": timeline.bytes, "error": None}

@@ -1,0 +1,108 @@
+"""What nouns have in common in notebooks and for data frames."""
+
+from __future__ import annotations
+
+import html
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from .errors import Unsupported
+
+if TYPE_CHECKING:
+    import pandas
+
+
+class Shown:
+    """A noun whose ``str`` is its report, which notebooks show."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        return f'<pre style="line-height:1.2">{html.escape(str(self))}</pre>'
+
+
+class Tabular(Shown):
+    """A noun that is a table."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def frame(self) -> Mapping[str, Any] | Sequence[Mapping[str, Any]]:
+        """The table: columns of equal length by name, or rows."""
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The table of :meth:`frame` as a data frame, in SI units where a column does not say otherwise.
+
+        Raises
+        ------
+        Unsupported
+            Without the package pandas.
+        """
+        try:
+            import pandas
+        except ImportError:
+            raise Unsupported(
+                "data frames need the package pandas, which is missing: pip install 'isthmus[data]'"
+            ) from None
+        return pandas.DataFrame(self.frame())
+
+
+class Table(Tabular, Sequence[Mapping[str, Any]]):
+    """Rows that are looked at, counted and passed on as they are.
+
+    Parameters
+    ----------
+    rows : sequence of mapping
+        All with the same keys, in the order of columns.
+    """
+
+    def __init__(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        self._rows = tuple(rows)
+
+    def frame(self) -> Sequence[Mapping[str, Any]]:
+        """The rows."""
+        return self._rows
+
+    def __getitem__(self, index: Any) -> Any:
+        return Table(self._rows[index]) if isinstance(index, slice) else self._rows[index]
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Table) and self._rows == other._rows
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _cells(self) -> tuple[list[str], list[list[str]]]:
+        names = list(self._rows[0]) if self._rows else []
+        return names, [[_cell(row[name]) for name in names] for row in self._rows]
+
+    def __str__(self) -> str:
+        names, cells = self._cells()
+        if not names:
+            return "no rows"
+        widths = [max(len(row[i]) for row in [names, *cells]) for i in range(len(names))]
+        numeric = [all(isinstance(row[name], (int, float)) for row in self._rows) for name in names]
+
+        def line(row: list[str]) -> str:
+            padded = (c.rjust(w) if n else c.ljust(w) for c, w, n in zip(row, widths, numeric, strict=True))
+            return "  ".join(padded).rstrip()
+
+        return "\n".join(line(row) for row in [names, *cells])
+
+    def __repr__(self) -> str:
+        return f"<Table: {len(self)} row{'s' * (len(self) != 1)} of {', '.join(self._cells()[0])}>"
+
+    def _repr_html_(self) -> str:
+        names, cells = self._cells()
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in names)
+        body = "".join("<tr>" + "".join(f"<td>{html.escape(c)}</td>" for c in row) + "</tr>" for row in cells)
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return "" if value is None else str(value)
