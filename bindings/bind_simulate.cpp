@@ -103,7 +103,6 @@ Result dict_of(Simulated&& result) {
   out["events"] = result.events;
   out["messages"] = result.messages;
   out["bytes"] = result.bytes;
-  out["stopped"] = result.stopped;
   out["simulated_ranks"] = result.simulated_ranks;
   out["skipped"] = result.skipped;
   auto rank = column<std::uint32_t>(result.stuck.size());
@@ -243,20 +242,19 @@ void bind_simulate(nb::module_& module) {
         SimulationOptions run = options;
         run.progress = [&](std::uint64_t done) {
           const nb::gil_scoped_acquire hold;
-          if (PyErr_CheckSignals() != 0) return false;
-          if (!progress.is_none()) progress(done);
+          progress(done);
           return true;
         };
+        if (progress.is_none()) run.progress = nullptr;
         Simulated result;
         {
           const nb::gil_scoped_release release;
           result = simulate_loggops(schedule, run);
         }
-        if (result.stopped) throw nb::python_error();
         return dict_of(std::move(result));
       },
       "schedule"_a, "options"_a, "progress"_a.none(),
-      "Simulates; progress is called with the number of operations done. Ctrl-C stops it.");
+      "Simulates; progress is called with the number of operations done.");
   module.def(
       "critical_path",
       [](const Schedule& schedule, const SimulationOptions& options, const Input<std::uint64_t>& log,

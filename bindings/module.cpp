@@ -7,6 +7,7 @@ namespace nb = nanobind;
 namespace isthmus {
 void bind_collectives(nb::module_& module);
 void bind_goal(nb::module_& module);
+void bind_interruption(nb::module_& module);
 void bind_mapping(nb::module_& module);
 void bind_proof(nb::module_& module);
 void bind_recording(nb::module_& module);
@@ -23,6 +24,7 @@ NB_MODULE(_core, module) {
   const nb::module_ errors = nb::module_::import_("isthmus.errors");
   nb::exception<isthmus::InvalidInput>(module, "InvalidInput", errors.attr("InvalidInput"));
   nb::exception<isthmus::Unsupported>(module, "Unsupported", errors.attr("Unsupported"));
+  isthmus::bind_interruption(module);
   bind_topology(module);
   isthmus::bind_schedule(module);
   isthmus::bind_collectives(module);

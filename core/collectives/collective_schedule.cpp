@@ -10,6 +10,7 @@
 
 #include "base/error.hpp"
 #include "base/in_parallel.hpp"
+#include "base/interruption.hpp"
 #include "collectives/buffers.hpp"
 #include "schedule/counts.hpp"
 #include "schedule/lower.hpp"
@@ -133,7 +134,10 @@ class Writing {
     const std::uint64_t first = part * length_;
     const std::uint64_t end = std::min<std::uint64_t>(first + length_, call_.ranks);
     RankCalls calls(call_, lists_);
-    for (std::uint64_t r = first; r < end; ++r) f(calls.of(static_cast<Rank>(r)));
+    for (std::uint64_t r = first; r < end; ++r) {
+      interruption_point();
+      f(calls.of(static_cast<Rank>(r)));
+    }
   }
 
   void count(std::size_t part) {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/interruption.hpp"
 #include "base/rng.hpp"
 #include "mapping/effort.hpp"
 #include "mapping/fields.hpp"
@@ -73,6 +74,7 @@ class Annealer {
     const std::uint32_t n = slots_->size();
     proposals_ += n;
     for (std::uint32_t u = 0; u < n; ++u) {
+      if ((u & 0xFF) == 0) interruption_point();
       const std::uint64_t r = rng_.next();
       const auto low = static_cast<std::uint32_t>(r);
       const std::uint32_t degree = slots_->degree(u);

@@ -6,6 +6,7 @@
 #include <queue>
 
 #include "base/error.hpp"
+#include "base/interruption.hpp"
 #include "base/rng.hpp"
 
 namespace isthmus {
@@ -91,6 +92,7 @@ class Refiner {
     moves_.clear();
     const std::size_t patience = 60 + graph_->tasks() / 100;
     while (moves_.size() - kept < patience) {
+      if ((moves_.size() & 0x3F) == 0) interruption_point();
       const std::uint32_t v = next(sides, queue, load);
       if (v == none) break;
       load += sides[v] == 0 ? -graph_->load[v] : graph_->load[v];
@@ -208,6 +210,7 @@ Sides grow(const Level& level, double wanted, Rng& rng) {
   double load = 0;
   std::uint32_t next = rng.below(n);
   while (next != none && load + g.load[next] / 2 <= wanted) {
+    interruption_point();
     sides[next] = 0;
     load += g.load[next];
     for (std::uint64_t i = g.links.offsets[next]; i < g.links.offsets[next + 1]; ++i) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/interruption.hpp"
 #include "base/rng.hpp"
 #include "mapping/effort.hpp"
 #include "mapping/objective.hpp"
@@ -66,6 +67,7 @@ class Reliever {
       const std::int64_t before = left;
       while (left > 0 && above() && seconds() < most_seconds &&
              before - left < patience * static_cast<std::int64_t>(senders.size())) {
+        interruption_point();
         const std::uint32_t u = senders[rng_.below(static_cast<std::uint32_t>(senders.size()))];
         try_swap(u);
         --left;
@@ -124,6 +126,7 @@ class Reliever {
     std::vector<std::uint32_t> out;
     for (std::uint32_t u = 0; u < map_.size(); ++u) {
       if (seconds() >= most_seconds) return {};
+      interruption_point();
       bool hot = false;
       for (const std::uint32_t v : graph_->links.row(u)) {
         for_links(u, v, [&](LinkId l) { hot |= load_[l] > level_; });

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/interruption.hpp"
 #include "mapping/anneal.hpp"
 #include "mapping/bipartition.hpp"
 #include "mapping/objective.hpp"
@@ -124,6 +125,7 @@ class Search {
     for (const auto& [price, p] : offers) {
       if (cost + price + rest >= best_ * (1 - rounding)) return;
       if (steps_ > most_steps_) return;
+      if ((++placed_ & 0x3F) == 0) interruption_point();
       --room_[p];
       place_[t] = p;
       for (std::size_t i = depth + 1; i < order_.size(); ++i) {
@@ -158,6 +160,7 @@ class Search {
   std::span<const double> sent_;
   std::uint64_t most_steps_;
   std::uint64_t steps_ = 0;
+  std::uint64_t placed_ = 0;
   std::uint32_t places_;
   std::uint32_t least_ = 0;  ///< distance of different tasks
   std::vector<std::uint32_t> order_;

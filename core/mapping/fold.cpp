@@ -5,6 +5,7 @@
 #include <map>
 #include <numeric>
 
+#include "base/interruption.hpp"
 #include "mapping/factor_tables.hpp"
 
 namespace isthmus {
@@ -87,6 +88,7 @@ class Folding {
       }
       const auto sorted = digits[i];
       do {
+        interruption_point();
         permute(i + 1);
       } while (std::next_permutation(digits[i].begin(), digits[i].end(), by_cost));
       digits[i] = sorted;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/interruption.hpp"
 #include "base/rng.hpp"
 #include "graph/traversal.hpp"
 #include "mapping/curves.hpp"
@@ -133,6 +134,7 @@ void in_heap_order(const TaskGraph& graph, Rng& rng, Place place) {
   const auto tie = [&] { return static_cast<std::uint32_t>(rng.next() >> 32); };
   std::uint32_t next_start = 0;
   for (std::uint32_t n = 0; n < graph.tasks(); ++n) {
+    interruption_point();
     while (!heap.empty() &&
            (placed[std::get<2>(heap.top())] || std::get<0>(heap.top()) != bytes[std::get<2>(heap.top())])) {
       heap.pop();
@@ -179,6 +181,7 @@ Map breadth_first_map(const TaskGraph& graph, const Target& target, std::uint64_
     if (map[t] != nowhere) continue;
     put(at_the_rim(graph, t), last);
     for (std::size_t head = queue.size() - 1; head < queue.size(); ++head) {
+      interruption_point();
       const std::uint32_t u = queue[head];
       last = map[u];
       for (const std::uint32_t v : graph.links.row(u)) {
@@ -281,6 +284,7 @@ class TopoLb {
   TopoLb(const TaskGraph& graph, const Target& target, std::uint64_t seed)
       : graph_(&graph), target_(&target), room_(target), rng_(seed), places_(target.places()), mean_(places_, 0) {
     for (std::uint32_t p = 0; p < places_; ++p) {
+      interruption_point();
       double sum = 0;
       for (std::uint32_t q = 0; q < places_; ++q) sum += target.distance(p, q);
       mean_[p] = static_cast<float>(sum / places_);
@@ -290,6 +294,7 @@ class TopoLb {
     least_.resize(graph.tasks());
     sum_.assign(graph.tasks(), 0);
     for (std::uint32_t t = 0; t < graph.tasks(); ++t) {
+      interruption_point();
       double bytes = 0;
       for (const double b : graph.bytes_of(t)) bytes += b;
       for (std::uint32_t p = 0; p < places_; ++p) row(t)[p] = static_cast<float>(bytes) * mean_[p];
@@ -304,6 +309,7 @@ class TopoLb {
     for (std::uint32_t i = static_cast<std::uint32_t>(open.size()); i-- > 1;)
       std::swap(open[i], open[rng_.below(i + 1)]);
     while (!open.empty()) {
+      interruption_point();
       std::size_t best = 0;
       double best_loss = -1;
       for (std::size_t i = 0; i < open.size(); ++i) {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/interruption.hpp"
 #include "base/rng.hpp"
 #include "mapping/patch_join.hpp"
 
@@ -218,6 +219,7 @@ class Growth {
     int looked = 0;
     const std::size_t full = 2 * guess_.dimensions + 1;
     while (next_ < order_.size() && (looked < enough || best.empty()) && best.size() < full && work_ <= most_) {
+      if ((next_ & 0xFF) == 0) interruption_point();
       const std::uint32_t v = order_[next_++];
       const auto row = graph_.row(v);
       if (patch_[v] != nothing || row.size() > 63) continue;
@@ -281,6 +283,7 @@ class Growth {
           continue;
         }
         const std::uint32_t v = queue.vertices[queue.next++];
+        if ((queue.next & 0x3F) == 0) interruption_point();
         if (patch_[v] != nothing || !dirty_[v]) continue;
         dirty_[v] = false;
         const Verdict found = verdict(v);
@@ -362,6 +365,7 @@ class Growth {
       any = false;
       const std::uint32_t main = largest();
       for (std::uint32_t p = 0; p < patches_.size() && work_ <= most_; ++p) {
+        interruption_point();
         if (p != main && !patches_[p].members.empty()) any |= join_nearest(p) != nothing;
       }
     }

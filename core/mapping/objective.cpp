@@ -1,6 +1,7 @@
 #include "mapping/objective.hpp"
 
 #include "base/error.hpp"
+#include "base/interruption.hpp"
 
 namespace isthmus {
 
@@ -29,6 +30,7 @@ void require_map(const TaskGraph& graph, const Target& target, std::span<const s
 double hop_bytes(const TaskGraph& graph, const Target& target, std::span<const std::uint32_t> map) {
   double sum = 0;
   for (std::uint32_t t = 0; t < graph.tasks(); ++t) {
+    if ((t & 0xFF) == 0) interruption_point();
     for (std::uint64_t i = graph.links.offsets[t]; i < graph.links.offsets[t + 1]; ++i) {
       const std::uint32_t u = graph.links.targets[i];
       if (u > t) sum += graph.bytes[i] * target.distance(map[t], map[u]);
@@ -41,6 +43,7 @@ std::vector<double> link_loads(const TaskGraph& graph, const Target& target, std
   std::vector<double> load(target.topology().links(), 0);
   std::vector<LinkId> route;
   for (std::uint32_t t = 0; t < graph.tasks(); ++t) {
+    if ((t & 0x3F) == 0) interruption_point();
     for (std::uint64_t i = graph.links.offsets[t]; i < graph.links.offsets[t + 1]; ++i) {
       route.clear();
       target.topology().route(target.node(map[t]), target.node(map[graph.links.targets[i]]), route);

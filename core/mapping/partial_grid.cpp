@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "base/interruption.hpp"
 #include "mapping/grid_growth.hpp"
 
 namespace isthmus {
@@ -215,6 +216,7 @@ class Fitting {
     bool any = false;
     for (std::uint32_t v = 0; v < graph_.vertices(); ++v) {
       const bool placed = layout_.placed[v];
+      if ((v & 0x3F) == 0) interruption_point();
       const std::uint32_t now = placed ? unit_edges(v, layout_.at[v]) : 0;
       if (now == whole_.row(v).size()) continue;
       auto found = candidates(v);
@@ -247,6 +249,7 @@ class Fitting {
     while (high_[k] > low_[k] + 1) {
       const double slice_cells = cells / (high_[k] - low_[k] + 1);
       const auto size = [&](std::int32_t x) { return slices[static_cast<std::size_t>(x - base)].size(); };
+      interruption_point();
       const bool upper = size(high_[k]) < size(low_[k]);
       std::int32_t& end = upper ? high_[k] : low_[k];
       const auto& slice = slices[static_cast<std::size_t>(end - base)];

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "base/interruption.hpp"
 #include "graph/order.hpp"
 
 namespace isthmus {
@@ -95,6 +96,7 @@ class Factoring {
     }
     for (std::size_t l = 2; l + 1 < order_.level.size(); ++l) {
       for (std::uint32_t v = order_.level[l]; v < order_.level[l + 1]; ++v) {
+        if ((v & 0xFF) == 0) interruption_point();
         if (!place(v, order_.level[l])) return false;
       }
     }

@@ -1,4 +1,5 @@
 #include "mapping/skeleton.hpp"
+#include "base/interruption.hpp"
 
 #include <algorithm>
 
@@ -12,6 +13,7 @@ std::vector<std::uint32_t> common_neighbours(const Csr& graph) {
   std::vector<std::uint64_t> cursor(graph.offsets.begin(), graph.offsets.end() - 1);
   std::vector<std::uint32_t> mark(n, unreachable);
   for (std::uint32_t x = 0; x < n; ++x) {
+    if ((x & 0x3F) == 0) interruption_point();
     for (const std::uint32_t y : graph.row(x)) mark[y] = x;
     mark[x] = x;
     for (std::uint64_t e = graph.offsets[x]; e < graph.offsets[x + 1]; ++e) {
@@ -74,6 +76,7 @@ Skeleton cartesian_skeleton(const Csr& graph, bool join_twins) {
   std::vector<bool> kept(graph.targets.size(), false);
   std::vector<std::uint32_t> with_x(n, 0);  // common neighbours with x, of x's neighbours
   for (const std::uint32_t x : first_of_class) {
+    interruption_point();
     for (std::uint64_t e = graph.offsets[x]; e < graph.offsets[x + 1]; ++e) with_x[graph.targets[e]] = common[e];
     for (std::uint64_t e = graph.offsets[x]; e < graph.offsets[x + 1]; ++e) {
       const std::uint32_t y = graph.targets[e];

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/interruption.hpp"
 #include "topology/grid.hpp"
 #include "topology/hypercube.hpp"
 #include "topology/hyperx.hpp"
@@ -195,6 +196,7 @@ void Target::tabulate_rows() {
   std::vector<Vertex> to = representative;
   std::vector<std::uint32_t> length(rows_);
   for (std::uint32_t r = 0; r < rows_; ++r) {
+    interruption_point();
     std::fill(from.begin(), from.end(), representative[r]);
     to[r] = second[r];
     topology_->route_lengths(from, to, length);
@@ -321,6 +323,7 @@ std::vector<std::uint32_t> Target::neighbourhoods_by_rows(std::uint32_t count) c
   std::vector<std::uint32_t> out(static_cast<std::size_t>(places_) * count);
   std::vector<std::pair<std::uint32_t, std::uint32_t>> found;
   for (std::uint32_t r = 0; r < rows_; ++r) {
+    interruption_point();
     const std::uint8_t* distance = table_.data() + static_cast<std::size_t>(r) * rows_;
     std::array<std::uint32_t, 256> at_distance{};
     for (std::uint32_t s = 0; s < rows_; ++s) at_distance[distance[s]] += static_cast<std::uint32_t>(members[s].size());

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/interruption.hpp"
 #include "mapping/effort.hpp"
 #include "mapping/group_costs.hpp"
 #include "mapping/objective.hpp"
@@ -124,6 +125,7 @@ class Mover {
     const std::uint32_t n = graph_->tasks();
     proposals_ += n;
     for (std::uint32_t u = 0; u < n; ++u) {
+      if ((u & 0xFF) == 0) interruption_point();
       const std::uint64_t degree = out_links_[u + 1] - out_links_[u];
       if (degree == 0) continue;
       const std::uint64_t r = rng_.next();

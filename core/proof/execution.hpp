@@ -77,6 +77,7 @@ class Execution {
   std::vector<Contributions::Set> heard_;      // ranks that have begun before it; empty if nobody asks
   std::unordered_map<std::uint64_t, std::vector<Piece>> under_way_;  // of sends that ended before their receives began
   std::vector<Op> ready_;
+  std::uint64_t begun_ = 0;
   std::uint64_t done_ = 0;
   std::uint64_t bytes_checked_ = 0;
   bool eager_ = false;

@@ -1,4 +1,5 @@
 #include "schedule/goal_binary.hpp"
+#include "base/interruption.hpp"
 
 #include <bit>
 #include <cstring>
@@ -83,6 +84,7 @@ class Reader {
     out_.edges.resize(out_.edge_first.back());
     end = header;
     for (Rank r = 0; r < out_.ranks; ++r) {
+      interruption_point();
       const Block b = block(r, end);
       read_nodes(r, b);
       check_counts(r, b);

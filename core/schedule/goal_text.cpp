@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/interruption.hpp"
 #include "schedule/builder.hpp"
 #include "schedule/goal_labels.hpp"
 
@@ -178,6 +179,7 @@ class Reader {
     if (!in_.accept('{')) in_.expected(name_, "'{'");
     for (in_.skip_lines(); !in_.accept('}'); in_.skip_lines()) {
       if (in_.at_end()) in_.fail(where, name_, "it has no closing '}'");
+      if ((++statements_ & 0xFF) == 0) interruption_point();
       statement();
     }
     for (const Pending& p : pending_) {
@@ -415,6 +417,7 @@ class Reader {
   };
   std::vector<std::string> buffer_names_;
   std::vector<Size> buffer_sizes_;
+  std::uint64_t statements_ = 0;
   std::size_t rank_buffers_ = 0;  // the first of buffer_sizes_ that is of the rank being read
   ScheduleBuilder builder_;
   std::uint64_t ops_ = 0;

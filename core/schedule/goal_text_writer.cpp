@@ -3,6 +3,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "base/interruption.hpp"
 #include "schedule/goal_text.hpp"
 
 namespace isthmus {
@@ -97,6 +98,7 @@ void write_goal_text(const Schedule& schedule, const GoalWriting& writing, const
   Pieces out(sink);
   out << "num_ranks " << schedule.ranks << "\n";
   for (Rank r = 0; r < schedule.ranks; ++r) {
+    interruption_point();
     out.start_line();
     out << "\nrank " << r << " {\n";
     for (std::size_t b = 0; buffers && b < schedule.buffers.names.size(); ++b) {

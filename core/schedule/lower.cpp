@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "base/error.hpp"
+#include "base/interruption.hpp"
 #include "schedule/communicators.hpp"
 #include "schedule/counts.hpp"
 #include "schedule/names.hpp"
@@ -102,6 +103,7 @@ class Lowering {
   }
 
   void event() {
+    if ((event_ & 0x3F) == 0) interruption_point();
     switch (kind()) {
       case EventKind::compute:
         if (p_.amount[event_] != 0) blocking(calc(p_.amount[event_]));

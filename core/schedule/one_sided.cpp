@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/interruption.hpp"
 #include "schedule/builder.hpp"
 
 namespace isthmus {
@@ -86,6 +87,7 @@ class OneSided {
   Schedule run() {
     ScheduleBuilder builder;
     for (Rank r = 0; r < s_.ranks; ++r) {
+      interruption_point();
       const std::span<const Operation> ops = s_.ops_of(r);
       begins_.assign(ops.size(), {});
       ends_.assign(ops.size(), 0);

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/interruption.hpp"
 #include "base/prefetch.hpp"
 #include "schedule/schedule.hpp"
 #include "simulate/breakdown.hpp"
@@ -100,6 +101,7 @@ class Engine {
         examine(event);
       }
       ++out_.events;
+      if ((out_.events & (contended ? 0x3F : 0xFFF)) == 0) interruption_point();
       if (--until_report == 0) {
         until_report = report_every;
         if (options_.progress && !options_.progress(out_.executed)) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/interruption.hpp"
 #include "simulate/repetition.hpp"
 
 namespace isthmus {
@@ -19,6 +20,7 @@ class Codes {
  public:
   /// False where a receive has a wildcard.
   bool read(const Schedule& s, Rank rank) {
+    interruption_point();
     const auto ops = s.ops_of(rank);
     codes_.resize(ops.size());
     last_.clear();

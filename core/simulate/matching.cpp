@@ -4,6 +4,7 @@
 
 #include "base/assert.hpp"
 #include "base/error.hpp"
+#include "base/interruption.hpp"
 
 namespace isthmus {
 
@@ -26,6 +27,7 @@ Matching::Matching(const Schedule& schedule, bool wildcards)
 
 std::uint32_t Matching::extend() {
   require(pool_.size() < 0xFFFFFFFF, "more than 4294967294 receives and messages wait at the same time");
+  if ((pool_.size() & 0xFFF) == 0) interruption_point();
   pool_.emplace_back();
   return static_cast<std::uint32_t>(pool_.size() - 1);
 }

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/assert.hpp"
+#include "base/interruption.hpp"
 #include "simulate/costs.hpp"
 #include "simulate/dependencies.hpp"
 #include "simulate/resources.hpp"
@@ -69,7 +70,10 @@ class Replay {
     begins_.clear();
     tails_.assign(lost_.size(), Moment{});
     last_ = Moment{};
-    for (std::size_t i = 0; i < log_.size(); ++i) tell(static_cast<std::uint32_t>(i));
+    for (std::size_t i = 0; i < log_.size(); ++i) {
+      if ((i & 0xFFF) == 0) interruption_point();
+      tell(static_cast<std::uint32_t>(i));
+    }
     for (Rank r = 0; r < s_.ranks; ++r)
       for (std::uint32_t c = 0; c < resources.cpus(); ++c)
         last_ = later(last_, free_[resources.cpu(r, static_cast<std::uint8_t>(c))]);

@@ -2,12 +2,17 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <cstdlib>
+#include <memory>
+#include <thread>
 #include <vector>
 
 #include "base/divider.hpp"
 #include "base/error.hpp"
+#include "base/in_parallel.hpp"
+#include "base/interruption.hpp"
 #include "base/rng.hpp"
 
 using namespace isthmus;
@@ -82,4 +87,36 @@ TEST_CASE("messages concatenate text and numbers") {
   CHECK(message("a = ", 3, ", b = ", std::string("x"), '!', 4'000'000'000U) == "a = 3, b = x!4000000000");
   CHECK_NOTHROW(require(true, "never"));
   CHECK_THROWS_WITH_AS(require(false, "p = ", 0), "p = 0", InvalidInput);
+}
+
+TEST_CASE("in_parallel() ends its threads where the caller is interrupted, also while it waits for them") {
+  for (const bool waits : {false, true}) {
+    const auto stop = std::make_shared<Stop>();
+    std::atomic<int> begun{0};
+    std::thread asks([&] {
+      while (begun < 2) std::this_thread::yield();
+      stop->asked = true;
+    });
+    const auto caller = std::this_thread::get_id();
+    const WorkingFor us(stop);
+    CHECK_THROWS_AS(in_parallel(4, 2,
+                                [&](std::size_t) {
+                                  ++begun;
+                                  while (!waits || std::this_thread::get_id() != caller) interruption_point();
+                                  while (begun < 2) std::this_thread::yield();
+                                }),
+                    Interrupted);
+    asks.join();
+  }
+}
+
+TEST_CASE("in_parallel() gives the exception of the lowest piece") {
+  std::atomic<int> done{0};
+  CHECK_THROWS_WITH_AS(in_parallel(100, 3,
+                                   [&](std::size_t i) {
+                                     ++done;
+                                     if (i % 40 == 7) throw InvalidInput(std::to_string(i));
+                                   }),
+                       "7", InvalidInput);
+  CHECK(done == 100);
 }

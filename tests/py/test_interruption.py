@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -26,7 +27,43 @@ LONG = {
     "advise": "advise --example lammps --machine torus:8x8x8 --tune-time 100s -o out.html",
     "show": "show alltoall:ranks=6000,bytes=8,algorithm=linear",
     "study": "study saturation -o out",
+    "machine convert": "machine convert torus:200x200x100 -o out.edges",
+    "machine validate": "machine validate" + 5000 * " {table}/cielo.toml",
+    "machine plot": "machine plot torus:90x90x90 -o out.png",
+    "tune search": "tune search allreduce --machine eos --ranks 4096 --model flow -o out.toml",
+    "tune validate": "tune validate {table}/large.toml --machine torus:8x8x8 --model flow",
+    "tune export": "tune export openmpi --ranks 512 --machine eos --model flow --for ucc -o out.env",
+    "tune verify": "tune verify {table}/small.toml --mpirun {table}/mpirun",
 }
+
+#: Decisions for more ranks than are simulated within a minute.
+TABLE = """
+format = "isthmus decision table"
+version = 1
+[provenance]
+machine = "torus:8x8x8"
+[[alltoall]]
+ranks = {ranks}
+sizes = "tuned"
+rules = [
+  {{ bytes = 65536, algorithm = "linear", seconds = 1, runner_up = "pairwise", runner_up_seconds = 2, bound = 0 }},
+  {{ bytes = 1048576, algorithm = "pairwise", seconds = 1, runner_up = "linear", runner_up_seconds = 2, bound = 0 }},
+]
+"""
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Tables, a machine, and a launcher that takes long for whatever it is to run."""
+    from isthmus.gallery import machines
+
+    folder = tmp_path_factory.mktemp("table")
+    (folder / "large.toml").write_text(TABLE.format(ranks=512))
+    (folder / "small.toml").write_text(TABLE.format(ranks=4))
+    (folder / "cielo.toml").write_text(Path(machines()["cielo"]).read_text())
+    (folder / "mpirun").write_text("#!/bin/sh\nexec sleep 60\n")
+    (folder / "mpirun").chmod(0o755)
+    return folder
 
 
 def hear() -> None:
@@ -34,13 +71,24 @@ def hear() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
+def wait_until_begun(process: subprocess.Popen[str], folder: Path) -> None:
+    """A second, and on a busy machine until the process has computed, or its study has begun to write."""
+    time.sleep(1)
+    end = time.monotonic() + 60
+    while process.poll() is None and time.monotonic() < end and not (folder / "out").exists():
+        used = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[11:13]
+        if sum(map(int, used)) / os.sysconf("SC_CLK_TCK") > (0.6 if "study" not in process.args else 60):
+            break
+        time.sleep(0.05)
+
+
 @pytest.mark.parametrize("name", LONG)
-def test_ctrl_c(name: str, tmp_path: Path) -> None:
-    words = [sys.executable, "-m", "isthmus", *LONG[name].split()]
+def test_ctrl_c(name: str, tmp_path: Path, table: Path) -> None:
+    words = [sys.executable, "-m", "isthmus", *LONG[name].format(table=table).split()]
     process = subprocess.Popen(
         words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=hear
     )
-    time.sleep(1)
+    wait_until_begun(process, tmp_path)
     assert process.poll() is None
     begin = time.monotonic()
     process.send_signal(signal.SIGINT)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,6 +16,7 @@ from ..schedule.program import Program
 from ..simulation.critical import critical_path
 from ..simulation.progress import Reporter
 from ..simulation.simulate import simulate
+from ..threads import Threads
 from .advice import Prediction, Sensitivity, WhatIf
 from .calls import call_table, pair_table, rows_of_events, size_table, waits_by_event
 from .network import network_use
@@ -74,20 +74,17 @@ class Simulator:
         self.noise, self.seed, self.model, self.routing = noise, seed, model, routing
         # A simulation takes up to 60 bytes an operation while it runs.
         workers = max(1, min(os.cpu_count() or 1, 32_000_000 // max(operations, 1)))
-        self._pool = ThreadPoolExecutor(workers)
+        self._pool = Threads(workers)
         self._reporter = Reporter(planned, None) if progress else None
         self._lock = threading.Lock()
         self._done: dict[int, int] = {}
-        self._stop = False
         self.simulations = 0
 
     def __enter__(self) -> Simulator:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        # After an interruption, running simulations end at their next report.
-        self._stop = True
-        self._pool.shutdown(cancel_futures=True)
+    def __exit__(self, *raised: Any) -> None:
+        self._pool.__exit__(*raised)
         if self._reporter is not None:
             self._reporter.close()
 
@@ -106,8 +103,6 @@ class Simulator:
             number = self.simulations
 
         def report(done: int, total: int) -> None:
-            if self._stop:
-                raise InterruptedError
             with self._lock:
                 self._done[number] = done
                 if self._reporter is not None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..collectives.models import cost, forms
+from ..threads import Threads
 from .continuation import Continuation
 from .operations import operations
 from .sweep import Source
@@ -114,7 +114,7 @@ class Search:
             for item in items:
                 do(item)
             return
-        with ThreadPoolExecutor(self.workers) as pool:
+        with Threads(self.workers) as pool:
             list(pool.map(do, items))
 
     def _find_work(self) -> None:

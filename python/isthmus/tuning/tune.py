@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ import numpy as np
 from ..errors import InvalidInput
 from ..machine import Level, Machine
 from ..tabular import Tabular
+from ..threads import Threads
 from .candidates import candidates
 from .decisions import KINDS
 from .situation import Situation
@@ -200,7 +200,7 @@ def tune(
     report = _Progress(sum(len(task[2]) * len(task[3]) for task in tasks), progress)
     try:
         within = workers if len(tasks) == 1 else 1
-        with ThreadPoolExecutor(workers) as pool:
+        with Threads(workers) as pool:
             sweeps = list(
                 pool.map(
                     lambda task: sweep(
