@@ -8,28 +8,35 @@ and fences are taken over, others are named as not modelled.
 
 from __future__ import annotations
 
+import importlib.util
 import itertools
 import os
+import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from .. import separate
 from ..errors import ParseError, Unsupported
 from ..recording import raw
 from ..recording.assembly import Assembly
 from ..recording.clocks import Clock
 from ..recording.communicators import SELF, WORLD
+from ..schedule.program import Program
+from ..schedule.reading import read
 from .otf2_events import Location, named
-
-if TYPE_CHECKING:
-    from ..schedule.program import Program
 
 # Events that the package reads at once, and between two reports of progress.
 _BATCH = 10_000
-_OF_THE_PACKAGE = (LookupError, TypeError, AttributeError, OverflowError, ZeroDivisionError, UnicodeDecodeError)
+#: Seconds of processor time between two reports of progress, besides one for each of so many bytes of the trace; bytes
+#: of memory and of the copy, besides so many for each.
+_SECONDS = 10
+_BYTES_PER_SECOND = 1 << 20
+_MEMORY = 4 << 30
+_EXPANSION = 64
 # Ids of communicators begin here.
 _FIRST_ID = 1 << 62
 
@@ -51,23 +58,42 @@ def read_otf2(path: str | os.PathLike[str], *, progress: Callable[[int, int], No
     ParseError
         For a trace that cannot be read, or has no processes.
     """
-    try:
-        import _otf2
-        import otf2
-    except ImportError:
+    if importlib.util.find_spec("otf2") is None:
         raise Unsupported(
             "OTF2 traces are read by the package otf2, which is not installed: pip install 'isthmus[otf2]'"
-        ) from None
+        )
     name = os.fspath(path)
+    what = "cannot be read as an OTF2 trace: it is damaged or lacks definitions"
+    with separate.copied(__name__, name, _limits(name), what, progress=progress) as copy:
+        try:
+            found = read(copy)
+        except ParseError as error:
+            raise ParseError(name, None, None, f"{what} ({error.message})") from None
+    assert isinstance(found, Program)
+    return found
+
+
+def _limits(anchor: str) -> separate.Limits:
+    """Between two reports of progress are the definitions of all, the events of a batch, or the end."""
+    os.stat(anchor)
+    folder = os.path.splitext(anchor)[0]
+    files = [anchor, folder + ".def", *(entry.path for entry in os.scandir(folder))] if os.path.isdir(folder) else []
+    size = sum(os.path.getsize(file) for file in files if os.path.exists(file))
+    memory = _MEMORY + _EXPANSION * size
+    return separate.Limits(_SECONDS + size // _BYTES_PER_SECOND, memory, memory)
+
+
+def copy(source: str, target: str, progress: separate.Progress) -> None:
+    """Write the Program of an OTF2 trace, as the child process that the package runs in."""
+    import _otf2
+    import otf2
+
     try:
-        with otf2.reader.open(name, batch_events=_BATCH) as trace:
-            return _Reading(name, trace).run(progress)
+        with otf2.reader.open(source, batch_events=_BATCH) as trace:
+            program = _Reading(source, trace).run(progress)
     except (_otf2.Error, otf2.error.Error) as error:
-        raise ParseError(name, None, None, f"cannot be read as an OTF2 trace ({error})") from None
-    except _OF_THE_PACKAGE as error:
-        # The package follows references of the trace without a look whether they are there.
-        what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-        raise ParseError(name, None, None, f"the OTF2 trace is damaged or lacks definitions ({what})") from None
+        raise ParseError(source, None, None, str(error)) from None
+    program.save(target, compression="none")
 
 
 class _Reading:
@@ -126,10 +152,10 @@ class _Reading:
     def _ranks(self, group: Any) -> tuple[int, ...]:
         return tuple(self.locations[member][0] for member in group.members if member in self.locations)
 
-    def run(self, progress: Callable[[int, int], None] | None) -> Program:
+    def run(self, progress: separate.Progress) -> Program:
         total = len(self.trace.events)
         for count, (location, event) in enumerate(self.trace.events):
-            if progress is not None and count % _BATCH == 0:
+            if count % _BATCH == 0:
                 progress(count, total)
             if location in self.locations:
                 time = round((event.time - self.offset) * 1_000_000_000 / self.resolution)
@@ -186,3 +212,7 @@ def _host(process: Any) -> str:
     """The name of the node that a process is on."""
     node = process.system_tree_parent
     return str(node.name) if node is not None else "unknown"
+
+
+if __name__ == "__main__":
+    sys.exit(separate.main(copy, sys.argv[1:]))

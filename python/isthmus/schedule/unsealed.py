@@ -1,24 +1,16 @@
 """HDF5 files without checksums: a child process copies what they hold into a file that has them.
 
-libhdf5 crashes or loops on some damaged files, and whether one is damaged cannot be told without it. So only the child
-gives them to libhdf5; what is read afterwards is the child's copy.
+libhdf5 crashes or loops on some damaged files, so only a child gives them to it; see :mod:`isthmus.separate`.
 """
 
 from __future__ import annotations
 
-import errno
-import json
 import os
-import resource
-import signal
-import subprocess
 import sys
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
-from ..errors import ParseError
+from .. import separate
 
 if TYPE_CHECKING:
     import h5py
@@ -32,13 +24,9 @@ _COPY = 1 << 30
 _EXPANSION = 1032
 #: Elements that are copied at once.
 _BLOCK = 1 << 20
-_REFUSED = 3
-#: Errors that are no fault of the file: no room for the copy, or the file cannot be opened.
-_OURS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOENT)
 
 
-@contextmanager
-def copied(path: str) -> Iterator[str]:
+def copied(path: str) -> AbstractContextManager[str]:
     """A file with checksums that holds what ``path`` does, as long as the block lasts.
 
     Raises
@@ -46,40 +34,12 @@ def copied(path: str) -> Iterator[str]:
     ParseError
         For a file that is damaged or not HDF5.
     """
-    with tempfile.TemporaryDirectory(prefix="isthmus-") as folder:
-        copy = os.path.join(folder, "copy.h5")
-        seconds = _limit(path)
-        words = [sys.executable, "-m", __name__, os.path.abspath(path), copy, str(seconds)]
-        # Threads of numerical libraries would take memory for each processor.
-        environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "HDF5_USE_FILE_LOCKING": "FALSE"}
-        try:
-            child = subprocess.run(
-                words, env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=6 * seconds, check=False
-            )
-        except subprocess.TimeoutExpired:
-            raise _failed(path, f"reading it did not end within {6 * seconds} s") from None
-        if child.returncode == _REFUSED:
-            raise _failed(path, json.loads(child.stdout))
-        if child.returncode == -signal.SIGXCPU:
-            raise _failed(path, f"reading it did not end within {seconds} s of processor time")
-        if child.returncode < 0:
-            name = signal.Signals(-child.returncode).name
-            raise _failed(path, f"reading it ended the HDF5 library with {name}")
-        if child.returncode != 0:
-            words_of_child = child.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
-            raise OSError(f"{path}: the process that reads files without checksums failed: {words_of_child}")
-        yield copy
+    size = os.path.getsize(path)
+    limits = separate.Limits(_SECONDS + size // _BYTES_PER_SECOND, _MEMORY + 8 * size, _COPY + _EXPANSION * size)
+    return separate.copied(__name__, path, limits, "not an HDF5 file, or a damaged one")
 
 
-def _limit(path: str) -> int:
-    return _SECONDS + os.path.getsize(path) // _BYTES_PER_SECOND
-
-
-def _failed(path: str, why: str) -> ParseError:
-    return ParseError(path, None, None, f"not an HDF5 file, or a damaged one ({why})")
-
-
-def copy(source: str, target: str) -> None:
+def copy(source: str, target: str, progress: separate.Progress | None = None) -> None:
     """Copy root attributes, columns and texts of an HDF5 file; of other datasets, shape and type only."""
     import h5py
 
@@ -132,37 +92,5 @@ def _copy_dataset(old: h5py.Dataset, new: h5py.Group, name: str) -> None:
         made.attrs[attribute] = value
 
 
-def _limit_child(source: str, seconds: int) -> None:
-    size = os.path.getsize(source)
-    limits = (
-        (resource.RLIMIT_CPU, seconds, seconds + 1),
-        (resource.RLIMIT_AS, _MEMORY + 8 * size, None),
-        (resource.RLIMIT_FSIZE, _COPY + _EXPANSION * size, None),
-        (resource.RLIMIT_CORE, 0, None),
-    )
-    for which, soft, hard in limits:
-        _, allowed = resource.getrlimit(which)
-        top = soft if hard is None else hard
-        if allowed != resource.RLIM_INFINITY:
-            soft, top = min(soft, allowed), min(top, allowed)
-        resource.setrlimit(which, (soft, top))
-
-
-def _main(source: str, target: str, seconds: str) -> int:
-    _limit_child(source, int(seconds))
-    try:
-        copy(source, target)
-    except OSError as error:
-        if error.errno in _OURS or "No space left" in str(error):
-            raise
-        why = str(error)
-    except Exception as error:  # whatever h5py makes of damaged bytes
-        why = f"{type(error).__name__}: {error}"
-    else:
-        return 0
-    print(json.dumps(" ".join(why.split())))
-    return _REFUSED
-
-
 if __name__ == "__main__":
-    sys.exit(_main(*sys.argv[1:]))
+    sys.exit(separate.main(copy, sys.argv[1:]))
