@@ -296,6 +296,12 @@ def test_malformed(spec: str, field: str | None, words: list[str]) -> None:
     assert not error.message.endswith(".")
 
 
+def test_messages_have_one_line() -> None:
+    with pytest.raises(ParseError) as error:
+        Machine.parse("fattree=k=4,n=3\nfattree:k=4")
+    assert "\n" not in str(error.value)
+
+
 def test_text_that_is_not_unicode() -> None:
     with pytest.raises(ParseError, match="UTF-8"):
         Machine.parse("torus:4x4,names=\udcffa")

@@ -133,6 +133,7 @@ def parse_spec(text: str) -> Description:
     words = text.split()
     if not words:
         raise ParseError("specification", None, None, f"is empty: allowed is for example {KINDS['torus'].example}")
+    text = " ".join(words)  # messages have one line
     raw: dict[str, Any] = {"topology": _topology(text, words[0])}
     for word in words[1:]:
         key, equals, value = word.partition("=")
