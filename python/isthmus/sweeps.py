@@ -5,11 +5,11 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from .errors import InvalidInput, Unsupported
 from .tabular import Table
+from .threads import Threads
 
 if TYPE_CHECKING:
     from .machine import Level, Machine
@@ -78,7 +78,7 @@ def sweep(
         raise InvalidInput("no machines: at least one is needed")
     models, places = _list(model), _list(placement)
     made: dict[tuple[Any, ...], Any] = {}
-    with ThreadPoolExecutor(workers or os.cpu_count()) as pool:
+    with Threads(workers or os.cpu_count() or 1) as pool:
         for combination in itertools.product(*(range(len(v)) for v in named.values())):
             chosen = {name: named[name][i] for name, i in zip(named, combination, strict=True)}
             made[combination] = chosen, pool.submit(make, chosen)
