@@ -80,3 +80,9 @@ def test_first_inputs_of_the_fuzzer_are_read() -> None:
     assert len(paths) >= 3
     for path in paths:
         assert len(read(path)) > 0  # type: ignore[arg-type]
+
+
+def test_all_targets_of_the_fuzzer_have_first_inputs() -> None:
+    folder = SCRIPT.parents[1] / "fuzz"
+    for target in folder.glob("*.cpp"):
+        assert list((folder / "corpus" / target.stem).iterdir()), target

@@ -135,6 +135,9 @@ def test_damage_is_named_with_its_byte(tmp_path: Path, damage: str) -> None:
     assert str(caught.value) == f"{path}: byte {at}: {words}"
 
 
+THREAD = raw.HEADER.fields["thread"][1]
+
+
 @pytest.mark.parametrize(
     ("offset", "data", "words"),
     [
@@ -142,6 +145,7 @@ def test_damage_is_named_with_its_byte(tmp_path: Path, damage: str) -> None:
         (8, struct.pack("=I", 9), "byte 8: the trace is of version 9, this Isthmus reads versions 1 to 3"),
         (12, struct.pack("=I", 0x04030201), "byte 12: the trace is in the byte order of another kind of machine"),
         (12, struct.pack("=I", 7), "byte 12: the trace is damaged"),
+        (THREAD, struct.pack("=I", 1 << 30), f"byte {THREAD}: the header is damaged: thread 1073741824"),
     ],
 )
 def test_headers_that_are_none(tmp_path: Path, offset: int, data: bytes, words: str) -> None:

@@ -208,8 +208,8 @@ def sites_alone(sites: Iterable[int]) -> dict[int, tuple[int, int]]:
     return {site: (0, site) for site in sites}
 
 
-#: Numbers (of nanoseconds) from here on are none, and jobs have fewer ranks.
-_MOST, _MOST_RANKS = 1 << 62, 1 << 24
+#: Numbers (of nanoseconds) from here on are none, and jobs have fewer ranks, and ranks no more threads.
+_MOST, _MOST_RANKS, _MOST_THREADS = 1 << 62, 1 << 24, (1 << 16) - 1
 
 
 def read_header(path: str | os.PathLike[str]) -> Any:
@@ -252,6 +252,9 @@ def _check_header(path: str, header: Any) -> None:
     if rank >= 0 and not rank < ranks <= _MOST_RANKS:
         at = fields["rank"][1]
         raise ParseError(path, None, f"byte {at}", f"the header is damaged: rank {rank} of {ranks}")
+    if int(header["thread"]) > _MOST_THREADS:
+        at = fields["thread"][1]
+        raise ParseError(path, None, f"byte {at}", f"the header is damaged: thread {header['thread']}")
     for name in HEADER.names or ():
         dtype, at = fields[name][:2]
         numbers = header[name].tobytes()
