@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import io
 import os
 import sys
@@ -16,6 +17,8 @@ from ..visible import guard, visible
 # Command -> (module, one line of help): the help page needs no import.
 _COMMANDS = {
     "advise": ("advise", "What limits a program on a machine, and what would help."),
+    "completion": ("completion", "Completion of commands, options and names for bash, zsh and fish."),
+    "doctor": ("doctor", "What this computer has, what is missing, and what to install."),
     "machine": ("machine", "Machines: interconnects, nodes, catalogue, routes, plots."),
     "map": ("map", "Placements in which ranks that exchange much sit close together."),
     "prove": ("prove", "Is a schedule right, in every execution? Proofs of collectives and your own."),
@@ -39,7 +42,21 @@ class LazyGroup(click.Group):
             return None
         module = import_module(f".{_COMMANDS[cmd_name][0]}", __name__)
         command: click.Command = module.command
+        if os.environ.get("_ISTHMUS_COMPLETE"):
+            from .completion import complete_names
+
+            complete_names(command)
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if name not in _COMMANDS and not name.startswith("-"):
+            close = difflib.get_close_matches(name, _COMMANDS, 3)
+            hint = f" Did you mean {' or '.join(close)}?" if close else ""
+            ctx.fail(f"{visible(name)!r} is no command.{hint}")
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

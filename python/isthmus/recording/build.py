@@ -64,14 +64,7 @@ def build(mpi: Mpi, say: Callable[[str], None] | None = None) -> Path:
     InvalidInput
         If it does not compile.
     """
-    folder = sources()
-    header = _run([mpi.mpicc, "-E", "-P", "-include", "mpi.h", "-x", "c", os.devnull], mpi)
-    digest = hashlib.sha256(header.encode())
-    for path in sorted(folder.iterdir()):
-        if path.suffix in (".c", ".h", ".py"):
-            digest.update(path.read_bytes())
-    digest.update(repr((_FLAGS, _WRAPPERS, mpi.mpicc, mpi.library, _run([mpi.mpicc, "--version"], mpi))).encode())
-    target = cache() / f"recorder-{digest.hexdigest()[:16]}"
+    folder, header, target = _place(mpi)
     if not (target / LIBRARY).is_file():
         if say:
             say(f"building the recorder for {mpi} (once)")
@@ -80,6 +73,23 @@ def build(mpi: Mpi, say: Callable[[str], None] | None = None) -> Path:
             _compile(folder, Path(work), header, mpi)
             _publish(Path(work) / "done", target)
     return target / LIBRARY
+
+
+def built(mpi: Mpi) -> bool:
+    """Is the recorder for an MPI compiled already?"""
+    return (_place(mpi)[2] / LIBRARY).is_file()
+
+
+def _place(mpi: Mpi) -> tuple[Path, str, Path]:
+    """The sources, the preprocessed header of the MPI, and the folder of the recorder that is made of both."""
+    folder = sources()
+    header = _run([mpi.mpicc, "-E", "-P", "-include", "mpi.h", "-x", "c", os.devnull], mpi)
+    digest = hashlib.sha256(header.encode())
+    for path in sorted(folder.iterdir()):
+        if path.suffix in (".c", ".h", ".py"):
+            digest.update(path.read_bytes())
+    digest.update(repr((_FLAGS, _WRAPPERS, mpi.mpicc, mpi.library, _run([mpi.mpicc, "--version"], mpi))).encode())
+    return folder, header, cache() / f"recorder-{digest.hexdigest()[:16]}"
 
 
 def _compile(folder: Path, work: Path, header: str, mpi: Mpi) -> None:

@@ -104,6 +104,12 @@ def find(command: Command, mpicc: str | None = None) -> Mpi:
     return found
 
 
+def installed() -> list[Mpi]:
+    """The MPIs whose compilers are in PATH, each once."""
+    found = {mpi.library: mpi for mpi in reversed(list(_matching(_compilers(None, None), None, None)))}
+    return list(reversed(found.values()))
+
+
 def _matching(candidates: list[str], family: str | None, library: str | None) -> Iterator[Mpi]:
     """MPIs of these compilers that fit, the one with the very library first."""
     fitting = [mpi for path in candidates if (mpi := probe(path)) and family in (None, mpi.family)]
