@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..schedule import columns
 from ..schedule.program import EventKind
 from .recording import NONE
 
@@ -77,8 +79,11 @@ class _Nodes:
             of_path.append(above if self.name[above] == functions[site] and above else self.add(above, functions[site]))
         self.functions = len(self.name)
         # Calls without a path belong to the whole.
-        self.of_path = np.array([*of_path, 0])
-        self.of_call = self.of_path[np.minimum(recording.path, len(of_path))]
+        self._of_path = np.array([*of_path, 0])
+
+    def of(self, path: NDArray[np.uint32]) -> NDArray[np.int64]:
+        """Nodes of paths."""
+        return self._of_path[np.minimum(path, len(self._of_path) - 1)]
 
     def add(self, parent: int, name: str) -> int:
         number = self._number.setdefault((parent, name), len(self.name))
@@ -109,24 +114,30 @@ class _Nodes:
         return np.array(found, np.int64)[which]
 
 
-def _around(program: Program, recording: Recording, nodes: _Nodes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Computations, as events, and the function around each."""
-    computing = np.flatnonzero(program.kind == EventKind.compute)
-    call = np.flatnonzero(recording.event >= 0)
-    call = call[np.argsort(recording.event[call], kind="stable")]
-    event, node = recording.event[call], np.append(nodes.of_call[call], 0)
-    rank = np.searchsorted(program.first.astype(np.int64), computing, side="right") - 1
-    after = np.searchsorted(event, computing, side="right")
-    before = after - 1
-    first, end = program.first.astype(np.int64)[rank], program.first.astype(np.int64)[rank + 1]
-    edge = len(event)
-    event = np.append(event, -1)
-    before = np.where((before >= 0) & (event[before] >= first), before, edge)
-    after = np.where((event[after] >= 0) & (event[after] < end), after, edge)
-    return computing, nodes.between(node[before], node[after])
+def _around(
+    program: Program, recording: Recording, nodes: _Nodes, ranks: Iterable[int]
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Computations of one rank after another, as events, and the function around each."""
+    for rank in ranks:
+        first, end = int(program.first[rank]), int(program.first[rank + 1])
+        computing = first + np.flatnonzero(program.kind[first:end] == EventKind.compute)
+        mine = slice(int(recording.first[rank]), int(recording.first[rank + 1]))
+        event, path = recording.event[mine], recording.path[mine]
+        there = event >= 0
+        if not there.all():
+            event, path = event[there], path[there]
+        if (event[1:] < event[:-1]).any():
+            order = np.argsort(event, kind="stable")
+            event, path = event[order], path[order]
+        # The last is for computation before the first call and after the last.
+        node, edge = np.append(nodes.of(path), 0), len(event)
+        for part in columns.blocks(len(computing)):
+            after = np.searchsorted(event, computing[part], side="right")
+            before = np.where(after > 0, after - 1, edge)
+            yield computing[part], nodes.between(node[before], node[after])
 
 
-def functions_around(program: Program) -> tuple[NDArray[np.int64], list[str]] | None:
+def functions_around(program: Program) -> tuple[NDArray[np.int32], list[str]] | None:
     """For every event the number of the function that a computation is in, -1 otherwise, and names of functions.
 
     None where no call paths are known.
@@ -135,51 +146,63 @@ def functions_around(program: Program) -> tuple[NDArray[np.int64], list[str]] | 
     if recording is None or not len(recording.path_parent):
         return None
     nodes = _Nodes(recording)
-    computing, node = _around(program, recording, nodes)
     names = list(dict.fromkeys(nodes.name))
     number = np.array([names.index(name) for name in nodes.name])
-    out = np.full(len(program), -1, np.int64)
-    out[computing] = np.where(node > 0, number[node], -1)
+    out = np.full(len(program), -1, np.int32)
+    for computing, node in _around(program, recording, nodes, range(program.ranks)):
+        out[computing] = np.where(node > 0, number[node], -1)
     return out, names
 
 
 def by_function(
-    program: Program, recording: Recording, part: NDArray[np.intp], rank: int | None, measured: bool
+    program: Program,
+    recording: Recording,
+    calls: Iterable[tuple[NDArray[np.intp], Any]],
+    rank: int | None,
+    measured: bool,
 ) -> FunctionTree | None:
-    """The tree of these calls of a recording, and of the computation of one rank or of all; None without call paths."""
+    """The tree of these calls of a recording, and of the computation of one rank or of all; None without call paths.
+
+    Parameters
+    ----------
+    calls : iterable of (array, ...)
+        Which calls, in parts that are gone through twice.
+    """
     if not len(recording.path_parent):
         return None
     nodes = _Nodes(recording)
-    computing, around = _around(program, recording, nodes)
-    key, which = np.unique(
-        nodes.of_call[part] * len(recording.functions) + recording.function[part], return_inverse=True
-    )
-    leaf = np.array([
-        nodes.add(node, recording.functions[function])
-        for node, function in (divmod(k, len(recording.functions)) for k in key.tolist())
-    ], np.int64)[which]  # fmt: skip
+    functions = len(recording.functions)
+
+    def keys(part: NDArray[np.intp]) -> NDArray[np.int64]:
+        return nodes.of(recording.path[part]) * functions + recording.function[part]
+
+    key = np.empty(0, np.int64)
+    for part, _ in calls:
+        key = np.union1d(key, keys(part))
+    leaves = np.array([nodes.add(k // functions, recording.functions[k % functions]) for k in key.tolist()], np.int64)
     size = len(nodes.name)
-
-    def total(values: NDArray[Any]) -> NDArray[np.float64]:
-        return np.bincount(leaf, values[part].astype(np.float64), size).astype(np.float64)
-
-    calls, sent, received = (total(column) for column in (recording.count, recording.sent, recording.received))
-    time = total((recording.end - recording.begin) * 1e-9) if measured else np.full(size, np.nan)
-    mine = np.ones(len(computing), np.bool_)
-    if rank is not None:
-        mine = (computing >= program.first[rank]) & (computing < program.first[rank + 1])
-    seconds = program.amount[computing[mine]].astype(np.float64) * 1e-12
-    own = np.bincount(around[mine], seconds, size).astype(np.float64)
+    summed = np.zeros((4, size))
+    for part, _ in calls:
+        leaf = leaves[np.searchsorted(key, keys(part))]
+        length = (recording.end[part] - recording.begin[part]) * 1e-9
+        values: list[NDArray[Any]] = [recording.count[part], recording.sent[part], recording.received[part], length]
+        for i, column in enumerate(values):
+            summed[i] += np.bincount(leaf, column.astype(np.float64), size)
+    calls_, sent, received, time = summed
+    if not measured:
+        time = np.full(size, np.nan)
+    own = np.zeros(size)
+    for computing, around in _around(program, recording, nodes, range(program.ranks) if rank is None else [rank]):
+        own += np.bincount(around, program.amount[computing].astype(np.float64) * 1e-12, size)
     inclusive = own.copy()
     counted = _counted(recording, rank, nodes)
     for node in range(size - 1, 0, -1):
-        for column in (calls, sent, received, time, inclusive, *counted.values()):
+        for column in (calls_, sent, received, time, inclusive, *counted.values()):
             column[nodes.parent[node]] += column[node]
     mpi = np.arange(size) >= nodes.functions
-    counts = (column.astype(np.uint64) for column in (calls, sent, received))
-    calls_, sent_, received_ = counts
+    counts = [column.astype(np.uint64) for column in (calls_, sent, received)]
     return FunctionTree(
-        np.array(nodes.parent), nodes.name, mpi, calls_, time, inclusive, own, sent_, received_,
+        np.array(nodes.parent), nodes.name, mpi, counts[0], time, inclusive, own, counts[1], counts[2],
         counted.pop("", None), {name: column.astype(np.uint64) for name, column in counted.items()},
     )  # fmt: skip
 
@@ -192,7 +215,7 @@ def _counted(recording: Recording, rank: int | None, nodes: _Nodes) -> dict[str,
     mine = np.flatnonzero(c.rank == rank) if rank is not None else np.arange(len(c.rank))
     if not len(mine):
         return {}
-    before, after = (nodes.of_path[np.minimum(path[mine], len(nodes.of_path) - 1)] for path in (c.before, c.after))
+    before, after = (nodes.of(path[mine]) for path in (c.before, c.after))
     node = nodes.between(before, after)
     sums: dict[str, NDArray[Any]] = {"": c.seconds, **dict(zip(c.names, c.values, strict=True))}
     return {

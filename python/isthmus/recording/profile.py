@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import InvalidInput
+from ..schedule import columns
 from ..schedule.pattern import Pattern, pattern
 from ..schedule.program import NULL, SENDS, EventKind
 from ..schedule.shape import Shape, shape
@@ -155,13 +157,27 @@ class SizeTable(Tabular):
     @classmethod
     def of(cls, sizes: NDArray[np.uint64]) -> SizeTable:
         """Count sizes."""
+        return cls.summed([sizes])
+
+    @classmethod
+    def summed(cls, parts: Iterable[NDArray[np.uint64]]) -> SizeTable:
+        """Count sizes, of one part after another."""
+        number, total = np.zeros(0), np.zeros(0)
+        for sizes in parts:
+            here = cls._places(sizes)
+            more = max(int(here.max(initial=-1)) + 1 - len(number), 0)
+            number, total = np.pad(number, (0, more)), np.pad(total, (0, more))
+            number += np.bincount(here, minlength=len(number))
+            total += np.bincount(here, sizes.astype(np.float64), len(total))
+        low = np.where(np.arange(len(number)) > 0, 1 << np.maximum(np.arange(len(number)) - 1, 0), 0)
+        return cls(low.astype(np.uint64), number.astype(np.uint64), total.astype(np.uint64))
+
+    @staticmethod
+    def _places(sizes: NDArray[np.uint64]) -> NDArray[np.int64]:
         place = np.frexp(sizes.astype(np.float64))[1].astype(np.int64)
         # Sizes just below a power of two beyond 2**53 are rounded up to it.
         place -= (place > 0) & (sizes < np.uint64(1) << np.maximum(place - 1, 0).astype(np.uint64))
-        number = np.bincount(place)
-        total = np.bincount(place, sizes.astype(np.float64), len(number))
-        low = np.where(np.arange(len(number)) > 0, 1 << np.maximum(np.arange(len(number)) - 1, 0), 0)
-        return cls(low.astype(np.uint64), number.astype(np.uint64), total.astype(np.uint64))
+        return place
 
 
 @dataclass(frozen=True, eq=False, repr=False, slots=True, kw_only=True)
@@ -253,58 +269,62 @@ def profile(program: Program, *, rank: int | None = None) -> Profile:
         raise InvalidInput(f"rank {rank} does not exist: the program has ranks 0 to {recording.ranks - 1}")
     measured = recording.oversubscribed is None
     found = pattern(program)
-    rank_of = recording.rank_of_calls()
-    part = _between(recording)
-    ranks = _ranks(recording, rank_of, part, found, measured)
-    if rank is not None:
-        part = part[rank_of[part] == rank]
-    key, sites = _function_and_site(recording)
-    collective = _collective_calls(program, recording)[part]
-    moved = np.maximum(recording.sent[part], recording.received[part])
+    calls = _Calls(recording, rank)
     return Profile(
         recording=recording,
         rank=rank,
         oversubscribed=recording.oversubscribed,
-        functions=_table(recording, key[part] // sites, rank_of[part], part, measured, None),
-        sites=_table(recording, key[part], rank_of[part], part, measured, sites),
-        ranks=ranks,
-        messages=SizeTable.of(_message_sizes(program, rank)),
-        collectives=SizeTable.of(moved[collective]),
+        functions=_table(calls, measured, by_site=False),
+        sites=_table(calls, measured, by_site=True),
+        ranks=_ranks(_Calls(recording, None), found, measured),
+        messages=SizeTable.summed(_message_sizes(program, rank)),
+        collectives=SizeTable.summed(_collective_sizes(program, calls)),
         pattern=found,
         shape=shape(found),
         pairs=_largest(found, rank),
-        tree=by_function(program, recording, part, rank, measured),
+        tree=by_function(program, recording, calls, rank, measured),
     )
 
 
-def _function_and_site(recording: Recording) -> tuple[NDArray[np.int64], int]:
-    """A number of each call for its function and its site, and the number of sites, unknown included.
+class _Calls:
+    """Calls of a recording, of one rank or of all, but those by which MPI begins and ends.
 
-    Calls on one line of the source may have several addresses: they count for the first site with the same text.
+    They are gone through a block at a time: which calls they are, and the rank of each. Columns of one number per call
+    take much less memory than what is made of them.
     """
-    first: dict[str, int] = {}
-    sites = len(recording.sites) + 1
-    named = [first.setdefault(name, i) for i, name in enumerate(recording.sites)]
-    # NONE becomes the last one.
-    site = np.array([*named, sites - 1])[np.minimum(recording.site, np.uint32(sites - 1))]
-    return recording.function.astype(np.int64) * sites + site, sites
+
+    def __init__(self, recording: Recording, rank: int | None) -> None:
+        self.recording = recording
+        self._first = recording.first.astype(np.int64)
+        self._limits = (0, len(recording)) if rank is None else tuple(self._first[rank : rank + 2].tolist())
+        self._frame = np.array([bool(_FRAME.fullmatch(name)) for name in recording.functions], np.bool_)
+
+    def __iter__(self) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+        begin, end = self._limits
+        for block in columns.blocks(end - begin):
+            function = self.recording.function[begin + block.start : begin + block.stop]
+            part = begin + block.start + np.flatnonzero(~self._frame[function])
+            yield part, np.searchsorted(self._first, part, side="right") - 1
+
+    def sites(self) -> NDArray[np.int64]:
+        """What each site counts for, unknown last: of calls on one line of the source, the first with the same text."""
+        first: dict[str, int] = {}
+        named = [first.setdefault(name, i) for i, name in enumerate(self.recording.sites)]
+        return np.array([*named, len(self.recording.sites)])
 
 
-def _between(recording: Recording) -> NDArray[np.intp]:
-    """Calls but those by which MPI begins and ends."""
-    frame = np.array([bool(_FRAME.fullmatch(name)) for name in recording.functions], np.bool_)
-    return np.flatnonzero(~frame[recording.function])
-
-
-def _collective_calls(program: Program, recording: Recording) -> NDArray[np.bool_]:
-    """Which calls are collectives: by name, but of persistent ones the starts, and not what makes the request."""
-    named = _in_category(recording, "collective")
+def _collective_sizes(program: Program, calls: _Calls) -> Iterator[NDArray[np.uint64]]:
+    """What collectives put in or get out: they are known by name, but persistent ones by their starts."""
+    recording = calls.recording
     making = np.array([bool(_MAKING.fullmatch(name)) for name in recording.functions], np.bool_)
+    named = _in_category(recording, "collective") & ~making
     starting = np.array([bool(_STARTING.fullmatch(name)) for name in recording.functions], np.bool_)
-    called: NDArray[np.bool_] = (named & ~making)[recording.function]
-    starts = np.flatnonzero(starting[recording.function] & (recording.event >= 0))
-    called[starts] = program.kind[recording.event[starts]] == EventKind.collective
-    return called
+    for part, _ in calls:
+        function = recording.function[part]
+        called: NDArray[np.bool_] = named[function]
+        starts = np.flatnonzero(starting[function] & (recording.event[part] >= 0))
+        called[starts] = program.kind[recording.event[part[starts]]] == EventKind.collective
+        yield np.maximum(recording.sent[part[called]], recording.received[part[called]])
 
 
 def _in_category(recording: Recording, *names: str) -> NDArray[np.bool_]:
@@ -312,93 +332,106 @@ def _in_category(recording: Recording, *names: str) -> NDArray[np.bool_]:
     return np.array([category(name) in names for name in recording.functions], np.bool_)
 
 
-def _numbered(key: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The different keys in ascending order, and which of them each element is."""
-    most = int(key.max(initial=-1)) + 1
-    if most > _DENSE:
-        return np.unique(key, return_inverse=True)
-    there = np.flatnonzero(np.bincount(key, minlength=most))
-    number = np.zeros(most, np.int64)
-    number[there] = np.arange(len(there))
-    return there, number[key]
+def different(parts: Iterable[NDArray[np.int64]]) -> NDArray[np.int64]:
+    """The different keys, in ascending order, of one part after another."""
+    found = np.empty(0, np.int64)
+    for key in parts:
+        most = int(key.max(initial=-1)) + 1
+        there = np.unique(key) if most > max(_DENSE, len(key)) else np.flatnonzero(np.bincount(key, minlength=most))
+        found = np.union1d(found, there)
+    return found
 
 
-def _table(
-    recording: Recording,
-    key: NDArray[np.int64],
-    rank_of: NDArray[np.uint32],
-    part: NDArray[np.intp],
-    measured: bool,
-    sites: int | None,
-) -> CallTable:
-    """Sums over some calls of the recording, by their key: a function, or a function and one of so many sites."""
-    there, group = _numbered(key)
+def _table(calls: _Calls, measured: bool, *, by_site: bool) -> CallTable:
+    """Sums over calls by their function, or by function and site."""
+    recording = calls.recording
+    sites = len(recording.sites) + 1
+    site_of = calls.sites()
+
+    def keys(part: NDArray[np.intp]) -> NDArray[np.int64]:
+        function = recording.function[part].astype(np.int64)
+        # NONE becomes the last one.
+        return (
+            function * sites + site_of[np.minimum(recording.site[part], np.uint32(sites - 1))] if by_site else function
+        )
+
+    there = different(keys(part) for part, _ in calls)
     size = len(there)
-    count, wait = recording.count[part], recording.wait[part]
-    length = recording.end[part] - recording.begin[part]
-    users = _numbered(group * recording.ranks + rank_of)[0] // recording.ranks
+    sums = {
+        name: np.zeros(size) for name in ("calls", "sent", "received", "time", "longest", "waiting", "rest", "split")
+    }
+    users = np.empty(0, np.int64)
+    for part, rank_of in calls:
+        group = np.searchsorted(there, keys(part))
 
-    def total(values: NDArray[Any], which: Any = ...) -> NDArray[np.float64]:
-        sums: NDArray[Any] = np.bincount(group[which], values[which].astype(np.float64), size)
-        return sums
+        def total(name: str, values: NDArray[Any], which: Any = ..., group: NDArray[np.intp] = group) -> None:
+            sums[name] += np.bincount(group[which], values[which].astype(np.float64), size)
 
+        count = recording.count[part]
+        total("calls", count)
+        total("sent", recording.sent[part])
+        total("received", recording.received[part])
+        users = np.union1d(users, different([group * recording.ranks + rank_of]))
+        if measured:
+            wait, length = recording.wait[part], recording.end[part] - recording.begin[part]
+            total("time", length)
+            single = count == 1
+            np.maximum.at(sums["longest"], group[single], length[single] * 1e-9)
+            known = wait >= 0
+            until = np.minimum(wait, length)
+            total("waiting", until, known)
+            total("rest", length - until, known)
+            total("split", known)
     unknown = np.full(size, np.nan)
-    time = longest = waiting = communicating = unknown
+    time, longest, waiting, communicating = unknown, unknown, unknown, unknown
     if measured:
-        time, longest = total(length) * 1e-9, np.zeros(size)
-        single = count == 1
-        np.maximum.at(longest, group[single], length[single] * 1e-9)
-        known = wait >= 0
-        until = np.minimum(wait, length)
-        split = np.bincount(group[known], minlength=size) > 0
-        waiting = np.where(split, total(until, known) * 1e-9, np.nan)
-        communicating = np.where(split, total(length - until, known) * 1e-9, np.nan)
-    calls, sent, received = (total(column) for column in (count, recording.sent[part], recording.received[part]))
-    order = np.lexsort((there, -calls, -(sent + received), -np.nan_to_num(time)))
-    function, site = (there, np.full(size, NONE)) if sites is None else np.divmod(there, sites)
-    if sites is not None:
-        site = np.where(site == sites - 1, NONE, site)
-    columns_ = (calls, np.bincount(users, minlength=size), time, longest, waiting, communicating, sent, received)
+        time, longest, split = sums["time"] * 1e-9, sums["longest"], sums["split"] > 0
+        waiting = np.where(split, sums["waiting"] * 1e-9, np.nan)
+        communicating = np.where(split, sums["rest"] * 1e-9, np.nan)
+    number, sent, received = sums["calls"], sums["sent"], sums["received"]
+    order = np.lexsort((there, -number, -(sent + received), -np.nan_to_num(time)))
+    function, site = np.divmod(there, sites) if by_site else (there, np.full(size, NONE))
+    site = np.where(site == sites - 1, NONE, site) if by_site else site
+    ranks = np.bincount(users // recording.ranks, minlength=size)
+    columns_ = (number, ranks, time, longest, waiting, communicating, sent, received)
     types = (np.uint64, np.uint32, *[np.float64] * 4, np.uint64, np.uint64)
     ordered = (column[order].astype(kind) for column, kind in zip(columns_, types, strict=True))
     return CallTable(function[order], site[order], *ordered)
 
 
-def _ranks(
-    recording: Recording, rank_of: NDArray[np.uint32], part: NDArray[np.intp], found: Pattern, measured: bool
-) -> RankTable:
+def _ranks(calls: _Calls, found: Pattern, measured: bool) -> RankTable:
+    recording = calls.recording
     ranks = recording.ranks
-    rank_of, function = rank_of[part], recording.function[part]
+    names = ("calls", "sent", "received", "mpi", "waiting", "collective", "completion")
+    sums = {name: np.zeros(ranks) for name in names}
+    collective, completion = _in_category(recording, "collective"), _in_category(recording, "completion")
+    calling = np.empty(0, np.int64)
+    for part, rank_of in calls:
 
-    def total(values: NDArray[Any], which: Any = ...) -> NDArray[np.float64]:
-        sums: NDArray[Any] = np.bincount(rank_of[which], values[which].astype(np.float64), ranks)
-        return sums
+        def total(name: str, values: NDArray[Any], which: Any = ..., rank_of: NDArray[np.intp] = rank_of) -> None:
+            sums[name] += np.bincount(rank_of[which], values[which].astype(np.float64), ranks)
 
-    mpi = waiting = collective = completion = np.full(ranks, np.nan)
-    if measured:
-        threads: Any = 1
-        if recording.thread.any():
-            calling = _numbered(rank_of.astype(np.int64) << 16 | recording.thread[part])[0] >> 16
-            threads = np.maximum(np.bincount(calling, minlength=ranks), 1)
+        for name in ("sent", "received"):
+            total(name, getattr(recording, name)[part])
+        total("calls", recording.count[part])
+        if not measured:
+            continue
+        calling = np.union1d(calling, different([rank_of << 16 | recording.thread[part]]))
+        function = recording.function[part]
         length, wait = recording.end[part] - recording.begin[part], recording.wait[part]
         known = wait >= 0
-        together = known | _in_category(recording, "collective")[function]
-        completing = _in_category(recording, "completion")[function]
-        mpi, waiting, collective, completion = (
-            total(values, which) * 1e-9 / threads
-            for values, which in (
-                (length, ...),
-                (np.minimum(wait, length), known),
-                (length, together),
-                (length, completing & ~together),
-            )
-        )
-    calls, sent, received = (
-        total(column[part]).astype(np.uint64) for column in (recording.count, recording.sent, recording.received)
+        together = known | collective[function]
+        total("mpi", length)
+        total("waiting", np.minimum(wait, length), known)
+        total("collective", length, together)
+        total("completion", length, completion[function] & ~together)
+    threads = np.maximum(np.bincount(calling >> 16, minlength=ranks), 1)
+    mpi, waiting, collecting, completing = (
+        sums[name] * 1e-9 / threads if measured else np.full(ranks, np.nan) for name in names[3:]
     )
-    return RankTable(
-        recording.wall, mpi, waiting, collective, completion, found.load, calls, sent, received, _partners(found)
-    )
+    number, sent, received = (sums[name].astype(np.uint64) for name in names[:3])
+    partners = _partners(found)
+    return RankTable(recording.wall, mpi, waiting, collecting, completing, found.load, number, sent, received, partners)
 
 
 def _partners(found: Pattern) -> NDArray[np.uint32]:
@@ -410,12 +443,13 @@ def _partners(found: Pattern) -> NDArray[np.uint32]:
     return np.bincount(both, minlength=ranks).astype(np.uint32)
 
 
-def _message_sizes(program: Program, rank: int | None) -> NDArray[np.uint64]:
-    """Bytes of every message that is sent, put or fetched, by one rank or by all."""
-    part = slice(None) if rank is None else slice(int(program.first[rank]), int(program.first[rank + 1]))
-    moving = np.isin(program.kind[part], SENDS) & (program.peer[part] != NULL)
-    sizes: NDArray[np.uint64] = program.amount[part][moving]
-    return sizes
+def _message_sizes(program: Program, rank: int | None) -> Iterator[NDArray[np.uint64]]:
+    """Bytes of messages that are sent, put or fetched, by one rank or by all."""
+    begin, end = (0, len(program)) if rank is None else (int(program.first[rank]), int(program.first[rank + 1]))
+    for block in columns.blocks(end - begin):
+        part = slice(begin + block.start, begin + block.stop)
+        moving = np.isin(program.kind[part], SENDS) & (program.peer[part] != NULL)
+        yield program.amount[part][moving]
 
 
 def _largest(found: Pattern, rank: int | None) -> list[tuple[int, int, int, int]]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 #: Elements of a block in which whole columns are worked through.
-BLOCK = 1 << 20
+BLOCK = 1 << 18
 
 
 def blocks(size: int) -> Iterator[slice]:

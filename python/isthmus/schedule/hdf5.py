@@ -45,7 +45,7 @@ VERSION = 4
 AUTO = 1 << 24
 #: Elements of a chunk of a dataset, and of a block in which columns are copied.
 _CHUNK = 1 << 17
-_BLOCK = 1 << 22
+_BLOCK = 1 << 20
 
 
 @dataclass(frozen=True)

@@ -284,7 +284,34 @@ def pattern(what: Program | Schedule, collectives: Mapping[str, Any] | Decided |
 
 
 def _of_program(program: Program) -> Pattern:
-    index = np.flatnonzero(np.isin(program.kind, SENDS) & (program.peer != NULL))
+    found: list[Pattern] = []
+    load = np.zeros(program.ranks)
+    for part in columns.blocks(len(program)):
+        found.append(_of_events(program, part))
+        computing = part.start + np.flatnonzero(program.kind[part] == EventKind.compute)
+        rank = np.searchsorted(program.first, computing, side="right") - 1
+        load += np.bincount(rank, weights=program.amount[computing], minlength=program.ranks)
+        if len(found) > 1 and part.stop < len(program):
+            found = [_together(program.ranks, found, np.zeros(1))]
+    return _together(program.ranks, found, load / 1e12)
+
+
+def _together(ranks: int, found: list[Pattern], load: NDArray[np.float64]) -> Pattern:
+    """One pattern of all transfers of several."""
+    none = [np.empty(0, np.uint32)]
+    return Pattern.of(
+        ranks,
+        source=np.concatenate(none + [p.sources() for p in found]),
+        target=np.concatenate(none + [p.peer for p in found]),
+        bytes=np.concatenate(none + [p.bytes for p in found]),
+        messages=np.concatenate(none + [p.messages for p in found]),
+        load=load,
+    )
+
+
+def _of_events(program: Program, part: slice) -> Pattern:
+    """Of some events, without computation."""
+    index = part.start + np.flatnonzero(np.isin(program.kind[part], SENDS) & (program.peer[part] != NULL))
     source = (np.searchsorted(program.first, index, side="right") - 1).astype(np.uint32)
     peer, comm = program.peer[index].astype(np.int64), program.comm[index]
     begin, end = program.comm_first.view(np.int64)[comm], program.comm_first.view(np.int64)[comm + np.uint32(1)]
@@ -295,7 +322,4 @@ def _of_program(program: Program) -> Pattern:
     target = program.comm_ranks[begin + peer]
     fetched = program.kind[index] == EventKind.get
     source, target = np.where(fetched, target, source), np.where(fetched, source, target)
-    computing = np.flatnonzero(program.kind == EventKind.compute)
-    rank = np.searchsorted(program.first, computing, side="right") - 1
-    load = np.bincount(rank, weights=program.amount[computing], minlength=program.ranks) / 1e12
-    return Pattern.of(program.ranks, source=source, target=target, bytes=program.amount[index], load=load)
+    return Pattern.of(program.ranks, source=source, target=target, bytes=program.amount[index])
