@@ -80,3 +80,10 @@ def test_the_same_time_gives_the_same_placement() -> None:
     one, two = (isthmus.map(pattern, "torus:16x16x16", seconds=0.4) for _ in range(2))
     assert one.method == two.method
     assert np.array_equal(one.placement.node, two.placement.node)
+
+
+def test_many_tasks_a_node_are_partitioned_in_the_time_of_another_mapper() -> None:
+    pattern = _kinds(4096)["near"]
+    mapped = isthmus.map(pattern, "torus:4x4x4", seconds=0.2, tasks_per_node=66)
+    assert "balanced" in {t.method for t in mapped.trials}
+    assert mapped.metrics.hop_bytes < 0.5 * mapped.before["default"].hop_bytes

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 # Seconds of an element of the pattern, of a link of the machine, and of a pair of rows of distances: measured on the
 # computer of effort.hpp and on an EPYC, the larger of both, while others use the memory.
-_READING = {True: 0.1e-6, False: 0.35e-6}  # undirected patterns need no sorting
-_METRICS, _LINK, _BOUNDS, _ROWS = 0.2e-6, 0.04e-6, 0.1e-6, 15e-9
+_READING = {True: 0.05e-6, False: 0.35e-6}  # undirected patterns need no sorting
+_METRICS, _LINK, _BOUNDS, _ROWS = 0.13e-6, 0.04e-6, 0.1e-6, 15e-9
 #: Part of the time in which searches are counted: a step has taken up to a third longer where others use the memory.
 SEARCHING = 0.73
 #: Parts of the time that the spectral bound, and recognition of a structure, may take.
