@@ -75,7 +75,7 @@ void PacketNetwork::advance(Picoseconds now, std::vector<Passed>& passed) {
   while (events_.next() <= now) {
     const Event e = events_.pop([&](const Event& soon) { prefetch(soon); });
     if (const Event* ahead = events_.peek(4); ahead != nullptr) prefetch_further(*ahead);
-    if (const Event* ahead = events_.peek(2); ahead != nullptr) prefetch_turn(*ahead);
+    if (const Event* ahead = events_.peek(2); ahead != nullptr) prefetch_last(*ahead);
     now_ = e.time;
     switch (e.type()) {
       case Happening::message: start(e.what); break;
@@ -222,7 +222,8 @@ void PacketNetwork::arbitrate(std::uint32_t at) {
   std::uint32_t best = 0;
   for (std::uint32_t c = port.first; c != 0; c = fabric_.channels[c].next) {
     const Channel& channel = fabric_.channels[c];
-    if (channel.head == 0 || channel.room < packets_[channel.head].bytes) continue;
+    if (channel.head == 0) continue;
+    if (channel.room < fabric_.packet() && channel.room < packets_[channel.head].bytes) continue;
     if (best == 0 || waiting(channel.head).before(waiting(fabric_.channels[best].head))) best = c;
   }
   if (best == 0) return;
@@ -287,11 +288,19 @@ void PacketNetwork::prefetch_further(const Event& e) const {
   }
 }
 
-/// The same for the turn that a packet may have to take.
-void PacketNetwork::prefetch_turn(const Event& e) const {
-  if (e.type() != Happening::head || e.rest() == 0) return;
-  const Port& port = fabric_.ports[fabric_.channels[e.rest()].port];
-  if (port.busy > e.time) turns_.prefetch(port.turns, packets_[e.what].source);
+/// The same for the turn that a packet may have to take, and for the packet that goes next.
+void PacketNetwork::prefetch_last(const Event& e) const {
+  switch (e.type()) {
+    case Happening::message: break;
+    case Happening::head: {
+      if (e.rest() == 0) break;
+      const Port& port = fabric_.ports[fabric_.channels[e.rest()].port];
+      if (port.busy > e.time) turns_.prefetch(port.turns, packets_[e.what].source);
+      break;
+    }
+    case Happening::free: prefetch_line(&packets_[fabric_.channels[fabric_.ports[e.what].first].head]); break;
+    case Happening::credit: prefetch_line(&packets_[fabric_.channels[e.what].head]); break;
+  }
 }
 
 void PacketNetwork::wake(std::uint32_t at) {

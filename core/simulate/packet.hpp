@@ -130,7 +130,7 @@ class PacketNetwork final : public Network {
   void drop_route(std::uint32_t route);
   void prefetch(const Event& event) const;
   void prefetch_further(const Event& event) const;
-  void prefetch_turn(const Event& event) const;
+  void prefetch_last(const Event& event) const;
   void wake(std::uint32_t port);
   void push(Picoseconds time, Happening type, std::uint32_t what, std::uint32_t rest = 0) {
     events_.push({time, what, rest << 2 | static_cast<std::uint32_t>(type)});
