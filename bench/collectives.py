@@ -35,6 +35,7 @@ QUICK: tuple[tuple[str, Any, int, int], ...] = (
     ("allgather", "dissemination", 65_536, 8),
     ("alltoall", "pairwise", 1024, 8),
     ("alltoall", "linear", 1024, 8),
+    ("alltoall", "bruck", 16_384, 64),
     ("allreduce", "recursive_doubling", 1_048_576, 8),
     ("allreduce", "rabenseifner", 1_048_576, 1_048_576),
     ("allreduce", "reduce_bcast", 1_048_576, 8),

@@ -3,7 +3,7 @@
 
 #include "recorder.h"
 
-enum { IN_PLACE = 1, INTER = 2, PERSISTENT = 4, CREATED = 8, ORDERED = 16 };
+enum { IN_PLACE = 1, INTER = 2, PERSISTENT = 4, CREATED = 8, ORDERED = 16, CONTINUED = 32 };
 
 int64_t* scratch_counts(int64_t n) {
   static _Thread_local int64_t* counts;
@@ -22,6 +22,16 @@ void write_collective(const struct call* call, const struct trace_collective* re
   *at = *record;
   if (record->counts) memcpy(at + 1, counts, record->counts * sizeof *counts);
   record_commit(call->end);
+}
+
+void record_started(const struct call* call, const struct persistent* again, bool first) {
+  if (first) return write_collective(call, &again->collective, again->counts);
+  struct trace_collective record = again->collective;
+  record.flags |= CONTINUED;
+  struct call rest = *call;
+  rest.begin = call->end;
+  rest.cpu_gap = 0;
+  write_collective(&rest, &record, again->counts);
 }
 
 void record_collective(const struct call* call, struct collective* k) { write_collective(call, &k->record, k->counts); }

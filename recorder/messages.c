@@ -101,6 +101,7 @@ void record_startall(const struct call* call, struct handles requests, int64_t n
     messages += r->again->messages;
     collectives += r->again->is_collective;
   }
+  bool first = true;
   if (messages || !collectives) {
     struct trace_message* record = record_call(call, FORM_START, (uint32_t)messages, (size_t)messages * sizeof *record);
     for (int64_t i = 0; record && i < n; i++) {
@@ -112,12 +113,14 @@ void record_startall(const struct call* call, struct handles requests, int64_t n
       }
     }
     if (record) record_commit(call->end);
+    first = false;
   }
   for (int64_t i = 0; collectives && i < n; i++) {
     struct request* r = request_find(request_at(requests, i));
     if (!r || !r->again || !r->again->is_collective) continue;
     r->again->collective.request = r->serial;
-    write_collective(call, &r->again->collective, r->again->counts);
+    record_started(call, r->again, first);
+    first = false;
   }
 }
 

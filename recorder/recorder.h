@@ -308,6 +308,8 @@ void record_collective(const struct call* call, struct collective* k);
 void record_icollective(const struct call* call, struct collective* k, uint64_t request);
 void record_collective_init(const struct call* call, struct collective* k, uint64_t request);
 void write_collective(const struct call* call, const struct trace_collective* record, const int64_t* counts);
+/* The collective of a persistent request; `first`: of all that the call has started. The others count as no call. */
+void record_started(const struct call* call, const struct persistent* again, bool first);
 int64_t* scratch_counts(int64_t n);
 /* Of a reduction: whether its operator commutes. */
 void set_op(struct collective* k, MPI_Op op);

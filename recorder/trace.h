@@ -186,7 +186,7 @@ struct trace_collective {
   uint32_t request; /* 0: blocking */
   uint16_t kind;    /* trace_collective_kind */
   uint16_t flags;   /* 1: MPI_IN_PLACE, 2: on an intercommunicator, 4: persistent (this is its start), 8: created only,
-                       16: a reduction whose operator does not commute */
+                       16: a reduction whose operator does not commute, 32: one more of a call that started several */
   int32_t root;     /* rank in the communicator, TRACE_ROOT or TRACE_NULL on an intercommunicator, else TRACE_NONE */
   uint32_t counts;
   uint64_t comm;

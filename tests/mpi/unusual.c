@@ -19,6 +19,28 @@ static void poll_once(const char* what) {
   if (!strcmp(what, "send")) MPI_Send(&value, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD);
 }
 
+#if MPI_VERSION >= 4
+/* Two collectives and a message that one call starts, five times. */
+static void start_together(void) {
+  int a[8] = {0}, b[8], c[4] = {0}, d[4];
+  MPI_Request r[3];
+  MPI_Allreduce_init(a, b, 8, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &r[0]);
+  MPI_Allreduce_init(c, d, 4, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &r[1]);
+  MPI_Send_init(&value, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &r[2]);
+  for (int i = 0; i < 5; i++) {
+    MPI_Startall(2, r);
+    MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
+  }
+  for (int i = 0; i < 3; i++) {
+    MPI_Startall(3, r);
+    MPI_Waitall(3, r, MPI_STATUSES_IGNORE);
+  }
+  for (int i = 0; i < 3; i++) MPI_Request_free(&r[i]);
+}
+#else
+static void start_together(void) {}
+#endif
+
 int main(int argc, char** argv) {
   const char* what = argc > 1 ? argv[1] : "test";
   const int times = argc > 2 ? atoi(argv[2]) : 1000;
@@ -40,6 +62,7 @@ int main(int argc, char** argv) {
     MPI_Send(&value, 1, MPI_INT, (rank + 1) % ranks, 0, MPI_COMM_WORLD);
     MPI_Barrier(MPI_COMM_WORLD);
   }
+  if (!strcmp(what, "together")) start_together();
   for (int i = 0; i < times; i++) poll_once(what);
   MPI_Request_free(&persistent);
   MPI_Finalize();

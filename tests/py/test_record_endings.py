@@ -15,17 +15,6 @@ import mpi_programs as programs
 from isthmus.recording.recording import ABORTED, EXITED, FINALIZED, FULL, SIGNALLED
 
 
-@pytest.fixture(params=["openmpi", "mpich"])
-def name(request: pytest.FixtureRequest) -> str:
-    programs.installed(request.param)
-    return str(request.param)
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("programs")
-
-
 def program(source: str, name: str, folder: Path) -> str:
     found = folder / f"{Path(source).stem}.{name}"
     return str(found if found.exists() else programs.compiled(source, name, folder))

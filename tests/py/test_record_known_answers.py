@@ -9,12 +9,6 @@ import pytest
 import mpi_programs as programs
 
 
-@pytest.fixture(params=["openmpi", "mpich"])
-def name(request: pytest.FixtureRequest) -> str:
-    programs.installed(request.param)
-    return str(request.param)
-
-
 def check(run: programs.Run) -> None:
     """The program ended well, and its traces say what it says."""
     assert run.status == 0, run.errors

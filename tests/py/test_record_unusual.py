@@ -12,23 +12,13 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import isthmus
 import mpi_programs as programs
 from isthmus.recording.recording import FULL, LIMITED
 from isthmus.schedule.program import EventKind
-
-
-@pytest.fixture(params=["openmpi", "mpich"])
-def name(request: pytest.FixtureRequest) -> str:
-    programs.installed(request.param)
-    return str(request.param)
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("programs")
 
 
 def command(name: str, folder: Path, *arguments: str, ranks: int = 1) -> list[str]:
@@ -155,6 +145,34 @@ def test_freed_receive(name: str, folder: Path, tmp_path: Path) -> None:
     program, recording = read(out)
     assert not any("before being sent" in note for note in recording.notes)
     assert int((program.kind == EventKind.irecv).sum()) == 2
+
+
+def test_collectives_started_together(folder: Path, tmp_path: Path) -> None:
+    """A call that starts several is counted once, lasts once, and what they move is its own, not that of ``_init``."""
+    out = tmp_path / "x.h5"
+    isthmus_("record", "-o", str(out), "--", *command("mpi4", folder, "together", "0", ranks=2))
+    program, recording = read(out)
+    number = {text: i for i, text in enumerate(recording.functions)}
+    started = recording.function == number["MPI_Startall"]
+    made = recording.function == number["MPI_Allreduce_init"]
+    assert int(recording.count[started].sum()) == 2 * (5 + 3)
+    assert int(recording.count[made].sum()) == 2 * 2
+    assert int(recording.sent[started].sum()) == 2 * 8 * (32 + 16)
+    assert int(recording.sent[made].sum()) == 0
+    assert int((program.kind == EventKind.collective).sum()) == 2 * 8 * 2
+    for first, end in zip(recording.first[:-1].tolist(), recording.first[1:].tolist(), strict=True):
+        mine = np.arange(first, end)[started[first:end]]
+        assert (recording.begin[mine][1:] >= recording.end[mine][:-1]).all()
+
+
+@pytest.mark.parametrize("name", ["mpich"], indirect=True)
+def test_one_rank_is_not_ranks(name: str, folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "x.h5"
+    recorded = isthmus_("record", "-o", str(out), "--", *command(name, folder, "send", "3"))
+    shown = isthmus_("show", str(out))
+    text = recorded.stdout + recorded.stderr + shown.stdout + repr(isthmus.read(out))
+    assert re.search(r"\b1 rank\b", text)
+    assert not re.search(r"\b1 (ranks|calls|threads|processes|nodes|events|communicators)\b", text)
 
 
 def test_merged_later(folder: Path, tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ PLAIN, MESSAGE, DONE, COLLECTIVE, RMA, START, CREATED, IO = range(8)
 CANCELLED, RECEIVED, FREED = 1, 2, 4
 #: Collectives that Programs do not have, and flags of collectives.
 OTHER_COLLECTIVE = 32
-IN_PLACE, INTER, PERSISTENT, CREATED_ONLY, ORDERED = 1, 2, 4, 8, 16
+IN_PLACE, INTER, PERSISTENT, CREATED_ONLY, ORDERED, CONTINUED = 1, 2, 4, 8, 16, 32
 #: Kinds of one-sided calls.
 (
     PUT, GET, ACCUMULATE, GET_ACCUMULATE, FENCE, POST, WIN_START, COMPLETE, WIN_WAIT, LOCK, LOCK_ALL, UNLOCK,
@@ -380,6 +380,9 @@ class _Reader:
             steps[name][where] = marks[source]
         steps["count"][where] = 0
         items, tail = self._items(at, calls, np.flatnonzero(kind == CALL))
+        # A call that starts several collectives is one, however many records it has.
+        more = items[COLLECTIVE].item["flags"] & CONTINUED != 0
+        steps["count"][items[COLLECTIVE].step[more]] = 0
         trace = Trace(self.path, header, steps, items, *tail, whole=whole)
         trace.own_after = _take_own(trace)
         self._tables(trace)
