@@ -1,6 +1,6 @@
 """What the recorder costs: per call, at Init and Finalize, in memory, and of the examples' time.
 
-    python bench/record.py [--mpi openmpi|mpich] [--repeat N] [--only calls|paths|examples] [--json FILE]
+    python bench/record.py [--mpi openmpi|mpich] [--repeat N] [--only calls|paths|counters|examples] [--json FILE]
 
 Every program is run N times with the recorder and N times without, in turn. Figures are medians; that of a difference
 is the median of the N differences between neighbours, with the quartiles beside it, which show how much of it is noise.
@@ -10,6 +10,10 @@ themselves how long they took, on two ranks. Asked: less than 0.3 us per call, l
 Call paths: what they add to a call at depths of 5, 15 and 40 frames, in C and C++ (-O2 -fomit-frame-pointer), Fortran
 and Python (where the python3 of --python has mpi4py), and to the time of the examples. Asked: at most 0.3 us per call,
 less than 3 % of the time.
+
+Counters of the processor: what they add to a call, and to the time of the examples. Without --counters those are
+instructions and cycles; where the kernel allows none (virtual machines), software events such as page-faults,task-clock
+measure the way that asks the kernel. Asked: less than 3 % of the time.
 """
 
 from __future__ import annotations
@@ -37,10 +41,13 @@ EXAMPLES = {
 }
 
 
-def recorded(mpi: str, ranks: int, folder: Path, *command: str | Path, paths: bool = True) -> str:
+def recorded(
+    mpi: str, ranks: int, folder: Path, *command: str | Path, paths: bool = True, counters: str = "instructions,cycles"
+) -> str:
     """As mpirun(), under the recorder; its output is left in the folder."""
     launch = [f"mpirun.{mpi}", "-n", str(ranks), *BIND[mpi], *map(str, command)]
-    words = [sys.executable, "-m", "isthmus", "record", "--force", "-o", str(folder / "x.h5"), "--", *launch]
+    words = [sys.executable, "-m", "isthmus", "record", "--force", "-o", str(folder / "x.h5")]
+    words += ["--counters", counters, "--", *launch]
     settings = environment() | {"ISTHMUS_PATHS": str(int(paths))}
     done = subprocess.run(words, cwd=folder, env=settings, capture_output=True, text=True)
     if done.returncode:
@@ -115,6 +122,50 @@ def paths(mpi: str, repeat: int, folder: Path, python: str, figures: dict[str, A
             print(f"  {language:8} {depth:>3} {medians} {middle:+6.0f} ns [{low:+.0f}, {high:+.0f}]")
 
 
+def counters(mpi: str, repeat: int, folder: Path, names: str, figures: dict[str, Any]) -> None:
+    """What counters add to a call on one rank, and to the time of examples."""
+    program = folder / "record"
+    subprocess.run([f"mpicc.{mpi}", "-O2", "-w", "-o", program, HERE / "record.c"], check=True)
+    runs: dict[str, list[dict[str, tuple[int, float]]]] = {"off": [], names: []}
+    for _ in range(repeat):
+        for on, mine in runs.items():
+            lines = [line.split() for line in recorded(mpi, 1, folder, program, counters=on).splitlines()]
+            mine.append({name: (int(n), float(value)) for name, n, value in lines})
+    print(f"counters {names}: {reading(folder / 'x.h5')}")
+    print(f"  {'call':22} without, with, more [quartiles]")
+    for name, (n, _) in runs["off"][0].items():
+        if name in ("memory", "init", "finalize"):
+            continue
+        without, with_it = ([run[name][1] * 1e9 for run in runs[on]] for on in ("off", names))
+        low, middle, high = (x / n for x in differences(without, with_it))
+        figures[f"counters, {name}"] = {"without": statistics.median(without), "more": middle}
+        medians = f"{statistics.median(without):6.0f} ns {statistics.median(with_it):6.0f} ns"
+        print(f"  {name:22} {medians} {middle:+6.1f} ns [{low:+.1f}, {high:+.1f}]")
+    tools = [f"MPICC=mpicc.{mpi}", f"MPIFC=mpifort.{mpi}", f"OUT={folder}"]
+    subprocess.run(["make", "-s", "-C", HERE.parent / "examples", *tools], check=True)
+    for name, arguments in EXAMPLES.items():
+        taken: dict[str, list[float]] = {"off": [], names: []}
+        for _ in range(repeat):
+            for on, mine in taken.items():
+                mine.append(seconds_of(recorded(mpi, 2, folder, folder / name, *arguments.split(), counters=on)))
+        low, middle, high = (100 * x / statistics.median(taken["off"]) for x in differences(*taken.values()))
+        figures[f"counters, {name}"] = {"percent": middle}
+        print(f"  {name:22} {middle:+6.2f} % [{low:+.2f}, {high:+.2f}] of the time; {reading(folder / 'x.h5')}")
+
+
+def reading(path: Path) -> str:
+    """What was counted in a recording."""
+    import isthmus
+
+    program = isthmus.read(path)
+    recording = program.recording
+    if recording.counters is None:
+        return "; ".join(recording.uncounted) or "nothing was counted"
+    tree = isthmus.profile(program).tree
+    share = 100 * tree.counted[0] / tree.computing[0] if tree.computing[0] else 0
+    return f"{int(recording.counters.intervals.sum()):,} computations counted, {share:.1f} % of the time of all"
+
+
 def examples(mpi: str, repeat: int, folder: Path, figures: dict[str, Any]) -> None:
     """What the recorder costs programs that compute."""
     tools = [f"MPICC=mpicc.{mpi}", f"MPIFC=mpifort.{mpi}", f"OUT={folder}"]
@@ -161,8 +212,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--mpi", choices=list(BIND), default="openmpi")
     parser.add_argument("--repeat", type=int, default=15)
-    parser.add_argument("--only", choices=["calls", "paths", "examples"], help="one part; by default all")
+    parser.add_argument("--only", choices=["calls", "paths", "counters", "examples"], help="one part; by default all")
     parser.add_argument("--python", default="/usr/bin/python3", help="with mpi4py for Open MPI")
+    parser.add_argument("--counters", default="instructions,cycles", help="names of counters to measure")
     parser.add_argument("--json", metavar="FILE", help="also write all figures")
     options = parser.parse_args()
     figures: dict[str, Any] = {}
@@ -173,6 +225,8 @@ def main() -> None:
             calls(options.mpi, options.repeat, folder, figures)
         if options.only in (None, "paths"):
             paths(options.mpi, options.repeat, folder, options.python, figures)
+        if options.only in (None, "counters"):
+            counters(options.mpi, options.repeat, folder, options.counters, figures)
         if options.only in (None, "examples"):
             examples(options.mpi, options.repeat, folder, figures)
     if options.json:

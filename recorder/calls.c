@@ -154,6 +154,7 @@ void record_mark(uint32_t what, int64_t value) {
   record->value = value;
   record->at = clock_now();
   record->cpu_gap = thread_computed(thread, record->at - thread->last_end, clock_thread());
+  if (UNLIKELY(thread->counters)) counters_mark(thread->counters, record->cpu_gap);
   thread->cpu_base = clock_thread();
   thread->wall_base = thread->last_end = record->at;
   record_commit(record->at);

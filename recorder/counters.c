@@ -32,6 +32,7 @@ struct counters {
   bool by_page;
   bool running, stopped; /* begun behind the last call; read where this one began */
   int64_t begun[TRACE_COUNTERS], now[TRACE_COUNTERS];
+  int64_t marked;           /* nanoseconds computed since then up to marks */
   uint32_t last, before;    /* path of the last call, of the last one that was recorded by itself */
   struct trace_counted sum; /* since the latter */
   int64_t score[PATHS];     /* by path: nanoseconds computed behind it beyond those that pay for reading */
@@ -249,8 +250,12 @@ void counters_stop(struct counters* c) {
   c->running = false;
 }
 
+void counters_mark(struct counters* c, int64_t computed) { c->marked += computed; }
+
 void counters_passed(struct thread* thread, int64_t computed) {
   struct counters* c = thread->counters;
+  computed = (computed > 0 ? computed : 0) + c->marked;
+  c->marked = 0;
   int64_t* score = &c->score[c->last % PATHS];
   *score += computed - asked.least;
   if (*score > CREDIT * asked.least) *score = CREDIT * asked.least;
@@ -291,6 +296,7 @@ void counters_forget(struct thread* thread) {
   struct counters* c = thread->counters;
   if (!c) return;
   c->running = c->stopped = false;
+  c->marked = 0;
   memset(&c->sum, 0, sizeof c->sum);
 }
 

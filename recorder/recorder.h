@@ -119,8 +119,9 @@ void paths_attach(struct thread* thread);
 /* ---- counters.c ---- */
 void counters_attach(struct thread* thread); /* opens them for this thread, where they are asked for and allowed */
 void counters_detach(struct thread* thread);
-void counters_start(void);              /* where the program goes on */
-void counters_stop(struct counters* c); /* where it calls again; then how long it computed: */
+void counters_start(void);                                /* where the program goes on */
+void counters_stop(struct counters* c);                   /* where it calls again; then how long it computed: */
+void counters_mark(struct counters* c, int64_t computed); /* the same up to a mark */
 void counters_passed(struct thread* thread, int64_t computed);
 bool counters_pay(struct counters* c, uint32_t path);      /* whether to count behind this call */
 void counters_write(struct thread* thread, uint32_t path); /* before the record of a call */

@@ -26,6 +26,23 @@ APART void heavy(void) {
   MPI_Barrier(MPI_COMM_SELF);
 }
 
+/* Phases that begin in the middle of a computation. */
+APART void marked(void) {
+  MPI_Barrier(MPI_COMM_SELF);
+  touch(300);
+  MPI_Pcontrol(2);
+  touch(50);
+  MPI_Barrier(MPI_COMM_SELF);
+}
+
+/* A phase that begins where it ends: ever so often, little is computed behind the mark. */
+APART void ended(void) {
+  MPI_Barrier(MPI_COMM_SELF);
+  touch(60);
+  MPI_Pcontrol(3);
+  MPI_Barrier(MPI_COMM_SELF);
+}
+
 APART void light(void) {
   MPI_Barrier(MPI_COMM_SELF);
   touch(0);
@@ -81,6 +98,8 @@ int main(int argc, char** argv) {
     light();
     heavy();
   }
+  marked();
+  for (int i = 0; i < 20; i++) ended();
   overlapped();
   idle();
   fine();
@@ -93,7 +112,7 @@ int main(int argc, char** argv) {
   touch(600);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   if (rank == 0) {
-    printf("pages heavy 3000\npages light 0\npages overlapped 770\npages idle 500\npages fine 0\npages main 1000\n");
+    printf("pages marked 350\npages ended 1200\npages heavy 3000\npages light 0\npages overlapped 770\npages idle 500\npages fine 0\npages main 1000\n");
     if (argc > 1) printf("pages worker 1300\n");
   }
   MPI_Finalize();

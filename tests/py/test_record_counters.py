@@ -56,7 +56,7 @@ def test_page_faults_are_those_of_the_function_around(tmp_path: Path, name: str,
     run = mpi_programs.run(command, name, tmp_path, ISTHMUS_COUNTERS=asked("page-faults,task-clock"))
     assert run.status == 0, run.errors
     known = {words[1]: int(words[2]) for line in run.output.splitlines() if (words := line.split())[0] == "pages"}
-    assert len(known) == 6 + threads
+    assert len(known) == 8 + threads
     merged = merge(tmp_path / "raw")
     recording = merged.recording
     assert recording is not None
