@@ -113,3 +113,46 @@ def test_balanced_programs_compute_as_much(program: Program, factor: float) -> N
         assert now == pytest.approx(expected * was, rel=1e-9, abs=len(program))
         assert np.array_equal(changed_program.amount[~computing], program.amount[~computing])
         assert np.array_equal(changed_program.amount == 0, program.amount == 0)
+
+
+@pytest.mark.parametrize(("rows", "columns", "steps", "seed"), [(2, 4, 6, 8), (4, 4, 6, 4), (2, 2, 4, 9)])
+def test_computation_is_even_in_all_groups_as_by_loops(rows: int, columns: int, steps: int, seed: int) -> None:
+    """Ranks in a grid meet in rows and columns in turn, and some compute nothing in between. The oracle evens one group
+    after the other, until nothing changes, and replays it: a row or column goes on when the last of it has come."""
+    random = np.random.default_rng(seed)
+    ranks = rows * columns
+    rank = np.arange(ranks)
+    groups = [[rank[rank // columns == i] for i in range(rows)], [rank[rank % columns == i] for i in range(columns)]]
+    work = 1e-3 * np.exp(random.normal(0, 1.5, (ranks, steps))) * (random.random((ranks, steps)) < 0.6)
+    b = isthmus.ProgramBuilder(ranks)
+    communicators = [[b.communicator(group) for group in kind] for kind in groups]
+    for step in range(steps):
+        b.compute(None, work[:, step])
+        for group, communicator in zip(groups[step % 2], communicators[step % 2], strict=True):
+            b.alltoall(group, 8, comm=communicator)
+    b.barrier(None)
+    program = b.build()
+
+    even = work.copy()
+    for _ in range(2000):
+        for step in range(steps):
+            for group in groups[step % 2]:
+                some = group[work[group, step] > 0]
+                even[some, step] = even[some, step].mean() if len(some) else 0
+        of_rank = even.sum(axis=1)
+        computes = of_rank > 0
+        even[computes] *= (of_rank[computes].mean() / of_rank[computes])[:, None]
+
+    def replayed(work: np.ndarray) -> float:
+        now = np.zeros(ranks)
+        for step in range(steps):
+            now += work[:, step]
+            for group in groups[step % 2]:
+                now[group] = now[group].max()
+        return float(now.max())
+
+    free = isthmus.load("ring:16 cores=1 hop=0s L=0us o=0us g=0us G=0ns/B name=plain")
+    assert isthmus.simulate(program, free).makespan == pytest.approx(replayed(work), rel=1e-6)
+    assert isthmus.simulate(balanced(program), free).makespan == pytest.approx(
+        replayed(even), abs=0.004 * replayed(work)
+    )

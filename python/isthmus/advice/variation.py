@@ -26,7 +26,7 @@ COSTS = {
     "overhead": ("o_send", "o_recv", "O"),
 }
 #: Turns in which computation is balanced among some ranks and among all.
-_TURNS = 20
+_TURNS = 100
 #: Collectives after which no rank is before any other's call.
 _SYNCHRONISING = (
     CollectiveKind.barrier, CollectiveKind.allreduce, CollectiveKind.allgather, CollectiveKind.alltoall,
@@ -114,7 +114,7 @@ def balanced(program: Program) -> Program:
         of_rank = np.bincount(within, weights=now)
         mean = np.bincount(group, weights=of_rank) / np.bincount(group)
         now = now * (mean[group] / of_rank)[within]
-        if np.abs(now - last).max() <= 1e-3 * now.max():
+        if np.abs(now - last).max() <= 3e-4 * now.max():
             break
     amount: NDArray[np.uint64] = p.amount.copy()
     amount[computing] = np.maximum(np.rint(time * (now / before)[segment_of]), 1).astype(np.uint64)
