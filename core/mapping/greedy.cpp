@@ -181,7 +181,7 @@ Map breadth_first_map(const TaskGraph& graph, const Target& target, std::uint64_
     if (map[t] != nowhere) continue;
     put(at_the_rim(graph, t), last);
     for (std::size_t head = queue.size() - 1; head < queue.size(); ++head) {
-      interruption_point();
+      if ((head & 0x3F) == 0) interruption_point();
       const std::uint32_t u = queue[head];
       last = map[u];
       for (const std::uint32_t v : graph.links.row(u)) {

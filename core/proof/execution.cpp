@@ -68,7 +68,7 @@ void Execution::prepare() {
   const std::uint64_t n = schedule_.ops.size();
   std::vector<Holding> holdings;
   for (Rank r = 0; r < schedule_.ranks; ++r) {
-    interruption_point();
+    if ((r & 0xFF) == 0) interruption_point();
     holdings.clear();
     contract_.start(r, holdings);
     for (const Holding& h : holdings) {
@@ -81,7 +81,7 @@ void Execution::prepare() {
   states_.assign(n, State::waiting);
   if (contract_.synchronizes) heard_.resize(n);
   for (Rank r = schedule_.ranks; r-- > 0;) {
-    interruption_point();
+    if ((r & 0xFF) == 0) interruption_point();
     const auto ops = schedule_.ops_of(r);
     for (std::uint32_t i = static_cast<std::uint32_t>(ops.size()); i-- > 0;) {
       const std::uint64_t index = schedule_.op_first[r] + i;

@@ -84,7 +84,7 @@ class Reader {
     out_.edges.resize(out_.edge_first.back());
     end = header;
     for (Rank r = 0; r < out_.ranks; ++r) {
-      interruption_point();
+      if ((r & 0xFF) == 0) interruption_point();
       const Block b = block(r, end);
       read_nodes(r, b);
       check_counts(r, b);
