@@ -126,7 +126,8 @@ class Timeline(Tabular):
 
     def __getstate__(self) -> dict[str, Any]:
         # Without what follows from the rest.
-        return {name: value for name, value in self.__dict__.items() if name not in ("_options", "traffic", "deadlock")}
+        derived = {name for name, of in vars(type(self)).items() if isinstance(of, cached_property)}
+        return {name: value for name, value in self.__dict__.items() if name not in derived}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
