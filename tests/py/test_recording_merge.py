@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import isthmus
-from isthmus import InvalidInput, Program
+from isthmus import InvalidInput, Program, _core
 from isthmus.recording import raw
 from isthmus.recording.merge import merge
 from isthmus.recording.raw import read_trace
@@ -219,3 +219,32 @@ def test_columns_in_files(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(spill.Column, "write", write)
     found = merge(raws, scratch=tmp_path / "missing")
     same(found, memory)
+
+
+@pytest.mark.parametrize("limit", [1 << 20, 0], ids=["in memory", "in files"])
+def test_columns_that_repeat_a_number(limit: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fixed column of one number takes no room; one that changes later holds all that was given."""
+    from isthmus.recording import spill
+    from isthmus.schedule.columns import is_repeated
+
+    monkeypatch.setattr(spill, "SPILL", limit)
+    kept = spill.Spill(tmp_path)
+    same, changing, free = kept.column(fixed=True), kept.column(fixed=True), kept.column()
+    for _ in range(3):
+        for column in (same, changing, free):
+            column.add(np.full(5, 7, np.uint32))
+    changing.add(np.array([7, 8], np.uint32))
+    assert is_repeated(same.array())
+    assert same.array().tolist() == free.array().tolist() == [7] * 15
+    assert same.array().dtype == np.uint32
+    assert changing.array().tolist() == [7] * 15 + [7, 8]
+    free.array()[3] = 1
+    assert free.array()[3] == 1
+
+
+def test_words_outside_a_trace_are_not_gathered() -> None:
+    words = np.arange(10, dtype=np.uint64)
+    assert _core.raw_gather(words, np.array([8, 0]), 2).tolist() == [8, 9, 0, 1]
+    for at in (9, -1):
+        with pytest.raises(InvalidInput, match=f"word {at} is not within a trace of 10 words"):
+            _core.raw_gather(words, np.array([at]), 2)
