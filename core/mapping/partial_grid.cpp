@@ -47,7 +47,7 @@ bool on_hexagon(const Csr& graph, std::uint32_t v, std::uint32_t a) {
 }
 
 /// The graph without edges that no grid has so: on plain grids those on no square (nor on a hexagon, where most are on
-/// squares), with diagonals those whose ends have fewer than two neighbours in common.
+/// squares), with diagonals those whose ends have no neighbour in common.
 Csr likely_edges(const Csr& graph, bool box, std::uint64_t& steps) {
   const std::uint32_t n = graph.vertices();
   std::vector<bool> kept(graph.targets.size());
@@ -61,7 +61,7 @@ Csr likely_edges(const Csr& graph, bool box, std::uint64_t& steps) {
         std::vector<std::uint32_t> both;
         std::set_intersection(graph.row(v).begin(), graph.row(v).end(), graph.row(a).begin(), graph.row(a).end(),
                               std::back_inserter(both));
-        kept[e] = both.size() >= 2;
+        kept[e] = !both.empty();
       } else {
         kept[e] = on_square(graph, v, a);
       }

@@ -180,3 +180,18 @@ def test_a_damaged_grid_is_folded_like_the_whole() -> None:
     assert s.explained > 0.99
     mapped = isthmus.map(pattern, "torus:16x16x16", method="fold")
     assert mapped.metrics.average_dilation < 1.06
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_nine_points_without_a_tenth_of_the_pairs_are_recognised(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    number = rng.permutation(48 * 48).reshape(48, 48)
+    halves = ((number[1:], number[:-1]), (number[:, 1:], number[:, :-1]),
+              (number[1:, 1:], number[:-1, :-1]), (number[1:, :-1], number[:-1, 1:]))  # fmt: skip
+    pairs = np.concatenate([np.stack([a.ravel(), b.ravel()]) for a, b in halves], axis=1)
+    source, target = pairs[:, rng.random(pairs.shape[1]) >= 0.1]
+    s = found(
+        Pattern.of(48**2, source=np.concatenate([source, target]), target=np.concatenate([target, source]), bytes=1000)
+    )
+    assert s.extents == (48, 48)
+    assert s.explained > 0.95

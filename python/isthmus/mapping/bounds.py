@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 #: Processor time of the spectral bound, about, over the third power of the places: two lists of eigenvalues.
 _SPECTRAL = 1.4e-9
+#: Of a pair of places.
+_PAIR = 16e-9
 #: Places up to which distances are looked at one by one, and up to which eigenvalues are computed.
 _PAIRS, _EIGENVALUES = 4096, 1024
 
@@ -95,7 +97,7 @@ def seconds_of_spectral(problem: Problem) -> float:
 def nearest_slots(problem: Problem, count: int) -> NDArray[np.int64]:
     """A lower bound, for any task, of the distances to the ``count`` free slots that are nearest to it, ascending."""
     most = int(problem.capacity.max())
-    within = _places_within(problem)
+    within = problem.places_within
     out = np.empty(count, np.int64)
     done = 0
     for distance, places in enumerate(within):
@@ -106,7 +108,14 @@ def nearest_slots(problem: Problem, count: int) -> NDArray[np.int64]:
     return out
 
 
-def _places_within(problem: Problem) -> list[int]:
+def seconds_of_pairs(problem: Problem) -> float:
+    """Processor time, about, of looking at the distances of places one by one; 0 where that is not done."""
+    topology = problem.job.machine.topology
+    whole = topology.kind in ("torus", "ring") and problem.places == topology.nodes
+    return 0.0 if problem.places > _PAIRS or whole else _PAIR * float(problem.places) ** 2
+
+
+def places_within(problem: Problem) -> list[int]:
     """For every distance from 0 on, how many places there are at most within it of one place; the last has all."""
     topology, nodes = problem.job.machine.topology, problem.job.nodes
     places = len(nodes)

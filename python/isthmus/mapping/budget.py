@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .. import _core
-from .bounds import seconds_of_spectral
+from .bounds import seconds_of_pairs, seconds_of_spectral
 
 if TYPE_CHECKING:
     from .problem import Problem
@@ -46,7 +46,7 @@ class Budget:
         orders = 3 if problem.job.ranks_per_node == 1 else 5
         rows = problem.target.rows
         self.least = (
-            _READING[problem.undirected] * entries + _ROWS * float(rows) ** 2 + _BOUNDS * entries
+            (_READING[problem.undirected] + _BOUNDS) * entries + _ROWS * float(rows) ** 2 + seconds_of_pairs(problem)
             + orders * seconds_of_metrics(problem)
         )  # fmt: skip
         eigenvalues = seconds_of_spectral(problem)

@@ -107,6 +107,13 @@ class Problem:
         """The regular pattern that the tasks form; None where they form none."""
         return self._recognised[0]
 
+    @cached_property
+    def places_within(self) -> list[int]:
+        """For every distance from 0 on, how many places there are at most within it of one place."""
+        from .bounds import places_within
+
+        return places_within(self)
+
     @property
     def recognition(self) -> float:
         """Processor time, about, of finding the structure."""
