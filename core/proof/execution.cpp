@@ -11,8 +11,19 @@ namespace {
 
 const Slices no_slices{};
 
+/// From the first to the last byte of all blocks on one side, or a little beyond.
+std::pair<std::uint64_t, std::uint64_t> range_of(const Slice& side, std::uint64_t block, std::uint64_t bytes) {
+  if (block == 0) return {side.offset, side.offset + bytes};
+  const std::uint64_t step = static_cast<std::uint64_t>(std::int64_t{side.stride}) * block;  // modulo 2^64
+  const std::uint64_t last = side.offset + (bytes - 1) / block * step;
+  return {std::min(side.offset, last), std::max(side.offset, last) + block};
+}
+
 /// Do the bytes that a copy reads within a buffer meet those that it writes there?
 bool meet(const Slices& slices, std::uint64_t bytes) {
+  const auto [from, from_end] = range_of(slices.from, slices.block, bytes);
+  const auto [to, to_end] = range_of(slices.to, slices.block, bytes);
+  if (from_end <= to || to_end <= from) return false;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> parts;  // those of one side do not meet each other
   for (const Slice& side : {slices.from, slices.to}) {
     each_block(side, slices.block, bytes,

@@ -8,6 +8,12 @@ void Races::check(Rank rank, LocalOrder& order, Defects& defects) {
   const auto ops = schedule_.ops_of(rank);
   const std::size_t names = buffers_.size();
   for (std::size_t b = 0; b < names; ++b) buffers_[b].clear(schedule_.buffers.bytes[rank * names + b]);
+  // What nobody writes has no races.
+  written_.assign(names, false);
+  for (std::uint32_t op = 0; op < ops.size(); ++op) {
+    const std::uint32_t to = schedule_.slices[schedule_.op_first[rank] + op].to.buffer;
+    if (to != Slice::none) written_[to] = true;
+  }
   // A rank without order has as many races as it has pairs; the first are enough.
   constexpr std::size_t most = 100;
   std::size_t found = 0;
@@ -34,9 +40,15 @@ void Races::check(Rank rank, LocalOrder& order, Defects& defects) {
       buffers_[buffer].add(op, offset, offset + bytes, writes, ordered, surely, conflict);
     };
     const auto access = [&](const Slice& slice, bool writes) {
-      if (slice.buffer == Slice::none) return;
-      each_block(slice, slices.block, ops[op].amount,
-                 [&](std::uint64_t offset, std::uint64_t bytes) { enter(slice.buffer, offset, bytes, writes); });
+      if (slice.buffer == Slice::none || !written_[slice.buffer]) return;
+      const std::uint64_t bytes = ops[op].amount, block = slices.block;
+      // Blocks without gaps are one piece.
+      if (block != 0 && slice.stride == 1) return enter(slice.buffer, slice.offset, bytes, writes);
+      if (block != 0 && slice.stride == -1 && bytes != 0 && bytes % block == 0) {
+        return enter(slice.buffer, slice.offset + block - bytes, bytes, writes);
+      }
+      each_block(slice, block, bytes,
+                 [&](std::uint64_t offset, std::uint64_t length) { enter(slice.buffer, offset, length, writes); });
     };
     switch (ops[op].kind) {
       case OpKind::send: access(slices.from, false); break;

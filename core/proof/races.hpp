@@ -22,6 +22,7 @@ class Races {
  private:
   const Schedule& schedule_;
   std::vector<Accesses> buffers_;
+  std::vector<bool> written_;  // which of them the rank writes
 };
 
 }  // namespace isthmus

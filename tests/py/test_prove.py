@@ -281,6 +281,19 @@ def test_copies_of_blocks() -> None:
     assert "which overlap" in prove(s.changed(0, into=("a", 3)).schedule(), contract).defects[0].text
 
 
+@pytest.mark.parametrize("stride", [1, -1])
+def test_blocks_without_gaps_race_at_both_ends(stride: int) -> None:
+    """Four blocks of two bytes in either direction beside a piece below or above, and one byte too near."""
+    first = 0 if stride == 1 else 6
+    contract = Contract.of(1, start=[(0, "input", 0, 16, 0, 0)], end=[])
+    for beside, low, wrong in ((0, 8, 7), (8, 0, 1)):
+        s = Sketch.of(1, input=16, output=16)
+        s.copy(0, 8, ("input", 0), ("output", beside))
+        s.add(Row(0, "copy", 8, at=("input", 0), into=("output", low + first), block=2, strides=(1, stride)))
+        assert kinds(s, contract) == set()
+        assert kinds(s.changed(1, into=("output", wrong + first)), contract) == {"race"}
+
+
 def test_a_barrier_waits_for_all() -> None:
     s = Sketch.of(3, scratch=0)
     for r in (1, 2):
