@@ -1,21 +1,14 @@
-"""Programs to place: the communication of known kinds of applications, generated for any number of ranks; recordings of
-the examples and of LAMMPS where an MPI library is installed."""
+"""Programs to place: the communication of known kinds of applications, generated for any number of ranks."""
 
 from __future__ import annotations
 
 import math
-import os
-import shutil
-import subprocess
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import isthmus
-
-EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
 def extents(ranks: int, dimensions: int) -> list[int]:
@@ -266,36 +259,3 @@ PROGRAMS: dict[str, Callable[[int, int], isthmus.Program]] = {
     "collect": collect, "sparse": sparse, "halo2d": halo(2, 100_000), "halo3d": halo(3, 60_000),
     "butterfly": butterfly, "groups": groups,
 }  # fmt: skip
-#: Examples with arguments that take little time.
-ARGUMENTS = {
-    "halo2d": "40 30", "halo3d": "12 10", "fft3d": "12 2", "cg": "16 200", "master_worker": "3000 100", "ring": "61 2",
-    "heat": "40 30",
-}  # fmt: skip
-
-
-def recordings(ranks: int, folder: Path) -> dict[str, isthmus.Program]:
-    """Recordings of the examples, and of LAMMPS, on so many ranks; empty where there is no MPI library."""
-    mpirun = next((f"mpirun{end}" for end in (".openmpi", ".mpich", "") if shutil.which(f"mpirun{end}")), None)
-    if mpirun is None:
-        return {}
-    end = mpirun.removeprefix("mpirun")
-    tools = [f"MPICC=mpicc{end}", f"MPIFC=mpifort{end}", f"OUT={folder}"]
-    subprocess.run(["make", "-s", "-k", "-C", EXAMPLES, *tools], check=False, capture_output=True)
-    commands = {n: [str(folder / n), *a.split()] for n, a in ARGUMENTS.items() if (folder / n).exists()}
-    if shutil.which("lmp"):
-        commands["lammps"] = ["lmp", "-in", str(EXAMPLES / "lammps.in"), "-log", "none"]
-    environment = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-    many = ["--oversubscribe"] if end != ".mpich" else []
-    out = {}
-    for name, command in commands.items():
-        path = folder / f"{name}-{ranks}.h5"
-        record = ["isthmus", "record", "-o", str(path), "--", mpirun, *many, "-n", str(ranks), *command]
-        try:
-            done = subprocess.run(record, env=environment, cwd=folder, capture_output=True, timeout=120, check=False)
-        except subprocess.TimeoutExpired:
-            continue
-        if done.returncode == 0 and path.exists():
-            found = isthmus.read(path)
-            assert isinstance(found, isthmus.Program)
-            out[f"{name} recorded"] = found
-    return out

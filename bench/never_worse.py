@@ -1,16 +1,19 @@
 """Is a placement of ``isthmus.map`` ever worse than the usual orders?
 
     python bench/never_worse.py [--quick] [--part programs|patterns] [--rows TEXT] [--ranks N,...] [--seeds N]
-                                [--objective NAME] [--seconds S] [--recorded] [--no-peers] [--check] [--json FILE]
+                                [--objective NAME] [--seconds S] [--recorded [DIR]] [--half 1|2] [--no-peers] [--check]
+                                [--json FILE]
 
-Cases are generated: programs of mapping_programs.py (with --recorded also recordings of the examples and of LAMMPS) on
-4 to 128 ranks, and patterns of mapping_families.py; on tori, fat trees, small and large dragonflies; 1 or several ranks
-a node; the first nodes of the machine ("whole"), or as many at random places ("scattered"). Every case is placed by
-``isthmus.map`` without an objective unless one is given, in block, cyclic and random order, and by Scotch (gmap, on the
-graph of the machine as amk_grf decomposes it) where it is installed; it may not keep to the number of ranks of a node.
+Cases are generated: programs of mapping_programs.py (with --recorded also the recordings of mapping_recordings.py: the
+examples, inputs of LAMMPS, HPC Challenge; kept in DIR and taken from there the next time) on 4 to 128 ranks, and
+patterns of mapping_families.py; on tori, fat trees, small and large dragonflies; 1 or several ranks a node; the first
+nodes of the machine ("whole"), or as many at random places ("scattered"). Every case is placed by ``isthmus.map``
+without an objective unless one is given, in block, cyclic and random order, and by Scotch (gmap, on the graph of the
+machine as amk_grf decomposes it) where it is installed; it may not keep to the number of ranks of a node.
 isthmus.evaluate judges all. Figures are ratios to block: hop-bytes, the hottest link (bytes over bandwidth), and, of
 programs, the time simulated under ``flow``; seconds are processor seconds of the call of ``map``.
 
+--half: only the cases whose names have an even (1) or odd (2) CRC-32: one half to try changes with, the other to judge.
 --check: exit status 1 where a placement is worse than block order by more than 1 %: a program in simulated time, a
 pattern in its hottest link.
 """
@@ -24,7 +27,8 @@ import os
 import resource
 import sys
 import tempfile
-from collections.abc import Iterator
+import zlib
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,6 +36,7 @@ from typing import Any
 import mapping_families
 import mapping_peers
 import mapping_programs
+import mapping_recordings
 import numpy as np
 
 import isthmus
@@ -44,6 +49,10 @@ PATTERN_MACHINES = (
     "torus:16x16x16 cores=16", "cielo", "fattree-k4", "summit", "eos", "frontier",
     "dragonfly:a=16,p=16,h=1,g=16,arrangement=relative cores=16",
 )  # fmt: skip
+
+
+#: Ranks up to which programs are recorded.
+_MOST_RECORDED = 64
 
 
 @dataclass(frozen=True)
@@ -62,6 +71,11 @@ class Case:
         spread = "whole" if self.whole else "scattered"
         return f"{self.machine.split(',')[0].split(' ')[0]}, {self.per_node} a node, {spread}"
 
+    @property
+    def half(self) -> int:
+        """1 or 2, by the name."""
+        return 1 + zlib.crc32(f"{self.name} {self.where} {self.seed}".encode()) % 2
+
     def job(self) -> isthmus.Allocation:
         machine = isthmus.load(self.machine)
         nodes = -(-self.what.ranks // self.per_node)
@@ -77,9 +91,11 @@ def cases(options: argparse.Namespace) -> Iterator[Case]:
     if options.part in ("all", "programs"):
         for ranks in options.ranks or ((8, 27) if options.quick else (4, 8, 12, 16, 27, 64, 128)):
             programs = [(n, s, make(ranks, s)) for n, make in mapping_programs.PROGRAMS.items() for s in seeds]
-            if options.recorded and ranks <= 32:
+            if options.recorded is not None and ranks <= _MOST_RECORDED:
                 with tempfile.TemporaryDirectory() as folder:
-                    programs += [(n, 1, p) for n, p in mapping_programs.recordings(ranks, Path(folder)).items()]
+                    kept = Path(options.recorded or folder).resolve()
+                    kept.mkdir(parents=True, exist_ok=True)
+                    programs += [(n, 1, p) for n, p in mapping_recordings.recordings(ranks, kept).items()]
             for name, seed, what in programs:
                 for machine in PROGRAM_MACHINES[: 2 if options.quick else None]:
                     for per_node in (1, 4):
@@ -154,7 +170,30 @@ def summary(rows: list[tuple[Case, dict[str, dict[str, Any]]]], key: str, words:
         if values:
             print(f"  {who:7} geometric mean {mean(values):.3f} of {len(values)}, least {min(values):.3f}, "
                   f"most {max(values):.3f}")  # fmt: skip
+    by_group(rows, key)
     return bad
+
+
+#: How cases are put together: words to what their groups are called.
+GROUPS: dict[str, Callable[[Case], str]] = {
+    "program or pattern": lambda c: "recorded" if " recorded " in c.name else "generated",
+    "name": lambda c: c.name.rsplit(" ", 1)[0],
+    "ranks": lambda c: c.name.rsplit(" ", 1)[1],
+    "where": lambda c: c.where.split(",")[0],
+    "spread": lambda c: c.where.split(", ", 1)[1],
+    "half": lambda c: str(c.half),
+}
+
+
+def by_group(rows: list[tuple[Case, dict[str, dict[str, Any]]]], key: str) -> None:
+    """Prints ratios to block order of the groups of cases."""
+    for words, group_of in GROUPS.items():
+        groups: dict[str, list[float]] = {}
+        for case, found in rows:
+            groups.setdefault(group_of(case), []).append(ratio(found, "ours", key))
+        print(f"  by {words}: " + "; ".join(
+            f"{group} {mean(values):.3f} of {len(values)}, most {max(values):.3f}" for group, values in groups.items()
+        ))  # fmt: skip
 
 
 def main() -> None:
@@ -165,16 +204,23 @@ def main() -> None:
     parser.add_argument("--ranks", type=lambda text: [int(word) for word in text.split(",")], metavar="N,...")
     parser.add_argument("--seeds", type=int, default=1, metavar="N")
     parser.add_argument("--objective", metavar="NAME")
-    parser.add_argument("--seconds", type=float, default=3.0, metavar="S", help="processor time of map; 3")
-    parser.add_argument("--recorded", action="store_true", help="record the examples and LAMMPS, too")
+    parser.add_argument("--seconds", type=float, metavar="S", help="processor time of map; 3, with --quick 0.5")
+    parser.add_argument(
+        "--recorded", nargs="?", const="", metavar="DIR", help="record the examples, LAMMPS and HPC Challenge, too"
+    )
+    parser.add_argument("--half", type=int, choices=(1, 2))
     parser.add_argument("--no-peers", action="store_true")
     parser.add_argument("--check", action="store_true", help="fail where a placement is worse than block order")
     parser.add_argument("--json", metavar="FILE", help="also write all figures")
     options = parser.parse_args()
+    if options.seconds is None:
+        options.seconds = 0.5 if options.quick else 3.0
     rows = []
     print(f"{'case':22} {'where':34} {'who':8}{'hop-bytes':>10}{'link':>8}{'time':>8}{'seconds':>9}")
     for case in cases(options):
         if options.rows not in f"{case.name} {case.where}":
+            continue
+        if options.half not in (None, case.half):
             continue
         found = placed(case, options, not options.no_peers)
         rows.append((case, found))

@@ -245,11 +245,11 @@ void bind_mapping(nb::module_& m) {
   m.def(
       "map_relieve",
       [](const TaskGraph& g, const Target& t, const Numbers& start, double rise, double trials, double seconds,
-         std::uint64_t seed) {
-        return mapped([&] { return relieve(g, t, vector_of(start), {rise, trials, seconds, seed}); });
+         std::uint64_t seed, double until) {
+        return mapped([&] { return relieve(g, t, vector_of(start), {rise, trials, seconds, seed, until}); });
       },
       "graph"_a, "target"_a, "start"_a, "rise"_a = 0.01, "trials"_a = 50.0,
-      "seconds"_a = std::numeric_limits<double>::infinity(), "seed"_a = 0,
+      "seconds"_a = std::numeric_limits<double>::infinity(), "seed"_a = 0, "until"_a = 0.0,
       "Swaps that take load from the hottest links.");
 }
 

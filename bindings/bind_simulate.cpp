@@ -101,6 +101,8 @@ Result dict_of(Simulated&& result) {
   out["makespan"] = result.makespan;
   out["executed"] = result.executed;
   out["events"] = result.events;
+  out["steps"] = result.steps;
+  out["network_steps"] = result.network_steps;
   out["messages"] = result.messages;
   out["bytes"] = result.bytes;
   out["simulated_ranks"] = result.simulated_ranks;

@@ -52,16 +52,17 @@ class Reliever {
     most_hop_bytes_ = hop_bytes_ * (1 + options.rise);
   }
 
-  void run(double trials, double most_seconds) {
+  void run(double trials, double most_seconds, double until) {
     if (load_.empty() || beside_ == 0) return;
+    const double enough = until * *std::max_element(load_.begin(), load_.end());
     auto left = static_cast<std::int64_t>(trials * static_cast<double>(map_.size()));
     // A level that is hardly reached is tried from further on; one that is reached moves on faster.
     double step = 0.05;
     constexpr double least_step = 0.002;
     while (left > 0 && step >= least_step && seconds() < most_seconds) {
       const double most = *std::max_element(load_.begin(), load_.end());
-      if (most <= 0) return;
-      set_level(most * (1 - step));
+      if (most <= enough) return;
+      set_level(std::max(most * (1 - step), enough));
       passed_ += load_.size() / 8;
       std::vector<std::uint32_t> senders = tasks_over_hot_links(most_seconds);
       const std::int64_t before = left;
@@ -256,10 +257,11 @@ class Reliever {
 Map relieve(const TaskGraph& graph, const Target& target, const Map& start, const RelieveOptions& options) {
   require(options.rise >= 0 && options.trials >= 0, "relieve: rise ", options.rise, ", trials ", options.trials,
           "; allowed: 0 or more");
+  require(options.until >= 0 && options.until <= 1, "relieve: until ", options.until, "; allowed: 0 to 1");
   require_places(graph, target, start);
   if (effort::relief(graph, target) >= options.seconds) return start;
   Reliever reliever(graph, target, start, options);
-  reliever.run(options.trials, options.seconds);
+  reliever.run(options.trials, options.seconds, options.until);
   return reliever.map();
 }
 

@@ -14,6 +14,7 @@ struct RelieveOptions {
   double trials = 50;                                        ///< swaps tried per task, at most
   double seconds = std::numeric_limits<double>::infinity();  ///< at most, by counted steps, see effort.hpp
   std::uint64_t seed = 0;
+  double until = 0;  ///< stops when the hottest link has no more than this part of its load at the start
 };
 
 /// Swaps tasks that send over the hottest links with others near them or near their partners where that takes load from

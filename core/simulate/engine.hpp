@@ -71,6 +71,7 @@ class Engine {
     while (queue_.pop(event)) {
       if (out_.executed >= mark_ && event.time > now_ && !look_for_repetition(event)) {
         out_.left = true;
+        note_steps();
         return std::move(out_);
       }
       prefetch();
@@ -111,6 +112,7 @@ class Engine {
       }
     }
     out_.tie = ties_.found();  // by the last event
+    note_steps();
     if constexpr (contended) out_.traffic = ways_.take_traffic();
     finish();
     return std::move(out_);
@@ -296,6 +298,11 @@ class Engine {
   void look(const Event& event) {
     const bool head = event.type() == EventType::message && !whole_;
     ties_.look(event, head ? event.rank + s_.ranks : event.rank);
+  }
+
+  void note_steps() {
+    out_.steps = out_.events;
+    if constexpr (contended) out_.network_steps = ways_.steps();
   }
 
   // -- events ---------------------------------------------------------------------------------------------------------

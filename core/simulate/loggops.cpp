@@ -40,6 +40,7 @@ std::optional<Simulated> simulate_kinds(const Schedule& schedule, const Simulati
   Simulated all;
   all.makespan = few.makespan;
   all.events = few.events;
+  all.steps = few.steps;
   all.simulated_ranks = kinds->schedule.ranks;
   all.executed = schedule.ops.size();
   for (std::size_t k = 0; k < kinds->ranks.size(); ++k)

@@ -77,6 +77,7 @@ void PacketNetwork::advance(Picoseconds now, std::vector<Passed>& passed) {
     if (const Event* ahead = events_.peek(4); ahead != nullptr) prefetch_further(*ahead);
     if (const Event* ahead = events_.peek(2); ahead != nullptr) prefetch_last(*ahead);
     now_ = e.time;
+    ++steps_;
     switch (e.type()) {
       case Happening::message: start(e.what); break;
       case Happening::head: arrive(e.what, e.rest()); break;

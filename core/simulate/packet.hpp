@@ -42,6 +42,8 @@ class PacketNetwork final : public Network {
   void advance(Picoseconds now, std::vector<Passed>& passed) override;
   [[nodiscard]] Traffic take_traffic() override { return std::move(traffic_); }
   [[nodiscard]] const Traffic& traffic() const override { return traffic_; }
+  /// What happened to packets at ports and in buffers.
+  [[nodiscard]] std::uint64_t steps() const override { return steps_; }
   void write(Picoseconds now, StateWriter& state) const override;
 
   /// From the first byte's leaving to the last one's arrival along the links when nobody is in the way.
@@ -145,6 +147,7 @@ class PacketNetwork final : public Network {
   bool one_channel_ = false;  // enough for minimal routes
   Rng rng_;
   Traffic traffic_;
+  std::uint64_t steps_ = 0;
   bool log_routes_;
   TimeQueue<Event> events_;
   std::vector<Packet> packets_;

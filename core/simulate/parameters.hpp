@@ -177,6 +177,8 @@ struct Simulated {
   std::vector<Picoseconds> breakdown;  ///< ranks x shares, from Detail::ranks on
   std::uint64_t executed = 0;          ///< operations done
   std::uint64_t events = 0;
+  std::uint64_t steps = 0;          ///< events that were dealt with: fewer where iterations were left out
+  std::uint64_t network_steps = 0;  ///< and what the network did: rates of flows, packets or messages at links
   std::uint64_t messages = 0;
   std::uint64_t bytes = 0;
   double lost_in_all = 0;  ///< picoseconds, by all messages to others in the network

@@ -216,6 +216,8 @@ std::optional<Simulated> simulate_repeating(const Schedule& schedule, const Simu
     const std::optional<Schedule> shorter = shorten(schedule, *loops, few.iterations);
     if (!shorter) return std::nullopt;
     Simulated result = simulate(*shorter, brief);
+    result.steps += all.steps;
+    result.network_steps += all.network_steps;
     if (result.stopped) return result;
     if (!result.stuck.empty() || !result.orphans.empty()) return std::nullopt;
     if (result.left || result.repetition.period == 0) continue;

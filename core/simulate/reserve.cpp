@@ -55,6 +55,7 @@ void ReserveNetwork::advance(Picoseconds now, std::vector<Passed>& passed) {
 
 void ReserveNetwork::pass(Head head, std::vector<Passed>& passed) {
   Message& m = messages_[head.message];
+  ++steps_;
   const std::uint32_t at = m.path[head.hop];
   Place& place = places_[at];
   if (place.per_byte < 0) place.per_byte = per_byte(at);

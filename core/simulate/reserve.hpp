@@ -23,6 +23,8 @@ class ReserveNetwork final : public Network {
   void advance(Picoseconds now, std::vector<Passed>& passed) override;
   [[nodiscard]] Traffic take_traffic() override { return std::move(traffic_); }
   [[nodiscard]] const Traffic& traffic() const override { return traffic_; }
+  /// Links that messages have taken.
+  [[nodiscard]] std::uint64_t steps() const override { return steps_; }
   void write(Picoseconds now, StateWriter& state) const override {
     for (const Place& place : places_) state.number(std::max<Picoseconds>(place.free - now, 0));
   }
@@ -55,6 +57,7 @@ class ReserveNetwork final : public Network {
   std::uint32_t nics_;
   bool log_routes_;
   Traffic traffic_;
+  std::uint64_t steps_ = 0;
   std::vector<double> link_per_byte_;  // picoseconds, of every class of links
   std::vector<Place> places_;          // every link, then every interface out and in
   TimeQueue<Head> heads_;

@@ -136,6 +136,7 @@ class Ways {
   }
   Traffic take_traffic() { return network_->take_traffic(); }
   [[nodiscard]] const Traffic& traffic() const { return network_->traffic(); }
+  [[nodiscard]] std::uint64_t steps() const { return network_->steps(); }
   /// Messages and operations that wait for them, at `now`, when the network has nothing to do; place(op) says which
   /// operation.
   template <class Place>

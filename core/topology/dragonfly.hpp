@@ -27,6 +27,8 @@ class Dragonfly final : public RouterTopology<Dragonfly> {
 
   [[nodiscard]] std::string label(Vertex vertex) const override;
   [[nodiscard]] Bisection bisection() const override;
+  /// Those between two groups.
+  [[nodiscard]] std::uint32_t compared() const override { return global_.copies(); }
   void random_route(Vertex from, Vertex to, Rng& rng, std::vector<LinkId>& out) const override;
   [[nodiscard]] std::uint32_t virtual_channels(Routing routing) const override;
   void channels(Routing routing, std::span<const LinkId> route, std::span<std::uint8_t> out) const override;

@@ -84,4 +84,25 @@ TEST_CASE("relief stops at its budgets") {
   CHECK(relieve(graph, target, start, {.seconds = 0}) == start);
   CHECK(relieve(graph, target, start, {.rise = 1}) != start);
   CHECK_THROWS_AS(relieve(graph, target, start, {.rise = -1}), InvalidInput);
+  CHECK_THROWS_AS(relieve(graph, target, start, {.until = 1.5}), InvalidInput);
+}
+
+TEST_CASE("relief that is told how far stops there, and pays less for it") {
+  int networks = 0;
+  for (const auto& network : testing::grids()) {
+    if (network->nodes() <= 30 || network->nodes() > 128) continue;
+    const Target target(*network, nodes_of(*network));
+    const TaskGraph graph = random_tasks(target.places(), 4 * target.places(), 30, 8);
+    const Map start = improve(graph, target, random_map(target.places(), target, 2), 1);
+    const double most = hottest(graph, target, start);
+    const Map all = relieve(graph, target, start, {.rise = 1, .seed = 4});
+    if (hottest(graph, target, all) > 0.8 * most) continue;
+    ++networks;
+    const Map enough = relieve(graph, target, start, {.rise = 1, .seed = 4, .until = 0.9});
+    CHECK(hottest(graph, target, enough) <= 0.9 * most * (1 + 1e-9));
+    CHECK(hottest(graph, target, enough) > hottest(graph, target, all));
+    CHECK(hop_bytes(graph, target, enough) < hop_bytes(graph, target, all));
+    CHECK(relieve(graph, target, start, {.rise = 1, .seed = 4, .until = 1}) == start);
+  }
+  CHECK(networks >= 2);
 }

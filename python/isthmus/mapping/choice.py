@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from .budget import seconds_of_metrics, seconds_of_relief
 from .graphs import in_groups
 
@@ -26,8 +28,14 @@ _EQUAL = 0.005
 _POWER = 0.05
 #: Rounding of sums.
 _SAME = 1e-9
-#: Hop-bytes that may be paid, step by step, for a hottest link that is no worse than that of the usual order.
-_PRICES = (0.01, 0.03, 0.1, 0.2, 0.5)
+#: Hop-bytes that may be paid, step by step, for a hottest link that is no worse than that of the usual order; at last
+#: as many as were saved. Parts of the time for them.
+_PRICES = ((0.01, 0.1), (0.03, 0.1), (0.1, 0.2), (np.inf, 0.6))
+#: From this price on no more is paid than links must be cooled.
+_DEAR = 0.1
+#: Links are to be that much cooler than they must: those of messages that go one way are not quite those that relief of
+#: pairs looks at.
+_MARGIN = 0.999
 
 
 def best_of(trials: Sequence[Trial], objective: str, problem: Problem) -> Trial:
@@ -63,11 +71,19 @@ def no_hotter(trials: list[Trial], problem: Problem, attempt: Attempt, seconds: 
     best = best_of(trials, "hop_bytes", problem)
     if not worse(best):
         return best
-    # Where there is time for few of them, the highest.
+    # Where there is time for few of them, the last; each goes on where the one before it stopped.
     least = seconds_of_relief(problem) + seconds_of_metrics(problem)
-    prices = _PRICES[max(len(_PRICES) - int(seconds / least), 0) :]
-    for rise in prices:
-        cooler = attempt("relieve", start=best.place, rise=rise, seconds=round(seconds / len(prices), 3))
-        if cooler is not None and not worse(cooler):
+    prices = _PRICES[-max(min(int(seconds / least), len(_PRICES)), 1) :]
+    start = best
+    for price, part in prices:
+        saved = max(usual.hop_bytes / start.hop_bytes - 1, 0.0)
+        options = {"rise": round(min(price, saved), 4)}
+        if price >= _DEAR:
+            over = usual.metrics.maximum_congestion / start.metrics.maximum_congestion
+            options["until"] = round(min(over * _MARGIN, 1.0), 4)
+        share = part / sum(part for _, part in prices)
+        cooler = attempt("relieve", start=start.place, seconds=round(share * seconds, 3), **options)
+        if cooler is None or not worse(cooler):
             break
+        start = cooler
     return best_of([t for t in trials if not worse(t)], "hop_bytes", problem)

@@ -27,9 +27,9 @@ _GROUPS = "dragonflies"
 _SHARED = "tasks that share cores: balance or tasks_per_node"
 
 
-def _seconds(problem: Problem, options: Mapping[str, Any]) -> float:
-    """The budget of a search: what is asked, or as long as it may gain something."""
-    return min(float(options["seconds"]), problem.tasks * _PER_TASK)
+def granted(problem: Problem, options: Mapping[str, Any]) -> float:
+    """The budget of a search: what is asked, or as long as it may gain something; 0 of what is none."""
+    return min(float(options.get("seconds", 0.0)), problem.tasks * _PER_TASK)
 
 
 @method("exact", "the fewest hop-bytes of all placements, by branch and bound", f"up to {_EXACT} tasks on few nodes")
@@ -77,7 +77,7 @@ def _multilevel(problem: Problem, options: Mapping[str, Any]) -> NDArray[np.uint
     return _core.map_multilevel(
         problem.graph,
         problem.target,
-        seconds=_seconds(problem, options),
+        seconds=granted(problem, options),
         starts=int(options["starts"]),
         threads=_THREADS,
         seed=problem.seed,
@@ -114,7 +114,7 @@ def _anneal(problem: Problem, options: Mapping[str, Any]) -> NDArray[np.uint32]:
         problem.graph,
         problem.target,
         _start(problem, options),
-        seconds=_seconds(problem, options),
+        seconds=granted(problem, options),
         hot=float(options["hot"]),
         cold=float(options["cold"]),
         seed=problem.seed,
@@ -128,7 +128,7 @@ def _swap(problem: Problem, options: Mapping[str, Any]) -> NDArray[np.uint32]:
 
 @method(
     "relieve", "swaps that take load from the hottest links under the real routes, from the map of another method",
-    start="bipartition", rise=0.01, trials=50.0, seconds=10.0,
+    start="bipartition", rise=0.01, trials=50.0, seconds=10.0, until=0.0,
 )  # fmt: skip
 def _relieve(problem: Problem, options: Mapping[str, Any]) -> NDArray[np.uint32]:
     return _core.map_relieve(
@@ -137,8 +137,9 @@ def _relieve(problem: Problem, options: Mapping[str, Any]) -> NDArray[np.uint32]
         _start(problem, options),
         rise=float(options["rise"]),
         trials=float(options["trials"]),
-        seconds=_seconds(problem, options),
+        seconds=granted(problem, options),
         seed=problem.seed,
+        until=float(options["until"]),
     )
 
 
@@ -158,7 +159,7 @@ def in_groups(problem: Problem) -> bool:
 def _grouped(problem: Problem, options: Mapping[str, Any]) -> NDArray[np.uint32] | None:
     if not in_groups(problem):
         return None
-    seconds = _seconds(problem, options)
+    seconds = granted(problem, options)
     start = _made(problem, options)
     return _core.map_grouped(problem.graph, problem.target, seconds, float(options["limit"]), problem.seed, start)
 
@@ -173,7 +174,7 @@ def _balanced(problem: Problem, options: Mapping[str, Any]) -> NDArray[np.uint32
         problem.graph,
         _core.Target(problem.job.machine.topology, problem.job.nodes) if loaded else problem.target,
         imbalance=max(problem.imbalance, 0.0),
-        seconds=_seconds(problem, options),
+        seconds=granted(problem, options),
         group_limit=float(options["limit"]),
         speed=problem.speeds,
         threads=_THREADS,

@@ -142,14 +142,13 @@ def map(
     seconds = budget.searching if name == "auto" else max(budget.searching, seconds / 10)
 
     search = Search(problem, partial(_metrics, found, problem), clock)
-    decides = objective or ("time" if search.affordable(seconds) else "hop_bytes")
     if name != "auto":
         if search.attempt(name, **_timed(name, options, seconds)) is None:
             raise InvalidInput(f"method {name!r} does not apply here; it is for {find(name, {})[0].needs}")
         best, decides = search.trials[0], objective or "hop_bytes"
     elif options:
         raise InvalidInput("method auto has no options")
-    elif decides == "time":
+    elif (decides := objective or ("time" if search.affordable(seconds) else "hop_bytes")) == "time":
         best = search.by_time(seconds, all=objective is not None)
     else:
         best = search.by_rule(decides, seconds, guarded=objective is None)

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .choice import best_of, no_hotter
+from .graphs import granted
 from .mapped import Trial
 from .methods import find
 from .metrics import pattern_of
 from .portfolio import USUAL, portfolio
 from .problem import Problem
 from .sockets import placement_of
+from .swaps import Swaps
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,14 +24,12 @@ if TYPE_CHECKING:
     from .clock import Clock
     from .metrics import Metrics
 
-#: Part of the time for simulations, where these decide.
+#: Part of the time for simulations, at least, where these decide.
 SIMULATING = 0.3
 #: Part of the time for links that are hotter than before, where there are.
 _COOLING = 0.2
 #: Messages of collectives are mapped too where they have this part of all bytes.
 _MANY = 0.01
-#: Swaps that are simulated for each task, at most.
-_PROPOSALS = 64
 
 
 class Search:
@@ -52,7 +52,15 @@ class Search:
 
     def affordable(self, seconds: float) -> bool:
         """Can the usual orders and one other placement be simulated in the part of the time for simulations?"""
-        return self.clock is not None and (len(USUAL) + 1) * self.clock.cost <= SIMULATING * seconds
+        if self.clock is None:
+            return False
+        # The first says what the others take, if that is not too much already.
+        few = (len(USUAL) + 1) * self.clock.cost <= SIMULATING * seconds
+        if few:
+            place = find("default", {})[0].run(self.problem, {})
+            assert place is not None
+            self._time(place)
+        return few and (len(USUAL) + 1) * self.clock.cost <= SIMULATING * seconds
 
     def attempt(self, name: str, **options: Any) -> Trial | None:
         """Runs a method and keeps its map; None where it does not apply."""
@@ -74,14 +82,15 @@ class Search:
         if wider is not None:
             said = {"messages": "all"}
             portfolio(wider, lambda name, **options: self._on(wider, name, options, said), for_each, "time")
+        until = seconds - sum(granted(self.problem, t.options) for t in self.trials)
         order = sorted(self.trials, key=lambda t: (t.method not in USUAL, t.hop_bytes))
-        most = len(order) if all else int(SIMULATING * seconds / self.clock.cost)
-        kept = {id(t) for t in order[: max(most, len(USUAL) + 1)]}
-        simulated = [t for t in self.trials if id(t) in kept]
-        for t in simulated:
-            self._time(t.place)
+        simulated = []
+        for i, t in enumerate(order):
+            if all or i <= len(USUAL) or self.clock.spent + self.clock.cost <= until:
+                self._time(t.place)
+                simulated.append(t)
         best = best_of(simulated, "time", self.problem)
-        swapped = self._swapped(best, SIMULATING * seconds - len(simulated) * self.clock.cost)
+        swapped = self._swapped(best, wider, until)
         return best if swapped is None else swapped
 
     def _on(self, problem: Problem, name: str, options: Mapping[str, Any], more: Mapping[str, Any]) -> Trial | None:
@@ -115,37 +124,15 @@ class Search:
             return None
         return Problem(every, p.job, p.capacity, seed=p.seed, coordinates=p.coordinates)
 
-    def _swapped(self, start: Trial, seconds: float) -> Trial | None:
-        """Swaps that the simulation finds faster, for about so much processor time; None where there are none."""
-        p = self.problem
-        assert self.clock is not None
-        most = min(int(seconds / self.clock.cost), _PROPOSALS * p.tasks)
-        if p.imbalance is not None or most < 1:
+    def _swapped(self, start: Trial, wider: Problem | None, until: float) -> Trial | None:
+        """Swaps that the simulation finds faster, until so much was spent on it; None where there are none."""
+        clock = self.clock
+        assert clock is not None
+        if self.problem.imbalance is not None:
             return None
         begin = time.process_time()
-        rng = np.random.Generator(np.random.PCG64([p.seed, 1]))
-        place, best = start.place, self._time(start.place)
-        for _ in range(most):
-            other = _neighbour(p, place, rng)
-            if other is None:
-                continue
-            found = self._time(other)
-            if found < best:
-                best, place = found, other
+        swaps = Swaps(self.problem if wider is None else wider, self.problem.seed)
+        place = swaps.improved(start.place, self._time, lambda: clock.spent + clock.cost <= until)
         if place is start.place:
             return None
         return self._keep("swap-simulated", {"start": start.method}, time.process_time() - begin, place)
-
-
-def _neighbour(problem: Problem, place: NDArray[np.uint32], rng: np.random.Generator) -> NDArray[np.uint32] | None:
-    """Two tasks of different places swapped, or one moved to a place with room; None where a draw changes nothing."""
-    free = np.flatnonzero(np.bincount(place, minlength=problem.places) < problem.capacity)[: problem.tasks]
-    u, v = int(rng.integers(problem.tasks)), int(rng.integers(problem.tasks + len(free)))
-    to = place[v] if v < problem.tasks else free[v - problem.tasks]
-    if to == place[u]:
-        return None
-    out = place.copy()
-    out[u] = to
-    if v < problem.tasks:
-        out[v] = place[u]
-    return out

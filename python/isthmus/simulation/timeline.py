@@ -98,6 +98,8 @@ class Timeline(Tabular):
         self.bytes: int = result["bytes"]
         self.executed: int = result["executed"]
         self.events: int = result["events"]
+        self.steps: int = result.get("steps", 0)
+        self.network_steps: int = result.get("network_steps", 0)
         self.simulated_ranks: int = result["simulated_ranks"]
         self.skipped_iterations: int = result.get("skipped", 0)
         self.start_ps: NDArray[np.int64] = result["start"]
@@ -126,8 +128,7 @@ class Timeline(Tabular):
 
     def __getstate__(self) -> dict[str, Any]:
         # Without what follows from the rest.
-        derived = {name for name, of in vars(type(self)).items() if isinstance(of, cached_property)}
-        return {name: value for name, value in self.__dict__.items() if name not in derived}
+        return {name: value for name, value in self.__dict__.items() if name not in ("_options", "traffic", "deadlock")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
