@@ -4,11 +4,13 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <limits>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "arrays.hpp"
@@ -79,7 +81,20 @@ void bind_structure(nb::module_& module) {
                                                                         {s.coordinates.size() / d, d}, self);
                    })
       .def_prop_ro("stencil", [](const Structure& s) { return name_of(s.stencil); })
-      .def_ro("explained", &Structure::explained);
+      .def_ro("explained", &Structure::explained)
+      .def("__getstate__",
+           [](const Structure& s) {
+             std::vector<std::pair<std::uint8_t, std::uint32_t>> factors;
+             for (const Factor& f : s.factors) factors.emplace_back(static_cast<std::uint8_t>(f.kind), f.extent);
+             return std::make_tuple(std::move(factors), array_of(s.coordinates), static_cast<std::uint8_t>(s.stencil),
+                                    s.explained);
+           })
+      .def("__setstate__", [](Structure& self, const std::tuple<std::vector<std::pair<std::uint8_t, std::uint32_t>>,
+                                                                Input<std::uint32_t>, std::uint8_t, double>& state) {
+        const auto& [factors, coordinates, stencil, explained] = state;
+        new (&self) Structure{{}, vector_of(coordinates), static_cast<Stencil>(stencil), explained};
+        for (const auto& [kind, extent] : factors) self.factors.push_back({static_cast<FactorKind>(kind), extent});
+      });
   module.def(
       "pattern_graph",
       [](const Input<std::uint64_t>& first, const Input<std::uint32_t>& peer, const Input<std::uint64_t>& bytes) {

@@ -50,6 +50,7 @@ def nouns() -> dict[str, Any]:
         "sensitivities": isthmus.simulate(program, machine, record="ops").sensitivities(),
         "mapped": mapped,
         "placement": mapped.placement,
+        "structure": isthmus.structure(isthmus.pattern(program)),
         "metrics": mapped.metrics,
         "advice": isthmus.advise(program, machine),
         "tuning": isthmus.tune("allreduce", machine=machine, ranks=8, sizes=[8, 4096]),

@@ -75,7 +75,8 @@ class Problem:
 
     def __getstate__(self) -> dict[str, Any]:
         # Without what follows from the rest.
-        return {name: value for name, value in self.__dict__.items() if name not in ("graph", "target", "structure")}
+        derived = {name for name, of in vars(type(self)).items() if isinstance(of, cached_property)}
+        return {name: value for name, value in self.__dict__.items() if name not in derived}
 
     @property
     def tasks(self) -> int:

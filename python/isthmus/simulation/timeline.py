@@ -58,6 +58,9 @@ class Timeline(Tabular):
         What was sent.
     executed, events : int
         Operations done, and steps of the simulator.
+    steps, network_steps : int
+        Steps that were done, without those of iterations left out, and what the model of the network did (rates,
+        packets or links): what the simulation cost. Not written to files.
     simulated_ranks : int
         Ranks that were simulated; fewer than there are where ranks are indistinguishable.
     skipped_iterations : int
@@ -128,7 +131,8 @@ class Timeline(Tabular):
 
     def __getstate__(self) -> dict[str, Any]:
         # Without what follows from the rest.
-        return {name: value for name, value in self.__dict__.items() if name not in ("_options", "traffic", "deadlock")}
+        derived = {name for name, of in vars(type(self)).items() if isinstance(of, cached_property)}
+        return {name: value for name, value in self.__dict__.items() if name not in derived}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
