@@ -11,8 +11,8 @@ each node at a fifth of what its interface could send. Packet-hops are times tha
 counted.
 
 The peer runs the same pattern with the same protocol: "sent", its messages are on their way when they are sent; "sender
-waits", transfers begin when the receive is posted, and the sender waits; "posted", transfers begin so, and no sender
-waits, as SMPI has it by default. Ours by rendezvous ("S=0") are on their way when they are sent, and the sender waits.
+waits", transfers begin when the receive is posted, and the sender waits, as ours by rendezvous ("S=0"); "posted",
+transfers begin so, and no sender waits, as SMPI has it by default. "SimGrid's routes" are those of ties=positive.
 
 The peer's seconds are of its whole run, ours in the comparison those to make the schedule and to simulate it. A run
 of the peer is ended after --limit processor seconds. Cases of which it takes minutes need --peers all.
@@ -138,7 +138,7 @@ def uniform(nodes: int, count: int, interval: float) -> Callable[[], tuple[Any, 
 
 RENDEZVOUS = (("sender waits", smpi.RENDEZVOUS), ("posted", smpi.PLAIN))
 BY_RENDEZVOUS = BARE.replace("S=64KiB", "S=0")
-# Extents of 9 and 5 have no routes that are equally long both ways: SimGrid breaks such ties otherwise.
+# Extents of 9 and 5 have no routes that are equally long both ways: SimGrid goes the positive way of these.
 ODD = smpi.Platform("TORUS", "9,9,5", 405)
 TORUS = {64: ("4x4x4", "4,4,4"), 256: ("8x8x4", "8,8,4"), 1024: ("16x8x8", "16,8,8"), 4096: ("16x16x16", "16,16,16")}
 PLATFORMS = {
@@ -186,6 +186,15 @@ CASES = (
          peer=peer("torus 256", 256, XOR, 4096)),
     Case("  by XOR, S=0", torus(256, BY_RENDEZVOUS), by_xor(256, 4096), settings=RENDEZVOUS,
          peer=peer("torus 256", 256, XOR, 4096)),
+    of_collective("  pairwise, SimGrid's routes", 256, PAIRWISE, 4096, f"torus:8x8x4,ties=positive {LINKS} {BARE}",
+                  peer=peer("torus 256", 256, PAIRWISE, 4096)),
+    of_collective("  pairwise, S=0, SimGrid's routes", 256, PAIRWISE, 4096,
+                  f"torus:8x8x4,ties=positive {LINKS} {BY_RENDEZVOUS}", settings=RENDEZVOUS,
+                  peer=peer("torus 256", 256, PAIRWISE, 4096)),
+    Case("  by XOR, SimGrid's routes", f"torus:8x8x4,ties=positive {LINKS} {BARE}", by_xor(256, 4096),
+         peer=peer("torus 256", 256, XOR, 4096)),
+    Case("  by XOR, S=0, SimGrid's routes", f"torus:8x8x4,ties=positive {LINKS} {BY_RENDEZVOUS}", by_xor(256, 4096),
+         settings=RENDEZVOUS, peer=peer("torus 256", 256, XOR, 4096)),
     of_collective("pairwise 256, torus 9x9x5", 256, PAIRWISE, 4096, f"torus:9x9x5 {LINKS} {BARE}",
                   peer=(ODD, 256, "alltoall", "ring", 4096)),
     of_collective("  pairwise, S=0, torus 9x9x5", 256, PAIRWISE, 4096, f"torus:9x9x5 {LINKS} {BY_RENDEZVOUS}",

@@ -88,8 +88,9 @@ std::vector<LogEntry> log_from(const Input<std::uint64_t>& log, std::size_t ops)
   std::vector<LogEntry> out;
   out.reserve(log.shape(0));
   for (const std::uint64_t entry : view(log)) {
-    require(entry >> 3 < ops, "a log entry names operation ", entry >> 3, " of ", ops);
-    out.emplace_back(static_cast<LogEntry::Kind>(entry & 7), entry >> 3);
+    const std::uint64_t op = entry >> LogEntry::kind_bits;
+    require(op < ops, "a log entry names operation ", op, " of ", ops);
+    out.emplace_back(static_cast<LogEntry::Kind>(entry & ((1U << LogEntry::kind_bits) - 1)), op);
   }
   return out;
 }
@@ -149,7 +150,7 @@ Result dict_of(Simulated&& result) {
   out["route_ends"] = array_from(std::vector<std::uint64_t>(result.traffic.ends()));
   std::vector<std::uint64_t> log(result.log.size());
   for (std::size_t i = 0; i < log.size(); ++i)
-    log[i] = result.log[i].op() << 3 | static_cast<std::uint8_t>(result.log[i].kind());
+    log[i] = result.log[i].op() << LogEntry::kind_bits | static_cast<std::uint8_t>(result.log[i].kind());
   out["log"] = array_from(std::move(log));
   out["log_noise"] = array_from(std::move(result.log_noise));
   out["log_time"] = array_from(std::move(result.log_time));

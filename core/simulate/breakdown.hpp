@@ -18,8 +18,9 @@ class Breakdown {
   void add(Rank rank, Share share, Picoseconds time) {
     if constexpr (on) sums_[std::size_t{rank} * shares + static_cast<std::size_t>(share)] += time;
   }
-  /// The stream was idle from `from` until `now` before an operation of its own.
-  void idle_before_op(Rank rank, Picoseconds from, Picoseconds now, Picoseconds interface_free, bool one_stream) {
+  /// The stream was idle from `from` until `now` before an operation of its own, when neither the interface nor last
+  /// bytes kept it, for `rest`.
+  void idle_before_op(Rank rank, Picoseconds from, Picoseconds now, Picoseconds interface_free, Share rest) {
     if constexpr (on) {
       from = told(rank, from);
       if (from >= now) return;
@@ -30,8 +31,7 @@ class Breakdown {
         add(rank, Share::contention, tail - until);
         until = tail;
       }
-      // With one stream, only the end of a put or get makes an operation ready while the stream is idle.
-      add(rank, one_stream ? Share::latency : Share::idle, now - until);
+      add(rank, rest, now - until);
     }
   }
   /// The stream was idle from `from` until `now`, when it handles a message that was sent and arrived at these times.

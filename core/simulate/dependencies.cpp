@@ -37,6 +37,11 @@ Dependencies::Dependencies(const Schedule& schedule) : schedule_(&schedule), wor
                  static_cast<std::uint16_t>(bits | count << count_at)};
       if (op.needs >= too_many) more_needs_.emplace(schedule.op_first[r] + i, op.needs);
       shape_.one_sided |= op.kind == OpKind::put || op.kind == OpKind::get;
+      if (op.kind == OpKind::send) {
+        shape_.rendezvous |= op.mode == static_cast<std::uint8_t>(Protocol::rendezvous);
+        if (op.mode == static_cast<std::uint8_t>(Protocol::by_size))
+          shape_.largest_send = std::max(shape_.largest_send, op.amount);
+      }
       if (op.kind == OpKind::recv) {
         shape_.wildcards |= op.peer == any_rank || op.tag == any_tag;
         if (count == many)

@@ -18,6 +18,8 @@ struct Shape {
   bool receives_free_on_start = false;  ///< does anything wait for a receive to be posted?
   bool wildcards = false;               ///< is there a receive from any rank or of any tag?
   bool one_sided = false;               ///< is there a put or get?
+  bool rendezvous = false;              ///< is a send by rendezvous whatever its size?
+  std::uint64_t largest_send = 0;       ///< bytes, of those that are eager or not by their size
 };
 
 /// The dependencies of a schedule that have not been fulfilled yet. Operations are indices into Schedule::ops.

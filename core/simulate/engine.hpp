@@ -48,6 +48,7 @@ class Engine {
         noise_(options.noise, options.seed, std::size_t{schedule.ranks} * dependencies_.shape().cpus),
         noisy_(options.noise.kind != NoiseSpec::Kind::none),
         whole_(options.receive == Receive::loggopsim),
+        pairing_(!whole_ && may_wait(dependencies_.shape(), options)),
         in_order_(plain && !whole_ && !dependencies_.shape().one_sided),
         one_stream_(plain || dependencies_.shape().cpus == 1),
         // With one stream receives are posted in the order in which they become ready, whatever their times.
@@ -59,6 +60,7 @@ class Engine {
       out_.busy.assign(s_.ops.size(), 0);
       out_.handled.assign(s_.ops.size(), -1);
     }
+    if (pairing_) pair_of_.resize(s_.ops.size());
     if constexpr (contended) ways_.start(options, s_.ops.size());
     if (options.loops != nullptr) mark_ = std::max(options.loops->from, 1U) * options.loops->ops;
   }
@@ -165,11 +167,13 @@ class Engine {
     breakdown_.add(rank, share, work);
     return lost;
   }
-  /// The event has taken both resources: who waited behind it leads now.
+  /// The event has taken both resources, or stands aside: who waited behind it leads now.
   void follow(std::uint32_t stream, std::uint32_t interface, const Event& event) {
     Event next;
-    if (resources_.follow(stream, interface, event, next, queue_) && watch_ties()) ties_.choose(event, next);
+    if (resources_.follow(stream, interface, event, next, queue_, now_) && watch_ties()) ties_.choose(event, next);
   }
+  /// What an operation waits for that becomes ready while its stream is idle: with one stream, only a put or get.
+  [[nodiscard]] Share rest_of_idle() const { return one_stream_ ? Share::latency : Share::idle; }
   void begin(std::uint64_t op, Picoseconds end) {
     if constexpr (detail == Detail::ops) {
       out_.start[op] = now_;
@@ -258,9 +262,10 @@ class Engine {
     Picoseconds time = std::max(now_, resources_[stream].free);
     if (!plain && !not_before_.empty()) time = std::max(time, not_before_[ready.op]);
     if (ready.kind == OpKind::recv) {
-      const std::uint64_t order = next_order(post_ahead_ ? EventType::matched : EventType::operation);
+      const bool ahead = post_ahead_ || paired(ready.rank);
+      const std::uint64_t order = next_order(ahead ? EventType::matched : EventType::operation);
       if (contended && ways_.stops(ready.op, time, {time, order, ready.rank, op.peer, ready.op})) return;
-      if (post_ahead_) post(ready.rank, ready.op, time, order);
+      if (ahead) post(ready.rank, ready.op, time, order);
       else queue_.push({time, order, ready.rank, op.peer, ready.op});
       return;
     }
@@ -308,7 +313,10 @@ class Engine {
   // -- events ---------------------------------------------------------------------------------------------------------
 
   void examine(const Event& event) {
-    if (watch_ties()) look(event);
+    if (watch_ties()) {
+      look(event);
+      turn_ = event.sequence();
+    }
     switch (event.type()) {
       case EventType::operation: operation(event); break;
       case EventType::message: message(event); break;
@@ -363,7 +371,10 @@ class Engine {
 
   void operation(const Event& event) {
     switch (operations_.of(event).kind) {
-      case OpKind::recv: post(event.rank, event.op(), event.time, event.order); break;
+      case OpKind::recv:
+        if (!paired(event.rank)) return post(event.rank, event.op(), event.time, event.order);
+        log(LogEntry::Kind::post, event.op());
+        return release_and_go(event.rank, event.op(), started);
       case OpKind::send:
       case OpKind::put:
       case OpKind::get: transfer(event); break;
@@ -376,7 +387,7 @@ class Engine {
     const std::uint32_t stream = cpu_of(event.rank, op.cpu);
     if (resources_[stream].free > now_) return resources_.wait(stream, event, queue_);
     const Picoseconds work = work_of(op, options_);
-    breakdown_.idle_before_op(event.rank, resources_[stream].free, now_, 0, one_stream_);
+    breakdown_.idle_before_op(event.rank, resources_[stream].free, now_, 0, rest_of_idle());
     const Picoseconds lost = occupy(event.rank, op.cpu, work, Share::compute);
     begin(event.op(), now_ + work + lost);
     log(LogEntry::Kind::start, event.op(), lost);
@@ -399,7 +410,13 @@ class Engine {
       else resources_.wait(stream, interface, event, queue_);
       return;
     }
-    breakdown_.idle_before_op(rank, cpu_free, now_, interface_free, one_stream_);
+    const bool eager = op.kind == OpKind::send && is_eager(op, cost);
+    if (pairing_ && op.kind == OpKind::send && !event.called() && stands_aside(event, op, eager)) {
+      if (event.leading()) follow(stream, interface, event);
+      return release_and_go(rank, event.op(), started);
+    }
+    breakdown_.idle_before_op(rank, cpu_free, now_, interface_free,
+                              event.called() ? Share::late_receiver : rest_of_idle());
     const Picoseconds work = get ? cost.level->o_send : cost.send_cpu();
     const Picoseconds lost = occupy(rank, op.cpu, work, Share::send_overhead);
     begin(event.op(), now_ + work + lost);
@@ -419,14 +436,12 @@ class Engine {
     queue_.push({arrives, next_order(type), event.other, rank, event.subject()});
     if constexpr (contended)
       if (!get) enter(event.op(), rank, event.other, op.nic, op.amount, cost, now_ + cost.level->o_send + lost);
-    bool eager = false;
     if (op.kind == OpKind::send) {
       ++out_.messages;
       out_.bytes += op.amount;
-      eager = is_eager(op, cost);
     }
     wait_for_work(rank, event.op(), done, now_ + work + lost);
-    release_and_go(rank, event.op(), eager ? started | done : started);
+    release_and_go(rank, event.op(), eager ? started | done : event.called() ? 0 : started);
   }
 
   // -- messages and receives ------------------------------------------------------------------------------------------
@@ -435,12 +450,24 @@ class Engine {
   void post(Rank rank, std::uint64_t recv, Picoseconds time, std::uint64_t order) {
     const Operation& op = s_.ops[recv];
     if constexpr (detail == Detail::ops) out_.start[recv] = time;
-    log(LogEntry::Kind::post, recv);
+    const bool ahead = post_ahead_ || paired(rank);
+    if (ahead && !post_ahead_) {
+      // What its start sets free comes in its turn.
+      queue_.push_again(
+          {time, Event::make_order(order >> Event::type_bits, EventType::operation), rank, op.peer, recv});
+    } else {
+      log(LogEntry::Kind::post, recv);
+    }
     const MatchKey key{op.peer, op.tag, op.comm};
     const std::uint32_t found = matching_.take_waiting(rank, key);
-    if (found == Matching::none) {
-      matching_.post(rank, key, recv, time, order >> Event::type_bits);
-      if (!post_ahead_) {
+    if (found == Matching::none || matching_[found].state != Match::State::handled) {
+      if (found != Matching::none) {
+        call(found, recv, time, order);
+      } else {
+        matching_.post(rank, key, recv, time, order >> Event::type_bits);
+        if (watch_ties() && pairing_) ties_.place(recv, turn_);
+      }
+      if (!ahead) {
         release_and_go(rank, recv, started);
       }
       return;
@@ -448,12 +475,25 @@ class Engine {
     const Match m = matching_[found];
     matching_.release(found);
     const Meeting meeting{recv, m.op, rank, m.source, m.time, static_cast<Picoseconds>(m.order), m.rendezvous};
-    if (post_ahead_) {
+    if (ahead) {
       queue_.push({time, order, rank, rank, meet_later(meeting)});
     } else {
       meet(meeting, started | done);
     }
   }
+
+  // -- sends and the receives that they wait for (engine_pairs.hpp) --------------------------------------------------
+
+  /// Are messages to this rank given their receives when they are sent?
+  [[nodiscard]] bool paired(Rank rank) const { return pairing_ && !matching_.has_wildcards(rank); }
+  /// May a send have to wait until its receive is posted?
+  static bool may_wait(const Shape& shape, const SimulationOptions& options);
+  /// A send is issued and gets its receive, now or when that is posted: true if it must not begin before that.
+  bool stands_aside(const Event& event, const Operation& send, bool eager);
+  /// The receive of a send that has been issued is posted, at `time`.
+  void call(std::uint32_t found, std::uint64_t recv, Picoseconds time, std::uint64_t order);
+  /// A send that has stood aside may begin.
+  void come_back(std::uint64_t send, Rank source, Rank to, Picoseconds time);
 
   // -- messages that arrive (engine_messages.hpp) ---------------------------------------------------------------------
 
@@ -499,8 +539,9 @@ class Engine {
       resources_.prefetch_first(e->rank);
     if (const Event* e = coming(12); e != nullptr) {
       if (e->type() == EventType::operation) dependencies_.prefetch(e->op());
-      else if (meets(*e)) matching_.prefetch_slot(e->rank, key_of(*e));
+      else if (meets(*e) && !pairing_) matching_.prefetch_slot(e->rank, key_of(*e));
     }
+    if (pairing_) return prefetch_pairs();
     if (const Event* e = coming(8); e != nullptr && meets(*e)) matching_.prefetch_match(e->rank, key_of(*e));
     if (const Event* e = coming(4); e != nullptr && meets(*e)) {
       // The receive, and the next operation, which it will often set free.
@@ -509,6 +550,7 @@ class Engine {
       prefetch_line(&s_.ops[recv] + 2);
     }
   }
+  void prefetch_pairs();
   [[nodiscard]] MatchKey key_of(const Event& message) const {
     const Operation& op = operations_.of(message);
     return {message.other, op.tag, op.comm};
@@ -525,6 +567,7 @@ class Engine {
   Noise noise_;
   bool noisy_;
   bool whole_;     // does a message keep its receiver's CPU all the time?
+  bool pairing_;   // are sends paired with receives when they are issued?
   bool in_order_;  // do messages come to an interface in the order in which they are sent?
   bool one_stream_;
   bool post_ahead_;
@@ -535,6 +578,8 @@ class Engine {
   std::vector<Ready> ready_;
   std::vector<Meeting> later_;
   std::vector<std::uint32_t> unused_;     // numbers in later_
+  std::vector<std::uint32_t> pair_of_;    // of every operation: of sends that are issued and not handled; or empty
+  std::uint64_t turn_ = 0;                // with ties, the sequence number of what happens
   std::vector<Picoseconds> not_before_;   // with several streams, of every operation: the end of what it waits for
   std::vector<Picoseconds> completions_;  // of the last put or get of each rank
   std::uint64_t sequence_ = 0;
@@ -549,4 +594,5 @@ class Engine {
 #include "simulate/engine_end.hpp"
 #include "simulate/engine_messages.hpp"
 #include "simulate/engine_network.hpp"
+#include "simulate/engine_pairs.hpp"
 #include "simulate/engine_state.hpp"

@@ -53,7 +53,7 @@ void Engine<detail, variant>::collect_remaining() {
       [&](Rank rank, const Match& m) { stuck(rank, m.op, true); },
       [&](Rank rank, const Match& m) {
         out_.orphans.push_back({rank, m.source, static_cast<std::uint32_t>(m.op - s_.op_first[m.source]),
-                                static_cast<Picoseconds>(m.order)});
+                                m.state == Match::State::aside ? -1 : static_cast<Picoseconds>(m.order)});
         const Operation& send = s_.ops[m.op];
         if (is_eager(send, cost_of(m.source, rank, send.amount))) return;
         stuck(m.source, m.op, true);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <utility>
 
 #include "simulate/engine.hpp"
 
@@ -97,11 +98,13 @@ inline void Engine<detail, variant>::handled(const Event& event, const Operation
   if constexpr (detail == Detail::ops) out_.handled[event.op()] = now_;
   const Picoseconds end = resources_[stream].free;
   const bool rendezvous = !is_eager(send, cost);
-  const MatchKey key{source, send.tag, send.comm};
-  const std::uint32_t found = matching_.take_posted(rank, key);
-  if (found == Matching::none) {
-    matching_.wait(rank, key, source, event.op(), event.time, end, rendezvous);
-    return;
+  std::uint32_t found = pairing_ ? std::exchange(pair_of_[event.op()], Matching::none) : Matching::none;
+  if (found != Matching::none) {
+    if (matching_[found].state != Match::State::paired) return matching_.come(found, event.time, end, rendezvous);
+  } else {
+    const MatchKey key{source, send.tag, send.comm};
+    found = matching_.take_posted(rank, key);
+    if (found == Matching::none) return matching_.wait(rank, key, source, event.op(), event.time, end, rendezvous);
   }
   const Match& m = matching_[found];
   const Meeting meeting{m.op, event.op(), rank, source, event.time, end, rendezvous};
@@ -135,16 +138,25 @@ inline void Engine<detail, variant>::meet(const Meeting& m, unsigned phases) {
   meet_now(m, phases);
 }
 
-/// What a receive sets free waits until the last byte is there.
+/// What a receive sets free waits until the last byte is there, and so does what a send by rendezvous sets free.
 template <Detail detail, Variant variant>
 inline void Engine<detail, variant>::meet_on_way(const Meeting& m, unsigned phases, std::uint32_t way) {
   ways_.meet(way, m.rank, m.recv);
   const Picoseconds tail = ways_.tail(way);
-  if (tail > now_) {
-    const std::uint64_t first = s_.op_first[m.rank];
-    for (const Edge e : s_.dependants(m.rank, static_cast<std::uint32_t>(m.recv - first)))
-      if (!e.on_start()) ways_.gate(way, first + e.to());
-    if (tail != never) arrived(m.rank, tail, m.recv);
+  const auto gate = [&](Rank rank, std::uint64_t op, Picoseconds ahead) {
+    if (tail - ahead <= now_) return;
+    const std::uint64_t first = s_.op_first[rank];
+    for (const Edge e : s_.dependants(rank, static_cast<std::uint32_t>(op - first)))
+      if (!e.on_start()) ways_.gate(way, first + e.to(), ahead);
+    if (tail != never) arrived(rank, tail - ahead, op);
+  };
+  gate(m.rank, m.recv, 0);
+  if (m.rendezvous && !whole_) {
+    const MessageCost& cost = cost_of(m.source, m.rank, s_.ops[m.send].amount);
+    // Processors that copy more slowly than bytes travel meet before the last byte is there: the last one has left.
+    const Picoseconds ahead = cost.bytes_O > cost.bytes_G ? cost.wire : 0;
+    gate(m.source, m.send, ahead);
+    if (tail == never) ways_.hold_sender(way, m.source, ahead);
   }
   meet_now(m, phases);
   if (tail != never) ways_.release(way);

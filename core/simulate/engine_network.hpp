@@ -36,6 +36,7 @@ void Engine<detail, variant>::go_on() {
       [&](const Way& way, Picoseconds lost) {
         note_loss(way.op, lost);
         if (way.receiver != no_rank) arrived(way.receiver, way.tail, way.recv);
+        if (way.sender != no_rank) arrived(way.sender, way.tail - way.ahead, way.op);
       },
       [&](const Event& event) {
         if (event.type() == EventType::matched) post(event.rank, event.op(), event.time, event.order);
@@ -43,12 +44,12 @@ void Engine<detail, variant>::go_on() {
       });
   arm();
 }
-/// The last byte of a message that a receive has taken arrives later than without other messages.
+/// The last byte of a message arrives later than without other messages: for its receive, or its send by rendezvous.
 template <Detail detail, Variant variant>
-void Engine<detail, variant>::arrived(Rank rank, Picoseconds tail, std::uint64_t recv) {
+void Engine<detail, variant>::arrived(Rank rank, Picoseconds tail, std::uint64_t op) {
   note_completion(rank, tail);
   breakdown_.contended_until(rank, tail);
-  if constexpr (detail == Detail::ops) out_.end[recv] = std::max(out_.end[recv], tail);
+  if constexpr (detail == Detail::ops) out_.end[op] = std::max(out_.end[op], tail);
 }
 
 /// One-sided bytes pass an interface without the CPU: of a put at the target; of a get first at the target, where

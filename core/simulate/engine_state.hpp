@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "simulate/engine.hpp"
@@ -224,7 +225,7 @@ void Engine<detail, variant>::write_events(std::vector<Event>& events, std::uint
   for (const Event& e : events) {
     state.number(e.time - now_);
     state.sequence(e.sequence());
-    state.number(static_cast<std::uint32_t>(e.type()) << 1 | (e.leading() ? 1U : 0U));
+    state.number(static_cast<std::uint32_t>(e.type()) << 2 | (e.called() ? 2U : 0U) | (e.leading() ? 1U : 0U));
     state.number(std::uint64_t{e.rank} << 32 | e.other);
     if (e.type() == EventType::matched) {
       const Meeting& m = later_[e.what];
@@ -317,8 +318,23 @@ void Engine<detail, variant>::write_matching(std::uint64_t iteration, StateWrite
   for (const Entry& e : sorted()) {
     write_op(e.match->op, iteration, state);
     state.number(e.at);
-    state.number(e.match->time - now_);
-    state.number(static_cast<Picoseconds>(e.match->order) - now_);
+    const bool handled = e.match->state == Match::State::handled;
+    state.number(static_cast<std::uint32_t>(e.match->state));
+    state.number(handled ? e.match->time - now_ : 0);
+    state.number(handled ? static_cast<Picoseconds>(e.match->order) - now_ : 0);
+  }
+  if (!pairing_) return;
+  entries.clear();
+  std::map<std::uint64_t, std::uint64_t> sends;  // by the place of the receive
+  matching_.pairs([&](const Match& m, std::uint64_t send) {
+    entries.push_back({name_of_op(m.op, iteration).first, &m, 0});
+    sends[entries.back().place] = send;
+  });
+  for (const Entry& e : sorted()) {
+    write_op(e.match->op, iteration, state);
+    write_op(sends[e.place], iteration, state);
+    state.number(std::max<Picoseconds>(e.match->time - now_, -1));
+    state.sequence(e.match->order);
   }
 }
 

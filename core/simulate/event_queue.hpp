@@ -33,19 +33,22 @@ struct Event {
   std::uint64_t order;  ///< sequence number and, in the lowest bits, the type
   std::uint32_t rank;   ///< where it happens
   std::uint32_t other;  ///< of an operation its peer; of a message, put or get the rank whose operation it is
-  std::uint64_t what;   ///< index into Schedule::ops; above it the kind of operation (see Operations) and leading()
+  std::uint64_t what;   ///< index into Schedule::ops; above it the kind of operation (see Operations), two bits
 
   static constexpr int type_bits = 4;
   static constexpr int op_bits = 48;
   static constexpr std::uint64_t leading_bit = std::uint64_t{1} << 63;
+  static constexpr std::uint64_t called_bit = std::uint64_t{1} << 62;
   [[nodiscard]] EventType type() const { return static_cast<EventType>(order & ((1U << type_bits) - 1)); }
   [[nodiscard]] std::uint64_t sequence() const { return order >> type_bits; }
   [[nodiscard]] std::uint64_t op() const { return what & ((std::uint64_t{1} << op_bits) - 1); }
   /// Does it wait at a resource on behalf of those behind it (see Resources)?
   [[nodiscard]] bool leading() const { return (what & leading_bit) != 0; }
   void lead() { what |= leading_bit; }
+  /// Is it a send that has stood aside until its receive was posted (see Engine::stands_aside)?
+  [[nodiscard]] bool called() const { return (what & called_bit) != 0; }
   /// `what` for an event that follows from this one.
-  [[nodiscard]] std::uint64_t subject() const { return what & ~leading_bit; }
+  [[nodiscard]] std::uint64_t subject() const { return what & ~(leading_bit | called_bit); }
   static std::uint64_t make_order(std::uint64_t sequence, EventType type) {
     return sequence << type_bits | static_cast<std::uint8_t>(type);
   }

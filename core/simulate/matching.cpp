@@ -127,9 +127,7 @@ void Matching::wait(Rank rank, const MatchKey& message, Rank source, std::uint64
     Match& m = pool_[index];
     m.source = source;
     m.op = op;
-    m.time = arrival;
-    m.rendezvous = rendezvous;
-    m.order = static_cast<std::uint64_t>(handled);
+    come(index, arrival, handled, rendezvous);
     return index;
   };
   const std::uint32_t first = enter(message);

@@ -20,19 +20,29 @@ struct MatchKey {
   bool operator==(const MatchKey&) const = default;
 };
 
-/// A posted receive, or a message that has come before its receive.
+/// A posted receive, or a message that has come before its receive; or, where sends are paired with receives when they
+/// are issued (see Engine::stands_aside), both.
 struct Match {
+  enum class State : std::uint8_t {
+    none,
+    posted,   ///< a receive that no message has
+    handled,  ///< a message that has come, without a receive
+    coming,   ///< a send that has been issued, without a receive
+    aside,    ///< the same, by rendezvous: it has not begun
+    paired,   ///< a receive and the send whose message it will take
+  };
   MatchKey key;
   std::uint32_t source = 0;    ///< message: rank of the sender
-  std::uint64_t op = 0;        ///< posted: the receive; message: the send; indices into Schedule::ops
+  std::uint64_t op = 0;        ///< posted, paired: the receive; otherwise the send; indices into Schedule::ops
   std::uint32_t chain = 0;     ///< the first of the next key in the slot
   std::uint32_t next = 0;      ///< the next of the same key
   std::uint32_t previous = 0;  ///< the one before; 0: this is the first of its key
   std::uint32_t last = 0;      ///< of the first: the last of the key
   std::uint32_t twin = 0;      ///< a ring of the entries of one message under its wildcard keys
   bool rendezvous = false;     ///< message: does its sender wait for the match?
-  std::int64_t time = 0;       ///< posted: when; message: when it arrived
-  std::uint64_t order = 0;     ///< posted: sequence number; message: when its handling ended
+  State state = State::none;
+  std::int64_t time = 0;    ///< posted: when; message: when it arrived
+  std::uint64_t order = 0;  ///< posted: sequence number; message: when its handling ended
 };
 static_assert(sizeof(Match) == 64);
 
@@ -58,10 +68,8 @@ class Matching {
   /// Posts a receive of `rank` that no message waits for.
   void post(Rank rank, const MatchKey& key, std::uint64_t op, std::int64_t time, std::uint64_t order) {
     const std::uint32_t index = add(posted_[rank], key);
-    Match& m = pool_[index];
-    m.op = op;
-    m.time = time;
-    m.order = order;
+    fill_posted(pool_[index], op, time, order);
+    pool_[index].state = Match::State::posted;
   }
   /// Takes the earliest posted receive of `rank` that accepts the message; none if there is none. The match stays valid
   /// until release().
@@ -82,8 +90,51 @@ class Matching {
   }
   const Match& operator[](std::uint32_t index) const { return pool_[index]; }
   void release(std::uint32_t index) {
+    pool_[index].state = Match::State::none;
     pool_[index].next = free_;
     free_ = index;
+  }
+
+  // -- sends that are paired with receives when they are issued; of ranks whose receives have no wildcards ------------
+
+  [[nodiscard]] bool has_wildcards(Rank rank) const { return !wildcards_.empty() && wildcards_[rank] != 0; }
+  /// A send is issued that no posted receive of the rank takes: it gets the receive whose turn it then is.
+  std::uint32_t expect(Rank rank, const MatchKey& message, Rank source, std::uint64_t send, bool aside) {
+    const std::uint32_t index = add(waiting_[rank], message);
+    Match& m = pool_[index];
+    m.source = source;
+    m.op = send;
+    m.state = aside ? Match::State::aside : Match::State::coming;
+    return index;
+  }
+  /// The message of such a send has come, and there still is no receive.
+  void come(std::uint32_t index, std::int64_t arrival, std::int64_t handled, bool rendezvous) {
+    Match& m = pool_[index];
+    m.time = arrival;
+    m.order = static_cast<std::uint64_t>(handled);
+    m.rendezvous = rendezvous;
+    m.state = Match::State::handled;
+  }
+  /// The send and the receive of a match that has been taken belong together; until release().
+  void pair(std::uint32_t index, std::uint64_t send) {
+    Match& m = pool_[index];
+    m.state = Match::State::paired;
+    // It is in no queue any more.
+    m.chain = static_cast<std::uint32_t>(send);
+    m.next = static_cast<std::uint32_t>(send >> 32);
+  }
+  /// The same of a send that waited, and the receive that is posted for it.
+  void pair(std::uint32_t index, std::uint64_t recv, std::int64_t time, std::uint64_t order) {
+    Match& m = pool_[index];
+    const std::uint64_t send = m.op;
+    fill_posted(m, recv, time, order);
+    pair(index, send);
+  }
+  /// Calls visit(match, send) for every pair whose message has not been handled, in no particular order.
+  template <class Visitor>
+  void pairs(Visitor visit) const {
+    for (const Match& m : pool_)
+      if (m.state == Match::State::paired) visit(m, std::uint64_t{m.next} << 32 | m.chain);
   }
 
   /// Calls visit(rank, match) for every receive that is still posted, and for every message that still waits.
@@ -102,6 +153,7 @@ class Matching {
   [[nodiscard]] std::uint64_t probable_op(Rank rank, const MatchKey& message) {
     return pool_[slot(posted_[rank], message)].op;
   }
+  void prefetch(std::uint32_t index) const { prefetch_line(&pool_[index]); }
 
  private:
   // Which wildcards the receives of a rank use: bit 1 any source, bit 2 any tag, bit 3 both.
@@ -144,6 +196,11 @@ class Matching {
         for (std::uint32_t at = first; at != none; at = pool_[at].next) visitor(pool_[at]);
   }
 
+  static void fill_posted(Match& m, std::uint64_t recv, std::int64_t time, std::uint64_t order) {
+    m.op = recv;
+    m.time = time;
+    m.order = order;
+  }
   std::uint32_t allocate() {
     if (free_ == none) return extend();
     const std::uint32_t index = free_;

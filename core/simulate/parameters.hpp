@@ -128,7 +128,7 @@ enum class Share : std::uint8_t {
   gap,            ///< waiting for the own interface, and for bytes to pass it
   latency,        ///< waiting for a message that is on its way, or for a put or get
   late_sender,    ///< waiting for a message that has not been sent yet
-  late_receiver,  ///< waiting for the receiver of a message that has arrived (rendezvous)
+  late_receiver,  ///< waiting for the receiver of a message by rendezvous: to post its receive, or to handle it
   noise,
   contention,  ///< waiting for a message that shares links with others
   idle,        ///< the rest: nothing to do until the last rank has finished, or until another stream has
@@ -139,15 +139,15 @@ inline constexpr int shares = 10;
 struct Stuck {
   Rank rank;
   std::uint32_t op;
-  bool started;  ///< a posted receive, a sent message; otherwise it waits for other operations of its rank
+  bool started;  ///< a posted receive, a send that waits for one; otherwise it waits for other operations of its rank
 };
 
-/// A message that arrived and was never received.
+/// A message that was never received.
 struct Orphan {
   Rank rank;            ///< receiver
   Rank source;          ///< sender
   std::uint32_t op;     ///< the send
-  Picoseconds handled;  ///< when the receiver had handled it
+  Picoseconds handled;  ///< when the receiver had handled it; -1: by rendezvous, it was never sent
 };
 
 /// One thing that happened, in order: what it takes to tell the story again with other parameters.
@@ -162,10 +162,12 @@ class LogEntry {
     leave,   ///< the bytes of a get leave the target's interface
     land,    ///< the bytes of a send, put or get pass the interface where they are needed
     done,    ///< a put or get is done
+    aside,   ///< a send by rendezvous stands aside until its receive is posted; what waits for its start goes on
   };
-  LogEntry(Kind kind, std::uint64_t op) : bits_(op << 3 | static_cast<std::uint8_t>(kind)) {}
-  [[nodiscard]] Kind kind() const { return static_cast<Kind>(bits_ & 7); }
-  [[nodiscard]] std::uint64_t op() const { return bits_ >> 3; }  ///< index into Schedule::ops
+  static constexpr int kind_bits = 4;
+  LogEntry(Kind kind, std::uint64_t op) : bits_(op << kind_bits | static_cast<std::uint8_t>(kind)) {}
+  [[nodiscard]] Kind kind() const { return static_cast<Kind>(bits_ & ((1U << kind_bits) - 1)); }
+  [[nodiscard]] std::uint64_t op() const { return bits_ >> kind_bits; }  ///< index into Schedule::ops
 
  private:
   std::uint64_t bits_;

@@ -52,6 +52,7 @@ class Replay {
     for (Rank r = 0; r < s_.ranks; ++r)
       std::fill(rank_.begin() + static_cast<std::ptrdiff_t>(s_.op_first[r]),
                 rank_.begin() + static_cast<std::ptrdiff_t>(s_.op_first[r + 1]), r);
+    find_receives();
   }
 
   /// The makespan with the change; with `keep`, also what every event follows from.
@@ -70,6 +71,7 @@ class Replay {
     begins_.clear();
     tails_.assign(lost_.size(), Moment{});
     last_ = Moment{};
+    aside_.assign(s_.ops.size(), false);
     for (std::size_t i = 0; i < log_.size(); ++i) {
       if ((i & 0xFFF) == 0) interruption_point();
       tell(static_cast<std::uint32_t>(i));
@@ -83,6 +85,25 @@ class Replay {
   [[nodiscard]] Rank rank_of(std::uint64_t op) const { return rank_[op]; }
 
  private:
+  /// Of every send by rendezvous that does not begin before its receive is posted, that receive.
+  void find_receives() {
+    if (options_.receive == Receive::loggopsim) return;
+    std::vector<std::uint8_t> wildcards(s_.ranks);
+    for (Rank r = 0; r < s_.ranks; ++r)
+      wildcards[r] = std::ranges::any_of(s_.ops_of(r), [](const Operation& op) {
+        return op.kind == OpKind::recv && (op.peer == any_rank || op.tag == any_tag);
+      });
+    Costs costs(options_.cost, options_.places);
+    for (std::size_t i = 0; i + 1 < log_.size(); ++i) {
+      if (log_[i].kind() != LogEntry::Kind::meet) continue;
+      const std::uint64_t send = log_[i + 1].op();
+      const Operation& op = s_.ops[send];
+      if (wildcards[op.peer] != 0 || is_eager(op, costs.of(rank_[send], op.peer, op.amount))) continue;
+      if (receive_.empty()) receive_.assign(s_.ops.size(), none);
+      receive_[send] = log_[i].op();
+    }
+  }
+
   [[nodiscard]] double value(const Moment& m) const { return static_cast<double>(m.a) + m.b * change_.x; }
   [[nodiscard]] const Moment& later(const Moment& p, const Moment& q) const {
     if (change_.x == 0 ? p.a != q.a : value(p) != value(q))
@@ -177,6 +198,15 @@ class Replay {
         go();
         break;
       }
+      case LogEntry::Kind::aside: {
+        consider(index);
+        const Moment when = begin(event, at_[index], cpu(rank, op.cpu), interface(rank, op.nic, false));
+        at_[index] = when;
+        aside_[index] = true;
+        release(index, Dependencies::started, when, when);
+        go();
+        break;
+      }
       case LogEntry::Kind::handle: {
         const Spans c = spans(index);
         Moment& stream = cpu(op.peer, op.cpu);
@@ -198,14 +228,22 @@ class Replay {
           last_ = later(last_, tails_[send]);
         }
         release(index, Dependencies::done, when, end);
-        consider(send);
+        const MessageCost& c = consider(send);
         if (!eager_) {
           const Operation& from = s_.ops[send];
           Moment& stream = cpu(rank_[send], from.cpu);
           Moment& out = interface(rank_[send], from.nic, false);
           stream = later(stream, when);
           out = later(out, when);
-          release(send, Dependencies::done, when, when);
+          Moment sent = when;
+          if (!tails_.empty() && tails_[send].cause != nobody && options_.receive == Receive::loggp) {
+            // As in Engine::meet_on_way.
+            Moment tail = tails_[send];
+            if (c.bytes_O > c.bytes_G) tail.a -= c.wire;
+            sent = later(sent, tail);
+            last_ = later(last_, sent);
+          }
+          release(send, Dependencies::done, when, sent);
         }
         go();
         break;
@@ -263,13 +301,16 @@ class Replay {
     const Spans c = spans(index);
     const bool get = op.kind == OpKind::get, eager = eager_ && op.kind == OpKind::send;
     Moment& out = interface(rank, op.nic, false);
-    const Moment when = begin(event, at_[index], stream, get ? Moment{} : out);
+    const bool called = !receive_.empty() && receive_[index] != none;
+    const Moment& ready = called ? later(at_[index], at_[receive_[index]]) : at_[index];
+    const Moment when = begin(event, ready, stream, get ? Moment{} : out);
     stream = after(when, (get ? c.o_send : c.o_send + c.O) + lost(event), event, Via::send);
     if (!get) out = after(when, c.g + c.G, event, Via::interface);
     at_[index] = after(when, c.o_send + lost(event) + c.wire, event, Via::wire);
     if (!get) note_tail(index, when, c.o_send + lost(event) + c.wire + c.G, event);
     for_dependants(index, Dependencies::done, stream, stream);
-    release(index, eager ? Dependencies::started | Dependencies::done : Dependencies::started, when, stream);
+    const unsigned begun = aside_[index] ? 0U : Dependencies::started;
+    release(index, eager ? begun | Dependencies::done : begun, when, stream);
     go();
   }
 
@@ -286,6 +327,9 @@ class Replay {
   std::span<const Picoseconds> times_;  // of every entry, at least; or empty
   std::vector<Moment> tails_;           // of the same: when the last byte of the message arrives
   std::vector<Rank> rank_;              // of every operation
+  static constexpr std::uint64_t none = ~std::uint64_t{0};
+  std::vector<std::uint64_t> receive_;  // of every operation: see find_receives(); or empty
+  std::vector<bool> aside_;             // of every operation: it has stood aside
   Change change_;
   bool keep_ = false;
   Dependencies* dependencies_ = nullptr;

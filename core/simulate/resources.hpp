@@ -131,8 +131,9 @@ class Resources {
     const bool at_stream = resources_[stream].free >= resources_[interface].free;
     wait(at_stream ? stream : interface, event, queue, earliest);
   }
-  /// The event has got both; true if another one leads now instead.
-  bool follow(std::uint32_t stream, std::uint32_t interface, const Event& event, Event& next, EventQueue& queue) {
+  /// The event has got both, or needs them no longer; true if another one leads now instead.
+  bool follow(std::uint32_t stream, std::uint32_t interface, const Event& event, Event& next, EventQueue& queue,
+              Picoseconds now) {
     if (!event.leading()) return false;
     std::uint32_t* at = &resources_[stream].convoy;
     while (convoys_[*at].interface != interface) at = &convoys_[*at].next;
@@ -141,7 +142,7 @@ class Resources {
     convoy.leader = ~std::uint64_t{0};
     if (!convoy.behind.empty()) {
       next = convoy.behind.pop();
-      wait(stream, interface, next, queue);
+      wait(stream, interface, next, queue, now);
       return true;
     }
     if (convoy.leaders == 0) {

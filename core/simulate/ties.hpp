@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "simulate/event_queue.hpp"
@@ -42,11 +44,23 @@ class Ties {
   void choose(const Event& a, const Event& b) {
     if (is_foreign(a) || is_foreign(b)) compare(a.sequence(), b.sequence());
   }
+  /// While the event with this number happens, a receive is posted or a send stands aside: operation `op`.
+  void place(std::uint64_t op, std::uint64_t sequence) { places_[op] = {time_, sequence}; }
+  /// And now the send or receive that belongs to it comes.
+  void meet_place(std::uint64_t op, std::uint64_t sequence) {
+    const auto found = places_.find(op);
+    if (found == places_.end()) return;
+    if (found->second.first == time_) compare(found->second.second, sequence);
+    places_.erase(found);
+  }
   void compare(std::uint64_t a, std::uint64_t b) { found_ = found_ || epoch(a) == epoch(b); }
 
  private:
   /// Does it come from another rank?
-  static bool is_foreign(const Event& e) { return e.type() == EventType::message || e.type() == EventType::landed; }
+  static bool is_foreign(const Event& e) {
+    return e.type() == EventType::message || e.type() == EventType::landed ||
+           (e.type() == EventType::operation && e.called());
+  }
   struct One {
     std::uint64_t sequence;
     bool foreign;
@@ -71,6 +85,8 @@ class Ties {
   std::int64_t time_ = -1;
   std::vector<Seen> seen_;
   std::vector<std::uint64_t> epochs_;
+  std::unordered_map<std::uint64_t, std::pair<std::int64_t, std::uint64_t>>
+      places_;  // of operations: when, and by what
   bool found_ = false;
 };
 

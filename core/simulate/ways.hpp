@@ -22,6 +22,8 @@ struct Way {
   std::uint64_t op = 0;       ///< the send, put or get
   std::uint64_t recv = 0;     ///< the receive that has taken it
   Rank receiver = 0;          ///< its rank; Ways::no_rank: of a put or get
+  Rank sender = 0xFFFFFFFF;   ///< a rank that waits too; Ways::no_rank: it does not
+  Picoseconds ahead = 0;      ///< so much earlier than its receiver
   std::uint32_t waiting = 0;  ///< first of what waits
   std::uint32_t last = 0;     ///< last of it
   bool met = false;           ///< a receive has taken it
@@ -64,17 +66,23 @@ class Ways {
     ways_[way].receiver = receiver;
     ways_[way].recv = recv;
   }
+  /// The sender waits for the last byte too: until so much before it has arrived.
+  void hold_sender(std::uint32_t way, Rank sender, Picoseconds ahead) {
+    ways_[way].sender = sender;
+    ways_[way].ahead = ahead;
+  }
   /// The event of a put or get comes at its time or when the last byte has arrived, whichever is later, and `further`
   /// later than that.
   void hold(std::uint32_t way, const Event& event, Picoseconds further) { append(way, {event, further, 0, none}); }
-  /// The operation, an index into Schedule::ops, does not begin before the last byte has arrived.
-  void gate(std::uint32_t way, std::uint64_t op) {
+  /// The operation, an index into Schedule::ops, does not begin before the last byte has arrived, or so much `ahead` of
+  /// that.
+  void gate(std::uint32_t way, std::uint64_t op, Picoseconds ahead = 0) {
     Gate& gate = gates_[op];
     if (ways_[way].tail == never) {
       ++gate.closed;
-      append(way, {{}, 0, op + 1, none});
+      append(way, {{}, -ahead, op + 1, none});
     } else {
-      gate.not_before = std::max(gate.not_before, ways_[way].tail);
+      gate.not_before = std::max(gate.not_before, ways_[way].tail - ahead);
     }
   }
   /// The operation is ready but for last bytes: true if the event has to wait for them, otherwise it does not come
@@ -125,7 +133,7 @@ class Ways {
           continue;
         }
         const auto gate = gates_.find(w.gated - 1);
-        gate->second.not_before = std::max(gate->second.not_before, tail);
+        gate->second.not_before = std::max(gate->second.not_before, tail + w.further);
         if (--gate->second.closed > 0 || !gate->second.held) continue;
         Event event = gate->second.event;
         event.time = std::max(event.time, gate->second.not_before);

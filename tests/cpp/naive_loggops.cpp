@@ -43,6 +43,15 @@ class Simulator {
     out_.finish.assign(s_.ranks, 0);
     posted_.resize(s_.ranks);
     unexpected_.resize(s_.ranks);
+    wild_.resize(s_.ranks);
+    std::uint64_t eager = o_.cost[static_cast<int>(Level::network)].S;
+    if (o_.places.topology != nullptr)
+      for (const LevelCost& c : o_.cost) eager = std::min(eager, c.S);
+    for (Rank r = 0; r < s_.ranks; ++r)
+      for (const Operation& op : s_.ops_of(r)) {
+        rendezvous_ = rendezvous_ || (op.kind == OpKind::send && op.amount > eager);
+        if (op.kind == OpKind::recv && (op.peer == any_rank || op.tag == any_tag)) wild_[r] = true;
+      }
   }
 
   Naive run() {
@@ -130,6 +139,7 @@ class Simulator {
       if (op.kind == OpKind::send || op.kind == OpKind::put)
         time = std::max(time, nic(Side::sending, owner_[i], op.peer, op));
       push(time, What::start, owner_[i], i);
+      if (op.kind == OpKind::recv && paired(owner_[i])) announce(i, time);
     }
     free_.clear();
   }
@@ -176,11 +186,13 @@ class Simulator {
         } else {
           Picoseconds& out = nic(Side::sending, owner, peer, op);
           if (blocked(event, std::max(cpu(owner, op), out))) return;
+          if (op.kind == OpKind::send && issue(event, op)) return;
           end_[event.op] = occupy(owner, op, c.o_send + O);
           out = now_ + c.g + G;
           const bool send = op.kind == OpKind::send;
           push(now_ + c.o_send + lost_ + L, send ? What::message : What::put_arrives, peer, event.op);
-          start(event.op);
+          if (aside_.contains(event.op)) out_.start[event.op] = now_;
+          else start(event.op);
           if (send) count(op);
           if (send && op.amount <= c.S) finish(event.op);
         }
@@ -199,8 +211,9 @@ class Simulator {
         if (blocked(event, cpu(peer, op))) return;
         handled_[event.op] = occupy(peer, op, c.o_recv + (o_.receive == Receive::loggopsim ? std::max(G, O) : O));
         auto& posted = posted_[peer];
-        const auto match =
-            std::find_if(posted.begin(), posted.end(), [&](std::uint64_t r) { return accepts(r, event.op); });
+        const auto match = std::find_if(posted.begin(), posted.end(), [&](std::uint64_t r) {
+          return paired(peer) ? place_[r] == place_[event.op] && accepts(r, event.op) : accepts(r, event.op);
+        });
         if (match == posted.end()) {
           unexpected_[peer].push_back(event.op);
           return;
@@ -249,10 +262,38 @@ class Simulator {
     const Operation& m = s_.ops[send];
     return r.comm == m.comm && (r.peer == any_rank || r.peer == owner_[send]) && (r.tag == any_tag || r.tag == m.tag);
   }
+  /// Are messages to this rank given their receives when they are sent?
+  [[nodiscard]] bool paired(Rank rank) const { return rendezvous_ && o_.receive == Receive::loggp && !wild_[rank]; }
+  using Key = std::tuple<Rank, Rank, std::uint32_t, std::uint32_t>;
+  /// A send counts among those of its key; by rendezvous it comes again when the receive of the same place is posted.
+  bool issue(const Event& event, const Operation& op) {
+    if (!paired(op.peer) || place_.contains(event.op)) return false;
+    const Key key{event.rank, op.peer, op.tag, op.comm};
+    const std::size_t place = place_[event.op] = sent_[key]++;
+    const std::vector<Picoseconds>& posted = posted_at_[key];
+    if (op.amount <= cost(event.rank, op.peer).S || (place < posted.size() && posted[place] <= now_)) return false;
+    if (place < posted.size()) push(posted[place], What::start, event.rank, event.op);
+    aside_.insert(event.op);
+    start(event.op);
+    return true;
+  }
+  /// A receive has become ready and will be posted at this time.
+  void announce(std::uint64_t recv, Picoseconds time) {
+    const Operation& op = s_.ops[recv];
+    std::vector<Picoseconds>& posted = posted_at_[{op.peer, owner_[recv], op.tag, op.comm}];
+    const std::size_t place = place_[recv] = posted.size();
+    posted.push_back(time);
+    for (const std::uint64_t send : aside_)
+      if (place_[send] == place && s_.ops[send].peer == owner_[recv] && accepts(recv, send))
+        push(time, What::start, owner_[send], send);
+  }
   void post(std::uint64_t recv, Rank rank) {
     start(recv);
+    if (paired(rank)) come();
     auto& waiting = unexpected_[rank];
-    const auto match = std::find_if(waiting.begin(), waiting.end(), [&](std::uint64_t m) { return accepts(recv, m); });
+    const auto match = std::find_if(waiting.begin(), waiting.end(), [&](std::uint64_t m) {
+      return accepts(recv, m) && (!paired(rank) || place_[recv] == place_[m]);
+    });
     if (match == waiting.end()) {
       posted_[rank].push_back(recv);
       return;
@@ -289,6 +330,12 @@ class Simulator {
   Picoseconds now_ = 0;
   Picoseconds lost_ = 0;
   std::uint64_t number_ = 0;
+  std::vector<bool> wild_;   // does the rank have receives with wildcards?
+  bool rendezvous_ = false;  // may any send have to wait for its receive?
+  std::map<Key, std::size_t> sent_;
+  std::map<Key, std::vector<Picoseconds>> posted_at_;  // receives in the order in which they become ready
+  std::map<std::uint64_t, std::size_t> place_;         // of sends and receives among those of their key
+  std::set<std::uint64_t> aside_;
   Naive out_;
 };
 

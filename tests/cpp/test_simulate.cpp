@@ -461,11 +461,12 @@ TEST_CASE("deadlocks name the operations that are left") {
     const Simulated s = simulate(schedule, options, Detail::ops);
     CHECK(s.stuck == std::vector<Stuck>{{0, 0, true}, {0, 1, false}, {1, 0, true}, {1, 1, false}});
     CHECK(s.executed == 2);
-    // Sent at 0, there at 13, handled until 16.
-    CHECK(s.orphans == std::vector<Orphan>{{0, 1, 0, 16}, {1, 0, 0, 16}});
+    // Nothing was sent.
+    CHECK(s.messages == 0);
+    CHECK(s.orphans == std::vector<Orphan>{{0, 1, 0, -1}, {1, 0, 0, -1}});
     CHECK(s.end[0] == -1);
     CHECK(s.start[1] == -1);
-    CHECK(s.end[2] == 10);
+    CHECK(s.end[2] == 7);
   }
   for (LevelCost& c : options.cost) c.S = 100;
   CHECK(simulate(schedule, options, Detail::ops).stuck.empty());

@@ -281,7 +281,7 @@ Served served_by_resources(const std::vector<Job>& jobs, Rank ranks) {
     served.emplace_back(now, event.subject());
     serve(job, now, [&](std::uint32_t r) -> std::int64_t& { return resources[r].free; });
     Event next{};
-    if (two) resources.follow(job.first, job.second, event, next, queue);
+    if (two) resources.follow(job.first, job.second, event, next, queue, now);
   };
   Event event{}, waiting{};
   while (queue.pop(event)) {

@@ -222,10 +222,11 @@ def test_the_oracle_by_hand() -> None:
         )
         assert slow.start[1, 2] == (136 + 2 if whole else 112)
         assert slow.end[1, 0] == (138 if whole else 136)
-    # Rendezvous with a receiver that is late: the sender gets away when the receive is posted.
-    # Its bytes have passed the interface meanwhile; to LogGOPSim they come only then.
+    # Rendezvous with a receiver that is late: the message begins when the receive is posted, at 1000, its last byte is
+    # there at 1000 + 10 + 100 + 100, and after 50 of these the processor can begin with the first ones, for 20 + 50.
+    # To LogGOPSim it has been on its way, and its bytes come when the receiver can take them.
     late = [[Op(SEND, 51, 1)], [Op(CALC, 1000), Op(RECV, 51, 0, after=[0])]]
-    assert loggops.simulate(late, p, whole=False).finish == [1000, 1070]
+    assert loggops.simulate(late, p, whole=False).finish == [1160, 1230]
     assert loggops.simulate(late, p, whole=True).finish == [1000, 1120]
     # 8 bytes put: overhead 10 + 7, at the target's interface from 110 to 124, known at the origin at 224.
     slow = loggops.simulate([[Op(PUT, 8, 1), Op(CALC, 1, after=[0])], [Op(CALC, 3)]], p)

@@ -37,7 +37,7 @@ class Waiting:
         Of messages; None: any, or not a message.
     comm, bytes : int
     started : bool
-        A posted receive or a sent message; otherwise it waits for operations of its own rank.
+        A posted receive, or a send that waits for its receive; otherwise it waits for operations of its own rank.
     reason : str
         What it waits for, as in ``waits to receive from rank 1``.
     hint : str
@@ -70,7 +70,10 @@ class Waiting:
 
 @dataclass(frozen=True)
 class Orphan:
-    """A message that arrived at ``rank`` and that nobody received; ``op`` is its send, of rank ``source``."""
+    """A message to ``rank`` that nobody received; ``op`` is its send, of rank ``source``.
+
+    By rendezvous it was never sent.
+    """
 
     rank: int
     source: int
@@ -113,7 +116,7 @@ class _Lazy(Sequence[T]):
 
 
 class Orphans(_Lazy[Orphan]):
-    """Messages that arrived and that nobody received, by receiver."""
+    """Messages that nobody received, by receiver."""
 
     def __init__(self, timeline: Timeline) -> None:
         self._schedule = timeline.schedule
@@ -128,7 +131,7 @@ class Orphans(_Lazy[Orphan]):
         return Orphan(int(self.rank[index]), source, number, int(op["tag"]), int(op["comm"]), int(op["amount"]))
 
     def of(self, rank: int) -> list[Orphan]:
-        """The first of those that arrived at a rank."""
+        """The first of those to a rank."""
         begin, end = np.searchsorted(self.rank, [rank, rank + 1])
         return self[int(begin) : min(int(end), int(begin) + 1000)]
 

@@ -52,7 +52,7 @@ _MEANINGS = {
     "op": "number within the rank, of an orphan that of its send within the source",
     "started": "1: waits for another rank; 0: for operations of its own",
     "source": "sender",
-    "handled": "when the receiver had handled the message",
+    "handled": "when the receiver had handled the message; -1: by rendezvous, it was never sent",
 }
 
 

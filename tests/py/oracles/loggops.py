@@ -1,7 +1,8 @@
 """LogGOPS simulation, written for reading: one heap of events, dictionaries for the clocks, lists for the queues.
 
 Times are whole picoseconds. After Hoefler, Schneider, Lumsdaine, "LogGOPSim: simulating large-scale applications in the
-LogGOPS model", 2010, with put, get, copy and reduce beside its send, recv and calc.
+LogGOPS model", 2010, with put, get, copy and reduce beside its send, recv and calc, and with sends by rendezvous that
+begin when their receives have been posted.
 """
 
 from __future__ import annotations
@@ -105,6 +106,14 @@ class Simulation:
         self.handled: dict[At, int] = {}  # send, put, get: when the CPU was through with it
         self.landed: dict[At, int] = {}  # send: when so much of it is there that the receiver's CPU can handle it
         self.received: dict[At, int] = {}  # send: the same at the receiver
+        # Of every source, target, tag and communicator: sends that were issued; when receives are posted, and which.
+        self.issued: dict[Hashable, list[At]] = defaultdict(list)
+        self.announced: dict[Hashable, list[tuple[int, At]]] = defaultdict(list)
+        self.aside: set[At] = set()  # sends that wait for their receives, or have
+        self.wild = {r for r, ops in enumerate(ranks) for op in ops if op.kind == RECV and ANY in (op.peer, op.tag)}
+        self.by_rendezvous = not whole and any(
+            op.kind == SEND and op.amount > params(r, op.peer).S for r, ops in enumerate(ranks) for op in ops
+        )
         self.queue: list[tuple] = []
         self.stamps = 0
         self.ready: list[At] = []
@@ -160,7 +169,33 @@ class Simulation:
                 time = max(time, self.send_free[self.near(at)])
             handle = {SEND: self.send, RECV: self.recv, PUT: self.send, GET: self.get}.get(op.kind, self.local)
             self.add(time, handle, at)
+            if op.kind == RECV and self.is_paired(at[0]):
+                key = (op.peer, at[0], op.tag, op.comm)
+                self.announced[key].append((time, at))
+                place = len(self.announced[key])
+                if len(self.issued[key]) >= place and self.issued[key][place - 1] in self.aside:
+                    self.add(time, self.send, self.issued[key][place - 1])
         self.ready = []
+
+    def is_paired(self, rank: int) -> bool:
+        """The n-th send to it takes the n-th receive, counted when one is issued and the other is ready."""
+        return self.by_rendezvous and rank not in self.wild
+
+    def stands_aside(self, now: int, at: At) -> bool:
+        """A send is issued: does it have to wait for its receive to be posted?"""
+        op = self.op(at)
+        key = (at[0], op.peer, op.tag, op.comm)
+        if not self.is_paired(op.peer) or at in self.issued[key]:
+            return False
+        self.issued[key].append(at)
+        posted = self.announced[key][len(self.issued[key]) - 1 :][:1]
+        if op.amount <= self.params(at[0], op.peer).S or (posted and posted[0][0] <= now):
+            return False
+        if posted:
+            self.add(posted[0][0], self.send, at)
+        self.aside.add(at)
+        self.started(now, at)
+        return True
 
     def started(self, now: int, at: At) -> None:
         self.result.start[at] = now
@@ -204,10 +239,15 @@ class Simulation:
         free = max(self.cpu_free[rank, op.cpu], self.send_free[self.near(at)])
         if free > now:
             return free
+        if op.kind == SEND and self.stands_aside(now, at):
+            return now
         p = self.params(rank, op.peer)
         noise = self.occupy(now, rank, op.cpu, "send_overhead", p.o_send + p.handling(op.amount))
         self.send_free[self.near(at)] = now + p.g + p.wire(op.amount)
-        self.started(now, at)
+        if at in self.aside:
+            self.result.start[at] = now
+        else:
+            self.started(now, at)
         self.add(now + noise + p.o_send + p.L, self.put_arrives if op.kind == PUT else self.message, at)
         self.handled[at] = self.cpu_free[rank, op.cpu]
         if op.kind == SEND and op.amount <= p.S:
@@ -216,6 +256,8 @@ class Simulation:
 
     def recv(self, now: int, at: At) -> int:
         self.started(now, at)
+        if self.is_paired(at[0]):
+            self.release(now)
         for send in self.unexpected[at[0]]:
             if self.fits(send, at):
                 self.unexpected[at[0]].remove(send)
@@ -252,7 +294,12 @@ class Simulation:
 
     def fits(self, send: At, recv: At) -> bool:
         s, r = self.op(send), self.op(recv)
-        return r.peer in (ANY, send[0]) and r.tag in (ANY, s.tag) and r.comm == s.comm
+        if r.peer not in (ANY, send[0]) or r.tag not in (ANY, s.tag) or r.comm != s.comm:
+            return False
+        if not self.is_paired(recv[0]):
+            return True
+        key = (send[0], recv[0], s.tag, s.comm)
+        return self.announced[key][self.issued[key].index(send) :][:1] == [(self.result.start[recv], recv)]
 
     def match(self, now: int, send: At, recv: At) -> None:
         self.result.pairs.append((send, recv))

@@ -48,6 +48,7 @@ def _exscan(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: s
         return found
     copied = p.copied(sizes)
     m = p.message(sizes)
-    time = found.time_ps + np.maximum(copied - m.way - m.ahead, 0)
+    # By rendezvous it begins when its receive has been posted, after the copy.
+    time = found.time_ps + np.where(sizes > p.S, copied, np.maximum(copied - m.way - m.ahead, 0))
     middle = Work.send(m) + Work.recv(m) + Work.of(p.reduced(sizes) + copied)
     return Cost(time, middle, found.exact)

@@ -19,6 +19,7 @@ def fan_in(
     begin: NDArray[np.int64],
     way: int,
     ordered: bool,
+    asked: NDArray[np.bool_] | None = None,
 ) -> NDArray[np.int64]:
     """When it has taken them all, each with a reduction after it; picoseconds, one entry for each size.
 
@@ -34,6 +35,8 @@ def fan_in(
         From the begin of a send to its arrival.
     ordered : bool
         Whether a receive waits for the reduction of the one before.
+    asked : array of bool, optional
+        Where that is so and messages begin when their receives have been posted (rendezvous); by default nowhere.
     """
     # Where messages come in the order in which they are received, it does not matter for the end which of the work that
     # is there goes first: the processor never waits while there is some.
@@ -46,6 +49,9 @@ def fan_in(
         each = m.recv_cpu + reduced
         last = np.maximum(cpu + each * (count - 1), come + m.ahead + np.maximum(m.gap, each) * (count - 1))
         cpu, interface = last + each, come + m.gap * count
+    if asked is not None and asked.any():
+        cpu = np.where(asked, _asked(runs, reduced, begin, way), cpu)
+        early &= ~asked
     for at in np.flatnonzero(early):
         messages = [
             (int(arrival[at]), int(m.ahead[at]), int(m.recv_cpu[at]), int(m.gap[at]))
@@ -56,6 +62,24 @@ def fan_in(
             cpu[at] = _one_by_one(messages, int(reduced[at]), int(begin[at]), way)
         else:
             cpu[at] = _as_they_come(messages, int(begin[at]))
+    return cpu
+
+
+def _asked(
+    runs: list[tuple[NDArray[np.int64], Message, int]], reduced: NDArray[np.int64], begin: NDArray[np.int64], way: int
+) -> NDArray[np.int64]:
+    """Where a message begins when it is ready and its receive has been posted, the first at once."""
+    cpu, posted, interface = begin.copy(), np.zeros_like(reduced), np.zeros_like(reduced)
+    for arrival, m, count in runs:
+        come = np.maximum(np.maximum(arrival, posted + way), interface)
+        cpu = np.maximum(come + m.ahead, cpu) + m.recv_cpu + reduced
+        # The others are ready: each is asked for when the one before has been reduced.
+        if count > 1:
+            come = np.maximum(cpu + way, come + m.gap)
+            cpu = come + m.recv + reduced
+            cpu = cpu + (count - 2) * np.maximum(way + m.recv + reduced, m.gap)
+            come = cpu - m.recv - reduced
+        posted, interface = cpu, come + m.gap
     return cpu
 
 

@@ -11,7 +11,7 @@ from .forms import form
 from .pipelines import followed, undisturbed
 from .reductions import summed
 from .segments import Segments
-from .shapes import Chains, Flat, Fork, Kary, Knomial
+from .shapes import Chain, Chains, Flat, Fork, Kary, Knomial, subtrees
 from .streams import stream_down, stream_up
 from .trees import busiest, down, up
 
@@ -45,7 +45,8 @@ def broadcast(p: Parameters, tree: Any, sizes: NDArray[np.int64], segment: int =
     exact = exact | (s.count == 1)
     if not exact.all():
         time = np.where(exact, time, stream_down(p, tree, s))
-        for at in np.flatnonzero(~exact):
+        # Segments by rendezvous begin when receives are posted: no recurrence tells when.
+        for at in np.flatnonzero(~exact & (s.whole <= p.S)):
             found = followed(p, tree, s, int(at))
             if found is not None:
                 time[at], exact[at] = found, True
@@ -53,23 +54,30 @@ def broadcast(p: Parameters, tree: Any, sizes: NDArray[np.int64], segment: int =
 
 
 def reduction(
-    p: Parameters, tree: Any, sizes: NDArray[np.int64], segment: int = 0, window: int = 0, orderly: bool = True
-) -> Cost:
+    p: Parameters, tree: Any, sizes: NDArray[np.int64], segment: int = 0, window: int = 0, orderly: bool = True,
+    one_by_one: bool = False,
+) -> Cost:  # fmt: skip
     """The vector goes up a tree, reduced after each message. ``orderly``: children are taken in the order of ranks,
-    which is that of messages that come at the same time."""
+    which is that of messages that come at the same time; ``one_by_one``: every receive is posted after the reduction
+    before it. By rendezvous, there is no exact form where some are posted ahead and others are not."""
     s = Segments(p, sizes, segment)
     reduced = p.reduced(s.whole) * (s.count - 1) + p.reduced(s.rest)
     work = busiest(tree, lambda _: s.work("recv") + Work.of(reduced), lambda _: s.work("send"))
     whole = s.count == 1
-    time, exact = up(p, tree, lambda _: sizes, p.reduced(sizes))
+    time, exact = up(p, tree, lambda _: sizes, p.reduced(sizes), ahead=not one_by_one)
     exact = exact & whole & (orderly | (s.first.gap <= s.first.recv_cpu))
+    exact = exact & (one_by_one | (window == 0) | (sizes <= p.S) | (_most_children(tree) <= 1))
     if not whole.all():
         time = np.where(whole, time, stream_up(p, tree, s))
-        for at in np.flatnonzero(~whole):
+        for at in np.flatnonzero(~whole & (s.whole <= p.S)):
             found = summed(p, tree, s, (p.reduced(s.whole), p.reduced(s.rest)), window, int(at), orderly)
             if found is not None:
                 time[at], exact[at] = found, True
     return Cost(time, work, exact)
+
+
+def _most_children(tree: Any) -> int:
+    return max(1 if isinstance(node, Chain) else sum(count for _, count in node.children) for node in subtrees(tree))
 
 
 def up_and_down(p: Parameters, tree: Any, sizes: NDArray[np.int64], bytes_down: NDArray[np.int64]) -> Cost:
@@ -98,7 +106,9 @@ def _reduce(
     p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: str, radix: int = 2, segment: int = 0,
     window: int = 0, dims: tuple[int, ...] = (),
 ) -> Cost:  # fmt: skip
-    return reduction(p, _tree(algorithm, ranks, radix, dims), sizes, segment, window)
+    # Rooms of other trees differ between their ranks.
+    one_by_one = algorithm in ("binomial", "linear") or (window == 1 and algorithm in ("knomial", "chain", "pipeline"))
+    return reduction(p, _tree(algorithm, ranks, radix, dims), sizes, segment, window, one_by_one=one_by_one)
 
 
 @form(("allreduce", "binomial"), ("allreduce", "linear"), ("allreduce", "reduce_bcast"))

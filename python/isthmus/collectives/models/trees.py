@@ -85,6 +85,7 @@ def up(
     bytes_from: Callable[[Shape], NDArray[np.int64]],
     reduced: NDArray[np.int64] | None,
     copied: NDArray[np.int64] | None = None,
+    ahead: bool = False,
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """From the begin until the root has everything, in picoseconds, and whether the simulator finds the same.
 
@@ -93,6 +94,8 @@ def up(
 
     The simulator may find more where messages of different subtrees come at the same moment and the interface is slower
     than the processor: which of them goes first depends on all that was before.
+
+    By rendezvous, a message that waits for a reduction begins after it.
 
     Parameters
     ----------
@@ -103,6 +106,8 @@ def up(
         receives do not wait for each other.
     copied : array of int64, optional
         Picoseconds of a copy that nodes between root and leaves make at the begin.
+    ahead : bool
+        Whether receives are posted all at once, though messages are taken one after the other.
     """
     known: dict[Shape, NDArray[np.int64]] = {}
     zero = np.zeros(len(bytes_from(tree)), np.int64)
@@ -117,10 +122,12 @@ def up(
             runs.append((known[child] + m.way, m, count))
         if reduced is not None:
             for (first, m, _), (second, _, _) in pairwise(runs):
-                exact[(first == second) & (m.gap > m.recv_cpu) & (reduced > 0)] = False
+                tied = (first == second) & (m.gap > m.recv_cpu) & (reduced > 0)
+                exact[tied & (ahead | (bytes_from(tree) <= p.S))] = False
         begin = zero if copied is None or node is tree else copied
         each = zero if reduced is None else reduced
-        known[node] = fan_in(runs, each, begin, p.o_send + p.L, reduced is not None) if runs else zero
+        asked = None if reduced is None or ahead or not node.taken else bytes_from(node.taken[0][0]) > p.S
+        known[node] = fan_in(runs, each, begin, p.o_send + p.L, reduced is not None, asked) if runs else zero
     return known[tree], exact
 
 
