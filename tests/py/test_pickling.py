@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 import pickle
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +56,7 @@ def nouns() -> dict[str, Any]:
         "advice": isthmus.advise(program, machine),
         "tuning": isthmus.tune("allreduce", machine=machine, ranks=8, sizes=[8, 4096]),
         "proof": isthmus.prove("bcast:ranks=5,bytes=100"),
-        "study": isthmus.study("upc-scatter", quick=True),
+        "study": isthmus.study("upc-scatter", tempfile.mkdtemp(), quick=True),
     }
 
 
