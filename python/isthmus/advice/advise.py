@@ -16,17 +16,20 @@ from ..machine import Allocation, Machine, Noise
 from ..mapping.placement import Placement
 from ..schedule.program import Program
 from ..schedule.schedule import Schedule
-from ..simulation.simulate import located
+from ..simulation.simulate import located, simulate
 from .advice import Advice
 from .choices import choices
+from .excerpt import excerpt
 from .mpi_library import library_of
-from .prediction import Simulator, even_schedule, predict
+from .prediction import MOST_RECORDED, Simulator, even_schedule, predict
 from .sentences import notes_on, sentences_on
 from .variation import scaled
 
 if TYPE_CHECKING:
     from ..tuning.decisions import Decisions
 
+#: Operations of a large program of which its collectives' algorithms are compared, about.
+_EXCERPT = 1_000_000
 #: Simulations of the first machine and of each of the others, about; for the bar of progress.
 _FIRST, _OTHERS = 40, 6
 
@@ -96,7 +99,8 @@ def advise(
     at a few points only, links with them, as the order in which messages are served may change with every one.
 
     Of up to four million operations the critical path is that of the whole run, of larger programs that of a part with
-    about as many, which the page names.
+    about as many, which the page names. What algorithms of collectives save is then estimated from pieces of the
+    program, from its beginning to its end, where it can be cut and they stand for all of it.
 
     Examples
     --------
@@ -147,6 +151,14 @@ def advise(
         simulations = simulator.simulations
     del even  # the balanced program; others come now
     if isinstance(what, Program):
+        options: dict[str, Any] = {"model": model, "routing": routing, "noise": noise, "seed": seed}
+        pieces = None
+        if len(schedule) > MOST_RECORDED:
+            few = excerpt(what, round(_EXCERPT / len(schedule) * len(what)))
+            if few is not None:
+                alike = simulate(few, loaded[0], placements[0], collectives=collectives, record="finish", **options)
+                if alike.makespan > 0 and alike.deadlock is None:
+                    pieces = few, predictions[0].time / alike.makespan
         found = choices(
             what,
             loaded[0],
@@ -155,10 +167,8 @@ def advise(
             given,
             seconds=tune_seconds,
             progress=progress,
-            model=model,
-            routing=routing,
-            noise=noise,
-            seed=seed,
+            pieces=pieces,
+            **options,
         )
         simulations += 0 if found is None else found.simulations
         predictions = (replace(predictions[0], choices=found), *predictions[1:])

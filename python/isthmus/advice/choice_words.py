@@ -47,14 +47,19 @@ def best_words(c: Compared) -> str:
 def whole_words(found: Choices) -> str:
     """The program with the algorithms of now and with better ones."""
     now = f"{text(found.before, 's', 3)} with the algorithms of now"
+    many = found.excerpt
+    sure = "" if many is None else f" Both times are estimates from pieces with {100 * many:.2g} % of its events."
+    if many is not None and (not found.tuned or found.table is None):
+        sure = sure.replace("Both times are estimates", "The time is an estimate")
     if not found.tuned:
-        return f"The program takes {now}; no others were tried."
+        return f"The program takes {now}; no others were tried.{sure}"
     if found.table is None:
-        return f"The program takes {now}; no others that were tried make it faster."
+        return f"The program takes {now}; no others that were tried make it faster.{sure}"
     part = found.saving / found.before
     kinds = " and ".join(found.table.collectives)
     return (
         f"The program takes {now}, {text(found.after, 's', 3)} ({100 * part:.3g} % less) with better ones for {kinds}."
+        + sure
     )
 
 

@@ -57,6 +57,8 @@ class Choices:
         Were better algorithms looked for?
     seconds : float
         That it took.
+    excerpt : float or None
+        Which part of the program's events was simulated for ``before`` and ``after``; None: all of them.
     """
 
     library: Library
@@ -69,6 +71,7 @@ class Choices:
     tuned: bool
     seconds: float
     tuner: Tuner
+    excerpt: float | None = None
 
     @property
     def saving(self) -> float:
@@ -140,6 +143,7 @@ def choices(
     *,
     seconds: float,
     progress: bool = False,
+    pieces: tuple[Program, float] | None = None,
     **options: Any,
 ) -> Choices | None:
     """Compare and tune the algorithms of a program's collectives; None for a program without any.
@@ -156,6 +160,9 @@ def choices(
         looked for. The program is simulated before and after on top of it.
     progress : bool
         A bar on standard error.
+    pieces : (Program, float), optional
+        What is simulated for the program, see :func:`excerpt`, and how often the program takes as long; where calls
+        that take much of the time are too many or too few in it, the program is simulated nevertheless.
     **options
         ``model``, ``routing``, ``noise`` and ``seed`` of :func:`isthmus.simulate`.
     """
@@ -165,13 +172,23 @@ def choices(
     begin = time.perf_counter()
     default = library.decisions(min(job.ranks_per_node, program.ranks))
     now = default if given is None else InTurn(given, default)
-    tuner = Tuner(program, machine, job, now, given, options)
     fixed = [CollectiveKind(kind).name for kind in np.unique(program.what[marked(program)]).tolist()]
     steered = [use for use in found if not use.nonblocking and use.collective in now.collectives and use.ranks > 1]
     steered = [use for use in steered if use.collective not in fixed]
-    before = tuner.time(now)
-    priced = [c for use in steered[:_MOST_USES] if (c := tuner.price(use)) is not None]
-    compared = sorted((c for c in priced if c.cost >= MATTERS * before), key=lambda c: -c.cost)
+
+    def compare(tuner: Tuner) -> tuple[Tuner, float, list[Compared]]:
+        before = tuner.time(now)
+        priced = [c for use in steered[:_MOST_USES] if (c := tuner.price(use)) is not None]
+        return tuner, before, sorted((c for c in priced if c.cost >= MATTERS * before), key=lambda c: -c.cost)
+
+    share = None
+    if pieces is not None:
+        share = len(pieces[0]) / len(program)
+        tuner, before, compared = compare(Tuner(program, machine, job, now, given, options, *pieces))
+        if not _stand_for(uses(pieces[0]), compared, share):
+            share = None
+    if share is None:
+        tuner, before, compared = compare(Tuner(program, machine, job, now, given, options))
     late, table, after = 0, None, before
     if seconds:
         end = time.perf_counter() + seconds
@@ -184,7 +201,18 @@ def choices(
         compared = [replace(c, taken=c.saving > 0 and c.use.collective in kinds) for c in compared]
     notes = _notes(found, len(steered), now, program, library, late, fixed)
     passed = time.perf_counter() - begin
-    return Choices(library, given is not None, tuple(compared), before, after, table, notes, seconds > 0, passed, tuner)
+    return Choices(
+        library, given is not None, tuple(compared), before, after, table, notes, seconds > 0, passed, tuner, share
+    )
+
+
+def _stand_for(few: Sequence[Use], compared: Sequence[Compared], share: float) -> bool:
+    """Are calls as frequent among few as their share of the program is, within a factor of two?"""
+    count = Counter[tuple[Any, ...]]()
+    for use in few:
+        count[use.collective, use.ranks, use.nonblocking, use.limits] += use.calls
+    expected = ((count[c.use.collective, c.use.ranks, False, c.use.limits], c.use.calls * share) for c in compared)
+    return all(calls / 2 <= has <= 2 * calls for has, calls in expected)
 
 
 def _notes(

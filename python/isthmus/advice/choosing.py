@@ -84,6 +84,10 @@ class Tuner:
         The part of it that the user chose.
     options : mapping
         ``model``, ``routing``, ``noise`` and ``seed`` of :func:`isthmus.simulate`.
+    tried : Program, optional
+        What is simulated for the program; by default the program.
+    scale : float
+        How often the program takes as long as that.
     """
 
     def __init__(
@@ -94,11 +98,14 @@ class Tuner:
         now: Decisions,
         given: Decisions | None,
         options: Mapping[str, Any],
+        tried: Program | None = None,
+        scale: float = 1.0,
     ) -> None:
         self.program, self.machine, self.job, self.now, self.given = program, machine, job, now, given
         self.options = options
+        self.tried, self.scale = tried or program, scale
         self.simulations = 0
-        #: Operations of the program's schedule, the most so far.
+        #: Operations of the schedule that is simulated, the most so far.
         self.longest = 0
         #: Seconds that the last simulation of the program took.
         self.pace = 0.0
@@ -108,12 +115,12 @@ class Tuner:
     def time(self, decisions: Decisions) -> float:
         """Seconds of the program."""
         begin = time.perf_counter()
-        schedule = lower(self.program, collectives=decisions)
+        schedule = lower(self.tried, collectives=decisions)
         self.longest = max(self.longest, len(schedule))
         self.simulations += 1
         found = simulate(schedule, self.machine, self.job, record="finish", **self.options).makespan
         self.pace = time.perf_counter() - begin
-        return found
+        return found * self.scale
 
     def situation(self, use: Use) -> Situation:
         """The first communicator of a collective and number of ranks that is asked for stands for the others."""

@@ -71,9 +71,10 @@ def uses(program: Program) -> list[Use]:
     power = np.frexp(size.astype(np.float64))[1].astype(np.int64)
     asks = (program.request[event] != 0).astype(np.int64)
     caller = np.searchsorted(program.first.astype(np.int64), event, side="right") - 1
-    keys, group = np.unique(np.stack([what, ranks, asks, power]), axis=1, return_inverse=True)
-    order = np.argsort(group.reshape(-1), kind="stable")
-    parts = np.split(order, np.cumsum(np.bincount(group.reshape(-1)))[:-1])
+    # In one number each: power is at most 64, asks 1, ranks have 32 bits.
+    keys, group = np.unique((what << 32 | ranks) << 8 | asks << 7 | power, return_inverse=True)
+    order = np.argsort(group, kind="stable")
+    parts = np.split(order, np.cumsum(np.bincount(group))[:-1])
     out = [
         Use(
             CollectiveKind(kind).name,
@@ -86,7 +87,8 @@ def uses(program: Program) -> list[Use]:
             bool(nonblocking),
             _commonest(comm[part]),
         )
-        for (kind, of, nonblocking, _), part in zip(keys.T.tolist(), parts, strict=True)
+        for key, part in zip(keys.tolist(), parts, strict=True)
+        for kind, of, nonblocking in [(key >> 40, key >> 8 & 0xFFFFFFFF, key >> 7 & 1)]
     ]
     return sorted(out, key=lambda use: -use.calls)
 

@@ -85,6 +85,7 @@ def _choices(found: Choices) -> dict[str, Any]:
         "tuned": found.tuned,
         "before": found.before,
         "after": found.after,
+        "excerpt": found.excerpt,
         "compared": compared,
         "table": None if found.table is None else content(found.table),
         "notes": list(found.notes),

@@ -60,10 +60,10 @@ def used(program: Program) -> dict[str, list[int]]:
     what = np.where(kind == EventKind.fence, CollectiveKind.barrier, what)
     what = np.where(kind == EventKind.comm_create, CollectiveKind.allgather, what)
     called = np.isin(kind, (EventKind.collective, EventKind.fence, EventKind.comm_create))
-    pairs = np.unique(np.stack([what[called], program.comm[called].astype(np.int64)]), axis=1)
+    pairs = np.unique(what[called] << 32 | program.comm[called])
     members = np.diff(program.comm_first.astype(np.int64))
     found: dict[str, set[int]] = {}
-    for number, comm in pairs.T.tolist():
+    for number, comm in zip((pairs >> 32).tolist(), (pairs & 0xFFFFFFFF).tolist(), strict=True):
         if 0 < number <= len(KINDS) and comm < len(members):
             found.setdefault(CollectiveKind(number).name, set()).add(int(members[comm]))
     return {name: sorted(found[name]) for name in KINDS if name in found}
