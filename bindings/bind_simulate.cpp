@@ -108,6 +108,7 @@ Result dict_of(Simulated&& result) {
   out["bytes"] = result.bytes;
   out["simulated_ranks"] = result.simulated_ranks;
   out["skipped"] = result.skipped;
+  out["stopped"] = result.stopped;
   auto rank = column<std::uint32_t>(result.stuck.size());
   auto op = column<std::uint32_t>(result.stuck.size());
   auto started = column<std::uint8_t>(result.stuck.size());
@@ -208,6 +209,9 @@ void bind_simulate(nb::module_& module) {
             o.packet = {bytes, flit, buffer};
           },
           "bytes"_a, "flit"_a, "buffer"_a, "Of the packet model; buffer 0: as large as a message that is alone needs.")
+      .def(
+          "until", [](SimulationOptions& o, std::int64_t time) { o.until = std::clamp(time, std::int64_t{0}, latest); },
+          "time"_a, "Stop when simulated time passes it (ps).")
       .def(
           "log_part",
           [](SimulationOptions& o, std::uint64_t from, std::uint64_t most) {

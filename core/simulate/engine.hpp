@@ -78,7 +78,7 @@ class Engine {
       }
       prefetch();
       now_ = event.time;
-      if (static_cast<std::uint64_t>(now_) > static_cast<std::uint64_t>(latest)) require_in_time(now_);
+      if (static_cast<std::uint64_t>(now_) > static_cast<std::uint64_t>(options_.until) && is_late(event)) break;
       if (watch_ties()) {
         ties_.now(now_, sequence_);
         if (ties_.found()) {
@@ -520,6 +520,7 @@ class Engine {
 
   // -- the end (engine_end.hpp) ---------------------------------------------------------------------------------------
 
+  bool is_late(const Event& event);
   void note_completion(Rank rank, Picoseconds when);
   void finish();
   void share_out_idle();

@@ -5,6 +5,15 @@
 
 namespace isthmus {
 
+/// An event after SimulationOptions::until: does it show that the end is later too? What a resource or the network was
+/// to do at that time may have been overtaken by what was done before it.
+template <Detail detail, Variant variant>
+bool Engine<detail, variant>::is_late(const Event& event) {
+  require_in_time(now_);
+  out_.stopped = event.type() != EventType::wake && event.type() != EventType::network;
+  return out_.stopped;
+}
+
 /// A put or get that nobody waits for still belongs to its rank's time, and so does the end of a message.
 template <Detail detail, Variant variant>
 void Engine<detail, variant>::note_completion(Rank rank, Picoseconds when) {
@@ -15,6 +24,7 @@ void Engine<detail, variant>::note_completion(Rank rank, Picoseconds when) {
 template <Detail detail, Variant variant>
 void Engine<detail, variant>::finish() {
   out_.finish.resize(s_.ranks);
+  if (out_.stopped) out_.makespan = now_;
   for (Rank r = 0; r < s_.ranks; ++r) {
     Picoseconds last = completions_.empty() ? 0 : completions_[r];
     for (std::uint32_t c = 0; c < resources_.cpus(); ++c)
@@ -25,7 +35,7 @@ void Engine<detail, variant>::finish() {
   }
   if constexpr (detail != Detail::finish) share_out_idle();
   out_.simulated_ranks = s_.ranks;
-  collect_remaining();
+  if (!out_.stopped) collect_remaining();
 }
 
 template <Detail detail, Variant variant>

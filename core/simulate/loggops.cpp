@@ -42,6 +42,7 @@ std::optional<Simulated> simulate_kinds(const Schedule& schedule, const Simulati
   all.events = few.events;
   all.steps = few.steps;
   all.simulated_ranks = kinds->schedule.ranks;
+  all.stopped = few.stopped;
   all.executed = schedule.ops.size();
   for (std::size_t k = 0; k < kinds->ranks.size(); ++k)
     for (const Operation& op : kinds->schedule.ops_of(static_cast<Rank>(k)))
@@ -49,6 +50,11 @@ std::optional<Simulated> simulate_kinds(const Schedule& schedule, const Simulati
         all.messages += kinds->ranks[k];
         all.bytes += kinds->ranks[k] * op.amount;
       }
+  if (few.stopped) {  // what ranks that are simulated have done
+    all.executed = few.executed;
+    all.messages = few.messages;
+    all.bytes = few.bytes;
+  }
   all.finish.resize(schedule.ranks);
   all.breakdown.resize(few.breakdown.empty() ? 0 : std::size_t{schedule.ranks} * shares);
   for (Rank r = 0; r < schedule.ranks; ++r) {

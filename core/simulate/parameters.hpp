@@ -116,6 +116,8 @@ struct SimulationOptions {
   /// Detail::ops: the log has so many entries or one more, from when so many operations are done; 0: all.
   std::uint64_t log_most = 0;
   std::uint64_t log_from = 0;
+  /// Stop at the first event after it that shows that the makespan is above it (Simulated::stopped).
+  Picoseconds until = latest;
   /// Called now and then with the number of operations that are done; false stops the simulation.
   std::function<bool(std::uint64_t)> progress;
 };
@@ -174,7 +176,7 @@ class LogEntry {
 };
 
 struct Simulated {
-  Picoseconds makespan = 0;
+  Picoseconds makespan = 0;            ///< stopped: at least
   std::vector<Picoseconds> finish;     ///< of every rank
   std::vector<Picoseconds> breakdown;  ///< ranks x shares, from Detail::ranks on
   std::uint64_t executed = 0;          ///< operations done
@@ -184,7 +186,7 @@ struct Simulated {
   std::uint64_t messages = 0;
   std::uint64_t bytes = 0;
   double lost_in_all = 0;  ///< picoseconds, by all messages to others in the network
-  bool stopped = false;    ///< by progress
+  bool stopped = false;    ///< at SimulationOptions::until, with what is known by then; by progress, with nothing
   bool tie = false;        ///< stopped by stop_at_ties
   std::vector<Stuck> stuck;
   std::vector<Orphan> orphans;

@@ -491,6 +491,60 @@ TEST_CASE("a simulation can be stopped") {
   CHECK(calls == 1);
 }
 
+TEST_CASE("a simulation that stops at a time tells a bound of the makespan, and elsewhere everything") {
+  Random random(7);
+  const Grid torus({"torus", {3, 2}});
+  constexpr int rounds_here = 2000;
+  int early = 0;
+  for (int round = 0; round < rounds_here; ++round) {
+    CAPTURE(round);
+    const Recipe recipe = random_recipe(random);
+    const Schedule schedule = random_schedule(random, recipe);
+    SimulationOptions options = small_machine(random);
+    if (round % 4 == 0) make_noisy(random, options);
+    if (round % 2 == 0) {
+      place(random, options, recipe.ranks, torus);
+      options.model = static_cast<Model>(below(random, 4));
+    }
+    const Simulated whole = simulate(schedule, options, Detail::ranks);
+    options.until = static_cast<Picoseconds>(below(random, static_cast<std::uint64_t>(whole.makespan) + 1));
+    const Simulated part = simulate(schedule, options, Detail::ranks);
+    if (!part.stopped) {
+      check_alike(whole, part);
+      CHECK(whole.breakdown == part.breakdown);
+      continue;
+    }
+    ++early;
+    CHECK(part.makespan > options.until);
+    CHECK(part.makespan <= whole.makespan);
+    for (Rank r = 0; r < schedule.ranks; ++r) CHECK(part.finish[r] <= whole.finish[r]);
+    CHECK(part.executed <= whole.executed);
+    CHECK(part.messages <= whole.messages);
+    CHECK(part.stuck.empty());
+    check_breakdown(schedule, part);
+    options.until = whole.makespan;
+    CHECK(!simulate(schedule, options, Detail::ranks).stopped);
+  }
+  CHECK(early > rounds_here / 2);
+}
+
+TEST_CASE("so does one of ranks that are indistinguishable, and of iterations that repeat") {
+  const Schedule ring = collective_of(CollectiveKind::allreduce, "ring", 64, 64'000);
+  SimulationOptions options = machine(1'000'000, 1'000'000, 1'000'000, 1'000);
+  options.symmetry = options.skip = true;
+  const Simulated whole = simulate(ring, options, Detail::ranks);
+  REQUIRE(whole.simulated_ranks == 1);
+  options.until = whole.makespan / 3;
+  const Simulated part = simulate(ring, options, Detail::ranks);
+  CHECK(part.stopped);
+  CHECK(part.makespan > options.until);
+  CHECK(part.makespan < whole.makespan);
+  CHECK(part.executed < whole.executed / 64);
+  CHECK(part.finish.size() == 64);
+  options.symmetry = false;
+  CHECK(simulate(ring, options, Detail::ranks).stopped);
+}
+
 TEST_CASE("parameters and places that make no sense are rejected") {
   const Schedule schedule = collective_of(CollectiveKind::barrier, "dissemination", 4, 0);
   SimulationOptions options = machine(1, 1, 1, 1);

@@ -430,3 +430,13 @@ def test_receive(run: Run) -> None:
     assert "'loggp', 'loggopsim'" in run.error("simulate", "exchange.goal", "loggops:L=1us", "--receive", "now")
     with pytest.raises(isthmus.InvalidInput, match="receive = 'now': allowed are loggp, loggopsim"):
         isthmus.simulate(isthmus.read("exchange.goal"), isthmus.Level(), receive="now")
+
+
+def test_until(run: Run) -> None:
+    work = ("simulate", "allreduce:ranks=64,bytes=1MB,algorithm=ring", LOGGOPS)
+    whole, part = run.json(*work), run.json(*work, "--until", "100us")
+    assert not whole["stopped"]
+    assert part["stopped"]
+    assert 100e-6 < part["makespan"] < whole["makespan"]
+    assert run.json(*work, "--until", "1000s")["makespan"] == whole["makespan"]
+    assert "--critical needs the whole simulation" in run.error(*work, "--until", "100us", "--critical")

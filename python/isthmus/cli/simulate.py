@@ -11,7 +11,7 @@ import click
 from ..errors import InvalidInput
 from ..one_line import parse_noise
 from .collectives import collectives_option, parse_collectives, tell_replaced
-from .inputs import WORK, parse_level, parse_packets, parse_placement, read_work
+from .inputs import WORK, parse_level, parse_packets, parse_placement, parse_time, read_work
 from .output import json_option, machine_argument, print_json
 
 if TYPE_CHECKING:
@@ -89,6 +89,7 @@ _SUFFIXES = {
 @collectives_option()
 @click.option("--no-symmetry", is_flag=True, help="Simulate ranks that are indistinguishable one by one too.")
 @click.option("--no-skip", is_flag=True, help="Simulate iterations that repeat others exactly one by one too.")
+@click.option("--until", metavar="TIME", help="Stop where it takes longer: the makespan is then a lower bound.")
 @click.option("--unit", type=click.Choice(["ns", "ps", "us", "ms", "s"]), default="ns", help="Of times in GOAL files.")
 @click.option("-o", "--output", metavar="FILE", help="Write the timeline: .h5.")
 @click.option("--trace", metavar="FILE", help="Write a trace for Perfetto and chrome://tracing: .json, .json.gz.")
@@ -131,6 +132,7 @@ def command(
     collectives: tuple[str, ...],
     no_symmetry: bool,
     no_skip: bool,
+    until: str | None,
     unit: str,
     output: str | None,
     trace: str | None,
@@ -158,6 +160,10 @@ def command(
     record = _record(record, wanted)
     if record == "finish" and breakdown:
         raise InvalidInput("--breakdown needs --record ranks or ops")
+    if until is not None and (critical or sensitivity):
+        option = "--critical" if critical else "--sensitivity"
+        raise InvalidInput(f"{option} needs the whole simulation: leave out --until")
+    end = None if until is None else parse_time("--until", until)
     what = read_work(file, unit)
     chosen = parse_collectives(collectives, ranks_per_node)
     tell_replaced(chosen, what)
@@ -178,6 +184,7 @@ def command(
         symmetry=not no_symmetry,
         skip=not no_skip,
         progress=sys.stderr.isatty() if progress is None else progress,
+        until=end,
     )
     _write(timeline, files)
     for kind, path in pictures:

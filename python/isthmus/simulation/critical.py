@@ -257,3 +257,5 @@ def _agrees(timeline: Timeline, parameter: str, slope: float, x: float) -> bool:
 def _need_log(timeline: Timeline, what: str) -> None:
     if timeline.record != "ops" or timeline._options is None:
         raise InvalidInput(f'{what}: only of a simulation just made with record="ops"')
+    if timeline.stopped:
+        raise InvalidInput(f"{what}: this simulation was stopped at a time; simulate without until")

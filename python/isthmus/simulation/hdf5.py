@@ -76,6 +76,8 @@ def write_timeline(timeline: Timeline, path: str | os.PathLike[str], *, compress
             columns.append(Column(f"{group}/{name}", values, "ps" if name == "handled" else "", _MEANINGS[name]))
     attributes: dict[str, int | float | str] = {name: getattr(t, name) for name in NUMBERS}
     attributes |= {"record": t.record, "wall": t.wall}
+    if t.stopped:
+        attributes["stopped"] = 1
     if t.model != "loggops":
         lost = t.lost_in_all_ps  # of many messages: more than whole numbers of 64 bits hold
         attributes |= {"model": t.model, "routing": t.routing, "lost_in_all_ps": lost if lost < 2**63 else float(lost)}
@@ -114,6 +116,7 @@ def _read(reader: Reader) -> Timeline:
     if record not in RECORDS:
         raise reader.fail("record", f"the attribute is {record!r}: allowed are {', '.join(RECORDS)}")
     result: dict[str, Any] = {name.removesuffix("_ps"): reader.attribute(name, int) for name in NUMBERS}
+    result["stopped"] = "stopped" in reader.file.attrs and reader.attribute("stopped", int) != 0
     result["finish"] = reader.column("finish", np.int64, ranks)
     breakdown = np.empty((ranks if record != "finish" else 0, len(SHARES)), np.int64)
     if record != "finish":

@@ -85,6 +85,7 @@ def summary(timeline: Timeline, links: int = 5) -> dict[str, Any]:
         "messages": t.messages,
         "bytes": t.bytes,
         "makespan": t.makespan,
+        "stopped": t.stopped,
         "first": {"rank": first, "finish": int(finish[first]) / 1e12},
         "last": {"rank": last, "finish": int(finish[last]) / 1e12},
         "mean_finish": float(finish.mean()) / 1e12,
@@ -141,7 +142,7 @@ def report(timeline: Timeline) -> str:
     first, last = int(finish.argmin()), int(finish.argmax())
     ended = text(t.makespan, "s", 4)
     ranks = f"{t.ranks:,} rank{'' if t.ranks == 1 else 's'}"
-    stop = "makespan" if t.deadlock is None else "deadlock after"
+    stop = "stopped at" if t.stopped else "makespan" if t.deadlock is None else "deadlock after"
     lines = [f"Timeline: {ranks}, {len(t.schedule):,} operations, {stop} {ended}"]
     rows = [
         ("machine", machine_words(t.machine)),
@@ -163,6 +164,8 @@ def report(timeline: Timeline) -> str:
     if t.skipped_iterations:
         equal += f"; {t.skipped_iterations:,} iterations left out, to which others are equal"
     rows.append(("simulated in", f"{text(t.wall, 's', 3)}{rate}{equal}"))
+    if t.stopped:
+        rows.append(("stopped", "it takes longer than the time given; times are lower bounds"))
     lines += [f"  {name:<13} {words}" for name, words in rows]
     if t.record != "finish" and t.makespan_ps:
         lines += ["", *_breakdown(t)]

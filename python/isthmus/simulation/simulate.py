@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from .. import _core
 from ..errors import InvalidInput
 from ..machine import Level, Levels, Machine, Noise
-from ..units import shown
+from ..units import parse, shown
 from .network import RECEIVE, RECEIVES, set_network, whole
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ def simulate(
     skip: bool = True,
     progress: bool | Callable[[int, int], None] = False,
     path_part: tuple[int, int] | None = None,
+    until: float | None = None,
 ) -> Timeline:
     """When everything in a program or schedule happens on a machine.
 
@@ -100,6 +101,10 @@ def simulate(
         With ``record="ops"``: what the critical path needs is kept of a part of the run only, from when so many
         operations are done, for about so many. :meth:`Timeline.critical_path` then covers that part, and there are no
         sensitivities. No iterations are left out.
+    until : float, optional
+        Seconds of simulated time: where the makespan turns out to be above it, the simulation is stopped.
+        :attr:`Timeline.stopped` is then True, the makespan a lower bound above ``until``, and the rest is what had
+        happened by then; of ranks and iterations that were simulated for others as well, only theirs is counted.
 
     Returns
     -------
@@ -150,6 +155,8 @@ def simulate(
         path_part,
     )
     options = make_options()
+    if until is not None:
+        options.until(_ps(parse(until, "s"), "until"))
     begin = time.perf_counter()
     report = _reporter(len(what), progress)
     try:

@@ -51,7 +51,7 @@ class Timeline(Tabular):
     record : str
         How much was written down: "finish", "ranks" or "ops".
     makespan_ps : int
-        When the last rank finished, picoseconds.
+        When the last rank finished, picoseconds; not before, where the simulation was stopped.
     finish_ps : ndarray of int64, shape (ranks,)
         When each rank finished, picoseconds.
     messages, bytes : int
@@ -65,6 +65,9 @@ class Timeline(Tabular):
         Ranks that were simulated; fewer than there are where ranks are indistinguishable.
     skipped_iterations : int
         Iterations that were not simulated because others are equal; not written to files.
+    stopped : bool
+        Whether the simulation was stopped because the makespan is above ``until``. The makespan and the finish times
+        are then lower bounds, and the rest is what had happened by then.
     wall : float
         Seconds the simulation took.
     start_ps, end_ps : ndarray of int64, shape (operations,)
@@ -105,6 +108,7 @@ class Timeline(Tabular):
         self.network_steps: int = result.get("network_steps", 0)
         self.simulated_ranks: int = result["simulated_ranks"]
         self.skipped_iterations: int = result.get("skipped", 0)
+        self.stopped = bool(result.get("stopped", False))
         self.start_ps: NDArray[np.int64] = result["start"]
         self.end_ps: NDArray[np.int64] = result["end"]
         self.partner: NDArray[np.int64] = result["partner"]
@@ -303,7 +307,7 @@ class Timeline(Tabular):
         from .hdf5 import ARRAYS, NUMBERS
 
         return (
-            self.record == other.record
+            (self.record, self.stopped) == (other.record, other.stopped)
             and all(getattr(self, name) == getattr(other, name) for name in NUMBERS)
             and self.machine == other.machine
             and self._same_arrays(other, ARRAYS)
