@@ -6,6 +6,7 @@
 
 #include "base/assert.hpp"
 #include "base/interruption.hpp"
+#include "base/sparse_array.hpp"
 #include "simulate/costs.hpp"
 #include "simulate/dependencies.hpp"
 #include "simulate/resources.hpp"
@@ -66,9 +67,10 @@ class Replay {
     costs_ = &costs;
     resources_ = &resources;
     free_.assign(resources.size(), Moment{});
-    at_.assign(s_.ops.size(), Moment{});
+    at_.reset(s_.ops.size());
     handled_.assign(dependencies.shape().cpus > 1 ? s_.ops.size() : 0, Moment{});
     begins_.clear();
+    if (keep) begins_.reserve(log_.size());
     tails_.assign(lost_.size(), Moment{});
     last_ = Moment{};
     aside_.assign(s_.ops.size(), false);
@@ -335,8 +337,9 @@ class Replay {
   Dependencies* dependencies_ = nullptr;
   Costs* costs_ = nullptr;
   Resources* resources_ = nullptr;
-  std::vector<Moment> free_;     // of every resource
-  std::vector<Moment> at_;       // of every operation: ready, posted; then its message: arrives, handled, lands
+  std::vector<Moment> free_;  // of every resource
+  /// Of every operation: ready, posted; then its message: arrives, handled, lands. A log of a part tells of few.
+  SparseArray<Moment> at_;
   std::vector<Moment> handled_;  // with several streams, of every send: when the receiver is through with its message
   std::vector<std::uint64_t> ready_;
   std::vector<Moment> begins_;

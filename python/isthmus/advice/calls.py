@@ -111,14 +111,14 @@ class Rows:
 
     Attributes
     ----------
-    row : array of int64, shape (events,)
+    row : array of integers, shape (events,)
     names, locations : list of str
         Of every row; a location that is not known is empty.
     calls : array of int64
         Calls, or computations, of every row.
     """
 
-    row: NDArray[np.int64]
+    row: NDArray[np.integer[Any]]
     names: list[str]
     locations: list[str]
     calls: NDArray[np.int64]
@@ -150,13 +150,17 @@ def rows_of_events(program: Program) -> Rows:
     if around is not None:
         name[known] = len(names) + around[0][known]
         names += [f"{COMPUTATION} in {one}" for one in around[1]]
-    keys, row = np.unique(name << 32 | location, return_inverse=True)
+    name <<= 32
+    name |= location
+    del location
+    keys = np.unique(name)
+    row = np.searchsorted(keys, name).astype(np.int32)
     calls = _calls(p, row, len(keys))
     places = ["" if key & NONE == NONE else p.locations[key & NONE] for key in keys.tolist()]
     return Rows(row, [names[key >> 32] for key in keys.tolist()], places, calls)
 
 
-def _calls(program: Program, row: NDArray[np.int64], rows: int) -> NDArray[np.int64]:
+def _calls(program: Program, row: NDArray[np.integer[Any]], rows: int) -> NDArray[np.int64]:
     """Calls of every row: events, unless several come of one call that was recorded."""
     recording = program.recording
     if recording is None or not (recording.event >= 0).any():
@@ -201,7 +205,7 @@ def blocked_event(program: Program) -> NDArray[np.int64]:
 
 
 def waits_by_event(
-    timeline: Timeline, program: Program, event: NDArray[np.int64], completing: NDArray[np.int64]
+    timeline: Timeline, program: Program, event: NDArray[np.integer[Any]], completing: NDArray[np.integer[Any]]
 ) -> Waits:
     """Work and idle time of CPU streams by event.
 
@@ -211,7 +215,7 @@ def waits_by_event(
     """
     size = len(program)
     waits = Waits(np.zeros(size), np.zeros(size), np.zeros(timeline.ranks))
-    before = blocked_event(program)
+    before = blocked_event(program).astype(event.dtype)
     # Some ranks at a time, as every operation takes a few hundred bytes while it is looked at.
     first = timeline.schedule.op_first.astype(np.int64)
     cut = np.searchsorted(first, np.arange(0, first[-1], _AT_ONCE), side="right") - 1
@@ -224,9 +228,9 @@ def _add_waits(
     waits: Waits,
     timeline: Timeline,
     program: Program,
-    event: NDArray[np.int64],
-    completing: NDArray[np.int64],
-    before: NDArray[np.int64],
+    event: NDArray[np.integer[Any]],
+    completing: NDArray[np.integer[Any]],
+    before: NDArray[np.integer[Any]],
     ranks: NDArray[np.int64],
 ) -> None:
     """Those of some ranks."""
@@ -255,15 +259,15 @@ def call_table(
     timeline: Timeline,
     program: Program,
     rows: Rows,
-    event: NDArray[np.int64],
-    completing: NDArray[np.int64],
+    event: NDArray[np.integer[Any]],
+    completing: NDArray[np.integer[Any]],
     steps: PathSteps,
     waits: Waits,
 ) -> tuple[Call, ...]:
     """A row for every function and location; the most of the critical path first."""
     total = len(rows.names)
 
-    def summed(which: NDArray[np.int64], weights: NDArray[Any] | None = None) -> NDArray[Any]:
+    def summed(which: NDArray[np.integer[Any]], weights: NDArray[Any] | None = None) -> NDArray[Any]:
         return np.bincount(rows.row[which], weights=weights, minlength=total)
 
     ops = timeline.schedule.ops

@@ -106,14 +106,14 @@ class NetworkUse:
 
 
 def network_use(
-    timeline: Timeline, rows: Rows | None, event: NDArray[np.int64] | None, on_path: float
+    timeline: Timeline, rows: Rows | None, event: NDArray[np.integer[Any]] | None, on_path: float
 ) -> NetworkUse | None:
     """What a simulation with ``record="ops"`` tells of the network; None where messages do not meet.
 
     Parameters
     ----------
     timeline : Timeline
-    rows, event : Rows, array of int64, optional
+    rows, event : Rows, array of integers, optional
         The call of every event, and the event of every operation; None for a schedule.
     on_path : float
         Seconds of the critical path lost to contention.
@@ -150,7 +150,7 @@ def network_use(
     )
 
 
-def _calls(timeline: Timeline, rows: Rows, event: NDArray[np.int64], op: NDArray[np.int64]) -> list[CallUse]:
+def _calls(timeline: Timeline, rows: Rows, event: NDArray[np.integer[Any]], op: NDArray[np.int64]) -> list[CallUse]:
     """Messages by the call that sends them."""
     row = rows.row[event[op]]
     total = len(rows.names)

@@ -18,7 +18,7 @@ from ..simulation.progress import Reporter
 from ..simulation.simulate import simulate
 from ..threads import Threads
 from .advice import Prediction, Sensitivity, WhatIf
-from .calls import call_table, pair_table, rows_of_events, size_table, waits_by_event
+from .calls import Rows, call_table, pair_table, rows_of_events, size_table, waits_by_event
 from .network import network_use
 from .origin import completions, events_of_operations
 from .path import PATH_SHARES, Parameters, PathSteps, path_steps
@@ -154,13 +154,6 @@ def predict(
     large = len(schedule) > MOST_RECORDED
     recorded = detailed or not large
     part = (int(_PART_FROM * len(schedule)), MOST_RECORDED) if large and recorded else None
-    t = simulator.run(schedule, machine, placement, "ops" if recorded else "ranks", path_part=part)
-    if t.deadlock is not None:
-        raise InvalidInput(
-            f"on {machine.name} the program hangs, {str(t.deadlock).splitlines()[0]}; isthmus simulate explains it"
-        )
-    if t.makespan_ps == 0:
-        raise InvalidInput(f"on {machine.name} the program takes no time: there is nothing to advise on")
     # With infinite bandwidth only o and O are left of the time that messages take of processors, and messages that take
     # no time on links do not meet there.
     alone = "loggops"
@@ -184,7 +177,20 @@ def predict(
         t = simulator.run(of(), changed(machine, factors), placement, record, model)
         return _Times(t.makespan, t.breakdown if record == "ranks" else {})
 
-    varied = dict(zip(variants, simulator.map(run, variants.values()), strict=True))
+    def vary() -> dict[str, _Times]:
+        return dict(zip(variants, simulator.map(run, variants.values()), strict=True))
+
+    # The balanced schedule of a large program takes as much memory as the record of this one: one after the other.
+    varied = vary() if large else {}
+    columns = _columns(what, schedule, collectives, detailed) if recorded and isinstance(what, Program) else None
+    t = simulator.run(schedule, machine, placement, "ops" if recorded else "ranks", path_part=part)
+    if t.deadlock is not None:
+        raise InvalidInput(
+            f"on {machine.name} the program hangs, {str(t.deadlock).splitlines()[0]}; isthmus simulate explains it"
+        )
+    if t.makespan_ps == 0:
+        raise InvalidInput(f"on {machine.name} the program takes no time: there is nothing to advise on")
+    varied = varied or vary()
     fast = varied["bandwidth"]
     shares = _shares(t, fast)
     path, beyond, steps = None, None, None
@@ -197,7 +203,8 @@ def predict(
             beyond = max(path["compute"] - float(t.breakdown["compute"].mean()) / streams(t), 0.0)
         else:
             more["part"] = (float(found.begin_ps[0]) / 1e12, float(found.end_ps[-1]) / 1e12)
-        told, synchronisation = _calls_and_messages(t, what, collectives, steps, path, detailed)
+        told, synchronisation = _calls_and_messages(t, what, columns, steps, path, detailed)
+        columns = None
         more |= told
         if synchronisation is not None:
             waiting = (t.breakdown["late_sender"] + t.breakdown["late_receiver"] - synchronisation) / streams(t)
@@ -222,27 +229,40 @@ def predict(
     )
 
 
+class _Columns(NamedTuple):
+    """What is known of events and operations before any simulation; see :mod:`.origin` and :func:`rows_of_events`."""
+
+    event: NDArray[np.integer[Any]]
+    completing: NDArray[np.integer[Any]]
+    rows: Rows | None
+
+
+def _columns(
+    program: Program, schedule: Schedule, collectives: Mapping[str, Any] | Decided | None, detailed: bool
+) -> _Columns:
+    """Made before the simulation is recorded, as it takes a gigabyte for a while of ten million events."""
+    small: Any = np.int32 if len(program) < 2**31 else np.int64
+    event = events_of_operations(program, schedule, collectives).astype(small)
+    completing = completions(program).astype(small)
+    return _Columns(event, completing, rows_of_events(program) if detailed else None)
+
+
 def _calls_and_messages(
     t: Timeline,
     what: Program | Schedule,
-    collectives: Mapping[str, Any] | Decided | None,
+    columns: _Columns | None,
     steps: PathSteps,
     path: Mapping[str, float],
     detailed: bool,
 ) -> tuple[dict[str, Any], NDArray[np.float64] | None]:
-    """The tables of a prediction, and for how long ranks wait in collectives; None of a schedule.
-
-    Columns of all events and operations live here only, as they take a gigabyte of ten million.
-    """
+    """The tables of a prediction, and for how long ranks wait in collectives; None of a schedule."""
     out: dict[str, Any] = {}
     rows, event, synchronisation = None, None, None
-    if isinstance(what, Program):
-        event = events_of_operations(what, t.schedule, collectives)
-        completing = completions(what)
+    if columns is not None and isinstance(what, Program):
+        event, completing, rows = columns
         waits = waits_by_event(t, what, event, completing)
         synchronisation = waits.synchronisation
-        if detailed:
-            rows = rows_of_events(what)
+        if rows is not None:
             out["calls"] = call_table(t, what, rows, event, completing, steps, waits)
     if detailed:
         out["network"] = network_use(t, rows, event, path["contention"])
