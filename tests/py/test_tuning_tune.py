@@ -63,6 +63,26 @@ def test_the_best_is_not_left_out_where_messages_meet(kind: str) -> None:
     assert few < whole
 
 
+@pytest.mark.parametrize(("kind", "model", "least"), [("bcast", "loggops", 50), ("allgather", "flow", 2)])
+def test_simulations_stop_where_they_are_slower(kind: str, model: str, least: int) -> None:
+    machine = isthmus.load(MACHINE)
+    situation = Situation(machine, 64, machine.allocate(64, ranks_per_node=1), model=model)
+    tried = candidates(kind, situation)
+    sizes = [64, 16384, 1 << 20]
+    few = sweep(kind, situation, sizes, tried)
+    best = few.seconds[few.best, range(len(sizes))]
+    stopped = few.source == Source.stopped
+    assert stopped.sum() >= least
+    assert few.left_out[Source.stopped] == stopped.sum()
+    assert np.isnan(few.seconds[stopped]).all()
+    for c, i in np.argwhere(stopped):
+        assert situation.seconds(kind, tried[c], sizes[i]) > 1.1 * best[i]
+    # The second best is one that was not stopped.
+    assert ((few.source == Source.simulated).sum(axis=0) >= 2).all()
+    text = str(Tuning(tune("bcast", LEVEL, ranks=2, sizes=[1]).table, (few,), 0.0))
+    assert f"{stopped.sum()} by its own simulation, stopped when it was slower" in text
+
+
 @pytest.mark.parametrize("kind", ALL)
 def test_nothing_is_below_the_bound_on_nodes_that_share_interfaces(kind: str) -> None:
     machine = isthmus.load(MACHINE)

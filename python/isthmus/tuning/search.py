@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ..machine import Level
+    from ..simulation import Timeline
     from .choice import Choice
     from .situation import Situation
 
@@ -30,6 +31,9 @@ _UNDER_WAY = 16
 #: How far above the best time without contention candidates are simulated without it before any is with it: those that
 #: are too large to be simulated at every size further, as their times with contention are told from those without.
 _QUIET, _QUIET_OF_LARGE = 0.1, 1.0
+#: Without contention simulations are stopped when they take so much longer than the best: the others are told apart by
+#: their times. Those that are too large are not, as their times with contention are told from those without.
+_QUIET_STOP = 0.5
 #: A byte more may change the order in which a rank sends, and so make it faster.
 _SLACK = 0.8
 
@@ -68,6 +72,8 @@ class Search:
         self._all = set(choices)
         self.quiet: Search | None = None  # where messages meet: the same without contention
         self.margins = np.full(len(choices), margin)
+        #: How much slower than the best simulations are stopped, relative to it.
+        self.stops = np.full(len(choices), np.inf if exhaustive else margin)
         #: Closed forms with the fastest and with typical parameters, of candidates that have one and need it.
         self.forms: list[tuple[NDArray[np.float64], NDArray[np.float64]] | None] = [None] * len(choices)
         self._counts: list[int] | None = None  # operations, 0 where no schedule was made
@@ -144,12 +150,14 @@ class Search:
         if quiet is not None:
             # Links that are shared only make messages later.
             known_there = quiet.source[c] == Source.simulated
+            stopped_there = quiet.source[c] == Source.stopped
             self._raise(c, self.links[c], Source.links)
-            self._raise(c, np.where(known_there, quiet.seconds[c], 0.0), Source.uncontended)
+            alone = np.where(known_there, quiet.seconds[c], np.where(stopped_there, quiet.low[c], 0.0))
+            self._raise(c, alone, Source.uncontended)
             told = np.where(np.isnan(quiet.seconds[c]), np.fmax(quiet.low[c], quiet.guess[c]), quiet.seconds[c])
             self.guess[c] = np.fmax(told, self.links[c])
             # How much longer it takes where messages meet changes less with the size than anything else that is known.
-            if not np.isnan(quiet.seconds[c]).any():
+            if not (np.isnan(quiet.seconds[c]) & ~stopped_there).any():
                 self.work[c] = self.guess[c]
 
     def _find_forms(self, c: int) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
@@ -168,6 +176,7 @@ class Search:
         largest = int(self.sizes[-1])
         large = [self.operations(c, largest) > self.heavy for c in range(len(self.choices))]
         quiet.margins = np.where(large, _QUIET_OF_LARGE, _QUIET)
+        quiet.stops = np.where(large, np.inf, _QUIET_STOP)
         quiet.work, quiet._counts = self.work.copy(), self._counts
         quiet.run(None)
         return quiet
@@ -177,7 +186,8 @@ class Search:
         quiet = self.quiet
         if quiet is None or not np.isfinite(best) or quiet.source[c, i] == Source.simulated:
             return False
-        alone = quiet.simulate(c, i)
+        quiet.simulate(c, i, best * (1 + self.margins[c]))
+        alone = quiet.low[c, i] if quiet.source[c, i] == Source.stopped else quiet.seconds[c, i]
         if alone > self.low[c, i]:
             self.low[c, i], self.why[c, i] = alone, Source.uncontended
         return self.hopeless(c, i, best)
@@ -203,8 +213,14 @@ class Search:
                 continue
             if self._too_slow_alone(int(c), i, best):
                 continue
-            best = min(best, self.simulate(int(c), i))
+            best = min(best, self.simulate(int(c), i, self._until(int(c), i, best)))
         self._second(i, order)
+
+    def _until(self, c: int, i: int, best: float) -> float | None:
+        """When a simulation is stopped: not before a second best is known."""
+        until = best * (1 + self.stops[c])
+        enough = (self.source[:, i] == Source.simulated).sum() > 1 or self.stops[c] > self.margins[c]
+        return float(until) if enough and np.isfinite(until) else None
 
     def _second(self, i: int, order: NDArray[np.intp]) -> None:
         """A second best where only one was simulated: the most promising of those left out."""
@@ -232,10 +248,14 @@ class Search:
         for line in self._lines[c]:
             at = line.index(c)
             for side in (line[at + 1 :], line[:at][::-1]):
-                times = [self.seconds[other, i] for other in side if not np.isnan(self.seconds[other, i])][:2]
-                if len(times) == 2 and times[0] > times[1]:
-                    found = max(found, float(times[0]))
+                known = [k for k in side if self.source[k, i] == Source.stopped or not np.isnan(self.seconds[k, i])][:2]
+                # Of one that was stopped it is known what it takes at least.
+                if len(known) == 2 and self._at_least(known[0], i) > self.seconds[known[1], i]:
+                    found = max(found, self._at_least(known[0], i))
         return found
+
+    def _at_least(self, c: int, i: int) -> float:
+        return float(self.low[c, i] if np.isnan(self.seconds[c, i]) else self.seconds[c, i])
 
     def best(self, i: int) -> float:
         """The best time at a size so far."""
@@ -262,21 +282,36 @@ class Search:
             count *= min(window or ranks, _UNDER_WAY)
         return count
 
-    def simulate(self, c: int, i: int) -> float:
-        """The time of a candidate at a size."""
-        seconds = self.seconds_of(c, int(self.sizes[i]))
-        self.seconds[c, i], self.source[c, i] = seconds, Source.simulated
-        return seconds
+    def simulate(self, c: int, i: int, until: float | None = None) -> float:
+        """The time of a candidate at a size; infinite where it takes longer than ``until``, which is then noted."""
+        found = self._timeline(c, int(self.sizes[i]), until)
+        if found.stopped:
+            self.low[c, i] = max(self.low[c, i], found.makespan)
+            self.why[c, i] = self.source[c, i] = Source.stopped
+            return np.inf
+        self.seconds[c, i], self.source[c, i] = found.makespan, Source.simulated
+        return found.makespan
 
     def seconds_of(self, c: int, size: int) -> float:
         """Simulated, at any size."""
+        return self._timeline(c, size).makespan
+
+    def _timeline(self, c: int, size: int, until: float | None = None) -> Timeline:
         begin = time.perf_counter()
         count = self.operations(c, size)
-        coarse = count > 2 * self.heavy and not self.exhaustive
-        seconds = self.situation.seconds(self.collective, self.choices[c], size, coarse)
-        self._spent += time.perf_counter() - begin
-        self._simulated += count
-        return seconds
+        coarse = self._crowded(c, size) > 2 * self.heavy and not self.exhaustive
+        found = self.situation.timeline(self.collective, self.choices[c], size, coarse, until)
+        if not found.stopped:
+            self._spent += time.perf_counter() - begin
+            self._simulated += count
+        return found
+
+    def _crowded(self, c: int, size: int) -> float:
+        """As operations(), but a message that is sent eagerly is out of the window at once."""
+        count, window = self.operations(c, size), self.choices[c].options.get("window")
+        if self.situation.meet and isinstance(window, int) and window and size <= self.situation.typical.S:
+            count *= _UNDER_WAY / min(window, _UNDER_WAY)
+        return count
 
     def in_time(self, count: float) -> bool:
         """Will so many operations be simulated before the end, as fast as those so far?"""
@@ -287,8 +322,8 @@ class Search:
         """More bytes do not take less, and fewer at least in proportion. Between 0 and 1 byte is no proportion."""
         size = np.maximum(self.sizes, 1)
         part = _SLACK * np.minimum(size / size[i], 1.0)
-        for c in np.flatnonzero(self.source[:, i] == Source.simulated):
-            self._raise(int(c), self.seconds[c, i] * part, Source.size)
+        for c in np.flatnonzero((self.source[:, i] == Source.simulated) | (self.source[:, i] == Source.stopped)):
+            self._raise(int(c), self._at_least(int(c), i) * part, Source.size)
 
 
 def _lines(c: int, choices: list[Choice]) -> list[list[int]]:

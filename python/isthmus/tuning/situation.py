@@ -13,6 +13,7 @@ from ..machine import Level, Machine
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from ..simulation import Timeline
     from .choice import Choice
 
 _PAIRS = 512  # of ranks, among which levels and distances are looked for
@@ -142,8 +143,21 @@ class Situation:
 
         return schedule(collective, ranks=self.ranks, bytes=size, algorithm=choice.argument)
 
-    def seconds(self, collective: str, choice: Choice, size: int, coarse: bool = False) -> float:
-        """Simulated time of one collective of so many bytes; ``coarse``: in half the time where messages meet.
+    def seconds(self, collective: str, choice: Choice, size: int) -> float:
+        """Simulated time of one collective of so many bytes.
+
+        Raises
+        ------
+        InvalidInput
+            For an algorithm or option that the collective does not have.
+        """
+        return self.timeline(collective, choice, size).makespan
+
+    def timeline(
+        self, collective: str, choice: Choice, size: int, coarse: bool = False, until: float | None = None
+    ) -> Timeline:
+        """Of one collective of so many bytes; ``coarse``: in half the time where messages meet; ``until``: stopped
+        where it takes longer.
 
         Raises
         ------
@@ -163,7 +177,8 @@ class Situation:
             copy_rate=self.copy_rate,
             reduce_rate=self.reduce_rate,
             skip=False,  # a single collective has no iterations to look for
-        ).makespan
+            until=until,
+        )
 
     def work(self, collective: str, choice: Choice, sizes: NDArray[np.int64]) -> Work:
         """What a candidate takes at least at each size.

@@ -38,6 +38,7 @@ class Source(IntEnum):
     beyond = 9  # by the times of other values of an option
     work = 10  # by what its busiest rank or interface has to do
     links = 11  # by what the busiest link has to carry
+    stopped = 12  # by its own simulation, which was stopped when it was slower
 
 
 #: Sentences of the rules by which candidates are left out.
@@ -47,6 +48,7 @@ RULES = {
     Source.work: "what its busiest rank or interface has to do",
     Source.links: "what the busiest link has to carry",
     Source.bound: "lower bound of every algorithm",
+    Source.stopped: "its own simulation, stopped when it was slower",
     Source.size: "its own times at smaller and larger sizes",
     Source.uncontended: "its time where messages do not meet",
     Source.beyond: "values of an option beyond which it was getting worse",
@@ -164,10 +166,11 @@ def sweep(
     """Times of the candidates that may be best.
 
     A candidate is simulated at a size unless a lower bound of its time is more than ``margin`` above the best time that
-    is known. Bounds are its closed form with the fastest parameters of the machine, the bound of all algorithms, in
-    models with contention its time without, and its own times at other sizes: more bytes never take less time, and not
-    more time than in proportion. Of radices and segments it is taken that where the time has begun to rise it goes on
-    rising. The last two are no theorems (protocols change with size), which is why there is a margin.
+    is known, and its simulation is stopped when it takes that long and a second best is known. Bounds are its closed
+    form with the fastest parameters of the machine, the bound of all algorithms, in models with contention its time
+    without, and its own times at other sizes: more bytes never take less time, and not more time than in proportion.
+    Of radices and segments it is taken that where the time has begun to rise it goes on rising. The last two are no
+    theorems (protocols change with size), which is why there is a margin.
 
     Under the model "flow" large schedules are simulated with a resolution of 0.05, which changes times by about 1 %,
     and two candidates within half a per cent of each other count as equal.
