@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/in_parallel.hpp"
@@ -11,6 +12,7 @@
 #include "mapping/effort.hpp"
 #include "mapping/group_costs.hpp"
 #include "mapping/objective.hpp"
+#include "mapping/task_levels.hpp"
 #include "mapping/task_moves.hpp"
 
 namespace isthmus {
@@ -18,6 +20,8 @@ namespace {
 
 /// Sweeps after which another start gains more than going on.
 constexpr double sweeps_of_a_start = 400;
+/// With time for as many, map_by_levels() gets this part of it, and the best of it and the others is kept.
+constexpr double part_of_levels = 0.2;
 constexpr double most_starts = 4;
 /// Where all distances are nearly the same, heat gains nothing and loses what the parts have: parts move as wholes, for
 /// this share of the time, then tasks at low temperatures.
@@ -73,13 +77,22 @@ Map balanced(const TaskGraph& given, const Target& target, const BalancedOptions
     const double share = graph.total_load() / std::accumulate(limit.begin(), limit.end(), 0.0);
     for (double& l : limit) l *= share * (1 + o.imbalance);
   }
+  Rng rng(o.seed);
+  double seconds = o.seconds;
+  Map by_levels;
+  if (has_levels(graph, target)) {
+    const bool has_time = seconds > sweeps_of_a_start * effort::sweep_of_moves(graph);
+    const double part = has_time ? part_of_levels * seconds : seconds;
+    by_levels = map_by_levels(graph, target, limit, part, rng.next());
+    if (!by_levels.empty() && !has_time) return by_levels;
+    seconds = std::max(seconds - (by_levels.empty() ? effort::joining(graph) : part), 0.1 * seconds);
+  }
   const double begins = effort::bipartition(graph, target.places());
-  const double left = std::max(o.seconds - begins, 0.1 * o.seconds);
+  const double left = std::max(seconds - begins, 0.1 * seconds);
   const auto starts = static_cast<std::uint32_t>(
       std::clamp((left + begins) / (begins + sweeps_of_a_start * effort::sweep_of_moves(graph)), 1.0, most_starts));
   const bool alike = std::all_of(limit.begin(), limit.end(), [&](double l) { return l == limit[0]; });
   const bool flat = target.axes().empty();
-  Rng rng(o.seed);
   std::vector<std::uint64_t> seeds(2 * starts);
   for (auto& s : seeds) s = rng.next();
   std::vector<Map> maps(starts);
@@ -107,6 +120,7 @@ Map balanced(const TaskGraph& given, const Target& target, const BalancedOptions
     }
     maps[i] = move_tasks(graph, target, limit, begin, m);
   });
+  if (!by_levels.empty()) maps.push_back(std::move(by_levels));
   return best_of(graph, target, limit, maps);
 }
 

@@ -164,34 +164,13 @@ class Refiner {
 
 /// Joins tasks along heavy edges, at most `most` load together; returns whether that made the graph much smaller.
 bool coarsen(Level& fine, Level& out, double most, Rng& rng) {
-  const TaskGraph& g = fine.graph;
-  const std::uint32_t n = g.tasks();
-  std::vector<std::uint32_t> order(n);
-  std::iota(order.begin(), order.end(), 0U);
-  for (std::uint32_t i = n; i-- > 1;) std::swap(order[i], order[rng.below(i + 1)]);
-  fine.coarse.assign(n, none);
-  std::uint32_t groups = 0;
-  for (const std::uint32_t v : order) {
-    if (fine.coarse[v] != none) continue;
-    std::uint32_t best = none;
-    double best_bytes = -1;
-    for (std::uint64_t i = g.links.offsets[v]; i < g.links.offsets[v + 1]; ++i) {
-      const std::uint32_t u = g.links.targets[i];
-      // Light partners first among equals keeps loads even.
-      const double bytes = g.bytes[i] / (g.load[u] + 1e-30);
-      if (fine.coarse[u] == none && bytes > best_bytes && g.load[v] + g.load[u] <= most) {
-        best = u;
-        best_bytes = bytes;
-      }
-    }
-    fine.coarse[v] = groups;
-    if (best != none) fine.coarse[best] = groups;
-    ++groups;
-  }
-  if (groups > n - n / 20) return false;
-  out.graph = quotient(g, fine.coarse, groups);
+  std::uint32_t pairs = 0;
+  fine.coarse = heavy_pairs(fine.graph, most, rng, pairs);
+  const std::uint32_t n = fine.graph.tasks();
+  if (pairs > n - n / 20) return false;
+  out.graph = quotient(fine.graph, fine.coarse, pairs);
   if (!fine.bias.empty()) {
-    out.bias.assign(groups, 0);
+    out.bias.assign(pairs, 0);
     for (std::uint32_t v = 0; v < n; ++v) out.bias[fine.coarse[v]] += fine.bias[v];
   }
   return true;
@@ -266,6 +245,34 @@ Sides bisect_tasks(const TaskGraph& graph, std::span<const double> bias, const B
     best = std::move(sides);
   }
   return best;
+}
+
+std::vector<std::uint32_t> heavy_pairs(const TaskGraph& graph, double most, Rng& rng, std::uint32_t& pairs) {
+  const std::uint32_t n = graph.tasks();
+  std::vector<std::uint32_t> order(n);
+  std::iota(order.begin(), order.end(), 0U);
+  for (std::uint32_t i = n; i-- > 1;) std::swap(order[i], order[rng.below(i + 1)]);
+  std::vector<std::uint32_t> pair(n, none);
+  pairs = 0;
+  for (const std::uint32_t v : order) {
+    if (pair[v] != none) continue;
+    std::uint32_t best = none;
+    double best_bytes = -1;
+    for (std::uint64_t i = graph.links.offsets[v]; i < graph.links.offsets[v + 1]; ++i) {
+      const std::uint32_t u = graph.links.targets[i];
+      if (pair[u] != none) continue;
+      // Light partners first among equals keeps loads even.
+      const double bytes = graph.bytes[i] / (graph.load_of(u) + 1e-30);
+      if (bytes > best_bytes && graph.load_of(v) + graph.load_of(u) <= most) {
+        best = u;
+        best_bytes = bytes;
+      }
+    }
+    pair[v] = pairs;
+    if (best != none) pair[best] = pairs;
+    ++pairs;
+  }
+  return pair;
 }
 
 TaskGraph subgraph(const TaskGraph& graph, std::span<const std::uint32_t> members, std::vector<std::uint32_t>& local) {

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "base/rng.hpp"
 #include "mapping/task_graph.hpp"
 
 namespace isthmus {
@@ -22,6 +23,10 @@ struct BisectionOptions {
 /// greedy growing on the coarsest graph, Fiduccia-Mattheyses passes on every level.
 std::vector<std::uint8_t> bisect_tasks(const TaskGraph& graph, std::span<const double> bias,
                                        const BisectionOptions& options);
+
+/// Tasks joined in pairs along their heaviest edges, in random order, with at most `most` load together: the pair, or
+/// the task alone, that each is in. Sets `pairs` to their number.
+std::vector<std::uint32_t> heavy_pairs(const TaskGraph& graph, double most, Rng& rng, std::uint32_t& pairs);
 
 /// The tasks `members` and the links among them; `local` is scratch of graph.tasks() numbers.
 TaskGraph subgraph(const TaskGraph& graph, std::span<const std::uint32_t> members, std::vector<std::uint32_t>& local);

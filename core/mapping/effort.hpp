@@ -24,7 +24,12 @@ inline double beyond_cache(std::size_t bytes) {
 /// Dual recursive bipartition.
 inline double bipartition(const TaskGraph& graph, std::uint32_t places) {
   const double entries = static_cast<double>(graph.links.targets.size()) / 2 + graph.tasks();
-  return 0.3e-6 * entries * std::log2(2.0 + places);
+  return 0.23e-6 * entries * std::log2(2.0 + places);
+}
+
+/// heavy_pairs() and what they exchange, until few are left.
+inline double joining(const TaskGraph& graph) {
+  return 0.1e-6 * static_cast<double>(graph.links.targets.size()) + 0.3e-6 * graph.tasks();
 }
 
 /// A sweep of move_tasks(), about.

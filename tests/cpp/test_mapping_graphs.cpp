@@ -10,6 +10,7 @@
 #include "mapping/grouped.hpp"
 #include "mapping/multilevel.hpp"
 #include "mapping/objective.hpp"
+#include "mapping/task_levels.hpp"
 #include "random_tasks.hpp"
 #include "small_topologies.hpp"
 #include "topology/dragonfly.hpp"
@@ -163,4 +164,39 @@ TEST_CASE("balanced keeps capacities") {
   const Map map = balanced(graph, target, {.seconds = 0.1});
   require_map(graph, target, map);
   CHECK(map == balanced(graph, target, {.seconds = 0.1}));
+}
+
+TEST_CASE("balanced by levels keeps capacities, and moves apart what it joined") {
+  const Grid grid = torus({4, 4, 2});
+  std::vector<std::uint32_t> capacity(32, 52);
+  capacity[3] = 0;
+  capacity[7] = 90;
+  const Target target(grid, nodes_of(grid), capacity);
+  const TaskGraph graph = mesh(40, 40, 10);
+  REQUIRE(has_levels(graph, target));
+  const Map map = balanced(graph, target, {.seconds = 0.1});
+  require_map(graph, target, map);
+  CHECK(map == balanced(graph, target, {.seconds = 0.1}));
+  CHECK(hop_bytes(graph, target, map) < 0.2 * hop_bytes(graph, target, random_map(1600, target, 1)));
+  // As heavy as a place should be: nothing is joined.
+  TaskGraph uneven = graph;
+  uneven.load.assign(1600, 1);
+  uneven.load[5] = 50;
+  CHECK_FALSE(has_levels(uneven, target));
+}
+
+TEST_CASE("random graphs are not mapped by levels") {
+  const Grid grid = torus({4, 4});
+  const Target target(grid, nodes_of(grid), std::vector<std::uint32_t>(16, 66));
+  Rng rng(3);
+  std::vector<std::uint32_t> from;
+  std::vector<std::uint32_t> to;
+  for (std::uint32_t i = 0; i < 4096; ++i) {
+    from.push_back(rng.below(1024));
+    to.push_back(rng.below(1024));
+  }
+  const TaskGraph graph = task_graph(1024, from, to, std::vector<double>(from.size(), 1));
+  const std::vector<double> limit(16, 66);
+  CHECK(map_by_levels(graph, target, limit, 0.05, 1).empty());
+  require_map(graph, target, balanced(graph, target, {.seconds = 0.05}));
 }

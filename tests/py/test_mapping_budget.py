@@ -6,6 +6,7 @@ import time
 
 import numpy as np
 import pytest
+from scipy.spatial import Delaunay
 
 import isthmus
 from isthmus.mapping.metrics import evaluate, metrics_of
@@ -87,3 +88,17 @@ def test_many_tasks_a_node_are_partitioned_in_the_time_of_another_mapper() -> No
     mapped = isthmus.map(pattern, "torus:4x4x4", seconds=0.2, tasks_per_node=66)
     assert "balanced" in {t.method for t in mapped.trials}
     assert mapped.metrics.hop_bytes < 0.5 * mapped.before["default"].hop_bytes
+
+
+def test_meshes_of_many_tasks_a_node_are_joined_before_they_are_partitioned() -> None:
+    # One bipartition of all tasks, which came before, has 0.78 links a byte in this time.
+    rng = np.random.default_rng(3)
+    simplices = Delaunay(rng.random((8192, 3))).simplices
+    ends = np.concatenate([simplices[:, [i, j]] for i in range(4) for j in range(i)])
+    u, v = rng.permutation(8192)[np.unique(np.sort(ends, axis=1), axis=0)].T
+    pattern = isthmus.Pattern.of(8192, source=np.concatenate([u, v]), target=np.concatenate([v, u]), bytes=100)
+    mapped = isthmus.map(
+        pattern, "torus:6x6x6", method=("balanced", {"seconds": 0.15}), undirected=True, tasks_per_node=40
+    )
+    assert mapped.metrics.average_dilation < 0.71
+    assert np.bincount(mapped.placement.node).max() <= 40

@@ -24,9 +24,9 @@ _SMALL = 4096
 _RISE = {"hop_bytes": 0.004, "max_link": 0.05, "time": 0.004}
 #: Part of the time for relief of links, at most.
 _FOR_LINKS = 0.08
-#: Bipartition, which takes a tenth less than it should, is left out beyond this part of the time in which searches are
-#: counted; searches are where they have less than that part left.
-_OVER, _WORTH = 1.1 / SEARCHING, 0.05
+#: Bipartition is left out beyond this part of the time in which searches are counted; searches are where they have less
+#: than that part left.
+_OVER, _WORTH = 0.85 / SEARCHING, 0.05
 #: Orders that jobs get without a map; "default", that of the allocation, is one of the others.
 USUAL = ("default", "block", "cyclic")
 #: Tasks for which relief of links is quick enough to be worth it.
