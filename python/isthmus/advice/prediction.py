@@ -241,9 +241,8 @@ def _columns(
     program: Program, schedule: Schedule, collectives: Mapping[str, Any] | Decided | None, detailed: bool
 ) -> _Columns:
     """Made before the simulation is recorded, as it takes a gigabyte for a while of ten million events."""
-    small: Any = np.int32 if len(program) < 2**31 else np.int64
-    event = events_of_operations(program, schedule, collectives).astype(small)
-    completing = completions(program).astype(small)
+    event = events_of_operations(program, schedule, collectives)
+    completing = completions(program).astype(event.dtype)
     return _Columns(event, completing, rows_of_events(program) if detailed else None)
 
 
