@@ -111,7 +111,8 @@ Fields::Fields(const Target& target, Slots& slots) : slots_(&slots) {
   }
 }
 
-// Fitted anew on an EPYC while other processes ran: what caches hold takes half of what it did on the Xeon of effort.hpp.
+// Fitted anew on another computer while other processes ran: what caches hold takes half of what it did on the Xeon of
+// effort.hpp.
 double Fields::seconds(std::uint64_t proposals) const {
   const double far = effort::beyond_cache(field_.size() * sizeof(float));
   const auto n = [](std::uint64_t count) { return static_cast<double>(count); };
