@@ -83,8 +83,8 @@ class Reliever {
   [[nodiscard]] const Map& map() const { return map_; }
   /// Processor time so far, counted in steps.
   [[nodiscard]] double seconds() const {
-    return set_up_ + static_cast<double>(routed_) * (110e-9 + 25e-9 * far_) +
-           static_cast<double>(passed_) * (12e-9 + 6e-9 * far_);
+    return set_up_ + static_cast<double>(routed_) * (36e-9 + 25e-9 * far_) +
+           static_cast<double>(passed_) * (4e-9 + 6e-9 * far_);
   }
 
  private:

@@ -91,6 +91,8 @@ def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.
 def test_the_commands() -> None:
     assert [" ".join(path) for path, _ in LEAVES] == [
         "advise",
+        "completion",
+        "doctor",
         *(f"machine {name}" for name in ("convert", "distance", "list", "plot", "route", "show", "validate")),
         "map",
         "prove",
@@ -124,7 +126,8 @@ def test_options_are_explained(path: tuple[str, ...], command: click.Command) ->
         if isinstance(parameter, click.Option):
             assert parameter.help, f"{path} {parameter.name}"
             assert parameter.help.endswith(".")
-    if path != ("record",):  # its standard output is the program's
+    # The standard output of record is the program's, that of completion is for a shell.
+    if path not in (("record",), ("completion",)):
         assert "--json" in [name for p in command.params for name in p.opts], path
 
 

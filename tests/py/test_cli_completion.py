@@ -86,7 +86,7 @@ def test_near_commands(wrong: str, right: str, capsys: pytest.CaptureFixture[str
     with pytest.raises(SystemExit) as stop:
         main([wrong])
     assert stop.value.code == 2
-    assert f"'{wrong}' is no command. Did you mean {right}" in capsys.readouterr().err
+    assert f"No such command '{wrong}'. Did you mean '{right}'" in capsys.readouterr().err
 
 
 def test_doctor(capsys: pytest.CaptureFixture[str]) -> None:

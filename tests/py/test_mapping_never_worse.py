@@ -81,14 +81,14 @@ def test_no_link_is_hotter_than_in_the_usual_order(name: str, machine: str, per_
     assert mapped.warning is None
 
 
-@pytest.mark.parametrize("seconds", [1.0, 2.0])
-def test_a_hotter_link_is_cooled_instead_of_giving_up(seconds: float) -> None:
+@pytest.mark.parametrize(("seconds", "part"), [(1.0, 0.95), (2.0, 0.82)])
+def test_a_hotter_link_is_cooled_instead_of_giving_up(seconds: float, part: float) -> None:
     # The order of this R-MAT graph fits a hypercube: maps with a sixth less have links up to 1.8 times as hot.
     pattern, job = FAMILIES["rmat"](4096, 1), isthmus.load("hypercube:12").allocate(4096, ranks_per_node=1)
     mapped = isthmus.map(pattern, job, seconds=seconds, undirected=True)
     usual = mapped.before["default"]
     assert mapped.metrics.maximum_congestion <= usual.maximum_congestion * (1 + 1e-9)
-    assert mapped.metrics.hop_bytes < 0.88 * usual.hop_bytes
+    assert mapped.metrics.hop_bytes < part * usual.hop_bytes
 
 
 def test_a_price_that_was_asked_for_is_named() -> None:

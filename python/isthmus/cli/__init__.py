@@ -54,8 +54,8 @@ class LazyGroup(click.Group):
         name = args[0]
         if name not in _COMMANDS and not name.startswith("-"):
             close = difflib.get_close_matches(name, _COMMANDS, 3)
-            hint = f" Did you mean {' or '.join(close)}?" if close else ""
-            ctx.fail(f"{visible(name)!r} is no command.{hint}")
+            hint = f" Did you mean {' or '.join(repr(other) for other in close)}?" if close else ""
+            ctx.fail(f"No such command {visible(name)!r}.{hint}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -10,21 +10,19 @@ from click.shell_completion import CompletionItem, get_completion_class
 
 from ..errors import InvalidInput
 
-_SHELLS = {
-    "bash": 'eval "$(isthmus completion bash)"   # in ~/.bashrc',
-    "zsh": 'eval "$(isthmus completion zsh)"   # in ~/.zshrc, after compinit',
-    "fish": "isthmus completion fish | source   # in ~/.config/fish/config.fish",
-}
+_SHELLS = ("bash", "zsh", "fish")
 
 
 @click.command(
     "completion",
-    epilog="\b\nOnce, for every shell that is started afterwards:\n"
-    + "\n".join(f"  {line}" for line in _SHELLS.values()),
+    epilog="\b\nExamples:\n  isthmus completion bash\n  isthmus completion fish",
     help="Print the script with which a shell completes commands, options, machines, collectives, algorithms and "
-    "examples. SHELL is bash, zsh or fish; by default that of $SHELL.",
+    "examples. SHELL is bash, zsh or fish; by default that of $SHELL.\n\n"
+    "For all shells that are started afterwards, add to ~/.bashrc, or after compinit to ~/.zshrc:\n\n"
+    '\b\n  eval "$(isthmus completion bash)"\n\n'
+    "\b\nand to ~/.config/fish/config.fish:\n\n\b\n  isthmus completion fish | source",
 )
-@click.argument("shell", required=False, type=click.Choice(list(_SHELLS)))
+@click.argument("shell", required=False, type=click.Choice(_SHELLS))
 def command(shell: str | None) -> None:
     from . import cli
 
