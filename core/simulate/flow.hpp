@@ -101,7 +101,7 @@ class FlowNetwork final : public Network {
   std::uint64_t order_ = 0;
   Picoseconds due_ = never;         // when rates have to be solved anew
   Picoseconds solved_at_ = -never;  // when they have changed
-  std::uint64_t compared_ = 0;  // links, for routes
+  std::uint64_t compared_ = 0;      // links, for routes
 };
 
 }  // namespace isthmus

@@ -136,7 +136,8 @@ class Ways {
         gate->second.not_before = std::max(gate->second.not_before, tail + w.further);
         if (--gate->second.closed > 0 || !gate->second.held) continue;
         Event event = gate->second.event;
-        event.time = std::max(event.time, gate->second.not_before);
+        // The network may say later that a last byte has left, and when that was.
+        event.time = std::max({event.time, gate->second.not_before, now});
         gates_.erase(gate);
         let_go(event);
       }

@@ -74,7 +74,7 @@ TEST_CASE("multilevel finds the best of all placements of up to 8 tasks") {
     const Target target(*network, nodes_of(*network));
     for (std::uint64_t seed = 0; seed < 3; ++seed) {
       const TaskGraph graph = random_tasks(target.places(), 2 * target.places(), 9, seed);
-      const Map map = multilevel(graph, target, {.seconds = 0.01, .seed = seed});
+      const Map map = multilevel(graph, target, {.seconds = 0.05, .seed = seed});
       require_map(graph, target, map);
       CHECK(hop_bytes(graph, target, map) == doctest::Approx(least_hop_bytes(graph, target)));
     }
