@@ -94,7 +94,7 @@ def test_damaged_otf2_traces_are_one_line(tmp_path: Path) -> None:
     assert program.recording is not None
     events = sorted((tmp_path / "t" / "traces").glob("*.evt"))[0]
     content = events.read_bytes()
-    events.write_bytes(content[: len(content) // 2])
+    events.write_bytes(content[:100])
     words = [sys.executable, "-m", "isthmus", "show", str(tmp_path / "t" / "traces.otf2")]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
