@@ -77,14 +77,11 @@ def sweep(
     if not where:
         raise InvalidInput("no machines: at least one is needed")
     models, places = _list(model), _list(placement)
-    made: dict[tuple[Any, ...], Any] = {}
+    combinations = [dict(zip(named, chosen, strict=True)) for chosen in itertools.product(*named.values())]
     with Threads(workers or os.cpu_count() or 1) as pool:
-        for combination in itertools.product(*(range(len(v)) for v in named.values())):
-            chosen = {name: named[name][i] for name, i in zip(named, combination, strict=True)}
-            made[combination] = chosen, pool.submit(make, chosen)
+        made = [(chosen, pool.submit(make, chosen)) for chosen in combinations]
         jobs = []
-        for machine, combination, this, place in itertools.product(where, made, models, places):
-            chosen, schedule = made[combination]
+        for machine, (chosen, schedule), this, place in itertools.product(where, made, models, places):
             row = {"machine": getattr(machine, "name", "LogGP"), **chosen, "model": this}
             row |= {} if placement is None else {"placement": place}
             jobs.append((row, pool.submit(_simulate, schedule, machine, this, place)))

@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from .errors import Unsupported
+from .extras import optional
 
 if TYPE_CHECKING:
     import pandas
@@ -39,13 +39,8 @@ class Tabular(Shown):
         Unsupported
             Without the package pandas.
         """
-        try:
-            import pandas
-        except ImportError:
-            raise Unsupported(
-                "data frames need the package pandas, which is missing: pip install 'isthmus[data]'"
-            ) from None
-        return pandas.DataFrame(self.frame())
+        frames: pandas.DataFrame = optional("pandas", "data frames", "data").DataFrame(self.frame())
+        return frames
 
 
 class Table(Tabular, Sequence[Mapping[str, Any]]):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from typing import Any
 
 import networkx
@@ -12,7 +13,7 @@ import pytest
 import scipy.sparse
 
 import isthmus
-from isthmus.errors import InvalidInput
+from isthmus.errors import InvalidInput, Unsupported
 from isthmus.tabular import Table, Tabular
 from test_pickling import nouns
 from test_profile_show import ring
@@ -215,3 +216,17 @@ def test_sweep_of_a_function_and_of_a_program() -> None:
         isthmus.sweep(made(4, 1.0), "torus:4x4", ranks=[2])
     with pytest.raises(InvalidInput, match="no machines"):
         isthmus.sweep("bcast", [], ranks=4)
+
+
+@pytest.mark.parametrize(
+    ("package", "verb", "words"),
+    [
+        ("pandas", lambda: nouns()["pattern"].to_pandas(), "data frames need the package pandas"),
+        ("scipy.sparse", lambda: nouns()["pattern"].to_scipy(), "sparse matrices need the package scipy"),
+        ("networkx", lambda: nouns()["machine"].to_networkx(), "graphs of NetworkX need the package networkx"),
+    ],
+)
+def test_missing_packages(package: str, verb: Any, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(Unsupported, match=rf"{words}, which is missing: pip install 'isthmus\[data\]'"):
+        verb()

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..errors import InvalidInput, Unsupported
+from ..errors import InvalidInput
+from ..extras import optional
 
 if TYPE_CHECKING:
     import networkx
@@ -58,13 +59,7 @@ def graph_of(topology: Topology, names: Sequence[str]) -> networkx.MultiDiGraph[
     """Vertices, by these names, and links of an interconnect; see Machine.to_networkx."""
     import numpy as np
 
-    try:
-        import networkx
-    except ImportError:
-        raise Unsupported(
-            "graphs of NetworkX need the package networkx, which is missing: pip install 'isthmus[data]'"
-        ) from None
-    out = networkx.MultiDiGraph()
+    out: networkx.MultiDiGraph[Any] = optional("networkx", "graphs of NetworkX", "data").MultiDiGraph()
     out.add_nodes_from((name, {"switch": v >= topology.nodes, "vertex": v}) for v, name in enumerate(names))
     link = np.arange(topology.links, dtype=np.uint32)
     ends, classes = topology.link_ends(link).tolist(), topology.link_class(link).tolist()

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import InvalidInput, Unsupported
+from ..errors import InvalidInput
+from ..extras import optional
 
 if TYPE_CHECKING:
     import scipy.sparse
@@ -52,12 +53,8 @@ def entries(
 
 def sparse(pattern: Pattern, what: str) -> scipy.sparse.csr_array:
     """The bytes or messages of a pattern in rows of senders."""
-    try:
-        from scipy.sparse import csr_array
-    except ImportError:
-        raise Unsupported(
-            "sparse matrices need the package SciPy, which is missing: pip install 'isthmus[data]'"
-        ) from None
+    csr_array = optional("scipy.sparse", "sparse matrices", "data").csr_array
     values = getattr(pattern, what).astype(np.int64)
     arrays = (values, pattern.peer.astype(np.int64), pattern.first.astype(np.int64))
-    return csr_array(arrays, shape=(pattern.ranks, pattern.ranks))
+    made: scipy.sparse.csr_array = csr_array(arrays, shape=(pattern.ranks, pattern.ranks))
+    return made

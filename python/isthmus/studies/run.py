@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import InvalidInput, Unsupported
+from ..errors import InvalidInput
+from ..extras import optional
 from ..tabular import Tabular
 from .backend import Backend, Processes, Task
 from .ledger import Entry, Ledger, key
@@ -114,7 +115,7 @@ def study(
         chosen = chosen.quick()
     if set:
         chosen = chosen.changed(set)
-    _need_matplotlib()
+    optional("matplotlib", "figures", "plot")
     place = os.fspath(folder) if folder is not None else f"study-{chosen.name}"
     if os.path.exists(place) and not os.path.isdir(place):
         raise InvalidInput(f"{place}: a folder is needed, this is a file")
@@ -165,12 +166,3 @@ def _compute(
         report.close()
         if backend is None:
             at.close()
-
-
-def _need_matplotlib() -> None:
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError:
-        raise Unsupported(
-            "figures need the package matplotlib, which is missing: pip install 'isthmus[plot]'"
-        ) from None
