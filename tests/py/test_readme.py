@@ -1,4 +1,4 @@
-"""The commands and programs of README.md and docs/*.md do what the pages say."""
+"""The commands and programs of README.md and of the pages below docs/ do what the pages say."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```([^\n`]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    *sorted(page for page in (ROOT / "docs").rglob("*.md") if "_build" not in page.parts),
+]
 # The blocks of one page are one session, as a reader would type them.
 SESSION = """
 import sys
@@ -80,7 +83,7 @@ def test_commands(block: Block, tmp_path: Path) -> None:
         assert stripped(out) == stripped(block.expected)
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=lambda page: str(page.relative_to(ROOT)))
 def test_programs(page: Path, tmp_path: Path) -> None:
     programs = blocks(page, "python")
     outputs = run([sys.executable, "-c", SESSION, CUT], tmp_path, CUT.join(block.text for block in programs)).split(CUT)

@@ -25,7 +25,7 @@ class Defect:
     ----------
     kind : str
         unwritten, twice, offset, order, result, constant, race, unmatched, size, timing, deadlock or synchronisation;
-        docs/proof.md says what they mean.
+        docs/explanation/proof.md says what they mean.
     rank : int
     operation : int or None
         Number within the rank; None for what is wrong in the end.
