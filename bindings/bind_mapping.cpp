@@ -9,16 +9,16 @@
 
 #include "arrays.hpp"
 #include "base/error.hpp"
-#include "mapping/anneal.hpp"
-#include "mapping/balanced.hpp"
-#include "mapping/bipartition.hpp"
-#include "mapping/congestion.hpp"
-#include "mapping/effort.hpp"
-#include "mapping/exact.hpp"
-#include "mapping/greedy.hpp"
-#include "mapping/grouped.hpp"
-#include "mapping/multilevel.hpp"
-#include "mapping/objective.hpp"
+#include "mapping/balance/balanced.hpp"
+#include "mapping/construct/bipartition.hpp"
+#include "mapping/construct/greedy.hpp"
+#include "mapping/problem/effort.hpp"
+#include "mapping/problem/objective.hpp"
+#include "mapping/refine/anneal.hpp"
+#include "mapping/refine/relieve.hpp"
+#include "mapping/search/exact.hpp"
+#include "mapping/search/grouped.hpp"
+#include "mapping/search/multilevel.hpp"
 
 using namespace nanobind::literals;
 

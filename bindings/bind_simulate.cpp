@@ -14,9 +14,9 @@
 #include "arrays.hpp"
 #include "base/error.hpp"
 #include "schedule/schedule.hpp"
-#include "simulate/loggops.hpp"
-#include "simulate/replay.hpp"
-#include "simulate/work_bound.hpp"
+#include "simulate/explain/replay.hpp"
+#include "simulate/explain/work_bound.hpp"
+#include "simulate/simulate.hpp"
 #include "topology/topology.hpp"
 
 using namespace nanobind::literals;

@@ -15,12 +15,12 @@
 
 #include "arrays.hpp"
 #include "base/error.hpp"
-#include "mapping/curves.hpp"
-#include "mapping/geometric.hpp"
-#include "mapping/grid_heuristics.hpp"
-#include "mapping/pattern_graph.hpp"
-#include "mapping/structure.hpp"
-#include "mapping/structured.hpp"
+#include "mapping/geometric/curves.hpp"
+#include "mapping/geometric/geometric.hpp"
+#include "mapping/problem/pattern_graph.hpp"
+#include "mapping/regular/fold_map.hpp"
+#include "mapping/regular/grid_heuristics.hpp"
+#include "mapping/regular/structure.hpp"
 
 using namespace nanobind::literals;
 

@@ -1,6 +1,6 @@
 #include "collectives/buffers.hpp"
 
-#include "collectives/rounds.hpp"
+#include "collectives/write/rounds.hpp"
 
 namespace isthmus {
 

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "graph/traversal.hpp"
-#include "mapping/product.hpp"
-#include "mapping/task_graph.hpp"
+#include "mapping/problem/task_graph.hpp"
+#include "mapping/regular/product.hpp"
 
 namespace isthmus::test {
 

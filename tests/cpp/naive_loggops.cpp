@@ -7,7 +7,7 @@
 #include <set>
 #include <tuple>
 
-#include "simulate/noise.hpp"
+#include "simulate/engine/noise.hpp"
 
 namespace isthmus::test {
 namespace {

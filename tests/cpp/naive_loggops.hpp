@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "schedule/schedule.hpp"
-#include "simulate/parameters.hpp"
+#include "simulate/model/options.hpp"
 
 namespace isthmus::test {
 

@@ -5,7 +5,7 @@
 #include <random>
 
 #include "schedule/schedule.hpp"
-#include "simulate/parameters.hpp"
+#include "simulate/model/options.hpp"
 
 namespace isthmus::test {
 

@@ -4,8 +4,8 @@
 #include <numeric>
 
 #include "base/rng.hpp"
-#include "mapping/target.hpp"
-#include "mapping/task_graph.hpp"
+#include "mapping/problem/target.hpp"
+#include "mapping/problem/task_graph.hpp"
 
 namespace isthmus::test {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/rng.hpp"
-#include "simulate/fair_share.hpp"
+#include "simulate/network/fair_share.hpp"
 
 using isthmus::FairShare;
 using isthmus::Rng;

@@ -2,11 +2,11 @@
 #include <doctest/doctest.h>
 
 #include "base/error.hpp"
-#include "mapping/anneal.hpp"
-#include "mapping/fields.hpp"
-#include "mapping/group_costs.hpp"
-#include "mapping/objective.hpp"
-#include "mapping/pair_costs.hpp"
+#include "mapping/problem/objective.hpp"
+#include "mapping/refine/anneal.hpp"
+#include "mapping/refine/axis_costs.hpp"
+#include "mapping/refine/group_costs.hpp"
+#include "mapping/refine/pair_costs.hpp"
 #include "random_tasks.hpp"
 #include "small_topologies.hpp"
 #include "topology/dragonfly.hpp"

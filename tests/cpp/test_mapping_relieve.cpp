@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "base/error.hpp"
-#include "mapping/anneal.hpp"
-#include "mapping/congestion.hpp"
-#include "mapping/objective.hpp"
+#include "mapping/problem/objective.hpp"
+#include "mapping/refine/anneal.hpp"
+#include "mapping/refine/relieve.hpp"
 #include "random_tasks.hpp"
 #include "small_topologies.hpp"
 

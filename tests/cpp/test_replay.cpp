@@ -10,8 +10,8 @@
 
 #include "random_schedules.hpp"
 #include "schedule/builder.hpp"
-#include "simulate/loggops.hpp"
-#include "simulate/replay.hpp"
+#include "simulate/explain/replay.hpp"
+#include "simulate/simulate.hpp"
 #include "topology/grid.hpp"
 
 namespace isthmus::test {

@@ -15,7 +15,7 @@
 #include "random_schedules.hpp"
 #include "schedule/builder.hpp"
 #include "schedule/validate.hpp"
-#include "simulate/loggops.hpp"
+#include "simulate/simulate.hpp"
 #include "topology/grid.hpp"
 
 namespace isthmus {

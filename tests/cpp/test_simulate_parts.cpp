@@ -14,10 +14,10 @@
 #include "base/error.hpp"
 #include "random_schedules.hpp"
 #include "schedule/builder.hpp"
-#include "simulate/event_queue.hpp"
-#include "simulate/matching.hpp"
-#include "simulate/noise.hpp"
-#include "simulate/resources.hpp"
+#include "simulate/engine/event_queue.hpp"
+#include "simulate/engine/matching.hpp"
+#include "simulate/engine/noise.hpp"
+#include "simulate/engine/resources.hpp"
 
 namespace isthmus::test {
 namespace {

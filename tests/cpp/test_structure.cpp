@@ -6,8 +6,8 @@
 #include "base/error.hpp"
 #include "base/rng.hpp"
 #include "grids_of_tasks.hpp"
-#include "mapping/pattern_graph.hpp"
-#include "mapping/structure.hpp"
+#include "mapping/problem/pattern_graph.hpp"
+#include "mapping/regular/structure.hpp"
 
 using namespace isthmus;
 using namespace isthmus::test;

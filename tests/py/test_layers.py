@@ -70,6 +70,20 @@ def test_layer_names_only_what_it_includes(name: str) -> None:
     assert set(LAYERS[name]["DEPENDS"]) <= used
 
 
+@pytest.mark.parametrize("name", LAYERS)
+def test_folders_of_a_layer_use_each_other_one_way(name: str) -> None:
+    uses: dict[str, set[str]] = {}
+    for path in sources(CORE / name):
+        folder = str(path.parent.relative_to(CORE))
+        uses.setdefault(folder, set()).update(
+            str(Path(include).parent) for include in INCLUDE.findall(path.read_text()) if include.startswith(f"{name}/")
+        )
+    left = {folder: used - {folder} for folder, used in uses.items()}
+    while free := {folder for folder, used in left.items() if not used & left.keys()}:
+        left = {folder: used for folder, used in left.items() if folder not in free}
+    assert left == {}, "folders that use each other in a circle"
+
+
 def test_core_prints_nothing() -> None:
     talkative = [str(p.relative_to(CORE)) for p in sources(CORE) if PRINTS.search(p.read_text())]
     # A failed assertion is the last word of a program.

@@ -1,0 +1,68 @@
+#include <bit>
+
+#include "collectives/algorithms/rooted.hpp"
+#include "collectives/write/even_split.hpp"
+#include "collectives/write/sums.hpp"
+
+namespace isthmus::rabenseifner {
+namespace {
+
+/// Of the first 2 * excess places, odd ones hand over to the even one before them; those that stay are numbered anew.
+struct Staying {
+  Staying(std::uint64_t ranks, std::uint64_t place)
+      : count(std::bit_floor(ranks)),
+        excess(ranks - count),
+        paired(place < 2 * excess),
+        outside(paired && place % 2 != 0),
+        number(paired ? place / 2 : place - excess) {}
+  [[nodiscard]] std::uint64_t place(std::uint64_t n) const { return n < excess ? 2 * n : n + excess; }
+
+  std::uint64_t count;
+  std::uint64_t excess;
+  bool paired;
+  bool outside;
+  std::uint64_t number;
+};
+
+}  // namespace
+
+void reduce(const CollectiveCall& call, Emitter& out) {
+  Rounds rounds(out);
+  const FromRoot at(call, call.root);
+  const Staying staying(call.ranks, at.me());
+  Sum sum(call, at.me() == 0);
+  if (staying.outside) {
+    rounds.send(at(at.me() - 1), call.bytes, sum.own());
+    return;
+  }
+  if (staying.paired) sum.take(rounds, at(at.me() + 1));
+  // Of the parts [begin, end) one keeps the first half and its partner the second: numbers that have been added are
+  // always neighbours.
+  const Parts parts(call.bytes, staying.count);
+  const std::uint64_t me = staying.number;
+  std::uint64_t begin = 0, end = staying.count;
+  for (std::uint64_t bit = 1; bit < staying.count; bit <<= 1) {
+    const Rank partner = at(staying.place(me ^ bit));
+    const std::uint64_t middle = begin + (end - begin) / 2;
+    const bool upper = (me & bit) != 0;
+    const std::uint64_t given = upper ? begin : middle;
+    rounds.send(partner, parts.between(given, given + (middle - begin)), sum.now() + parts.offset(given));
+    (upper ? begin : end) = middle;
+    sum.take(rounds, partner, upper ? ReduceOrder::before : ReduceOrder::after, parts.offset(begin),
+             parts.between(begin, end));
+  }
+  for (std::uint64_t bit = staying.count >> 1; bit != 0; bit >>= 1) {
+    const Rank partner = at(staying.place(me ^ bit));
+    if ((me & bit) != 0) {
+      rounds.send(partner, parts.between(begin, end), sum.sum() + parts.offset(begin));
+      return;
+    }
+    const std::uint64_t length = end - begin;
+    rounds.recv(partner, parts.between(end, end + length), sum.sum() + parts.offset(end));
+    rounds.next();
+    end += length;
+  }
+  sum.finish(rounds);
+}
+
+}  // namespace isthmus::rabenseifner

@@ -1,0 +1,82 @@
+// What a simulation says at its end.
+#pragma once
+
+#include "simulate/engine/engine.hpp"
+
+namespace isthmus {
+
+/// An event after SimulationOptions::until: does it show that the end is later too? What a resource or the network was
+/// to do at that time may have been overtaken by what was done before it.
+template <Detail detail, Variant variant>
+bool Engine<detail, variant>::is_late(const Event& event) {
+  require_in_time(now_);
+  out_.stopped = event.type() != EventType::wake && event.type() != EventType::network;
+  return out_.stopped;
+}
+
+/// A put or get that nobody waits for still belongs to its rank's time, and so does the end of a message.
+template <Detail detail, Variant variant>
+void Engine<detail, variant>::note_completion(Rank rank, Picoseconds when) {
+  if (completions_.empty()) completions_.resize(s_.ranks);
+  completions_[rank] = std::max(completions_[rank], when);
+}
+
+template <Detail detail, Variant variant>
+void Engine<detail, variant>::finish() {
+  out_.finish.resize(s_.ranks);
+  if (out_.stopped) out_.makespan = now_;
+  for (Rank r = 0; r < s_.ranks; ++r) {
+    Picoseconds last = completions_.empty() ? 0 : completions_[r];
+    for (std::uint32_t c = 0; c < resources_.cpus(); ++c)
+      last = std::max(last, resources_[resources_.cpu(r, static_cast<std::uint8_t>(c))].free);
+    require_in_time(last);
+    out_.finish[r] = last;
+    out_.makespan = std::max(out_.makespan, last);
+  }
+  if constexpr (detail != Detail::finish) share_out_idle();
+  out_.simulated_ranks = s_.ranks;
+  if (!out_.stopped) collect_remaining();
+}
+
+template <Detail detail, Variant variant>
+void Engine<detail, variant>::share_out_idle() {
+  // A rank has the streams of its operations and of the messages that it gets.
+  std::vector<std::uint32_t> streams(s_.ranks, 1);
+  if (!one_stream_)
+    for (Rank r = 0; r < s_.ranks; ++r)
+      for (const Operation& op : s_.ops_of(r))
+        for (const Rank at : {r, op.kind == OpKind::send ? op.peer : r})
+          streams[at] = std::max<std::uint32_t>(streams[at], op.cpu + 1U);
+  for (Rank r = 0; r < s_.ranks; ++r) {
+    breakdown_.idle_rest(r, product(out_.makespan, streams[r]));
+  }
+  out_.breakdown = breakdown_.take();
+}
+
+/// What waits, and messages that nobody received, in the order of ranks and operations.
+template <Detail detail, Variant variant>
+void Engine<detail, variant>::collect_remaining() {
+  const auto stuck = [&](Rank rank, std::uint64_t op, bool has_started) {
+    out_.stuck.push_back({rank, static_cast<std::uint32_t>(op - s_.op_first[rank]), has_started});
+  };
+  matching_.remaining(
+      [&](Rank rank, const Match& m) { stuck(rank, m.op, true); },
+      [&](Rank rank, const Match& m) {
+        out_.orphans.push_back({rank, m.source, static_cast<std::uint32_t>(m.op - s_.op_first[m.source]),
+                                m.state == Match::State::aside ? -1 : static_cast<Picoseconds>(m.order)});
+        const Operation& send = s_.ops[m.op];
+        if (is_eager(send, cost_of(m.source, rank, send.amount))) return;
+        stuck(m.source, m.op, true);
+        if constexpr (detail == Detail::ops) out_.end[m.op] = -1;
+      });
+  for (Rank r = 0; r < s_.ranks && out_.executed != s_.ops.size(); ++r)
+    for (std::uint64_t op = s_.op_first[r]; op < s_.op_first[r + 1]; ++op)
+      if (dependencies_.waits(op)) stuck(r, op, false);
+  std::sort(out_.stuck.begin(), out_.stuck.end(),
+            [](const Stuck& a, const Stuck& b) { return a.rank != b.rank ? a.rank < b.rank : a.op < b.op; });
+  std::sort(out_.orphans.begin(), out_.orphans.end(), [](const Orphan& a, const Orphan& b) {
+    return a.rank != b.rank ? a.rank < b.rank : a.source != b.source ? a.source < b.source : a.op < b.op;
+  });
+}
+
+}  // namespace isthmus

@@ -1,0 +1,97 @@
+// Sends by rendezvous begin when their receives have been posted. The n-th send of a source, target, tag and
+// communicator gets the n-th receive, counted in the order in which sends are issued and receives become ready, so that
+// a message that comes early takes no other send's receive. When a receive becomes ready its time is known: one that is
+// posted at the time at which its send is issued has been posted, whatever the order of ranks. Receives with wildcards
+// take what comes: all messages to a rank that has such receives begin when they are sent.
+#pragma once
+
+#include <algorithm>
+
+#include "simulate/engine/engine.hpp"
+
+namespace isthmus {
+
+/// May a send have to wait until its receive is posted?
+template <Detail detail, Variant variant>
+bool Engine<detail, variant>::may_wait(const Shape& shape, const SimulationOptions& options) {
+  std::uint64_t eager = options.cost[static_cast<int>(Level::network)].S;
+  if (options.places.topology != nullptr)
+    for (const LevelCost& cost : options.cost) eager = std::min(eager, cost.S);
+  return shape.rendezvous || shape.largest_send > eager;
+}
+
+/// A send is issued and gets its receive, now or when that is posted: true if it must not begin before that.
+template <Detail detail, Variant variant>
+bool Engine<detail, variant>::stands_aside(const Event& event, const Operation& send, bool eager) {
+  const Rank to = event.other;
+  if (!paired(to)) return false;
+  const MatchKey key{event.rank, send.tag, send.comm};
+  std::uint32_t& pair = pair_of_[event.op()];
+  pair = matching_.take_posted(to, key);
+  if (pair == Matching::none) {
+    pair = matching_.expect(to, key, event.rank, event.op(), !eager);
+    if (eager) return false;
+    if (watch_ties()) ties_.place(event.op(), turn_);
+  } else {
+    const std::uint64_t recv = matching_[pair].op;
+    const Picoseconds posted = matching_[pair].time;
+    matching_.pair(pair, event.op());
+    if (eager) return false;
+    if (watch_ties()) ties_.meet_place(recv, turn_);
+    if (posted <= now_) return false;
+    come_back(event.op(), event.rank, to, posted);
+  }
+  log(LogEntry::Kind::aside, event.op());
+  if constexpr (detail == Detail::ops) out_.start[event.op()] = now_;  // should it never begin
+  return true;
+}
+
+/// The receive of a send that has been issued is posted, at `time`.
+template <Detail detail, Variant variant>
+void Engine<detail, variant>::call(std::uint32_t found, std::uint64_t recv, Picoseconds time, std::uint64_t order) {
+  const Match m = matching_[found];
+  matching_.pair(found, recv, time, order >> Event::type_bits);
+  if (m.state != Match::State::aside) return;
+  if (watch_ties()) ties_.meet_place(m.op, turn_);
+  come_back(m.op, m.source, s_.ops[m.op].peer, std::max(now_, time));
+}
+
+/// The same as prefetch() for sends that are issued and messages that have their receives.
+template <Detail detail, Variant variant>
+void Engine<detail, variant>::prefetch_pairs() {
+  const auto issued = [&](const Event& e) {
+    return e.type() == EventType::operation && operations_.of(e).kind == OpKind::send;
+  };
+  // Of a send the key is that of its message, told to its target.
+  const auto key = [&](const Event& e) {
+    const Operation& op = operations_.of(e);
+    return MatchKey{e.rank, op.tag, op.comm};
+  };
+  if (const Event* e = coming(12); e != nullptr) {
+    if (meets(*e)) {
+      prefetch_line(&pair_of_[e->op()]);
+    } else if (issued(*e)) {
+      prefetch_line(&pair_of_[e->op()]);
+      matching_.prefetch_slot(e->other, key(*e));
+    }
+  }
+  if (const Event* e = coming(8); e != nullptr) {
+    if (meets(*e)) matching_.prefetch(pair_of_[e->op()]);
+    else if (issued(*e)) matching_.prefetch_match(e->other, key(*e));
+  }
+  if (const Event* e = coming(4); e != nullptr && meets(*e)) {
+    const std::uint64_t recv = matching_[pair_of_[e->op()]].op;
+    dependencies_.prefetch(recv);
+    prefetch_line(&s_.ops[recv] + 2);
+  }
+}
+
+/// A send that has stood aside may begin.
+template <Detail detail, Variant variant>
+void Engine<detail, variant>::come_back(std::uint64_t send, Rank source, Rank to, Picoseconds time) {
+  Event event{time, next_order(EventType::operation), source, to, operations_.what(send)};
+  event.what |= Event::called_bit;
+  queue_.push(event);
+}
+
+}  // namespace isthmus

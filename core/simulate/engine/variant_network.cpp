@@ -1,0 +1,12 @@
+#include <utility>
+
+#include "simulate/engine/variant.hpp"
+#include "simulate/engine/variants.hpp"
+
+namespace isthmus {
+
+Simulated simulate_network(const Schedule& schedule, const SimulationOptions& options, Dependencies&& dependencies) {
+  return simulate_variant<Variant::network>(schedule, options, std::move(dependencies));
+}
+
+}  // namespace isthmus
