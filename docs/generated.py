@@ -19,7 +19,7 @@ from isthmus import collectives, units
 from isthmus.cli import cli
 from isthmus.collectives.order import ORDERS
 from isthmus.gallery import machines
-from isthmus.imports import FORMATS
+from isthmus.imports.machines.formats import FORMATS
 from isthmus.machine import parts
 from isthmus.machine.kinds import KINDS, Parameter
 from isthmus.mapping.launch import formats

@@ -23,7 +23,7 @@
 
 /* Two readings may take this part of a computation: one fiftieth. */
 enum { SHARE = 50, PATHS = 1024, CREDIT = 256, DEBT = 16 };
-/* Between polls that found nothing a program computes where this much time passes; see steps.py. */
+/* Between polls that found nothing a program computes where this much time passes; see rank_records.py. */
 #define POLL_NS 20000
 
 struct counters {

@@ -87,7 +87,7 @@ if TYPE_CHECKING:
     from .mapping.map import map as map
     from .mapping.metrics import evaluate as evaluate
     from .mapping.placement import Placement as Placement
-    from .mapping.rebalance import rebalance as rebalance
+    from .mapping.rebalance.rebalance import rebalance as rebalance
     from .mapping.structure import structure as structure
     from .proof import Contract as Contract
     from .proof import Proof as Proof

@@ -128,7 +128,7 @@ def _without_options(options: dict[str, Any], what: str) -> None:
 
 def describes_node(path: str) -> bool:
     """Is the file one of a single node (hwloc or NCCL XML) rather than of a machine?"""
-    from .imports import detect
+    from .imports.machines.formats import detect
 
     # A pipe can be read only once: it is taken for a machine.
     if path.endswith((".toml", ".edges")) or not os.path.isfile(path):
@@ -154,7 +154,7 @@ def _from_file(path: str, format: str | None, options: dict[str, Any]) -> Machin
         _without_options(options, "an edge list")
         description = normalise({"topology": {"kind": "graph", "file": path}}, path)
     else:
-        from .imports import FORMATS, read
+        from .imports.machines.formats import FORMATS, read
 
         if format not in (None, *FORMATS):
             raise InvalidInput(f"format {format!r}: allowed are toml, edges, {', '.join(FORMATS)}")
@@ -167,7 +167,7 @@ def _from_file(path: str, format: str | None, options: dict[str, Any]) -> Machin
 
 def _with_node(machine: Machine, path: str) -> Machine:
     """The machine with the node of an imported file in place of its own."""
-    from .imports import read
+    from .imports.machines.formats import read
     from .machine import Machine
     from .machine.description import Description, normalise
     from .machine.parts import Provenance

@@ -238,7 +238,7 @@ def _edges(folder: Path) -> None:
 
 
 def _read_metis(path: Path) -> object:
-    from isthmus.imports.metis import read_metis
+    from isthmus.imports.graphs.metis import read_metis
 
     return read_metis(path)
 

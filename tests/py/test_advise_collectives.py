@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 import isthmus
-from isthmus.advice import sections
-from isthmus.advice.choices import Choices
-from isthmus.advice.choosing import as_run
-from isthmus.advice.collective_use import uses
-from isthmus.advice.mpi_library import library_of
+from isthmus.advice.collectives.comparison import Choices
+from isthmus.advice.collectives.library import library_of
+from isthmus.advice.collectives.tuner import as_run
+from isthmus.advice.collectives.usage import uses
+from isthmus.advice.output.html.sections import sections
 from isthmus.cli import main
 from isthmus.tuning.choice import LIBRARY, Choice
 from isthmus.tuning.defaults import defaults

@@ -7,8 +7,8 @@ import pytest
 
 import isthmus
 from isthmus.advice import advise as verb
-from isthmus.advice import prediction
-from isthmus.advice.excerpt import excerpt
+from isthmus.advice.analysis import prediction
+from isthmus.advice.analysis.excerpt import excerpt
 from isthmus.schedule.program import EventKind
 
 MACHINE = "torus:4x4"

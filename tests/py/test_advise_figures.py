@@ -363,7 +363,7 @@ def test_provenance() -> None:
 
 
 def test_tolerances_of_large_programs(monkeypatch: pytest.MonkeyPatch) -> None:
-    from isthmus.advice import prediction
+    from isthmus.advice.analysis import prediction
 
     program = uneven([1e-3, 3e-3, 1e-3, 3e-3])
     monkeypatch.setattr(prediction, "MOST_RECORDED", 1)

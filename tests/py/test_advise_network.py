@@ -10,9 +10,9 @@ import pytest
 
 import isthmus
 from isthmus import gallery
-from isthmus.advice import sections
-from isthmus.advice.network_section import load_picture, shade_of
-from isthmus.advice.variation import changed
+from isthmus.advice.analysis.what_if import changed
+from isthmus.advice.output.html.sections import sections
+from isthmus.advice.output.html.sections.network import load_picture, shade_of
 from isthmus.cli import main
 from isthmus.errors import InvalidInput
 from isthmus.plot.load_map import load_map

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import isthmus
-from isthmus.advice import sections
-from isthmus.advice.placing import Placing
+from isthmus.advice.analysis.remapping import Placing
+from isthmus.advice.output.html.sections import sections
 from isthmus.cli import main
 from isthmus.mapping import launch
 
@@ -79,7 +79,7 @@ def test_nothing_to_choose(monkeypatch: pytest.MonkeyPatch) -> None:
     b = isthmus.ProgramBuilder(4)
     b.compute(None, 1e-3)
     assert isthmus.advise(b.build(), "ring:4").predictions[0].placing is None
-    monkeypatch.setattr("isthmus.advice.placing._MOST", 10)
+    monkeypatch.setattr("isthmus.advice.analysis.remapping._MOST", 10)
     assert isthmus.advise(ring(8, 3, 1000), "ring:8").predictions[0].placing is None
 
 

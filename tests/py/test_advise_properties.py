@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import isthmus
-from isthmus.advice.origin import completions, events_of_operations
-from isthmus.advice.variation import balanced, changed, scaled
+from isthmus.advice.analysis.event_of_operation import completions, events_of_operations
+from isthmus.advice.analysis.what_if import balanced, changed, scaled
 from isthmus.schedule.program import EventKind, Program
 from isthmus.schedule.schedule import OpKind
 from noun_strategies import programs

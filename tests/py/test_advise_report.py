@@ -15,7 +15,7 @@ import pytest
 
 import isthmus
 from isthmus import gallery
-from isthmus.advice import sections
+from isthmus.advice.output.html.sections import sections
 from isthmus.cli import main
 from isthmus.errors import InvalidInput, Unsupported
 from recordings import Call, recorded

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import isthmus
-from isthmus.imports.metis import read_metis
+from isthmus.imports.graphs.metis import read_metis
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "bench"))
 

@@ -11,9 +11,8 @@ from typing import Any
 
 import pytest
 
-from isthmus import imports
 from isthmus.errors import InvalidInput, ParseError
-from isthmus.imports import hwloc, ibnet, slurm, slurm_yaml
+from isthmus.imports.machines import formats, hwloc, ibnet, slurm, slurm_yaml
 
 DATA = Path(__file__).parents[1] / "data" / "imports"
 
@@ -30,7 +29,7 @@ FILES = {
 
 
 def load(name: str, **options: Any) -> dict[str, Any]:
-    return imports.read(DATA / name, **options)
+    return formats.read(DATA / name, **options)
 
 
 def degrees(machine: dict[str, Any]) -> dict[str, int]:
@@ -60,9 +59,9 @@ def test_fixtures_are_what_the_script_writes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("name", "format"), FILES.items())
 def test_format_is_told_from_the_content(name: str, format: str) -> None:
     text = (DATA / name).read_text(encoding="utf-8")
-    assert imports.detect(text, name) == format
+    assert formats.detect(text, name) == format
     assert load(name) == load(name, format=format)
-    reader, description = imports.FORMATS[format]
+    reader, description = formats.FORMATS[format]
     assert reader(text, str(DATA / name)) == load(name)
     assert description
     windows = text.replace("\n", "\r\n")
@@ -331,7 +330,7 @@ def test_nccl_direct_nvlink(sm: int, peak: float) -> None:
         <nvlink target="a" count="4" tclass="0x030200"/></gpu></pci>
       <nic><net name="eth0" speed="-1"/></nic><extra/></cpu>
       <cpu numaid="1"><nic><net name="eth0" speed="-1"/></nic></cpu></system>"""
-    reader = imports.FORMATS["nccl"][0]
+    reader = formats.FORMATS["nccl"][0]
     fragment = reader(text, "x.xml")
     assert fragment["links"]["nvlink"]["bandwidth"]["value"] == 4 * peak
     assert fragment["node"] == {"gpus": 2, "nics": 1, "nic_bandwidth": 1.25e9}
@@ -340,7 +339,7 @@ def test_nccl_direct_nvlink(sm: int, peak: float) -> None:
 
 def test_nccl_without_nvlink_has_no_links() -> None:
     text = '<system version="1"><cpu numaid="0"><pci busid="a"><gpu dev="0" sm="89"/></pci></cpu></system>'
-    assert "links" not in imports.FORMATS["nccl"][0](text, "x.xml")
+    assert "links" not in formats.FORMATS["nccl"][0](text, "x.xml")
 
 
 def test_read_refuses_wrong_arguments(tmp_path: Path) -> None:
@@ -349,7 +348,7 @@ def test_read_refuses_wrong_arguments(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="root= is not one of format 'hwloc'"):
         load("nehalem-v1.xml", root="x")
     with pytest.raises(FileNotFoundError):
-        imports.read(tmp_path / "absent.conf")
+        formats.read(tmp_path / "absent.conf")
 
 
 def test_parse_error_survives_pickling() -> None:
@@ -361,7 +360,7 @@ def test_parse_error_survives_pickling() -> None:
 
 
 def test_names_are_made_from_paths() -> None:
-    from isthmus.imports.fragment import machine_name
+    from isthmus.imports.machines.fragment import machine_name
 
     for path, name in [
         ("/etc/My Cluster_2.conf", "my-cluster-2"),

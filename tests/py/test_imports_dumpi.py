@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import isthmus
 from dumpi_traces import CHAR, WORLD, DumpiText, numbers, status, write_dumpi
 from isthmus import ParseError, Program
-from isthmus.imports.dumpi import read_dumpi
+from isthmus.imports.traces.dumpi import read_dumpi
 from recorded_programs import described, random_program
 
 PAUSE = "compute 1 us"

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from isthmus import imports
 from isthmus.errors import ParseError
+from isthmus.imports.machines import formats
 
 DATA = Path(__file__).parents[1] / "data" / "imports"
 ROUNDS = 300
@@ -111,8 +111,8 @@ def shortened(text: str, most: int = 25_000) -> str:
 )
 def test_mutations(path: Path) -> None:
     original = shortened(path.read_text(encoding="utf-8"))
-    format = imports.detect(original, path.name)
-    reader = imports.FORMATS[format][0]
+    format = formats.detect(original, path.name)
+    reader = formats.FORMATS[format][0]
     rng = random.Random(f"{path.name} in {path.parent.name}")
     refused = 0
     for _ in range(ROUNDS):
@@ -133,14 +133,14 @@ def test_mutations(path: Path) -> None:
     assert refused > ROUNDS // 10
 
 
-@pytest.mark.parametrize("format", imports.FORMATS)
+@pytest.mark.parametrize("format", formats.FORMATS)
 def test_noise(format: str, tmp_path: Path) -> None:
     rng = random.Random(format)
     for _ in range(100):
         data = rng.randbytes(rng.randrange(1, 200))
         with pytest.raises(ParseError):
-            imports.FORMATS[format][0](data.decode("latin-1"), "noise")
+            formats.FORMATS[format][0](data.decode("latin-1"), "noise")
         file = tmp_path / "noise"
         file.write_bytes(data)
         with pytest.raises(ParseError):
-            imports.read(file)
+            formats.read(file)

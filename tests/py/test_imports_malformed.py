@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from isthmus import imports
 from isthmus.errors import ParseError
+from isthmus.imports.machines import formats
 
 SLURM = [
     ("empty", "", None, "empty"),
@@ -315,7 +315,7 @@ CASES = [
 @pytest.mark.parametrize(("format", "text", "line", "words"), CASES)
 def test_one_defect(format: str, text: str, line: int | None, words: str) -> None:
     with pytest.raises(ParseError) as caught:
-        imports.FORMATS[format][0](text, "some/file.txt")
+        formats.FORMATS[format][0](text, "some/file.txt")
     error = caught.value
     message = str(error)
     assert words in message
@@ -341,7 +341,7 @@ def test_unreadable_files(tmp_path: Path, data: bytes, line: int | None, words: 
     path = tmp_path / "file"
     path.write_bytes(data)
     with pytest.raises(ParseError) as caught:
-        imports.read(path)
+        formats.read(path)
     assert words in str(caught.value)
     assert caught.value.line == line
     assert caught.value.file == os.fspath(path)

@@ -119,7 +119,7 @@ def test_what_is_no_trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_progress(tmp_path: Path) -> None:
-    from isthmus.imports.otf2 import read_otf2
+    from isthmus.imports.traces.otf2 import read_otf2
 
     ProgramWriter(random_program(Random(1), 3, 10, lists=False), tmp_path / "t")
     seen: list[tuple[int, int]] = []

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isthmus import ParseError, Pattern
-from isthmus.imports.metis import read_metis
+from isthmus.imports.graphs.metis import read_metis
 
 
 def written(folder: Path, text: str, name: str = "g.graph") -> str:

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isthmus.mapping.packing import pack
+from isthmus.mapping.rebalance.packing import pack
 
 
 @given(

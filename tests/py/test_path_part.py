@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import isthmus
-from isthmus.advice import prediction
+from isthmus.advice.analysis import prediction
 from isthmus.errors import InvalidInput
 
 

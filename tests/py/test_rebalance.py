@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 import isthmus
 from isthmus.errors import InvalidInput
 from isthmus.machine import Allocation, Machine
-from isthmus.mapping.patches import bisect, molecules, start
 from isthmus.mapping.placement import Placement
-from isthmus.mapping.rebalance import Rebalanced, rebalance
+from isthmus.mapping.rebalance.rebalance import Rebalanced, rebalance
+from isthmus.studies.molecules import bisect, molecules, start
 
 MACHINES = ["torus:3x3 cores=2", "mesh:2x2x2 cores=1", "dragonfly:a=2,p=2,h=1,g=3 cores=2", "ring:5 cores=3"]
 

@@ -10,7 +10,7 @@ import pytest
 
 import isthmus
 import mpi_programs as programs
-from isthmus.advice.origin import events_of_operations
+from isthmus.advice.analysis.event_of_operation import events_of_operations
 from isthmus.errors import InvalidInput
 from isthmus.recording.merge import merge
 from isthmus.schedule.program import CollectiveKind, EventKind

@@ -172,7 +172,7 @@ def test_pieces_of_traces(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize("seed", range(6))
 def test_columns_in_files(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Columns in files, worked through in small blocks, give what columns in memory give."""
-    from isthmus.recording import matching, spill, together
+    from isthmus.recording import align_collectives, matching, spill
     from isthmus.schedule import columns
 
     raws, scratch = tmp_path / "raw", tmp_path / "scratch"
@@ -187,7 +187,7 @@ def test_columns_in_files(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyP
     memory = merge(raws)
     monkeypatch.setattr(spill, "SPILL", 1000)
     monkeypatch.setattr(columns, "BLOCK", 7)
-    monkeypatch.setattr(together, "BLOCK", 7)
+    monkeypatch.setattr(align_collectives, "BLOCK", 7)
     monkeypatch.setattr(matching, "_AT_ONCE", 7)
     written = 0
     write = spill.Column.write

@@ -12,7 +12,7 @@ import pytest
 
 import isthmus
 from isthmus.errors import InvalidInput
-from isthmus.simulation.report import shares, summary
+from isthmus.simulation.text import shares, summary
 
 LATEST = r"simulated time goes beyond 4611686 s"
 MODELS = ("loggops", "flow", "reserve", "packet")

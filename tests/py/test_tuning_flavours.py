@@ -16,8 +16,8 @@ from isthmus.collectives import flavours
 from isthmus.tuning.candidates import candidates
 from isthmus.tuning.choice import Choice
 from isthmus.tuning.export import export
-from isthmus.tuning.situation import Situation
-from isthmus.tuning.sweep import Source, sweep
+from isthmus.tuning.scenario import Scenario
+from isthmus.tuning.search.sweep import Source, sweep
 from isthmus.tuning.table import DecisionTable, Point, Row
 from isthmus.tuning.tune import tune
 
@@ -40,7 +40,7 @@ def test_words_give_every_flavour_once() -> None:
     assert doctest.testmod(flavours).failed == 0
     assert sorted(map(str, flavours.combinations(WORDS))) == sorted(map(str, ALL))
     assert flavours.combinations(None) == [{}]
-    assert all(choice.parts[1] == {} for choice in candidates("barrier", Situation(LEVEL, 4), flavours=WORDS))
+    assert all(choice.parts[1] == {} for choice in candidates("barrier", Scenario(LEVEL, 4), flavours=WORDS))
     with pytest.raises(InvalidInput, match="flavour 'fast': allowed are message, put, get"):
         flavours.combinations(["fast"])
 
@@ -49,10 +49,10 @@ def test_words_give_every_flavour_once() -> None:
 def test_the_best_flavour_is_never_left_out(kind: str) -> None:
     sizes = [8, 1000, 20_000, 1 << 20]
     for machine in (LEVEL, isthmus.load(MACHINE)):
-        situation = Situation(machine, 9)
+        scenario = Scenario(machine, 9)
         options: dict[str, Any] = {"segment": [0], "radix": [2, 3], "window": [4]}
-        tried = candidates(kind, situation, options=options, flavours=WORDS)
-        few, whole = (sweep(kind, situation, sizes, tried, exhaustive=every) for every in (False, True))
+        tried = candidates(kind, scenario, options=options, flavours=WORDS)
+        few, whole = (sweep(kind, scenario, sizes, tried, exhaustive=every) for every in (False, True))
         assert few.simulations < whole.simulations
         best = np.nanmin(whole.seconds, axis=0)
         assert (np.nanmin(few.seconds, axis=0) == best).all()

@@ -11,12 +11,12 @@ import isthmus
 from isthmus import InvalidInput
 from isthmus.simulation import work
 from isthmus.simulation.work import work_bound
-from isthmus.tuning import search
 from isthmus.tuning.candidates import candidates
 from isthmus.tuning.choice import Choice
-from isthmus.tuning.settling import ALIKE
-from isthmus.tuning.situation import Situation
-from isthmus.tuning.sweep import Source, sweep
+from isthmus.tuning.scenario import Scenario
+from isthmus.tuning.search import search
+from isthmus.tuning.search.intervals import ALIKE
+from isthmus.tuning.search.sweep import Source, sweep
 from isthmus.tuning.tune import ALL, tune
 
 LEVEL = isthmus.Level(L=1e-6, o_send=0.3e-6, o_recv=0.4e-6, g=0.5e-6, G=0.1e-9, O=0.05e-9, S=8192)
@@ -31,14 +31,14 @@ def test_examples() -> None:
 def test_no_simulation_is_shorter_than_the_work(kind: str) -> None:
     machine = isthmus.load(MACHINE)
     sizes = np.array([0, 7, 8, 1000, 8192, 100_001])
-    for situation in (Situation(machine, 28, machine.allocate(7, ranks_per_node=4)), Situation(LEVEL, 28)):
+    for scenario in (Scenario(machine, 28, machine.allocate(7, ranks_per_node=4)), Scenario(LEVEL, 28)):
         tight = 0.0
-        for choice in candidates(kind, situation, options={"segment": [0], "radix": [2, 4]}):
-            found = situation.work(kind, choice, sizes)
+        for choice in candidates(kind, scenario, options={"segment": [0], "radix": [2, 4]}):
+            found = scenario.work(kind, choice, sizes)
             least = found.seconds
             assert (found.operations > 0) == (kind != "barrier")
             assert not found.links.any()  # messages do not meet
-            times = np.array([situation.seconds(kind, choice, int(size)) for size in sizes])
+            times = np.array([scenario.seconds(kind, choice, int(size)) for size in sizes])
             assert (least <= times * (1 + 1e-12)).all(), choice
             tight = max(tight, float((least / times)[-1]))
         # What the busiest one has to do is a good part of the time where messages are large.
@@ -72,12 +72,12 @@ def test_work_of_what_is_no_multiple_is_not_known() -> None:
 @pytest.mark.parametrize("kind", ["alltoall", "allgather", "reduce_scatter", "scatter"])
 def test_large_schedules_are_chosen_as_by_simulating_all(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     machine = isthmus.load("eos")
-    situation = Situation(machine, 48, machine.allocate(6, ranks_per_node=8))
+    scenario = Scenario(machine, 48, machine.allocate(6, ranks_per_node=8))
     sizes = [1 << k for k in range(3, 22)]
-    tried = candidates(kind, situation, options={"radix": [2, 4, 8]})
-    whole = sweep(kind, situation, sizes, tried, exhaustive=True)
+    tried = candidates(kind, scenario, options={"radix": [2, 4, 8]})
+    whole = sweep(kind, scenario, sizes, tried, exhaustive=True)
     monkeypatch.setattr(search, "HEAVY", 0)
-    few = sweep(kind, situation, sizes, tried)
+    few = sweep(kind, scenario, sizes, tried)
     assert few.simulations < 0.7 * whole.simulations
     chosen = whole.seconds[few.best, range(len(sizes))]
     assert (chosen <= whole.seconds.min(axis=0) * (1 + ALIKE)).all()
@@ -100,12 +100,12 @@ def test_choices_with_contention_are_those_of_simulating_all(kind: str) -> None:
 
 def test_the_busiest_link_bounds_times_with_contention() -> None:
     machine = isthmus.load("cielo")
-    situation = Situation(machine, 64, machine.allocate(64, ranks_per_node=1), "flow")
+    scenario = Scenario(machine, 64, machine.allocate(64, ranks_per_node=1), "flow")
     sizes = np.array([1024, 65_536])
     for name in ("pairwise", "linear", "bruck", "torus"):
-        choice = next(c for c in candidates("alltoall", situation) if c.name == name)
-        links = situation.work("alltoall", choice, sizes).links
-        times = [situation.seconds("alltoall", choice, int(size)) for size in sizes]
+        choice = next(c for c in candidates("alltoall", scenario) if c.name == name)
+        links = scenario.work("alltoall", choice, sizes).links
+        times = [scenario.seconds("alltoall", choice, int(size)) for size in sizes]
         assert (links > 0).all(), name
         assert (links <= np.array(times) * 1.01).all(), name
 
@@ -131,12 +131,12 @@ def test_segments_of_a_ring_are_those_of_its_parts() -> None:
 
 def test_one_large_schedule_known_at_one_size_is_told_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
     """With room for few simulations the sizes that are left are not given to what was simulated everywhere."""
-    situation = Situation(isthmus.load("eos"), 64)
+    scenario = Scenario(isthmus.load("eos"), 64)
     sizes = [1 << k for k in range(14, 25)]
     tried = [Choice("bruck", {"radix": 2}), Choice("linear", {"window": 16})]
     monkeypatch.setattr(search, "HEAVY", 5000)
-    monkeypatch.setattr("isthmus.tuning.continuation.OUTLINES", 10_000)
-    monkeypatch.setattr("isthmus.tuning.continuation.CHECKS", 0)
-    found = sweep("alltoall", situation, sizes, tried)
+    monkeypatch.setattr("isthmus.tuning.search.large.OUTLINES", 10_000)
+    monkeypatch.setattr("isthmus.tuning.search.large.CHECKS", 0)
+    found = sweep("alltoall", scenario, sizes, tried)
     assert (found.source[1] == Source.simulated).sum() == 1
     assert (found.best == 1).all()

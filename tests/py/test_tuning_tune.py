@@ -13,12 +13,12 @@ import pytest
 
 import isthmus
 from isthmus import InvalidInput
-from isthmus.tuning import continuation, search
 from isthmus.tuning.candidates import candidates
 from isthmus.tuning.choice import Choice
 from isthmus.tuning.operations import operations
-from isthmus.tuning.situation import Situation
-from isthmus.tuning.sweep import Source, sweep
+from isthmus.tuning.scenario import Scenario
+from isthmus.tuning.search import large, search
+from isthmus.tuning.search.sweep import Source, sweep
 from isthmus.tuning.tune import ALL, Tuning, tune
 
 SIZES = [0, 8, 100, 1024, 10_000, 65_536, 1 << 20]
@@ -26,16 +26,16 @@ LEVEL = isthmus.Level(L=1e-6, o_send=0.3e-6, o_recv=0.4e-6, g=0.5e-6, G=0.1e-9, 
 MACHINE = "torus:4x4x4 link=5GB/s hop=50ns cores=4"
 
 
-@pytest.mark.parametrize("name", ["tune", "search", "operations"])
+@pytest.mark.parametrize("name", ["tune", "search.search", "operations"])
 def test_examples(name: str) -> None:
     assert doctest.testmod(importlib.import_module(f"isthmus.tuning.{name}")).failed == 0
 
 
-def assert_nothing_lost(kind: str, situation: Situation, sizes: list[int], **options: Any) -> tuple[int, int]:
+def assert_nothing_lost(kind: str, scenario: Scenario, sizes: list[int], **options: Any) -> tuple[int, int]:
     """Best of all sizes as with all simulated; simulations with and without leaving out."""
-    tried = candidates(kind, situation, options={"segment": [0, 1024, 16384], "radix": [2, 4]}, **options)
-    few = sweep(kind, situation, sizes, tried)
-    all_of_them = sweep(kind, situation, sizes, tried, exhaustive=True)
+    tried = candidates(kind, scenario, options={"segment": [0, 1024, 16384], "radix": [2, 4]}, **options)
+    few = sweep(kind, scenario, sizes, tried)
+    all_of_them = sweep(kind, scenario, sizes, tried, exhaustive=True)
     best = np.nanmin(all_of_them.seconds, axis=0)
     assert (np.nanmin(few.seconds, axis=0) == best).all()
     # Within the margin all are known, so that the second best is right.
@@ -52,31 +52,31 @@ def assert_nothing_lost(kind: str, situation: Situation, sizes: list[int], **opt
 def test_the_best_is_never_left_out(kind: str, ranks: int) -> None:
     sizes = [0] if kind == "barrier" else SIZES
     for machine in (LEVEL, isthmus.load(MACHINE)):
-        few, whole = assert_nothing_lost(kind, Situation(machine, ranks), sizes)
+        few, whole = assert_nothing_lost(kind, Scenario(machine, ranks), sizes)
         assert few <= whole
 
 
 @pytest.mark.parametrize("kind", ["allreduce", "alltoall", "bcast"])
 def test_the_best_is_not_left_out_where_messages_meet(kind: str) -> None:
-    situation = Situation(isthmus.load(MACHINE), 32, model="flow")
-    few, whole = assert_nothing_lost(kind, situation, [8, 4096, 1 << 20])
+    scenario = Scenario(isthmus.load(MACHINE), 32, model="flow")
+    few, whole = assert_nothing_lost(kind, scenario, [8, 4096, 1 << 20])
     assert few < whole
 
 
 @pytest.mark.parametrize(("kind", "model", "least"), [("bcast", "loggops", 50), ("allgather", "flow", 2)])
 def test_simulations_stop_where_they_are_slower(kind: str, model: str, least: int) -> None:
     machine = isthmus.load(MACHINE)
-    situation = Situation(machine, 64, machine.allocate(64, ranks_per_node=1), model=model)
-    tried = candidates(kind, situation)
+    scenario = Scenario(machine, 64, machine.allocate(64, ranks_per_node=1), model=model)
+    tried = candidates(kind, scenario)
     sizes = [64, 16384, 1 << 20]
-    few = sweep(kind, situation, sizes, tried)
+    few = sweep(kind, scenario, sizes, tried)
     best = few.seconds[few.best, range(len(sizes))]
     stopped = few.source == Source.stopped
     assert stopped.sum() >= least
     assert few.left_out[Source.stopped] == stopped.sum()
     assert np.isnan(few.seconds[stopped]).all()
     for c, i in np.argwhere(stopped):
-        assert situation.seconds(kind, tried[c], sizes[i]) > 1.1 * best[i]
+        assert scenario.seconds(kind, tried[c], sizes[i]) > 1.1 * best[i]
     # The second best is one that was not stopped.
     assert ((few.source == Source.simulated).sum(axis=0) >= 2).all()
     text = str(Tuning(tune("bcast", LEVEL, ranks=2, sizes=[1]).table, (few,), 0.0))
@@ -88,24 +88,24 @@ def test_nothing_is_below_the_bound_on_nodes_that_share_interfaces(kind: str) ->
     machine = isthmus.load(MACHINE)
     for nodes, per_node, nics in ((4, 4, 1), (8, 2, 2), (7, 3, 1)):
         shared = isthmus.Machine.parse(f"{MACHINE} nics={nics}") if nics > 1 else machine
-        situation = Situation(shared, nodes * per_node, shared.allocate(nodes, ranks_per_node=per_node))
+        scenario = Scenario(shared, nodes * per_node, shared.allocate(nodes, ranks_per_node=per_node))
         sizes = np.array([0] if kind == "barrier" else SIZES)
-        least = situation.bound(kind, sizes)
-        for choice in candidates(kind, situation, options={"segment": [0, 16384], "radix": [2, 4]}):
-            times = [situation.seconds(kind, choice, int(size)) for size in sizes]
+        least = scenario.bound(kind, sizes)
+        for choice in candidates(kind, scenario, options={"segment": [0, 16384], "radix": [2, 4]}):
+            times = [scenario.seconds(kind, choice, int(size)) for size in sizes]
             assert (np.array(times) >= least * (1 - 1e-9)).all(), choice
 
 
 def test_bounds_know_what_nodes_share() -> None:
     machine = isthmus.load(MACHINE)
-    crowded = Situation(machine, 16, machine.allocate(4, ranks_per_node=4)).bound("alltoall", np.array([1 << 20]))
-    alone = Situation(machine, 16, machine.allocate(16, ranks_per_node=1)).bound("alltoall", np.array([1 << 20]))
+    crowded = Scenario(machine, 16, machine.allocate(4, ranks_per_node=4)).bound("alltoall", np.array([1 << 20]))
+    alone = Scenario(machine, 16, machine.allocate(16, ranks_per_node=1)).bound("alltoall", np.array([1 << 20]))
     assert crowded[0] > 2 * alone[0]
 
 
 def test_most_is_left_out() -> None:
-    situation = Situation(isthmus.load(MACHINE), 128)
-    found = sweep("allreduce", situation, SIZES, candidates("allreduce", situation))
+    scenario = Scenario(isthmus.load(MACHINE), 128)
+    found = sweep("allreduce", scenario, SIZES, candidates("allreduce", scenario))
     left_out = found.left_out
     predicted = int((found.source == Source.between).sum())
     assert sum(left_out.values()) + found.simulations + predicted == found.source.size
@@ -115,14 +115,14 @@ def test_most_is_left_out() -> None:
 
 
 def test_schedules_that_are_too_large_are_continued(monkeypatch: pytest.MonkeyPatch) -> None:
-    situation = Situation(LEVEL, 24)
+    scenario = Scenario(LEVEL, 24)
     sizes = [1 << k for k in range(10, 24)]
     choices = [Choice("ring"), Choice("recursive_doubling"), Choice("binomial")]
-    whole = sweep("allreduce", situation, sizes, choices, exhaustive=True)
+    whole = sweep("allreduce", scenario, sizes, choices, exhaustive=True)
     monkeypatch.setattr(search, "HEAVY", 1000)
-    monkeypatch.setattr(continuation, "OUTLINES", 3500)
-    monkeypatch.setattr(continuation, "CHECKS", 3500)
-    few = sweep("allreduce", situation, sizes, choices)
+    monkeypatch.setattr(large, "OUTLINES", 3500)
+    monkeypatch.setattr(large, "CHECKS", 3500)
+    few = sweep("allreduce", scenario, sizes, choices)
     assert (few.source == Source.between).any()
     assert few.seconds[few.best, range(len(sizes))] == pytest.approx(whole.seconds.min(axis=0), rel=1e-3)
     assert "~ between sizes" in str(Tuning(tune("bcast", LEVEL, ranks=2, sizes=[1]).table, (few,), 0.0))
@@ -149,7 +149,7 @@ def test_tables_and_reports() -> None:
     assert "bcast on 16 ranks" in text
     assert "slower by" in text
     assert "left out:" in text
-    assert tuning.sweep("bcast").situation.ranks == 16
+    assert tuning.sweep("bcast").scenario.ranks == 16
     assert tuning.table.provenance.model == "loggops"
 
 

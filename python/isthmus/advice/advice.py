@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from ..schedule.program import Program
     from ..schedule.schedule import Schedule
     from ..simulation.timeline import Timeline
-    from .calls import Call, Pair, SizeClass
-    from .choices import Choices
-    from .network import NetworkUse
-    from .path import PathSteps
-    from .placing import Placing
-    from .provenance import Used
+    from .analysis.calls import Call, Pair, SizeClass
+    from .analysis.links import NetworkUse
+    from .analysis.numbers_used import Used
+    from .analysis.path_shares import PathSteps
+    from .analysis.remapping import Placing
+    from .collectives.comparison import Choices
 
 #: Where the mean rank's time goes, in words. Only the first five and noise lie on the critical path too.
 SHARES = {
@@ -305,19 +305,19 @@ class Advice(Tabular):
 
     def frame(self) -> list[dict[str, Any]]:
         """The comparison of the machines, a row each, in SI units."""
-        from .page import machine_rows
+        from .output.text import machine_rows
 
         return machine_rows(self)
 
     def json(self) -> dict[str, Any]:
         """Everything as plain numbers, lists and dicts, in SI units."""
-        from .plain import plain
+        from .output.as_json import plain
 
         return plain(self)
 
     def html(self) -> str:
         """The report as one page of HTML that needs nothing else; raises Unsupported without jinja2."""
-        from .report import html
+        from .output.html.page import html
 
         return html(self)
 
@@ -331,12 +331,12 @@ class Advice(Tabular):
         Unsupported
             Without the package jinja2, which the extra ``report`` brings.
         """
-        from .report import save
+        from .output.html.page import save
 
         save(self, path)
 
     def __str__(self) -> str:
-        from .page import page
+        from .output.text import page
 
         return page(self)
 

@@ -18,12 +18,12 @@ from ..schedule.program import Program
 from ..schedule.schedule import Schedule
 from ..simulation.simulate import located, simulate
 from .advice import Advice
-from .choices import choices
-from .excerpt import excerpt
-from .mpi_library import library_of
-from .prediction import MOST_RECORDED, Simulator, even_schedule, predict
-from .sentences import notes_on, sentences_on
-from .variation import scaled
+from .analysis.excerpt import excerpt
+from .analysis.prediction import MOST_RECORDED, Simulator, even_schedule, predict
+from .analysis.what_if import scaled
+from .collectives.comparison import choices
+from .collectives.library import library_of
+from .output.sentences import notes_on, sentences_on
 
 if TYPE_CHECKING:
     from ..tuning.decisions import Decisions

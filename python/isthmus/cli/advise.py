@@ -127,11 +127,11 @@ def command(
     import sys
 
     from ..advice.advise import advise
-    from ..advice.mpi_library import library_of
+    from ..advice.collectives.library import library_of
     from ..loading import load
 
     if output is not None:
-        from ..advice.report import check_path
+        from ..advice.output.html.page import check_path
 
         check_path(output)
     if (file is None) == (example is None):

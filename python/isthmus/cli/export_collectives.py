@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from ..errors import InvalidInput
 
 if TYPE_CHECKING:
-    from ..advice.choices import Choices
-    from ..advice.mpi_library import Library
+    from ..advice.collectives.comparison import Choices
+    from ..advice.collectives.library import Library
 
 _TABLES = (".toml",)
 

@@ -161,7 +161,7 @@ def parse_nodes(
 
 def read_task_graph(text: str, unit: str = "ns") -> tuple[Program | Schedule | Pattern, bool]:
     """Who exchanges how much with whom, and whether it is an undirected graph."""
-    from ..imports.metis import SUFFIXES, read_metis
+    from ..imports.graphs.metis import SUFFIXES, read_metis
 
     if text.lower().endswith(SUFFIXES):
         return read_metis(text), True

@@ -89,7 +89,7 @@ def _list_kinds(as_json: bool) -> None:
 @click.option("--brief", is_flag=True, help="Without the table of values and sources.")
 @json_option
 def show(machine: Machine, brief: bool, as_json: bool) -> None:
-    from ..machine.report import rows, summary
+    from ..machine.text import rows, summary
 
     if as_json:
         from dataclasses import asdict

@@ -156,7 +156,7 @@ def _show_schedule(schedule: Schedule, rank: int | None, as_json: bool) -> None:
 
 
 def _show_timeline(timeline: Timeline, rank: int | None, as_json: bool) -> None:
-    from ..simulation.report import rank_rows, summary
+    from ..simulation.text import rank_rows, summary
 
     if rank is None:
         if as_json:

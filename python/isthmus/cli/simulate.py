@@ -197,7 +197,7 @@ def command(
         "sensitivities": timeline.sensitivities() if sensitivity and not stuck else None,
     }
     if as_json:
-        from ..simulation.report import summary
+        from ..simulation.text import summary
 
         written: dict[str, Any] = {name.removeprefix("--"): path for name, path in files.items() if path}
         if pictures:

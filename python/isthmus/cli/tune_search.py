@@ -130,7 +130,7 @@ def command(
         left_out = [
             {
                 "collective": found.collective,
-                "ranks": found.situation.ranks,
+                "ranks": found.scenario.ranks,
                 "candidates": len(found.choices),
                 "simulations": found.simulations,
                 "left_out": {rule.name: count for rule, count in found.left_out.items()},

@@ -370,12 +370,12 @@ class Machine(Tabular):
 
     def frame(self) -> list[dict[str, Any]]:
         """Every value that was given, a row each: path, value (with unit), source, status, note."""
-        from .report import rows
+        from .text import rows
 
         return rows(self)
 
     def __str__(self) -> str:
-        from .report import report
+        from .text import report
 
         return report(self)
 

@@ -13,7 +13,6 @@ from ..machine.allocation import Allocation
 from ..machine.machine import Machine
 from ..units import shown
 from .budget import Budget
-from .choice import OBJECTIVES
 from .clock import Clock
 from .mapped import Mapped
 from .methods import find
@@ -22,6 +21,7 @@ from .placement import job_of
 from .portfolio import USUAL
 from .problem import Problem
 from .search import Search
+from .selection import OBJECTIVES
 from .sockets import placement_of
 
 if TYPE_CHECKING:

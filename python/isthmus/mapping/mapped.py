@@ -254,7 +254,7 @@ class Mapped(Tabular):
         }  # fmt: skip
 
     def __str__(self) -> str:
-        from .report import report
+        from .text import report
 
         return report(self)
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from .bounds import bounds
 from .budget import SEARCHING, seconds_of_annealing, seconds_of_halving, seconds_of_metrics, seconds_of_relief
-from .choice import best_of
 from .graphs import in_groups
+from .selection import best_of
 
 if TYPE_CHECKING:
     from .mapped import Trial

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .choice import best_of, no_hotter
 from .graphs import granted
 from .mapped import Trial
 from .methods import find
 from .metrics import pattern_of
 from .portfolio import USUAL, portfolio
 from .problem import Problem
+from .selection import best_of, no_hotter
 from .sockets import placement_of
 from .swaps import Swaps
 

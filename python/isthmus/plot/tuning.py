@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ..tuning.choice import Choice
-    from ..tuning.sweep import Sweep
+    from ..tuning.search.sweep import Sweep
 
 #: Times beyond this multiple of the best are not drawn.
 _FAR = 10
@@ -46,7 +46,7 @@ def draw_times(sweep: Sweep, target: Target = None, format: str | None = None) -
     sizes = np.maximum(sweep.sizes, 1)
     names = _by_merit(sweep)
     row = sweep.row()
-    fig, ax = figure(f"{sweep.collective} on {sweep.situation.ranks:,} ranks", _words(sweep), 6.4)
+    fig, ax = figure(f"{sweep.collective} on {sweep.scenario.ranks:,} ranks", _words(sweep), 6.4)
     rows: list[tuple[Any, str]] = []
     best = np.array([point.seconds for point in row.points], float)
     ax.plot(sizes, best, color=FAINT, linewidth=9, solid_capstyle="round", zorder=1)
@@ -97,7 +97,7 @@ def draw_map(sweeps: Sequence[Sweep], target: Target = None, format: str | None 
     from matplotlib.patches import Patch
 
     suffix = still_suffix(target, format)
-    sweeps = sorted(sweeps, key=lambda s: s.situation.ranks)
+    sweeps = sorted(sweeps, key=lambda s: s.scenario.ranks)
     choices = [[s.choices[c] for c in s.best] for s in sweeps]
     names = list(dict.fromkeys(choice.name for line in choices for choice in line))
     sizes = np.maximum(sweeps[0].sizes, 1)
@@ -114,7 +114,7 @@ def draw_map(sweeps: Sequence[Sweep], target: Target = None, format: str | None 
             if words and 7.5 * (end - begin) / len(line) * 12 > len(words):
                 ink = _on(colours[names.index(choice.name)])
                 ax.text((begin + end) / 2, y + 0.5, words, ha="center", va="center", size=8.5, color=ink)
-    ax.set_yticks(np.arange(len(sweeps)) + 0.5, [f"{s.situation.ranks:,}" for s in sweeps])
+    ax.set_yticks(np.arange(len(sweeps)) + 0.5, [f"{s.scenario.ranks:,}" for s in sweeps])
     shown = range(0, len(sizes), max(1, len(sizes) // 8))
     ax.set_xticks([k + 0.5 for k in shown], [text(int(sweeps[0].sizes[k]), "B", 3) for k in shown])
     ax.set_ylabel("ranks")
@@ -142,7 +142,7 @@ def _by_merit(sweep: Sweep) -> dict[str, Any]:
 
 
 def _words(sweep: Sweep) -> str:
-    words = sweep.situation.words()
+    words = sweep.scenario.words()
     parts = [words["machine"], words["placement"], f"model {words['model']}"]
     return ", ".join(part for part in parts if part) + "; simulated where it may be best"
 

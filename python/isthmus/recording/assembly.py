@@ -12,19 +12,19 @@ from ..errors import InvalidInput
 from ..schedule.columns import blocks, drop, lengths
 from ..schedule.program import ANY, EVENT_COLUMNS, NULL, Program
 from . import raw
+from .align_collectives import Calls, align, take_out
 from .clocks import Clock
 from .communicators import UNKNOWN, Communicators
 from .compaction import compacted
+from .concatenate import Parts
 from .counters import Counting
 from .emission import Details
 from .matching import match_halves
 from .own import own
-from .parts import Parts
 from .paths import Paths, Tree
+from .rank_records import joined
 from .recording import NONE, Recording
 from .spill import Spill
-from .steps import joined
-from .together import Calls, align, take_out
 from .translate import Carry, Shared, translated
 
 if TYPE_CHECKING:

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from .emission import Emission
+    from .rank_records import Steps
     from .requests import Requests
-    from .steps import Steps
 
 #: Tags of the messages that stand for post and complete: the largest there are, which no program uses.
 _POSTED, _COMPLETED = 0x7FFFFFFF, 0x7FFFFFFE

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..simulation.report import bar
+from ..simulation.text import bar
 from ..units import text
 from .by_function_text import rows
 from .endings import endings, named

@@ -12,7 +12,7 @@ from . import raw
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from .steps import Steps
+    from .rank_records import Steps
 
 
 @dataclass

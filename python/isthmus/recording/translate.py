@@ -32,8 +32,8 @@ from . import raw
 from .emission import Details, Emission
 from .functions import Functions, counted
 from .one_sided import emit_one_sided
+from .rank_records import Steps, computed, lists
 from .requests import Requests, requests_of
-from .steps import Steps, computed, lists
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -103,8 +103,8 @@ class Pattern(Tabular):
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Pattern:
-        """The pattern of an undirected graph in METIS format, see :func:`isthmus.imports.metis.read_metis`."""
-        from ..imports.metis import read_metis
+        """The pattern of an undirected graph in METIS format, see :func:`isthmus.imports.graphs.metis.read_metis`."""
+        from ..imports.graphs.metis import read_metis
 
         return read_metis(path)
 

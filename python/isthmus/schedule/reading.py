@@ -58,19 +58,19 @@ def read(path: str | os.PathLike[str], *, unit: str = "ns") -> Program | Schedul
             "a part of an OTF2 trace: its anchor file, traces.otf2, or the folder is needed",
         )
     if kind == filekinds.DUMPI_FOLDER:
-        from ..imports.dumpi import read_dumpi
+        from ..imports.traces.dumpi import read_dumpi
 
         return read_dumpi(path)
     with open(path, "rb") as stream:
         head = stream.read(_HEAD)
     if os.fspath(path).endswith(".otf2"):
-        from ..imports.otf2 import read_otf2
+        from ..imports.traces.otf2 import read_otf2
 
         return read_otf2(path)
     if head.startswith(_HDF5):
         return _read_hdf5(path)
     if _DUMPI in head:
-        from ..imports.dumpi import read_dumpi
+        from ..imports.traces.dumpi import read_dumpi
 
         return read_dumpi(path)
     from .goal import BINARY_MAGIC, read_goal

@@ -327,6 +327,6 @@ class Timeline(Tabular):
         return f"<Timeline: {self.ranks} ranks, {len(self.schedule)} operations, {self.makespan:g} s>"
 
     def __str__(self) -> str:
-        from .report import report
+        from .text import report
 
         return report(self)

@@ -104,9 +104,9 @@ def _openatom(point: Point, job: Allocation) -> Point:
 
 def _namd(point: Point, job: Allocation) -> Point:
     """Patches in order or at random, by bisection of space and torus, or mapped; computes anywhere or near both."""
-    from ..mapping.patches import molecules, start
     from ..mapping.placement import Placement
-    from ..mapping.rebalance import rebalance
+    from ..mapping.rebalance.rebalance import rebalance
+    from .molecules import molecules, start
 
     # About as many patches as nodes, in a cube.
     side = max(3, round(len(job) ** (1 / 3)))

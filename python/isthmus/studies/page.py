@@ -9,8 +9,8 @@ from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from ..advice.markup import paragraph, table
 from ..files import write_atomically
+from ..html.markup import paragraph, table
 from ..plot.chart import save
 from ..visible import visible
 
@@ -47,7 +47,7 @@ def write(outcome: Outcome) -> None:
 def html(outcome: Outcome, summary: Summary, svg: str) -> str:
     """The page as text."""
     study = outcome.study
-    own = files("isthmus.advice") / "templates"
+    own = files("isthmus.html") / "templates"
     style = (own / "style.css").read_text("utf-8") + _STYLE
     script = (own / "table.js").read_text("utf-8")
     parts = [("Published and here", _findings(outcome, summary))] if study.published else []

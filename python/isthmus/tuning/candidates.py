@@ -12,7 +12,7 @@ from .choice import Choice
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from .situation import Situation
+    from .scenario import Scenario
 
 RADICES = (2, 3, 4, 8, 16, 32)
 SEGMENTS = (1024, 4096, 16384, 65536, 262144)
@@ -21,7 +21,7 @@ WINDOWS = (1, 4, 16, 64)
 
 def candidates(
     collective: str,
-    situation: Situation,
+    scenario: Scenario,
     *,
     algorithms: Iterable[str] | None = None,
     options: Mapping[str, Sequence[Any]] | None = None,
@@ -33,7 +33,7 @@ def candidates(
     Parameters
     ----------
     collective : str
-    situation : Situation
+    scenario : Scenario
     algorithms : iterable of str, optional
         Only these.
     options : mapping of str to sequence, optional
@@ -57,7 +57,7 @@ def candidates(
     from ..collectives.flavours import combinations
     from ..collectives.order import keeps_order, require_order
 
-    values = {**_values(situation), **(options or {})}
+    values = {**_values(scenario), **(options or {})}
     found: dict[Choice, None] = {}
     # Algorithms that users added may be right for some calls only: they are tried where they are named.
     known = [name for name in names(collective) if describe(collective, name).reference]
@@ -78,8 +78,8 @@ def candidates(
     return list(found)
 
 
-def _values(situation: Situation) -> dict[str, Sequence[Any]]:
-    ranks, level = situation.ranks, situation.typical
+def _values(scenario: Scenario) -> dict[str, Sequence[Any]]:
+    ranks, level = scenario.ranks, scenario.typical
     values: dict[str, Sequence[Any]] = {
         "radix": [r for r in RADICES if r < max(ranks, 3)],
         "segment": [0, *SEGMENTS],
@@ -89,7 +89,7 @@ def _values(situation: Situation) -> dict[str, Sequence[Any]]:
         "overhead": [max(level.o_send, level.o_recv)],
         "gap": [level.g],
     }
-    values["groups"] = _groups(situation)
+    values["groups"] = _groups(scenario)
     return values
 
 
@@ -109,17 +109,17 @@ def _extents(ranks: int) -> list[tuple[int, ...]]:
     return found
 
 
-def _groups(situation: Situation) -> list[int]:
+def _groups(scenario: Scenario) -> list[int]:
     """Ranks of a node, where they are consecutive and everywhere as many."""
     from ..machine import Machine
     from ..simulation.simulate import located
 
-    if not isinstance(situation.machine, Machine):
+    if not isinstance(scenario.machine, Machine):
         return []
-    node = np.asarray(located(situation.ranks, situation.machine, situation.placement).node)
+    node = np.asarray(located(scenario.ranks, scenario.machine, scenario.placement).node)
     begin = np.flatnonzero(np.diff(node, prepend=node[0] + 1 if node[0] < 2**31 else 0))
     if len(begin) < 2 or len(np.unique(node)) != len(begin):
         return []
     size = int(begin[1] - begin[0])
-    regular = (np.diff(begin) == size).all() and situation.ranks - begin[-1] <= size
+    regular = (np.diff(begin) == size).all() and scenario.ranks - begin[-1] <= size
     return [size] if size > 1 and regular else []

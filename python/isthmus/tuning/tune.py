@@ -16,8 +16,8 @@ from ..tabular import Tabular
 from ..threads import Threads
 from .candidates import candidates
 from .decisions import KINDS
-from .situation import Situation
-from .sweep import RULES, Source, Sweep, sweep
+from .scenario import Scenario
+from .search.sweep import RULES, Source, Sweep, sweep
 from .table import DecisionTable, Provenance
 
 if TYPE_CHECKING:
@@ -59,13 +59,13 @@ class Tuning(Tabular):
         InvalidInput
             For what was not tuned.
         """
-        found = [s for s in self.sweeps if s.collective == collective and ranks in (None, s.situation.ranks)]
+        found = [s for s in self.sweeps if s.collective == collective and ranks in (None, s.scenario.ranks)]
         if not found:
             raise InvalidInput(f"{collective} on {ranks or 'any'} ranks was not tuned")
-        return max(found, key=lambda s: s.situation.ranks)
+        return max(found, key=lambda s: s.scenario.ranks)
 
     def __str__(self) -> str:
-        from .report import report
+        from .text import report
 
         return report(self)
 
@@ -114,7 +114,7 @@ def tune(
     """Choose algorithms of collectives for a machine by simulation.
 
     Every algorithm is tried with radices, segments and whatever other options it has. What cannot be best is not
-    simulated: :func:`isthmus.tuning.sweep.sweep` says how that is known.
+    simulated: :func:`isthmus.tuning.search.sweep.sweep` says how that is known.
 
     Parameters
     ----------
@@ -193,10 +193,10 @@ def tune(
     tasks = []
     for count in counts:
         shared = model or _model(machine, count, placement)
-        situation = Situation(machine, count, placement, shared, routing, copy_rate, reduce_rate)
+        scenario = Scenario(machine, count, placement, shared, routing, copy_rate, reduce_rate)
         for kind in kinds:
-            tried = candidates(kind, situation, algorithms=only, options=options, flavours=flavours, ordered=ordered)
-            tasks.append((kind, situation, table[:1] * 0 if kind == "barrier" else table, tried))
+            tried = candidates(kind, scenario, algorithms=only, options=options, flavours=flavours, ordered=ordered)
+            tasks.append((kind, scenario, table[:1] * 0 if kind == "barrier" else table, tried))
     report = _Progress(sum(len(task[2]) * len(task[3]) for task in tasks), progress)
     try:
         within = workers if len(tasks) == 1 else 1
@@ -241,10 +241,10 @@ def _model(machine: Machine | Level, ranks: int, placement: Any) -> str:
     return "flow" if (node != node[0]).any() else "loggops"
 
 
-def _provenance(situation: Situation) -> Provenance:
+def _provenance(scenario: Scenario) -> Provenance:
     from .. import __version__
 
-    words = situation.words()
+    words = scenario.words()
     return Provenance(isthmus=__version__, date=datetime.date.today().isoformat(), **words)
 
 

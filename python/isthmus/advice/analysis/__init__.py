@@ -1,0 +1,1 @@
+"""What a prediction consists of: simulations, what-ifs, and where the time goes."""

@@ -1,0 +1,99 @@
+"""Pieces of a program that are a program together: for simulations that the whole is too large for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...errors import InvalidInput
+from ...schedule.details import ranges
+from ...schedule.lower import lower
+from ...schedule.program import EVENT_COLUMNS, CollectiveKind, EventKind
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ...schedule.program import Program
+
+#: Pieces, spread over the whole program, and cuts that are tried for each.
+_PIECES, _TRIALS = 8, 8
+
+
+def excerpt(program: Program, events: int) -> Program | None:
+    """About so many events of a program, in pieces from its beginning to its end.
+
+    Pieces begin and end after a blocking collective of all ranks, with all messages received and all requests done, so
+    that each is a program; together they are one that has phases as the whole has them.
+
+    Parameters
+    ----------
+    program : Program
+    events : int
+        Of all ranks together, about; a piece is no shorter than from one collective of all ranks to the next.
+
+    Returns
+    -------
+    Program or None
+        Without locations, phases and recording; None where the program cannot be cut, or the pieces would be more than
+        half of it.
+    """
+    cuts = _cuts(program)
+    if cuts is None:
+        return None
+    first = program.first[:-1].astype(np.int64)
+    done = (cuts - first[:, None]).sum(axis=0)
+    pieces: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
+    free = 0  # the first cut that no piece before has
+    for number in range(_PIECES):
+        begin = max(int(np.searchsorted(done, number * len(program) / _PIECES)), free)
+        for start in range(begin, begin + _TRIALS):
+            if start + 1 >= len(done):
+                break
+            stop = max(int(np.searchsorted(done, done[start] + events / _PIECES)), start + 1)
+            if stop < len(done) and _stands_alone(_picked(program, [(cuts[:, start], cuts[:, stop])])):
+                pieces.append((cuts[:, start], cuts[:, stop]))
+                free = stop
+                break
+    if len(pieces) < _PIECES or 2 * sum(int((end - begin).sum()) for begin, end in pieces) > len(program):
+        return None
+    found = _picked(program, pieces)
+    return found if _stands_alone(found) else None
+
+
+def _cuts(program: Program) -> NDArray[np.int64] | None:
+    """Beginning and places after collectives of all ranks, shape (ranks, cuts), of the communicator that has most."""
+    p = program
+    whole = np.diff(p.comm_first.astype(np.int64)) == p.ranks
+    blocking = (p.kind == EventKind.collective) & (p.request == 0)
+    event = np.flatnonzero(blocking & (p.what != CollectiveKind.neighbor_alltoall))
+    event = event[whole[p.comm[event]]]
+    if not len(event):
+        return None
+    event = event[p.comm[event] == np.argmax(np.bincount(p.comm[event]))]
+    # The n-th on every rank is one and the same.
+    count = np.diff(np.searchsorted(event, p.first.astype(np.int64)))
+    if (count != count[0]).any():
+        return None
+    return np.concatenate([p.first[:-1, None].astype(np.int64), event.reshape(p.ranks, -1) + 1], axis=1)
+
+
+def _picked(program: Program, pieces: list[tuple[NDArray[np.int64], NDArray[np.int64]]]) -> Program:
+    """The program of these events only: of every rank from a first up to a last one, piece after piece."""
+    begin, end = (np.stack(side, axis=1) for side in zip(*pieces, strict=True))
+    events = ranges(begin.reshape(-1), (end - begin).reshape(-1))
+    columns: dict[str, Any] = {name: getattr(program, name)[events] for name in EVENT_COLUMNS}
+    first = np.append(0, np.cumsum((end - begin).sum(axis=1))).astype(np.uint64)
+    nothing = np.empty(0, np.uint32)
+    return replace(program, first=first, location=nothing, phase=nothing, recording=None, **columns)
+
+
+def _stands_alone(program: Program) -> bool:
+    """Is every request opened and done in it, and every message sent and received?"""
+    try:
+        program.validate()
+        lower(program).validate()
+    except InvalidInput:
+        return False
+    return True

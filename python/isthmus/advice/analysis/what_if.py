@@ -1,0 +1,176 @@
+"""Machines and programs with something changed: what what-ifs simulate."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...machine import Levels
+from ...machine.kinds import KINDS
+from ...schedule.program import CollectiveKind, EventKind, Program
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from ...machine import Machine
+
+#: What scales together, and what it is called.
+COSTS = {
+    "latency": ("L", "per_hop"),
+    "bandwidth": ("g", "G"),
+    "overhead": ("o_send", "o_recv", "O"),
+}
+#: Turns in which computation is balanced among some ranks and among all.
+_TURNS = 100
+#: Collectives after which no rank is before any other's call.
+_SYNCHRONISING = (
+    CollectiveKind.barrier, CollectiveKind.allreduce, CollectiveKind.allgather, CollectiveKind.alltoall,
+    CollectiveKind.reduce_scatter,
+)  # fmt: skip
+
+
+def changed(machine: Machine, factors: Mapping[str, float]) -> Machine:
+    """The machine with costs of messages multiplied by a factor, at all levels.
+
+    Nodes, cables and description stay those of the machine, so that its allocations fit; bandwidth and latency of the
+    links change with those of the levels, for models in which messages meet.
+
+    Parameters
+    ----------
+    factors : mapping of str to float
+        By the names of COSTS. A bandwidth twice as large is a factor of 1/2: it is the time that is scaled. Where it is
+        0 the links stay as they are, as no model in which messages meet knows infinite ones.
+    """
+    by_field = {field: factor for name, factor in factors.items() for field in COSTS[name]}
+    levels = {
+        level.name: replace(
+            getattr(machine.level, level.name),
+            **{name: getattr(getattr(machine.level, level.name), name) * factor for name, factor in by_field.items()},
+        )
+        for level in fields(Levels)
+    }
+    out = copy.copy(machine)
+    out.level = Levels(**levels)
+    slower, longer = factors.get("bandwidth", 1.0), factors.get("latency", 1.0)
+    if slower > 0 and (slower, longer) != (1.0, 1.0):
+        values = machine.description.values["topology"]
+        links = [
+            (name, bandwidth / slower, latency * longer) for name, bandwidth, latency in machine.topology.link_classes
+        ]
+        out.topology = KINDS[values["kind"]].build(values, links)
+    return out
+
+
+def scaled(program: Program, factor: float) -> Program:
+    """The program with the time of all computation multiplied by a factor; nothing that takes time becomes 0."""
+    amount = program.amount.copy()
+    computing = (program.kind == EventKind.compute) & (amount > 0)
+    amount[computing] = np.maximum(np.rint(amount[computing] * factor), 1).astype(np.uint64)
+    return replace(program, amount=amount)
+
+
+def balanced(program: Program) -> Program:
+    """The program with computation even between synchronisations.
+
+    A synchronisation is a blocking collective after which no member of its communicator is before any other's call
+    (barrier, allreduce, allgather, alltoall, reduce_scatter, fence, new communicators). Those of any communicator of
+    all ranks and the ends of the program divide it into sections: in each, every rank that computes at all computes for
+    the mean of those. Within a section, a synchronisation of some ranks balances these alone: what they compute since
+    the synchronisation before, whose ever it was, becomes the mean of those that compute. Both are done in turns until
+    they agree. Between two synchronisations, the computations of a rank keep their proportions.
+    """
+    p = program
+    computing = np.flatnonzero((p.kind == EventKind.compute) & (p.amount > 0))
+    if not len(computing):
+        return p
+    meets = (p.kind == EventKind.collective) & (p.request == 0) & np.isin(p.what, _SYNCHRONISING)
+    meets |= np.isin(p.kind, (EventKind.fence, EventKind.comm_create))
+    members = np.diff(p.comm_first.astype(np.int64))
+    event = np.flatnonzero(meets)
+    comm = p.comm[event].astype(np.int64)
+    first = p.first.astype(np.int64)
+    rank = np.searchsorted(first, event, side="right") - 1
+    parts = (members[comm] > 1) & (members[comm] < p.ranks)
+    owner = np.searchsorted(first, computing, side="right") - 1
+    section = _passed(event[members[comm] == p.ranks], computing, first[owner])
+    time = p.amount[computing].astype(np.float64)
+    of_section, place = np.unique(section * p.ranks + owner, return_inverse=True)
+    _, group = np.unique(of_section // p.ranks, return_inverse=True)
+    segment, segment_of, meeting = _segments(event, rank, comm, parts, computing, owner)
+    within = np.zeros(len(segment), np.int64)
+    within[segment_of] = place
+    before = np.bincount(segment_of, weights=time).astype(np.float64)
+    now: NDArray[np.float64] = before.copy()
+    for _ in range(_TURNS if len(meeting) else 1):
+        last = now.copy()
+        if len(meeting):
+            at, which = meeting.T
+            now[at] = (np.bincount(which, weights=now[at]) / np.bincount(which))[which]
+        of_rank = np.bincount(within, weights=now)
+        mean = np.bincount(group, weights=of_rank) / np.bincount(group)
+        now = now * (mean[group] / of_rank)[within]
+        if np.abs(now - last).max() <= 3e-4 * now.max():
+            break
+    amount: NDArray[np.uint64] = p.amount.copy()
+    amount[computing] = np.maximum(np.rint(time * (now / before)[segment_of]), 1).astype(np.uint64)
+    return replace(p, amount=amount)
+
+
+def _passed(event: NDArray[np.int64], of: NDArray[np.int64], begin: NDArray[np.int64]) -> NDArray[np.int64]:
+    """How many of some events of a rank come before each of others, whose rank's first event is ``begin``."""
+    out: NDArray[np.int64] = np.searchsorted(event, of) - np.searchsorted(event, begin)
+    return out
+
+
+def _segments(
+    event: NDArray[np.int64],
+    rank: NDArray[np.int64],
+    comm: NDArray[np.int64],
+    parts: NDArray[np.bool_],
+    computing: NDArray[np.int64],
+    owner: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """What ranks compute between two synchronisations of any communicator.
+
+    Parameters
+    ----------
+    event, rank, comm : array of int64
+        Synchronisations, ascending.
+    parts : array of bool
+        Of some of the ranks.
+    computing, owner : array of int64
+        Computations, ascending, and their ranks.
+
+    Returns
+    -------
+    segments : array of int64
+        Their names.
+    segment_of : array of int64
+        Of every computation, an index into the segments.
+    meeting : array of int64, shape (n, 2)
+        Segments that end in a synchronisation of some ranks, and the number of that.
+    """
+    # The next synchronisation of the rank, or its end.
+    after = np.searchsorted(event, computing)
+    ends = np.searchsorted(rank, owner, side="right")
+    after = np.minimum(after, ends)
+    name = after * (owner.max() + 1) + owner
+    segments, one, segment_of = np.unique(name, return_index=True, return_inverse=True)
+    closing = after[one]
+    open_end = closing == ends[one]
+    partial = np.flatnonzero(~open_end & parts[np.minimum(closing, max(len(parts) - 1, 0))]) if len(parts) else one[:0]
+    if not len(partial):
+        return segments, segment_of, np.zeros((0, 2), np.int64)
+    # The n-th synchronisation of a communicator on each of its members is one and the same.
+    order = np.lexsort((event, rank, comm))
+    begins = np.flatnonzero(np.diff(comm[order], prepend=-1) | np.diff(rank[order], prepend=-1))
+    number = np.empty(len(event), np.int64)
+    number[order] = np.arange(len(event)) - np.repeat(begins, np.diff(np.append(begins, len(event))))
+    at = closing[partial]
+    _, which = np.unique(comm[at] * (number.max() + 1) + number[at], return_inverse=True)
+    return segments, segment_of, np.stack([partial, which], axis=1)

@@ -1,0 +1,1 @@
+"""Which algorithms of collectives a library takes, and which would be better."""

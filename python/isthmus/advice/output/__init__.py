@@ -1,0 +1,1 @@
+"""Advice in words: sentences, text, JSON and the report in HTML."""

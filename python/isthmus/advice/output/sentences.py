@@ -1,0 +1,330 @@
+"""Advice in sentences, each with the figures that carry it; thresholds are in one place, below."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...schedule.program import Program
+from ...units import text
+from ..advice import Prediction, Sensitivity, Sentence
+from ..analysis.numbers_used import SOURCED
+from .words import best_words, calls_words, now_words
+
+if TYPE_CHECKING:
+    from ...schedule.schedule import Schedule
+    from ...simulation.traffic import HotLink
+    from ..advice import WhatIf
+
+#: A change is worth a sentence if it saves at least this part of the time.
+WORTH = 0.02
+#: One call, or one pair of ranks, is named if it has at least this part of what messages take on the critical path.
+CONCENTRATED = 0.25
+#: A rank is named if it computes so many times the mean.
+UNEVEN = 1.1
+#: From this parallel efficiency on, a program is said to be limited by its computation.
+EFFICIENT = 0.95
+#: The time of a prediction is said to rest on a number if it changes by this part where the number is 10 % off.
+DOUBTFUL = 0.01
+#: Relative difference from which on another machine is said to be faster or slower.
+DIFFERENT = 0.02
+_FIELDS = {"latency": "L", "bandwidth": "G", "overhead": "o_send"}
+
+
+def percent(part: float) -> str:
+    """A part of the time, for people."""
+    value = 100 * part
+    if 0 < value < 0.1:
+        return "< 0.1 %"
+    if -0.1 < value <= 0:
+        return "0 %"
+    return f"{value:.1f} %" if abs(value) < 9.95 else f"{value:.0f} %"
+
+
+def seconds(value: float) -> str:
+    """A time, for people."""
+    return text(value, "s", 3)
+
+
+def sentences_on(predictions: Sequence[Prediction], program: Program | Schedule) -> tuple[Sentence, ...]:
+    """What to do, the most worthwhile first; then what the comparison of machines says, and bounds."""
+    p = predictions[0]
+    # Of two that save as much, the one comes first for which a file is written.
+    found = [*_collectives(p), *_placing(p), *_balance(p), *_network(p), *_concentration(p)]
+    found.sort(key=lambda s: -s.gain)
+    if p.efficiency.parallel >= EFFICIENT:
+        found.insert(0, _limited_by_computation(p))
+    elif not found:
+        found.append(Sentence("nothing", f"No single change saves {percent(WORTH)} of the time.", 0.0))
+    return (*found, *_machines(predictions), *_bounds(p))
+
+
+def _worth(p: Prediction, what_if: WhatIf | None) -> bool:
+    return what_if is not None and what_if.saving >= WORTH * p.time
+
+
+def _limited_by_computation(p: Prediction) -> Sentence:
+    words = (
+        f"{percent(p.efficiency.parallel)} of the time is computation that all ranks share: "
+        f"communication is not what limits this run on {p.machine.name}."
+    )
+    return Sentence("efficient", words, 0.0)
+
+
+def _balance(p: Prediction) -> list[Sentence]:
+    what_if = p.what_if("balance")
+    compute = p.timeline.breakdown["compute"]
+    mean, most = float(compute.mean()), float(compute.max())
+    if not _worth(p, what_if) or mean == 0:
+        return []
+    assert what_if is not None
+    rank = int(compute.argmax())
+    words = f"Computation is uneven: even between synchronisations, the run takes {_saves(p, what_if)} less."
+    if most >= UNEVEN * mean:
+        words += f" Rank {rank} computes {most / mean:.2g} times the mean ({seconds(most)} against {seconds(mean)})"
+        words += _on_path(p, rank) + "."
+    else:
+        words += " In total all ranks compute about as long: it is not always the same rank that is late."
+    return [Sentence("balance", words, what_if.saving)]
+
+
+def _on_path(p: Prediction, rank: int) -> str:
+    if p.steps is None:
+        return ""
+    own = float(p.steps.time[(p.steps.rank == rank) & (p.steps.sender < 0), 0].sum())
+    return f", and {percent(own / p.span)} of the critical path is its computation" if own >= WORTH * p.span else ""
+
+
+def _network(p: Prediction) -> list[Sentence]:
+    out = []
+    advice = {
+        "latency": "fewer, larger messages, or computing while they are on their way, help",
+        "bandwidth": "fewer bytes, or bytes that stay within a node, help",
+        "overhead": "fewer, larger messages help",
+    }
+    for name, help in advice.items():
+        what_if = p.what_if(name)
+        if not _worth(p, what_if):
+            continue
+        assert what_if is not None
+        named = {"latency": "Latency", "bandwidth": "Bandwidth", "overhead": "The overhead of messages"}[name]
+        words = f"{named} costs {_saves(p, what_if)}{_where(p, name)}: {help}."
+        out.append(Sentence(name, words, what_if.saving))
+    return [*out, *_contention(p)]
+
+
+def _contention(p: Prediction) -> list[Sentence]:
+    """What messages lose to each other, and where."""
+    what_if, net = p.what_if("contention"), p.network
+    if not _worth(p, what_if):
+        return []
+    assert what_if is not None
+    words = f"Messages that share links cost {_saves(p, what_if)}{_where(p, 'contention')}."
+    if net is not None and net.hottest:
+        hot = net.hottest[0]
+        words += f" The busiest link, {link_words(hot.hot)}, carries {percent(hot.hot.utilisation)} of what it could"
+        if hot.calls:
+            call = hot.calls[0]
+            words += f", most of it for {call_words(call.name, call.location)}"
+        words += ": ranks placed nearer to their partners, other routes, or fewer bytes help."
+    return [Sentence("contention", words, what_if.saving)]
+
+
+def link_words(hot: HotLink) -> str:
+    return f"link {hot.link} ({hot.kind}) from {hot.source} to {hot.target}"
+
+
+def model_words(model: str, routing: str) -> str:
+    """The model of the network in a sentence."""
+    if model == "loggops":
+        return (
+            "Messages do not slow each other down in the network; ranks of a node share its interfaces (LogGOPS model)."
+        )
+    share = {
+        "flow": "share links fairly, as fluids",
+        "reserve": "take links one after the other",
+        "packet": "are packets that wait in the buffers of switches",
+    }[model]
+    routes = {"minimal": "the machine's", "random": "random minimal", "valiant": "Valiant", "adaptive": "adaptive"}
+    return f"In the network messages {share}, on {routes[routing]} routes ({model} model)."
+
+
+def _where(p: Prediction, name: str) -> str:
+    """The share on the critical path and the call that has most of it."""
+    if p.path is None or p.path[name] == 0:
+        return ""
+    words = f"; it is {percent(p.path[name] / p.span)} of the critical path"
+    if p.calls:
+        call = max(p.calls, key=lambda c: c.path_shares[name])
+        part = call.path_shares[name] / p.path[name]
+        if part >= CONCENTRATED:
+            words += f", {percent(part)} of that in {call_words(call.name, call.location)}"
+    return words
+
+
+def call_words(name: str, location: str) -> str:
+    return f"{name} at {location}" if location else name
+
+
+def _bounds(p: Prediction) -> list[Sentence]:
+    """What an ideal schedule would hide: the network, and dependencies, which an ideal network leaves."""
+    what_if, ideal = p.what_if("overlap"), p.what_if("network")
+    if not _worth(p, what_if):
+        return []
+    assert what_if is not None
+    assert ideal is not None
+    words = f"Hiding all communication behind computation saves {_saves(p, what_if)} at most."
+    dependencies = p.losses["dependencies"]
+    if dependencies >= WORTH * p.time:
+        words += (
+            f" An ideal network alone saves {seconds(ideal.saving)}; for another {seconds(dependencies)} ranks wait "
+            "for each other's results: what others need has to be computed and sent earlier, or waited for later."
+        )
+    else:
+        words += " Receives and sends have to start earlier, and waits to come later."
+    return [Sentence("overlap", words, what_if.saving, bound=True)]
+
+
+def _concentration(p: Prediction) -> list[Sentence]:
+    """One pair of ranks that has much of the messages on the critical path; what it would save is not known."""
+    total = sum(pair.path for pair in p.pairs)
+    if p.timeline.ranks <= 2 or not p.pairs or p.pairs[0].path < max(CONCENTRATED * total, WORTH * p.span):
+        return []
+    pair = p.pairs[0]
+    words = (
+        f"{percent(pair.path / total)} of what messages take on the critical path are those from rank {pair.sender} to "
+        f"rank {pair.receiver} ({pair.messages:,} messages, {text(pair.bytes, 'B', 3)}, {seconds(pair.path)})."
+    )
+    return [Sentence("pair", words, 0.0)]
+
+
+def _placing(p: Prediction) -> list[Sentence]:
+    """What it saves to place ranks by what they exchange."""
+    found = p.placing
+    if found is None or found.saving < WORTH * found.before:
+        return []
+    before, after = found.now, found.mapped.metrics
+    words = (
+        f"Ranks placed by what they exchange save {seconds(found.saving)} ({percent(found.saving / found.before)}) "
+        f"where messages share links (flow model): a byte passes {after.average_dilation:.2f} links instead of "
+        f"{before.average_dilation:.2f}. isthmus map writes the file for the launcher."
+    )
+    return [Sentence("placement", words, found.saving)]
+
+
+def _collectives(p: Prediction) -> list[Sentence]:
+    """What other algorithms of collectives save."""
+    found = p.choices
+    if found is None or found.saving < WORTH * found.before:
+        return []
+    most = max((c for c in found.compared if c.taken), key=lambda c: c.saving)
+    words = (
+        f"Other algorithms of collectives than those of now ({found.library}) save {seconds(found.saving)} "
+        f"({percent(found.saving / found.before)}), most for {calls_words(most)}: {best_words(most)} instead of "
+        f"{now_words(most)}. isthmus advise --export-collectives writes the file for the MPI library."
+    )
+    return [Sentence("collectives", words, found.saving)]
+
+
+def _saves(p: Prediction, what_if: WhatIf) -> str:
+    return f"{seconds(what_if.saving)} ({percent(what_if.saving / p.time)})"
+
+
+def _machines(predictions: Sequence[Prediction]) -> list[Sentence]:
+    first, others = predictions[0], predictions[1:]
+    out = []
+    for other in others:
+        ratio = other.time / first.time
+        if abs(ratio - 1) < DIFFERENT:
+            words = f"On {other.machine.name} the run takes as long as on {first.machine.name}, {seconds(other.time)}."
+        else:
+            words = (
+                f"On {other.machine.name} the run takes {ratio:.2f} times as long as on {first.machine.name}, "
+                f"{seconds(other.time)} with the same computation."
+            )
+        out.append(Sentence("machines", words, 0.0))
+    return out
+
+
+def notes_on(
+    predictions: Sequence[Prediction],
+    program: Program | Schedule,
+    scale_compute: float,
+    model: str = "loggops",
+    routing: str = "minimal",
+) -> tuple[str, ...]:
+    """What to know about the figures."""
+    out = []
+    p = predictions[0]
+    recording = program.recording if isinstance(program, Program) else None
+    if recording is not None:
+        if recording.oversubscribed:
+            why = _lower_first(recording.oversubscribed).rstrip(".")
+            out.append(f"Computation was taken from processor time, not from the clock: {why}.")
+        for name, calls in sorted(recording.unmodelled.items(), key=lambda item: -item[1])[:3]:
+            out.append(f"{calls:,} calls of {name} have no part in the prediction.")
+        if lost := int(recording.lost.sum()):
+            out.append(f"{lost:,} calls were not recorded.")
+    if scale_compute != 1.0:
+        out.append(f"All computation is multiplied by {scale_compute:g}.")
+    elif recording is not None:
+        out.append(
+            "Computation takes as long as where it was recorded, on all machines; scale_compute is for faster or "
+            "slower cores."
+        )
+    if p.part is not None:
+        out.append(
+            f"The critical path, and what calls and messages have of it, are of {seconds(p.part[0])} to "
+            f"{seconds(p.part[1])} of the run; all else is of the whole run."
+        )
+    out += _doubts(p)
+    out.append(model_words(model, routing))
+    if model != "loggops":
+        out.append(
+            "Sensitivities are simulations at a few points, with links as much slower as interfaces: where messages "
+            "meet, small changes may change their order, and the time by some per cent; derivatives would say nothing."
+        )
+    return tuple(out)
+
+
+def _lower_first(sentence: str) -> str:
+    return sentence[:1].lower() + sentence[1:] if sentence[1:2].islower() else sentence
+
+
+def _doubts(p: Prediction) -> list[str]:
+    """Numbers without a source on which the time depends."""
+    out = []
+    for s in p.sensitivities:
+        number = _number(p, s)
+        if number is not None and s.ten_percent >= DOUBTFUL:
+            out.append(
+                f"The {s.name} of {p.machine.name} ({number[0]}) is {number[1]}: 10 % more of it would make the time "
+                f"{percent(s.ten_percent)} longer."
+            )
+    return out
+
+
+def _number(p: Prediction, s: Sensitivity) -> tuple[str, str] | None:
+    """Path and status of the number behind a sensitivity, if it has no source that was read."""
+    path = f"level.{s.level}.{_FIELDS[s.name]}"
+    used = next((u for u in p.used if u.path == path), None)
+    return (path, used.status) if used is not None and used.status not in (*SOURCED, "stated") else None
+
+
+def interesting_ranks(p: Prediction, most: int = 16) -> list[int]:
+    """Ranks worth a look: those with most of the critical path, the slowest and the fastest; ascending."""
+    t = p.timeline
+    if t.ranks <= most:
+        return list(range(t.ranks))
+    order: list[int] = []
+    if p.steps is not None:
+        on_path = np.bincount(p.steps.rank, weights=p.steps.time.sum(axis=1), minlength=t.ranks)
+        order += [int(r) for r in np.argsort(-on_path, kind="stable")[: most // 2] if on_path[r] > 0]
+    compute = t.breakdown_ps["compute"]
+    by_compute = np.argsort(-compute, kind="stable")
+    # In turns: the one that computes most, the one that computes least, the next of each.
+    ends = np.stack([by_compute, by_compute[::-1]], axis=1).ravel()
+    order += [int(r) for r in ends]
+    return sorted(list(dict.fromkeys(order))[:most])

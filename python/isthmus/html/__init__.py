@@ -1,0 +1,1 @@
+"""What pages of HTML share: markup, style and the frame of the page."""

@@ -1,0 +1,1 @@
+"""Communication graphs in files of other tools."""

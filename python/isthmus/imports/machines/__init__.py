@@ -1,0 +1,1 @@
+"""Descriptions of machines that other tools write, read into the TOML form."""

@@ -1,0 +1,1 @@
+"""Traces of MPI programs that other tools write."""

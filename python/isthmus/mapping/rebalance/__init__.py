@@ -1,0 +1,1 @@
+"""Dynamic load balancing that knows the network."""

@@ -1,0 +1,231 @@
+"""Dynamic load balancing that knows the network: measured loads, where objects are, what moving them costs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from ...errors import InvalidInput
+from ...machine.allocation import Allocation
+from ...units import amount, shown, text
+from ..placement import Placement
+from ..problem import edges_of
+from .object_moves import Mover
+from .object_places import Residence
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from ...schedule.pattern import Pattern
+
+METHODS = ("refine", "greedy")
+
+
+class Burden(NamedTuple):
+    """What a placement of objects costs per step.
+
+    Attributes
+    ----------
+    maximum : float
+        Seconds of the core that has most to do.
+    average : float
+        Seconds of all cores, if the work were spread in proportion to their speeds.
+    hop_bytes : float
+        Bytes times links on shortest paths; what proxies share counts once.
+    """
+
+    maximum: float
+    average: float
+    hop_bytes: float
+
+    @property
+    def imbalance(self) -> float:
+        """Maximum over average, minus 1."""
+        return self.maximum / self.average - 1 if self.average else 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Rebalanced:
+    """Where objects go; ``print`` shows it.
+
+    Attributes
+    ----------
+    placement : Placement
+    before, after : Burden
+    moved : array of int64
+        Objects on another node or core than before, ascending.
+    migration : float
+        Bytes of moved objects that change their node.
+    migration_hop_bytes : float
+        These times the links that they travel.
+    """
+
+    placement: Placement
+    before: Burden
+    after: Burden
+    moved: NDArray[np.int64]
+    migration: float
+    migration_hop_bytes: float
+
+    def __str__(self) -> str:
+        objects, moved = self.placement.ranks, len(self.moved)
+        share = moved / objects if objects else 0.0
+        lines = [
+            f"{moved:,} of {objects:,} objects move ({share:.1%}), {amount(self.migration)} to other nodes",
+            f"  {'':16} {'before':>12} {'after':>12}",
+        ]
+        rows = {
+            "most of a core": [text(burden.maximum, "s", 4) for burden in (self.before, self.after)],
+            "imbalance": [f"{burden.imbalance:.1%}" for burden in (self.before, self.after)],
+            "hop-bytes": [amount(burden.hop_bytes) for burden in (self.before, self.after)],
+        }
+        lines += [f"  {name:16} {before:>12} {after:>12}" for name, (before, after) in rows.items()]
+        return "\n".join(lines)
+
+
+def rebalance(
+    pattern: Pattern,
+    placement: Placement,
+    *,
+    job: Allocation | None = None,
+    fixed: ArrayLike | None = None,
+    migration: ArrayLike = 0.0,
+    steps: float = 100.0,
+    tolerance: float = 0.03,
+    method: str = "refine",
+    proxies: bool = False,
+    aware: bool = True,
+    busy: ArrayLike = 0.0,
+    speeds: ArrayLike = 1.0,
+) -> Rebalanced:
+    """Move objects so that no core has much more to do than the others, and objects are near those that they talk to.
+
+    "refine" first unloads the cores that have too much to do: of their objects and of the cores that can take them, it
+    takes the pair that costs least per second of work. Then objects move that pay for their move. "greedy" places all
+    movable objects anew, the heaviest first, each on the cheapest core that can take it, and then does the same.
+    What a move costs is ``steps`` times the change of hop-bytes per step, plus the hop-bytes of moving the object.
+
+    Parameters
+    ----------
+    pattern : Pattern
+        Bytes per step between objects; ``load``: measured seconds of each object per step.
+    placement : Placement
+        Where objects are. Any number of them may be on a core.
+    job : Allocation, optional
+        Nodes and cores that objects may go to; by default all cores of the nodes in use.
+    fixed : array of bool, shape (objects,), optional
+        Objects that stay.
+    migration : array of float, shape (objects,) or ()
+        Bytes of each object when it moves to another node.
+    steps : float
+        Steps for which the new placement will do.
+    tolerance : float
+        By how much a core may have more to do than it must: 0.03 is 3 % more than the average core, the heaviest object
+        or what stays on a core, whichever is most.
+    method : {"refine", "greedy"}
+    proxies : bool
+        What a fixed object exchanges with the movable ones on a node crosses the network once for all of them: NAMD's
+        patches, whose atoms all computes of a node share.
+    aware : bool
+        False: balance as if all nodes were one hop apart, for comparison.
+    busy : array of float, shape (places, cores), (places, 1) or ()
+        Seconds that cores have to do besides, per step; a place is a node of the job.
+    speeds : array of float, shape (places,) or ()
+        Relative speeds of the cores of nodes.
+
+    Returns
+    -------
+    Rebalanced
+
+    Raises
+    ------
+    InvalidInput
+        For arguments of wrong shapes or out of range, and objects outside the job.
+
+    Notes
+    -----
+    After Bhatele, Kale and Kumar, "Dynamic topology aware load balancing algorithms for molecular dynamics
+    applications", ICS 2009: there a compute goes to an underloaded processor in the brick between its two patches; here
+    to the one with the least hop-bytes, which on a torus lies in that brick where it has room.
+    """
+    job = Allocation(placement.machine, placement.nodes) if job is None else job
+    objects, shape = pattern.ranks, (len(job), job.ranks_per_node)
+    if objects != placement.ranks:
+        raise InvalidInput(f"{objects:,} objects and places for {placement.ranks:,}: one for each is allowed")
+    if method not in METHODS:
+        raise InvalidInput(f"method {shown(method)} of balancing: allowed are {', '.join(METHODS)}")
+    for name, number in (("steps", steps), ("tolerance", tolerance)):
+        if not 0 <= number < np.inf:
+            raise InvalidInput(f"{name} = {shown(number)}: a number from 0 is allowed")
+    load, speed = _numbers("load", pattern.load, (objects,)), _numbers("speeds", speeds, shape[:1])
+    if not (speed > 0).all():
+        raise InvalidInput("speeds: numbers above 0 are allowed")
+    others = _numbers("busy", busy, shape)
+    place = _places(placement, job)
+    residence = Residence(job, load, edges_of(pattern, False), _movable(fixed, objects), proxies, speed, others, aware)
+    for o in range(objects):
+        residence.put(o, int(place[o]), int(placement.core[o]))
+    before = _burden(residence)
+    size = _numbers("migration", migration, (objects,))
+    mover = Mover(residence, size, float(steps), residence.least() * (1 + tolerance))
+    if method == "greedy":
+        mover.place_anew()
+    mover.unload()
+    mover.improve()
+    moved = np.flatnonzero((residence.place != place) | (residence.core != placement.core))
+    away = residence.place != place
+    hops = np.asarray(job.machine.route_length(placement.node, job.nodes[residence.place]), dtype=np.float64)
+    return Rebalanced(
+        Placement(placement.machine, job.nodes[residence.place], residence.core),
+        before,
+        _burden(residence),
+        moved,
+        float(size[away].sum()),
+        float(size @ hops),
+    )
+
+
+def _burden(residence: Residence) -> Burden:
+    return Burden(float(residence.time.max()), residence.average(), residence.hop_bytes())
+
+
+def _places(placement: Placement, job: Allocation) -> NDArray[np.int64]:
+    """Node of every object, counted in the job."""
+    if job.machine != placement.machine:
+        raise InvalidInput(
+            f"a job on {job.machine.name} and a placement on {placement.machine.name}: one machine is allowed"
+        )
+    place = job._index(placement.node)
+    if (place < 0).any():
+        name = placement.machine.hostnames[placement.node[place < 0][0]]
+        raise InvalidInput(f"object {int(np.argmax(place < 0))} is on {name}, which is not in the job")
+    if placement.ranks and placement.core.max() >= job.ranks_per_node:
+        o, last = int(np.argmax(placement.core >= job.ranks_per_node)), job.ranks_per_node - 1
+        raise InvalidInput(f"object {o} is on core {placement.core[o]}: the job has cores 0 to {last} of a node")
+    return place
+
+
+def _movable(fixed: ArrayLike | None, objects: int) -> NDArray[np.bool_]:
+    if fixed is None:
+        return np.ones(objects, dtype=bool)
+    given = np.asarray(fixed)
+    if given.shape != (objects,) or given.dtype != bool:
+        raise InvalidInput(
+            f"fixed of shape {given.shape}, {given.dtype}: true or false for each of {objects:,} objects"
+        )
+    out: NDArray[np.bool_] = ~given
+    return out
+
+
+def _numbers(name: str, given: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    """Numbers from 0, one for all or an array that fits."""
+    numbers = np.asarray(given, dtype=np.float64)
+    try:
+        out = np.broadcast_to(numbers, shape)
+    except ValueError:
+        raise InvalidInput(f"{name} of shape {numbers.shape}: {shape} or one number is allowed") from None
+    if not (np.isfinite(out) & (out >= 0)).all():
+        raise InvalidInput(f"{name}: numbers from 0 are allowed")
+    return out

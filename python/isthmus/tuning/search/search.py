@@ -1,0 +1,363 @@
+"""Which candidates are simulated at which sizes."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...collectives.models import cost, forms
+from ...threads import Threads
+from ..operations import operations
+from .large import Continuation
+from .sweep import Source
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from ...machine import Level
+    from ...simulation import Timeline
+    from ..choice import Choice
+    from ..scenario import Scenario
+
+#: Operations from which on schedules wait until all others are done.
+HEAVY = 150_000
+#: Messages that a rank has under way at a time make each end of one that much work, up to so many.
+_UNDER_WAY = 16
+#: How far above the best time without contention candidates are simulated without it before any is with it: those that
+#: are too large to be simulated at every size further, as their times with contention are told from those without.
+_QUIET, _QUIET_OF_LARGE = 0.1, 1.0
+#: Without contention simulations are stopped when they take so much longer than the best: the others are told apart by
+#: their times. Those that are too large are not, as their times with contention are told from those without.
+_QUIET_STOP = 0.5
+#: A byte more may change the order in which a rank sends, and so make it faster.
+_SLACK = 0.8
+
+
+class Search:
+    """A sweep under way: bounds, times and where they come from, shape (C, N) each."""
+
+    def __init__(
+        self,
+        collective: str,
+        scenario: Scenario,
+        sizes: NDArray[np.int64],
+        choices: list[Choice],
+        margin: float,
+        exhaustive: bool,
+        end: float,
+        workers: int = 1,
+        known: Mapping[tuple[Choice, int], float] | None = None,
+    ) -> None:
+        self.collective, self.scenario, self.sizes, self.choices = collective, scenario, sizes, choices
+        self.margin, self.exhaustive, self.end, self.workers = margin, exhaustive, end, workers
+        shape = (len(choices), len(sizes))
+        self.seconds = np.full(shape, np.nan)
+        self.source = np.full(shape, Source.late, np.uint8)
+        self.floor = scenario.bound(collective, sizes)
+        self.low = np.tile(self.floor, (len(choices), 1))  # no time is below
+        self.why = np.full(shape, Source.bound, np.uint8)
+        self.work = np.zeros(shape)  # seconds for what there is to do, 0 where it is not known
+        self.links = np.zeros(shape)  # the same for the busiest link
+        self.heavy = HEAVY // scenario.effort
+        self.guess = np.full(shape, np.nan)  # what it may be: for the order, and between sizes
+        for (choice, size), seconds in (known or {}).items():
+            c, i = choices.index(choice), int(np.searchsorted(sizes, size))
+            self.seconds[c, i], self.source[c, i] = seconds, Source.simulated
+        self._lines = [_lines(c, choices) for c in range(len(choices))]
+        self._all = set(choices)
+        self.quiet: Search | None = None  # where messages meet: the same without contention
+        self.margins = np.full(len(choices), margin)
+        #: How much slower than the best simulations are stopped, relative to it.
+        self.stops = np.full(len(choices), np.inf if exhaustive else margin)
+        #: Closed forms with the fastest and with typical parameters, of candidates that have one and need it.
+        self.forms: list[tuple[NDArray[np.float64], NDArray[np.float64]] | None] = [None] * len(choices)
+        self._counts: list[int] | None = None  # operations, 0 where no schedule was made
+        self._spent = self._simulated = 0.0  # seconds and operations of simulations
+
+    def _form(self, choice: Choice, level: Level, lanes: int = 1) -> NDArray[np.float64]:
+        """Of the messages of a choice. Where memory is accessed, those of 0 bytes are sure to be there."""
+        own, flavour = choice.parts
+        eager = {"eager": np.inf, "rendezvous": 0.0}.get(flavour.get("protocol", ""), level.S)
+        sizes = self.sizes if flavour.get("access") is None else self.sizes * 0
+        options: dict[str, Any] = {**self.scenario.rates, "lanes": lanes, **own.options}
+        if flavour.get("access") is not None:
+            options["reduce_rate"] = options["copy_rate"] = 0.0
+        return cost(
+            self.collective, own.name, replace(level, S=eager), ranks=self.scenario.ranks, sizes=sizes, **options
+        ).time
+
+    def _raise(self, c: int, low: NDArray[np.float64], why: Source) -> None:
+        higher = low > self.low[c]
+        self.why[c, higher] = why
+        self.low[c, higher] = low[higher]
+
+    def run(self, progress: Callable[[int, int], None] | None) -> None:
+        """Decide about all candidates at all sizes."""
+        if not self.exhaustive:
+            if self._counts is None:
+                self._find_work()
+            if self.scenario.meet:
+                self.quiet = self._without_contention()
+        self.each(self._weigh, range(len(self.choices)))
+        done = 0
+        for level in from_the_ends(len(self.sizes)):
+            self.each(self._size, level)
+            for i in level:
+                self._learn(i)
+            done += len(level)
+            if progress is not None:
+                progress(done * len(self.choices), self.seconds.size)
+        Continuation(self).run()
+
+    def each(self, do: Callable[[Any], object], items: Sequence[Any]) -> None:
+        """The same with all items, some at a time; what is done with one makes no difference to the others."""
+        if self.workers == 1 or len(items) == 1:
+            for item in items:
+                do(item)
+            return
+        with Threads(self.workers) as pool:
+            list(pool.map(do, items))
+
+    def _find_work(self) -> None:
+        """What candidates have to do. A window changes when it is done, not what: one schedule tells it for all."""
+        counts = [0] * len(self.choices)
+        groups: dict[Choice, list[int]] = {}
+        for c, choice in enumerate(self.choices):
+            groups.setdefault(choice.replace(window=0), []).append(c)
+
+        def find(group: list[int]) -> None:
+            work = self.scenario.work(self.collective, self.choices[group[0]], self.sizes)
+            for c in group:
+                self.work[c], self.links[c], counts[c] = work.seconds, work.links, work.operations
+
+        self.each(find, list(groups.values()))
+        self._counts = counts
+
+    def _weigh(self, c: int) -> None:
+        """What is known of a candidate without a simulation, at least of one where messages meet."""
+        self._raise(c, self.work[c], Source.work)
+        quiet = self.quiet
+        self.forms[c] = self._find_forms(c) if quiet is None else quiet.forms[c]
+        if (known := self.forms[c]) is not None:
+            low, self.guess[c] = known
+            self._raise(c, low, Source.form)
+            self.work[c] = np.where(self.work[c] > 0, np.fmax(self.work[c], low), 0.0)
+        if quiet is not None:
+            # Links that are shared only make messages later.
+            known_there = quiet.source[c] == Source.simulated
+            stopped_there = quiet.source[c] == Source.stopped
+            self._raise(c, self.links[c], Source.links)
+            alone = np.where(known_there, quiet.seconds[c], np.where(stopped_there, quiet.low[c], 0.0))
+            self._raise(c, alone, Source.uncontended)
+            told = np.where(np.isnan(quiet.seconds[c]), np.fmax(quiet.low[c], quiet.guess[c]), quiet.seconds[c])
+            self.guess[c] = np.fmax(told, self.links[c])
+            # How much longer it takes where messages meet changes less with the size than anything else that is known.
+            if not (np.isnan(quiet.seconds[c]) & ~stopped_there).any():
+                self.work[c] = self.guess[c]
+
+    def _find_forms(self, c: int) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+        choice, at = self.choices[c], self.scenario
+        alike = at.fastest == at.typical and at.lanes == 1
+        # Forms of many messages take long, and where ranks are not alike it is better known what there is to do.
+        if (self.collective, choice.name) not in forms() or not (alike or not (self.work[c] > 0).all()):
+            return None
+        low = self._form(choice, at.fastest, at.lanes)
+        return low, low if alike else self._form(choice, at.typical)
+
+    def _without_contention(self) -> Search:
+        quiet = Search(
+            self.collective, self.scenario.uncontended(), self.sizes, self.choices, 0.0, False, self.end, self.workers
+        )
+        largest = int(self.sizes[-1])
+        large = [self.operations(c, largest) > self.heavy for c in range(len(self.choices))]
+        quiet.margins = np.where(large, _QUIET_OF_LARGE, _QUIET)
+        quiet.stops = np.where(large, np.inf, _QUIET_STOP)
+        quiet.work, quiet._counts = self.work.copy(), self._counts
+        quiet.run(None)
+        return quiet
+
+    def _too_slow_alone(self, c: int, i: int, best: float) -> bool:
+        """Is it left out by its time without contention, which takes less to simulate?"""
+        quiet = self.quiet
+        if quiet is None or not np.isfinite(best) or quiet.source[c, i] == Source.simulated:
+            return False
+        quiet.simulate(c, i, best * (1 + self.margins[c]))
+        alone = quiet.low[c, i] if quiet.source[c, i] == Source.stopped else quiet.seconds[c, i]
+        if alone > self.low[c, i]:
+            self.low[c, i], self.why[c, i] = alone, Source.uncontended
+        return self.hopeless(c, i, best)
+
+    def _size(self, i: int) -> None:
+        """Simulate at one size, the most promising candidates first."""
+        best = self.best(i)
+        expected = np.where(np.isnan(self.guess[:, i]), self.low[:, i], self.guess[:, i])
+        order = np.argsort(np.fmax(expected, self.low[:, i]), kind="stable")
+        for c in order:
+            choice = self.choices[c]
+            if self.source[c, i] == Source.simulated:
+                continue
+            if self._same_as_whole(choice, int(self.sizes[i])):
+                self.source[c, i] = Source.same
+                continue
+            if not self.exhaustive and self.hopeless(int(c), i, best):
+                continue
+            if self.operations(int(c), int(self.sizes[i])) > self.heavy and not self.exhaustive:
+                self.source[c, i] = Source.large
+                continue
+            if np.isfinite(best) and not self.in_time(self.operations(int(c), int(self.sizes[i]))):
+                continue
+            if self._too_slow_alone(int(c), i, best):
+                continue
+            best = min(best, self.simulate(int(c), i, self._until(int(c), i, best)))
+        self._second(i, order)
+
+    def _until(self, c: int, i: int, best: float) -> float | None:
+        """When a simulation is stopped: not before a second best is known."""
+        until = best * (1 + self.stops[c])
+        enough = (self.source[:, i] == Source.simulated).sum() > 1 or self.stops[c] > self.margins[c]
+        return float(until) if enough and np.isfinite(until) else None
+
+    def _second(self, i: int, order: NDArray[np.intp]) -> None:
+        """A second best where only one was simulated: the most promising of those left out."""
+        rules = (Source.form, Source.bound, Source.work, Source.links, Source.size, Source.uncontended, Source.beyond)
+        left_out = [int(c) for c in order if self.source[c, i] in rules]
+        alone = (self.source[:, i] == Source.simulated).sum() == 1
+        count = self.operations(left_out[0], int(self.sizes[i])) if left_out else np.inf
+        if alone and count <= self.heavy and self.in_time(count):
+            self.simulate(left_out[0], i)
+
+    def hopeless(self, c: int, i: int, best: float | None = None) -> bool:
+        """Is it left out? Then the rule is noted."""
+        limit = (self.best(i) if best is None else best) * (1 + self.margins[c])
+        if self.low[c, i] > limit:
+            self.source[c, i] = self.why[c, i]
+            return True
+        if not self.work[c, i] and self._beyond(c, i) > limit:
+            self.source[c, i] = Source.beyond
+            return True
+        return False
+
+    def _beyond(self, c: int, i: int) -> float:
+        """The time of the next value of an option, if it is worse than that after it: further away it is no better."""
+        found = 0.0
+        for line in self._lines[c]:
+            at = line.index(c)
+            for side in (line[at + 1 :], line[:at][::-1]):
+                known = [k for k in side if self.source[k, i] == Source.stopped or not np.isnan(self.seconds[k, i])][:2]
+                # Of one that was stopped it is known what it takes at least.
+                if len(known) == 2 and self._at_least(known[0], i) > self.seconds[known[1], i]:
+                    found = max(found, self._at_least(known[0], i))
+        return found
+
+    def _at_least(self, c: int, i: int) -> float:
+        return float(self.low[c, i] if np.isnan(self.seconds[c, i]) else self.seconds[c, i])
+
+    def best(self, i: int) -> float:
+        """The best time at a size so far."""
+        return float(np.fmin.reduce(self.seconds[:, i], initial=np.inf))
+
+    def _same_as_whole(self, choice: Choice, size: int) -> bool:
+        segment = self.segment(choice)
+        return 0 < size <= segment and choice.replace(segment=0) in self._all
+
+    def segment(self, choice: Choice) -> int:
+        """Bytes of the collective up to which there is one segment; 0 without segments."""
+        segment = choice.options.get("segment", 0)
+        if not isinstance(segment, int):
+            return 0
+        # A ring cuts the parts of the vector, one for each rank.
+        return segment * self.scenario.ranks if choice.name == "segmented_ring" else segment
+
+    def operations(self, c: int, size: int) -> float:
+        """About how many operations the schedule has; where messages meet, as many as take so long."""
+        choice, ranks = self.choices[c], self.scenario.ranks
+        count = (self._counts and self._counts[c]) or operations(self.collective, choice, ranks, size)
+        window = choice.options.get("window")
+        if self.scenario.meet and isinstance(window, int):
+            count *= min(window or ranks, _UNDER_WAY)
+        return count
+
+    def simulate(self, c: int, i: int, until: float | None = None) -> float:
+        """The time of a candidate at a size; infinite where it takes longer than ``until``, which is then noted."""
+        found = self._timeline(c, int(self.sizes[i]), until)
+        if found.stopped:
+            self.low[c, i] = max(self.low[c, i], found.makespan)
+            self.why[c, i] = self.source[c, i] = Source.stopped
+            return np.inf
+        self.seconds[c, i], self.source[c, i] = found.makespan, Source.simulated
+        return found.makespan
+
+    def seconds_of(self, c: int, size: int) -> float:
+        """Simulated, at any size."""
+        return self._timeline(c, size).makespan
+
+    def _timeline(self, c: int, size: int, until: float | None = None) -> Timeline:
+        begin = time.perf_counter()
+        count = self.operations(c, size)
+        coarse = self._crowded(c, size) > 2 * self.heavy and not self.exhaustive
+        found = self.scenario.timeline(self.collective, self.choices[c], size, coarse, until)
+        if not found.stopped:
+            self._spent += time.perf_counter() - begin
+            self._simulated += count
+        return found
+
+    def _crowded(self, c: int, size: int) -> float:
+        """As operations(), but a message that is sent eagerly is out of the window at once."""
+        count, window = self.operations(c, size), self.choices[c].options.get("window")
+        if self.scenario.meet and isinstance(window, int) and window and size <= self.scenario.typical.S:
+            count *= _UNDER_WAY / min(window, _UNDER_WAY)
+        return count
+
+    def in_time(self, count: float) -> bool:
+        """Will so many operations be simulated before the end, as fast as those so far?"""
+        left = self.end - time.perf_counter()
+        return left > 0 and count * self._spent <= left * max(self._simulated, 1.0) * self.workers
+
+    def _learn(self, i: int) -> None:
+        """More bytes do not take less, and fewer at least in proportion. Between 0 and 1 byte is no proportion."""
+        size = np.maximum(self.sizes, 1)
+        part = _SLACK * np.minimum(size / size[i], 1.0)
+        for c in np.flatnonzero((self.source[:, i] == Source.simulated) | (self.source[:, i] == Source.stopped)):
+            self._raise(int(c), self._at_least(int(c), i) * part, Source.size)
+
+
+def _lines(c: int, choices: list[Choice]) -> list[list[int]]:
+    """Candidates that differ from one in a single option, itself among them, in the order of the option's values."""
+    mine = choices[c]
+    found = []
+    for key in ("radix", "segment"):
+        if key in mine.options:
+            line = [
+                (_rank(key, other.options[key]), k)
+                for k, other in enumerate(choices)
+                if other.name == mine.name and other.options.keys() == mine.options.keys()
+                and other.replace(**{key: mine.options[key]}) == mine
+            ]  # fmt: skip
+            found.append([k for _, k in sorted(line)])
+    return found
+
+
+def _rank(key: str, value: Any) -> float:
+    """No segments are one that has no end."""
+    return np.inf if key == "segment" and value == 0 else float(value)
+
+
+def from_the_ends(count: int) -> Iterable[list[int]]:
+    """The first and the last of so many, then, step by step, all that are in the middle of those that have been.
+
+    Examples
+    --------
+    >>> list(from_the_ends(6))
+    [[0, 5], [2], [1, 3], [4]]
+    """
+    yield [0, count - 1] if count > 1 else [0]
+    gaps = [(0, count - 1)]
+    while gaps := [(low, high) for low, high in gaps if high - low > 1]:
+        middles = [(low + high) // 2 for low, high in gaps]
+        yield middles
+        gaps = [gap for (low, high), m in zip(gaps, middles, strict=True) for gap in ((low, m), (m, high))]

@@ -1,0 +1,68 @@
+"""A tuning as text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..units import text
+from .search.sweep import RULES, Source
+
+if TYPE_CHECKING:
+    from .search.sweep import Sweep
+    from .tune import Tuning
+
+
+#: What was simulated, by model.
+MODELS = {
+    "loggops": "Model loggops: messages do not meet in the network.",
+    "flow": "Model flow: messages share links fairly.",
+    "reserve": "Model reserve: messages take links one after the other.",
+    "packet": "Model packet: messages are packets that queue at links.",
+}
+
+
+def report(tuning: Tuning) -> str:
+    """Decisions with times, margins and bounds, and what was not simulated."""
+    lines = [f"{tuning.table} in {tuning.wall:.1f} s", MODELS[tuning.table.provenance.model]]
+    for found in tuning.sweeps:
+        lines += ["", *_sweep(found)]
+    return "\n".join(lines)
+
+
+def _sweep(found: Sweep) -> list[str]:
+    ranks = found.scenario.ranks
+    rows = [("bytes", "algorithm", "time", "second best", "slower by", "bound")]
+    for i, point in enumerate(found.row().points):
+        mark = "" if found.source[found.best[i], i] == Source.simulated else " ~"
+        rows.append(
+            (
+                text(point.bytes, "B", 4),
+                str(point.choice),
+                text(point.seconds or 0.0, "s", 4) + mark,
+                "" if point.runner_up is None else str(point.runner_up),
+                "" if point.margin is None else f"{point.margin:.1%}",
+                text(point.bound or 0.0, "s", 4),
+            )
+        )
+    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
+    right = (True, False, True, False, True, True)
+    lines = [f"{found.collective} on {ranks} ranks"]
+    for row in rows:
+        cells = (
+            cell.rjust(width) if to_right else cell.ljust(width)
+            for cell, width, to_right in zip(row, widths, right, strict=True)
+        )
+        lines.append(("  " + "  ".join(cells)).rstrip())
+    if (found.source[found.best, range(len(found.sizes))] == Source.between).any():
+        lines.append("  ~ between sizes that were simulated: schedules too large for all of them")
+    return [*lines, *_effort(found)]
+
+
+def _effort(found: Sweep) -> list[str]:
+    """How many candidates were simulated, how many not and why."""
+    lines = [f"  {len(found.choices)} candidates, {found.simulations} simulations of {found.source.size}; left out:"]
+    lines += [f"    {count} by {RULES[rule]}" for rule, count in found.left_out.items()]
+    between = int((found.source == Source.between).sum())
+    if between:
+        lines.append(f"    {between} predicted from simulations at other sizes")
+    return lines
