@@ -140,9 +140,6 @@ def test_schedules_on_machines(
     receive: str,
     data: st.DataObject,
 ) -> None:
-    # Whether messages are given their receives when they are sent is decided for a machine by the least S of all its
-    # levels, by the oracle for the messages that there are: where nothing takes time, equal times then differ.
-    levels = tuple(dataclasses.replace(p, S=levels[0].S) for p in levels)  # type: ignore[assignment]
     names = ("socket", "node", "network")
     machine = isthmus.load(
         " ".join([spec, f"per_hop={per_hop}ps", *(spelled(name, p) for name, p in zip(names, levels, strict=True))])
@@ -167,6 +164,21 @@ def test_schedules_on_machines(
     slow = loggops.simulate(ranks, params, interface=interface, whole=receive == "loggopsim")
     t = isthmus.simulate(schedule_of(ranks), machine, nodes, record="ops", symmetry=False, receive=receive)
     agree(ranks, t, slow)
+
+
+def test_levels_without_messages_change_nothing() -> None:
+    """With one rank on each node, S within nodes decides nothing, not even the order of equal times."""
+    spec = "ring:6 cores=1 network.L=0 network.o_send=0 network.o_recv=0 network.g=0 network.G=0 network.S=65535B"
+    within = [isthmus.load(f"{spec} socket.S={eager}B node.S={eager}B") for eager in (0, 65535)]
+    for seed in range(400):
+        ranks = arbitrary(Limits(ranks=6, ops=12, cpus=2, dependencies=1.0), seed)
+        for r, ops in enumerate(ranks):
+            for op in ops:  # a message of a rank to itself stays within its node
+                op.peer = (op.peer + 1) % 6 if op.peer == r else op.peer
+        few, many = (
+            isthmus.simulate(schedule_of(ranks), m, list(range(6)), record="ops", symmetry=False) for m in within
+        )
+        assert few.partner.tolist() == many.partner.tolist(), seed
 
 
 def test_generators_make_what_they_are_meant_to() -> None:

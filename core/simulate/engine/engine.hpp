@@ -48,7 +48,7 @@ class Engine {
         noise_(options.noise, options.seed, std::size_t{schedule.ranks} * dependencies_.shape().cpus),
         noisy_(options.noise.kind != NoiseSpec::Kind::none),
         whole_(options.receive == Receive::loggopsim),
-        pairing_(!whole_ && may_wait(dependencies_.shape(), options)),
+        pairing_(!whole_ && may_wait()),
         in_order_(plain && !whole_ && !dependencies_.shape().one_sided),
         one_stream_(plain || dependencies_.shape().cpus == 1),
         // With one stream receives are posted in the order in which they become ready, whatever their times.
@@ -486,8 +486,8 @@ class Engine {
 
   /// Are messages to this rank given their receives when they are sent?
   [[nodiscard]] bool paired(Rank rank) const { return pairing_ && !matching_.has_wildcards(rank); }
-  /// May a send have to wait until its receive is posted?
-  static bool may_wait(const Shape& shape, const SimulationOptions& options);
+  /// Is there a send that may have to wait until its receive is posted?
+  [[nodiscard]] bool may_wait() const;
   /// A send is issued and gets its receive, now or when that is posted: true if it must not begin before that.
   bool stands_aside(const Event& event, const Operation& send, bool eager);
   /// The receive of a send that has been issued is posted, at `time`.

@@ -11,13 +11,22 @@
 
 namespace isthmus {
 
-/// May a send have to wait until its receive is posted?
+/// Is there a send that is not eager, and so may have to wait until its receive is posted? The messages that there are
+/// decide, not the levels of a machine: a level that no message uses must not change the order of equal times.
 template <Detail detail, Variant variant>
-bool Engine<detail, variant>::may_wait(const Shape& shape, const SimulationOptions& options) {
-  std::uint64_t eager = options.cost[static_cast<int>(Level::network)].S;
-  if (options.places.topology != nullptr)
-    for (const LevelCost& cost : options.cost) eager = std::min(eager, cost.S);
-  return shape.rendezvous || shape.largest_send > eager;
+bool Engine<detail, variant>::may_wait() const {
+  const Shape& shape = dependencies_.shape();
+  if (shape.rendezvous) return true;
+  if (costs_.is_uniform()) return shape.largest_send > costs_.eager(Level::network);
+  std::uint64_t least = costs_.eager(Level::network);
+  for (int level = 0; level < levels; ++level) least = std::min(least, costs_.eager(static_cast<Level>(level)));
+  if (shape.largest_send <= least) return false;
+  for (Rank r = 0; r < s_.ranks; ++r)
+    for (const Operation& op : s_.ops_of(r))
+      if (op.kind == OpKind::send && op.mode == static_cast<std::uint8_t>(Protocol::by_size) && op.amount > least &&
+          op.amount > costs_.eager(costs_.level_of(r, op.peer)))
+        return true;
+  return false;
 }
 
 /// A send is issued and gets its receive, now or when that is posted: true if it must not begin before that.

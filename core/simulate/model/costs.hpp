@@ -82,9 +82,14 @@ class Costs {
   }
 
   [[nodiscard]] Level level_of(Rank a, Rank b) const {
-    if (places_->topology == nullptr || places_->node[a] != places_->node[b]) return Level::network;
+    if (is_uniform() || places_->node[a] != places_->node[b]) return Level::network;
     return places_->socket[a] == places_->socket[b] ? Level::socket : Level::node;
   }
+
+  /// Are all ranks equally far from each other?
+  [[nodiscard]] bool is_uniform() const { return places_->topology == nullptr; }
+  /// The largest message, in bytes, that is eager at the level.
+  [[nodiscard]] std::uint64_t eager(Level level) const { return level_[static_cast<int>(level)].S; }
 
   [[nodiscard]] bool is_network(const MessageCost& cost) const {
     return cost.level == &level_[static_cast<int>(Level::network)];
@@ -95,7 +100,7 @@ class Costs {
 
   /// The reference holds until the next call.
   const MessageCost& of(Rank from, Rank to, std::uint64_t bytes) {
-    return places_->topology == nullptr ? uniform(bytes) : placed(from, to, bytes);
+    return is_uniform() ? uniform(bytes) : placed(from, to, bytes);
   }
 
  private:
