@@ -1,8 +1,8 @@
 """Is a placement of ``isthmus.map`` ever worse than the usual orders?
 
-    python bench/never_worse.py [--quick] [--part programs|patterns] [--rows TEXT] [--ranks N,...] [--seeds N]
-                                [--objective NAME] [--seconds S] [--recorded [DIR]] [--half 1|2] [--no-peers] [--check]
-                                [--json FILE]
+    python bench/never_worse.py [--quick] [--part programs|patterns] [--rows TEXT] [--ranks N,...] [--machines NAME,...]
+                                [--seeds N] [--objective NAME] [--seconds S] [--recorded [DIR]] [--compute FACTOR]
+                                [--half 1|2] [--sample N] [--no-peers] [--check] [--json FILE]
 
 Cases are generated: programs of mapping_programs.py (with --recorded also the recordings of mapping_recordings.py: the
 examples, inputs of LAMMPS, HPC Challenge; kept in DIR and taken from there the next time) on 4 to 128 ranks, and
@@ -13,6 +13,13 @@ machine as amk_grf decomposes it) where it is installed; it may not keep to the 
 isthmus.evaluate judges all. Figures are ratios to block: hop-bytes, the hottest link (bytes over bandwidth), and, of
 programs, the time simulated under ``flow``; seconds are processor seconds of the call of ``map``.
 
+Of programs the time on an ideal network (L, o, g, G and O are 0) is given, too: no placement is faster. Where that is
+close to block order, no placement can be much better: small inputs of a recorded application compute most of the time,
+on the computer on which they were recorded.
+
+--compute: computation takes this part of its time: 0.1 for nodes that compute ten times as fast, such as those with
+accelerators, or for as much smaller a share of each rank; 0 for communication alone. Messages stay what they are.
+--sample: so many cases, drawn at random (always the same) from all that the other options ask for.
 --half: only the cases whose names have an even (1) or odd (2) CRC-32: one half to try changes with, the other to judge.
 --check: exit status 1 where a placement is worse than block order by more than 1 %: a program in simulated time, a
 pattern in its hottest link.
@@ -29,7 +36,7 @@ import sys
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +47,7 @@ import mapping_recordings
 import numpy as np
 
 import isthmus
+from isthmus.schedule.program import EventKind
 
 #: Worse by this part is worse.
 TOLERANCE = 0.01
@@ -85,8 +93,27 @@ class Case:
         return machine.allocate(np.sort(chosen), ranks_per_node=self.per_node)
 
 
+def chosen(options: argparse.Namespace) -> list[Case]:
+    """The cases that are asked for, or a sample of them."""
+    asked = [
+        case for case in cases(options)
+        if options.rows in f"{case.name} {case.where}" and options.half in (None, case.half)
+    ]  # fmt: skip
+    if options.sample is None or options.sample >= len(asked):
+        return asked
+    return [asked[i] for i in np.random.default_rng(1).permutation(len(asked))[: options.sample]]
+
+
+def with_compute(program: isthmus.Program, factor: float) -> isthmus.Program:
+    """The program with computations that take so many times as long."""
+    amount = program.amount.copy()
+    computed = program.kind == EventKind.compute
+    amount[computed] = np.rint(amount[computed] * factor).astype(np.uint64)
+    return replace(program, amount=amount, recording=None)
+
+
 def cases(options: argparse.Namespace) -> Iterator[Case]:
-    """All cases that are asked for."""
+    """All cases, of the ranks and machines that are asked for."""
     seeds = range(1, options.seeds + 1)
     if options.part in ("all", "programs"):
         for ranks in options.ranks or ((8, 27) if options.quick else (4, 8, 12, 16, 27, 64, 128)):
@@ -96,8 +123,9 @@ def cases(options: argparse.Namespace) -> Iterator[Case]:
                     kept = Path(options.recorded or folder).resolve()
                     kept.mkdir(parents=True, exist_ok=True)
                     programs += [(n, 1, p) for n, p in mapping_recordings.recordings(ranks, kept).items()]
-            for name, seed, what in programs:
-                for machine in PROGRAM_MACHINES[: 2 if options.quick else None]:
+            for name, seed, program in programs:
+                what = program if options.compute == 1 else with_compute(program, options.compute)
+                for machine in options.machines or PROGRAM_MACHINES[: 2 if options.quick else None]:
                     for per_node in (1, 4):
                         if ranks > per_node:
                             for whole in (True, False):
@@ -106,7 +134,7 @@ def cases(options: argparse.Namespace) -> Iterator[Case]:
         for name, make in mapping_families.FAMILIES.items():
             for tasks in options.ranks or ((256,) if options.quick else (512, 4096)):
                 for seed in seeds:
-                    for machine in PATTERN_MACHINES:
+                    for machine in options.machines or PATTERN_MACHINES:
                         for per_node in (1, 8):
                             if -(-tasks // per_node) > isthmus.load(machine).nodes:
                                 continue
@@ -139,6 +167,9 @@ def placed(case: Case, options: argparse.Namespace, peers: bool) -> dict[str, di
         out[name] = {"hop_bytes": m.hop_bytes, "link": m.maximum_congestion, "time": m.time}
         out[name]["seconds"] = seconds.get(name)
     out["ours"]["method"] = mapped.method
+    if isinstance(case.what, isthmus.Program):
+        # Only its time is known: there are no links.
+        out["block"]["ideal"] = isthmus.simulate(case.what, isthmus.Level(), record="finish").makespan
     return out
 
 
@@ -170,6 +201,9 @@ def summary(rows: list[tuple[Case, dict[str, dict[str, Any]]]], key: str, words:
         if values:
             print(f"  {who:7} geometric mean {mean(values):.3f} of {len(values)}, least {min(values):.3f}, "
                   f"most {max(values):.3f}")  # fmt: skip
+    if key == "time":
+        least = [f["block"]["ideal"] / f["block"]["time"] if f["block"]["time"] else 1.0 for _, f in rows]
+        print(f"  ideal network: geometric mean {mean(least):.3f}, least {min(least):.3f}")
     by_group(rows, key)
     return bad
 
@@ -183,6 +217,8 @@ GROUPS: dict[str, Callable[[Case], str]] = {
     "spread": lambda c: c.where.split(", ", 1)[1],
     "half": lambda c: str(c.half),
 }
+#: Words to parts of the time in block order that an ideal network would take.
+SHARES = {"below 0.5": (0.0, 0.5), "0.5 to 0.9": (0.5, 0.9), "above 0.9": (0.9, math.inf)}
 
 
 def by_group(rows: list[tuple[Case, dict[str, dict[str, Any]]]], key: str) -> None:
@@ -194,6 +230,11 @@ def by_group(rows: list[tuple[Case, dict[str, dict[str, Any]]]], key: str) -> No
         print(f"  by {words}: " + "; ".join(
             f"{group} {mean(values):.3f} of {len(values)}, most {max(values):.3f}" for group, values in groups.items()
         ))  # fmt: skip
+    if key == "time":
+        for words, (low, high) in SHARES.items():
+            inside = [ratio(f, "ours", key) for _, f in rows if low <= f["block"]["ideal"] / f["block"]["time"] < high]
+            if inside:
+                print(f"  ideal network {words}: {mean(inside):.3f} of {len(inside)}, most {max(inside):.3f}")
 
 
 def main() -> None:
@@ -202,12 +243,15 @@ def main() -> None:
     parser.add_argument("--part", choices=("all", "programs", "patterns"), default="all")
     parser.add_argument("--rows", default="", metavar="TEXT", help="only cases whose name and place contain it")
     parser.add_argument("--ranks", type=lambda text: [int(word) for word in text.split(",")], metavar="N,...")
+    parser.add_argument("--machines", type=lambda text: text.split(","), metavar="NAME,...")
     parser.add_argument("--seeds", type=int, default=1, metavar="N")
     parser.add_argument("--objective", metavar="NAME")
     parser.add_argument("--seconds", type=float, metavar="S", help="processor time of map; 3, with --quick 0.5")
     parser.add_argument(
         "--recorded", nargs="?", const="", metavar="DIR", help="record the examples, LAMMPS and HPC Challenge, too"
     )
+    parser.add_argument("--compute", type=float, default=1.0, metavar="FACTOR", help="computation times so much")
+    parser.add_argument("--sample", type=int, metavar="N", help="so many cases, drawn at random")
     parser.add_argument("--half", type=int, choices=(1, 2))
     parser.add_argument("--no-peers", action="store_true")
     parser.add_argument("--check", action="store_true", help="fail where a placement is worse than block order")
@@ -217,11 +261,7 @@ def main() -> None:
         options.seconds = 0.5 if options.quick else 3.0
     rows = []
     print(f"{'case':22} {'where':34} {'who':8}{'hop-bytes':>10}{'link':>8}{'time':>8}{'seconds':>9}")
-    for case in cases(options):
-        if options.rows not in f"{case.name} {case.where}":
-            continue
-        if options.half not in (None, case.half):
-            continue
+    for case in chosen(options):
         found = placed(case, options, not options.no_peers)
         rows.append((case, found))
         for i, (who, f) in enumerate(found.items()):
