@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ import isthmus
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "bench"))
 
+import never_worse
 from mapping_families import FAMILIES, pattern
 from mapping_programs import PROGRAMS, extents
 
@@ -81,3 +83,44 @@ def test_a_slower_placement_fails_the_check(objective: list[str], status: int) -
     assert (done.returncode, done.stderr) == (status, "")
     assert "simulated time of programs, 1 cases" in done.stdout
     assert f"worse by more than 1%: {status};" in done.stdout
+
+
+def test_an_ideal_network_and_computation_that_takes_a_part() -> None:
+    program = PROGRAMS["halo2d"](9, 1)
+    # Five times 100 us of each rank, and nothing else on an ideal network.
+    ideal = isthmus.simulate(program, isthmus.Level()).makespan
+    tenth = isthmus.simulate(never_worse.with_compute(program, 0.1), isthmus.Level()).makespan
+    none = isthmus.simulate(never_worse.with_compute(program, 0), isthmus.Level()).makespan
+    assert (ideal, tenth, none) == pytest.approx((5e-4, 5e-5, 0))
+    assert np.array_equal(isthmus.pattern(program).bytes, isthmus.pattern(never_worse.with_compute(program, 0)).bytes)
+
+
+def test_samples_are_drawn_from_what_is_asked_for(tmp_path: Path) -> None:
+    words = [
+        "--part",
+        "programs",
+        "--ranks",
+        "8",
+        "--machines",
+        "eos",
+        "--no-peers",
+        "--seconds",
+        "0.1",
+        "--sample",
+        "3",
+    ]
+    runs = []
+    for extra in ([], [], ["--compute", "0.1"]):
+        found = tmp_path / "found.json"
+        subprocess.run(
+            [sys.executable, str(BENCH / "never_worse.py"), *words, "--no-peers", *extra, "--json", str(found)],
+            check=True, capture_output=True,
+        )  # fmt: skip
+        runs.append(json.loads(found.read_text()))
+    names = [[(row["case"], row["where"]) for row in run] for run in runs]
+    assert names[0] == names[1] == names[2]
+    assert len(set(names[0])) == 3
+    assert all(where.startswith("eos") for _, where in names[0])
+    for usual, quick in zip(runs[0], runs[2], strict=True):
+        blocks = [run["found"]["block"] for run in (usual, quick)]
+        assert blocks[1]["ideal"] < blocks[0]["ideal"] < blocks[0]["time"]

@@ -102,3 +102,14 @@ def test_meshes_of_many_tasks_a_node_are_joined_before_they_are_partitioned() ->
     )
     assert mapped.metrics.average_dilation < 0.71
     assert np.bincount(mapped.placement.node).max() <= 40
+
+
+def test_tasks_that_cannot_be_joined_are_halved_in_about_linear_time() -> None:
+    # All exchange with one of three, so that hardly any two are joined: side 0 grew by looking at all tasks again and
+    # again, 10 s here.
+    tasks = 1 << 15
+    task = np.arange(3, tasks)
+    pattern = isthmus.Pattern.of(tasks, source=task, target=task % 3, bytes=1000)
+    begin = time.process_time()
+    isthmus.map(pattern, "torus:32x32x32", method="bipartition", seconds=0.1)
+    assert time.process_time() - begin < 2

@@ -186,6 +186,14 @@ Sides grow(const Level& level, double wanted, Rng& rng) {
     gain[v] = level.bias.empty() ? 0 : level.bias[v];
     for (const double b : g.bytes_of(v)) gain[v] -= b;
   }
+  // The largest gain first, of equal ones the task with the least number; entries that moved on are skipped.
+  using Entry = std::pair<double, std::uint32_t>;
+  const auto less = [](const Entry& a, const Entry& b) {
+    return a.first != b.first ? a.first < b.first : a.second > b.second;
+  };
+  std::vector<Entry> entries(n);
+  for (std::uint32_t v = 0; v < n; ++v) entries[v] = {gain[v], v};
+  std::priority_queue<Entry, std::vector<Entry>, decltype(less)> queue(less, std::move(entries));
   double load = 0;
   std::uint32_t next = rng.below(n);
   while (next != none && load + g.load[next] / 2 <= wanted) {
@@ -193,11 +201,15 @@ Sides grow(const Level& level, double wanted, Rng& rng) {
     sides[next] = 0;
     load += g.load[next];
     for (std::uint64_t i = g.links.offsets[next]; i < g.links.offsets[next + 1]; ++i) {
-      gain[g.links.targets[i]] += 2 * g.bytes[i];
+      const std::uint32_t u = g.links.targets[i];
+      gain[u] += 2 * g.bytes[i];
+      if (sides[u] == 1) queue.push({gain[u], u});
     }
     next = none;
-    for (std::uint32_t v = 0; v < n; ++v) {
-      if (sides[v] == 1 && (next == none || gain[v] > gain[next])) next = v;
+    while (!queue.empty() && next == none) {
+      const auto [value, v] = queue.top();
+      queue.pop();
+      if (sides[v] == 1 && value == gain[v]) next = v;
     }
   }
   return sides;
