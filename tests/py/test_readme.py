@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 import os
 import re
 import shlex
@@ -10,9 +12,11 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 ROOT = Path(__file__).parents[2]
+GALLERY = ROOT / "docs" / "gallery.md"
 BLOCK = re.compile(r"^```([^\n`]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PAGES = [
     ROOT / "README.md",
@@ -56,7 +60,7 @@ def runs_here(line: str) -> bool:
     return not re.match(r"\s*(\./bootstrap|git clone|cd|source)\b", line)
 
 
-def run(command: list[str], folder: Path, text: str = "") -> str:
+def run(command: list[str], folder: Path, text: str = "", timeout: float = 60) -> str:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
         command,
@@ -65,7 +69,7 @@ def run(command: list[str], folder: Path, text: str = "") -> str:
         input=text,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=timeout,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stderr == ""
@@ -83,13 +87,49 @@ def test_commands(block: Block, tmp_path: Path) -> None:
         assert stripped(out) == stripped(block.expected)
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if blocks(page, "python")], ids=lambda page: str(page.relative_to(ROOT))
+)
 def test_programs(page: Path, tmp_path: Path) -> None:
     programs = blocks(page, "python")
-    outputs = run([sys.executable, "-c", SESSION, CUT], tmp_path, CUT.join(block.text for block in programs)).split(CUT)
+    session, text = [sys.executable, "-c", SESSION, CUT], CUT.join(block.text for block in programs)
+    outputs = run(session, tmp_path, text, timeout=300 if page == GALLERY else 60).split(CUT)
     for block, out in zip(programs, outputs, strict=False):
         if block.expected is not None:
             assert stripped(out) == stripped(block.expected), f"{page.name}:{block.line}"
+    shown = pictures(page)
+    if page == GALLERY:
+        assert {path.name for path in tmp_path.glob("*.png")} == {path.name for path in shown}
+    for path in shown:
+        if (tmp_path / path.name).exists():
+            assert difference(path, tmp_path / path.name) < 0.005, f"{path.name}: run docs/pictures.py"
+
+
+def pictures(page: Path) -> list[Path]:
+    """Files of the pictures that a page shows."""
+    return [page.parent / name for name in re.findall(r"!\[[^\]]*\]\(([^)]+\.png)\)", page.read_text(encoding="utf-8"))]
+
+
+def difference(one: Path, other: Path) -> float:
+    """Mean difference of two pictures, from 0 to 1, where both are looked at from afar: in squares of 16 pixels."""
+    grey = [grey_of(path) for path in (one, other)]
+    high, wide = np.min([g.shape for g in grey], axis=0) // 16
+    squares = [g[: 16 * high, : 16 * wide].reshape(high, 16, wide, 16).mean((1, 3)) for g in grey]
+    return float(np.abs(squares[0] - squares[1]).mean())
+
+
+@functools.cache
+def grey_of(path: Path) -> np.ndarray:
+    from matplotlib.image import imread
+
+    return imread(path)[:, :, :3].mean(2)
+
+
+def test_gallery_has_many_pictures() -> None:
+    shown = pictures(GALLERY)
+    assert len(shown) >= 20
+    # The bound of test_programs tells pictures apart.
+    assert min(difference(one, other) for one, other in itertools.combinations(shown, 2)) > 0.02
 
 
 def test_readme_has_commands_and_programs() -> None:
