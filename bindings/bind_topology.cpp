@@ -57,6 +57,37 @@ Output<std::uint32_t> distances(const Topology& t, const Vertices& from, const V
   return Output<std::uint32_t>(data, {from.shape(0)}, owner);
 }
 
+/// Node ids that Python gave, as one column; numbers and arrays of any shape and integer type.
+nb::object ids(nb::handle given, const Topology& t) {
+  const nb::module_ numpy = nb::module_::import_("numpy");
+  nb::object array = numpy.attr("asarray")(given);
+  const auto kind = nb::cast<std::string>(array.attr("dtype").attr("kind"));
+  const bool empty = nb::cast<std::size_t>(array.attr("size")) == 0;
+  require(kind == "i" || kind == "u" || empty, "nodes have elements of type ",
+          nb::cast<std::string>(nb::str(array.attr("dtype"))), ": whole numbers are allowed");
+  if (!empty) {
+    const nb::object least = nb::int_(array.attr("min")());
+    const nb::object most = nb::int_(array.attr("max")());
+    const bool low = nb::cast<bool>(least.attr("__lt__")(0));
+    require(!low && nb::cast<bool>(most.attr("__lt__")(t.nodes())), "node ",
+            nb::cast<std::string>(nb::str(low ? least : most)), " does not exist: nodes are 0 to ", t.nodes() - 1);
+  }
+  return array.attr("astype")("uint32");
+}
+
+/// Distances of arrays that are broadcast against each other, in their shape.
+nb::object broadcast_distances(const Topology& t, nb::handle a, nb::handle b) {
+  const nb::module_ numpy = nb::module_::import_("numpy");
+  const nb::object pair = numpy.attr("broadcast_arrays")(ids(a, t), ids(b, t));
+  const auto column = [&](int which) {
+    return nb::cast<Vertices>(numpy.attr("ascontiguousarray")(pair[which]).attr("reshape")(-1));
+  };
+  const nb::object found = nb::cast(distances(t, column(0), column(1)));
+  // Numbers of NumPy are numbers.
+  if (nb::cast<int>(pair[0].attr("ndim")) == 0) return nb::int_(found[0]);
+  return found.attr("reshape")(pair[0].attr("shape"));
+}
+
 Output<std::uint32_t> route_lengths(const Topology& t, const Vertices& from, const Vertices& to) {
   require(from.shape(0) == to.shape(0), "route lengths of ", from.shape(0), " nodes to ", to.shape(0));
   auto [data, owner] = allocate<std::uint32_t>(from.shape(0));
@@ -300,6 +331,10 @@ void bind_topology(nb::module_& m) {
           "coordinates"_a, "Nodes at coordinates of shape (n, len(dims)).")
       .def("label", &Topology::label, "vertex"_a, "The vertex in the words of its topology.")
       .def("distance", &Topology::distance, "a"_a, "b"_a, "Links on a shortest path from any vertex to a node.")
+      .def("distance", &broadcast_distances, "a"_a, "b"_a,
+           nb::sig("def distance(self, a: numpy.typing.ArrayLike, b: numpy.typing.ArrayLike) -> "
+                   "numpy.typing.NDArray[numpy.uint32]"),
+           "The same of arrays, which are broadcast against each other; the result has their shape.")
       .def("distances", &distances, "a"_a, "b"_a, "Distances of pairs of nodes, element by element.")
       .def(
           "diameter",

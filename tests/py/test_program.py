@@ -356,15 +356,74 @@ MISTAKES: list[tuple[Change, str]] = [
 ]
 
 
+class Careless(ProgramBuilder):
+    """Builds what other sources of programs may hold."""
+
+    def _check_one(self, *call: Any, **words: Any) -> None:
+        pass
+
+
 @pytest.mark.parametrize(("change", "words"), MISTAKES, ids=[words for _, words in MISTAKES])
 def test_one_mistake(change: Change, words: str) -> None:
-    b = ProgramBuilder(RANKS)
+    b = Careless(RANKS)
     b.communicator([2, 0])
     b.build().validate()
     change(b)
     with pytest.raises(InvalidInput) as error:
         b.build().validate()
     assert words in str(error.value)
+
+
+AT_ONCE: list[tuple[Change, str]] = [
+    (lambda b: b.send(1, 9, 8), "rank 1 (send): peer 9 in communicator 0 of size 4"),
+    (lambda b: b.isend(None, np.arange(4) + 1, 8), "rank 3 (isend): peer 4 in communicator 0 of size 4"),
+    (lambda b: b.send(1, ANY, 8), "rank 1 (send): peer -1"),
+    (lambda b: b.recv(1, -3, 8), "rank 1 (recv): peer -3"),
+    (lambda b: b.recv([0, 1], [ANY, 7], 8), "rank 1 (recv): peer 7"),
+    (lambda b: b.send(0, 2, 8, comm=1), "rank 0 (send): peer 2 in communicator 1 of size 2"),
+    (lambda b: b.send(1, 0, 8, comm=1), "rank 1 (send): the rank is not in communicator 1"),
+    (lambda b: b.recv([0, 2, 3], ANY, 8, comm=1), "rank 3 (recv): the rank is not in communicator 1"),
+    (lambda b: b.barrier([0, 2, 1], comm=1), "rank 1 (barrier): the rank is not in communicator 1"),
+    (lambda b: b.barrier(0, comm=2), "rank 0 (barrier): communicator 2 does not exist: there are 2"),
+    (lambda b: b.put([0, 1], 1, 8, comm=[1, 3]), "rank 1 (put): communicator 3 does not exist"),
+    (lambda b: b.send(4, 0, 8), "rank 4 does not exist: ranks are 0 to 3"),
+    (lambda b: b.send([0, 4], 0, 8), "rank 4 does not exist: ranks are 0 to 3"),
+    (lambda b: b.send(1, 0, 8, tag=ANY), "rank 1 (send): tag -1"),
+    (lambda b: b.send(None, 0, 8, tag=[0, 0, ANY, 0]), "rank 2 (send): tag -1"),
+    (lambda b: b.get(2, ANY, 8), "rank 2 (get): peer -1"),
+    (lambda b: b.lock(2, 4), "rank 2 (lock): peer 4"),
+    (lambda b: b.sendrecv(1, 0, 8, 4), "rank 1 (sendrecv): source 4 in communicator 0 of size 4"),
+    (lambda b: b.sendrecv(1, 4, 8, 0), "rank 1 (sendrecv): peer 4 in communicator 0 of size 4"),
+    (lambda b: b.bcast(None, 8, root=4), "rank 0 (bcast): root 4 in communicator 0 of size 4"),
+    (lambda b: b.gather([0, 2], 8, root=[1, ANY], comm=1), "rank 2 (gather): root -1 in communicator 1 of size 2"),
+]
+
+
+@pytest.mark.parametrize(("change", "words"), AT_ONCE, ids=[words for _, words in AT_ONCE])
+def test_mistakes_that_are_refused_at_once(change: Change, words: str) -> None:
+    b = ProgramBuilder(RANKS)
+    b.communicator([2, 0])
+    before = b.build()
+    with pytest.raises(InvalidInput) as error:
+        change(b)
+    assert words in str(error.value)
+    # Nothing of the call is kept.
+    assert b.build() == before
+
+
+def test_unusual_calls_that_are_allowed() -> None:
+    b = ProgramBuilder(RANKS)
+    b.communicator([2, 0])
+    for rank in (0, [0, 2]):
+        b.recv(rank, ANY, 8, tag=ANY)
+        b.recv(rank, NULL, 8)
+        b.send(rank, NULL, 8)
+        b.recv(rank, [1, ANY] if rank else 1, 8, tag=[ANY, 3] if rank else 3, comm=1)
+        b.sendrecv(rank, NULL, 8, ANY, recv_tag=ANY, comm=1)
+        b.flush(rank)
+        b.unlock(rank, comm=1)
+        b.allreduce(rank, 8, comm=1)
+    b.build()
 
 
 def test_mistakes_that_only_other_sources_make() -> None:

@@ -7,6 +7,7 @@ import io
 import os
 import sys
 from importlib import import_module
+from itertools import islice
 
 import click
 
@@ -72,8 +73,20 @@ class LazyGroup(click.Group):
 )
 @click.version_option(__version__, prog_name="isthmus")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
-def cli(debug: bool) -> None:
+@click.option(
+    "--plugin",
+    "plugins",
+    multiple=True,
+    metavar="FILE.py",
+    help="Run a Python file first, which may register algorithms of collectives.",
+)
+def cli(debug: bool, plugins: tuple[str, ...]) -> None:
     """Isthmus predicts, explains and improves the communication of parallel programs on real interconnects."""
+    if plugins:
+        from .plugin import run
+
+        for file in plugins:
+            run(file)
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -81,10 +94,8 @@ def main(arguments: list[str] | None = None) -> None:
     if arguments is None:
         interruption.watch()
         arguments = sys.argv[1:]
-    # --debug may stand anywhere before "--"; people append it to the line that failed.
-    options = arguments[: arguments.index("--")] if "--" in arguments else arguments
-    debug = "--debug" in options
-    arguments = [word for word in options if word != "--debug"] + arguments[len(options) :]
+    arguments = _general_first(arguments)
+    debug = "--debug" in arguments[:1]
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # A terminal or locale without a character shows "?" for it.
@@ -112,6 +123,24 @@ def main(arguments: list[str] | None = None) -> None:
             raise
         print(f"isthmus: {_one_line(error)}", file=sys.stderr)
         sys.exit(2)
+
+
+def _general_first(arguments: list[str]) -> list[str]:
+    """The options of all commands before the command: people append them to the line that failed."""
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    first: list[str] = []
+    rest: list[str] = []
+    words = iter(arguments[:end])
+    for word in words:
+        if word == "--debug":
+            first.insert(0, word)
+        elif word == "--plugin":
+            first += [word, *islice(words, 1)]
+        elif word.startswith("--plugin="):
+            first.append(word)
+        else:
+            rest.append(word)
+    return first + rest + arguments[end:]
 
 
 def _one_line(error: BaseException) -> str:

@@ -26,6 +26,36 @@ Choice = str | tuple[str, Mapping[str, Any]]
 # Algorithms written in Python; the core looks them up here.
 _functions: dict[tuple[str, str], Algorithm] = {}
 
+
+class Registered(str):
+    """An algorithm written in Python: the name by which it is chosen, and the function itself.
+
+    It stands wherever the name of an algorithm may, and :func:`isthmus.prove` proves it. Calling it calls the function.
+
+    Attributes
+    ----------
+    kind : str
+        Of the collective.
+    function : callable
+    """
+
+    kind: str
+    function: Algorithm
+
+    def __new__(cls, kind: str, name: str, function: Algorithm) -> Registered:
+        made = super().__new__(cls, name)
+        made.kind, made.function = kind, function
+        return made
+
+    def __call__(self, call: _core.CollectiveCall, out: _core.CollectiveOut) -> Any:
+        return self.function(call, out)
+
+    def __repr__(self) -> str:
+        return f"<Registered: {self.kind} by {str(self)!r}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return register, (self.kind, str(self), self.function)
+
 #: Options that are times: seconds here, picoseconds in the core.
 _TIMES = ("latency", "overhead", "gap")
 _LARGEST = {"ranks": 2**32 - 2, "bytes": 2**63 - 1, "root": 2**32 - 2}
@@ -53,8 +83,10 @@ def describe(kind: str, name: str | None = None) -> _core.AlgorithmInfo:
     return _core.collective_algorithm_info(kind, name or "")
 
 
-def register(kind: str, name: str, function: Algorithm) -> None:
-    """Add an algorithm, for ``collective`` and ``lower``; one that was added before is replaced.
+def register(kind: str, name: str, function: Algorithm) -> Registered:
+    """Add an algorithm, for all that takes names of algorithms; one that was added before is replaced.
+
+    On the command line, ``--plugin FILE`` runs a Python file that calls this function.
 
     Parameters
     ----------
@@ -72,6 +104,11 @@ def register(kind: str, name: str, function: Algorithm) -> None:
         ("input", "output" or "scratch") and an offset, say what is read and written, for proofs and real runs; a
         reduction is ``into = into (+) at``, with ``first=True`` ``into = at (+) into``.
 
+    Returns
+    -------
+    Registered
+        The name, which knows its collective and function; :func:`isthmus.prove` takes it with the arguments of a call.
+
     Raises
     ------
     InvalidInput
@@ -87,14 +124,15 @@ def register(kind: str, name: str, function: Algorithm) -> None:
     ...         sent = out.send(call.rank + 1, call.bytes)
     ...         if got is not None:
     ...             out.require(sent, got)
-    >>> register("bcast", "my chain", chain)
-    >>> print(collective("bcast", ranks=4, bytes=8, algorithm="my chain"))
+    >>> mine = register("bcast", "my chain", chain)
+    >>> print(collective("bcast", ranks=4, bytes=8, algorithm=mine))
     Schedule of 4 ranks, 6 operations (3 send, 3 recv), 24 B in 3 messages, 2 dependencies
     """
     if not callable(function):
         raise InvalidInput(f"algorithm {name!r} of {kind} is {function!r}: a function of call and out is needed")
     _core.register_collective(kind, name)
     _functions[kind, name] = function
+    return Registered(kind, name, function)
 
 
 def collective(

@@ -14,7 +14,12 @@ from ..units import text
 from .contract import Contract
 
 if TYPE_CHECKING:
+    from ..collectives import Registered
     from ..schedule.schedule import Schedule
+
+#: Arguments of a call that a contract depends on, and those that it does not depend on.
+_CALL = ("ranks", "bytes", "root", "counts", "in_place")
+_FLAVOUR = ("access", "sync", "protocol")
 
 
 @dataclass(frozen=True)
@@ -92,21 +97,30 @@ class Proof(Shown):
 
 
 def prove(
-    what: Schedule | str, as_: Contract | str | None = None, *, ordered: bool = False, most_defects: int = 10
+    what: Schedule | Registered | str,
+    as_: Contract | str | None = None,
+    *,
+    ordered: bool = False,
+    most_defects: int = 10,
+    **call: Any,
 ) -> Proof:
     """Prove that every execution of a schedule does what it has to do, or say where it does not.
 
     Parameters
     ----------
-    what : Schedule or str
-        A schedule whose operations name buffers, or one collective in a line, such as
-        ``"allreduce:ranks=16,bytes=1kB,algorithm=ring"``.
+    what : Schedule, Registered or str
+        A schedule whose operations name buffers; one collective in a line, such as
+        ``"allreduce:ranks=16,bytes=1kB,algorithm=ring"``; or an algorithm of your own, as
+        :func:`isthmus.collectives.register` returns it.
     as_ : Contract or str, optional
         What it has to do: a contract, or a collective in a line. By default what the line of ``what`` says.
     ordered : bool
         Contributions are combined in the order of ranks, as an operator needs that does not commute.
     most_defects : int
         How many defects are written down.
+    **call
+        With an algorithm of your own: the arguments of :func:`isthmus.collective` that describe the call, such as
+        ``ranks=16, bytes=1000``.
 
     Returns
     -------
@@ -116,7 +130,8 @@ def prove(
     Raises
     ------
     InvalidInput
-        For a schedule that is none or names no buffers, and a contract that does not fit it.
+        For a schedule that is none or names no buffers, a contract that does not fit it, and arguments of a call
+        without an algorithm to call.
     Unsupported
         For receives from any rank, or of any tag, whose message depends on time.
 
@@ -131,8 +146,23 @@ def prove(
     >>> prove("allreduce:ranks=16,bytes=1kB,algorithm=ring").ok
     True
     """
+    from ..collectives import Registered, collective
     from ..schedule.schedule import Schedule
 
+    if isinstance(what, Registered):
+        wrong = [name for name in call if name not in (*_CALL, *_FLAVOUR)]
+        if wrong or "ranks" not in call:
+            raise InvalidInput(
+                f"{f'argument {wrong[0]!r}' if wrong else 'ranks=... is missing'}: {what} is proved for a call that "
+                f"{', '.join((*_CALL, *_FLAVOUR))} describe"
+            )
+        if as_ is None:
+            as_ = Contract.collective(
+                what.kind, ordered=ordered, **{name: call[name] for name in _CALL if name in call}
+            )
+        what = collective(what.kind, algorithm=what, buffers=True, **call)
+    elif call:
+        raise InvalidInput(f"{', '.join(call)}: arguments of a call go with an algorithm that register() returned")
     schedule, line = (what, None) if isinstance(what, Schedule) else _generated(what)
     if as_ is None:
         if line is None:
