@@ -57,35 +57,10 @@ Output<std::uint32_t> distances(const Topology& t, const Vertices& from, const V
   return Output<std::uint32_t>(data, {from.shape(0)}, owner);
 }
 
-/// Node ids that Python gave, as one column; numbers and arrays of any shape and integer type.
-nb::object ids(nb::handle given, const Topology& t) {
-  const nb::module_ numpy = nb::module_::import_("numpy");
-  nb::object array = numpy.attr("asarray")(given);
-  const auto kind = nb::cast<std::string>(array.attr("dtype").attr("kind"));
-  const bool empty = nb::cast<std::size_t>(array.attr("size")) == 0;
-  require(kind == "i" || kind == "u" || empty, "nodes have elements of type ",
-          nb::cast<std::string>(nb::str(array.attr("dtype"))), ": whole numbers are allowed");
-  if (!empty) {
-    const nb::object least = nb::int_(array.attr("min")());
-    const nb::object most = nb::int_(array.attr("max")());
-    const bool low = nb::cast<bool>(least.attr("__lt__")(0));
-    require(!low && nb::cast<bool>(most.attr("__lt__")(t.nodes())), "node ",
-            nb::cast<std::string>(nb::str(low ? least : most)), " does not exist: nodes are 0 to ", t.nodes() - 1);
-  }
-  return array.attr("astype")("uint32");
-}
-
 /// Distances of arrays that are broadcast against each other, in their shape.
-nb::object broadcast_distances(const Topology& t, nb::handle a, nb::handle b) {
-  const nb::module_ numpy = nb::module_::import_("numpy");
-  const nb::object pair = numpy.attr("broadcast_arrays")(ids(a, t), ids(b, t));
-  const auto column = [&](int which) {
-    return nb::cast<Vertices>(numpy.attr("ascontiguousarray")(pair[which]).attr("reshape")(-1));
-  };
-  const nb::object found = nb::cast(distances(t, column(0), column(1)));
-  // Numbers of NumPy are numbers.
-  if (nb::cast<int>(pair[0].attr("ndim")) == 0) return nb::int_(found[0]);
-  return found.attr("reshape")(pair[0].attr("shape"));
+nb::object broadcast_distances(nb::handle self, nb::handle a, nb::handle b) {
+  return nb::module_::import_("isthmus.machine.node_pairs")
+      .attr("of_pairs")(self.attr("distances"), a, b, self.attr("nodes"), self.attr("spec"));
 }
 
 Output<std::uint32_t> route_lengths(const Topology& t, const Vertices& from, const Vertices& to) {

@@ -54,7 +54,9 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 def test_what_register_returns_stands_for_the_name() -> None:
     mine = collectives.register("bcast", "a chain", chain)
-    assert mine == "a chain" and mine.kind == "bcast" and mine.function is chain
+    assert mine == "a chain"
+    assert mine.kind == "bcast"
+    assert mine.function is chain
     by_object = isthmus.collective("bcast", ranks=5, bytes=80, root=2, algorithm=mine)
     assert by_object == isthmus.collective("bcast", ranks=5, bytes=80, root=2, algorithm="a chain")
     b = isthmus.ProgramBuilder(5)
@@ -62,7 +64,9 @@ def test_what_register_returns_stands_for_the_name() -> None:
     lowered = isthmus.lower(b.build(), collectives={"bcast": mine})
     lowered.validate()
     again = pickle.loads(pickle.dumps(mine))
-    assert again == mine and again.kind == "bcast" and again.function is chain
+    assert again == mine
+    assert again.kind == "bcast"
+    assert again.function is chain
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 7])
@@ -95,12 +99,15 @@ def test_plugin_on_the_command_line(tmp_path: Path) -> None:
     file.write_text(PLUGIN)
     line = "bcast:ranks=6,bytes=1kB,algorithm=chain of a plugin"
     done = run("prove", line, "--plugin", str(file))
-    assert done.returncode == 0 and "proved" in done.stdout, done.stderr
+    assert done.returncode == 0, done.stderr
+    assert "proved" in done.stdout
     assert run("--plugin", str(file), "prove", line).stdout.split(";")[0] == done.stdout.split(";")[0]
     simulated = run("simulate", line, "torus-4x4x4", f"--plugin={file}")
-    assert simulated.returncode == 0 and "chain" not in simulated.stderr
+    assert simulated.returncode == 0
+    assert "chain" not in simulated.stderr
     without = run("prove", line)
-    assert without.returncode == 2 and "chain of a plugin" in without.stderr
+    assert without.returncode == 2
+    assert "chain of a plugin" in without.stderr
 
 
 @pytest.mark.parametrize(
@@ -117,4 +124,5 @@ def test_plugins_that_fail(tmp_path: Path, text: str | None, words: str) -> None
         file.write_text(text)
     done = run("prove", "barrier:ranks=2", "--plugin", str(file))
     assert done.returncode == 2
-    assert words in done.stderr and len(done.stderr.splitlines()) == 1
+    assert words in done.stderr
+    assert len(done.stderr.splitlines()) == 1

@@ -22,7 +22,8 @@ def run(file: str) -> None:
         raise InvalidInput(f"--plugin {file}: a Python file (.py) is needed")
     name = "isthmus_plugin_" + os.path.splitext(os.path.basename(file))[0]
     spec = importlib.util.spec_from_file_location(name, file)
-    assert spec is not None and spec.loader is not None  # of every file that ends in .py
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     # Objects of the module can be pickled, for the processes of a sweep.
     sys.modules[name] = module

@@ -56,6 +56,7 @@ class Registered(str):
     def __reduce__(self) -> tuple[Any, ...]:
         return register, (self.kind, str(self), self.function)
 
+
 #: Options that are times: seconds here, picoseconds in the core.
 _TIMES = ("latency", "overhead", "gap")
 _LARGEST = {"ranks": 2**32 - 2, "bytes": 2**63 - 1, "root": 2**32 - 2}

@@ -267,17 +267,9 @@ class Machine(Tabular):
         return {name: i for i, name in enumerate(self.hostnames)}
 
     def _array(self, nodes: ArrayLike) -> NDArray[np.uint32]:
-        import numpy as np
+        from .node_pairs import node_ids
 
-        given = np.asarray(nodes)
-        if not given.size:  # of which NumPy makes floats
-            return np.zeros(given.shape, dtype=np.uint32)
-        if given.dtype.kind not in "iu":
-            raise InvalidInput(f"nodes are whole numbers, not {given.dtype}")
-        if given.size and (given.min() < 0 or given.max() >= self.topology.nodes):
-            worst = given.min() if given.min() < 0 else given.max()
-            raise InvalidInput(f"node {worst} of {self.name}: nodes are 0 to {self.topology.nodes - 1}")
-        return np.asarray(given, dtype=np.uint32, order="C")
+        return node_ids(nodes, self.topology.nodes, self.name)
 
     def coordinates(self, nodes: ArrayLike) -> NDArray[np.uint32]:
         """Coordinates of nodes: shape ``(..., len(topology.dims))`` for node ids of shape ``(...)``."""
@@ -330,11 +322,9 @@ class Machine(Tabular):
         return self._of_pairs(self.topology.route_lengths, a, b)
 
     def _of_pairs(self, numbers: Callable[..., NDArray[np.uint32]], a: ArrayLike, b: ArrayLike) -> Any:
-        import numpy as np
+        from .node_pairs import of_pairs
 
-        x, y = np.broadcast_arrays(self._array(a), self._array(b))
-        out = numbers(*(np.ascontiguousarray(v).reshape(-1) for v in (x, y)))
-        return out.reshape(x.shape) if x.ndim else int(out[0])
+        return of_pairs(numbers, a, b, self.topology.nodes, self.name)
 
     def route(self, a: int, b: int) -> NDArray[np.uint32]:
         """Link ids of the deterministic minimal route between two nodes."""
@@ -342,10 +332,9 @@ class Machine(Tabular):
 
     def routes(self, a: ArrayLike, b: ArrayLike) -> tuple[NDArray[np.uint64], NDArray[np.uint32]]:
         """Routes of many pairs of nodes: ``(offsets, links)``, route i being ``links[offsets[i]:offsets[i + 1]]``."""
-        import numpy as np
+        from .node_pairs import columns_of
 
-        x, y = np.broadcast_arrays(self._array(a), self._array(b))
-        return self.topology.routes(*(np.ascontiguousarray(v).reshape(-1) for v in (x, y)))
+        return self.topology.routes(*columns_of(self._array(a), self._array(b)))
 
     def message_time(self, bytes: float, a: int, b: int, *, level: Literal["socket", "node"] = "node") -> float:
         """Seconds of one message on a quiet machine by LogGOPS.

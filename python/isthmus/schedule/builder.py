@@ -14,9 +14,8 @@ import numpy as np
 from .. import _core
 from ..errors import InvalidInput
 from . import columns
-from .program import (
-    ANY, EVENT_COLUMNS, NONE, NULL, PEERED, REDUCTIONS, ROOTED, SENDS, CollectiveKind, EventKind, Program,
-)  # fmt: skip
+from .call_checks import CallChecks
+from .program import ANY, EVENT_COLUMNS, NONE, REDUCTIONS, CollectiveKind, EventKind, Program
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -33,9 +32,6 @@ _COLLECTIVES = {kind.name: kind.value for kind in CollectiveKind}
     _COMPUTE, _SEND, _RECV, _ISEND, _IRECV, _SENDRECV, _WAIT, _WAITALL, _WAITANY, _TEST, _COLLECTIVE, _COMM_CREATE,
     _PUT, _GET, _FENCE, _FLUSH, _LOCK, _UNLOCK, _ITERATION,
 ) = (kind.value for kind in EventKind)  # fmt: skip
-#: Kinds with a peer, those whose peer may be ANY, those whose tag may not, and collectives with a root.
-_PEERED, _SENDS, _ROOTED = frozenset(PEERED), frozenset(SENDS), frozenset(ROOTED)
-_WILD = frozenset({_RECV, _IRECV, _FLUSH, _UNLOCK})
 
 
 class ProgramBuilder:
@@ -78,7 +74,7 @@ class ProgramBuilder:
         self._chunks: list[tuple[int, dict[str, NDArray[Any]]]] = []
         self._details = array("q", [0])
         self._members: list[NDArray[np.uint32]] = [np.arange(self.ranks, dtype=np.uint32)]
-        self._member_sets: dict[int, frozenset[int]] = {}
+        self._calls = CallChecks(self.ranks, self._members)
         self._next_request = 1
         self._location = self._phase = NONE
         self._locations: dict[str, int] = {}
@@ -138,7 +134,9 @@ class ProgramBuilder:
         )]  # fmt: skip
         ranks = columns.integers("rank", np.arange(self.ranks) if rank is None else rank, np.uint32)
         comms = columns.integers("comm", comm, np.uint32)
-        self._check_columns(_RECV, 0, {"rank": ranks, "peer": triple[0], "tag": triple[1], "comm": comms}, "source")
+        self._calls.check_columns(
+            _RECV, 0, {"rank": ranks, "peer": triple[0], "tag": triple[1], "comm": comms}, "source"
+        )
         rows = np.stack(np.broadcast_arrays(*triple), axis=1)
         detail = self._detail_rows(rows)
         self._add(
@@ -463,7 +461,7 @@ class ProgramBuilder:
                 table["request"] = request
             return self._add_columns(kind, what, rank, table, opens)
         if rank >= self.ranks or comm or tag < 0 or not 0 <= peer < self.ranks:  # type: ignore[operator]
-            self._check_one(kind, what, rank, peer, tag, comm)  # type: ignore[arg-type]
+            self._calls.check(kind, what, rank, peer, tag, comm)  # type: ignore[arg-type]
         self._records += record
         if opens:
             self._next_request += 1
@@ -477,7 +475,7 @@ class ProgramBuilder:
         given["rank"] = np.arange(self.ranks) if rank is None else rank
         table = {name: columns.integers(name, v, _TYPES[name], _LOWEST.get(name, 0)) for name, v in given.items()}
         count = columns.length(table)
-        self._check_columns(kind, what, table)
+        self._calls.check_columns(kind, what, table)
         if opens:
             begin = self._requests(count)
             table["request"] = np.arange(begin, begin + count, dtype=np.uint32)
@@ -487,56 +485,6 @@ class ProgramBuilder:
             kept[name] = np.array([value], _TYPES[name])
         self._chunks.append((count, kept))
         return table["request"] if opens else None
-
-    def _check_one(
-        self, kind: int, what: int, rank: int, peer: int, tag: int, comm: int, called: str = "peer"
-    ) -> None:
-        """Refuse a call that no other call could make right."""
-        if rank >= self.ranks:
-            raise InvalidInput(f"rank {rank} does not exist: ranks are 0 to {self.ranks - 1}")
-        size = self.ranks
-        wrong = ""
-        if comm >= len(self._members):
-            wrong = f"communicator {comm} does not exist: there are {len(self._members)}"
-        elif comm:
-            size = len(self._members[comm])
-            if comm not in self._member_sets:
-                self._member_sets[comm] = frozenset(self._members[comm].tolist())
-            if rank not in self._member_sets[comm]:
-                wrong = f"the rank is not in communicator {comm}"
-        if not wrong and not 0 <= peer < size:
-            if kind not in _PEERED:
-                called = "root"
-            if what in _ROOTED if kind not in _PEERED else peer != NULL and (peer != ANY or kind not in _WILD):
-                wrong = f"{called} {peer} in communicator {comm} of size {size}"
-        if not wrong and tag < 0 and kind in _SENDS:
-            wrong = f"tag {tag}: a message needs a tag from 0"
-        if wrong:
-            name = "sendrecv" if called == "source" else (CollectiveKind(what) if what else EventKind(kind)).name
-            raise InvalidInput(f"rank {rank} ({name}): {wrong}")
-
-    def _check_columns(self, kind: int, what: int, table: dict[str, NDArray[Any]], called: str = "peer") -> None:
-        """The same for arrays."""
-        rank, peer, tag, comm = (table[name] for name in ("rank", "peer", "tag", "comm"))
-        peer, tag = peer.view(np.int32) if peer.itemsize == 4 else peer, tag.view(np.int32) if tag.itemsize == 4 else tag
-        rows = np.broadcast_arrays(rank, peer, tag, comm)
-
-        def check(some: NDArray[np.intp]) -> None:
-            for at in some.tolist():
-                self._check_one(kind, what, *(int(row[at]) for row in rows), called)
-
-        check(np.flatnonzero(np.broadcast_to((rank >= self.ranks) | (comm >= len(self._members)), rows[0].shape))[:1])
-        if comm.any():
-            members = [np.uint64(c * self.ranks) + self._members[c] for c in np.unique(comm).tolist()]
-            here = comm.astype(np.uint64) * np.uint64(self.ranks) + rank
-            outside = np.isin(here, np.concatenate(members), invert=True)
-            check(np.flatnonzero(np.broadcast_to(outside, rows[0].shape))[:1])
-        size = np.array([len(members) for members in self._members])[comm]
-        strange = np.flatnonzero(np.broadcast_to((peer < 0) | (peer >= size) | (tag < 0), rows[0].shape))
-        if len(strange):
-            # Of calls that look alike, such as receives from any rank, one stands for all.
-            alike = np.stack([row[strange].astype(np.int64) for row in rows[1:]])
-            check(strange[np.sort(np.unique(alike, axis=1, return_index=True)[1])])
 
     def _requests(self, count: int) -> int:
         """The first of so many new requests."""
