@@ -10,7 +10,8 @@ import pytest
 from isthmus import InvalidInput
 from isthmus.cli import main
 from isthmus.cli.tune_search import parse_sizes
-from isthmus.tuning.table import DecisionTable
+from isthmus.tuning.choice import Choice
+from isthmus.tuning.table import DecisionTable, Point, Row
 
 HERE = ["--machine", "loggops:L=2us,o=1us,g=1us,G=1ns", "--ranks", "8,16", "--sizes", "8..1KiB"]
 
@@ -67,3 +68,22 @@ def test_errors_are_sentences(words: list[str], reason: str, capsys: pytest.Capt
         main(["tune", *words])
     assert stop.value.code == 2
     assert reason in capsys.readouterr().err
+
+
+def test_what_the_library_decides_no_worse_is_left_to_it(capsys: pytest.CaptureFixture[str]) -> None:
+    points = [Point(size, Choice("linear")) for size in (8, 64, 512)]
+    DecisionTable({"allreduce": [Row(16, tuple(points))]}).save("t.toml")
+    main(["tune", "export", "t.toml", "--for", "openmpi-4.1.4", "-o", "a.conf"])
+    assert "rules were not compared with what the library decides by itself" in capsys.readouterr().out
+    main(["tune", "export", "t.toml", "--for", "openmpi-4.1.4", "-o", "b.conf", "--machine", "eos"])
+    out = capsys.readouterr().out
+    assert "slower than what the library decides by itself; the library decides" in out
+    assert "not compared" not in out
+    assert "basic_linear" in Path("a.conf").read_text()
+    lines = Path("b.conf").read_text().splitlines()
+    assert lines[-1].endswith("# ignore")
+    main(["tune", "export", "t.toml", "--for", "openmpi-4.1.4", "-o", "b.conf", "--machine", "eos", "--json"])
+    (loss,) = json.loads(capsys.readouterr().out)["losses"]
+    assert loss["own"] > 0
+    main(["tune", "export", "t.toml", "--for", "ucc", "-o", "u.env", "--machine", "eos"])
+    assert "not compared" in capsys.readouterr().out

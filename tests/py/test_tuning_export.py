@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
+import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,19 +14,28 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import isthmus
 from isthmus.collectives import algorithms
 from isthmus.errors import InvalidInput, ParseError
 from isthmus.tuning.choice import Choice
+from isthmus.tuning.compare import predictor
 from isthmus.tuning.decisions import KINDS
 from isthmus.tuning.defaults import defaults
-from isthmus.tuning.export import Export, export
+from isthmus.tuning.defaults.mpich import MpichDefaults
+from isthmus.tuning.export import Export, Guard, export, guard_for
 from isthmus.tuning.export.mpich import format_tree
 from isthmus.tuning.export.openmpi_reading import read_rules
 from isthmus.tuning.libraries import mpich, openmpi
 from isthmus.tuning.libraries.canonical import canonical, pretty
 from isthmus.tuning.libraries.mpich_tree import Situation, read_tree, select, thresholds
+from isthmus.tuning.programs import Given
+from isthmus.tuning.scenario import alike
 from isthmus.tuning.table import DecisionTable, Point, Row
 from tables import starting
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "bench"))
+
+from exports import compared, does
 
 # A tree as MPICH 5 has it, of three collectives: a condition on the call stands before one on the communicator.
 OWN: dict[str, Any] = {
@@ -193,6 +205,121 @@ def test_han_hands_back_what_is_not_hierarchical() -> None:
     words = [word for line in found.text.splitlines() for word in line.partition("#")[0].split()]
     within, between = "0 1 1 1 0 tuned", "1 1 1 1 0 tuned"
     assert " ".join(words) == f"1 7 3 {within} {between} 2 2 1 1 0 han 8 2 0 han 4096 tuned"
+
+
+# The library's own choice
+
+
+NEVER_BETTER = DecisionTable(
+    {
+        kind: [Row(ranks, tuple(Point(size, Choice.of(name)) for size, name in points)) for ranks in (8, 24)]
+        for kind, points in {
+            "bcast": ((8, "linear"), (4096, "knomial,radix=8"), (262_144, "scatter_allgather_ring")),
+            "allreduce": ((8, "rabenseifner"), (4096, "rabenseifner"), (262_144, "recursive_doubling")),
+            "allgather": ((8, "ring"), (4096, "ring"), (32_768, "recursive_doubling")),
+            "alltoall": ((8, "linear"), (512, "bruck"), (4096, "pairwise")),
+            "reduce": ((8, "linear"), (4096, "binary"), (262_144, "binomial")),
+            "gather": ((8, "linear"), (4096, "linear"), (32_768, "linear")),
+        }.items()
+    }
+)
+
+
+@pytest.mark.parametrize("target", ["openmpi-4.1.4", "openmpi-5.0.8", "mpich"])
+@pytest.mark.parametrize("model", ["loggops", "flow"])
+def test_no_row_of_a_file_is_slower_than_the_library_by_itself(target: str, model: str) -> None:
+    machine = isthmus.load("eos")
+    predict = functools.cache(predictor(machine, model=model))
+    options = {"tree": MpichDefaults().tree} if target == "mpich" else {}
+    worst = {}
+    for guarded in (False, True):
+        guard = guard_for(target, predict, ranks_per_node=machine.node.cores, model=model) if guarded else None
+        made = export(NEVER_BETTER, target, predict=predict, guard=guard, **options)
+        assert any("not compared" in note for note in made.notes) != guarded
+        ratios = [
+            (ratio, said)
+            for kind, row, point in NEVER_BETTER.items()
+            for _, ratio, said in compared(made, target, kind, row.ranks, (point.bytes,), predict, machine.node.cores)
+        ]
+        worst[guarded] = max(ratio for ratio, said in ratios if not said)
+    assert worst[False] > 1.5
+    assert worst[True] <= 1 + alike(model)
+    # Some rows are better than what the library does, and stand in the file.
+    assert any(does(target, made.text, kind, row.ranks, p.bytes) for kind, row, p in NEVER_BETTER.items())
+
+
+def test_what_is_no_better_than_the_library_is_left_to_it_and_told() -> None:
+    def predict(kind: str, ranks: int, size: int, choice: Choice) -> float:
+        slow = {"linear": 2.0 if size < 1000 else 0.5, "recursive_doubling": 1.0004, "ring": 1.0}
+        return slow.get(choice.name, 1.0)
+
+    points = [Point(size, Choice("linear")) for size in (8, 64, 512, 4096)]
+    table = DecisionTable({"allreduce": [Row(16, tuple(points))], "scan": [Row(16, tuple(points[:3]))]})
+    own = Given({"allreduce": "ring", "scan": "linear"})
+    made = export(table, "openmpi-4.1.4", predict=predict, guard=Guard(own, predict))
+    (loss,) = made.losses
+    assert (loss.collective, loss.low, loss.high, loss.running) == ("allreduce", 0, 1448, None)
+    assert loss.own == pytest.approx(1.0)
+    assert "linear is up to 100.0% slower than what the library decides by itself" in str(loss)
+    rules, _ = read_rules(made.text, "rules")
+    assert [(line.size, line.number) for line in rules["allreduce"][16]] == [(0, 0), (1449, 1)]
+    # What the library does anyway is nothing lost.
+    assert [(line.size, line.number) for line in rules["scan"][16]] == [(0, 0)]
+    # Better by less than the model can tell is no better.
+    near = DecisionTable({"allreduce": [Row(64, (Point(4096, Choice("recursive_doubling")),))]})
+    guard = Guard(Given({"allreduce": "linear"}), lambda *key: 1.0 if key[3].name == "linear" else 0.9996)
+    (close,) = export(near, "openmpi-4.1.4", predict=predict, guard=guard).losses
+    assert "no faster" in str(close)
+    far = Guard(Given({"allreduce": "linear"}), lambda *key: 1.0 if key[3].name == "linear" else 0.99)
+    assert export(near, "openmpi-4.1.4", predict=predict, guard=far).losses == []
+    assert export(near, "openmpi-4.1.4", predict=predict, guard=replace(far, model="flow")).losses == []
+
+
+def test_the_library_is_looked_at_where_it_changes_its_mind() -> None:
+    """Its ring for 16 to 31 bytes lies between two tuned sizes, at which it is faster than what was chosen."""
+    own = Given({"allreduce": [(15, "recursive_doubling"), (31, "ring"), (None, "recursive_doubling")]})
+    slow = {"rabenseifner": 3.0, "ring": 5.0}
+    table = DecisionTable({"allreduce": [Row(24, tuple(Point(size, Choice("rabenseifner")) for size in (8, 64)))]})
+    made = export(table, "openmpi-4.1.4", guard=Guard(own, lambda *key: slow.get(key[3].name, 1.0)))
+    found = [does("openmpi-4.1.4", made.text, "allreduce", 24, size) for size in (0, 8, 15, 16, 31, 32, 64)]
+    assert found == [None, None, None, Choice("rabenseifner"), Choice("rabenseifner"), None, None]
+
+
+def test_one_rule_for_all_sizes_is_worse_at_none() -> None:
+    def predict(kind: str, ranks: int, size: int, choice: Choice) -> float:
+        return {"linear": 0.5 if size < 1000 else 2.0}.get(choice.name, 1.0)
+
+    table = DecisionTable({"scatter": [Row(8, tuple(Point(size, Choice("linear")) for size in (8, 64, 512, 4096)))]})
+    guard = Guard(Given({"scatter": "binomial"}), predict)
+    made = export(table, "openmpi-4.1.4", predict=predict, guard=guard)
+    assert [line.number for line in read_rules(made.text, "rules")[0]["scatter"][8]] == [0]
+    assert [loss.own for loss in made.losses] == [pytest.approx(1.0)]
+    small = DecisionTable({"scatter": [Row(8, tuple(Point(size, Choice("linear")) for size in (8, 64, 512)))]})
+    kept = export(small, "openmpi-4.1.4", predict=predict, guard=guard)
+    assert [line.number for line in read_rules(kept.text, "rules")[0]["scatter"][8]] == [1]
+
+
+def test_a_radix_for_the_whole_run_goes_with_its_rules() -> None:
+    """What the library decides by itself at 64 ranks is a tree too, whose radix the setting would change."""
+    table = DecisionTable({"bcast": [starting(64, (0, "knomial,radix=8,segment=0"))]})
+    times_of = {8: 2.0, 4: 1.0}
+    predict = lambda *key: times_of.get(canonical(key[0], key[3]).options.get("radix"), 3.0)  # noqa: E731
+    plain = export(table, "openmpi-4.1.4", predict=predict)
+    assert "OMPI_MCA_coll_tuned_bcast_algorithm_knomial_radix" in plain.settings
+    guard = guard_for("openmpi-4.1.4", predict)
+    made = export(table, "openmpi-4.1.4", predict=predict, guard=guard)
+    assert "OMPI_MCA_coll_tuned_bcast_algorithm_knomial_radix" not in made.settings
+
+
+def test_a_library_that_is_faster_by_node_without_a_file_is_told() -> None:
+    def predict(kind: str, ranks: int, size: int, choice: Choice) -> float:
+        return {"hierarchical": 1.0, "linear": 1.5}.get(choice.name, 2.0)
+
+    table = DecisionTable({"allreduce": [starting(64, (0, "linear"))]})
+    guard = guard_for("openmpi-5.0.8", predict, ranks_per_node=16)
+    (loss,) = export(table, "openmpi-5.0.8", predict=predict, guard=guard).losses
+    assert loss.slower == pytest.approx(0.5)
+    assert "up to 50.0% slower than without the file" in str(loss)
 
 
 # MPICH

@@ -13,9 +13,8 @@ from isthmus.simulation import work
 from isthmus.simulation.work import work_bound
 from isthmus.tuning.candidates import candidates
 from isthmus.tuning.choice import Choice
-from isthmus.tuning.scenario import Scenario
+from isthmus.tuning.scenario import ALIKE, Scenario
 from isthmus.tuning.search import search
-from isthmus.tuning.search.intervals import ALIKE
 from isthmus.tuning.search.sweep import Source, sweep
 from isthmus.tuning.tune import ALL, tune
 

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
         "export openmpi --ranks 64 --for ucc -o ucc.env",
     ),
     help="A file that makes an MPI library decide as a table says.\n\nPrints how to use it, what the library does not "
-    f"have and what is lost by that. 'isthmus tune verify' proves that it works.\n\n{TABLE}",
+    "have and what is lost by that. With --machine, what openmpi and mpich decide no worse by themselves is left to "
+    f"them. 'isthmus tune verify' proves that it works.\n\n{TABLE}",
 )
 @click.argument("table", metavar="TABLE")
 @click.option(
@@ -35,7 +36,8 @@ if TYPE_CHECKING:
 @click.option("--ranks", metavar="N[,N...]", help="Numbers of ranks to write rules for; by default the table's.")
 @click.option(
     "--machine", metavar="MACHINE",
-    help="Replace what the library does not have by what is fastest on this machine, and print the loss.",
+    help="Replace what the library does not have by what is fastest on this machine, leave out what is no faster there "
+    "than the library's own choice, and print both.",
 )  # fmt: skip
 @model_option
 @click.option("--library", metavar="FILE", help="mpich: libmpi.so or libmpich.so to take the selection tree from.")
@@ -48,9 +50,12 @@ def export(
     table: str, target: str, output: str, ranks: str | None, machine: str | None, model: str, as_json: bool, **rest: Any
 ) -> None:
     from ..tuning.export import export as exported
+    from ..tuning.export import guard_for
 
     options = {key: value for key, value in rest.items() if value not in (None, ())}
-    found = exported(read_decisions(table), target, predict=_predictor(machine, model), ranks=counts(ranks), **options)
+    predict, cores = _predictor(machine, model)
+    guard = None if predict is None else guard_for(target, predict, ranks_per_node=cores, model=model)
+    found = exported(read_decisions(table), target, predict=predict, ranks=counts(ranks), guard=guard, **options)
     found.save(output)
     if as_json:
         losses = [
@@ -98,7 +103,7 @@ def verify(what: str, mpirun: str, machine: str | None, model: str, every: bool,
     from ..tuning.verify.verify import ALIKE, AS_MODELLED, IN_EFFECT
 
     ranks = options["ranks"]
-    report = verified(_table_or_file(what), shlex.split(mpirun), predict=_predictor(machine, model), **options)
+    report = verified(_table_or_file(what), shlex.split(mpirun), predict=_predictor(machine, model)[0], **options)
     if as_json:
         cases = [vars(verdict) for verdict in report.verdicts]
         print_json({"library": report.library, "ranks": ranks, "ok": report.ok, "report": str(report), "cases": cases})
@@ -117,14 +122,19 @@ def verify(what: str, mpirun: str, machine: str | None, model: str, every: bool,
         raise click.exceptions.Exit(1)
 
 
-def _predictor(machine: str | None, model: str) -> Predict | None:
+def _predictor(machine: str | None, model: str) -> tuple[Predict | None, int]:
+    """Times on a machine, and how many ranks sit on a node there."""
     if machine is None:
-        return None
+        return None, 1
     from ..loading import load
     from ..tuning.compare import predictor
     from .inputs import parse_level
 
-    return predictor(parse_level(machine) or load(machine), model=model)
+    level = parse_level(machine)
+    if level is not None:
+        return predictor(level, model=model), 1
+    where = load(machine)
+    return predictor(where, model=model), where.node.cores
 
 
 def _table_or_file(what: str) -> Any:

@@ -16,11 +16,18 @@ if TYPE_CHECKING:
     from ..simulation import Timeline
     from .choice import Choice
 
+#: Times that differ by less are as good as each other: tables show no more. Where messages meet, models are no finer.
+ALIKE, ALIKE_MEETING = 1e-3, 0.005
 _PAIRS = 512  # of ranks, among which levels and distances are looked for
 _PRIME = 1_000_003  # bytes: parts of it are no multiples
 _COARSE = 0.05  # of flows: times differ by about 1 % from those of the finer one
 #: Collectives whose size is that of a block, of which every message has whole ones.
 _OF_BLOCKS = ("gather", "scatter", "allgather", "alltoall", "reduce_scatter")
+
+
+def alike(model: str) -> float:
+    """How far apart two times of a model are at least, relative, if one of them is better."""
+    return ALIKE if model == "loggops" else ALIKE_MEETING
 
 
 @dataclass(frozen=True)

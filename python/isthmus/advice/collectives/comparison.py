@@ -100,6 +100,7 @@ class Choices:
         """
         from ...tuning.defaults import LIBRARIES, defaults
         from ...tuning.export.export import export
+        from ...tuning.export.guard import guard_for
         from ...tuning.libraries.openmpi import ONE_RULE
 
         if self.table is None:
@@ -113,12 +114,13 @@ class Choices:
             size = next((c.use.bytes for c in self.compared if _is_for(c.use, collective, ranks, bytes, whole)), bytes)
             return self.tuner.seconds(collective, ranks, size, choice)
 
-        made = export(rules, target, predict=predict, **options)
+        guard = guard_for(target, predict, model=self.tuner.model)
+        made = export(rules, target, predict=predict, guard=guard, **options)
         # With the settings of the file a library takes nothing apart by node any more.
         name = target.partition("-")[0]
         flat = self.library.decisions(1) if name == self.library.name or name not in LIBRARIES else defaults(target)
         rest = flat if self.tuner.given is None else InTurn(self.tuner.given, flat)
-        return Exported(made, self.tuner.time(as_run(rules, made.losses, rest)))
+        return Exported(made, self.tuner.time(InTurn(as_run(rules, made.losses, flat), rest)))
 
 
 def _is_for(use: Use, collective: str, ranks: int, bytes: int, whole: Container[str]) -> bool:

@@ -112,6 +112,11 @@ class Tuner:
         self._situations: dict[tuple[str, int], Scenario] = {}
         self._known: dict[tuple[str, int, int, Choice], float] = {}
 
+    @property
+    def model(self) -> str:
+        """Of the network."""
+        return str(self.options.get("model", "loggops"))
+
     def time(self, decisions: Decisions) -> float:
         """Seconds of the program."""
         begin = time.perf_counter()
@@ -134,7 +139,7 @@ class Tuner:
                 self.machine,
                 use.ranks,
                 placement,
-                self.options.get("model", "loggops"),
+                self.model,
                 self.options.get("routing", "minimal"),
             )
         return self._situations[key]
@@ -143,6 +148,8 @@ class Tuner:
         """Of one call alone; raises InvalidInput for what is too large to simulate."""
         key = (collective, ranks, bytes, choice)
         if key not in self._known:
+            if (collective, ranks) not in self._situations:
+                raise InvalidInput(f"no {collective} on {ranks} ranks was compared")
             if operations(collective, choice, ranks, bytes) > _MOST_OPERATIONS:
                 raise InvalidInput(f"{collective} of {bytes} bytes by {choice} is too large to simulate")
             self.simulations += 1
@@ -282,23 +289,23 @@ def worth_changing(
     return whole.only(*best), after[best]
 
 
-def as_run(rules: DecisionTable, losses: Sequence[Loss], now: Decisions) -> Decisions:
-    """What a library does with the file that was made of rules: what it lacks otherwise, what is left to it as now."""
-    lost = {(loss.collective, loss.ranks, loss.low): loss.running for loss in losses}
+def as_run(rules: DecisionTable, losses: Sequence[Loss], own: Decisions) -> Decisions:
+    """What a library does with the file that was made of rules; what is left to it is as in ``own``."""
     rows: dict[str, list[Row]] = {}
-    for kind, row, p in rules.items():
-        following = [q.bytes for q in row.points if q.bytes > p.bytes]
-        choice = lost.get((kind, row.ranks, p.bytes), p.choice)
-        own = [r for r in now.rules(kind, row.ranks) if not following or r.bytes < following[0]]
-        if choice is None or choice == LIBRARY:
-            first = [Point(p.bytes, now.lookup(kind, row.ranks, p.bytes))]
-            first += [Point(r.bytes, r.choice) for r in own if r.bytes > p.bytes]
-        else:
-            first = [Point(p.bytes, choice)]
-        of_kind = rows.setdefault(kind, [])
-        before = of_kind.pop().points if of_kind and of_kind[-1].ranks == row.ranks else ()
-        of_kind.append(Row(row.ranks, (*before, *first), tuned=False))
-    return InTurn(_Libraries(rows), now)
+    for kind, of_kind in rules.rows.items():
+        for row in of_kind:
+            other = [loss for loss in losses if (loss.collective, loss.ranks) == (kind, row.ranks)]
+            ends = {0 if loss.high is None else loss.high + 1 for loss in other}
+            starts = {rule.bytes for rule in (*row.rules, *own.rules(kind, row.ranks))} | ends
+            points = []
+            for size in sorted(starts | {loss.low for loss in other}):
+                found = next((x for x in other if x.low <= size and (x.high is None or size <= x.high)), None)
+                choice = rules.lookup(kind, row.ranks, size) if found is None else found.running
+                if choice is None or choice == LIBRARY:
+                    choice = own.lookup(kind, row.ranks, size)
+                points.append(Point(size, choice))
+            rows.setdefault(kind, []).append(Row(row.ranks, tuple(points), tuned=False))
+    return _Libraries(rows)
 
 
 class _Libraries(DecisionTable):

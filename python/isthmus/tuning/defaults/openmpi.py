@@ -50,6 +50,8 @@ class OpenMpiDefaults(Decisions):
         The operator does not commute.
     block : bool
         reduce_scatter stands for MPI_Reduce_scatter_block, which has rules of its own.
+    radix : int
+        Of its k-nomial trees, a parameter of the whole run.
 
     Notes
     -----
@@ -57,12 +59,19 @@ class OpenMpiDefaults(Decisions):
     """
 
     def __init__(
-        self, version: str = "4.1", *, ranks_per_node: int = 1, ordered: bool = False, block: bool = False
+        self,
+        version: str = "4.1",
+        *,
+        ranks_per_node: int = 1,
+        ordered: bool = False,
+        block: bool = False,
+        radix: int = 4,
     ) -> None:
         self.version = library.parse_version(version if "." in version else f"{version}.0")
         self.ranks_per_node = ranks_per_node
         self.ordered = ordered
         self.block = block
+        self.radix = radix
 
     @property
     def collectives(self) -> tuple[str, ...]:
@@ -83,7 +92,10 @@ class OpenMpiDefaults(Decisions):
         name = "reduce_scatter_block" if collective == "reduce_scatter" and self.block else collective
         blocks = ranks if name == "reduce_scatter" else 1
         numbers = self.numbers(name, ranks)
-        return merged(Rule(-(-size // blocks), _choice(name, running(name, number, ranks))) for size, number in numbers)
+        return merged(
+            Rule(-(-size // blocks), _choice(name, running(name, number, ranks), self.radix))
+            for size, number in numbers
+        )
 
 
 def running(name: str, number: int, ranks: int) -> int:
@@ -96,9 +108,9 @@ def running(name: str, number: int, ranks: int) -> int:
 
 
 @functools.cache
-def _choice(name: str, number: int) -> Choice:
+def _choice(name: str, number: int, radix: int) -> Choice:
     if (name, number) in _INSTEAD:
         return _INSTEAD[name, number]
-    algorithm = next(a for a in library.algorithms(name, (5, 0, 10)) if a.number == number)
+    algorithm = next(a for a in library.algorithms(name, (5, 0, 10), radix) if a.number == number)
     assert algorithm.choice is not None, (name, number)
     return pretty("reduce_scatter" if name == "reduce_scatter_block" else name, algorithm.choice)

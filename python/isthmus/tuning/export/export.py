@@ -17,6 +17,7 @@ from ..choice import LIBRARY, Choice
 from ..decisions import Decisions
 from ..libraries.library import Algorithm, Fit, Predict, fit
 from ..table import DecisionTable
+from .guard import Guard, Part, spread
 
 #: Targets and the module of each; all have ``write(decisions, request) -> Export``.
 _TARGETS = {"openmpi": "openmpi", "openmpi-han": "han", "mpich": "mpich", "ucc": "ucc"}
@@ -24,6 +25,11 @@ _TARGETS = {"openmpi": "openmpi", "openmpi-han": "han", "mpich": "mpich", "ucc":
 FLAVOURS = (
     "files do not choose puts, gets and protocols: messages stand in, whose protocol the library decides by size, for "
     "all collectives alike"
+)
+#: Said where there is no guard.
+UNGUARDED = (
+    "rules were not compared with what the library decides by itself, which may be faster: that needs a machine and a "
+    "library whose decisions are known, openmpi or mpich"
 )
 
 
@@ -42,6 +48,11 @@ class Loss:
         What stands in; None where the library is left to decide.
     loss : float or None
         How much longer that takes, relative; None where it is not known.
+    own : float or None
+        How much longer the choice, or what stands in for it, takes than what the library decides by itself, relative to
+        that: not less, and so the library is left to decide. None where that is not why.
+    slower : float or None
+        How much longer it takes with the file than without it, relative to that. None if it does not.
     """
 
     collective: str
@@ -51,13 +62,26 @@ class Loss:
     wanted: Choice
     running: Choice | None
     loss: float | None
+    own: float | None = None
+    slower: float | None = None
 
     def __str__(self) -> str:
         high = "any size" if self.high is None else units.text(float(self.high), "B")
         sizes = f"{units.text(float(self.low), 'B')} to {high}"
-        instead = "the library decides" if self.running is None else f"{self.running} instead"
-        cost = "" if self.running is None else f", {self._cost()}"
-        return f"{self.collective}, {self.ranks} ranks, {sizes}: no {self.wanted}; {instead}{cost}"
+        return f"{self.collective}, {self.ranks} ranks, {sizes}: {self._words()}" + self._without()
+
+    def _words(self) -> str:
+        if self.running is not None:
+            if self.loss == 0:
+                return str(self.wanted)
+            return f"no {self.wanted}; {self.running} instead, {self._cost()}"
+        if self.own is None:
+            return f"no {self.wanted}; the library decides"
+        longer = f"up to {self.own:.1%} slower" if self.own >= 0.0005 else "no faster"
+        return f"{self.wanted} is {longer} than what the library decides by itself; the library decides"
+
+    def _without(self) -> str:
+        return "" if self.slower is None else f"; up to {self.slower:.1%} slower than without the file"
 
     def _cost(self) -> str:
         if self.loss is None:
@@ -107,7 +131,7 @@ class Export:
         settings = self.settings if path is None else self.environment(path)
         lines += [f"  export {key}='{value}'" for key, value in settings.items()]
         if self.losses:
-            lines += ["what the library does not have:", *(f"  {loss}" for loss in self.losses)]
+            lines += ["what the library does otherwise, or slower:", *(f"  {loss}" for loss in self.losses)]
         lines += [f"note: {note}" for note in self.notes]
         return "\n".join(lines)
 
@@ -120,6 +144,7 @@ class Request:
     predict: Predict | None
     ranks: tuple[int, ...] | None
     options: Mapping[str, Any] = field(default_factory=dict)
+    guard: Guard | None = None
 
 
 def export(
@@ -128,6 +153,7 @@ def export(
     *,
     predict: Predict | None = None,
     ranks: Iterable[int] | None = None,
+    guard: Guard | None = None,
     **options: Any,
 ) -> Export:
     """A file that makes an MPI library decide as a table says.
@@ -144,6 +170,9 @@ def export(
         algorithm that the library does not have is replaced by the fastest that it has, and the loss is known.
     ranks : iterable of int, optional
         Numbers of ranks to write rules for; by default those of the table's rows.
+    guard : Guard, optional
+        Leaves to the library what it decides no worse by itself; ``losses`` tell where. Without it rules are written
+        whether or not they are better than that, and a note says so.
     **options
         Of the target. openmpi: ``by_size=("gather", "scatter")``, collectives whose callers pass the same counts on all
         ranks and may have rules by size. mpich: ``tree=`` (the library's own selection tree, a path or plain data) or
@@ -164,7 +193,9 @@ def export(
         raise InvalidInput(f"option {unknown[0]} of {target}: allowed are {', '.join(module.OPTIONS) or 'none'}")
     given = None if ranks is None else tuple(sorted(set(ranks)))
     write: Callable[[Decisions, Request], Export] = module.write
-    made = write(decisions, Request(match[2] or "", predict, given, options))
+    made = write(decisions, Request(match[2] or "", predict, given, options, guard))
+    if guard is None and match[1] != "openmpi-han":
+        made = replace(made, notes=[*made.notes, UNGUARDED])
     if any(loss.wanted.parts[1] for loss in made.losses):
         return replace(made, notes=[*made.notes, FLAVOURS])
     return made
@@ -202,16 +233,25 @@ def common_radix(
 
 @dataclass(frozen=True)
 class Placed:
-    """A rule with what the library does for it; ``fit`` is None where the library decides."""
+    """A rule with what the library does for it; ``fit`` is None where the library decides, ``own`` and ``slower`` are
+    those of a loss.
+    """
 
     low: int
     high: int | None
     wanted: Choice
     fit: Fit | None
+    own: float | None = None
+    slower: float | None = None
 
 
 def placed(
-    decisions: Decisions, collective: str, ranks: int, algorithms: Sequence[Algorithm], predict: Predict | None
+    decisions: Decisions,
+    collective: str,
+    ranks: int,
+    algorithms: Sequence[Algorithm],
+    predict: Predict | None,
+    guard: Guard | None = None,
 ) -> list[Placed]:
     """The rules of a collective in a library's terms."""
     rules = decisions.rules(collective, ranks)
@@ -222,18 +262,30 @@ def placed(
         sizes = [size for size in tuned if rule.bytes <= size and (high is None or size <= high)] or [rule.bytes]
         own = rule.choice == LIBRARY
         found = None if own else fit(algorithms, collective, ranks, sizes, rule.choice, predict)
-        out.append(Placed(rule.bytes, high, rule.choice, found))
+        if found is None or guard is None:
+            out.append(Placed(rule.bytes, high, rule.choice, found))
+            continue
+        parts = guard.split(collective, ranks, rule.bytes, high, sizes, found.running)
+        out += [_guarded(rule.choice, found, part) for part in parts]
     return out
 
 
+def _guarded(wanted: Choice, found: Fit, part: Part) -> Placed:
+    if part.kept:
+        return Placed(part.low, part.high, wanted, found, None, part.slower)
+    # Where it is what the library decides anyway, nothing is lost.
+    return Placed(part.low, part.high, LIBRARY if part.same else wanted, None, part.by, part.slower)
+
+
 def losses(collective: str, ranks: int, rules: Iterable[Placed]) -> list[Loss]:
-    """Those rules that the library does not follow exactly."""
+    """Those rules that the library does not follow exactly, or is slower with than without."""
     out = []
     for p in rules:
-        if p.fit is None and p.wanted != LIBRARY:
-            out.append(Loss(collective, ranks, p.low, p.high, p.wanted, None, None))
-        elif p.fit is not None and not p.fit.exact:
-            out.append(Loss(collective, ranks, p.low, p.high, p.wanted, p.fit.running, p.fit.loss))
+        if p.fit is None:
+            if p.wanted != LIBRARY or p.slower is not None:
+                out.append(Loss(collective, ranks, p.low, p.high, p.wanted, None, None, p.own, p.slower))
+        elif not p.fit.exact or p.slower is not None:
+            out.append(Loss(collective, ranks, p.low, p.high, p.wanted, p.fit.running, p.fit.loss, None, p.slower))
     return out
 
 
@@ -249,15 +301,29 @@ def joined(rules: Iterable[Placed]) -> list[Placed]:
     return out
 
 
-def one_rule(decisions: Decisions, collective: str, ranks: int, rules: Sequence[Placed]) -> Placed:
-    """The rule that most tuned sizes follow, for libraries that cannot tell sizes apart."""
+def one_rule(
+    decisions: Decisions, collective: str, ranks: int, rules: Sequence[Placed], guard: Guard | None = None
+) -> Placed:
+    """The rule that most tuned sizes follow, for libraries that cannot tell sizes apart.
+
+    With a guard, the first one in that order that is slower than what the library decides at none of them.
+    """
     tuned = _sizes(decisions, collective, ranks)
 
     def weight(p: Placed) -> int:
         return sum(p.low <= size and (p.high is None or size <= p.high) for size in tuned)
 
-    best = max(rules, key=weight)
-    return Placed(0, None, best.wanted, best.fit)
+    most = sorted(rules, key=weight, reverse=True)
+    if guard is None:
+        return Placed(0, None, most[0].wanted, most[0].fit)
+    sizes = tuned if len(tuned) > 1 else spread(tuned[0], None)
+    whole = [
+        _guarded(p.wanted, p.fit, guard.whole(collective, ranks, sizes, p.fit.running))
+        for p in most
+        if p.fit is not None
+    ]
+    left = whole[0] if whole else Placed(0, None, most[0].wanted, None)
+    return next((p for p in whole if p.fit is not None), left)
 
 
 def _does(fit: Fit | None) -> object:

@@ -109,11 +109,13 @@ def _collective(
         branches[f"comm_size<={counts[0] - 1}"] = inside
     last: Tree = {}
     for ranks, following in zip(counts, [*counts[1:], None], strict=True):
-        given = placed(decisions, kind, ranks, [item.algorithm for item in known], request.predict)
-        if name not in HAVE_TOTAL:
+        one = name not in HAVE_TOTAL
+        guard = None if one else request.guard
+        given = placed(decisions, kind, ranks, [item.algorithm for item in known], request.predict, guard)
+        if one:
             if len(given) > 1:
                 notes.append(f"{name}, {ranks} ranks: one algorithm for all sizes: MPICH's trees do not know its size")
-            given = [one_rule(decisions, kind, ranks, given)]
+            given = [one_rule(decisions, kind, ranks, given, request.guard)]
         lost += losses(name, ranks, given)
         given = joined(given)
         sizes = [ranks] if name in HAVE_SIZE or len(given) == 1 else sizes_between(ranks, following)

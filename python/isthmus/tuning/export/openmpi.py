@@ -14,10 +14,14 @@ from dataclasses import dataclass
 from ...errors import InvalidInput
 from ..choice import Option
 from ..decisions import Decisions
+from ..defaults.openmpi import OpenMpiDefaults
 from ..libraries import openmpi as library
 from .export import Export, Loss, Placed, Request, common_radix, joined, losses, one_rule, placed, rank_counts
+from .guard import Guard
 
 OPTIONS = ("by_size",)
+#: Of the library's k-nomial trees.
+_RADIX = 4
 
 BLOCKING = (
     "Open MPI's files steer blocking collectives only: nonblocking, persistent and neighbourhood collectives keep "
@@ -54,10 +58,14 @@ def write(decisions: Decisions, request: Request) -> Export:
     if not by_size <= {"gather", "scatter"}:
         raise InvalidInput(f"by_size {sorted(by_size)}: gather and scatter are allowed")
     # One parameter sets it for the whole run.
-    radix = common_radix(decisions, ("bcast", "reduce"), request, "knomial", 4)
+    radix = common_radix(decisions, ("bcast", "reduce"), request, "knomial", _RADIX)
     rules, lost, notes = _rules(decisions, request, version, by_size, radix)
+    if radix != _RADIX and not _has(rules, "knomial"):
+        # Nothing is left of the rules that wanted it, and the library's own trees are better off with theirs.
+        radix = _RADIX
+        rules, lost, notes = _rules(decisions, request, version, by_size, radix)
     settings = {"OMPI_MCA_coll_tuned_use_dynamic_rules": "1", "OMPI_MCA_coll_tuned_dynamic_rules_filename": "{file}"}
-    if radix != 4:
+    if radix != _RADIX:
         settings["OMPI_MCA_coll_tuned_bcast_algorithm_knomial_radix"] = str(radix)
     if version >= (5, 0, 0):
         settings["OMPI_MCA_coll_han_priority"] = "0"
@@ -84,13 +92,15 @@ def _rules(
         counts = rank_counts(decisions, kind, request)
         for name in library.NUMBERS[kind]:
             algorithms = library.algorithms(name, version, radix)
+            guard = _guard(request, name, radix)
+            one = kind in library.ONE_RULE and kind not in by_size
             rows: dict[int, list[Line]] = {}
             for ranks, following in zip(counts, [*counts[1:], None], strict=True):
-                given = placed(decisions, kind, ranks, algorithms, request.predict)
-                if kind in library.ONE_RULE and kind not in by_size:
+                given = placed(decisions, kind, ranks, algorithms, request.predict, None if one else guard)
+                if one:
                     if len(given) > 1:
                         notes.append(f"{name}, {ranks} ranks: one algorithm for all sizes: {library.ONE_RULE[kind]}")
-                    given = [one_rule(decisions, kind, ranks, given)]
+                    given = [one_rule(decisions, kind, ranks, given, guard)]
                 lost += losses(name, ranks, given)
                 given = joined(given)
                 all_blocks = name in library.COUNTS_ALL and len(given) > 1
@@ -98,6 +108,20 @@ def _rules(
                     rows[size] = [_line(p, size if all_blocks else 1) for p in given]
             rules[name] = rows
     return rules, lost, notes
+
+
+def _guard(request: Request, name: str, radix: int) -> Guard | None:
+    """With what the library decides for a collective by its own name, and with the radix of the whole run."""
+    if request.guard is None or not isinstance(request.guard.own, OpenMpiDefaults):
+        return request.guard
+    own = request.guard.own
+    return request.guard.of(
+        OpenMpiDefaults(request.version, ordered=own.ordered, block=name == "reduce_scatter_block", radix=radix)
+    )
+
+
+def _has(rules: Rules, algorithm: str) -> bool:
+    return any(line.name == algorithm for rows in rules.values() for lines in rows.values() for line in lines)
 
 
 def sizes_between(ranks: int, following: int | None) -> list[int]:

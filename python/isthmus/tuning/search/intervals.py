@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..scenario import ALIKE, alike
 from .sweep import Source
 
 if TYPE_CHECKING:
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
 
     from .search import Search
 
-#: Times that differ by less are as good as each other: tables show no more. Where messages meet, models are no finer.
-ALIKE, ALIKE_MEETING = 1e-3, 0.005
 #: How far a time may be from what it is taken for, in parts of what it is above its bound: between two simulated sizes;
 #: half of the second where the protocol changes between them, and beyond them for each time that the size doubles.
 _BETWEEN, _BEYOND = 0.5, 2.0
@@ -29,9 +28,7 @@ _TOGETHER = 2
 
 
 class Settling:
-    """Simulates large schedules until none that is left can be faster than the best by more than :data:`ALIKE`.
-
-    Where messages meet, that is :data:`ALIKE_MEETING`.
+    """Simulates large schedules until none that is left can be faster than the best by more than :func:`alike`.
 
     A schedule takes so much longer than what its busiest rank or interface has to do, and this ratio changes little
     with the size. So simulations at two sizes tell all between them, with a doubt that is a part of what the times are
@@ -53,7 +50,7 @@ class Settling:
         #: What times may be, at least and at most.
         self.least, self.most = np.full(shape, np.inf), np.full(shape, np.inf)
         self._eager = search.sizes <= search.scenario.typical.S
-        self._alike = ALIKE_MEETING if search.scenario.meet else ALIKE
+        self._alike = alike(search.scenario.model)
         self._steady = _MEETING if search.scenario.meet else np.inf
 
     def run(self) -> None:
