@@ -72,7 +72,7 @@ def load(
         A file that describes one node: hwloc XML (``lstopo node.xml``) or NCCL topology XML. It replaces the node of
         the machine.
     **options
-        Of the importer, such as ``root=`` of Slurm topologies.
+        Options of the importer, such as ``root=`` for Slurm topologies.
 
     Raises
     ------

@@ -187,7 +187,7 @@ class Prediction:
     used : tuple of Used
         The numbers of the machine that were used, with their provenance.
     network : NetworkUse, optional
-        Of links, where messages meet; of the first machine.
+        Use of links on the first machine, in models where messages meet.
     placing : Placing, optional
         What another placement on the same nodes would change; of the first machine.
     choices : Choices, optional
@@ -283,9 +283,9 @@ class Advice(Tabular):
         What to know about the figures.
     scale_compute : float
     simulations : int
-        That it took.
+        Time that the advice took.
     model, routing : str
-        Of the network, as for :func:`isthmus.simulate`.
+        Network model and routing, as for :func:`isthmus.simulate`.
     """
 
     name: str

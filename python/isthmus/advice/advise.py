@@ -98,7 +98,7 @@ def advise(
     With a model in which messages meet there is a table of the links, and what contention costs; costs are then varied
     at a few points only, links with them, as the order in which messages are served may change with every one.
 
-    Of up to four million operations the critical path is that of the whole run, of larger programs that of a part with
+    Up to four million operations, the critical path is that of the whole run; for larger programs, that of a part with
     about as many, which the page names. What algorithms of collectives save is then estimated from pieces of the
     program, from its beginning to its end, where it can be cut and they stand for all of it.
 

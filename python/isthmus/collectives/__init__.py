@@ -35,7 +35,7 @@ class Registered(str):
     Attributes
     ----------
     kind : str
-        Of the collective.
+        Collective that it carries out.
     function : callable
     """
 
@@ -92,7 +92,7 @@ def register(kind: str, name: str, function: Algorithm) -> Registered:
     Parameters
     ----------
     kind : str
-        Of the collective, such as ``"bcast"``.
+        Collective, such as ``"bcast"``.
     name : str
         By which it is chosen.
     function : callable
@@ -168,7 +168,7 @@ def collective(
         One of :func:`algorithms`, by default the first, and its options; :func:`describe` says which there are.
         ``access``, ``sync`` and ``protocol`` among the options count before the arguments of these names.
     root : int
-        Of bcast, reduce, gather and scatter.
+        Root of bcast, reduce, gather and scatter.
     counts : array of int, optional
         Bytes in place of equal blocks. gather, allgather, scatter, reduce_scatter: of each rank's block; alltoall: a
         matrix, from rank i to rank j in row i and column j; neighbor_alltoall (which needs it): a row of sender,
@@ -186,7 +186,7 @@ def collective(
         their own data need; before a put its target says that the buffer is free. "none" (loose): buffers that receive
         first count as free; on exit as "my".
     protocol : {"size", "eager", "rendezvous"}
-        Of messages: as the machine does by size, or always so.
+        Protocol of messages: chosen by size, as the machine does, or always the same.
     count : int
         So many of the collective, one begun after the other, each with its own buffers.
     under_way : int

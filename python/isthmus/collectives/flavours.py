@@ -108,7 +108,7 @@ def flavoured(
     Parameters
     ----------
     schedule : Schedule
-        Of messages.
+        A schedule of messages.
     """
     from ..schedule.schedule import together
 

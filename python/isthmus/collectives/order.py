@@ -30,11 +30,11 @@ def keeps_order(kind: str, algorithm: Choice | None = None, *, ranks: int = 0, r
     Parameters
     ----------
     kind : str
-        Of the collective.
+        Collective.
     algorithm : str or (str, dict), optional
         By default the first of :func:`isthmus.collectives.algorithms`.
     ranks, root : int
-        Of the call; groups are looked at where the option ``groups`` names that of every rank.
+        Arguments of the call. Groups matter only where the option ``groups`` names the group of every rank.
 
     Raises
     ------

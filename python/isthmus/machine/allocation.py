@@ -87,7 +87,7 @@ class Allocation(Shown):
             Instead of ``nodes``: a random share of the usable nodes, in ascending order, as on a machine that other
             jobs use too.
         seed : int
-            Of the random share; the same seed gives the same nodes.
+            Seed of the random share; the same seed gives the same nodes.
         **options
             ``ranks_per_node`` and ``order`` of :class:`Allocation`.
         """

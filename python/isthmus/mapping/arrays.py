@@ -33,7 +33,7 @@ class ArraysMapped:
     Attributes
     ----------
     placement : Placement
-        Of all tasks, in the order of the arrays.
+        Placement of all tasks, in the order of the arrays.
     arrays : dict of str to slice
         Ranks of every array in the placement.
     before, after : dict of (str, str) to float

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 #: Processor time of the spectral bound, about, over the third power of the places: two lists of eigenvalues.
 _SPECTRAL = 1.4e-9
-#: Of a pair of places.
+#: Processor time for a pair of places.
 _PAIR = 16e-9
 #: Places up to which distances are looked at one by one, and up to which eigenvalues are computed.
 _PAIRS, _EIGENVALUES = 4096, 1024
@@ -65,7 +65,7 @@ def bounds(problem: Problem, *, directions: float = 1.0, spectral: bool = True) 
     order = np.lexsort([-weight, task])
     task, weight = task[order], weight[order]
     first = np.searchsorted(task, np.arange(n))
-    # Of each task's partners, the number of those that are heavier.
+    # For each task's partner, the number of partners that are heavier.
     rank = np.arange(len(task)) - first[task]
     profile = nearest_slots(problem, int(rank.max(initial=-1)) + 1)
     outside = profile[profile > 0]

@@ -86,7 +86,7 @@ def map(
     collectives : mapping, optional
         As for :func:`isthmus.pattern`.
     model : str or None
-        Of simulations of a program or schedule, see :func:`isthmus.simulate`; None: there are none.
+        Network model for simulations of a program or schedule, see :func:`isthmus.simulate`; None: no simulations.
 
     Returns
     -------

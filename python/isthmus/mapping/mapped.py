@@ -155,7 +155,7 @@ class Mapped(Tabular):
     def warning(self) -> str | None:
         """In a sentence, where a usual order is better though less was looked at; None where none is.
 
-        Of what was simulated, the time counts; otherwise the most congested link beside the order of the allocation.
+        Where both were simulated, the time counts; otherwise the most congested link.
         """
         name = "time" if self.metrics.time is not None else "maximum_congestion"
         orders = USUAL if name == "time" else USUAL[:1]

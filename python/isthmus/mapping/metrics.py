@@ -91,7 +91,7 @@ class Metrics(Tabular):
     ----------
     placement : Placement
     bytes : float
-        Of all messages; of all edges, each once, of an undirected pattern.
+        Bytes of all messages; in an undirected pattern, of all edges, each counted once.
     network_bytes : float
         Those that leave their node.
     hop_bytes, average_dilation, mean_distance : float
@@ -204,7 +204,7 @@ def evaluate(
     Parameters
     ----------
     what : Pattern, Program or Schedule
-        Of a program, point-to-point and one-sided messages, and those of collectives if ``collectives`` is given.
+        In a program, point-to-point and one-sided messages count, and those of collectives if ``collectives`` is given.
     placement : Placement
     undirected : bool
         The pattern is an undirected graph that has the weight of an edge in both directions: bytes and hop-bytes count
@@ -214,7 +214,7 @@ def evaluate(
     model : str or None
         A program or schedule is simulated with this model of :func:`isthmus.simulate` too, unless None.
     routing : str
-        Of the simulation; all other metrics are of the machine's deterministic minimal routes.
+        Routing of the simulation; all other metrics use the machine's deterministic minimal routes.
 
     Returns
     -------

@@ -78,12 +78,12 @@ class Placement(Tabular):
         Parameters
         ----------
         where : Machine or Allocation
-            Of a machine, its first nodes, as many as are needed with one rank per core.
+            A machine stands for its first nodes, as many as are needed with one rank per core.
         ranks : int
         order : {"default", "block", "cyclic", "random"}
             That of the allocation; node after node; round the nodes; any free core, each as likely.
         seed : int
-            Of the random order: the same gives the same.
+            Seed of the random order: the same seed gives the same placement.
         share : bool
             May several ranks sit on a core, where there are more of them than cores? They are spread evenly then.
 

@@ -64,7 +64,7 @@ def portfolio(problem: Problem, attempt: Attempt, seconds: float, objective: str
             left -= each + options.get("seconds", 0.0)
         return trial
 
-    # Of a few tasks all placements: of the best, one with little load on its hottest links.
+    # For a few tasks, all placements: among the best, one with little load on its hottest links.
     optimum = tried("exact")
     if optimum is not None and objective == "hop_bytes":
         tried("relieve", start=optimum.place, rise=0.0, seconds=round(_FOR_LINKS * seconds, 3))

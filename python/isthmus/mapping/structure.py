@@ -26,7 +26,7 @@ class Structure:
         "all-to-all in rows" (complete graphs along some dimensions), "tree"; "copies of ..." where the first
         dimension numbers parts that do not exchange anything.
     extents : tuple of int
-        Largest first. Of a tree: its tasks.
+        Largest first; for a tree, its number of tasks.
     periodic : tuple of bool
         Dimension by dimension.
     dimensions : tuple of str
@@ -35,7 +35,7 @@ class Structure:
         "star": neighbours along one dimension (5 points in 2-D, 7 in 3-D, 9 in 4-D); "box": along several at once (9
         points in 2-D, 27 in 3-D); "mixed": only some of these.
     coordinates : array of uint32, shape (tasks, dimensions)
-        Of every task; of a tree, a depth-first number.
+        Coordinates of every task; in a tree, a depth-first number.
     explained : float
         Share of the bytes that go along the structure.
     filled : float

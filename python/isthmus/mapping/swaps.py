@@ -86,7 +86,7 @@ class Swaps:
         ----------
         start : array of uint32, shape (tasks,)
         value : callable
-            Of a map; less is better.
+            Value of a map; less is better.
         more : callable
             May another map be judged?
         """

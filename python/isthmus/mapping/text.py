@@ -37,7 +37,7 @@ def report(mapped: Mapped) -> str:
 
 
 def longer_routes(mapped: Mapped) -> bool:
-    """Have partners a route that is longer than a shortest path? Of very many, some are looked at."""
+    """Do partners have a route that is longer than a shortest path? Of very many, a sample is looked at."""
     machine, node = mapped.placement.machine, mapped.placement.node
     if machine.topology.kind != "dragonfly":
         return False

@@ -296,7 +296,7 @@ def _dragonfly(net: Net, values: Any, busy: Array) -> LoadMap:
     t = net.topology
     groups, size = net.dims[-1], int(np.prod(net.dims[:-1]))
     links, kind, ends = _class_links(net)
-    # Of a node the number of its router is that of the node over the nodes of each.
+    # The router of a node is the node's number divided by the nodes of each router.
     router = np.where(ends < t.nodes, ends // net.per_router, ends - t.nodes)
     group = router // size
     low, high = shown(group[busy].ravel(), groups)

@@ -38,7 +38,7 @@ def plot_pattern(
     Parameters
     ----------
     pattern : Pattern
-        Of more than 512 ranks neighbours are added up; the axes say so.
+        Beyond 512 ranks neighbours are added up; the axes say so.
     target : path or binary stream, optional
         File to write: .png, .svg or .pdf; by default none.
     what : {"bytes", "messages"}
@@ -47,7 +47,7 @@ def plot_pattern(
     size : (float, float), optional
         Width and height in inches.
     format : {"png", "svg", "pdf"}, optional
-        Of what is written to a stream.
+        Format of what is written to a stream.
 
     Returns
     -------

@@ -24,7 +24,7 @@ def draw_overlap(overlap: Overlap, target: Target = None, format: str | None = N
     target : path or binary stream, optional
         .png, .svg or .pdf; by default none.
     format : str, optional
-        Of a stream.
+        Format of what is written to a stream.
 
     Returns
     -------

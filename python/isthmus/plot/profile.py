@@ -52,7 +52,7 @@ def plot_communication(
     size : (float, float), optional
         Width and height in inches.
     format : {"png", "svg", "pdf"}, optional
-        Of what is written to a stream.
+        Format of what is written to a stream.
 
     Returns
     -------
@@ -137,7 +137,7 @@ def plot_ranks(
     size : (float, float), optional
         Width and height in inches.
     format : {"png", "svg", "pdf"}, optional
-        Of what is written to a stream.
+        Format of what is written to a stream.
 
     Returns
     -------

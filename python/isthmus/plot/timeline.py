@@ -237,7 +237,7 @@ def coverage(row: Any, begin: Any, end: Any, rows: int, columns: int) -> Any:
     Parameters
     ----------
     row : ndarray of int
-        Of every interval.
+        Row of every interval.
     begin, end : ndarray of float
         In columns, within 0 to ``columns``.
 

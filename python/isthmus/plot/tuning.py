@@ -31,7 +31,7 @@ def draw_times(sweep: Sweep, target: Target = None, format: str | None = None) -
     target : path or binary stream, optional
         .png, .svg or .pdf; by default none.
     format : str, optional
-        Of a stream.
+        Format of what is written to a stream.
 
     Returns
     -------
@@ -78,11 +78,11 @@ def draw_map(sweeps: Sequence[Sweep], target: Target = None, format: str | None 
     Parameters
     ----------
     sweeps : sequence of Sweep
-        Of one collective and the same sizes, on different numbers of ranks.
+        Sweeps of one collective with the same sizes on different numbers of ranks.
     target : path or binary stream, optional
         .png, .svg or .pdf; by default none.
     format : str, optional
-        Of a stream.
+        Format of what is written to a stream.
 
     Returns
     -------

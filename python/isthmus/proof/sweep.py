@@ -58,7 +58,7 @@ class Tally:
         Contributions are combined in the order of ranks in all of its cases; None where nothing is combined.
     operations : int
     seconds : float
-        Of generating and proving.
+        Time spent generating and proving.
     failures : list of (Case, str)
         Cases that are not proved, and what was found.
     """

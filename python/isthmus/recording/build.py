@@ -57,7 +57,7 @@ def build(mpi: Mpi, say: Callable[[str], None] | None = None) -> Path:
     Returns
     -------
     Path
-        Of the shared library; it changes with the sources, the header and the compiler.
+        Path of the shared library, which changes with the sources, the header and the compiler.
 
     Raises
     ------

@@ -83,7 +83,7 @@ class Parts:
     ) -> Columns:
         """Whole columns, with communicators and ranks of the Program; partners of calls are ranks of the world.
 
-        Of events and messages communicators are negative whose members are not known.
+        Communicators whose members are not known have negative numbers in events and messages.
         """
         columns = Columns(*(group.arrays() for group in self._groups))
         made = tuple(Group(self._spill, fixed) for fixed in _FIXED_AFTER)

@@ -22,7 +22,7 @@ _CRASHES = ("SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGABRT", "SIGSYS")
 def endings(recording: Recording) -> list[str]:
     """Sentences on ranks that did not reach MPI_Finalize: those that ended by themselves first."""
     r = recording
-    # Of ranks without room for any trace it is said elsewhere that they are missing.
+    # Another sentence says which ranks are missing because there was no room for their traces.
     early = ((r.ending & FINALIZED) == 0) & ~((r.ending & FULL > 0) & np.isnan(r.wall))
     kind = np.select([r.ending & flag > 0 for flag in (ABORTED, SIGNALLED, EXITED)], [ABORTED, SIGNALLED, EXITED], 0)
     number = np.where(kind == SIGNALLED, r.signal if len(r.signal) else 0, 0)

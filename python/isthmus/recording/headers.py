@@ -42,7 +42,7 @@ def about(ranks: int, headers: Mapping[int, Any], clocks: Mapping[int, Clock], c
     Parameters
     ----------
     headers, clocks : mappings
-        Of every rank that left a trace, that of its first thread.
+        Header and clock of the first thread of every rank that left a trace.
     command : str
         What was run; if it is empty, what the first rank says.
     """

@@ -73,7 +73,7 @@ def match(
     ----------
     receives : array of bool
     comm, source, target, tag : arrays of int32
-        Of the message; ``NULL`` as source or target: none, ``ANY`` as source or tag: it is not known what was received.
+        The message: ``NULL`` as source or target means none, ``ANY`` as source or tag means unknown.
     begin, end : arrays of int64
         When a send began, when a receive was complete; negative: never.
     """

@@ -42,7 +42,7 @@ class Mpi:
     family : str
         ``"Open MPI"``, ``"MPICH"`` (and what derives from it) or ``"MPI"``.
     version : str
-        Of the library, from its header.
+        Version of the library, from its header.
     mpicc : str
         Its compiler, absolute.
     library : str

@@ -45,7 +45,7 @@ def emit_one_sided(
     Returns
     -------
     messages : list
-        Of what stands for post and complete: event, whether it receives, index of the communicator, peer, tag and step.
+        What stands for post and complete: event, whether it receives, index of the communicator, peer, tag, step.
     together : tuple of arrays
         Event, call and True for every fence.
     """

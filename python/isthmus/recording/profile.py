@@ -109,9 +109,9 @@ class RankTable(Tabular):
     mpi : array of float64
         In MPI between them; where several threads call MPI, on average over those.
     waiting, collective : array of float64
-        Of this, in collectives until the last rank arrived, and in collectives altogether.
+        Part of ``mpi`` spent in collectives until the last rank arrived, and in collectives altogether.
     completion : array of float64
-        Of this, waiting for or testing messages.
+        Part of ``mpi`` spent waiting for or testing messages.
     computing : array of float64
         Processor time outside MPI, as the Program has it.
     calls, sent, received : arrays of uint64
@@ -195,7 +195,7 @@ class Profile(Shown):
     functions, sites : CallTable
         By function, and by function and place.
     ranks : RankTable
-        Of all ranks.
+        Table of all ranks.
     messages, collectives : SizeTable
         Messages between two ranks, by size; and calls of collectives, by the larger of the bytes that they put in and
         get out at a rank.

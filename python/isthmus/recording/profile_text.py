@@ -59,7 +59,7 @@ def report(profile: Profile, *, full: bool = False, depth: int | None = None, wi
     depth : int, optional
         Levels of functions that are shown; by default 4, all of them if ``full``.
     width : int or None
-        Of a line; None: as long as they need to be.
+        Width of a line; None: lines are as long as they need to be.
     """
     p = profile
     parts = [_head(p, width)]

@@ -151,7 +151,7 @@ def _points(table: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64], 
     if not (table["begin"][1:] < latest[:-1]).any():
         return 2 * step, 2 * step + 1, False
     time = np.stack([table["begin"], np.maximum(table["end"], table["begin"])], axis=1).reshape(-1)
-    # Of points at the same time those of earlier steps come first, and every begin before its end.
+    # Among points at the same time, those of earlier steps come first, and every begin before its end.
     place = np.empty(len(time), np.int64)
     place[np.argsort(time, kind="stable")] = np.arange(len(time))
     return place[::2].copy(), place[1::2].copy(), True

@@ -161,14 +161,14 @@ class Trace:
         calls ``form`` says which they are, and ``value`` how long the thread was off the processor between them.
         ``own`` is what the recorder took before the step: since the step before, or between folded calls too.
     items : dict of int to Items
-        Of every form of call; items of starts stand with those of messages.
+        Items by form of call; items of starts stand with those of messages.
     counts : array of int64
-        Of the collectives that have some, one list after another.
+        Counts of the collectives that have some, one list after another.
     groups : array of int32, and groups_length : array of int64
         Ranks of posts and starts, one list after another, and how long that of each item of RMA is.
     sites : dict of int to Place
     paths : dict of int to (int, int)
-        Of every path, in the order of their making: the path of the caller, 0 where there is none, and the site in it.
+        Every path, in the order in which they were made: the path of the caller (0: none) and the site in it.
     counted : structured array of COUNTED_RECORD
         What counters of the processor counted.
     whole : bool

@@ -136,10 +136,10 @@ class Recording:
     path : array of uint32
         Call path of every call, or all ones; empty: not known.
     path_parent, path_site : arrays of uint32
-        Of every path that of its caller, which comes before it, or all ones; and the place in it, an index into
+        For every path, the path of its caller, which comes before it, or all ones; and the place in it, an index into
         ``sites``.
     site_function, site_module : tuples of str
-        Of every place the function around it, and the file that its code is in; empty: not known.
+        For every place, the function around it and the file that holds its code; empty: not known.
     counters : Counters or None
         What counters of the processor counted between calls; None: nothing.
     uncounted : tuple of str

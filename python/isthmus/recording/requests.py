@@ -22,7 +22,7 @@ class Requests:
     Attributes
     ----------
     form, index : arrays of int64
-        Of each opening: the form of its item, and which of the items of that form it is.
+        For each opening, the form of its item and the index among the items of that form.
     request : array of int64
         Number of the request of each opening.
     done_by : array of int64

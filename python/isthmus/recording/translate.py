@@ -104,7 +104,7 @@ class Part:
     events: dict[str, NDArray[Any]]
     comms: NDArray[np.uint64]
     halves: Halves
-    #: Of events that all members of a communicator call: event, call, and whether the call waited for it.
+    #: Events that all members of a communicator call: event, call, and whether the call waited for it.
     together: NDArray[np.int64]
     together_call: NDArray[np.int64]
     together_blocking: NDArray[np.bool_]
@@ -341,7 +341,7 @@ class _Translation:
     def _collectives(self) -> None:
         c, step = self.steps.items[raw.COLLECTIVE].item, self.steps.items[raw.COLLECTIVE].step
         call = self.call_of[step]
-        # Of persistent ones their starts move bytes, not the call that makes the request.
+        # Persistent collectives move bytes when they are started, not when their request is made.
         kept = np.flatnonzero(c["flags"] & raw.CREATED_ONLY == 0)
         add(self.calls["sent"], call[kept], c["sent"][kept])
         add(self.calls["received"], call[kept], c["received"][kept])

@@ -181,7 +181,7 @@ class ProgramBuilder:
         ----------
         kind : str or CollectiveKind
         bytes : array of int
-            Of the vector (bcast, reduce, allreduce, scan, exscan) or of one rank's block.
+            Size of the vector (bcast, reduce, allreduce, scan, exscan) or of one rank's block.
         counts : array of int, optional
             Bytes per rank instead: one list, of which all ranks know, or one row per rank. gather, allgather, scatter,
             reduce_scatter: of each block; alltoall: to each and then from each rank; neighbor_alltoall: triples of
@@ -189,7 +189,7 @@ class ProgramBuilder:
         nonblocking : bool
             Returns a request as :meth:`isend` does.
         commutes : bool
-            Of a reduction: does the operator? Otherwise algorithms that do not keep the order of ranks are not taken.
+            Whether the operator of a reduction commutes. If not, only algorithms that keep the order of ranks are used.
         """
         what = _COLLECTIVES.get(str(kind)) or int(columns.kinds("collective", kind, CollectiveKind)[0])
         detail = 0 if counts is None else self._detail(rank, counts)
@@ -327,7 +327,7 @@ class ProgramBuilder:
         Parameters
         ----------
         color : array of int
-            Of each member of ``parent`` in its order; members of the same colour come together, -1 into none.
+            Color of each member of ``parent``, in its order; members of the same color come together, -1 joins none.
         key : array of int, optional
             Order within the new communicator; by default that of the parent.
 

@@ -80,6 +80,6 @@ class CallChecks:
             size = np.array([len(members) for members in self._members])[comm]
         strange = where((peer < 0) | (peer >= size) | (tag < 0))
         if len(strange):
-            # Of calls that look alike, such as receives from any rank, one stands for all.
+            # Among calls that look alike, such as receives from any rank, one stands for all.
             alike = np.stack([row[strange].astype(np.int64) for row in rows[1:]])
             refuse(strange[np.sort(np.unique(alike, axis=1, return_index=True)[1])])

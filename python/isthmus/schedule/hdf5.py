@@ -74,7 +74,7 @@ def write_columns(
     columns : sequence of Column
         Names may have slashes, which make groups.
     attributes : mapping, optional
-        Of the root, besides format, noun and version.
+        Attributes of the root, besides format, noun and version.
     compression : {"auto", "gzip", "none"}
     version : int
         The lowest version of the format that has these columns.

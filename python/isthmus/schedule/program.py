@@ -142,8 +142,8 @@ class Program(Tabular):
     peer : array of int32
         Rank within the communicator, ``ANY`` or ``NULL``; root of a collective; flush and unlock: ``ANY`` for all.
     tag : array of int32
-        Of point-to-point messages, or ``ANY``; of reductions 1 where the operator does not commute, 0 where it does or
-        is not known.
+        Tag of point-to-point messages, or ``ANY``; for reductions 1 where the operator does not commute, 0 where it
+        does or is not known.
     comm : array of uint32
         Communicator; comm_create: the parent; one-sided: the window's.
     amount : array of uint64

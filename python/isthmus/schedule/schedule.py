@@ -120,11 +120,11 @@ class Schedule(Tabular):
         peer : array of int
             The other rank of send, recv, put and get; -1: receive from any. Not looked at elsewhere.
         tag, comm : array of int
-            Of messages; tag -1: receive any.
+            Tag and communicator of messages; tag -1: receive any.
         cpu, nic : array of int
             CPU stream and network interface, 0 to 255.
         mode : array of int
-            Of a reduce: 0 where ``to = to (+) from``, 1 where ``to = from (+) to``. Of a send: 0 eager or not by its
+            For a reduce: 0 where ``to = to (+) from``, 1 where ``to = from (+) to``. For a send: 0 eager or not by its
             size, 1 eager, 2 rendezvous.
         op, on : array of int, optional
             Operation ``op[i]`` waits for operation ``on[i]`` of the same rank, numbered from 0 as given here.
@@ -352,7 +352,7 @@ class Schedule(Tabular):
             sender says by a message of 0 bytes that data are there, the receiver gets them and says by another one
             that the sender may change them.
         ask : bool
-            Of put: the receiver always says first that its buffer is free. Otherwise it does so where its receive
+            For puts: the receiver always says first that its buffer is free. Otherwise it does so where its receive
             waits for something; other buffers count as free from the start.
 
         Raises

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 EXPLAINED, COVERED = 0.75, 0.9
 # Partners with so little of the mean number of messages of a shape's pairs do not count as talking.
 _RARE = 0.1
-# Of shapes that explain about as much, the one with the fewest pairs is named.
+# Among shapes that explain about as much, the one with the fewest pairs is named.
 _AS_GOOD = 0.1
 # Shapes are tried on so many pairs first, those that are nearly good enough there then on all.
 _SAMPLE, _NEARLY = 8192, 0.8
@@ -38,11 +38,11 @@ class Shape:
     name : str
         For people: "3-D torus 4 × 4 × 2, 7-point stencil".
     extents : tuple of int
-        Of a grid, in the order of MPI_Cart_create: ranks run along the last dimension first. One that runs along
-        the first dimension first has the same pairs, with extents reversed. Of ``"all"`` within blocks, their
+        Extents of a grid, in the order of MPI_Cart_create: ranks run along the last dimension first. One that runs
+        along the first dimension first has the same pairs, with extents reversed. For ``"all"`` within blocks, their
         number and size.
     periodic : tuple of bool
-        Of a grid, for every dimension.
+        Whether each dimension of a grid is periodic.
     stencil : int or None
         Points of a grid's stencil, the rank itself included.
     explained : float
@@ -179,7 +179,7 @@ def shape(pattern: Pattern) -> Shape | None:
     if not fits:
         return None
     enough = max(fit.score for fit in fits) - _AS_GOOD
-    # Of those that are equal on few ranks the first one is the plainest.
+    # Among shapes that are equal on few ranks, the first is the plainest.
     best = min((fit for fit in fits if fit.score >= enough), key=lambda fit: fit.candidate.pairs)
     found = best.candidate
     one_way = float(pairs.both[found.inside].mean()) < 0.5

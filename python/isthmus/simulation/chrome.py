@@ -68,7 +68,7 @@ def write_chrome(
     path : path
         ``.json``, or ``.json.gz`` for a compressed one, which Perfetto reads too.
     ranks : sequence of int, optional
-        By default all. Of messages only those between them are drawn.
+        By default all. Only messages between them are drawn.
     window : tuple of float, optional
         Begin and end in seconds: only what touches it, by default everything.
 

@@ -33,7 +33,7 @@ class CriticalPath(Tabular):
     Attributes
     ----------
     begin_ps, end_ps : ndarray of int64
-        Of every step, picoseconds; from 0 to the makespan without holes, of a part of a run within that.
+        Begin and end of every step, picoseconds; without holes from 0 to the makespan, or within a part of the run.
     op : ndarray of uint64
         Operation whose time passes, an index into the schedule's operations.
     rank : ndarray of uint32
@@ -43,7 +43,7 @@ class CriticalPath(Tabular):
         operation needs); wire (the sender's o, then L); way, landing (one-sided: L; G); contention (of a message that
         others delay, from its send to its last byte: o, L, G and what it loses).
     latency_ps, noise_ps, lost_ps : ndarray of int64
-        Of every step: what of it is L, what the operating system takes, what is lost to other messages in the network.
+        Parts of every step: L, what the operating system takes, what is lost to other messages in the network.
     shares_ps : dict of str to int
         Picoseconds by PATH_SHARES; they add up to the makespan. Nobody waits on the path: what others wait for is it.
     """

@@ -34,7 +34,7 @@ class Waiting:
         Operation ``op`` of the rank.
     kind : OpKind
     peer, tag : int or None
-        Of messages; None: any, or not a message.
+        Peer and tag of messages; None: any, or not a message.
     comm, bytes : int
     started : bool
         A posted receive, or a send that waits for its receive; otherwise it waits for operations of its own rank.

@@ -34,7 +34,7 @@ _OPERATIONS = {
     "busy": ("busy_ps", "ps", "time of the CPU stream; of a receive, to handle its message"),
     "handled": ("handled_ps", "ps", "of a send: when its receiver begins to handle the message; -1: never"),
 }
-#: Of simulations in which messages meet.
+#: Arrays of simulations in which messages meet.
 _TRAFFIC = {
     "link_bytes": (np.float64, "B", "over each link"),
     "link_slices": (np.float32, "B", "over each link in each slice of time"),

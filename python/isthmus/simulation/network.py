@@ -29,12 +29,12 @@ class PacketOptions:
     Parameters
     ----------
     bytes : int
-        Of a packet; the last one of a message is smaller.
+        Size of a packet; the last one of a message is smaller.
     flit : int
         What a switch must have of a packet to send it on.
     buffer : int, optional
-        Of every virtual channel at the input of a switch; at least a packet. By default 16 packets, or more where a
-        long link needs them to be busy all the time, so that only other messages stop a message.
+        Size of every virtual channel at the input of a switch; at least a packet. By default 16 packets, or more where
+        a long link needs them to be busy all the time, so that only other messages stop a message.
 
     Raises
     ------

@@ -61,7 +61,7 @@ def simulate(
         Where the ranks sit: an allocation of the machine, a placement, or a node id per rank (the ranks of a node take
         its cores in their order). By default one rank per core, node after node.
     model : str
-        Of the network: "loggops", in which messages do not meet (Hoefler, Schneider and Lumsdaine, "LogGOPSim:
+        Network model: "loggops", in which messages do not meet (Hoefler, Schneider and Lumsdaine, "LogGOPSim:
         simulating large-scale applications in the LogGOPS model", 2010); "flow", in which those on the same links share
         their bandwidth max-min fairly; "reserve", in which each takes its links whole, one after the other; "packet",
         in which packets wait in the buffers of switches.
@@ -70,15 +70,15 @@ def simulate(
         while the processor does other things (Alexandrov et al., "LogGP", 1995); or, as LogGOPSim has it, from the
         arrival of its head on for o_recv and for O or G of its bytes, whichever takes longer, for comparison with it.
     routing : {"minimal", "random", "valiant", "adaptive"}
-        Of messages between nodes, where they meet: the machine's deterministic minimal routes, random minimal ones,
-        Valiant's through a random intermediate, or for each message the less loaded of the last two.
+        Routes of messages between nodes, in models where they meet: the machine's deterministic minimal routes, random
+        minimal ones, Valiant's through a random intermediate, or for each message the less loaded of the last two.
     slices : int
         Number of slices of time in which the traffic of every link is counted, at least; 0 for sums only.
     resolution : float, optional
-        Of the "flow" model: messages that end within this part of their own time of each other leave the links at the
+        For the "flow" model: messages that end within this part of their own time of each other leave the links at the
         same moment. 0 is exact; by default 0.01.
     packet : PacketOptions, optional
-        Of the "packet" model: sizes of packets and buffers.
+        For the "packet" model: sizes of packets and buffers.
     record : {"finish", "ranks", "ops"}
         Finish times only; where the time of every rank went too; begin and end of every operation too, with what the
         critical path and sensitivities need (about 70 bytes an operation).
@@ -87,7 +87,7 @@ def simulate(
     noise : Noise, optional
         Operating system noise; by default the machine's.
     seed : int
-        Of the noise.
+        Seed of the noise and of random routes.
     copy_rate, reduce_rate : float, optional
         Seconds per byte of copy and reduce operations. By default from the memory bandwidth of a node, shared by its
         cores: two bytes moved for a byte copied, three for a byte reduced; 0 where the machine does not say.

@@ -83,9 +83,9 @@ class Timeline(Tabular):
     lost_in_all_ps : int
         What all messages together lost to others; rounded to 53 bits.
     model, routing : str
-        Of the network.
+        Network model and routing.
     traffic : Traffic or None
-        Of the links, where messages meet.
+        Traffic of the links, in models where messages meet.
     handled_ps : ndarray of int64, shape (operations,)
         With ``record="ops"``: of every send, when the receiver begins to handle its message; -1 where it never does and
         of other operations.

@@ -23,9 +23,9 @@ _NAMES = {"stencil": "a five-point stencil", "wrf": "WRF", "pop": "POP", "openat
 #: What is published, of hops: by how much they fall, and how far from that ours may be.
 _FALLS = {"wrf": 0.64, "pop": 0.60}
 _NEAR = 0.10
-#: Of hop-bytes near the minimum, and of a time that does not fall.
+#: Largest ratio of hop-bytes to the minimum that counts as near it; largest gain that counts as none.
 _MINIMUM, _NO_GAIN = 1.1, 0.03
-#: Of the time of WRF on the largest machine, and how far from that ours may be.
+#: Share of WRF's time saved on the largest machine, and how far from it ours may be.
 _GAIN, _NEAR_GAIN = 0.17, 0.05
 
 #: One problem: results by placement.

@@ -36,7 +36,7 @@ class Molecules:
     fixed : array of bool
         Patches.
     coordinates : array of float64, shape (patches, 3)
-        Of the patches.
+        Coordinates of the patches.
     """
 
     pattern: Pattern
@@ -174,8 +174,8 @@ def _along(points: NDArray[np.float64], which: NDArray[np.int64]) -> NDArray[np.
 def start(box: Molecules, job: Allocation, *, seconds: float | None = None, seed: int = 0) -> Placement:
     """Patches near their neighbours, one core after the other of each node; computes with their first patch.
 
-    Of bisections by work and by number of patches, and the order of both, the one with the least hop-bytes between
-    neighbouring patches.
+    Takes bisections by work and by number of patches, in both orders, and keeps the one with the least hop-bytes
+    between neighbouring patches.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..schedule.program import Program
     from ..simulation import Timeline
 
-#: Of time, at least: what is counted has edges at them.
+#: Least number of slices of time: what is counted has edges at them.
 _SLICES = 512
 PATTERNS = ("uniform", "adversarial", "shift", "permutation", "bisection")
 

@@ -67,7 +67,7 @@ def candidates(
         known = [name for name in known if keeps_order(collective, name)]
     for name in known if algorithms is None else algorithms:
         taken = [option.name for option in describe(collective, name).options]
-        # Of reductions a window says how much room they have; with the default they are hardly held back.
+        # In reductions a window says how much room they have; the default hardly holds them back.
         if "segment" in taken and "window" not in (options or {}):
             taken = [key for key in taken if key != "window"]
         axes = [[(key, value) for value in values[key]] for key in taken if values.get(key)]

@@ -26,7 +26,7 @@ class Choice:
     Parameters
     ----------
     name : str
-        Of the algorithm, such as ``"knomial"``.
+        Name of the algorithm, such as ``"knomial"``.
     options : mapping of str to int, float, str or sequence of int
         Such as ``{"radix": 4, "segment": 8192}``; kept sorted by name, so that equal choices are equal. ``access``,
         ``sync`` and ``protocol`` among them are its flavour.

@@ -121,9 +121,9 @@ def runnable(
     collective : str
     choice : Choice
     ranks : int
-        Of the communicator.
+        Ranks of the communicator.
     world : int, optional
-        Of the program; by default ``ranks``.
+        Ranks of the program; by default ``ranks``.
     strange : bool
         The default stands in for names that Isthmus does not know too, and options that it does not know are left out;
         otherwise they stay, for others to refuse.

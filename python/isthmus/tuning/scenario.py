@@ -41,7 +41,7 @@ class Work:
     links : array of float
         For what the busiest link has to carry, in models where messages meet; 0 where it is not known.
     operations : int
-        Of the schedule that told it; 0 if there was none.
+        Number of operations of the schedule that told it; 0 if there was none.
     """
 
     seconds: NDArray[np.float64]
@@ -89,7 +89,7 @@ class Scenario:
             "reduce_rate": 3 * byte if self.reduce_rate is None else self.reduce_rate,
         }
         levels = self._levels()
-        # Of each parameter the least: closed forms with them are not above the time on the machine.
+        # The least value of each parameter: closed forms with them are not above the time on the machine.
         least = {
             name: min(getattr(level, name) for level in levels) for name in ("L", "o_send", "o_recv", "g", "G", "O")
         }

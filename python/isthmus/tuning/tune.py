@@ -124,8 +124,8 @@ def tune(
         As of :func:`isthmus.simulate`.
     ranks : int or iterable of int
     sizes : sequence of int, optional
-        Bytes, ascending; by default powers of two from 8 B to 64 MiB. Of gather, allgather, scatter, alltoall and
-        reduce_scatter those of one rank's block.
+        Bytes, ascending; by default powers of two from 8 B to 64 MiB. For gather, allgather, scatter, alltoall and
+        reduce_scatter, bytes of one rank's block.
     placement : Allocation, Placement or array of int, optional
         As of :func:`isthmus.simulate`; with several numbers of ranks an allocation.
     model : str, optional

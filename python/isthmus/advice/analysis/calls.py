@@ -40,7 +40,7 @@ class Call:
     name, location : str
         Location is empty where it is not known.
     calls, messages, bytes : int
-        Of all ranks; messages and bytes that these calls send.
+        Sums over all ranks; messages and bytes are those that these calls send.
     path : float
         Seconds of the critical path; a message on its way and at its receiver belongs to the call that completes it.
     path_shares : dict of str to float
@@ -113,7 +113,7 @@ class Rows:
     ----------
     row : array of integers, shape (events,)
     names, locations : list of str
-        Of every row; a location that is not known is empty.
+        Name and location of every row; an unknown location is empty.
     calls : array of int64
         Calls, or computations, of every row.
     """

@@ -40,10 +40,10 @@ def events_of_operations(
     ----------
     program : Program
     schedule : Schedule
-        Of the program, by :func:`isthmus.lower` with these ``collectives``.
+        Schedule of the program, by :func:`isthmus.lower` with these ``collectives``.
     """
     number = _operations_per_event(program, collectives)
-    # Of large programs half of the memory is half of the time here.
+    # In large programs, half of the memory is half of the time here.
     small: Any = np.int32 if max(len(program), len(schedule)) < 2**31 else np.int64
     event = np.repeat(np.arange(len(program), dtype=small), number)
     join = (schedule.ops["kind"] == OpKind.calc) & (schedule.ops["amount"] == 0)

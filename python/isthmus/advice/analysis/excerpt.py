@@ -31,7 +31,7 @@ def excerpt(program: Program, events: int) -> Program | None:
     ----------
     program : Program
     events : int
-        Of all ranks together, about; a piece is no shorter than from one collective of all ranks to the next.
+        Events of all ranks together, about; a piece reaches at least from one collective of all ranks to the next.
 
     Returns
     -------

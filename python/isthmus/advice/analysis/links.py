@@ -41,7 +41,7 @@ class LinkUse:
     hot : HotLink
     messages : int
     pairs : int
-        Of ranks.
+        Pairs of ranks.
     streams : tuple of Stream
         The pairs of ranks with most bytes.
     calls : tuple of CallUse

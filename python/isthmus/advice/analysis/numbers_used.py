@@ -43,7 +43,7 @@ def levels_used(schedule: Schedule, machine: Machine, placement: Allocation | Pl
     ops = schedule.ops
     sending = np.flatnonzero(np.isin(ops["kind"], (OpKind.send, OpKind.put, OpKind.get)))
     first = schedule.op_first.view(np.int64)
-    # Of many ranks a million messages tell as much as all.
+    # A million messages tell as much as all.
     sending = sending[:: 1 + len(sending) // 1_000_000]
     if not len(sending):
         return ()

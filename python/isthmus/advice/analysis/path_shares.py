@@ -36,9 +36,9 @@ class PathSteps:
     rank : array of int64
         Where the time passes; on the wire: the sender.
     sender, receiver : array of int64
-        Of the message; -1 of a computation.
+        Those of the step's message; -1 for a computation.
     bytes : array of int64
-        Of the message; -1 of a computation.
+        Those of the step's message; -1 for a computation.
     arriving : array of bool
         The message is on its way, or at its receiver: the receiver's call is what lasts.
     """

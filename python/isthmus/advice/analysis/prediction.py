@@ -54,7 +54,7 @@ class Simulator:
     Parameters
     ----------
     model, routing : str
-        Of the network, where :meth:`run` is not asked for another.
+        Network model and routing, unless :meth:`run` is asked for others.
     progress : bool
         Show the bar on standard error.
     planned : int

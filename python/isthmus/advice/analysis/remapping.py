@@ -36,7 +36,7 @@ class Placing:
     mapped : Mapped
         By simulated time, of all messages, those of collectives included; as now where nothing is faster.
     now : Metrics
-        Of the ranks as they are.
+        Metrics of the ranks as they are.
     before, after : float
         Seconds of the program under the flow model, in which placement matters most.
     """

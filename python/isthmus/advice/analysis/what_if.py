@@ -142,7 +142,7 @@ def _segments(
     event, rank, comm : array of int64
         Synchronisations, ascending.
     parts : array of bool
-        Of some of the ranks.
+        Whether only some of the ranks take part.
     computing, owner : array of int64
         Computations, ascending, and their ranks.
 
@@ -151,7 +151,7 @@ def _segments(
     segments : array of int64
         Their names.
     segment_of : array of int64
-        Of every computation, an index into the segments.
+        Segment of every computation, an index.
     meeting : array of int64, shape (n, 2)
         Segments that end in a synchronisation of some ranks, and the number of that.
     """

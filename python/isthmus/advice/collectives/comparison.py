@@ -50,7 +50,7 @@ class Choices:
     before, after : float
         Seconds of the program with the algorithms of now, and with those of ``table``, by simulation.
     table : DecisionTable or None
-        Of the collectives whose algorithms are worth changing, at all numbers of ranks of the program: what was tuned,
+        Decisions for the collectives worth changing, at all numbers of ranks of the program: what was tuned,
         elsewhere what counts now. None where nothing is worth it.
     notes : tuple of str
     tuned : bool
@@ -91,7 +91,7 @@ class Choices:
         target : str, optional
             As of :func:`isthmus.tuning.export.export`; by default the library and version of ``library``.
         **options
-            Of the target.
+            Options of the target.
 
         Raises
         ------

@@ -44,11 +44,11 @@ class Compared:
     now : Choice
         What the library decides.
     now_seconds : float
-        Of one call alone.
+        Time of one call alone.
     best : Choice or None
         None where nothing was tried.
     best_seconds, bound : float or None
-        Of one call alone, and what none can be faster than.
+        Time of one call alone, and a lower bound for every algorithm.
     taken : bool
         Is the best in the table?
     """

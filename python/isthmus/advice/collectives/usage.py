@@ -24,7 +24,7 @@ class Use:
     ----------
     collective : str
     ranks : int
-        Of the communicator.
+        Ranks of the communicator.
     low, high : int
         Bytes of the smallest and the largest, as of :func:`isthmus.collective`.
     bytes : int

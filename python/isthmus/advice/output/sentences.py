@@ -51,7 +51,7 @@ def seconds(value: float) -> str:
 def sentences_on(predictions: Sequence[Prediction], program: Program | Schedule) -> tuple[Sentence, ...]:
     """What to do, the most worthwhile first; then what the comparison of machines says, and bounds."""
     p = predictions[0]
-    # Of two that save as much, the one comes first for which a file is written.
+    # If two save as much, the one for which a file is written comes first.
     found = [*_collectives(p), *_placing(p), *_balance(p), *_network(p), *_concentration(p)]
     found.sort(key=lambda s: -s.gain)
     if p.efficiency.parallel >= EFFICIENT:

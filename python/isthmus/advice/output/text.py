@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from ..analysis.remapping import Placing
 
 _WIDTH = 118
-#: Of what names a call; C++ has longer ones.
+#: Most characters of a call's name; C++ has longer ones.
 _NAME = 66
-#: Of a placement, in short.
+#: Metrics of a placement in its short form.
 _METRICS = ("hop_bytes", "average_dilation", "maximum_link_load")
 _COMPUTATIONS, _CALLS, _PAIRS, _LINKS, _COLLECTIVES = 4, 8, 5, 5, 6
 #: What bounds are.

@@ -69,7 +69,7 @@ class Cost:
     time_ps : array of int64
         Until the last rank is done, in picoseconds.
     work : Work
-        Of the rank whose processor has most to do.
+        Work of the rank whose processor has most to do.
     exact : array of bool
         Whether the simulator finds the same; otherwise time and work are such that it does not go below them.
     """

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def _sparbit(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: str) -> Cost:
     """Every block in a message of its own, in ⌈log₂ P⌉ rounds: W. J. Loch, G. P. Koslovski, Sparbit: a new
     logarithmic-cost and data locality-aware MPI allgather algorithm, SBAC-PAD 2021. Blocks go on as soon as they are
-    there: a recurrence over the messages of a rank. Of many ranks at least it is the time of the processor, or of the
+    there: a recurrence over the messages of a rank. On many ranks the time is at least that of the processor, or of the
     interface from the first message on."""
     m = p.message(sizes)
     others = ranks - 1

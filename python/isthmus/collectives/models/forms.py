@@ -79,7 +79,7 @@ def cost(
     lanes : int
         Interfaces of a rank; with more than one the time is one that the simulator does not go below.
     **options
-        Of the algorithm, such as ``radix``; those that are not given have the defaults of :func:`describe`.
+        Options of the algorithm, such as ``radix``; the defaults are those of :func:`describe`.
 
     Returns
     -------

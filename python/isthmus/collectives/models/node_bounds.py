@@ -34,7 +34,7 @@ def node_bound(
     ranks_of_nodes : sequence of int
         How many ranks every node has.
     interfaces : int
-        Of a node.
+        Network interfaces of a node.
     sizes : array of int
         Bytes of the collective.
     """

@@ -90,7 +90,7 @@ def overlap(
     copy_rate, reduce_rate : float
         Seconds per byte.
     **options
-        Of the algorithm.
+        Options of the algorithm.
 
     Raises
     ------

@@ -52,7 +52,7 @@ def read(text: str, path: str, *, root: str | None = None) -> dict[str, Any]:
     path : str
         Its path, for the machine name and for messages.
     root : str, optional
-        Of a file with several trees, the root of the one to take.
+        Root of the tree to take from a file with several trees.
 
     Returns
     -------

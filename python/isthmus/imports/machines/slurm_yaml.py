@@ -66,7 +66,7 @@ def read(
         Name of the topology to take; without it the first with ``cluster_default: true``, or the
         only one.
     root : str, optional
-        Of a tree topology with several trees, the root of the one to take.
+        Root of the tree to take from a tree topology with several trees.
     nodes : str, optional
         Nodelist for a flat topology, which names no nodes itself; without it the nodes that the
         other topologies of the file name.

@@ -70,7 +70,7 @@ class Resolution:
     Parameters
     ----------
     handles : sequence of Handles
-        Of every rank.
+        Handles of every rank.
     """
 
     def __init__(self, handles: Sequence[Handles]) -> None:

@@ -2,8 +2,8 @@
 
 Every outermost MPI region is a call; what it sent, received and completed are the MPI events in it. Bytes of
 collectives are understood as Score-P counts them: an allreduce of n bytes among N ranks counts as N n bytes sent and
-received, and so on. How MPI_Alltoallv divides its bytes is not in the trace: evenly, here. Of one-sided calls, accesses
-and fences are taken over, others are named as not modelled.
+received, and so on. How MPI_Alltoallv divides its bytes is not in the trace: evenly, here. From one-sided calls,
+accesses and fences are taken over; others are named as not modelled.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ class Location:
         self._serial = serial
         self._regions: list[str] = []
         self._mpi: dict[Any, bool] = {}
-        #: Of the MPI region that is open: how deep it is nested, its name, begin, place and records.
+        #: The open MPI region: how deep it is nested, its name, begin, place and records.
         self._depth = 0
         self._name, self._begin, self._site = "", 0, ""
         self._steps: list[int] = []

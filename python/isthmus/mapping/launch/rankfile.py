@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..placement import Placement
 
 _LINE = re.compile(r"rank\s+(\d+)\s*=\s*(\S+)\s+slots?\s*=\s*(\S+)", re.IGNORECASE)
-# Of a list of cores the first is taken: 1:0-2, 0:0,1 or 10-12.
+# The first core of a list is taken: 1:0-2, 0:0,1 or 10-12.
 _SLOT = re.compile(r"(?:(\d{1,9}):)?(\d{1,9}|\*)(?:[-,:*\d]*)")
 
 

@@ -63,7 +63,7 @@ class Residence:
         self._peer = np.concatenate([self._edges[1], self._edges[0]])[order]
         self._bytes = np.concatenate([bytes, bytes])[order]
         self._shares = ~movable if proxies else np.zeros(len(load), dtype=bool)
-        # Of every fixed object that others share: how many of them are on which node.
+        # For every fixed object that others share: how many of those are on which node.
         self._proxies: dict[int, dict[int, int]] = {int(q): {} for q in np.flatnonzero(self._shares)}
         self._rows: dict[int, NDArray[np.float64]] = {}
         self.place = np.full(len(load), -1, dtype=np.int64)

@@ -51,7 +51,7 @@ def _search(
     left = room.copy()
     where = np.full(len(load), -1, dtype=np.int64)
     rest = np.append(np.cumsum(load[order][::-1])[::-1], 0.0)
-    # Of every object that is down, the bins that are still to be tried.
+    # For every object that is placed, the bins that are still to be tried.
     open: list[list[int]] = []
     for _ in range(_STEPS):
         depth = len(open)

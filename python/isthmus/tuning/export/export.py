@@ -98,7 +98,7 @@ class Export:
     target : str
         Such as ``"openmpi-5.0.8"``.
     format : str
-        Of the file, in words.
+        Format of the file, in words.
     text : str
         Its content.
     settings : mapping of str to str
@@ -174,8 +174,8 @@ def export(
         Leaves to the library what it decides no worse by itself; ``losses`` tell where. Without it rules are written
         whether or not they are better than that, and a note says so.
     **options
-        Of the target. openmpi: ``by_size=("gather", "scatter")``, collectives whose callers pass the same counts on all
-        ranks and may have rules by size. mpich: ``tree=`` (the library's own selection tree, a path or plain data) or
+        Options of the target. openmpi: ``by_size=("gather", "scatter")``, collectives whose callers pass the same counts
+        on all ranks and may have rules by size. mpich: ``tree=`` (the library's own selection tree, a path or plain data) or
         ``library=`` (a shared library to take it from). ucc: ``section="vendor=intel model=skylake"``, ``ppn=``.
 
     Raises

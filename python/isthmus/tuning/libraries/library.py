@@ -54,7 +54,7 @@ class Fit:
     ----------
     algorithm : Algorithm
     parameters : mapping of str to int, float or str
-        Of the library.
+        Parameters of the library.
     running : Choice
         What that is in the terms of Isthmus.
     loss : float or None

@@ -42,7 +42,7 @@ class Situation:
     element : int
         Bytes of an element of the vector.
     commutative, built_in : bool
-        Of the operator.
+        Properties of the operator.
     several_nodes : bool
         The communicator spans several nodes and has several ranks on one.
     consecutive : bool

@@ -152,7 +152,7 @@ def algorithms(collective: str, version: Version, radix: int = 4) -> list[Algori
     version : tuple of int
         Rules have a number of requests from 5.0.7 on.
     radix : int
-        Of its k-nomial trees, which no rule sets but a parameter of the whole run.
+        Radix of its k-nomial trees, which no rule can set: a parameter sets it for the whole run.
     """
     out = []
     for since, algorithm in _ALGORITHMS[collective]:
@@ -174,8 +174,8 @@ def parse_version(text: str) -> Version:
     Raises
     ------
     InvalidInput
-        For other texts and for releases that are not known. Of those in SERIES any patch is: its rules are those of the
-        last one that was looked at.
+        For other texts and for unknown releases. Every patch release of a series in SERIES is known: its rules are
+        those of the last one that was looked at.
 
     Examples
     --------

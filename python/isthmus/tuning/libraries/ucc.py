@@ -30,7 +30,7 @@ def _radix(name: str) -> str:
     return f"UCC_TL_UCP_{name}_KN_RADIX"
 
 
-# Of most trees there is one radix for all sizes. Others may change with the size; where they are not set UCC takes
+# Most trees have one radix for all sizes. Others may change with the size; where they are not set UCC takes
 # them from the number of ranks.
 _ALGORITHMS: dict[str, list[tuple[Algorithm, str]]] = {
     "barrier": [_a("knomial", "recursive_multiplying,radix=8", _radix("BARRIER"), True)],

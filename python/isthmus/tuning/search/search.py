@@ -249,7 +249,7 @@ class Search:
             at = line.index(c)
             for side in (line[at + 1 :], line[:at][::-1]):
                 known = [k for k in side if self.source[k, i] == Source.stopped or not np.isnan(self.seconds[k, i])][:2]
-                # Of one that was stopped it is known what it takes at least.
+                # A simulation that was stopped still gives a lower bound.
                 if len(known) == 2 and self._at_least(known[0], i) > self.seconds[known[1], i]:
                     found = max(found, self._at_least(known[0], i))
         return found

@@ -169,7 +169,7 @@ def sweep(
     is known, and its simulation is stopped when it takes that long and a second best is known. Bounds are its closed
     form with the fastest parameters of the machine, the bound of all algorithms, in models with contention its time
     without, and its own times at other sizes: more bytes never take less time, and not more time than in proportion.
-    Of radices and segments it is taken that where the time has begun to rise it goes on rising. The last two are no
+    For radices and segments, a time that has begun to rise is taken to go on rising. The last two are no
     theorems (protocols change with size), which is why there is a margin.
 
     Under the model "flow" large schedules are simulated with a resolution of 0.05, which changes times by about 1 %,

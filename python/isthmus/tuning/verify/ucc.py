@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 #: What UCC says where an algorithm does not take a call.
 _GAVE_WAY = "is not supported for TL_UCP, fallback"
 _OTHER = "another algorithm"
-#: Of a case: the function that UCC lists for it ("" where it lists none), and what every rank sent.
+#: Evidence for a case: the function that UCC lists for it ("" where it lists none), and what every rank sent.
 Evidence = tuple[str, Counts]
 
 
