@@ -174,9 +174,10 @@ def export(
         Leaves to the library what it decides no worse by itself; ``losses`` tell where. Without it rules are written
         whether or not they are better than that, and a note says so.
     **options
-        Options of the target. openmpi: ``by_size=("gather", "scatter")``, collectives whose callers pass the same counts
-        on all ranks and may have rules by size. mpich: ``tree=`` (the library's own selection tree, a path or plain data) or
-        ``library=`` (a shared library to take it from). ucc: ``section="vendor=intel model=skylake"``, ``ppn=``.
+        Options of the target. openmpi: ``by_size=("gather", "scatter")``, collectives whose callers pass the same
+        counts on all ranks and may have rules by size. mpich: ``tree=`` (the library's own selection tree, a path or
+        plain data) or ``library=`` (a shared library to take it from). ucc: ``section="vendor=intel model=skylake"``,
+        ``ppn=``.
 
     Raises
     ------
