@@ -65,11 +65,12 @@ def parse_algorithm(text: str) -> Any:
 
 
 def parse_noise(text: str) -> Noise:
-    """Noise from ``periodic,period=1ms,duration=10us`` or ``file,file=noise.txt``."""
+    """Noise from ``periodic:period=1ms,duration=10us`` or ``file:file=noise.txt``."""
     from .machine import Noise
     from .machine.parts import NOISE_KINDS
 
-    kind, _, rest = text.partition(",")
+    # One version ago a comma stood behind the kind.
+    kind, _, rest = text.partition(":" if ":" in text.partition(",")[0] else ",")
     if kind not in NOISE_KINDS:
         raise InvalidInput(f"--noise {kind}: allowed are {', '.join(NOISE_KINDS)}")
     values = pairs(text, rest, ("period", "duration", "file"))

@@ -126,8 +126,8 @@ def test_options_are_explained(path: tuple[str, ...], command: click.Command) ->
         if isinstance(parameter, click.Option):
             assert parameter.help, f"{path} {parameter.name}"
             assert parameter.help.endswith(".")
-    # The standard output of record is the program's, that of completion is for a shell.
-    if path not in (("record",), ("completion",)):
+    # What completion prints is for a shell.
+    if path != ("completion",):
         assert "--json" in [name for p in command.params for name in p.opts], path
 
 
@@ -271,10 +271,10 @@ def test_route(run: Run) -> None:
     assert [hop["class"] for hop in route] == ["x+", "y+"]
     assert {(hop["bandwidth"], hop["latency"]) for hop in route} == {(1e9, 5e-9)}
     assert route[0]["to"] == route[1]["from"]
-    both = run.json("machine", "route", "torus:4x4", "0", "5", "--method", "minimal")
+    both = run.json("machine", "route", "torus:4x4", "0", "5", "--routing", "minimal")
     assert len(both["routes"]) == 2
     for method in ("random", "valiant", "ugal"):
-        words = ("machine", "route", "dragonfly-small", "0", "71", "--method", method, "--count", "3", "--seed")
+        words = ("machine", "route", "dragonfly-small", "0", "71", "--routing", method, "--count", "3", "--seed")
         assert run.json(*words, "1") == run.json(*words, "1")
         assert len(run.json(*words, "1")["routes"]) == 3
     out = run.ok("machine", "route", "ring:4", "0", "1")
@@ -298,15 +298,15 @@ def test_convert(run: Run) -> None:
     assert run.ok("machine", "convert", "cielo", "-o", "c.toml") == "wrote c.toml\n"
     assert Path("c.toml").read_text() == toml
     assert isthmus.load("c.toml") == isthmus.load("cielo")
-    assert run.ok("machine", "convert", "torus:4x4 cores=2", "--to", "spec") == "torus:4x4 cores=2\n"
+    assert run.ok("machine", "convert", "torus:4x4 cores=2", "--format", "spec") == "torus:4x4 cores=2\n"
     run.ok("machine", "convert", "torus:4x4", "-o", "t.edges")
     assert run.json("machine", "show", "t.edges")["links"] == 64
-    assert run.json("machine", "convert", "ring:4", "--to", "spec") == {"format": "spec", "text": "ring:4\n"}
+    assert run.json("machine", "convert", "ring:4", "--format", "spec") == {"format": "spec", "text": "ring:4\n"}
     assert run.json("machine", "convert", "ring:4", "-o", "x.spec") == {"format": "spec", "file": "x.spec"}
     assert run.ok("machine", "convert", "ring:4", "-o", "plain") == "wrote plain\n"
     assert "[topology]" in Path("plain").read_text()
-    assert run.ok("machine", "show", "plain", "--from", "toml", "--brief").startswith("ring:4\n")
-    assert "write TOML" in run.error("machine", "convert", "kautz-2-3", "--to", "edges")
+    assert run.ok("machine", "show", "plain", "--input-format", "toml", "--brief").startswith("ring:4\n")
+    assert "write TOML" in run.error("machine", "convert", "kautz-2-3", "--format", "edges")
 
 
 def test_convert_merges_a_node(run: Run) -> None:
@@ -370,7 +370,7 @@ def test_json_has_no_infinity(run: Run) -> None:
 
 
 def test_large_json(run: Run) -> None:
-    found = run.json("machine", "route", "torus:8x8x8x8", "0", "node2340", "--method", "minimal", "--count", "1000")
+    found = run.json("machine", "route", "torus:8x8x8x8", "0", "node2340", "--routing", "minimal", "--count", "1000")
     assert len(found["routes"]) == 1000
     assert {len(route) for route in found["routes"]} == {16}
 
@@ -395,8 +395,8 @@ ERRORS = [
     ("machine show|", "'' is neither"),
     ("machine show .", ".: the path is a folder"),
     ("machine show bad.toml", "bad.toml:4: topology.q: unknown key"),
-    ("machine show bad.toml --from slurm", "bad.toml"),
-    ("machine show bad.toml --from word", "format 'word': allowed are toml, edges, slurm"),
+    ("machine show bad.toml --input-format slurm", "bad.toml"),
+    ("machine show bad.toml --input-format word", "format 'word': allowed are toml, edges, slurm"),
     ("machine show cielo --node none.xml", "none.xml: No such file or directory"),
     ("machine show cielo --node bad.toml", "bad.toml"),
     ("machine distance cielo 0", "Missing argument 'B'"),
@@ -416,7 +416,7 @@ ERRORS = [
     ("machine distance cielo 0 1 --bytes -5", "--bytes: -5 is negative"),
     ("machine distance cielo 0 1 --bytes nan", "--bytes: 'nan' is not a quantity"),
     ("machine distance cielo 0 1 --bytes 5m", "--bytes: '5m' is not a quantity: allowed is a number with one of PB"),
-    ("machine route cielo 0 1 --method wormhole", "is not one of 'deterministic', 'minimal'"),
+    ("machine route cielo 0 1 --routing wormhole", "is not one of 'deterministic', 'minimal'"),
     ("machine route cielo 0 1 --count 0", "0 is not in the range 1<=x<=100000"),
     ("machine route cielo 0 1 --count many", "'many' is not a valid integer"),
     ("machine route cielo 0 1 --seed -1", "-1 is not in the range"),
@@ -426,7 +426,7 @@ ERRORS = [
     ("machine plot ring:4 -o x.png --route 0 4", "nodes are 0 to 3"),
     ("machine convert cielo -o none/x.toml", "none/x.toml: No such file or directory"),
     ("machine convert cielo -o .", ".: Is a directory"),
-    ("machine convert cielo --to pdf", "is not one of 'toml', 'spec', 'edges'"),
+    ("machine convert cielo --format pdf", "is not one of 'toml', 'spec', 'edges'"),
     ("machine validate", "Missing argument 'FILE...'"),
 ]
 
@@ -505,7 +505,7 @@ def test_installed_program_is_the_module(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", ["machine list", "machine convert torus:16x16x16 --to edges", "machine show cielo --json"]
+    "words", ["machine list", "machine convert torus:16x16x16 --format edges", "machine show cielo --json"]
 )
 def test_broken_pipes_are_silent(words: str) -> None:
     done = subprocess.run(f"{sys.executable} -m isthmus {words} | head -1", shell=True, capture_output=True, text=True)

@@ -253,4 +253,4 @@ def test_faster_nodes_take_more_tasks(run: Run, ring: str, tmp_path: Path) -> No
 def test_the_example(run: Run) -> None:
     out = run.ok("--example", "lammps", "--machine", "torus:4x4x4", "--time", "0.2s", "--model", "none")
     assert "64 ranks" in out
-    assert "either FILE or --example" in run.error("x.h5", "--example", "lammps", "--machine", "ring:4")
+    assert "FILE, or --example NAME: one" in run.error("x.h5", "--example", "lammps", "--machine", "ring:4")

@@ -72,11 +72,11 @@ def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.
 
 
 def test_report(run: Run) -> None:
-    out = run.ok("simulate", "barrier:ranks=1024,algorithm=dissemination", LOGGOPS)
+    out = run.ok("simulate", "barrier:ranks=1024,algorithm=dissemination", "--machine", LOGGOPS)
     assert out.startswith("Timeline: 1,024 ranks, 20,480 operations, makespan 55 us")
     s = isthmus.collective("barrier", ranks=1024, algorithm="dissemination")
     expected = isthmus.simulate(s, LOGGOPS_LEVEL)
-    found = run.json("simulate", "barrier:ranks=1024,algorithm=dissemination", LOGGOPS)
+    found = run.json("simulate", "barrier:ranks=1024,algorithm=dissemination", "--machine", LOGGOPS)
     assert found["makespan"] == expected.makespan
     assert found["messages"] == expected.messages
     assert found["machine"]["G"] == 6e-9
@@ -87,8 +87,8 @@ def test_report(run: Run) -> None:
 def test_files(run: Run, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     names = ("t.h5", "t.json", "t.png", "b.svg")
-    out = run.ok("simulate", "bcast.goal", "ring-16", "-o", names[0], "--trace", names[1], "--plot", names[2],
-                 "--breakdown", names[3], "--critical", "--sensitivity")  # fmt: skip
+    out = run.ok("simulate", "bcast.goal", "--machine", "ring-16", "-o", names[0], "--trace", names[1], "--plot",
+                 names[2], "--plot", f"breakdown={names[3]}", "--critical", "--sensitivity")  # fmt: skip
     for name in names:
         assert f"wrote {name}" in out
         assert (tmp_path / name).stat().st_size > 500
@@ -96,26 +96,28 @@ def test_files(run: Run, tmp_path: Path) -> None:
     assert "makespan for a change x of" in out
     t = isthmus.read("t.h5")
     assert t == isthmus.simulate(isthmus.read("bcast.goal"), "ring-16", record="ops")
-    found = run.json("simulate", "bcast.goal", "ring-16", "--critical", "--sensitivity", "-o", "t.h5")
+    found = run.json("simulate", "bcast.goal", "--machine", "ring-16", "--critical", "--sensitivity", "-o", "t.h5")
     assert found["files"] == {"output": "t.h5"}
     assert sum(found["critical_path"]["shares"].values()) == pytest.approx(found["makespan"])
     assert found["sensitivities"]["L"]["slope"] > 0
 
 
 def test_programs_and_algorithms(run: Run) -> None:
-    ring = run.json("simulate", "program.h5", LOGGOPS, "--collectives", "allreduce=ring")
-    doubling = run.json("simulate", "program.h5", LOGGOPS, "--collectives", "allreduce=recursive_doubling")
+    ring = run.json("simulate", "program.h5", "--machine", LOGGOPS, "--collectives", "allreduce=ring")
+    doubling = run.json("simulate", "program.h5", "--machine", LOGGOPS, "--collectives", "allreduce=recursive_doubling")
     assert ring["messages"] == 24
     assert doubling["messages"] == 8
-    assert "a schedule has none left" in run.error("simulate", "bcast.goal", LOGGOPS, "--collectives", "bcast=binomial")
-    assert "kind=algorithm" in run.error("simulate", "program.h5", LOGGOPS, "--collectives", "ring")
+    assert "a schedule has none left" in run.error(
+        "simulate", "bcast.goal", "--machine", LOGGOPS, "--collectives", "bcast=binomial"
+    )
+    assert "kind=algorithm" in run.error("simulate", "program.h5", "--machine", LOGGOPS, "--collectives", "ring")
 
 
 def test_placements(run: Run) -> None:
     spec = "torus:4x4 cores=4"
 
     def makespan(*options: str) -> float:
-        return float(run.json("simulate", "allgather:ranks=8,bytes=64kB", spec, *options)["makespan"])
+        return float(run.json("simulate", "allgather:ranks=8,bytes=64kB", "--machine", spec, *options)["makespan"])
 
     assert makespan() == makespan("--placement", "block", "--nodes", "2")
     spread = makespan("--ranks-per-node", "1")
@@ -124,21 +126,21 @@ def test_placements(run: Run) -> None:
     Path("places.txt").write_text("# of every rank\n" + "\n".join(str(n) for n in range(8)) + "\n")
     assert spread == makespan("--placement", "places.txt")
     Path("places.txt").write_text("0\n1\n99\n")
-    error = run.error("simulate", "allgather:ranks=3", spec, "--placement", "places.txt")
+    error = run.error("simulate", "allgather:ranks=3", "--machine", spec, "--placement", "places.txt")
     assert error.startswith("places.txt:3: node 99 of ")
     words = ("simulate", "bcast.goal")
-    assert "a machine is needed" in run.error(*words, LOGGOPS, "--nodes", "3")
+    assert "a machine is needed" in run.error(*words, "--machine", LOGGOPS, "--nodes", "3")
     Path("places.txt").write_text("0\n1\n")
-    assert "places 2 ranks, 8 are needed" in run.error(*words, spec, "--placement", "places.txt")
+    assert "places 2 ranks, 8 are needed" in run.error(*words, "--machine", spec, "--placement", "places.txt")
     Path("places.txt").write_text("0\n5\n")
-    named = run.error("simulate", "allgather:ranks=2", spec, "--placement", "places.txt", "--nodes", "2")
+    named = run.error("simulate", "allgather:ranks=2", "--machine", spec, "--placement", "places.txt", "--nodes", "2")
     assert "is not in the job, which has 2 nodes" in named
-    assert "8 ranks" in run.error(*words, spec, "--nodes", "1")
+    assert "8 ranks" in run.error(*words, "--machine", spec, "--nodes", "1")
 
 
 def test_noise_and_seed(run: Run) -> None:
     def makespan(*options: str) -> float:
-        return float(run.json("simulate", "program.h5", LOGGOPS, *options)["makespan"])
+        return float(run.json("simulate", "program.h5", "--machine", LOGGOPS, *options)["makespan"])
 
     noise = ("--noise", "exponential,period=10us,duration=2us")
     quiet = makespan()
@@ -150,7 +152,7 @@ def test_noise_and_seed(run: Run) -> None:
 
 
 def test_symmetry_is_an_option(run: Run) -> None:
-    words = ("simulate", "allgather:ranks=256,bytes=8,algorithm=ring", LOGGOPS, "--record", "finish")
+    words = ("simulate", "allgather:ranks=256,bytes=8,algorithm=ring", "--machine", LOGGOPS, "--record", "finish")
     folded, whole = run.json(*words), run.json(*words, "--no-symmetry")
     assert folded["simulated_ranks"] < whole["simulated_ranks"] == 256
     assert folded["makespan"] == whole["makespan"]
@@ -162,7 +164,7 @@ def test_skip_is_an_option(run: Run, tmp_path: Path) -> None:
         b.compute(None, 1e-6)
         b.barrier(None)
     b.build().save(tmp_path / "loop.h5")
-    words = ("simulate", "loop.h5", LOGGOPS, "--no-symmetry")
+    words = ("simulate", "loop.h5", "--machine", LOGGOPS, "--no-symmetry")
     brief, whole = run.json(*words), run.json(*words, "--no-skip")
     assert brief["skipped_iterations"] > 50
     assert whole["skipped_iterations"] == 0
@@ -171,12 +173,12 @@ def test_skip_is_an_option(run: Run, tmp_path: Path) -> None:
 
 
 def test_deadlock(run: Run, tmp_path: Path) -> None:
-    status, out, err = run("simulate", "dead.h5", LOGGOPS, "-o", "t.h5")
+    status, out, err = run("simulate", "dead.h5", "--machine", LOGGOPS, "-o", "t.h5")
     assert (status, err) == (1, "")
     assert "2 ranks in a circle:" in out
     assert "rank 0 waits to receive from rank 1 (recv, operation 0, tag 0) →" in out
     assert isthmus.read(tmp_path / "t.h5").deadlock is not None
-    status, out, _ = run("simulate", "dead.h5", LOGGOPS, "--critical", "--json")
+    status, out, _ = run("simulate", "dead.h5", "--machine", LOGGOPS, "--critical", "--json")
     found = json.loads(out)["deadlock"]
     assert status == 1
     assert found["operations"] == 4
@@ -197,30 +199,36 @@ def test_parameters() -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("nofile.h5", "cielo"), "nofile.h5: No such file or directory"),
-        (("bcast.goal", "nomachine"), "'nomachine' is neither a machine"),
-        (("bcast.goal", "loggops:Q=1"), "allowed are o=..., L=..."),
-        (("bcast.goal", "loggops:L=fast"), "L=fast: "),
-        (("foo:ranks=3", "cielo"), "collective 'foo'"),
-        (("bcast:bytes=3", "cielo"), "ranks=... is missing"),
-        (("bcast:ranks=x", "cielo"), "ranks=x: a whole number is needed"),
-        (("bcast:ranks=2,bytes=1.5", "cielo"), "bytes=1.5: a whole number"),
-        (("bcast:ranks=2,bytes=1us", "cielo"), "bytes=1us: "),
-        (("bcast:ranks=2,ranks=3", "cielo"), "ranks is given twice"),
-        (("bcast:ranks=2,colour=red", "cielo"), "allowed are ranks=..., bytes=..."),
-        (("bcast:ranks=2,algorithm=ping", "cielo"), "ping"),
-        (("bcast.goal", "ring:4"), "8 ranks"),
-        (("bcast.goal", LOGGOPS, "--noise", "loud"), "--noise loud"),
-        (("bcast.goal", LOGGOPS, "--noise", "periodic,period=x"), "period=x"),
-        (("bcast.goal", LOGGOPS, "--noise", "periodic,period=1ms"), "duration"),
-        (("bcast.goal", LOGGOPS, "--noise", "file,file=nofile"), "nofile: No such file"),
-        (("bcast.goal", LOGGOPS, "--trace", "t.txt"), "--trace t.txt: a file in .json, .json.gz is allowed"),
-        (("bcast.goal", LOGGOPS, "-o", "t.goal"), "--output t.goal"),
-        (("bcast.goal", LOGGOPS, "--plot", "nodir/a.png"), "there is no folder nodir"),
-        (("bcast.goal", LOGGOPS, "--plot", "a.png", "--record", "ranks"), "--plot needs --record ops"),
-        (("bcast.goal", LOGGOPS, "--breakdown", "a.png", "--record", "finish"), "--breakdown needs"),
-        (("bcast.goal", LOGGOPS, "--record", "all"), "all"),
-        (("bcast.goal", LOGGOPS, "--seed", "-1"), "-1"),
+        (("nofile.h5", "--machine", "cielo"), "nofile.h5: No such file or directory"),
+        (("bcast.goal", "--machine", "nomachine"), "'nomachine' is neither a machine"),
+        (("bcast.goal", "--machine", "loggops:Q=1"), "allowed are o=..., L=..."),
+        (("bcast.goal", "--machine", "loggops:L=fast"), "L=fast: "),
+        (("foo:ranks=3", "--machine", "cielo"), "collective 'foo'"),
+        (("bcast:bytes=3", "--machine", "cielo"), "ranks=... is missing"),
+        (("bcast:ranks=x", "--machine", "cielo"), "ranks=x: a whole number is needed"),
+        (("bcast:ranks=2,bytes=1.5", "--machine", "cielo"), "bytes=1.5: a whole number"),
+        (("bcast:ranks=2,bytes=1us", "--machine", "cielo"), "bytes=1us: "),
+        (("bcast:ranks=2,ranks=3", "--machine", "cielo"), "ranks is given twice"),
+        (("bcast:ranks=2,colour=red", "--machine", "cielo"), "allowed are ranks=..., bytes=..."),
+        (("bcast:ranks=2,algorithm=ping", "--machine", "cielo"), "ping"),
+        (("bcast.goal", "--machine", "ring:4"), "8 ranks"),
+        (("bcast.goal", "--machine", LOGGOPS, "--noise", "loud"), "--noise loud"),
+        (("bcast.goal", "--machine", LOGGOPS, "--noise", "periodic,period=x"), "period=x"),
+        (("bcast.goal", "--machine", LOGGOPS, "--noise", "periodic,period=1ms"), "duration"),
+        (("bcast.goal", "--machine", LOGGOPS, "--noise", "file,file=nofile"), "nofile: No such file"),
+        (
+            ("bcast.goal", "--machine", LOGGOPS, "--trace", "t.txt"),
+            "--trace t.txt: a file in .json, .json.gz is allowed",
+        ),
+        (("bcast.goal", "--machine", LOGGOPS, "-o", "t.goal"), "-o t.goal"),
+        (("bcast.goal", "--machine", LOGGOPS, "--plot", "nodir/a.png"), "there is no folder nodir"),
+        (("bcast.goal", "--machine", LOGGOPS, "--plot", "a.png", "--record", "ranks"), "--plot needs --record ops"),
+        (
+            ("bcast.goal", "--machine", LOGGOPS, "--plot", "breakdown=a.png", "--record", "finish"),
+            "--plot breakdown=FILE needs",
+        ),
+        (("bcast.goal", "--machine", LOGGOPS, "--record", "all"), "all"),
+        (("bcast.goal", "--machine", LOGGOPS, "--seed", "-1"), "-1"),
         (("bcast.goal",), "MACHINE"),
     ],
 )
@@ -232,7 +240,7 @@ def test_errors(run: Run, tmp_path: Path, words: tuple[str, ...], message: str) 
 
 # Long simulations
 
-LONG = ("simulate", "alltoall:ranks=1000,bytes=8,algorithm=linear", LOGGOPS, "--no-symmetry")
+LONG = ("simulate", "alltoall:ranks=1000,bytes=8,algorithm=linear", "--machine", LOGGOPS, "--no-symmetry")
 
 
 def test_interrupted(tmp_path: Path) -> None:
@@ -273,7 +281,7 @@ def test_progress_on_a_terminal() -> None:
     assert "s left" in text
     assert on_a_terminal(0.0, *LONG, "--no-progress") == ""
     # Short runs show nothing.
-    assert on_a_terminal(1.0, "simulate", "bcast:ranks=8", LOGGOPS) == ""
+    assert on_a_terminal(1.0, "simulate", "bcast:ranks=8", "--machine", LOGGOPS) == ""
 
 
 def test_callable_progress() -> None:
@@ -312,7 +320,7 @@ def test_show_schedule(run: Run) -> None:
 
 
 def test_show_timeline(run: Run) -> None:
-    run.ok("simulate", "bcast.goal", LOGGOPS, "--record", "ops", "-o", "t.h5")
+    run.ok("simulate", "bcast.goal", "--machine", LOGGOPS, "--record", "ops", "-o", "t.h5")
     t = isthmus.read("t.h5")
     assert run.ok("show", "t.h5") == str(t) + "\n"
     assert run.json("show", "t.h5")["makespan"] == t.makespan
@@ -321,17 +329,17 @@ def test_show_timeline(run: Run) -> None:
     rows = run.json("show", "t.h5", "--rank", "4")["operations"]
     assert rows[0]["partner"] == {"rank": 0, "op": 0}
     assert rows[0]["end"] == t.end_ps[int(t.schedule.op_first[4])] / 1e12
-    run.ok("simulate", "bcast.goal", LOGGOPS, "-o", "t.h5")
+    run.ok("simulate", "bcast.goal", "--machine", LOGGOPS, "-o", "t.h5")
     assert "were not recorded" in run.ok("show", "t.h5", "--rank", "4")
-    run("simulate", "dead.h5", LOGGOPS, "--record", "ops", "-o", "t.h5")
+    run("simulate", "dead.h5", "--machine", LOGGOPS, "--record", "ops", "-o", "t.h5")
     assert "never" in run.ok("show", "t.h5", "--rank", "0")
-    assert "timeline" in run.error("simulate", "t.h5", LOGGOPS)
+    assert "timeline" in run.error("simulate", "t.h5", "--machine", LOGGOPS)
 
 
 def test_show_errors(run: Run) -> None:
     assert "rank 8 does not exist" in run.error("show", "bcast.goal", "--rank", "8")
     assert "rank 4 does not exist" in run.error("show", "program.h5", "--rank", "4")
-    run.ok("simulate", "bcast.goal", LOGGOPS, "-o", "t.h5")
+    run.ok("simulate", "bcast.goal", "--machine", LOGGOPS, "-o", "t.h5")
     assert "rank 8 does not exist" in run.error("show", "t.h5", "--rank", "8")
     Path("x.h5").write_bytes(b"\x89HDF\r\n\x1a\n rubbish")
     assert run.error("show", "x.h5").startswith("x.h5: not an HDF5 file")
@@ -345,16 +353,16 @@ def test_show_errors(run: Run) -> None:
 def test_schedule_group(run: Run) -> None:
     assert "wrote s.goal" in run.ok("schedule", "collective", "bcast:ranks=8,bytes=1kB", "-o", "s.goal")
     assert isthmus.read("s.goal") == isthmus.read("bcast.goal")
-    run.ok("schedule", "convert", "s.goal", "s.h5")
-    assert run.json("schedule", "convert", "s.h5", "s.bin")["file"] == "s.bin"
+    run.ok("schedule", "convert", "s.goal", "-o", "s.h5")
+    assert run.json("schedule", "convert", "s.h5", "-o", "s.bin")["file"] == "s.bin"
     assert isthmus.read("s.bin") == isthmus.read("s.goal")
     assert run.ok("schedule", "validate", "s.bin").startswith("s.bin: ok, Schedule of 8 ranks")
     run.ok("schedule", "lower", "program.h5", "-o", "p.h5", "--collectives", "allreduce=ring")
     assert isthmus.read("p.h5") == isthmus.lower(isthmus.read("program.h5"), collectives={"allreduce": "ring"})
     run.ok("schedule", "lower", "program.h5", "-o", "p.goal", "--byte-time", "1ns")
-    assert "lower makes one" in run.error("schedule", "convert", "program.h5", "p.goal")
+    assert "lower makes one" in run.error("schedule", "convert", "program.h5", "-o", "p.goal")
     assert "a program is needed" in run.error("schedule", "lower", "bcast.goal", "-o", "p.h5")
-    run.ok("schedule", "convert", "program.h5", "copy.h5")
+    run.ok("schedule", "convert", "program.h5", "-o", "copy.h5")
     assert isthmus.read("copy.h5") == isthmus.read("program.h5")
 
 
@@ -406,7 +414,7 @@ def test_what_map_writes_is_simulated(run: Run, format: str, job: tuple[str, ...
     cores = np.tile([1, 0], 8) if format in ("table", "rankfile", "jsrun") else None
     placement = isthmus.Placement(machine, node, cores)
     write(placement, format, "file", where)
-    work = ("allgather:ranks=16,bytes=64kB,algorithm=ring", "torus:4x3x2 cores=2", "--model", "flow")
+    work = ("allgather:ranks=16,bytes=64kB,algorithm=ring", "--machine", "torus:4x3x2 cores=2", "--model", "flow")
     found = run.json("simulate", *work, "--placement", "file", *job)["makespan"]
     schedule = isthmus.collective("allgather", ranks=16, bytes=64_000, algorithm="ring")
     assert found == isthmus.simulate(schedule, machine, placement, model="flow").makespan
@@ -425,15 +433,17 @@ def test_receive(run: Run) -> None:
         ("flow", "ring:2 cores=1 link=1GB/s per_hop=0s network.L=1us network.G=1ns/B network.S=1GB"),
     ):
         for rule, seconds in (("loggp", 1101e-6), ("loggopsim", 2101e-6)):
-            found = run.json("simulate", "exchange.goal", machine, "--model", model, "--receive", rule)
+            found = run.json("simulate", "exchange.goal", "--machine", machine, "--model", model, "--receive", rule)
             assert found["makespan"] == pytest.approx(seconds, abs=1e-6)
-    assert "'loggp', 'loggopsim'" in run.error("simulate", "exchange.goal", "loggops:L=1us", "--receive", "now")
+    assert "'loggp', 'loggopsim'" in run.error(
+        "simulate", "exchange.goal", "--machine", "loggops:L=1us", "--receive", "now"
+    )
     with pytest.raises(isthmus.InvalidInput, match="receive = 'now': allowed are loggp, loggopsim"):
         isthmus.simulate(isthmus.read("exchange.goal"), isthmus.Level(), receive="now")
 
 
 def test_until(run: Run) -> None:
-    work = ("simulate", "allreduce:ranks=64,bytes=1MB,algorithm=ring", LOGGOPS)
+    work = ("simulate", "allreduce:ranks=64,bytes=1MB,algorithm=ring", "--machine", LOGGOPS)
     whole, part = run.json(*work), run.json(*work, "--until", "100us")
     assert not whole["stopped"]
     assert part["stopped"]

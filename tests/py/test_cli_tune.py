@@ -57,8 +57,8 @@ def test_json_says_what_was_left_out(capsys: pytest.CaptureFixture[str]) -> None
     ("words", "reason"),
     [
         (["bogus", *HERE], "'bogus': allowed are all"),
-        (["bcast", *HERE[:2], "--ranks", "x"], "--ranks: 'x' is no whole number"),
-        (["bcast", *HERE, "-o", "t.txt"], "--output t.txt: suffixes .toml, .json"),
+        (["bcast", *HERE[:2], "--ranks", "x"], "--ranks x: 'x'; whole numbers"),
+        (["bcast", *HERE, "-o", "t.txt"], "-o t.txt: a file in .toml, .json"),
         (["bcast", *HERE, "--try", "radix"], "--try 'radix': OPTION=VALUE"),
         (["bcast", *HERE, "--placement", "block"], "a machine is needed"),
     ],

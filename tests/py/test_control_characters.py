@@ -59,7 +59,7 @@ def folder(tmp_path: Path) -> Path:
     [
         ["machine", "show", "m.toml"],
         ["show", "p.h5"],
-        ["simulate", "p.h5", "m.toml", "--critical-path"],
+        ["simulate", "p.h5", "--machine", "m.toml", "--critical-path"],
         ["advise", "p.h5", "--machine", "m.toml", "--tune-time", "0", "-o", "r.html"],
         ["show", f"n{NASTY}.goal"],
         ["machine", "validate", f"n{NASTY}.goal"],

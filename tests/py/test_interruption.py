@@ -17,8 +17,8 @@ from isthmus import files, interruption
 LONG = {
     "tune": "tune alltoall --machine torus:8x8x8 --model flow --ranks 512 -o out.toml",
     "tune, one worker": "tune bcast --machine torus:8x8x8 --ranks 512 --model flow --exhaustive --workers 1",
-    "simulate": "simulate alltoall:ranks=3000,bytes=8,algorithm=linear torus:16x16x16 --no-symmetry -o out.h5",
-    "simulate, flow": "simulate alltoall:ranks=512,bytes=1MB,algorithm=linear torus:8x8x8 --model flow -o out.h5",
+    "simulate": "simulate alltoall:ranks=3000,bytes=8,algorithm=linear --machine torus:16x16x16 --no-symmetry -o o.h5",
+    "flow": "simulate alltoall:ranks=512,bytes=1MB,algorithm=linear --machine torus:8x8x8 --model flow -o o.h5",
     "schedule collective": "schedule collective alltoall:ranks=6000,bytes=8,algorithm=linear -o out.h5",
     "schedule convert": "schedule convert alltoall:ranks=6000,bytes=8,algorithm=linear out.goal",
     "map": "map alltoall:ranks=1024,bytes=8,algorithm=linear --machine torus:16x16x16 --time 100s",
@@ -33,7 +33,7 @@ LONG = {
     "tune search": "tune search allreduce --machine eos --ranks 4096 --model flow -o out.toml",
     "tune validate": "tune validate {table}/large.toml --machine torus:8x8x8 --model flow",
     "tune export": "tune export openmpi --ranks 512 --machine eos --model flow --for ucc -o out.env",
-    "tune verify": "tune verify {table}/small.toml --mpirun {table}/mpirun",
+    "tune verify": "tune verify {table}/small.toml --launch {table}/mpirun",
 }
 
 #: Decisions for more ranks than are simulated within a minute.

@@ -141,7 +141,7 @@ def test_on_the_command_line(
         arguments = [word for text in given for word in ("--collectives", text)]
         capsys.readouterr()
         try:
-            main(["simulate", "p.h5", MACHINE, "--record", "finish", "--json", *arguments])
+            main(["simulate", "p.h5", "--machine", MACHINE, "--record", "finish", "--json", *arguments])
             status = 0
         except SystemExit as stop:
             status = int(stop.code or 0)

@@ -235,7 +235,7 @@ def test_bad_input(tmp_path: Path) -> None:
 def command(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
     capsys.readouterr()
     try:
-        main(["simulate", "alltoall:ranks=16,bytes=4kB", "ring-16", "--ranks-per-node", "1", *words])
+        main(["simulate", "alltoall:ranks=16,bytes=4kB", "--machine", "ring-16", "--ranks-per-node", "1", *words])
         status = 0
     except SystemExit as stop:
         status = int(stop.code or 0)

@@ -68,7 +68,7 @@ def test_messages(tmp_path: Path, model: str, receive: str, many: bool) -> None:
 
 def test_status_of_the_command(tmp_path: Path) -> None:
     (tmp_path / "a.goal").write_text("num_ranks 1\nrank 0 {\na: calc 9000000000000000\nb: calc 9000000000000000\n}\n")
-    words = [sys.executable, "-m", "isthmus", "simulate", str(tmp_path / "a.goal"), "loggops:L=1us"]
+    words = [sys.executable, "-m", "isthmus", "simulate", str(tmp_path / "a.goal"), "--machine", "loggops:L=1us"]
     done = subprocess.run(words, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (2, "")
     assert re.fullmatch(f"isthmus: {LATEST}.*\n", done.stderr)

@@ -74,7 +74,7 @@ def test_a_file_of_a_later_version_is_ignored(tmp_path: Path, capsys: pytest.Cap
     export(bcast, "openmpi-5.0.8").save(path)
     capsys.readouterr()
     with pytest.raises(SystemExit) as stop:
-        main(["tune", "verify", str(path), "--mpirun", shlex.join(run), "--ranks", str(RANKS), "--json"])
+        main(["tune", "verify", str(path), "--launch", shlex.join(run), "--ranks", str(RANKS), "--json"])
     assert stop.value.code == 1
     found = json.loads(capsys.readouterr().out)
     assert found["ok"] is False

@@ -75,6 +75,6 @@ def test_there_is_no_ucc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
     file = tmp_path / "ucc.env"
     export(TABLE, "ucc").save(file)
     with pytest.raises(SystemExit) as stop:
-        main(["tune", "verify", str(file), "--mpirun", "mpirun", "--ucc", str(tmp_path)])
+        main(["tune", "verify", str(file), "--launch", "mpirun", "--ucc", str(tmp_path)])
     assert stop.value.code == 2
     assert "there is no UCC with its headers" in capsys.readouterr().err

@@ -26,12 +26,12 @@ WORK = {"program.h5", "schedule.h5", "a.goal", "a.bin", "trace", "trace/traces.o
 MACHINES = {"machine.toml", "a.edges", "topology.yaml", "topology.conf"}
 DOORS = {
     "show {}": WORK | {"timeline.h5"},
-    "simulate {} torus:4x4x4": WORK,
-    "simulate schedule.h5 {}": MACHINES,
-    "simulate schedule.h5 torus:4x4x4 --placement {}": {"nodes.txt"},
-    "simulate program.h5 torus:4x4x4 --collectives {}": {"table.toml"},
+    "simulate {} --machine torus:4x4x4": WORK,
+    "simulate schedule.h5 --machine {}": MACHINES,
+    "simulate schedule.h5 --machine torus:4x4x4 --placement {}": {"nodes.txt"},
+    "simulate program.h5 --machine torus:4x4x4 --collectives {}": {"table.toml"},
     "schedule validate {}": WORK,
-    "schedule convert {} out.h5": WORK,
+    "schedule convert {} -o out.h5": WORK,
     "machine show {}": MACHINES,
     "machine show torus:4x4x4 --node {}": {"node.xml"},
     "map {} --machine torus:4x4x4 --time 0.01s": WORK | {"a.graph"},

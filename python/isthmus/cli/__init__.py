@@ -69,7 +69,7 @@ class LazyGroup(click.Group):
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
     epilog="\b\nExamples:\n  isthmus machine list\n  isthmus machine show cielo\n"
     "  isthmus machine route 'torus:8x8x16 link=425MB/s' 0 1023\n"
-    "  isthmus simulate allreduce:ranks=64,bytes=8 torus-4x4x4",
+    "  isthmus simulate allreduce:ranks=64,bytes=8 --machine torus-4x4x4",
 )
 @click.version_option(__version__, prog_name="isthmus")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")

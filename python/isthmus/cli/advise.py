@@ -9,10 +9,11 @@ import click
 
 from ..errors import InvalidInput
 from ..one_line import parse_noise
-from .collectives import collectives_option, parse_collectives
+from .collectives import parse_collectives
 from .export_collectives import check_export, save_choices
-from .inputs import parse_placement, parse_time, read_work
-from .output import json_option, print_json
+from .inputs import parse_placement, parse_time
+from .options import Work, job_options, json_option, routing_option, shared, work_argument
+from .output import print_json
 
 if TYPE_CHECKING:
     from ..machine import Machine
@@ -32,23 +33,9 @@ if TYPE_CHECKING:
     "FILE is a program (HDF5, such as isthmus record writes) or a schedule (HDF5, GOAL). The first machine is looked "
     "at in detail, others are compared with it. Ranks fill node after node, unless --placement says otherwise.",
 )
-@click.argument("file", metavar="FILE", required=False)
-@click.option(
-    "--machine",
-    "machines",
-    metavar="MACHINE",
-    multiple=True,
-    required=True,
-    help="A name of the catalogue, a file, or a specification in quotes (see isthmus machine); may be repeated.",
-)
-@click.option(
-    "--placement",
-    metavar="block|cyclic|FILE",
-    help="Ranks fill node after node, or go round the nodes, on all machines; or sit on the first machine where a file "
-    "says: one of isthmus map in any format, or a node a line.",
-)
-@click.option("--nodes", metavar="N|LIST", help="So many nodes, or of the first machine a list: 'nid[00012-00075]'.")
-@click.option("--ranks-per-node", type=click.IntRange(1), help="By default one rank per core.")
+@work_argument
+@shared("machine", "may be repeated, the others are compared with the first", multiple=True, required=True)
+@job_options
 @click.option(
     "--scale-compute",
     type=click.FloatRange(0, min_open=True),
@@ -56,29 +43,11 @@ if TYPE_CHECKING:
     metavar="FACTOR",
     help="Multiply all computation: 0.5 for cores twice as fast as those of the recording.",
 )
-@click.option(
-    "--own",
-    metavar="NAME",
-    multiple=True,
-    help="Name calls by the place in this code: a function, source file or module, with * and ?; may be repeated.",
-)
-@click.option("-o", "--output", metavar="FILE", help="Write the report as one page: .html.")
-@click.option("--example", metavar="NAME", help="A recorded program that comes with Isthmus, instead of FILE.")
-@collectives_option()
-@click.option(
-    "--model",
-    type=click.Choice(["loggops", "flow", "reserve", "packet"]),
-    default="loggops",
-    show_default=True,
-    help="Of the network, as of isthmus simulate: messages never meet, share links, take turns, are packets.",
-)
-@click.option(
-    "--routing",
-    type=click.Choice(["minimal", "random", "valiant", "adaptive"]),
-    default="minimal",
-    show_default=True,
-    help="Of messages that meet.",
-)
+@shared("own")
+@shared("output", "the report as one page, .html")
+@shared("collectives")
+@shared("model")
+@routing_option
 @click.option(
     "--mpi",
     metavar="LIBRARY",
@@ -97,21 +66,19 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="Write the better algorithms as a file for the MPI library, or as a decision table: .toml.",
 )
-@click.option("--noise", metavar="KIND,...", help="periodic or exponential,period=T,duration=T; file,file=F; none.")
-@click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=0, show_default=True, help="Of the noise.")
-@click.option("--unit", type=click.Choice(["ns", "ps", "us", "ms", "s"]), default="ns", help="Of times in GOAL files.")
-@click.option("--progress/--no-progress", default=None, help="A progress bar; by default on a terminal.")
+@shared("noise")
+@shared("seed")
+@shared("progress")
 @json_option
 def command(
-    file: str | None,
-    machines: tuple[str, ...],
+    work: Work,
+    machine: tuple[str, ...],
     placement: str | None,
     nodes: str | None,
     ranks_per_node: int | None,
     scale_compute: float,
     own: tuple[str, ...],
     output: str | None,
-    example: str | None,
     collectives: tuple[str, ...],
     model: str,
     routing: str,
@@ -120,7 +87,6 @@ def command(
     export_collectives: str | None,
     noise: str | None,
     seed: int,
-    unit: str,
     progress: bool | None,
     as_json: bool,
 ) -> None:
@@ -134,17 +100,8 @@ def command(
         from ..advice.output.html.page import check_path
 
         check_path(output)
-    if (file is None) == (example is None):
-        raise InvalidInput("give FILE, or --example NAME: one of them is needed")
-    loaded = [load(machine) for machine in machines]
-    what: Any
-    if example is not None:
-        from .. import examples
-
-        what = examples.example(example)
-    else:
-        assert file is not None
-        what = read_work(file, unit)
+    loaded = [load(text) for text in machine]
+    what: Any = work.read()
     if own:
         from ..recording.own import with_own
         from ..schedule.program import Program
@@ -168,7 +125,7 @@ def command(
         seed=seed,
         mpi=mpi,
         tune_seconds=tune_seconds,
-        name=example or os.path.basename(str(file)),
+        name=os.path.basename(work.text),
         progress=sys.stderr.isatty() if progress is None else progress,
     )
     if output is not None:

@@ -1,9 +1,8 @@
-"""The option --collectives: algorithms of a program's collectives, by kind or from a decision table."""
+"""What --collectives names: algorithms of a program's collectives, by kind or from a decision table."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,16 +14,6 @@ from .tune_table import read_decisions
 
 if TYPE_CHECKING:
     from ..tuning.decisions import Decisions
-
-_HELP = (
-    "{}: KIND=ALGORITHM, a decision table (a file of isthmus tune), or openmpi or mpich for what a library decides. "
-    "May be repeated; KIND=ALGORITHM counts first."
-)
-
-
-def collectives_option(words: str = "Algorithm for a program's collectives") -> Callable[..., Any]:
-    """The option, whose value :func:`parse_collectives` reads."""
-    return click.option("--collectives", multiple=True, metavar="KIND=ALGORITHM|TABLE", help=_HELP.format(words))
 
 
 def parse_collectives(given: tuple[str, ...], ranks_per_node: int | None = None) -> dict[str, Any] | Decisions | None:

@@ -42,7 +42,8 @@ def complete_names(command: click.Command) -> None:
                 complete_names(inner)
     for parameter in command.params:
         for words, offer in _OFFERS.items():
-            if parameter.metavar in words or f"{command.name} {parameter.opts[0].lstrip('-')}" in words:
+            named = (parameter.metavar, parameter.opts[0], f"{command.name} {parameter.opts[0].lstrip('-')}")
+            if not set(words).isdisjoint(named):
                 parameter._custom_shell_complete = _completer(offer)
 
 
@@ -104,8 +105,8 @@ _OFFERS: dict[tuple[str, ...], Callable[[], Iterable[str]]] = {
     ("COLLECTIVE...", "KIND"): _kinds,
     ("KIND:ranks=N,...", "simulate file"): lambda: [f"{kind}:" for kind in _kinds()],
     ("prove algorithm", "search algorithm"): _algorithms,
-    ("advise example", "map example"): _examples,
+    ("--example",): _examples,
     ("map format",): _formats,
     ("map method",): _methods,
-    ("block|cyclic|FILE", "ORDER|FILE"): lambda: ["block", "cyclic"],
+    ("ORDER|FILE",): lambda: ["block", "cyclic"],
 }

@@ -7,7 +7,8 @@ from dataclasses import asdict
 
 import click
 
-from .output import json_option, print_json, print_table
+from .options import json_option
+from .output import print_json, print_table
 
 
 @click.command(

@@ -10,7 +10,8 @@ import click
 from .. import units
 from ..errors import InvalidInput
 from ..visible import visible
-from .output import json_option, machine_argument, print_json, print_table
+from .options import Command, json_option, machine_argument, shared
+from .output import print_json, print_table
 
 if TYPE_CHECKING:
     from ..machine import Machine
@@ -82,6 +83,8 @@ def _list_kinds(as_json: bool) -> None:
 
 @command.command(
     "show",
+    cls=Command,
+    old={"--from": "--input-format"},
     epilog=_epilog("show cielo", "show cielo --brief", "show 'dragonfly:a=4,p=2,h=2,g=9' --json"),
     help=f"What a machine is, and where every number comes from.\n\n{_WHAT}",
 )
@@ -137,6 +140,8 @@ def _node(machine: Machine, text: str) -> int:
 
 @command.command(
     "distance",
+    cls=Command,
+    old={"--from": "--input-format"},
     epilog=_epilog("distance titan 0 4711", "distance torus-4x4x4 0,0,0 3,3,3 --bytes '64 KiB'"),
     help=f"Links between nodes A and B, and the time of a message on the quiet machine.\n\n{_WHAT}\n"
     "A and B are ids, names or coordinates (1,2,3) of nodes.",
@@ -169,10 +174,12 @@ def distance(machine: Machine, a: str, b: str, size: str, as_json: bool) -> None
 
 @command.command(
     "route",
+    cls=Command,
+    old={"--from": "--input-format", "--method": "--routing"},
     epilog=_epilog(
         "route eos 0 700",
-        "route torus-4x4x4 0 63 --method minimal --count 5",
-        "route dragonfly-small 0 71 --method valiant --count 3 --seed 1",
+        "route torus-4x4x4 0 63 --routing minimal --count 5",
+        "route dragonfly-small 0 71 --routing valiant --count 3 --seed 1",
     ),
     help=f"The links that a message takes from node A to node B.\n\n{_WHAT}\n"
     "A and B are ids, names or coordinates (1,2,3) of nodes.",
@@ -180,28 +187,27 @@ def distance(machine: Machine, a: str, b: str, size: str, as_json: bool) -> None
 @machine_argument
 @click.argument("a")
 @click.argument("b")
-@click.option(
-    "--method",
+@shared(
+    "routing",
+    "deterministic (the machine's own route), minimal (all minimal ones), random (random minimal ones), valiant "
+    "(through random intermediates), ugal (the candidates of UGAL)",
     type=click.Choice(["deterministic", "minimal", "random", "valiant", "ugal"]),
     default="deterministic",
-    show_default=True,
-    help="The machine's deterministic route; all minimal ones; random minimal ones; through random "
-    "intermediates; the candidates of UGAL.",
 )
 @click.option("--count", type=click.IntRange(1, 100_000), default=4, show_default=True, help="Routes at most.")
-@click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=0, show_default=True, help="Of random routes.")
+@shared("seed")
 @json_option
-def route(machine: Machine, a: str, b: str, method: str, count: int, seed: int, as_json: bool) -> None:
+def route(machine: Machine, a: str, b: str, routing: str, count: int, seed: int, as_json: bool) -> None:
     x, y = _node(machine, a), _node(machine, b)
     t = machine.topology
-    if method == "deterministic":
+    if routing == "deterministic":
         found = [t.route(x, y)]
     else:
-        offsets, links = t.candidates(x, y, method, count, seed)
+        offsets, links = t.candidates(x, y, routing, count, seed)
         found = [links[offsets[i] : offsets[i + 1]] for i in range(len(offsets) - 1)]
-    hops = [_hops(machine, links, method) for links in found]
+    hops = [_hops(machine, links, routing) for links in found]
     if as_json:
-        print_json({"a": x, "b": y, "method": method, "routes": hops})
+        print_json({"a": x, "b": y, "method": routing, "routes": hops})
         return
     click.echo(
         f"{t.label(x)} -> {t.label(y)}: {len(hops)} route{'' if len(hops) == 1 else 's'}, "
@@ -255,6 +261,8 @@ def _hops(machine: Machine, links: Any, method: str) -> list[dict[str, Any]]:
 
 @command.command(
     "plot",
+    cls=Command,
+    old={"--from": "--input-format"},
     epilog=_epilog(
         "plot torus-4x4x4 -o torus.png",
         "plot edison -o edison.html",
@@ -264,7 +272,7 @@ def _hops(machine: Machine, links: Any, method: str) -> list[dict[str, Any]]:
     help=f"Draw the interconnect, or the distribution of its distances.\n\n{_WHAT}",
 )
 @machine_argument
-@click.option("-o", "--output", required=True, metavar="FILE", help="A .png, .svg, .pdf or .html file.")
+@shared("output", ".png, .svg, .pdf or .html", required=True)
 @click.option("--route", "pair", nargs=2, metavar="A B", help="Highlight the route between two nodes.")
 @click.option("--distances", is_flag=True, help="Histogram of the distances between nodes instead.")
 @json_option
@@ -328,28 +336,30 @@ def validate(files: tuple[str, ...], as_json: bool) -> None:
 
 @command.command(
     "convert",
+    cls=Command,
+    old={"--from": "--input-format", "--to": "--format"},
     epilog=_epilog(
         "convert topology.conf -o cluster.toml",
         "convert fabric.ibnet --node node.xml -o c.toml",
-        "convert cielo --to spec",
-        "convert fattree-k4 --to edges",
+        "convert cielo --format spec",
+        "convert fattree-k4 --format edges",
     ),
     help=f"Write a machine in another form.\n\n{_WHAT}",
 )
 @machine_argument
-@click.option("-o", "--output", metavar="FILE", help="File to write; by default standard output.")
-@click.option(
-    "--to",
-    "to",
+@shared("output", "by default standard output")
+@shared(
+    "format",
+    "toml (the full form), spec (one line) or edges (a list of the cables); by default what the suffix of -o says, "
+    "else toml",
     type=click.Choice(["toml", "spec", "edges"]),
-    help="The full form, one line, or a list of the cables; by default as the suffix of FILE says, else TOML.",
 )
 @json_option
-def convert(machine: Machine, output: str | None, to: str | None, as_json: bool) -> None:
+def convert(machine: Machine, output: str | None, format: str | None, as_json: bool) -> None:
     from ..files import write_atomically
 
     suffix = output.rpartition(".")[2] if output else "toml"
-    to = to or (suffix if suffix in ("toml", "spec", "edges") else "toml")
+    to = format or (suffix if suffix in ("toml", "spec", "edges") else "toml")
     if to == "edges":
         from ..machine.graph import format_edges
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from .. import units
 from ..errors import InvalidInput
-from .collectives import collectives_option, parse_collectives
-from .inputs import parse_nodes, parse_speeds, read_task_graph
-from .output import json_option, line_width, print_json, print_table
+from .collectives import parse_collectives
+from .inputs import parse_nodes, parse_speeds
+from .options import MODELS, Work, check_file, json_option, pictures, shared, work_argument
+from .output import line_width, print_json, print_table
 
 if TYPE_CHECKING:
     from ..machine import Allocation
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from ..schedule.schedule import Schedule
 
 PLOTS = ("load", "dilation", "placement")
-_SUFFIXES = (".png", ".svg", ".pdf")
 
 
 @click.command(
@@ -40,12 +39,11 @@ _SUFFIXES = (".png", ".svg", ".pdf")
     "collective such as alltoall:ranks=64,bytes=4kB. Prints all metrics of the placement that was found beside those "
     "of the allocation's order, block, cyclic and random placements, and lower bounds.",
 )
-@click.argument("file", metavar="FILE", required=False)
-@click.option("--example", metavar="NAME", help="Instead of FILE: lammps, recorded on 64 ranks.")
-@click.option("--machine", metavar="MACHINE", help="A name of the catalogue, a file, or a specification in quotes.")
-@click.option("--nodes", metavar="N|LIST", help="So many nodes, or those of a list such as 'nid[00012-00075]'.")
+@work_argument
+@shared("machine")
+@shared("nodes")
 @click.option("--fraction", type=float, metavar="PART", help="Instead: a random part of the nodes, as --seed draws it.")
-@click.option("--ranks-per-node", type=click.IntRange(1), help="By default one rank per core.")
+@shared("ranks_per_node", "by default one rank per core")
 @click.option(
     "--balance", type=float, metavar="PART", help="Tasks share cores; a node may exceed its share by this part."
 )
@@ -62,37 +60,23 @@ _SUFFIXES = (".png", ".svg", ".pdf")
     help="What is to be small: hop-bytes, the largest congestion of a link, or the simulated time. By default the time "
     "of what can be simulated within --time; otherwise hop-bytes, without a link hotter than before.",
 )
-@click.option("--time", "seconds", default="10s", show_default=True, metavar="TIME", help="Processor time, about.")
-@click.option(
-    "--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help="Of what is drawn at random."
-)
+@shared("time", "of processors", default="10s")
+@shared("seed")
 @click.option("--evaluate", is_flag=True, help="Only the metrics of --placement, with their definitions and sources.")
-@click.option("--placement", metavar="ORDER|FILE", help="With --evaluate: default, block, cyclic, random, or a file.")
-@collectives_option("Messages of a program's collectives too")
-@click.option(
-    "--model",
-    type=click.Choice(["flow", "reserve", "packet", "loggops", "none"]),
-    default="flow",
-    show_default=True,
-    help="With which programs and schedules are simulated, if at all.",
-)
-@click.option("-o", "--output", metavar="FILE", help="Write what the launcher reads.")
-@click.option(
-    "--format", metavar="FORMAT", help="Of -o, and of the file of --placement; by default an Open MPI rankfile."
-)
-@click.option(
-    "--plot",
-    multiple=True,
-    metavar="[KIND=]FILE",
-    help="Draw before and after: .png, .svg, .pdf. KIND is load (of links, default), dilation, or placement (nodes in "
-    "space, by their tasks). May be repeated.",
+@shared("placement", "with --evaluate, also default or random")
+@shared("collectives", "without it their messages do not count")
+@shared("model", "none: nothing is simulated", type=click.Choice([*MODELS, "none"]), default="flow")
+@shared("output", "what the launcher reads")
+@shared("format", "and of that of --placement; see --list, by default an Open MPI rankfile")
+@shared(
+    "plot",
+    "KIND is load (of links, before and after, default), dilation, or placement (nodes in space, by their tasks); may "
+    "be repeated",
 )
 @click.option("--list", "listed", is_flag=True, help="The methods and file formats.")
-@click.option("--unit", type=click.Choice(["ns", "ps", "us", "ms", "s"]), default="ns", help="Of times in GOAL files.")
 @json_option
 def command(
-    file: str | None,
-    example: str | None,
+    work: Work,
     machine: str | None,
     nodes: str | None,
     fraction: float | None,
@@ -112,15 +96,12 @@ def command(
     format: str | None,
     plot: tuple[str, ...],
     listed: bool,
-    unit: str,
     as_json: bool,
 ) -> None:
     if listed:
         _list(as_json)
         return
-    if file is not None and example is not None:
-        raise InvalidInput("either FILE or --example is allowed")
-    if (file is None and example is None) or machine is None:
+    if (work.file is None and work.example is None) or machine is None:
         raise InvalidInput("give FILE or --example and --machine MACHINE, or --list")
     if placement is not None and not evaluate:
         raise InvalidInput("--placement is for --evaluate")
@@ -128,17 +109,12 @@ def command(
         raise InvalidInput("--evaluate writes no files: -o and --plot are of placements that are found")
     if output is not None:
         _check_output(output, format)
-    pictures = [_picture(text) for text in plot]
+    drawn = pictures("--plot", plot, PLOTS)
     from ..loading import load
     from ..mapping.map import map as map_tasks
 
     what: Pattern | Program | Schedule
-    if example is not None:
-        from ..examples import example as recorded
-
-        what, undirected = recorded(example), False
-    else:
-        what, undirected = read_task_graph(str(file), unit)
+    what, undirected = work.graph()
     loaded = load(machine)
     share = balance is not None or tasks_per_node is not None
     job = parse_nodes(loaded, what.ranks, nodes, ranks_per_node, fraction=fraction, seed=seed, share=share)
@@ -166,7 +142,7 @@ def command(
     if output is not None:
         mapped.save(output, format or "rankfile")
         written.append(output)
-    for kind, path in pictures:
+    for kind, path in drawn:
         mapped.plot(path, kind)
         written.append(path)
     if as_json:
@@ -257,22 +233,4 @@ def _check_output(path: str, format: str | None) -> None:
     names = [f.name for f in formats()]
     if format is not None and format not in names:
         raise InvalidInput(f"--format {format}: allowed are {', '.join(names)}")
-    _check_folder("-o", path)
-
-
-def _check_folder(option: str, path: str) -> None:
-    folder = os.path.dirname(path)
-    if folder and not os.path.isdir(folder):
-        raise InvalidInput(f"{option} {path}: there is no folder {folder}")
-
-
-def _picture(text: str) -> tuple[str, str]:
-    kind, equals, path = text.partition("=")
-    if not equals:
-        kind, path = "load", text
-    elif kind not in PLOTS:
-        raise InvalidInput(f"--plot {text}: {', '.join(f'{k}=FILE' for k in PLOTS)} or FILE is allowed")
-    if not path.lower().endswith(_SUFFIXES):
-        raise InvalidInput(f"--plot {path}: a file in {', '.join(_SUFFIXES)} is allowed")
-    _check_folder("--plot", path)
-    return kind, path
+    check_file("-o", path)

@@ -2,63 +2,16 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import math
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import click
 
-from ..errors import InvalidInput
 from ..visible import visible
-
-IMPORT_OPTIONS = ("root", "topology", "nodes")
-
-
-def json_option(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The option --json, which every command has."""
-    return click.option("--json", "as_json", is_flag=True, help="Print JSON (numbers in SI units).")(function)
-
-
-def machine_argument(
-    function: Callable[..., Any], otherwise: Callable[[str], Any | None] = lambda text: None
-) -> Callable[..., Any]:
-    """The argument MACHINE with the options of reading it; the function gets a Machine as ``machine``.
-
-    ``otherwise`` may make something else of the text, before it is taken for a machine.
-    """
-
-    @click.argument("machine", metavar="MACHINE")
-    @click.option(
-        "--from", "format", metavar="FORMAT", help="Format of a foreign file, where its content does not tell."
-    )
-    @click.option("--node", metavar="FILE", help="hwloc or NCCL XML of one node, instead of the machine's own.")
-    @click.option(
-        "--import",
-        "options",
-        metavar="KEY=VALUE",
-        multiple=True,
-        help="Option of an importer: root=SWITCH of several Slurm trees, topology=NAME of a topology.yaml, "
-        "nodes=LIST of a flat one.",
-    )
-    @functools.wraps(function)
-    def wrapped(
-        *args: Any, machine: str, format: str | None, node: str | None, options: tuple[str, ...], **rest: Any
-    ) -> Any:
-        from ..loading import load
-
-        named = dict(option.partition("=")[::2] for option in options)
-        for key, value in named.items():
-            if not value or key not in IMPORT_OPTIONS:
-                raise InvalidInput(f"--import {key}: allowed are {'=..., '.join(IMPORT_OPTIONS)}=...")
-        other = otherwise(machine)
-        loaded = load(machine, format=format, node=node, **named) if other is None else other
-        return function(*args, machine=loaded, **rest)
-
-    return wrapped
 
 
 def print_json(value: Any) -> None:

@@ -9,7 +9,8 @@ import click
 
 from ..errors import InvalidInput
 from ..units import text
-from .output import json_option, print_json, print_table
+from .options import json_option, shared, whole_numbers
+from .output import print_json, print_table
 
 if TYPE_CHECKING:
     from ..proof.sweep import Tally
@@ -24,11 +25,11 @@ if TYPE_CHECKING:
 )
 @click.argument("what", metavar="[FILE]", required=False)
 @click.option("--as", "as_", metavar="KIND:ranks=N,...", help="What it has to do: a collective in a line.")
-@click.option("--ordered", is_flag=True, help="Contributions must be combined in the order of ranks.")
+@shared("ordered")
 @click.option("--all", "everything", is_flag=True, help="Prove all algorithms of all collectives instead of one FILE.")
 @click.option("--kind", "kinds", multiple=True, metavar="KIND", help="With --all: of these collectives only.")
-@click.option("--algorithm", "names", multiple=True, metavar="NAME", help="With --all: these algorithms only.")
-@click.option("--ranks", metavar="LIST", help="With --all: numbers of ranks, 1-40,64 by default.")
+@shared("algorithm", "with --all; may be repeated")
+@shared("ranks", "with --all, by default 1-40,64")
 @click.option("--defects", type=click.IntRange(1), default=10, show_default=True, help="How many are written down.")
 @json_option
 def command(
@@ -37,7 +38,7 @@ def command(
     ordered: bool,
     everything: bool,
     kinds: tuple[str, ...],
-    names: tuple[str, ...],
+    algorithm: tuple[str, ...],
     ranks: str | None,
     defects: int,
     as_json: bool,
@@ -50,10 +51,10 @@ def command(
     if everything:
         if what is not None or as_ is not None or ordered:
             raise InvalidInput("--all proves all algorithms as what they are: no FILE, --as and --ordered beside it")
-        return _all(kinds, names, ranks, as_json)
+        return _all(kinds, algorithm, ranks, as_json)
     if what is None:
         raise InvalidInput("a FILE, a collective in a line, or --all is needed")
-    if kinds or names or ranks:
+    if kinds or algorithm or ranks:
         raise InvalidInput("--kind, --algorithm and --ranks go with --all")
     return _one(what, as_, ordered, defects, as_json)
 
@@ -94,7 +95,7 @@ def _all(kinds: tuple[str, ...], names: tuple[str, ...], ranks: str | None, as_j
         if kind not in KINDS:
             raise InvalidInput(f"--kind {kind}: allowed are {', '.join(KINDS)}")
     tallies: list[Tally] = []
-    for tally in sweep(kinds or KINDS, ranks=_numbers("1-40,64" if ranks is None else ranks), names=names):
+    for tally in sweep(kinds or KINDS, ranks=whole_numbers("--ranks", ranks or "1-40,64"), names=names):
         tallies.append(tally)
         if sys.stderr.isatty():
             click.echo(f"\r{tally.kind} {tally.algorithm}: {tally.proved} of {tally.cases}\x1b[K", nl=False, err=True)
@@ -134,18 +135,3 @@ def _plain(tally: Tally) -> dict[str, Any]:
     fields = ("kind", "algorithm", "cases", "proved", "refused", "ordered", "operations", "seconds")
     failures = [{"case": str(case), "found": found} for case, found in tally.failures]
     return {name: getattr(tally, name) for name in fields} | {"failures": failures}
-
-
-def _numbers(text: str) -> list[int]:
-    """Numbers of ranks from ``1-40,64``."""
-    out: set[int] = set()
-    for part in text.split(","):
-        first, _, last = part.strip().partition("-")
-        if (
-            not first.isdecimal()
-            or not (last or first).isdecimal()
-            or not 1 <= int(first) <= int(last or first) < 10**6
-        ):
-            raise InvalidInput(f"--ranks {text}: numbers and ranges such as 1-40,64 are allowed")
-        out.update(range(int(first), int(last or first) + 1))
-    return sorted(out)

@@ -10,8 +10,12 @@ import click
 
 from ..errors import InvalidInput
 from ..visible import visible
+from .options import json_option, parse_launch, shared
+from .output import print_json
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ..recording.record import Recorded
 
 
@@ -21,6 +25,7 @@ if TYPE_CHECKING:
     epilog="\b\nExamples:\n"
     "  isthmus record -o app.h5 -- mpirun -n 16 ./app input.txt\n"
     "  isthmus record -o py.h5 -- mpirun -n 4 python3 script.py\n"
+    "  isthmus record --launch 'mpirun -n 4' --json -- ./app\n"
     "  isthmus record -o part.h5 --marker MPI_Allreduce@cg.c:120 --from 10 --to 20 -- mpirun -n 16 ./cg\n"
     "  isthmus record -o start.h5 --to 5s -- mpirun -n 16 ./app\n"
     "  isthmus record --merge .app.raw-x1y2z3 -o app.h5\n"
@@ -31,9 +36,10 @@ if TYPE_CHECKING:
     "programs are recorded alike.\n\n"
     "A call to MPI_Pcontrol(0) in the program switches recording off, MPI_Pcontrol(1) on; other levels mark phases.",
 )
-@click.option("-o", "--output", metavar="FILE", help="What to write: .h5; by default PROGRAM.h5, in this folder.")
+@shared("output", ".h5; by default PROGRAM.h5, in this folder")
 @click.option("--force", is_flag=True, help="Overwrite the output where it exists.")
-@click.option("--mpicc", metavar="COMPILER", help="Compiler of the MPI that the program uses, where it is not found.")
+@shared("launch", "put before COMMAND")
+@shared("mpicc")
 @click.option(
     "--marker",
     metavar="CALL",
@@ -69,6 +75,8 @@ if TYPE_CHECKING:
 @click.option(
     "--build", "only_build", is_flag=True, help="Only build the recorder for the MPI of COMMAND; print its path."
 )
+@shared("progress")
+@json_option
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
 def command(
     output: str | None,
@@ -83,8 +91,14 @@ def command(
     merged: str | None,
     force: bool,
     only_build: bool,
+    launch: str | None,
+    progress: bool | None,
+    as_json: bool,
     command: tuple[str, ...],
 ) -> None:
+    if launch is not None and command:
+        command = (*_words(launch), *command)
+
     def say(text: str) -> None:
         click.echo(visible(f"isthmus: {text}"), err=True)
 
@@ -93,7 +107,11 @@ def command(
         from ..recording.command import take_apart
         from ..recording.mpi import find
 
-        click.echo(str(build(find(take_apart(command), mpicc), say)))
+        built = str(build(find(take_apart(command), mpicc), say))
+        if as_json:
+            print_json({"recorder": built})
+        else:
+            click.echo(built)
         return
     if merged is not None and command:
         raise InvalidInput("--merge runs no command: leave it out")
@@ -111,10 +129,9 @@ def command(
 
     from ..recording.record import merge_raw, record
 
-    progress = _progress if sys.stderr.isatty() else None
+    shown = _progress if (sys.stderr.isatty() if progress is None else progress) else None
     if merged is not None:
-        for line in _summary(merge_raw(merged, output, force=force, progress=progress), output):
-            say(line)
+        _tell(merge_raw(merged, output, force=force, progress=shown), output, say, as_json)
         return
     recorded = record(
         command,
@@ -129,12 +146,44 @@ def command(
         keep_raw=keep_raw,
         force=force,
         say=say,
-        progress=progress,
+        progress=shown,
+        # With --json standard output is for JSON alone.
+        stdout=sys.stderr.fileno() if as_json else None,
     )
-    for line in _summary(recorded, output):
-        say(line)
+    _tell(recorded, output, say, as_json)
     if recorded.status:
         raise click.exceptions.Exit(recorded.status)
+
+
+def _words(launch: str) -> list[str]:
+    """The launcher's words, its number of ranks checked."""
+    import shlex
+
+    parse_launch(launch)
+    return shlex.split(launch)
+
+
+def _tell(recorded: Recorded, output: str, say: Callable[[str], None], as_json: bool) -> None:
+    """What was recorded: sentences on standard error, or JSON on standard output."""
+    sentences = _summary(recorded, output)
+    if not as_json:
+        for line in sentences:
+            say(line)
+        return
+    program = recorded.program
+    raw = None if recorded.raw is None else str(recorded.raw)
+    found: dict[str, object] = {"file": None, "status": recorded.status, "raw": raw}
+    if program is not None and program.recording is not None:
+        recording = program.recording
+        found |= {
+            "file": output,
+            "ranks": program.ranks,
+            "calls": int(recording.count.sum()),
+            "lost": int(recording.lost.sum()),
+            "wall": float(max(recording.wall, default=0.0)),
+            "library": recording.library,
+        }
+    print_json(found | {"notes": sentences})
 
 
 def _output_of(command: tuple[str, ...]) -> str:

@@ -6,12 +6,10 @@ import click
 
 from .. import units
 from ..errors import InvalidInput
-from .collectives import collectives_option, parse_collectives, tell_replaced
-from .inputs import WORK, parse_collective, read_work
-from .output import json_option, print_json
-
-_UNITS = click.Choice(["ns", "ps", "us", "ms", "s"])
-_unit = click.option("--unit", type=_UNITS, default="ns", show_default=True, help="Of times in GOAL files.")
+from .collectives import parse_collectives, tell_replaced
+from .inputs import WORK, parse_collective
+from .options import OldArgument, Work, json_option, pictures, shared, tell_old, work_argument
+from .output import print_json
 
 
 def _epilog(*examples: str) -> str:
@@ -34,22 +32,31 @@ def _done(path: str, what: object, as_json: bool) -> None:
         click.echo(f"wrote {path}")
 
 
-@command.command("convert", epilog=_epilog("convert schedule.goal schedule.h5", "convert schedule.h5 schedule.bin"))
-@click.argument("source", metavar="IN")
-@click.argument("target", metavar="OUT")
-@_unit
-@click.option("--byte-time", metavar="TIME", help="In GOAL, copy and reduce become calc of so much time per byte.")
+@command.command(
+    "convert", epilog=_epilog("convert schedule.goal -o schedule.h5", "convert schedule.h5 -o schedule.bin")
+)
+@work_argument
+@click.argument("last", cls=OldArgument, required=False)
+@shared("output", "a program as .h5, a schedule as .h5, .goal or .bin")
+@shared("byte_time")
 @json_option
-def convert(source: str, target: str, unit: str, byte_time: str | None, as_json: bool) -> None:
+def convert(work: Work, last: str | None, output: str | None, byte_time: str | None, as_json: bool) -> None:
     """Write a program or schedule in another format: .h5; a schedule as .goal or .bin too."""
     from ..schedule.schedule import Schedule
 
-    what = read_work(source, unit)
+    if last is not None:
+        if output is not None:
+            raise InvalidInput(f"{last!r} stands behind FILE, and -o {output} is given: one is allowed")
+        tell_old(f"OUT without an option ({last})", f"-o {last}")
+    target = output or last
+    if target is None:
+        raise InvalidInput("-o FILE is needed: where to write")
+    what = work.read()
     if isinstance(what, Schedule):
         seconds = None if byte_time is None else units.parse(byte_time, "s")
-        what.save(target, unit=unit, seconds_per_byte=seconds)
+        what.save(target, unit=work.unit, seconds_per_byte=seconds)
     elif target.endswith((".goal", ".bin")):
-        raise InvalidInput(f"{source} holds a program: GOAL has schedules only; isthmus schedule lower makes one")
+        raise InvalidInput(f"{work.text} holds a program: GOAL has schedules only; isthmus schedule lower makes one")
     else:
         what.save(target)
     _done(target, what, as_json)
@@ -60,11 +67,10 @@ def convert(source: str, target: str, unit: str, byte_time: str | None, as_json:
     epilog=_epilog("validate schedule.goal", "validate program.h5 --json"),
     help=f"Check that a program or schedule can run: one line, exit status 2 if it cannot.\n\n{WORK}",
 )
-@click.argument("file", metavar="FILE")
-@_unit
+@work_argument
 @json_option
-def validate(file: str, unit: str, as_json: bool) -> None:
-    what = read_work(file, unit)
+def validate(work: Work, as_json: bool) -> None:
+    what, file = work.read(), work.text
     try:
         what.validate()
     except InvalidInput as error:
@@ -86,7 +92,7 @@ def validate(file: str, unit: str, as_json: bool) -> None:
     ),
 )
 @click.argument("spec", metavar="KIND:ranks=N,...")
-@click.option("-o", "--output", required=True, metavar="FILE", help="A .h5, .goal or .bin file.")
+@shared("output", ".h5, .goal or .bin", required=True)
 @json_option
 def collective(spec: str, output: str, as_json: bool) -> None:
     """Write the schedule of one collective: bcast:ranks=8,bytes=1kB,root=0,algorithm=binomial."""
@@ -99,19 +105,19 @@ def collective(spec: str, output: str, as_json: bool) -> None:
     "lower",
     epilog=_epilog("lower program.h5 -o schedule.h5", "lower program.h5 --collectives bcast=binomial -o schedule.goal"),
 )
-@click.argument("program", metavar="PROGRAM")
-@click.option("-o", "--output", required=True, metavar="FILE", help="A .h5, .goal or .bin file.")
-@collectives_option("Algorithm for collectives")
-@click.option("--byte-time", metavar="TIME", help="In GOAL, copy and reduce become calc of so much time per byte.")
+@work_argument
+@shared("output", ".h5, .goal or .bin", required=True)
+@shared("collectives")
+@shared("byte_time")
 @json_option
-def lower(program: str, output: str, collectives: tuple[str, ...], byte_time: str | None, as_json: bool) -> None:
+def lower(work: Work, output: str, collectives: tuple[str, ...], byte_time: str | None, as_json: bool) -> None:
     """Write the schedule of a program."""
     from ..schedule.lower import lower as lowered
     from ..schedule.program import Program
 
-    what = read_work(program)
+    what = work.read()
     if not isinstance(what, Program):
-        raise InvalidInput(f"{program} holds a schedule: a program is needed")
+        raise InvalidInput(f"{work.text} holds a schedule: a program is needed")
     chosen = parse_collectives(collectives)
     tell_replaced(chosen, what)
     schedule = lowered(what, collectives=chosen)
@@ -124,20 +130,18 @@ def lower(program: str, output: str, collectives: tuple[str, ...], byte_time: st
     epilog=_epilog("pattern alltoall:ranks=16,bytes=8", "pattern program.h5 -o pattern.csv --plot matrix.png"),
     help=f"How much ranks send to each other, whatever the order.\n\n{WORK}",
 )
-@click.argument("file", metavar="FILE")
-@click.option("-o", "--output", metavar="FILE", help="Write lines of source, target, bytes, messages: .csv.")
-@click.option("--plot", "picture", metavar="FILE", help="Draw the matrix: .png, .svg, .pdf.")
-@collectives_option()
-@_unit
+@work_argument
+@shared("output", "lines of source, target, bytes, messages: .csv")
+@shared("plot", "the matrix; KIND is matrix, which may be left out")
+@shared("collectives")
 @json_option
-def pattern(
-    file: str, output: str | None, picture: str | None, collectives: tuple[str, ...], unit: str, as_json: bool
-) -> None:
+def pattern(work: Work, output: str | None, plot: tuple[str, ...], collectives: tuple[str, ...], as_json: bool) -> None:
     from ..schedule.pattern import pattern as pattern_of
 
     if output is not None and not output.endswith(".csv"):
         raise InvalidInput(f"{output}: a .csv file is allowed")
-    found = pattern_of(read_work(file, unit), parse_collectives(collectives))
+    drawn = pictures("--plot", plot, ("matrix",))
+    found = pattern_of(work.read(), parse_collectives(collectives))
     if output is not None:
         from ..files import replacing
 
@@ -145,11 +149,11 @@ def pattern(
             stream.write("source,target,bytes,messages\n")
             columns = (found.sources(), found.peer, found.bytes, found.messages)
             stream.writelines("{},{},{},{}\n".format(*row) for row in zip(*(c.tolist() for c in columns), strict=True))
-    if picture is not None:
+    for _, path in drawn:
         from ..plot.matrix import plot_pattern
 
-        plot_pattern(found, picture)
-    files = [path for path in (output, picture) if path]
+        plot_pattern(found, path)
+    files = [*filter(None, (output,)), *(path for _, path in drawn)]
     if as_json:
         totals = {"ranks": found.ranks, "pairs": len(found), "bytes": found.total_bytes}
         print_json(totals | {"messages": found.total_messages, "files": files})

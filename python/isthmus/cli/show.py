@@ -8,8 +8,9 @@ import click
 
 from .. import units
 from ..errors import InvalidInput
-from .inputs import WORK, read_any
-from .output import json_option, line_width, print_json, print_table
+from .inputs import WORK
+from .options import Command, Work, json_option, pictures, shared, tell_old, work_argument
+from .output import line_width, print_json, print_table
 
 if TYPE_CHECKING:
     from ..schedule.program import Program
@@ -22,63 +23,59 @@ PLOTS = ("matrix", "sizes", "ranks", "calls")
 
 @click.command(
     "show",
+    cls=Command,
+    old={"--collectives": "--lowered"},
     epilog="\b\nExamples:\n  isthmus show app.h5\n  isthmus show app.h5 --rank 3 --full\n"
     "  isthmus show app.h5 --depth 6\n"
-    "  isthmus show app.h5 -o matrix.png\n  isthmus show app.h5 --plot ranks -o ranks.svg\n"
+    "  isthmus show app.h5 -o matrix.png\n  isthmus show app.h5 --plot ranks=ranks.svg\n"
     "  isthmus show schedule.goal --rank 0\n  isthmus show timeline.h5 --rank 3 --json\n"
     "  isthmus show bcast:ranks=8,bytes=1kB --rank 0",
     help="What a program, schedule or timeline holds; of a program that was recorded, its profile.\n\n"
     f"{WORK}\n\nIt may be a timeline (HDF5) as well.",
 )
-@click.argument("file", metavar="FILE")
+@work_argument
 @click.option(
     "--rank", type=click.IntRange(0), help="The events or operations of this rank, or its profile if it was recorded."
 )
 @click.option("--events", is_flag=True, help="Of a recorded program: events, not the profile.")
-@click.option("--full", is_flag=True, help="Of a profile: all places, sizes and ranks, and the largest pairs.")
+@shared("full", "of a profile all places, sizes and ranks, and the largest pairs")
 @click.option(
     "--depth",
     type=click.IntRange(1),
     metavar="LEVELS",
     help="Of a profile: so many levels of functions, by who called whom; by default 4.",
 )
-@click.option(
-    "--own",
-    metavar="NAME",
-    multiple=True,
-    help="Name calls by the place in this code: a function, source file or module, with * and ?; may be repeated. By "
-    "default the program's own code, not libraries and functions that wrap MPI.",
+@shared("own", "by default the program's own code, not libraries and functions that wrap MPI")
+@shared("output", "a program drawn instead of printed, as of --plot")
+@shared(
+    "plot",
+    "KIND is matrix (who sends how much to whom, default), sizes (of messages), ranks (their time) or calls (their "
+    "time); all but the matrix need a recording",
 )
-@click.option("-o", "--output", metavar="FILE", help="Draw a program, instead of printing it: .png, .svg, .pdf.")
-@click.option(
-    "--plot", type=click.Choice(PLOTS),
-    help="What is drawn: who sends how much to whom (which is the default), sizes of messages, time of ranks, time of "
-    "calls. All but the matrix need a recording.",
-)  # fmt: skip
 @click.option("--messages", is_flag=True, help="In the matrix: messages, not bytes.")
-@click.option("--collectives", is_flag=True, help="In the matrix: messages of collectives too, by default algorithms.")
-@click.option("--unit", type=click.Choice(["ns", "ps", "us", "ms", "s"]), default="ns", help="Of times in GOAL files.")
+@click.option("--lowered", is_flag=True, help="In the matrix: messages of collectives too, by default algorithms.")
 @json_option
 def command(
-    file: str, rank: int | None, events: bool, full: bool, depth: int | None, own: tuple[str, ...],
-    output: str | None, plot: str | None, messages: bool, collectives: bool, unit: str, as_json: bool,
+    work: Work, rank: int | None, events: bool, full: bool, depth: int | None, own: tuple[str, ...],
+    output: str | None, plot: tuple[str, ...], messages: bool, lowered: bool, as_json: bool,
 ) -> None:  # fmt: skip
     from ..schedule.program import Program
     from ..simulation.timeline import Timeline
 
-    what = read_any(file, unit)
+    drawn = _pictures(output, plot)
+    what = work.any()
     if own:
         if not isinstance(what, Program):
-            raise InvalidInput(f"--own: {file} holds no program that was recorded")
+            raise InvalidInput(f"--own: {work.text} holds no program that was recorded")
         from ..recording.own import with_own
 
         what = with_own(what, own)
-    if output is not None:
+    if drawn:
         if not isinstance(what, Program):
-            raise InvalidInput(f"-o: {file} holds no program: isthmus schedule pattern draws schedules")
-        _draw(what, output, plot or "matrix", messages, collectives, as_json)
-    elif plot or messages or collectives:
-        raise InvalidInput("--plot, --messages, --collectives: -o FILE says where to draw")
+            raise InvalidInput(f"-o: {work.text} holds no program: isthmus schedule pattern draws schedules")
+        _draw(what, drawn, messages, lowered, as_json)
+    elif messages or lowered:
+        raise InvalidInput("--messages, --lowered: -o FILE says where to draw")
     elif isinstance(what, Program):
         if what.recording is None or events:
             _show_program(what, rank, as_json)
@@ -90,19 +87,27 @@ def command(
         _show_schedule(what, rank, as_json)
 
 
-def _draw(program: Program, output: str, plot: str, messages: bool, collectives: bool, as_json: bool) -> None:
+def _pictures(output: str | None, plot: tuple[str, ...]) -> list[tuple[str, str]]:
+    """What to draw where."""
+    if output is not None and len(plot) == 1 and plot[0] in PLOTS:
+        tell_old(f"--plot {plot[0]} -o FILE", f"--plot {plot[0]}=FILE")
+        return pictures("-o", (f"{plot[0]}={output}",), PLOTS)
+    return [*pictures("-o", () if output is None else (output,), ("matrix",)), *pictures("--plot", plot, PLOTS)]
+
+
+def _draw(program: Program, drawn: list[tuple[str, str]], messages: bool, lowered: bool, as_json: bool) -> None:
     from ..plot.profile import DRAWINGS
 
-    options: dict[str, Any] = {}
-    if plot == "matrix":
-        options = {"what": "messages" if messages else "bytes", "collectives": collectives}
-    elif messages or collectives:
-        raise InvalidInput(f"--messages, --collectives: they are for --plot matrix, not {plot}")
-    DRAWINGS[plot](program, output, **options)
+    if (messages or lowered) and all(kind != "matrix" for kind, _ in drawn):
+        raise InvalidInput(f"--messages, --lowered: they are for --plot matrix, not {drawn[0][0]}")
+    for kind, path in drawn:
+        options = {"what": "messages" if messages else "bytes", "collectives": lowered} if kind == "matrix" else {}
+        DRAWINGS[kind](program, path, **options)
     if as_json:
-        print_json({"file": output})
+        print_json({"file": drawn[0][1], "files": [path for _, path in drawn]})
     else:
-        click.echo(f"wrote {output}")
+        for _, path in drawn:
+            click.echo(f"wrote {path}")
 
 
 def _show_profile(program: Program, rank: int | None, full: bool, depth: int | None, as_json: bool) -> None:

@@ -2,65 +2,64 @@
 
 from __future__ import annotations
 
-import functools
-import os
+import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..errors import InvalidInput
 from ..one_line import parse_noise
-from .collectives import collectives_option, parse_collectives, tell_replaced
-from .inputs import WORK, parse_level, parse_packets, parse_placement, parse_time, read_work
-from .output import json_option, machine_argument, print_json
+from .collectives import parse_collectives, tell_replaced
+from .inputs import WORK, parse_packets, parse_placement, parse_time
+from .options import (
+    Command,
+    Work,
+    check_file,
+    job_options,
+    json_option,
+    machine_option,
+    pictures,
+    routing_option,
+    shared,
+    work_argument,
+)
+from .output import print_json
 
 if TYPE_CHECKING:
-    from ..simulation import Timeline
+    pass
 
 _MACHINE = """MACHINE is a name of the catalogue, a file, a specification in quotes (see isthmus machine), or
 LogGOPS parameters such as loggops:L=2.5us,o=1.5us,g=1us,G=6ns,O=0,S=65535, one set for all pairs of ranks."""
 _SUFFIXES = {
-    "--output": (".h5", ".hdf5"),
+    "-o": (".h5", ".hdf5"),
     "--trace": (".json", ".json.gz"),
-    "--plot": (".png", ".svg", ".pdf"),
     "--breakdown": (".png", ".svg", ".pdf"),
 }
 
 
 @click.command(
     "simulate",
+    cls=Command,
+    old={"--from": "--input-format", "--breakdown": "--plot breakdown="},
     epilog="\b\nExamples:\n"
-    "  isthmus simulate allreduce:ranks=64,bytes=1MB,algorithm=ring torus-4x4x4 --ranks-per-node 1\n"
-    "  isthmus simulate barrier:ranks=1024 loggops:L=2.5us,o=1.5us,g=1us,G=6ns\n"
-    "  isthmus simulate alltoall:ranks=64,bytes=4kB dragonfly-small --model flow --plot-links a.png\n"
-    "  isthmus simulate program.h5 cielo --collectives allreduce=ring -o timeline.h5 --trace trace.json\n"
-    "  isthmus simulate schedule.goal cielo --noise periodic,period=1ms,duration=10us --seed 7",
+    "  isthmus simulate allreduce:ranks=64,bytes=1MB,algorithm=ring --machine torus-4x4x4 --ranks-per-node 1\n"
+    "  isthmus simulate barrier:ranks=1024 --machine loggops:L=2.5us,o=1.5us,g=1us,G=6ns\n"
+    "  isthmus simulate alltoall:ranks=64,bytes=4kB --machine dragonfly-small --model flow --plot-links a.png\n"
+    "  isthmus simulate program.h5 --machine cielo --collectives allreduce=ring -o timeline.h5\n"
+    "  isthmus simulate schedule.goal --machine cielo --noise periodic:period=1ms,duration=10us --seed 7",
     help="When everything in a program or schedule happens on a machine, and where the time goes.\n\n"
     f"{WORK}\n\n{_MACHINE}\n\n"
     "A deadlock is a result too: it is explained, and the exit status is 1.",
 )
-@click.argument("file", metavar="FILE")
-@functools.partial(machine_argument, otherwise=parse_level)
-@click.option(
-    "--placement",
-    metavar="block|cyclic|FILE",
-    help="Ranks fill node after node, or go round the nodes, or sit where a file says: one of isthmus map in any "
-    "format, read with --nodes and --ranks-per-node of the job, or a node a line.",
-)
-@click.option("--nodes", metavar="N|LIST", help="So many nodes, or those of a list such as 'nid[00012-00075]'.")
-@click.option("--ranks-per-node", type=click.IntRange(1), help="By default one rank per core.")
+@work_argument
+@machine_option
+@job_options
 @click.option(
     "--record",
     type=click.Choice(["finish", "ranks", "ops"]),
     help="How much to write down: finish times, where the time of ranks goes (default), or every operation too.",
 )
-@click.option(
-    "--model",
-    type=click.Choice(["loggops", "flow", "reserve", "packet"]),
-    default="loggops",
-    show_default=True,
-    help="Of the network: messages never meet, share links fairly, take links one after the other, or are packets.",
-)
+@shared("model")
 @click.option(
     "--receive",
     type=click.Choice(["loggp", "loggopsim"]),
@@ -68,13 +67,7 @@ _SUFFIXES = {
     show_default=True,
     help="A message keeps its receiver's processor for o and O of its bytes, or for G too, as LogGOPSim has it.",
 )
-@click.option(
-    "--routing",
-    type=click.Choice(["minimal", "random", "valiant", "adaptive"]),
-    default="minimal",
-    show_default=True,
-    help="Where messages meet: the machine's minimal routes, random minimal ones, Valiant's, the less loaded of those.",
-)
+@routing_option
 @click.option(
     "--resolution",
     type=float,
@@ -84,17 +77,15 @@ _SUFFIXES = {
 @click.option("--packet-bytes", metavar="BYTES", help="packet: size of a packet, by default 2KiB.")
 @click.option("--flit", metavar="BYTES", help="packet: what a switch needs of a packet to send it on, by default 32B.")
 @click.option("--buffer", metavar="BYTES", help="packet: buffer of a virtual channel, by default 16 packets or more.")
-@click.option("--noise", metavar="KIND,...", help="periodic or exponential,period=T,duration=T; file,file=F; none.")
-@click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=0, show_default=True, help="Of the noise.")
-@collectives_option()
+@shared("noise")
+@shared("seed")
+@shared("collectives")
 @click.option("--no-symmetry", is_flag=True, help="Simulate ranks that are indistinguishable one by one too.")
 @click.option("--no-skip", is_flag=True, help="Simulate iterations that repeat others exactly one by one too.")
 @click.option("--until", metavar="TIME", help="Stop where it takes longer: the makespan is then a lower bound.")
-@click.option("--unit", type=click.Choice(["ns", "ps", "us", "ms", "s"]), default="ns", help="Of times in GOAL files.")
-@click.option("-o", "--output", metavar="FILE", help="Write the timeline: .h5.")
+@shared("output", "the timeline, .h5")
 @click.option("--trace", metavar="FILE", help="Write a trace for Perfetto and chrome://tracing: .json, .json.gz.")
-@click.option("--plot", metavar="FILE", help="Draw what ranks did when: .png, .svg, .pdf.")
-@click.option("--breakdown", metavar="FILE", help="Draw where the time of every rank goes: .png, .svg, .pdf.")
+@shared("plot", "KIND is ranks (what they did when, default) or breakdown (where their time goes); may be repeated")
 @click.option(
     "--plot-links",
     multiple=True,
@@ -111,10 +102,10 @@ _SUFFIXES = {
 @click.option("--links", type=click.IntRange(1), metavar="N", help="The N hottest links too, with who sends over them.")
 @click.option("--critical", is_flag=True, help="The critical path too.")
 @click.option("--sensitivity", is_flag=True, help="How the makespan follows L, o, g, G, O and computation too.")
-@click.option("--progress/--no-progress", default=None, help="A progress bar; by default on a terminal.")
+@shared("progress")
 @json_option
 def command(
-    file: str,
+    work: Work,
     machine: Any,
     placement: str | None,
     nodes: str | None,
@@ -133,11 +124,9 @@ def command(
     no_symmetry: bool,
     no_skip: bool,
     until: str | None,
-    unit: str,
     output: str | None,
     trace: str | None,
-    plot: str | None,
-    breakdown: str | None,
+    plot: tuple[str, ...],
     plot_links: tuple[str, ...],
     slices: int | None,
     links: int | None,
@@ -146,25 +135,28 @@ def command(
     progress: bool | None,
     as_json: bool,
 ) -> None:
-    import sys
-
     from ..simulation import simulate
 
-    files = {"--output": output, "--trace": trace, "--plot": plot, "--breakdown": breakdown}
-    _check_files(files)
-    pictures = _link_plots(plot_links)
+    files = {"-o": output, "--trace": trace}
+    for option, path in files.items():
+        if path is not None:
+            check_file(option, path, _SUFFIXES[option])
+    of_ranks = pictures("--plot", plot, ("ranks", "breakdown"))
+    of_links = pictures("--plot-links", plot_links, ("load", "network", "histogram", "time"), html="network")
+    breakdown = any(kind == "breakdown" for kind, _ in of_ranks)
+    timed = any(kind == "ranks" for kind, _ in of_ranks)
     if model == "loggops" and (plot_links or slices or links):
         option = "--plot-links" if plot_links else "--slices" if slices else "--links"
         raise InvalidInput(f"{option} needs --model flow, reserve or packet: in loggops no links are shared")
-    wanted = {"--trace": trace, "--plot": plot, "--critical": critical, "--sensitivity": sensitivity, "--links": links}
+    wanted = {"--trace": trace, "--plot": timed, "--critical": critical, "--sensitivity": sensitivity, "--links": links}
     record = _record(record, wanted)
     if record == "finish" and breakdown:
-        raise InvalidInput("--breakdown needs --record ranks or ops")
+        raise InvalidInput("--plot breakdown=FILE needs --record ranks or ops")
     if until is not None and (critical or sensitivity):
         option = "--critical" if critical else "--sensitivity"
         raise InvalidInput(f"{option} needs the whole simulation: leave out --until")
     end = None if until is None else parse_time("--until", until)
-    what = read_work(file, unit)
+    what = work.read()
     chosen = parse_collectives(collectives, ranks_per_node)
     tell_replaced(chosen, what)
     timeline = simulate(
@@ -174,7 +166,7 @@ def command(
         model=model,
         receive=receive,
         routing=routing,
-        slices=slices or (100 if any(kind == "time" for kind, _ in pictures) else 0),
+        slices=slices or (100 if any(kind == "time" for kind, _ in of_links) else 0),
         resolution=resolution,
         packet=parse_packets(packet_bytes, flit, buffer),
         record=record,
@@ -186,8 +178,13 @@ def command(
         progress=sys.stderr.isatty() if progress is None else progress,
         until=end,
     )
-    _write(timeline, files)
-    for kind, path in pictures:
+    if output:
+        timeline.save(output)
+    if trace:
+        timeline.save_chrome(trace)
+    for kind, path in of_ranks:
+        (timeline.plot if kind == "ranks" else timeline.plot_breakdown)(path)
+    for kind, path in of_links:
         assert timeline.traffic is not None
         timeline.traffic.plot(path, kind)
     stuck = timeline.deadlock is not None
@@ -199,50 +196,23 @@ def command(
     if as_json:
         from ..simulation.text import summary
 
-        written: dict[str, Any] = {name.removeprefix("--"): path for name, path in files.items() if path}
-        if pictures:
-            written["plot_links"] = [path for _, path in pictures]
+        written: dict[str, Any] = {
+            {"-o": "output"}.get(name, name.removeprefix("--")): path for name, path in files.items() if path
+        }
+        if of_ranks:
+            written["plot"] = [path for _, path in of_ranks]
+        if of_links:
+            written["plot_links"] = [path for _, path in of_links]
         print_json(summary(timeline, links or 5) | {"files": written} | _plain(more))
     else:
         click.echo(str(timeline))
         for part in more.values():
             if part is not None:
                 click.echo(f"\n{part}")
-        for path in (*filter(None, files.values()), *(path for _, path in pictures)):
+        for path in (*filter(None, files.values()), *(path for _, path in (*of_ranks, *of_links))):
             click.echo(f"wrote {path}")
     if stuck:
         raise click.exceptions.Exit(1)
-
-
-def _link_plots(given: tuple[str, ...]) -> list[tuple[str, str]]:
-    """Kind and file of every picture of links, checked before the simulation."""
-    kinds = ("load", "network", "histogram", "time")
-    out = []
-    for text in given:
-        kind, equals, path = text.partition("=")
-        if not equals:
-            kind, path = "load", text
-        elif kind not in kinds:
-            raise InvalidInput(f"--plot-links {text}: {', '.join(f'{k}=FILE' for k in kinds)} or FILE is allowed")
-        suffixes = _SUFFIXES["--plot"] + ((".html",) if kind == "network" else ())
-        _check_file("--plot-links", path, suffixes)
-        out.append((kind, path))
-    return out
-
-
-def _check_files(files: dict[str, str | None]) -> None:
-    """Before the simulation: what would fail after it."""
-    for option, path in files.items():
-        if path is not None:
-            _check_file(option, path, _SUFFIXES[option])
-
-
-def _check_file(option: str, path: str, suffixes: tuple[str, ...]) -> None:
-    if not path.lower().endswith(suffixes):
-        raise InvalidInput(f"{option} {path}: a file in {', '.join(suffixes)} is allowed")
-    folder = os.path.dirname(path)
-    if folder and not os.path.isdir(folder):
-        raise InvalidInput(f"{option} {path}: there is no folder {folder}")
 
 
 def _record(record: str | None, wanted: dict[str, Any]) -> str:
@@ -251,17 +221,6 @@ def _record(record: str | None, wanted: dict[str, Any]) -> str:
     if needed and record in ("finish", "ranks"):
         raise InvalidInput(f"{needed[0]} needs --record ops")
     return record or ("ops" if needed else "ranks")
-
-
-def _write(timeline: Timeline, files: dict[str, str | None]) -> None:
-    for option, write in (
-        ("--output", timeline.save),
-        ("--trace", timeline.save_chrome),
-        ("--plot", timeline.plot),
-        ("--breakdown", timeline.plot_breakdown),
-    ):
-        if path := files[option]:
-            write(path)
 
 
 def _plain(more: dict[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,8 @@ import click
 
 from ..errors import InvalidInput
 from ..visible import visible
-from .output import json_option, print_json, print_table
+from .options import json_option, shared
+from .output import print_json, print_table
 
 if TYPE_CHECKING:
     from ..studies import Outcome, Study
@@ -111,13 +112,13 @@ def _estimate(seconds: float | None) -> str:
     epilog=_epilog("run my.toml -o mine", "run my.toml --quick --workers 1"),
 )
 @click.argument("file", metavar="FILE")
-@click.option("-o", "--output", metavar="DIR", help="Folder for ledger, figure and page; by default study-NAME.")
+@shared("output", "here a folder, for ledger, figure and page; by default study-NAME")
 @click.option(
     "--set", "settings", multiple=True, metavar="KEY=VALUE,...", help="Other values of a parameter, one or several."
 )
 @click.option("--quick", is_flag=True, help="The form that takes seconds.")
-@click.option("--workers", type=click.IntRange(1), help="Processes; by default one per core.")
-@click.option("--progress/--no-progress", default=None, help="A progress bar; by default on a terminal.")
+@shared("workers", "by default one per core")
+@shared("progress")
 @json_option
 def run(file: str, **options: Any) -> None:
     """Run the study of a file."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-import shlex
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..errors import InvalidInput
-from .output import json_option, print_json, print_table
-from .tune_table import TABLE, counts, epilog, model_option, read_decisions
+from .options import Command, json_option, parse_launch, shared, whole_numbers
+from .output import print_json, print_table
+from .tune_table import TABLE, counts, epilog, read_decisions
 
 if TYPE_CHECKING:
     from ..tuning.compare import Predict
@@ -32,19 +32,19 @@ if TYPE_CHECKING:
     "--for", "target", required=True, metavar="LIBRARY",
     help="openmpi-VERSION, openmpi-han-VERSION, mpich, mpich-VERSION or ucc.",
 )  # fmt: skip
-@click.option("-o", "--output", required=True, metavar="FILE", help="The file to write.")
-@click.option("--ranks", metavar="N[,N...]", help="Numbers of ranks to write rules for; by default the table's.")
-@click.option(
-    "--machine", metavar="MACHINE",
-    help="Replace what the library does not have by what is fastest on this machine, leave out what is no faster there "
-    "than the library's own choice, and print both.",
-)  # fmt: skip
-@model_option
+@shared("output", "what the library reads", required=True)
+@shared("ranks", "to write rules for, by default the table's")
+@shared(
+    "machine",
+    "what the library does not have is replaced by what is fastest there, what is no faster than its own choice is left "
+    "out, and both are printed",
+)
+@shared("model", "on the machine")
 @click.option("--library", metavar="FILE", help="mpich: libmpi.so or libmpich.so to take the selection tree from.")
 @click.option("--tree", metavar="FILE", help="mpich: the selection tree, generic.json of the sources.")
 @click.option("--by-size", multiple=True, metavar="KIND", help="openmpi: rules by size for gather or scatter too.")
 @click.option("--section", metavar="TEXT", help="ucc: write ucc.conf, with sections such as 'vendor=intel'.")
-@click.option("--ranks-per-node", type=click.IntRange(1), help="ucc: sections are for so many ranks a node.")
+@shared("ranks_per_node", "ucc, its sections are for so many")
 @json_option
 def export(
     table: str, target: str, output: str, ranks: str | None, machine: str | None, model: str, as_json: bool, **rest: Any
@@ -79,39 +79,51 @@ def export(
 
 @click.command(
     "verify",
+    cls=Command,
+    old={"--mpirun": "--launch", "--all": "--full"},
     epilog=epilog(
-        "verify eos.toml --mpirun 'mpirun --oversubscribe'",
-        "verify rules.conf --mpirun 'mpirun --oversubscribe' --ranks 8",
-        "verify openmpi --mpirun 'mpirun --oversubscribe'",
-        "verify ucc.env --mpirun 'mpirun --oversubscribe' --ucc /opt/ucc",
+        "verify eos.toml --launch 'mpirun --oversubscribe'",
+        "verify rules.conf  --launch 'mpirun --oversubscribe -n 8'",
+        "verify openmpi --launch 'mpirun --oversubscribe'",
+        "verify ucc.env --launch 'mpirun --oversubscribe' --ucc /opt/ucc",
     ),
     help="Whether an MPI library follows a table or an exported file, shown by the messages of real runs.\n\n"
     "Every collective runs with the file, without it, and with the algorithm forced. openmpi and mpich stand for what "
     "the library is said to decide by itself. Exit status 1 if it does not follow.",
 )
 @click.argument("what", metavar="TABLE|FILE")
-@click.option("--mpirun", required=True, metavar="COMMAND", help="The launcher with its options, without -n.")
-@click.option("--ranks", type=click.IntRange(2), default=6, show_default=True, help="Ranks to run.")
-@click.option("--mpicc", metavar="COMPILER", help="Of the same MPI, where the launcher does not tell.")
+@shared("launch", required=True)
+@shared("ranks", "one number of ranks to run, by default that of --launch, or 6")
+@shared("mpicc")
 @click.option("--ucc", metavar="FOLDER", help="Verify UCC as it is installed there; 'auto': where ucc_info is.")
-@click.option("--machine", metavar="MACHINE", help="As of 'isthmus tune export'.")
-@model_option
-@click.option("--all", "every", is_flag=True, help="Print every case, not only those that are not as they should be.")
+@shared("machine", "as of isthmus tune export")
+@shared("model", "on the machine")
+@shared("full", "cases that are as they should be too")
 @json_option
-def verify(what: str, mpirun: str, machine: str | None, model: str, every: bool, as_json: bool, **options: Any) -> None:
+def verify(
+    what: str,
+    launch: str,
+    ranks: str | None,
+    machine: str | None,
+    model: str,
+    full: bool,
+    as_json: bool,
+    **options: Any,
+) -> None:
     from ..tuning.verify import verify as verified
     from ..tuning.verify.verify import ALIKE, AS_MODELLED, IN_EFFECT
 
-    ranks = options["ranks"]
-    report = verified(_table_or_file(what), shlex.split(mpirun), predict=_predictor(machine, model)[0], **options)
+    words, launched = parse_launch(launch)
+    number = _ranks(ranks, launched)
+    report = verified(_table_or_file(what), words, ranks=number, predict=_predictor(machine, model)[0], **options)
     if as_json:
         cases = [vars(verdict) for verdict in report.verdicts]
-        print_json({"library": report.library, "ranks": ranks, "ok": report.ok, "report": str(report), "cases": cases})
+        print_json({"library": report.library, "ranks": number, "ok": report.ok, "report": str(report), "cases": cases})
     else:
         rows = [
             (v.collective, v.bytes, v.algorithm, v.says)
             for v in report.verdicts
-            if every or v.says not in (IN_EFFECT, AS_MODELLED, ALIKE)
+            if full or v.says not in (IN_EFFECT, AS_MODELLED, ALIKE)
         ]
         if rows:
             print_table(("collective", "bytes", "algorithm", "found"), rows, right=("bytes",))
@@ -135,6 +147,16 @@ def _predictor(machine: str | None, model: str) -> tuple[Predict | None, int]:
         return predictor(level, model=model), 1
     where = load(machine)
     return predictor(where, model=model), where.node.cores
+
+
+def _ranks(given: str | None, launched: int | None) -> int:
+    """Ranks to run: at least two, or nothing is sent."""
+    numbers = [launched or 6] if given is None else whole_numbers("--ranks", given)
+    if len(numbers) != 1 or numbers[0] < 2:
+        raise InvalidInput(f"--ranks {given or launched}: one number of ranks from 2 is allowed")
+    if launched not in (None, numbers[0]):
+        raise InvalidInput(f"--ranks {given}: --launch starts {launched}")
+    return numbers[0]
 
 
 def _table_or_file(what: str) -> Any:

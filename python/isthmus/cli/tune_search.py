@@ -10,13 +10,14 @@ import click
 from .. import units
 from ..errors import InvalidInput
 from .inputs import parse_level, parse_placement
-from .output import json_option, print_json
-
-_PICTURES = (".png", ".svg", ".pdf")
+from .options import Command, check_file, job_options, json_option, pictures, shared, whole_numbers
+from .output import print_json
 
 
 @click.command(
     "search",
+    cls=Command,
+    old={"--plot-map": "--plot map="},
     epilog="\b\nExamples:\n"
     "  isthmus tune allreduce --machine eos --ranks 64 --sizes 8..64MiB\n"
     "  isthmus tune bcast reduce --machine cielo --ranks 16,64 --sizes 8,1KiB,1MiB -o cielo.toml\n"
@@ -29,27 +30,15 @@ _PICTURES = (".png", ".svg", ".pdf")
     "simulated. Prints predicted times beside the second best and a lower bound.",
 )
 @click.argument("collectives", metavar="COLLECTIVE...", nargs=-1, required=True)
-@click.option(
-    "--machine", metavar="MACHINE", required=True,
-    help="A name of the catalogue, a file, a specification in quotes, or loggops:L=...,o=...,g=...,G=....",
-)  # fmt: skip
-@click.option("--ranks", metavar="N[,N...]", required=True, help="Numbers of ranks to tune for.")
+@shared("machine", "or LogGOPS parameters such as loggops:L=2.5us,o=1.5us,g=1us,G=6ns", required=True)
+@shared("ranks", "to tune for", required=True)
 @click.option(
     "--sizes", default="8..64MiB", show_default=True, metavar="FROM..TO|LIST",
     help="Bytes, of the vector or of one rank's block: powers of two from one to the other, or a list with commas.",
 )  # fmt: skip
-@click.option(
-    "--placement", metavar="block|cyclic|FILE",
-    help="Ranks fill node after node, or go round the nodes, or sit where a file says, as of isthmus simulate.",
-)  # fmt: skip
-@click.option("--nodes", metavar="N|LIST", help="So many nodes, or those of a list such as 'nid[00012-00075]'.")
-@click.option("--ranks-per-node", type=click.IntRange(1), help="By default one rank per core.")
-@click.option(
-    "--model", type=click.Choice(["loggops", "flow", "reserve", "packet"]),
-    help="Of the network: messages never meet, share links fairly, take links one after the other, or are packets. By "
-    "default flow between nodes, loggops where there are no links.",
-)  # fmt: skip
-@click.option("--algorithm", "algorithms", multiple=True, metavar="NAME", help="Only this one. May be repeated.")
+@job_options
+@shared("model", "by default flow between nodes, loggops where there are no links", default=None)
+@shared("algorithm", "may be repeated")
 @click.option("--try", "tried", multiple=True, metavar="OPTION=VALUE,...", help="Values of an option. May be repeated.")
 @click.option(
     "--flavours", metavar="WORD,...",
@@ -60,14 +49,15 @@ _PICTURES = (".png", ".svg", ".pdf")
     "--margin", type=click.FloatRange(0), default=0.1, show_default=True,
     help="How much slower than the best something must be by its bound to be left out, relative to the best.",
 )  # fmt: skip
-@click.option("--ordered", is_flag=True, help="Operators do not commute: only algorithms that keep the order of ranks.")
+@shared("ordered")
 @click.option("--exhaustive", is_flag=True, help="Simulate all candidates at all sizes.")
-@click.option("--time", "seconds", metavar="TIME", help="Begin no simulation after so long, for each collective.")
-@click.option("--workers", type=click.IntRange(1), default=2, show_default=True, help="Simulations at once.")
-@click.option("-o", "--output", metavar="FILE", help="Write the decision table: .toml, .json.")
-@click.option("--plot", metavar="FILE", help="Draw time by size, of the first collective: .png, .svg, .pdf.")
-@click.option("--plot-map", metavar="FILE", help="Draw the best algorithm by ranks and size: .png, .svg, .pdf.")
-@click.option("--progress/--no-progress", default=None, help="A progress bar; by default on a terminal.")
+@shared("time", "for each collective no simulation begins later; by default all are made")
+@shared("workers", "simulations", default=2, show_default=True)
+@shared("output", "the decision table, .toml or .json")
+@shared(
+    "plot", "KIND is times (by size, of the first collective, default) or map (the best algorithm by ranks and size)"
+)
+@shared("progress")
 @json_option
 def command(
     collectives: tuple[str, ...],
@@ -78,7 +68,7 @@ def command(
     nodes: str | None,
     ranks_per_node: int | None,
     model: str | None,
-    algorithms: tuple[str, ...],
+    algorithm: tuple[str, ...],
     tried: tuple[str, ...],
     flavours: str | None,
     margin: float,
@@ -87,8 +77,7 @@ def command(
     seconds: str | None,
     workers: int,
     output: str | None,
-    plot: str | None,
-    plot_map: str | None,
+    plot: tuple[str, ...],
     progress: bool | None,
     as_json: bool,
 ) -> None:
@@ -98,11 +87,11 @@ def command(
     from ..tuning.table_file import content
     from ..tuning.tune import tune
 
-    _suffix("--output", output, (".toml", ".json"))
-    _suffix("--plot", plot, _PICTURES)
-    _suffix("--plot-map", plot_map, _PICTURES)
+    if output is not None:
+        check_file("-o", output, (".toml", ".json"))
+    drawn = pictures("--plot", plot, ("times", "map"))
     where = parse_level(machine) or load(machine)
-    counts = [_whole("--ranks", word) for word in ranks.split(",")]
+    counts = whole_numbers("--ranks", ranks)
     tuning = tune(
         collectives,
         where,
@@ -110,7 +99,7 @@ def command(
         sizes=parse_sizes(sizes),
         placement=parse_placement(where, max(counts), placement, nodes, ranks_per_node),
         model=model,
-        algorithms=algorithms or None,
+        algorithms=algorithm or None,
         options=dict(_values(text) for text in tried),
         flavours=None if flavours is None else [word.strip() for word in flavours.split(",")],
         margin=margin,
@@ -122,10 +111,8 @@ def command(
     )
     if output is not None:
         tuning.table.save(output)
-    if plot is not None:
-        tuning.plot(plot)
-    if plot_map is not None:
-        tuning.plot_map(plot_map)
+    for kind, path in drawn:
+        (tuning.plot if kind == "times" else tuning.plot_map)(path)
     if as_json:
         left_out = [
             {
@@ -179,8 +166,3 @@ def _values(text: str) -> tuple[str, list[Any]]:
         raise InvalidInput(f"--try {units.shown(text)}: OPTION=VALUE,... is needed, such as radix=2,4,8")
     read = _bytes if name == "segment" else lambda word: _whole(f"--try {name}", word)
     return name, [read(word) for word in values.split(",")]
-
-
-def _suffix(option: str, path: str | None, allowed: tuple[str, ...]) -> None:
-    if path is not None and not path.lower().endswith(allowed):
-        raise InvalidInput(f"{option} {path}: suffixes {', '.join(allowed)} are allowed")

@@ -9,16 +9,13 @@ import click
 
 from .. import units
 from ..errors import InvalidInput
-from .output import json_option, print_json, print_table
+from .options import check_file, json_option, shared, whole_numbers
+from .output import print_json, print_table
 
 if TYPE_CHECKING:
     from ..tuning.decisions import Decisions
 
 TABLE = """TABLE is a file of 'isthmus tune', or openmpi, openmpi-5 or mpich: what the library decides by itself."""
-_MODELS = click.Choice(["loggops", "flow", "reserve", "packet"])
-model_option = click.option(
-    "--model", type=_MODELS, default="loggops", show_default=True, help="Of the network, where there is a machine."
-)
 
 
 def epilog(*lines: str) -> str:
@@ -36,13 +33,8 @@ def read_decisions(text: str, ranks_per_node: int = 1) -> Decisions:
 
 
 def counts(text: str | None) -> list[int] | None:
-    """Numbers of ranks, separated by commas."""
-    if text is None:
-        return None
-    words = [word.strip() for word in text.split(",")]
-    if not all(word.isdecimal() and len(word) < 10 and int(word) > 0 for word in words):
-        raise InvalidInput(f"--ranks {units.shown(text)}: whole numbers from 1, separated by commas, are allowed")
-    return sorted({int(word) for word in words})
+    """Numbers of ranks, where some are given."""
+    return None if text is None else whole_numbers("--ranks", text)
 
 
 def size(value: int | None) -> str:
@@ -55,7 +47,7 @@ def size(value: int | None) -> str:
     help=f"What a table decides.\n\n{TABLE}",
 )
 @click.argument("table", metavar="TABLE")
-@click.option("--ranks", metavar="N[,N...]", help="Numbers of ranks; by default those of the table.")
+@shared("ranks", "by default those of the table")
 @click.option("--rules", is_flag=True, help="Ranges of sizes, also between those that were tuned.")
 @json_option
 def show(table: str, ranks: str | None, rules: bool, as_json: bool) -> None:
@@ -120,8 +112,8 @@ def _print_points(table: object) -> None:
 )
 @click.argument("first", metavar="A")
 @click.argument("second", metavar="B")
-@click.option("--ranks", metavar="N[,N...]", help="Numbers of ranks; by default those of the tables.")
-@click.option("--ranks-per-node", type=click.IntRange(1), default=1, show_default=True, help="For libraries.")
+@shared("ranks", "by default those of the tables")
+@shared("ranks_per_node", "for libraries that look at it", default=1, show_default=True)
 @json_option
 def compare(first: str, second: str, ranks: str | None, ranks_per_node: int, as_json: bool) -> None:
     from ..tuning.compare import differences
@@ -152,13 +144,12 @@ def compare(first: str, second: str, ranks: str | None, ranks_per_node: int, as_
     help="One table of several; of rows with the same collective and ranks the last counts.",
 )
 @click.argument("tables", metavar="TABLE...", nargs=-1, required=True)
-@click.option("-o", "--output", required=True, metavar="FILE", help="Write the table: .toml, .json.")
+@shared("output", "the table, .toml or .json", required=True)
 @json_option
 def merge(tables: tuple[str, ...], output: str, as_json: bool) -> None:
     from ..tuning.table import DecisionTable
 
-    if not output.lower().endswith((".toml", ".json")):
-        raise InvalidInput(f"--output {output}: suffixes .toml, .json are allowed")
+    check_file("-o", output, (".toml", ".json"))
     found = [DecisionTable.load(path) for path in tables]
     table = found[0]
     for other in found[1:]:
@@ -177,8 +168,8 @@ def merge(tables: tuple[str, ...], output: str, as_json: bool) -> None:
     help="Simulate what a table chose, and the second best, again.",
 )
 @click.argument("table", metavar="TABLE")
-@click.option("--machine", metavar="MACHINE", required=True, help="The machine that the table was made for.")
-@model_option
+@shared("machine", "that which the table was made for", required=True)
+@shared("model")
 @click.option("--most-ranks", type=click.IntRange(1), help="Leave out rows of more ranks.")
 @json_option
 def validate(table: str, machine: str, model: str, most_ranks: int | None, as_json: bool) -> None:

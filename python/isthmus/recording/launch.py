@@ -56,7 +56,7 @@ def with_recorder(command: Command, library: Path, settings: Mapping[str, str]) 
     return words, environment
 
 
-def run(words: list[str], environment: Mapping[str, str]) -> int:
+def run(words: list[str], environment: Mapping[str, str], stdout: int | None = None) -> int:
     """Run a command to its end; signals that ask for an end reach it, and it is waited for nevertheless.
 
     Returns
@@ -65,7 +65,7 @@ def run(words: list[str], environment: Mapping[str, str]) -> int:
         Its exit status as shells give it: 128 and the number of the signal that ended it. A launcher that was told to
         end and says that all went well (MPICH's does at times) has ended by that signal too.
     """
-    process = subprocess.Popen(words, env=dict(environment))
+    process = subprocess.Popen(words, env=dict(environment), stdout=stdout)
     with _forwarding(process) as told:
         status = process.wait()
     if status == 0 and told:

@@ -65,6 +65,7 @@ def record(
     force: bool = False,
     say: Callable[[str], None] | None = None,
     progress: Callable[[int, int], None] | None = None,
+    stdout: int | None = None,
 ) -> Recorded:
     """Run a command and record the MPI program that it starts; nothing is compiled again.
 
@@ -96,6 +97,8 @@ def record(
         Told what takes time.
     progress : callable, optional
         Called with bytes merged and bytes of all.
+    stdout : int, optional
+        File descriptor that the command's standard output goes to, by default the standard output.
 
     Returns
     -------
@@ -124,7 +127,7 @@ def record(
             words, _loadable(library, folder), settings | {"ISTHMUS_DIRECTORY": str(folder)}
         )
         note_command(folder, shlex.join(command))
-        status = run(line, environment)
+        status = run(line, environment, stdout)
         if not any(folder.glob("*.trace")):
             why = cause(folder, words)
             if why and not status:

@@ -1,0 +1,398 @@
+"""Options that several commands have: each declared once, with the same words, form and meaning everywhere.
+
+A command takes an option by its name, ``@shared("seed")``. What the option means stands here; a command may only add
+what holds for it alone, such as the formats that it writes: ``@shared("output", "the timeline, .h5")``.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..errors import InvalidInput
+
+if TYPE_CHECKING:
+    from ..schedule.pattern import Pattern
+    from ..schedule.program import Program
+    from ..schedule.schedule import Schedule
+    from ..simulation import Timeline
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+MODELS = ("loggops", "flow", "reserve", "packet")
+PICTURES = (".png", ".svg", ".pdf")
+
+
+@dataclass(frozen=True)
+class Shared:
+    """An option as click takes it: its words, the sentence that every command shows, and its form."""
+
+    words: tuple[str, ...]
+    sentence: str
+    form: dict[str, Any] = field(default_factory=dict)
+
+
+def _text(metavar: str, **more: Any) -> dict[str, Any]:
+    return {"metavar": metavar, **more}
+
+
+def _number(least: int, metavar: str = "N", **more: Any) -> dict[str, Any]:
+    return {"type": click.IntRange(least), "metavar": metavar, **more}
+
+
+_SEED = {"type": click.IntRange(0, 2**64 - 1), "metavar": "N", "default": 0, "show_default": True}
+
+SHARED = {
+    "algorithm": Shared(("--algorithm",), "Only this algorithm", _text("NAME", multiple=True)),
+    "byte_time": Shared(
+        ("--byte-time",), "In GOAL, copy and reduce become calc of so much time per byte", _text("TIME")
+    ),
+    "collectives": Shared(
+        ("--collectives",),
+        "Algorithms of a program's collectives: KIND=ALGORITHM, a decision table (a file of isthmus tune), or openmpi "
+        "or mpich for what the library decides; may be repeated, KIND=ALGORITHM counts first",
+        _text("KIND=ALGORITHM|TABLE", multiple=True),
+    ),
+    "example": Shared(
+        ("--example",), "A recorded program that comes with Isthmus, such as lammps, instead of FILE", _text("NAME")
+    ),
+    "format": Shared(("--format",), "Format of the file that is written", _text("FORMAT")),
+    "full": Shared(("--full",), "Print everything, not only what matters most", {"is_flag": True}),
+    "import": Shared(
+        ("--import", "imports"),
+        "Option of an importer: root=SWITCH of several Slurm trees, topology=NAME of a topology.yaml, nodes=LIST of a "
+        "flat one; may be repeated",
+        _text("KEY=VALUE", multiple=True),
+    ),
+    "input_format": Shared(
+        ("--input-format",), "Format of a foreign file of a machine, where its content does not tell", _text("FORMAT")
+    ),
+    "json": Shared(("--json", "as_json"), "Print JSON (numbers in SI units)", {"is_flag": True}),
+    "launch": Shared(
+        ("--launch",), "The launcher with its options, such as 'mpirun -n 4 --oversubscribe'", _text("COMMAND")
+    ),
+    "machine": Shared(
+        ("--machine",),
+        "The machine: a name of the catalogue, a file, or a specification in quotes (see isthmus machine)",
+        _text("MACHINE"),
+    ),
+    "model": Shared(
+        ("--model",),
+        "Model of the network: loggops (messages never meet), flow (they share links fairly), reserve (they take links "
+        "one after the other), packet (they are packets)",
+        {"type": click.Choice(MODELS), "metavar": "MODEL", "default": "loggops", "show_default": True},
+    ),
+    "mpicc": Shared(("--mpicc",), "The compiler of the same MPI, where it is not found", _text("COMPILER")),
+    "node": Shared(("--node",), "hwloc or NCCL XML of one node, instead of the machine's own", _text("FILE")),
+    "nodes": Shared(
+        ("--nodes",), "Nodes of the job: so many, or those of a list such as 'nid[00012-00075]'", _text("N|LIST")
+    ),
+    "noise": Shared(
+        ("--noise",),
+        "Noise instead of the machine's: periodic:period=1ms,duration=10us, exponential:..., file:file=F, or none",
+        _text("KIND:KEY=VALUE,..."),
+    ),
+    "ordered": Shared(
+        ("--ordered",), "Operators do not commute: contributions are combined in the order of ranks", {"is_flag": True}
+    ),
+    "output": Shared(("-o", "--output"), "File to write", _text("FILE")),
+    "own": Shared(
+        ("--own",),
+        "Name calls by the place in this code: a function, source file or module, with * and ?; may be repeated",
+        _text("NAME", multiple=True),
+    ),
+    "placement": Shared(
+        ("--placement",),
+        "Where the ranks sit: block (they fill node after node), cyclic (they go round the nodes), or a file: of "
+        "isthmus map in any format, or a node a line",
+        _text("ORDER|FILE"),
+    ),
+    "plot": Shared(("--plot",), "Draw .png, .svg or .pdf", _text("[KIND=]FILE", multiple=True)),
+    "progress": Shared(
+        ("--progress/--no-progress",), "Show progress on standard error; by default on a terminal", {"default": None}
+    ),
+    "ranks": Shared(("--ranks",), "Numbers of ranks, such as 64 or 1-40,64", _text("LIST")),
+    "ranks_per_node": Shared(("--ranks-per-node",), "Ranks on every node of the job", _number(1)),
+    "routing": Shared(
+        ("--routing",), "How messages find their way", {"metavar": "METHOD", "default": "minimal", "show_default": True}
+    ),
+    "seed": Shared(("--seed",), "Seed of what is drawn at random", _SEED),
+    "time": Shared(("--time", "seconds"), "Stop the search after about this time", _text("TIME", show_default=True)),
+    "unit": Shared(
+        ("--unit",),
+        "Unit of times in GOAL files",
+        {"type": click.Choice(["ns", "ps", "us", "ms", "s"]), "metavar": "UNIT", "default": "ns", "show_default": True},
+    ),
+    "workers": Shared(("--workers",), "So many at once", _number(1)),
+}
+
+
+def shared(name: str, detail: str = "", **changes: Any) -> Decorator:
+    """An option of the table; ``detail`` follows its sentence, ``changes`` are defaults and choices of one command."""
+    option = SHARED[name]
+    text = (
+        f"{option.sentence}{': ' if ':' not in option.sentence else '; '}{detail}." if detail else option.sentence + "."
+    )
+    return click.option(*option.words, **{**option.form, **changes}, help=text)
+
+
+def several(*decorators: Decorator) -> Decorator:
+    """Options in the order in which help shows them."""
+
+    def apply(function: Callable[..., Any]) -> Callable[..., Any]:
+        for decorator in reversed(decorators):
+            function = decorator(function)
+        return function
+
+    return apply
+
+
+json_option = shared("json")
+routing_option = shared(
+    "routing",
+    "where they meet, minimal (the machine's routes), random (random minimal ones), valiant, or adaptive (the less "
+    "loaded of those)",
+    type=click.Choice(["minimal", "random", "valiant", "adaptive"]),
+)
+job_options = several(shared("placement"), shared("nodes"), shared("ranks_per_node", "by default one rank per core"))
+
+
+# -- what a command works on -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a command line names to work on: a file, a collective or an example, not read yet."""
+
+    file: str | None
+    example: str | None
+    unit: str = "ns"
+
+    @property
+    def text(self) -> str:
+        """How it is called."""
+        if (self.file is None) == (self.example is None):
+            raise InvalidInput("give FILE, or --example NAME: one of them is needed")
+        return str(self.example or self.file)
+
+    def any(self) -> Program | Schedule | Timeline:
+        """What it holds."""
+        from .inputs import read_any
+
+        return self._example() or read_any(self.text, self.unit)
+
+    def read(self) -> Program | Schedule:
+        """The same without timelines."""
+        from .inputs import read_work
+
+        return self._example() or read_work(self.text, self.unit)
+
+    def graph(self) -> tuple[Program | Schedule | Pattern, bool]:
+        """Who exchanges how much with whom, and whether it is an undirected graph."""
+        from .inputs import read_task_graph
+
+        found = self._example()
+        return (found, False) if found is not None else read_task_graph(self.text, self.unit)
+
+    def _example(self) -> Program | None:
+        if self.example is None or self.file is not None:
+            return None
+        from ..examples import example
+
+        return example(self.example)
+
+
+def work_argument(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The argument FILE with --example and --unit; the function gets :class:`Work` as ``work``."""
+
+    @click.argument("file", metavar="FILE", required=False)
+    @shared("example")
+    @shared("unit")
+    @functools.wraps(function)
+    def wrapped(*args: Any, file: str | None, example: str | None, unit: str, **rest: Any) -> Any:
+        return function(*args, work=Work(file, example, unit), **rest)
+
+    return wrapped
+
+
+# -- machines ----------------------------------------------------------------------------------------------------------
+
+_IMPORT_OPTIONS = ("root", "topology", "nodes")
+
+
+def machine_argument(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The argument MACHINE, of what a command is about; the function gets a Machine as ``machine``."""
+    return click.argument("machine", metavar="MACHINE")(_loaded(function, levels=False))
+
+
+def machine_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The option --machine, of where something happens; the function gets a Machine, or LogGOPS parameters.
+
+    One version ago the machine was the second argument.
+    """
+
+    loaded = _loaded(function, levels=True)
+
+    @click.argument("last", cls=OldArgument, required=False)
+    @shared("machine", "or LogGOPS parameters such as loggops:L=2.5us,o=1.5us,g=1us,G=6ns")
+    @functools.wraps(loaded)
+    def wrapped(*args: Any, machine: str | None, last: str | None, **rest: Any) -> Any:
+        if last is not None:
+            if machine is not None:
+                raise InvalidInput(f"{last!r} stands behind FILE, and --machine {machine} is given: one is allowed")
+            tell_old(f"MACHINE without an option ({last})", f"--machine {last}")
+        if machine is None and last is None:
+            raise InvalidInput("--machine MACHINE is needed")
+        return loaded(*args, machine=machine or last, **rest)
+
+    return wrapped
+
+
+def _loaded(function: Callable[..., Any], *, levels: bool) -> Callable[..., Any]:
+    """With the options of reading a machine, which turn the text ``machine`` into one."""
+
+    @shared("input_format")
+    @shared("node")
+    @shared("import")
+    @functools.wraps(function)
+    def wrapped(
+        *args: Any, machine: str, input_format: str | None, node: str | None, imports: tuple[str, ...], **rest: Any
+    ) -> Any:
+        from ..loading import load
+        from .inputs import parse_level
+
+        named = dict(option.partition("=")[::2] for option in imports)
+        for key, value in named.items():
+            if not value or key not in _IMPORT_OPTIONS:
+                raise InvalidInput(f"--import {key}: allowed are {'=..., '.join(_IMPORT_OPTIONS)}=...")
+        level = parse_level(machine) if levels else None
+        found = load(machine, format=input_format, node=node, **named) if level is None else level
+        return function(*args, machine=found, **rest)
+
+    return wrapped
+
+
+# -- spellings of the version before -----------------------------------------------------------------------------------
+
+
+class Command(click.Command):
+    """A command that still understands how its options were called one version ago, and says how they are called now.
+
+    Parameters
+    ----------
+    old : dict of str to str
+        Old option -> new one; ``"--plot map="`` puts ``map=`` before the value.
+    """
+
+    def __init__(self, *args: Any, old: dict[str, str] | None = None, **rest: Any) -> None:
+        super().__init__(*args, **rest)
+        self.old = old or {}
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        end = args.index("--") if "--" in args else len(args)
+        renewed, prefix = [], ""
+        for word in args[:end]:
+            name, equals, value = word.partition("=")
+            if name not in self.old or prefix:
+                renewed.append(prefix + word)
+                prefix = ""
+                continue
+            tell_old(name, self.old[name])
+            new, _, prefix = self.old[name].partition(" ")
+            renewed.append(f"{new}={prefix}{value}" if equals else new)
+            prefix = "" if equals else prefix
+        return super().parse_args(ctx, [*renewed, *args[end:]])
+
+
+class OldArgument(click.Argument):
+    """An argument of the version before: accepted, not shown."""
+
+    def get_usage_pieces(self, ctx: click.Context) -> list[str]:
+        return []
+
+
+def tell_old(old: str, new: str) -> None:
+    """Say on standard error that an old spelling was understood."""
+    click.echo(f"isthmus: note: {old} is now {new}; the next version does not know the old spelling", err=True)
+
+
+# -- launchers, lists and pictures -------------------------------------------------------------------------------------
+
+
+def parse_launch(text: str) -> tuple[list[str], int | None]:
+    """The words of a launcher without the number of ranks, and that number: ``mpirun -n 4 --oversubscribe``.
+
+    Raises
+    ------
+    InvalidInput
+        For no command, and a number of ranks that is none.
+    """
+    import shlex
+
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise InvalidInput(f"--launch {text}: {error}".rstrip(".").replace("No closing", "no closing")) from None
+    if not words:
+        raise InvalidInput("--launch is empty: a command such as 'mpirun -n 4' is needed")
+    kept, ranks = [words[0]], None
+    rest = iter(words[1:])
+    for word in rest:
+        name, equals, value = word.partition("=")
+        if name not in ("-n", "-np", "--np", "--ntasks"):
+            kept.append(word)
+            continue
+        number = value if equals else next(rest, "")
+        if ranks is not None or not number.isdecimal() or not 0 < int(number) < 10**9:
+            raise InvalidInput(f"--launch {text}: one number of ranks is allowed behind {name}, such as {name} 4")
+        ranks = int(number)
+    return kept, ranks
+
+
+def pictures(option: str, given: tuple[str, ...], kinds: tuple[str, ...], html: str = "") -> list[tuple[str, str]]:
+    """Kind and file of every picture, checked before any work; the first kind is the default.
+
+    ``html`` is the kind that may be drawn as a page too.
+    """
+    out = []
+    for text in given:
+        kind, equals, path = text.partition("=")
+        if not equals:
+            kind, path = kinds[0], text
+        elif kind not in kinds:
+            allowed = ", ".join(f"{one}=FILE" for one in kinds)
+            raise InvalidInput(f"{option} {text}: {allowed} or FILE is allowed")
+        check_file(option, path, PICTURES + ((".html",) if kind == html else ()))
+        out.append((kind, path))
+    return out
+
+
+def check_file(option: str, path: str, suffixes: tuple[str, ...] = ()) -> None:
+    """Before the work: what would fail after it."""
+    import os
+
+    if suffixes and not path.lower().endswith(suffixes):
+        raise InvalidInput(f"{option} {path}: a file in {', '.join(suffixes)} is allowed")
+    folder = os.path.dirname(path)
+    if folder and not os.path.isdir(folder):
+        raise InvalidInput(f"{option} {path}: there is no folder {folder}")
+
+
+def whole_numbers(option: str, text: str, least: int = 1) -> list[int]:
+    """Numbers in ascending order from ``1-40,64``."""
+    out: set[int] = set()
+    for part in text.split(","):
+        first, dash, last = (word.strip() for word in part.partition("-"))
+        last = last if dash else first
+        good = all(word.isdecimal() and word.isascii() and len(word) < 10 for word in (first, last))
+        if not good or not least <= int(first) <= int(last) < int(first) + 1_000_000:
+            raise InvalidInput(
+                f"{option} {text}: {part!r}; whole numbers from {least} and ranges such as 1-40, separated by commas, "
+                "are allowed"
+            )
+        out.update(range(int(first), int(last) + 1))
+    return sorted(out)
