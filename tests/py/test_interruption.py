@@ -20,7 +20,7 @@ LONG = {
     "simulate": "simulate alltoall:ranks=3000,bytes=8,algorithm=linear --machine torus:16x16x16 --no-symmetry -o o.h5",
     "flow": "simulate alltoall:ranks=512,bytes=1MB,algorithm=linear --machine torus:8x8x8 --model flow -o o.h5",
     "schedule collective": "schedule collective alltoall:ranks=6000,bytes=8,algorithm=linear -o out.h5",
-    "schedule convert": "schedule convert alltoall:ranks=6000,bytes=8,algorithm=linear out.goal",
+    "schedule convert": "schedule convert alltoall:ranks=6000,bytes=8,algorithm=linear -o out.goal",
     "map": "map alltoall:ranks=1024,bytes=8,algorithm=linear --machine torus:16x16x16 --time 100s",
     "map, by time": "map alltoall:ranks=256,bytes=8kB,algorithm=linear --machine torus:16x16x16 --objective time",
     "prove": "prove alltoall:ranks=2500,bytes=8,algorithm=linear",

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 @shared("ranks", "to write rules for, by default the table's")
 @shared(
     "machine",
-    "what the library does not have is replaced by what is fastest there, what is no faster than its own choice is left "
-    "out, and both are printed",
+    "what the library does not have is replaced by what is fastest there, what is no faster than its own choice is "
+    "left out, and both are printed",
 )
 @shared("model", "on the machine")
 @click.option("--library", metavar="FILE", help="mpich: libmpi.so or libmpich.so to take the selection tree from.")
@@ -83,7 +83,7 @@ def export(
     old={"--mpirun": "--launch", "--all": "--full"},
     epilog=epilog(
         "verify eos.toml --launch 'mpirun --oversubscribe'",
-        "verify rules.conf  --launch 'mpirun --oversubscribe -n 8'",
+        "verify rules.conf --launch 'mpirun --oversubscribe -n 8'",
         "verify openmpi --launch 'mpirun --oversubscribe'",
         "verify ucc.env --launch 'mpirun --oversubscribe' --ucc /opt/ucc",
     ),
