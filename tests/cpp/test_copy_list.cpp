@@ -28,7 +28,7 @@ Written written(const std::vector<Moved>& pieces, std::uint32_t bringing, bool b
   RankBuilder rank;
   Emitter out(rank, {}, 0, 0, 0, buffers);
   for (std::uint32_t i = 0; i < bringing; ++i) out.recv(0, 1, at_scratch(i));
-  Pieces all;
+  CopyList all;
   for (const Moved& piece : pieces) {
     if (behind) all.add(piece.at, piece.bytes, piece.by);
     else all.add(piece.at, piece.bytes, piece.by, piece.to);

@@ -88,7 +88,7 @@ TEST_CASE("arrangements are the best there are") {
       grid.closing.push_back(grid.extents[k] - 1);
       grid.closing_weight.push_back(rng.below(2));
     }
-    const HostAxis axis(8, i % 3 == 0);
+    const NodeAxis axis(8, i % 3 == 0);
     std::vector<std::uint32_t> position(8);
     std::iota(position.begin(), position.end(), 0U);
     double least = 1e300;
@@ -137,7 +137,7 @@ TEST_CASE("the closed form of folds is what is counted") {
     const auto s = recognise(graph.links, {});
     REQUIRE(s);
     const auto grid = task_grid(graph, *s);
-    const auto box = HostBox::of(target);
+    const auto box = NodeBox::of(target);
     REQUIRE(grid);
     REQUIRE(box);
     const auto best = folds(*grid, box->axes, 5);

@@ -59,9 +59,9 @@ void check_costs(const Topology& network, std::vector<std::uint32_t> capacity) {
     Slots slots(graph, target, start);
     check_swaps(graph, target, slots, PairCosts(target, slots), 0, 0);
   }
-  if (Fields::suits(target)) {
+  if (AxisCosts::suits(target)) {
     Slots slots(graph, target, start);
-    check_swaps(graph, target, slots, Fields(target, slots), 0, 0);
+    check_swaps(graph, target, slots, AxisCosts(target, slots), 0, 0);
   }
   if (target.groups() > 1) {
     constexpr double limit = 40;
@@ -73,13 +73,13 @@ void check_costs(const Topology& network, std::vector<std::uint32_t> capacity) {
 }  // namespace
 
 TEST_CASE("changes of cost are those of hop-bytes, on all networks") {
-  int with_fields = 0;
+  int with_axis_costs = 0;
   for (const auto& network : testing::small_topologies()) {
     if (network->nodes() < 4 || network->nodes() > 128) continue;
     check_costs(*network, {});
-    with_fields += Fields::suits(Target(*network, nodes_of(*network))) ? 1 : 0;
+    with_axis_costs += AxisCosts::suits(Target(*network, nodes_of(*network))) ? 1 : 0;
   }
-  CHECK(with_fields >= 5);
+  CHECK(with_axis_costs >= 5);
 }
 
 TEST_CASE("changes of cost where places have room for several, and some for none") {
@@ -118,9 +118,9 @@ TEST_CASE("twice the seconds, twice the proposals, and options out of range") {
   const Target target(torus, nodes_of(torus));
   const TaskGraph graph = random_tasks(16, 40, 5, 1);
   Slots slots(graph, target, random_map(16, target, 1));
-  const Fields fields(target, slots);
-  const double none = fields.seconds(0);
-  CHECK(fields.seconds(2000) - none == doctest::Approx(2 * (fields.seconds(1000) - none)));
+  const AxisCosts costs(target, slots);
+  const double none = costs.seconds(0);
+  CHECK(costs.seconds(2000) - none == doctest::Approx(2 * (costs.seconds(1000) - none)));
   AnnealOptions options;
   options.cold = 2 * options.hot;
   CHECK_THROWS_AS(anneal(graph, target, slots.map(), options), InvalidInput);

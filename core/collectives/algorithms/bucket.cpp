@@ -22,7 +22,7 @@ class Piece {
       : call_(call), axes_(std::move(axes)), down_(down), ranges_{{begin, end}} {
     for (const Axis& axis : axes_) {
       const std::uint64_t offset = ranges_.back().begin;
-      const Parts& pieces = pieces_.emplace_back(ranges_.back().size(), axis.extent);
+      const EvenSplit& pieces = pieces_.emplace_back(ranges_.back().size(), axis.extent);
       ranges_.push_back({offset + pieces.offset(axis.at), offset + pieces.offset(axis.at + 1)});
       steps_ += axis.extent - 1;
     }
@@ -62,15 +62,15 @@ class Piece {
     std::uint64_t at = axis.at + (down_ ? steps : 2 * axis.extent - steps);
     while (at >= axis.extent) at -= axis.extent;
     const std::uint64_t offset = ranges_[dimension_].begin;
-    const Parts& pieces = pieces_[dimension_];
+    const EvenSplit& pieces = pieces_[dimension_];
     return {offset + pieces.offset(at), offset + pieces.offset(at + 1)};
   }
 
   const CollectiveCall& call_;
   std::vector<Axis> axes_;
   bool down_;
-  std::vector<Bytes> ranges_;  // before each dimension, and after the last
-  std::vector<Parts> pieces_;  // of the range before each dimension
+  std::vector<Bytes> ranges_;      // before each dimension, and after the last
+  std::vector<EvenSplit> pieces_;  // of the range before each dimension
   std::uint64_t steps_ = 0;
   std::size_t dimension_ = 0;
   std::uint64_t step_ = 0;
@@ -85,7 +85,7 @@ std::vector<Piece> parts_of(const CollectiveCall& call) {
     if (dims[d] > 1) axes.push_back({stride, dims[d], call.rank / stride % dims[d]});
   }
   std::vector<Piece> parts;
-  const Parts cut(call.bytes, std::max<std::size_t>(2 * axes.size(), 1));
+  const EvenSplit cut(call.bytes, std::max<std::size_t>(2 * axes.size(), 1));
   for (std::size_t p = 0; p < 2 * axes.size(); ++p) {
     std::vector<Axis> turned(axes.begin() + static_cast<std::ptrdiff_t>(p / 2), axes.end());
     turned.insert(turned.end(), axes.begin(), axes.begin() + static_cast<std::ptrdiff_t>(p / 2));

@@ -55,7 +55,7 @@ class Leader {
     for (Rank i = 1; i < count; ++i) {
       const Rank to = (group_ + std::uint64_t{i}) % count;
       const Rank from = (group_ + std::uint64_t{count} - i) % count;
-      Pieces pieces;
+      CopyList pieces;
       for (const Place& vector : vectors_) {
         for (const Rank rank : groups_.members(to)) pieces.add(vector.at + rank * call_.bytes, call_.bytes, vector.by);
       }
@@ -77,7 +77,7 @@ class Leader {
 
   /// Everything for one member, in the order of ranks. In place the leader's own block is there.
   void hand_out(std::size_t member) {
-    Pieces pieces;
+    CopyList pieces;
     for (Rank rank = 0; rank < call_.ranks; ++rank) {
       if (rank == call_.rank && member == 0 && call_.in_place) continue;
       const Place from = place_of(rank, member);
@@ -120,7 +120,7 @@ void allreduce(const CollectiveCall& call, Emitter& out) {
   const std::size_t parent = me == 0 ? std::bit_ceil(members.size()) : me & (~me + 1);
   for (std::size_t bit = 1; bit < parent && me + bit < members.size(); bit <<= 1) sum.take(rounds, members[me + bit]);
   if (me == 0) {
-    double_sums(rounds, call, sum, Fold(group, groups.count()), group, [&](Rank g) { return groups.leader(g); });
+    double_sums(rounds, call, sum, PowerOfTwo(group, groups.count()), group, [&](Rank g) { return groups.leader(g); });
   } else {
     rounds.send(members[me - parent], call.bytes, sum.now());
     rounds.next();

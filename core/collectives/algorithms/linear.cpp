@@ -101,7 +101,7 @@ void allgather(const CollectiveCall& call, Emitter& out) {
 }
 
 void alltoall(const CollectiveCall& call, Emitter& out) {
-  const Exchange blocks(call);
+  const AlltoallBlocks blocks(call);
   const bool empty_too = call.counts.empty();
   const std::uint32_t window = call.options->window;
   const auto all = [&](const auto& post) {

@@ -5,7 +5,7 @@ namespace isthmus::pairwise {
 
 void alltoall(const CollectiveCall& call, Emitter& out) {
   Rounds rounds(out);
-  const Exchange blocks(call);
+  const AlltoallBlocks blocks(call);
   for (std::uint64_t i = 1; i < call.ranks; ++i) {
     const Rank to = above(call, i);
     const Rank from = below(call, i);

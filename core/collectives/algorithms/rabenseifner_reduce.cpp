@@ -38,7 +38,7 @@ void reduce(const CollectiveCall& call, Emitter& out) {
   if (staying.paired) sum.take(rounds, at(at.me() + 1));
   // Of the parts [begin, end) one keeps the first half and its partner the second: numbers that have been added are
   // always neighbours.
-  const Parts parts(call.bytes, staying.count);
+  const EvenSplit parts(call.bytes, staying.count);
   const std::uint64_t me = staying.number;
   std::uint64_t begin = 0, end = staying.count;
   for (std::uint64_t bit = 1; bit < staying.count; bit <<= 1) {

@@ -38,13 +38,13 @@ void scan_ranks(const CollectiveCall& call, Emitter& out, bool exclusive) {
 void allreduce(const CollectiveCall& call, Emitter& out) {
   Rounds rounds(out);
   Sum sum(call, true);
-  double_sums(rounds, call, sum, Fold(call.rank, call.ranks), call.rank, [](Rank rank) { return rank; });
+  double_sums(rounds, call, sum, PowerOfTwo(call.rank, call.ranks), call.rank, [](Rank rank) { return rank; });
 }
 
 void allgather(const CollectiveCall& call, Emitter& out) {
   Rounds rounds(out);
   const Blocks blocks(call);
-  const Fold fold(call.rank, call.ranks);
+  const PowerOfTwo fold(call.rank, call.ranks);
   if (fold.outside) {
     rounds.send(call.rank + 1, blocks(call.rank), own_block(call));
     rounds.next();

@@ -49,7 +49,7 @@ class HalvedSum {
 void recursive_halving::reduce_scatter(const CollectiveCall& call, Emitter& out) {
   Rounds rounds(out);
   const Blocks blocks(call);
-  const Fold fold(call.rank, call.ranks);
+  const PowerOfTwo fold(call.rank, call.ranks);
   HalvedSum sum(rounds, call);
   if (fold.outside) {
     rounds.send(call.rank + 1, blocks.all(), at_input());
@@ -76,7 +76,7 @@ void recursive_halving::reduce_scatter(const CollectiveCall& call, Emitter& out)
 void butterfly::reduce_scatter(const CollectiveCall& call, Emitter& out) {
   Rounds rounds(out);
   const Blocks blocks(call);
-  const Fold fold(call.rank, call.ranks);
+  const PowerOfTwo fold(call.rank, call.ranks);
   HalvedSum sum(rounds, call);
   // The place whose blocks this one sums up: its number with its bits in reverse order.
   std::uint32_t mirror = 0;
@@ -118,8 +118,8 @@ void butterfly::reduce_scatter(const CollectiveCall& call, Emitter& out) {
 /// neighbours are combined first and the order is kept, and come back the same way.
 void rabenseifner::allreduce(const CollectiveCall& call, Emitter& out) {
   Rounds rounds(out);
-  const Fold fold(call.rank, call.ranks);
-  const Parts parts(call.bytes, fold.places);
+  const PowerOfTwo fold(call.rank, call.ranks);
+  const EvenSplit parts(call.bytes, fold.places);
   Sum sum(call, true);
   if (fold.outside) {
     rounds.send(call.rank + 1, call.bytes, sum.now());

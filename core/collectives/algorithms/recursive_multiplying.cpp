@@ -46,7 +46,7 @@ void recursive_multiplying::allreduce(const CollectiveCall& call, Emitter& out) 
   std::uint64_t places = 1;
   while (places * radix <= call.ranks) places *= radix;
   // Each place stands for floor or ceil(ranks / places) neighbouring ranks, the first of which is in it.
-  const Parts ranks(call.ranks, places);
+  const EvenSplit ranks(call.ranks, places);
   const std::uint64_t least = call.ranks / places;
   const std::uint64_t longer = call.ranks % places * (least + 1);
   const std::uint64_t me =

@@ -57,7 +57,7 @@ void reduce(const CollectiveCall& call, Emitter& out) {
 
 void allreduce(const CollectiveCall& call, Emitter& out) {
   Rounds rounds(out);
-  const Parts parts(call.bytes, call.ranks);
+  const EvenSplit parts(call.bytes, call.ranks);
   const auto result = [&](Rank block) { return at_output(parts.offset(block)); };
   if (call.in_place) {
     reduce_scatter_blocks(rounds, call, parts, result, [](Rank) { return at_scratch(); }, result);

@@ -23,7 +23,7 @@ struct Message {
 /// The blocks for the ranks above, in their order.
 struct BlocksAbove {
   const CollectiveCall& call;
-  const Exchange& blocks;
+  const AlltoallBlocks& blocks;
   Slice operator()(std::uint64_t n) const {
     // In place the own block is where it belongs.
     return n == 0 && call.in_place ? blocks.to(call.rank) : blocks.from(above(call, n));
@@ -37,7 +37,7 @@ struct BlocksAbove {
 /// Those from the ranks below.
 struct BlocksBelow {
   const CollectiveCall& call;
-  const Exchange& blocks;
+  const AlltoallBlocks& blocks;
   Slice operator()(std::uint64_t n) const { return blocks.to(below(call, n)); }
   /// Down to rank 0.
   [[nodiscard]] std::uint64_t run(std::uint64_t n, std::uint64_t step) const {
@@ -51,7 +51,7 @@ void bruck::alltoall(const CollectiveCall& call, Emitter& out) {
   // Who passes blocks on would have to know the counts of others.
   if (!call.counts.empty()) return pairwise::alltoall(call, out);
   const std::uint64_t radix = call.options->radix;
-  const Exchange blocks(call);
+  const AlltoallBlocks blocks(call);
   DigitExchange all(out, call.ranks, call.bytes, BlocksAbove{call, blocks}, BlocksBelow{call, blocks});
   for (std::uint64_t weight = 1; weight < call.ranks; weight *= radix) {
     all.phase(radix);
@@ -65,7 +65,7 @@ void bruck::alltoall(const CollectiveCall& call, Emitter& out) {
 void torus::alltoall(const CollectiveCall& call, Emitter& out) {
   if (!call.counts.empty()) return pairwise::alltoall(call, out);
   const std::vector<Rank>& dims = torus_of(call).dims;
-  const Exchange blocks(call);
+  const AlltoallBlocks blocks(call);
   // The ranks so far away, and those from which it is as far; one dimension after the other.
   std::vector<std::pair<Rank, Rank>> ends = {{call.rank, call.rank}};
   ends.reserve(call.ranks);

@@ -8,7 +8,7 @@ namespace isthmus::scatter_allgather {
 namespace {
 
 /// Part i of the message to place i, down the binomial tree over the first `places`.
-void scatter_parts(Rounds& rounds, const Knomial& tree, const Parts& parts) {
+void scatter_parts(Rounds& rounds, const Knomial& tree, const EvenSplit& parts) {
   const std::uint64_t me = tree.me();
   if (me != 0) {
     rounds.recv(tree.rank(tree.parent()), parts.between(me, me + tree.span()), at_output(parts.offset(me)));
@@ -31,7 +31,7 @@ void bcast(const CollectiveCall& call, Emitter& out) {
     rounds.recv(at(me - places), call.bytes, at_output());
     return;
   }
-  const Parts parts(call.bytes, places);
+  const EvenSplit parts(call.bytes, places);
   scatter_parts(rounds, Knomial(call, call.root, 2, places), parts);
   for (std::uint64_t bit = 1; bit < places; bit <<= 1) {
     // The parts of the aligned group of `bit` places around it.
@@ -45,7 +45,7 @@ void bcast(const CollectiveCall& call, Emitter& out) {
 
 void ring_bcast(const CollectiveCall& call, Emitter& out) {
   Rounds rounds(out);
-  const Parts parts(call.bytes, call.ranks);
+  const EvenSplit parts(call.bytes, call.ranks);
   const Knomial tree(call, call.root, 2);
   scatter_parts(rounds, tree, parts);
   std::uint64_t got = tree.me();

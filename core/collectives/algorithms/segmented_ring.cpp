@@ -72,7 +72,7 @@ class SegmentedRing {
 
   const CollectiveCall& call_;
   Emitter& out_;
-  Parts parts_;
+  EvenSplit parts_;
   std::uint64_t segment_;
   std::uint64_t segments_;
   std::vector<std::uint32_t> ready_;  // by segment, what the next step waits for

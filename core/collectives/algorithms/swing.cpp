@@ -90,7 +90,7 @@ class Range {
  private:
   const Way& way_;
   std::uint64_t offset_;
-  Parts pieces_;
+  EvenSplit pieces_;
   Rank place_;
   std::uint64_t half_;
 };
@@ -111,7 +111,7 @@ std::shared_ptr<const Plan> prepare(const CollectiveCall& call) {
 void allreduce(const CollectiveCall& call, Emitter& out) {
   Rounds rounds(out);
   const std::vector<Way>& ways = static_cast<const Ways&>(*call.plan).ways;
-  const Fold fold(call.rank, call.ranks);
+  const PowerOfTwo fold(call.rank, call.ranks);
   Sum sum(call, true);
   if (fold.outside) {
     rounds.send(call.rank + 1, call.bytes, sum.now());
@@ -120,7 +120,7 @@ void allreduce(const CollectiveCall& call, Emitter& out) {
     return;
   }
   if (fold.paired) sum.take(rounds, call.rank - 1);
-  const Parts parts(call.bytes, std::max<std::size_t>(ways.size(), 1));
+  const EvenSplit parts(call.bytes, std::max<std::size_t>(ways.size(), 1));
   std::vector<Range> ranges;
   for (std::size_t w = 0; w < ways.size(); ++w) ranges.emplace_back(ways[w], parts.offset(w), parts(w), fold.place);
   const std::size_t steps = ways.empty() ? 0 : ways[0].steps.size();

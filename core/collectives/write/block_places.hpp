@@ -19,9 +19,9 @@ inline void keep_own_block(Rounds& rounds, const CollectiveCall& call) {
 
 /// The blocks of one rank of an alltoall: those for the others in input, those from the others in output. Counts have
 /// a second half, of what comes in.
-class Exchange {
+class AlltoallBlocks {
  public:
-  explicit Exchange(const CollectiveCall& call) : call_(call), blocks_(call) {}
+  explicit AlltoallBlocks(const CollectiveCall& call) : call_(call), blocks_(call) {}
   [[nodiscard]] std::uint64_t sent(Rank to) const { return blocks_(to); }
   [[nodiscard]] std::uint64_t taken(Rank from) const { return blocks_(std::uint64_t{call_.ranks} + from); }
   [[nodiscard]] Slice from(Rank to) const { return at_input(blocks_.offset(to)); }

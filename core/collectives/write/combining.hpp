@@ -67,7 +67,7 @@ class Combining {
 
   Emitter& out_;
   std::vector<Block> blocks_;
-  Pieces pieces_;
+  CopyList pieces_;
   Phases phases_;
 };
 

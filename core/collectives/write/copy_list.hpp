@@ -14,7 +14,7 @@ inline constexpr std::uint32_t no_operation = 0xFFFFFFFF;
 /// Pieces that an operation brings, and which lie equally far from each other both where they are and where they are to
 /// be, are one copy: what Bruck's algorithm packs into a message has a piece for every other rank, but a copy for each
 /// message that brought some.
-class Pieces {
+class CopyList {
  public:
   /// Adds a piece behind all others. `by`: the operation that brings it, or no_operation.
   void add(Slice at, std::uint64_t bytes, std::uint32_t by) { add(at, bytes, by, bytes_); }

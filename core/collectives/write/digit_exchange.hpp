@@ -133,7 +133,7 @@ class DigitExchange {
   std::uint64_t weight_ = 1;
   std::uint64_t base_ = 1;
   std::vector<Message> messages_;  // in the order of their first blocks
-  Pieces pieces_;
+  CopyList pieces_;
   Phases phases_;
 };
 

@@ -8,7 +8,7 @@ namespace isthmus {
 
 /// The sum of all members of `fold` ends in the output of each; `rank_of` has their ranks.
 template <class RankOf>
-void double_sums(Rounds& rounds, const CollectiveCall& call, Sum& sum, const Fold& fold, std::uint32_t member,
+void double_sums(Rounds& rounds, const CollectiveCall& call, Sum& sum, const PowerOfTwo& fold, std::uint32_t member,
                  const RankOf& rank_of) {
   if (fold.outside) {
     rounds.send(rank_of(member + 1), call.bytes, sum.now());

@@ -7,9 +7,9 @@
 namespace isthmus {
 
 /// So many bytes in so many parts of floor or ceil(bytes / count), the longer ones first.
-class Parts {
+class EvenSplit {
  public:
-  Parts(std::uint64_t bytes, std::uint64_t count) : least_(bytes / count), longer_(bytes % count) {}
+  EvenSplit(std::uint64_t bytes, std::uint64_t count) : least_(bytes / count), longer_(bytes % count) {}
   std::uint64_t operator()(std::uint64_t part) const { return least_ + (part < longer_ ? 1 : 0); }
   /// Where a part begins; the end of the last one for `count`.
   [[nodiscard]] std::uint64_t offset(std::uint64_t part) const { return part * least_ + std::min(part, longer_); }

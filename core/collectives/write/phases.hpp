@@ -26,7 +26,7 @@ class Phases {
     if (!now_.empty()) before_ = std::exchange(now_, {});
   }
   /// `home`: where what comes is to stay; none: it goes on, and is in scratch until then.
-  Arrival exchange(const Pieces& pieces, Rank to, Rank from, std::optional<Slice> home) {
+  Arrival exchange(const CopyList& pieces, Rank to, Rank from, std::optional<Slice> home) {
     const std::uint32_t sent = pieces.send(out_, to, at_scratch(room_));
     if (pieces.several()) room_ += pieces.bytes();
     const Slice at = home.value_or(at_scratch(room_));

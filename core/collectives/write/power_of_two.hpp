@@ -10,8 +10,8 @@ namespace isthmus {
 
 /// Who takes part in exchanges. Of the first 2 * excess ranks, the even ones hand over to the odd one above them; what
 /// is left is a power of two of places.
-struct Fold {
-  Fold(Rank rank, Rank ranks)
+struct PowerOfTwo {
+  PowerOfTwo(Rank rank, Rank ranks)
       : places(std::bit_floor(ranks)),
         excess(ranks - places),
         paired(rank < 2 * std::uint64_t{excess}),

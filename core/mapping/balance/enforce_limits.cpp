@@ -12,9 +12,9 @@
 namespace isthmus {
 namespace {
 
-class Unloader {
+class LimitEnforcer {
  public:
-  Unloader(const TaskGraph& graph, const Target& target, std::span<const double> limit, const Map& start)
+  LimitEnforcer(const TaskGraph& graph, const Target& target, std::span<const double> limit, const Map& start)
       : graph_(&graph),
         target_(&target),
         limit_(limit.begin(), limit.end()),
@@ -210,17 +210,18 @@ class Unloader {
 
 }  // namespace
 
-Unloaded unload(const TaskGraph& graph, const Target& target, std::span<const double> limit, const Map& start) {
-  Unloader unloader(graph, target, limit, start);
-  if (unloader.run()) return {unloader.map(), 1};
+WithinLimits enforce_limits(const TaskGraph& graph, const Target& target, std::span<const double> limit,
+                            const Map& start) {
+  LimitEnforcer enforcer(graph, target, limit, start);
+  if (enforcer.run()) return {enforcer.map(), 1};
   // What is kept, and what was not.
-  Unloaded best{unloader.map(), unloader.most()};
+  WithinLimits best{enforcer.map(), enforcer.most()};
   constexpr int halvings = 6;
   constexpr double close = 1.005;
   double low = 1;
   for (int i = 0; i < halvings && best.factor > low * close; ++i) {
     const double factor = (low + best.factor) / 2;
-    Unloader next(graph, target, limit, best.map);
+    LimitEnforcer next(graph, target, limit, best.map);
     next.scale_limits(factor);
     next.run();
     const double most = factor * next.most();

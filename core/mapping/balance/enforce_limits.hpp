@@ -8,7 +8,7 @@
 
 namespace isthmus {
 
-struct Unloaded {
+struct WithinLimits {
   Map map;
   double factor;  ///< of the limits that are kept: 1, or more where that could not be
 };
@@ -17,6 +17,7 @@ struct Unloaded {
 /// its load, to a place near by that has room; where there is none, for a lighter task elsewhere; or packs places anew,
 /// with those that have most room. Where the limits cannot be kept, the least factor of all of them that can is looked
 /// for by halving.
-Unloaded unload(const TaskGraph& graph, const Target& target, std::span<const double> limit, const Map& start);
+WithinLimits enforce_limits(const TaskGraph& graph, const Target& target, std::span<const double> limit,
+                            const Map& start);
 
 }  // namespace isthmus

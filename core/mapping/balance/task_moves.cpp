@@ -268,7 +268,7 @@ class Mover {
 Map move_tasks(const TaskGraph& graph, const Target& target, std::span<const double> limit, const Map& start,
                const TaskMoveOptions& options) {
   require_places(graph, target, start);
-  const Unloaded begin = unload(graph, target, limit, start);
+  const WithinLimits begin = enforce_limits(graph, target, limit, start);
   std::vector<double> kept(limit.begin(), limit.end());
   for (double& l : kept) l *= begin.factor;
   Mover mover(graph, target, kept, begin.map, options);

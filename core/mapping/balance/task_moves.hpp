@@ -20,7 +20,8 @@ struct TaskMoveOptions {
 };
 
 /// Moves tasks to the places of their partners and beside them where load allows it, or swaps them with a task there,
-/// by Metropolis' rule, after unload(): no place has more load than its `limit`, or than unload() leaves.
+/// by Metropolis' rule, after enforce_limits(): no place has more load than its `limit`, or than enforce_limits()
+/// leaves.
 Map move_tasks(const TaskGraph& graph, const Target& target, std::span<const double> limit, const Map& start,
                const TaskMoveOptions& options);
 

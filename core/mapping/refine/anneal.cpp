@@ -169,7 +169,7 @@ Map anneal(const TaskGraph& graph, const Target& target, const Map& start, const
     const GroupCosts costs(target, slots, options.group_limit, softest);
     return run(target, slots, costs, options);
   }
-  if (Fields::suits(target)) return run(target, slots, Fields(target, slots), options);
+  if (AxisCosts::suits(target)) return run(target, slots, AxisCosts(target, slots), options);
   return run(target, slots, PairCosts(target, slots), options);
 }
 

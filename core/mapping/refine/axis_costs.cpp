@@ -26,7 +26,7 @@ std::vector<std::vector<std::size_t>> joined_axes(const Target& target) {
       extent.push_back(axis.extent);
     }
   }
-  while (groups.size() > Fields::most_axes) {
+  while (groups.size() > AxisCosts::most_axes) {
     std::size_t best = 0;
     for (std::size_t g = 0; g + 1 < groups.size(); ++g) {
       if (extent[g] * extent[g + 1] < extent[best] * extent[best + 1]) best = g;
@@ -55,12 +55,12 @@ void add_to_partners(const Slots::Edge* begin, const Slots::Edge* end, float sig
 
 }  // namespace
 
-bool Fields::suits(const Target& target) {
+bool AxisCosts::suits(const Target& target) {
   if (target.axes().empty() || (target.terminals() > 0 && target.slots() != target.places())) return false;
   return !joined_axes(target).empty();
 }
 
-Fields::Fields(const Target& target, Slots& slots) : slots_(&slots) {
+AxisCosts::AxisCosts(const Target& target, Slots& slots) : slots_(&slots) {
   const auto groups = joined_axes(target);
   axes_ = groups.size();
   std::vector<std::uint32_t> extent(axes_, 1);
@@ -113,14 +113,14 @@ Fields::Fields(const Target& target, Slots& slots) : slots_(&slots) {
 
 // Fitted anew on another computer while other processes ran: what caches hold takes half of what it did on the Xeon of
 // effort.hpp.
-double Fields::seconds(std::uint64_t proposals) const {
+double AxisCosts::seconds(std::uint64_t proposals) const {
   const double far = effort::beyond_cache(field_.size() * sizeof(float));
   const auto n = [](std::uint64_t count) { return static_cast<double>(count); };
   return static_cast<double>(field_.size()) * 14e-9 + n(proposals) * (14e-9 + 5e-9 * far + 5.5e-9 * far * far) +
          n(swaps_) * (90e-9 + 60e-9 * far) + n(cells_) * (0.2e-9 + 0.16e-9 * far);
 }
 
-void Fields::swap(std::uint32_t u, std::uint32_t v) {
+void AxisCosts::swap(std::uint32_t u, std::uint32_t v) {
   const auto& p = at_[slots_->slot_of(u)];
   const auto& q = at_[slots_->slot_of(v)];
   const std::uint32_t partners = slots_->degree(u) + slots_->degree(v);

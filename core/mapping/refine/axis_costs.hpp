@@ -13,14 +13,14 @@ namespace isthmus {
 /// sum over partners of bytes * distance from x. A swap is then judged by looking at eight or so numbers, whatever the
 /// degrees, and only accepted swaps cost time for every partner. Coordinates of few values are joined, so that there
 /// are at most four.
-class Fields {
+class AxisCosts {
  public:
   static constexpr std::size_t most_axes = 4;
 
   /// Can the target be treated so?
   static bool suits(const Target& target);
 
-  Fields(const Target& target, Slots& slots);
+  AxisCosts(const Target& target, Slots& slots);
 
   /// Change of cost if u and v (different tasks) were swapped and had no bytes between them; bytes only make it worse.
   [[nodiscard]] float change_at_best(std::uint32_t u, std::uint32_t v) const {

@@ -18,7 +18,7 @@ class GroupCosts {
  public:
   GroupCosts(const Target& target, Slots& slots, double limit, double weight);
 
-  /// As Fields::change_at_best(), but exact.
+  /// As AxisCosts::change_at_best(), but exact.
   [[nodiscard]] float change_at_best(std::uint32_t u, std::uint32_t v);
   [[nodiscard]] float change_between(std::uint32_t, std::uint32_t) const { return 0; }
   void swap(std::uint32_t u, std::uint32_t v);

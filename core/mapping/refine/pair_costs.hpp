@@ -13,7 +13,7 @@ class PairCosts {
  public:
   PairCosts(const Target& target, Slots& slots) : slots_(&slots), distances_(target, slots) {}
 
-  /// As Fields::change_at_best(), but exact.
+  /// As AxisCosts::change_at_best(), but exact.
   [[nodiscard]] float change_at_best(std::uint32_t u, std::uint32_t v) {
     edges_ += slots_->degree(u) + slots_->degree(v);
     const std::uint32_t p = slots_->slot_of(u);

@@ -35,7 +35,7 @@ std::vector<Pair> pairs_of(const BlockGrid& grid) {
   return out;
 }
 
-double cost_of(const std::vector<Pair>& pairs, const HostAxis& axis, const std::vector<std::uint32_t>& position) {
+double cost_of(const std::vector<Pair>& pairs, const NodeAxis& axis, const std::vector<std::uint32_t>& position) {
   double sum = 0;
   for (const Pair& p : pairs) sum += p.weight * axis.distance(position[p.a], position[p.b]);
   return sum;
@@ -67,7 +67,7 @@ std::vector<std::uint32_t> row_major(const BlockGrid& grid, const std::vector<st
 }
 
 /// Swaps under a falling temperature, then until nothing is gained.
-void anneal(const std::vector<Pair>& pairs, const HostAxis& axis, std::vector<std::uint32_t>& position) {
+void anneal(const std::vector<Pair>& pairs, const NodeAxis& axis, std::vector<std::uint32_t>& position) {
   const auto n = static_cast<std::uint32_t>(position.size());
   std::vector<std::vector<std::pair<std::uint32_t, double>>> row(n);
   double heaviest = 0;
@@ -124,7 +124,7 @@ std::uint32_t BlockGrid::blocks() const {
   return std::accumulate(extents.begin(), extents.end(), std::uint32_t{1}, std::multiplies<>());
 }
 
-AxisLayout lay_out(const BlockGrid& grid, const HostAxis& axis) {
+AxisLayout lay_out(const BlockGrid& grid, const NodeAxis& axis) {
   const std::uint32_t n = grid.blocks();
   const std::vector<Pair> pairs = pairs_of(grid);
   std::vector<std::size_t> order(grid.extents.size());
@@ -156,7 +156,7 @@ AxisLayout lay_out(const BlockGrid& grid, const HostAxis& axis) {
   return best;
 }
 
-std::vector<std::uint64_t> pairs_at_distance(const HostAxis& axis) {
+std::vector<std::uint64_t> pairs_at_distance(const NodeAxis& axis) {
   std::vector<std::uint64_t> out;
   const std::uint32_t e = axis.extent();
   if (e > 2048) {  // a line or a ring: at most e pairs at each distance

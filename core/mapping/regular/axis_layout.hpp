@@ -27,12 +27,12 @@ struct AxisLayout {
 /// Positions on the axis, whose extent is the number of blocks, with a small cost: minimum linear arrangement, on a
 /// ring or under other distances. The best of row-major orders with and without reflection and with both ends folded
 /// together, improved by annealing up to 128 blocks. The same for the same input.
-AxisLayout lay_out(const BlockGrid& grid, const HostAxis& axis);
+AxisLayout lay_out(const BlockGrid& grid, const NodeAxis& axis);
 
 /// What no arrangement undercuts: heaviest pairs at the shortest distances.
 double layout_bound(const BlockGrid& grid, const std::vector<std::uint64_t>& pairs_at_distance);
 
 /// Pairs of positions of an axis at every distance.
-std::vector<std::uint64_t> pairs_at_distance(const HostAxis& axis);
+std::vector<std::uint64_t> pairs_at_distance(const NodeAxis& axis);
 
 }  // namespace isthmus

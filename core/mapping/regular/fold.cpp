@@ -30,8 +30,8 @@ struct Candidate {
 
 class Folding {
  public:
-  Folding(const TaskGrid& grid, const std::vector<HostAxis>& axes) : grid_(grid), axes_(axes) {
-    for (const HostAxis& axis : axes) pairs_.push_back(pairs_at_distance(axis));
+  Folding(const TaskGrid& grid, const std::vector<NodeAxis>& axes) : grid_(grid), axes_(axes) {
+    for (const NodeAxis& axis : axes) pairs_.push_back(pairs_at_distance(axis));
     tasks_ = 1;
     for (const std::uint32_t e : grid.extents) tasks_ *= e;
   }
@@ -39,7 +39,7 @@ class Folding {
   std::vector<Fold> run(std::size_t count) {
     constexpr std::size_t most_tables = 20'000;
     std::vector<std::uint32_t> host;
-    for (const HostAxis& axis : axes_) host.push_back(axis.extent());
+    for (const NodeAxis& axis : axes_) host.push_back(axis.extent());
     std::vector<Candidate> candidates;
     for (const FactorTable& table : factor_tables(grid_.extents, host, most_tables)) add_orders(table, candidates);
     std::stable_sort(candidates.begin(), candidates.end(),
@@ -157,7 +157,7 @@ class Folding {
   }
 
   const TaskGrid& grid_;
-  const std::vector<HostAxis>& axes_;
+  const std::vector<NodeAxis>& axes_;
   std::uint64_t tasks_;
   std::vector<std::vector<std::uint64_t>> pairs_;
   std::map<std::vector<double>, AxisLayout> arrangements_;
@@ -165,7 +165,7 @@ class Folding {
 
 }  // namespace
 
-std::vector<Fold> folds(const TaskGrid& grid, const std::vector<HostAxis>& axes, std::size_t count) {
+std::vector<Fold> folds(const TaskGrid& grid, const std::vector<NodeAxis>& axes, std::size_t count) {
   return Folding(grid, axes).run(count);
 }
 

@@ -38,7 +38,7 @@ struct Fold {
 /// The cheapest folds, at most `count`, of a grid into a box that has exactly as many places. Factorisations of all
 /// extents are enumerated as contingency tables of prime exponents, the most plausible 20,000 if there are more, and
 /// bounded from below before they are arranged.
-std::vector<Fold> folds(const TaskGrid& grid, const std::vector<HostAxis>& axes, std::size_t count);
+std::vector<Fold> folds(const TaskGrid& grid, const std::vector<NodeAxis>& axes, std::size_t count);
 
 /// The coordinates on the axes of the task at `x`.
 class FoldTable {

@@ -75,7 +75,7 @@ bool no_cliques(const Structure& structure) {
                      [](const Factor& f) { return f.kind == FactorKind::path || f.kind == FactorKind::cycle; });
 }
 
-std::optional<Map> map_of(const Fold& fold, const TaskGrid& grid, const Extents& cut, const HostBox& box,
+std::optional<Map> map_of(const Fold& fold, const TaskGrid& grid, const Extents& cut, const NodeBox& box,
                           const Structure& structure) {
   const std::size_t d = grid.extents.size();
   const FoldTable table(fold, grid, cut.size());
@@ -130,10 +130,10 @@ std::optional<TaskGrid> task_grid(const TaskGraph& graph, const Structure& struc
 
 std::optional<Map> fold_map(const TaskGraph& graph, const Target& target, const Structure& structure) {
   auto grid = task_grid(graph, structure);
-  const auto box = HostBox::of(target, emptiest);
+  const auto box = NodeBox::of(target, emptiest);
   if (!grid || !box) return std::nullopt;
   Extents axes;
-  for (const HostAxis& axis : box->axes) axes.push_back(axis.extent());
+  for (const NodeAxis& axis : box->axes) axes.push_back(axis.extent());
   const bool exact = structure.stencil == Stencil::star && structure.explained == 1 && no_cliques(structure);
   const double nearest = graph.total_bytes() * (1 + target.terminals());
   const bool no_holes = box->places.size() == target.slots();
@@ -146,7 +146,7 @@ std::optional<Map> fold_map(const TaskGraph& graph, const Target& target, const 
   };
   for (const Padding& padding : paddings(grid->extents, axes)) {
     grid->extents = padding.tasks;
-    std::vector<HostAxis> cut;
+    std::vector<NodeAxis> cut;
     for (std::size_t j = 0; j < axes.size(); ++j) cut.push_back(box->axes[j].prefix(padding.axes[j]));
     double first = -1;
     for (const Fold& fold : folds(*grid, cut, folds_evaluated)) {

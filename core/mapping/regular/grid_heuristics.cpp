@@ -303,7 +303,7 @@ GridHeuristic grid_heuristic_from(std::string_view name) {
 }
 
 std::optional<Map> grid_heuristic_map(GridHeuristic heuristic, const Structure& structure, const Target& target) {
-  const auto box = HostBox::of(target);
+  const auto box = NodeBox::of(target);
   if (!box) return std::nullopt;
   Extents tasks;
   for (const Factor& f : structure.factors) {
@@ -311,7 +311,7 @@ std::optional<Map> grid_heuristic_map(GridHeuristic heuristic, const Structure& 
     tasks.push_back(f.extent);
   }
   Extents nodes;
-  for (const HostAxis& axis : box->axes) nodes.push_back(axis.extent());
+  for (const NodeAxis& axis : box->axes) nodes.push_back(axis.extent());
   if (cells_of(tasks) > cells_of(nodes)) return std::nullopt;
   const bool more_tasks = tasks.size() > nodes.size();
   const Joined from = more_tasks ? joined_like(tasks, nodes) : joined_like(tasks, tasks);

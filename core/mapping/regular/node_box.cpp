@@ -8,7 +8,7 @@ namespace {
 constexpr std::uint32_t largest_table = 1024;
 
 /// Distances of the nodes along an axis; an axis too long for a table must be a line or a ring.
-std::optional<HostAxis> axis_along(const Topology& topology, const std::vector<Vertex>& nodes) {
+std::optional<NodeAxis> axis_along(const Topology& topology, const std::vector<Vertex>& nodes) {
   const auto e = static_cast<std::uint32_t>(nodes.size());
   if (e <= largest_table) {
     std::vector<std::uint32_t> table(std::size_t{e} * e);
@@ -17,9 +17,9 @@ std::optional<HostAxis> axis_along(const Topology& topology, const std::vector<V
         table[std::size_t{i} * e + j] = i == j ? 0 : topology.route_length(nodes[i], nodes[j]);
       }
     }
-    return HostAxis(e, std::move(table));
+    return NodeAxis(e, std::move(table));
   }
-  const HostAxis axis(e, topology.route_length(nodes.front(), nodes.back()) == 1);
+  const NodeAxis axis(e, topology.route_length(nodes.front(), nodes.back()) == 1);
   for (std::uint32_t i = 0; i < e; ++i) {
     const std::uint32_t j = (i + e / 2) % e;
     if (topology.route_length(nodes[0], nodes[i]) != axis.distance(0, i)) return std::nullopt;
@@ -29,7 +29,7 @@ std::optional<HostAxis> axis_along(const Topology& topology, const std::vector<V
 }
 }  // namespace
 
-HostAxis HostAxis::prefix(std::uint32_t extent) const {
+NodeAxis NodeAxis::prefix(std::uint32_t extent) const {
   std::vector<std::uint32_t> table;
   if (extent > largest_table && extent != extent_) return {extent, false};
   if (extent == extent_) return *this;
@@ -39,7 +39,7 @@ HostAxis HostAxis::prefix(std::uint32_t extent) const {
   return {extent, std::move(table)};
 }
 
-std::optional<HostBox> HostBox::of(const Target& target, double emptiest) {
+std::optional<NodeBox> NodeBox::of(const Target& target, double emptiest) {
   const Topology& topology = target.topology();
   const std::size_t d = topology.dimensions().size();
   if (d == 0) return std::nullopt;
@@ -68,7 +68,7 @@ std::optional<HostBox> HostBox::of(const Target& target, double emptiest) {
     if (static_cast<double>(cells) > emptiest * target.places()) return std::nullopt;
   }
   if (capacity == 0) return std::nullopt;
-  HostBox out;
+  NodeBox out;
   if (capacity > 1) out.axes.emplace_back(capacity, std::vector<std::uint32_t>(std::size_t{capacity} * capacity, 0));
   for (std::size_t k = 0; k < d; ++k) at[k] = used[k][0];
   std::vector<Vertex> line;
@@ -92,7 +92,7 @@ std::optional<HostBox> HostBox::of(const Target& target, double emptiest) {
   return out;
 }
 
-bool HostBox::settle(std::vector<std::uint32_t>& cell) const {
+bool NodeBox::settle(std::vector<std::uint32_t>& cell) const {
   constexpr std::uint64_t budget = 200'000'000;  // cells searched
   const auto cells = static_cast<std::uint32_t>(places.size());
   std::vector<std::uint32_t> task_at(cells, nowhere);
@@ -119,7 +119,7 @@ bool HostBox::settle(std::vector<std::uint32_t>& cell) const {
     for (std::size_t head = 0; head < queue.size() && end == nowhere; ++head) {
       const std::uint32_t at = queue[head];
       std::uint32_t stride = 1;
-      for (const HostAxis& axis : axes) {
+      for (const NodeAxis& axis : axes) {
         const std::uint32_t e = axis.extent();
         const std::uint32_t x = at / stride % e;
         const bool around = e > 2 && axis.distance(0, e - 1) <= axis.distance(0, 1);

@@ -19,7 +19,7 @@ template <Detail detail, Variant variant>
 bool Engine<detail, variant>::look_for_repetition(const Event& next) {
   const Loops& loops = *options_.loops;
   if constexpr (contended)
-    if (ways_.next() != never) return true;  // the state of a network is short when nothing is in it
+    if (in_flight_.next() != never) return true;  // the state of a network is short when nothing is in it
   const std::uint64_t iteration = out_.executed / loops.ops;
   mark_ = (iteration + 1) * loops.ops;
   return loops.probe ? probe(next, iteration) : measure(next, iteration);
@@ -137,8 +137,8 @@ void Engine<detail, variant>::take_before() {
   r.breakdown = breakdown_.sums();
   r.log_begin = out_.log.size();
   if constexpr (contended) {
-    r.link_bytes = ways_.traffic().bytes();
-    r.route_begin = ways_.traffic().messages().size();
+    r.link_bytes = in_flight_.traffic().bytes();
+    r.route_begin = in_flight_.traffic().messages().size();
   }
 }
 
@@ -154,7 +154,7 @@ void Engine<detail, variant>::take_difference() {
   for (std::size_t i = 0; i < r.breakdown.size(); ++i) r.breakdown[i] = breakdown_.sums()[i] - r.breakdown[i];
   r.log_end = out_.log.size();
   if constexpr (contended) {
-    const Traffic& traffic = ways_.traffic();
+    const Traffic& traffic = in_flight_.traffic();
     for (std::size_t i = 0; i < r.link_bytes.size(); ++i) r.link_bytes[i] = traffic.bytes()[i] - r.link_bytes[i];
     r.route_end = traffic.messages().size();
   }
@@ -250,7 +250,8 @@ void Engine<detail, variant>::write_state(const Event& next, std::uint64_t itera
   write_resources(iteration, state);
   write_matching(iteration, state);
   for (const Picoseconds c : completions_) state.number(std::max<Picoseconds>(c - now_, 0));
-  if constexpr (contended) ways_.write(now_, state, [&](std::uint64_t op) { return name_of_op(op, iteration).first; });
+  if constexpr (contended)
+    in_flight_.write(now_, state, [&](std::uint64_t op) { return name_of_op(op, iteration).first; });
 }
 
 /// When resources are free. What has been free for long is the same as what has been free for longer, if nobody asks

@@ -61,7 +61,7 @@ class Engine {
       out_.handled.assign(s_.ops.size(), -1);
     }
     if (pairing_) pair_of_.resize(s_.ops.size());
-    if constexpr (contended) ways_.start(options, s_.ops.size());
+    if constexpr (contended) in_flight_.start(options, s_.ops.size());
     if (options.loops != nullptr) mark_ = std::max(options.loops->from, 1U) * options.loops->ops;
   }
 
@@ -115,7 +115,7 @@ class Engine {
     }
     out_.tie = ties_.found();  // by the last event
     note_steps();
-    if constexpr (contended) out_.traffic = ways_.take_traffic();
+    if constexpr (contended) out_.traffic = in_flight_.take_traffic();
     finish();
     return std::move(out_);
   }
@@ -253,7 +253,7 @@ class Engine {
   std::uint64_t next_order(EventType type) { return Event::make_order(sequence_++, type); }
 
   static constexpr std::uint32_t no_resource = 0xFFFFFFFF;
-  static constexpr Rank no_rank = Ways::no_rank;
+  static constexpr Rank no_rank = InFlight::no_rank;
 
   /// `occupied`: the CPU stream for which the operation before this one will come; this one then waits behind it.
   void schedule(const Ready& ready, std::uint32_t& occupied) {
@@ -264,7 +264,7 @@ class Engine {
     if (ready.kind == OpKind::recv) {
       const bool ahead = post_ahead_ || paired(ready.rank);
       const std::uint64_t order = next_order(ahead ? EventType::matched : EventType::operation);
-      if (contended && ways_.stops(ready.op, time, {time, order, ready.rank, op.peer, ready.op})) return;
+      if (contended && in_flight_.stops(ready.op, time, {time, order, ready.rank, op.peer, ready.op})) return;
       if (ahead) post(ready.rank, ready.op, time, order);
       else queue_.push({time, order, ready.rank, op.peer, ready.op});
       return;
@@ -277,7 +277,7 @@ class Engine {
     }
     Event event{time, next_order(EventType::operation), ready.rank, op.peer, operations_.what(ready.op)};
     if constexpr (contended) {
-      if (ways_.stops(ready.op, time, event)) return;
+      if (in_flight_.stops(ready.op, time, event)) return;
       event.time = time;
     }
     // Those that wait for the interface must not keep others from the stream.
@@ -307,7 +307,7 @@ class Engine {
 
   void note_steps() {
     out_.steps = out_.events;
-    if constexpr (contended) out_.network_steps = ways_.steps();
+    if constexpr (contended) out_.network_steps = in_flight_.steps();
   }
 
   // -- events ---------------------------------------------------------------------------------------------------------
@@ -515,7 +515,7 @@ class Engine {
   /// The receive has its message: it is done, and so is a send by rendezvous.
   void meet(const Meeting& m, unsigned phases);
   /// What a receive sets free waits until the last byte is there.
-  void meet_on_way(const Meeting& m, unsigned phases, std::uint32_t way);
+  void meet_on_way(const Meeting& m, unsigned phases, std::uint32_t flight);
   void meet_now(const Meeting& m, unsigned phases);
 
   // -- the end (finish.hpp) -------------------------------------------------------------------------------------------
@@ -561,7 +561,7 @@ class Engine {
   const SimulationOptions& options_;
   Dependencies dependencies_;
   Breakdown<detail != Detail::finish> breakdown_;
-  Operations operations_;
+  OperationTable operations_;
   Costs costs_;
   Resources resources_;
   Matching matching_;
@@ -573,7 +573,7 @@ class Engine {
   bool one_stream_;
   bool post_ahead_;
   EventQueue queue_;
-  Ways ways_;  // of messages through the network
+  InFlight in_flight_;  // of messages through the network
   Picoseconds alarm_ = never;
   Ties ties_;
   std::vector<Ready> ready_;

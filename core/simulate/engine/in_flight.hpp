@@ -16,20 +16,20 @@
 namespace isthmus {
 
 /// One message. Its head travels as in LogGOPS; this is about its last byte.
-struct Way {
+struct Flight {
   Picoseconds tail = never;   ///< when that arrives; never: not known yet
   Picoseconds wire = 0;       ///< latency
   std::uint64_t op = 0;       ///< the send, put or get
   std::uint64_t recv = 0;     ///< the receive that has taken it
-  Rank receiver = 0;          ///< its rank; Ways::no_rank: of a put or get
-  Rank sender = 0xFFFFFFFF;   ///< a rank that waits too; Ways::no_rank: it does not
+  Rank receiver = 0;          ///< its rank; InFlight::no_rank: of a put or get
+  Rank sender = 0xFFFFFFFF;   ///< a rank that waits too; InFlight::no_rank: it does not
   Picoseconds ahead = 0;      ///< so much earlier than its receiver
   std::uint32_t waiting = 0;  ///< first of what waits
   std::uint32_t last = 0;     ///< last of it
   bool met = false;           ///< a receive has taken it
 };
 
-class Ways {
+class InFlight {
  public:
   static constexpr std::uint32_t none = 0;
   static constexpr Rank no_rank = 0xFFFFFFFF;
@@ -42,10 +42,10 @@ class Ways {
 
   void send(std::uint64_t op, Rank from, Rank to, std::uint8_t nic, std::uint64_t bytes, Picoseconds duration,
             Picoseconds leaves, Picoseconds wire) {
-    const std::uint32_t id = take(unused_way_, ways_);
-    ways_[id] = Way{};
-    ways_[id].op = op;
-    ways_[id].wire = wire;
+    const std::uint32_t id = take(unused_flight_, flights_);
+    flights_[id] = Flight{};
+    flights_[id].op = op;
+    flights_[id].wire = wire;
     of_[op] = id;
     const std::uint32_t nics = places_->nics;
     network_->send({id, op, places_->node[from], places_->node[to], (places_->nic[from] + nic) % nics,
@@ -58,31 +58,33 @@ class Ways {
     return next;
   }
   [[nodiscard]] std::uint32_t of(std::uint64_t op) const { return of_[op]; }
-  [[nodiscard]] Picoseconds tail(std::uint32_t way) const { return ways_[way].tail; }
+  [[nodiscard]] Picoseconds tail(std::uint32_t flight) const { return flights_[flight].tail; }
 
   /// A receive has taken the message.
-  void meet(std::uint32_t way, Rank receiver, std::uint64_t recv) {
-    ways_[way].met = true;
-    ways_[way].receiver = receiver;
-    ways_[way].recv = recv;
+  void meet(std::uint32_t flight, Rank receiver, std::uint64_t recv) {
+    flights_[flight].met = true;
+    flights_[flight].receiver = receiver;
+    flights_[flight].recv = recv;
   }
   /// The sender waits for the last byte too: until so much before it has arrived.
-  void hold_sender(std::uint32_t way, Rank sender, Picoseconds ahead) {
-    ways_[way].sender = sender;
-    ways_[way].ahead = ahead;
+  void hold_sender(std::uint32_t flight, Rank sender, Picoseconds ahead) {
+    flights_[flight].sender = sender;
+    flights_[flight].ahead = ahead;
   }
   /// The event of a put or get comes at its time or when the last byte has arrived, whichever is later, and `further`
   /// later than that.
-  void hold(std::uint32_t way, const Event& event, Picoseconds further) { append(way, {event, further, 0, none}); }
+  void hold(std::uint32_t flight, const Event& event, Picoseconds further) {
+    append(flight, {event, further, 0, none});
+  }
   /// The operation, an index into Schedule::ops, does not begin before the last byte has arrived, or so much `ahead` of
   /// that.
-  void gate(std::uint32_t way, std::uint64_t op, Picoseconds ahead = 0) {
+  void gate(std::uint32_t flight, std::uint64_t op, Picoseconds ahead = 0) {
     Gate& gate = gates_[op];
-    if (ways_[way].tail == never) {
+    if (flights_[flight].tail == never) {
       ++gate.closed;
-      append(way, {{}, -ahead, op + 1, none});
+      append(flight, {{}, -ahead, op + 1, none});
     } else {
-      gate.not_before = std::max(gate.not_before, ways_[way].tail - ahead);
+      gate.not_before = std::max(gate.not_before, flights_[flight].tail - ahead);
     }
   }
   /// The operation is ready but for last bytes: true if the event has to wait for them, otherwise it does not come
@@ -102,9 +104,9 @@ class Ways {
     return false;
   }
   /// Forgets a message that has been taken and has arrived.
-  void release(std::uint32_t way) {
-    of_[ways_[way].op] = none;
-    unused_way_.push_back(way);
+  void release(std::uint32_t flight) {
+    of_[flights_[flight].op] = none;
+    unused_flight_.push_back(flight);
   }
 
   /// Lets the network go on: passed(way, lost) for every message whose last byte has left it, then
@@ -115,13 +117,13 @@ class Ways {
     passed_.clear();
     network_->advance(now, passed_);
     for (const Passed& p : passed_) {
-      Way& way = ways_[p.message];
-      way.tail = p.at + way.wire;
-      if (!way.met) way.receiver = no_rank;
-      passed(way, p.lost);
-      if (!way.met) continue;
-      const Picoseconds tail = way.tail;
-      std::uint32_t at = way.waiting;
+      Flight& flight = flights_[p.message];
+      flight.tail = p.at + flight.wire;
+      if (!flight.met) flight.receiver = no_rank;
+      passed(flight, p.lost);
+      if (!flight.met) continue;
+      const Picoseconds tail = flight.tail;
+      std::uint32_t at = flight.waiting;
       release(p.message);
       while (at != none) {
         Waiting w = waiting_[at];
@@ -151,9 +153,9 @@ class Ways {
   template <class Place>
   void write(Picoseconds now, StateWriter& state, Place&& place) const {
     std::vector<std::pair<std::uint64_t, Picoseconds>> all;
-    for (std::size_t id = 1; id < ways_.size(); ++id)
-      if (of_[ways_[id].op] == id)
-        all.emplace_back(place(ways_[id].op), std::max<Picoseconds>(ways_[id].tail - now, 0));
+    for (std::size_t id = 1; id < flights_.size(); ++id)
+      if (of_[flights_[id].op] == id)
+        all.emplace_back(place(flights_[id].op), std::max<Picoseconds>(flights_[id].tail - now, 0));
     const std::size_t messages = all.size();
     for (const auto& [op, gate] : gates_) all.emplace_back(place(op), std::max<Picoseconds>(gate.not_before - now, 0));
     const auto gates = all.begin() + static_cast<std::ptrdiff_t>(messages);
@@ -181,11 +183,11 @@ class Ways {
     Event event{};
   };
 
-  void append(std::uint32_t way, const Waiting& waiting) {
+  void append(std::uint32_t flight, const Waiting& waiting) {
     const std::uint32_t id = take(unused_waiting_, waiting_);
     waiting_[id] = waiting;
-    (ways_[way].waiting == none ? ways_[way].waiting : waiting_[ways_[way].last].next) = id;
-    ways_[way].last = id;
+    (flights_[flight].waiting == none ? flights_[flight].waiting : waiting_[flights_[flight].last].next) = id;
+    flights_[flight].last = id;
   }
 
   template <class T>
@@ -204,10 +206,10 @@ class Ways {
   std::unique_ptr<Network> network_;
   const Places* places_ = nullptr;
   std::vector<std::uint32_t> of_;  // of every operation
-  std::vector<Way> ways_;
+  std::vector<Flight> flights_;
   std::vector<Waiting> waiting_;
   std::unordered_map<std::uint64_t, Gate> gates_;  // of operations
-  std::vector<std::uint32_t> unused_way_, unused_waiting_;
+  std::vector<std::uint32_t> unused_flight_, unused_waiting_;
   std::vector<Passed> passed_;
 };
 

@@ -133,21 +133,22 @@ inline void Engine<detail, variant>::meet(const Meeting& m, unsigned phases) {
   }
   wait_for_work(m.rank, m.recv, phases, m.handled);
   if constexpr (contended) {
-    if (const std::uint32_t way = ways_.of(m.send); way != Ways::none) return meet_on_way(m, phases, way);
+    if (const std::uint32_t flight = in_flight_.of(m.send); flight != InFlight::none)
+      return meet_on_way(m, phases, flight);
   }
   meet_now(m, phases);
 }
 
 /// What a receive sets free waits until the last byte is there, and so does what a send by rendezvous sets free.
 template <Detail detail, Variant variant>
-inline void Engine<detail, variant>::meet_on_way(const Meeting& m, unsigned phases, std::uint32_t way) {
-  ways_.meet(way, m.rank, m.recv);
-  const Picoseconds tail = ways_.tail(way);
+inline void Engine<detail, variant>::meet_on_way(const Meeting& m, unsigned phases, std::uint32_t flight) {
+  in_flight_.meet(flight, m.rank, m.recv);
+  const Picoseconds tail = in_flight_.tail(flight);
   const auto gate = [&](Rank rank, std::uint64_t op, Picoseconds ahead) {
     if (tail - ahead <= now_) return;
     const std::uint64_t first = s_.op_first[rank];
     for (const Edge e : s_.dependants(rank, static_cast<std::uint32_t>(op - first)))
-      if (!e.on_start()) ways_.gate(way, first + e.to(), ahead);
+      if (!e.on_start()) in_flight_.gate(flight, first + e.to(), ahead);
     if (tail != never) arrived(rank, tail - ahead, op);
   };
   gate(m.rank, m.recv, 0);
@@ -156,10 +157,10 @@ inline void Engine<detail, variant>::meet_on_way(const Meeting& m, unsigned phas
     // Processors that copy more slowly than bytes travel meet before the last byte is there: the last one has left.
     const Picoseconds ahead = cost.bytes_O > cost.bytes_G ? cost.wire : 0;
     gate(m.source, m.send, ahead);
-    if (tail == never) ways_.hold_sender(way, m.source, ahead);
+    if (tail == never) in_flight_.hold_sender(flight, m.source, ahead);
   }
   meet_now(m, phases);
-  if (tail != never) ways_.release(way);
+  if (tail != never) in_flight_.release(flight);
 }
 
 template <Detail detail, Variant variant>

@@ -10,12 +10,12 @@ template <Detail detail, Variant variant>
 void Engine<detail, variant>::enter(std::uint64_t op, Rank from, Rank to, std::uint8_t nic, std::uint64_t bytes,
                                     const MessageCost& cost, Picoseconds leaves) {
   if (bytes < 2 || !costs_.is_network(cost)) return;
-  ways_.send(op, from, to, nic, bytes, cost.bytes_G, leaves, cost.wire);
+  in_flight_.send(op, from, to, nic, bytes, cost.bytes_G, leaves, cost.wire);
   arm();
 }
 template <Detail detail, Variant variant>
 void Engine<detail, variant>::arm() {
-  if (const Picoseconds next = ways_.next(); next < alarm_) {
+  if (const Picoseconds next = in_flight_.next(); next < alarm_) {
     alarm_ = next;
     queue_.push({next, next_order(EventType::network), 0, 0, 0});
   }
@@ -31,12 +31,12 @@ void Engine<detail, variant>::note_loss(std::uint64_t op, Picoseconds lost) {
 template <Detail detail, Variant variant>
 void Engine<detail, variant>::go_on() {
   if (now_ == alarm_) alarm_ = never;
-  ways_.advance(
+  in_flight_.advance(
       now_,
-      [&](const Way& way, Picoseconds lost) {
-        note_loss(way.op, lost);
-        if (way.receiver != no_rank) arrived(way.receiver, way.tail, way.recv);
-        if (way.sender != no_rank) arrived(way.sender, way.tail - way.ahead, way.op);
+      [&](const Flight& flight, Picoseconds lost) {
+        note_loss(flight.op, lost);
+        if (flight.receiver != no_rank) arrived(flight.receiver, flight.tail, flight.recv);
+        if (flight.sender != no_rank) arrived(flight.sender, flight.tail - flight.ahead, flight.op);
       },
       [&](const Event& event) {
         if (event.type() == EventType::matched) post(event.rank, event.op(), event.time, event.order);
@@ -78,12 +78,12 @@ void Engine<detail, variant>::pass_interface(const Event& event) {
   Event landed{now_ + bytes_G, next_order(put ? EventType::put_done : EventType::get_done), event.other, event.other,
                event.subject()};
   if constexpr (contended) {
-    if (const std::uint32_t way = ways_.of(event.op()); way != Ways::none) {
-      ways_.meet(way, no_rank, 0);
-      const Picoseconds tail = ways_.tail(way);
-      if (tail == never) return ways_.hold(way, landed, further);
+    if (const std::uint32_t flight = in_flight_.of(event.op()); flight != InFlight::none) {
+      in_flight_.meet(flight, no_rank, 0);
+      const Picoseconds tail = in_flight_.tail(flight);
+      if (tail == never) return in_flight_.hold(flight, landed, further);
       landed.time = std::max(landed.time, tail);
-      ways_.release(way);
+      in_flight_.release(flight);
     }
   }
   landed.time += further;

@@ -10,9 +10,9 @@
 
 namespace isthmus {
 
-class Operations {
+class OperationTable {
  public:
-  explicit Operations(const Schedule& schedule) : ops_(schedule.ops.data()), known_(new Operation[size]()) {
+  explicit OperationTable(const Schedule& schedule) : ops_(schedule.ops.data()), known_(new Operation[size]()) {
     for (std::size_t i = 0; i < size; ++i) known_[i].mode = vacant;
   }
 

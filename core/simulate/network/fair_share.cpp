@@ -178,7 +178,7 @@ void FairShare::fix(FlowId id, double rate, std::uint32_t bottleneck) {
     link.count -= flow.weight;
     // Rates are given in ascending order.
     link.fastest = rate;
-    if (link.count == 0) least_.raise(link.open - 1, Least::nothing);
+    if (link.count == 0) least_.raise(link.open - 1, MinTree::nothing);
   }
 }
 

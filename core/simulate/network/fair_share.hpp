@@ -117,7 +117,7 @@ class FairShare {
   std::vector<std::uint8_t> tight_;       // of every link: it may be a bottleneck; others are looked at afterwards only
   std::vector<std::uint32_t> open_;       // links
   std::vector<std::uint32_t> overfull_;
-  Least least_;  // shares of open_
+  MinTree least_;  // shares of open_
   std::vector<FlowId> changed_;
   std::uint64_t solved_ = 0;
   std::uint32_t wide_ = 0;  // solve()s to come that start with all bundles

@@ -11,7 +11,7 @@
 
 namespace isthmus {
 
-class Least {
+class MinTree {
  public:
   static constexpr double nothing = std::numeric_limits<double>::infinity();
 
