@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace isthmus {
+namespace isthmus::bindings {
 
 namespace nb = nanobind;
 
@@ -62,4 +62,4 @@ nb::ndarray<nb::numpy, const T> look(const T* data, std::size_t size, nb::handle
   return nb::ndarray<nb::numpy, const T>(data, {size}, owner);
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::bindings

@@ -23,7 +23,9 @@
 
 using namespace nanobind::literals;
 
-namespace isthmus {
+namespace isthmus::bindings {
+using namespace schedule;
+using namespace collectives;
 namespace {
 
 /// What an algorithm in Python gets: a copy, which it may keep.
@@ -242,4 +244,4 @@ void bind_collectives(nb::module_& module) {
              "progress_stream"_a, "The schedule of a program's columns; see isthmus.lower.");
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::bindings

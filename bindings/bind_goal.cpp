@@ -11,7 +11,8 @@
 
 using namespace nanobind::literals;
 
-namespace isthmus {
+namespace isthmus::bindings {
+using namespace schedule;
 namespace {
 
 /// Takes pieces of a file.
@@ -99,4 +100,4 @@ InvalidInput
     With one sentence that names rank, operation and reason.)");
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::bindings

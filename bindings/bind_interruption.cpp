@@ -8,7 +8,7 @@
 namespace nb = nanobind;
 using namespace nb::literals;
 
-namespace isthmus {
+namespace isthmus::bindings {
 namespace {
 
 /// Runs Python's handlers of signals that have come; true where one raised an exception, which stays set. Python does
@@ -44,4 +44,4 @@ void bind_interruption(nb::module_& module) {
       .def("ask", [](const Holder& h) { h.stop->asked = true; }, "Ask the threads that obey to end.");
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::bindings

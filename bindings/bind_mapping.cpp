@@ -22,7 +22,8 @@
 
 using namespace nanobind::literals;
 
-namespace isthmus {
+namespace isthmus::bindings {
+using namespace mapping;
 namespace {
 
 using Numbers = Input<std::uint32_t>;
@@ -253,4 +254,4 @@ void bind_mapping(nb::module_& m) {
       "Swaps that take load from the hottest links.");
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::bindings

@@ -19,7 +19,9 @@
 
 using namespace nanobind::literals;
 
-namespace isthmus {
+namespace isthmus::bindings {
+using namespace schedule;
+using namespace proof;
 namespace {
 
 Contract contract_of_collective(const std::string& kind, Rank ranks, std::uint64_t bytes, Rank root,
@@ -107,4 +109,4 @@ void bind_proof(nb::module_& module) {
       "and whether it ends only with eager sends; see isthmus.prove.");
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::bindings

@@ -9,7 +9,8 @@
 
 using namespace nanobind::literals;
 
-namespace isthmus {
+namespace isthmus::bindings {
+using namespace recording;
 
 void bind_recording(nb::module_& module) {
   module.def(
@@ -53,4 +54,4 @@ void bind_recording(nb::module_& module) {
       "words"_a, "at"_a, "size"_a, "So many words from each of these places, one after another.");
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::bindings

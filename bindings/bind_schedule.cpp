@@ -21,7 +21,8 @@
 
 using namespace nanobind::literals;
 
-namespace isthmus {
+namespace isthmus::bindings {
+using namespace schedule;
 namespace {
 
 template <class Vector>
@@ -194,4 +195,4 @@ void bind_schedule(nb::module_& module) {
       "rank"_a, "ranks"_a, "First element of each rank, and the order of elements sorted by rank, stably.");
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::bindings

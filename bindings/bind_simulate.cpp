@@ -21,7 +21,10 @@
 
 using namespace nanobind::literals;
 
-namespace isthmus {
+namespace isthmus::bindings {
+using namespace topology;
+using namespace schedule;
+using namespace simulate;
 namespace {
 
 /// L, o_send, o_recv, g (ps), G, O (ps per byte), S (bytes), per_hop (ps).
@@ -256,7 +259,7 @@ void bind_simulate(nb::module_& module) {
         Simulated result;
         {
           const nb::gil_scoped_release release;
-          result = simulate_loggops(schedule, run);
+          result = simulate::simulate(schedule, run);
         }
         return dict_of(std::move(result));
       },
@@ -323,4 +326,4 @@ void bind_simulate(nb::module_& module) {
       "core/simulate/work_bound.hpp.");
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::bindings

@@ -24,7 +24,8 @@
 
 using namespace nanobind::literals;
 
-namespace isthmus {
+namespace isthmus::bindings {
+using namespace mapping;
 namespace {
 
 using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
@@ -141,4 +142,4 @@ void bind_structure(nb::module_& module) {
       "graph"_a, "coordinates"_a, "target"_a, "Tasks and nodes halved together.");
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::bindings

@@ -28,7 +28,8 @@
 namespace nb = nanobind;
 using namespace nb::literals;
 
-namespace isthmus {
+namespace isthmus::bindings {
+using namespace topology;
 namespace {
 
 using Vertices = Input<std::uint32_t>;
@@ -253,10 +254,8 @@ void bind_factories(nb::module_& m) {
 }
 
 }  // namespace
-}  // namespace isthmus
 
 void bind_topology(nb::module_& m) {
-  using namespace isthmus;
   nb::class_<Topology>(m, "Topology", "An interconnect: vertices, directed links, distances and routes.")
       .def_prop_ro("kind", &Topology::kind, "Kind, as in specifications.")
       .def_prop_ro("spec", &Topology::spec, "One-line specification without link parameters.")
@@ -452,3 +451,5 @@ void bind_topology(nb::module_& m) {
       .def("__deepcopy__", [](nb::handle_t<Topology> self, nb::handle) { return nb::borrow(self); }, "memo"_a);
   bind_factories(m);
 }
+
+}  // namespace isthmus::bindings

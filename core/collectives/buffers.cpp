@@ -2,7 +2,7 @@
 
 #include "collectives/write/rounds.hpp"
 
-namespace isthmus {
+namespace isthmus::collectives {
 
 BufferBytes buffer_bytes(const CollectiveCall& call) {
   const Blocks blocks(call);
@@ -36,4 +36,4 @@ BufferBytes buffer_bytes(const CollectiveCall& call) {
   return {};
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::collectives

@@ -22,7 +22,8 @@
 
 #include "schedule/collective.hpp"
 
-namespace isthmus {
+namespace isthmus::collectives {
+using namespace schedule;
 
 struct BufferBytes {
   std::uint64_t input = 0;
@@ -32,4 +33,4 @@ struct BufferBytes {
 /// Sizes of a rank's buffers; call.counts and call.offsets are the rank's own.
 BufferBytes buffer_bytes(const CollectiveCall& call);
 
-}  // namespace isthmus
+}  // namespace isthmus::collectives

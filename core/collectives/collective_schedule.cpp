@@ -16,7 +16,7 @@
 #include "schedule/lower.hpp"
 #include "schedule/names.hpp"
 
-namespace isthmus {
+namespace isthmus::collectives {
 namespace {
 
 /// The messages of a neighbour exchange as each rank has them: one for its sender and one for its receiver, in the
@@ -195,4 +195,4 @@ Schedule collective_schedule(const CollectiveCall& given, const Algorithm& algor
   return Writing(call, algorithm, buffers).run();
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::collectives

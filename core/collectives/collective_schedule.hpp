@@ -4,7 +4,8 @@
 #include "schedule/collective.hpp"
 #include "schedule/schedule.hpp"
 
-namespace isthmus {
+namespace isthmus::collectives {
+using namespace schedule;
 
 /// What all ranks do when they call the collective once; memory is that of the schedule. `call.rank` is ignored.
 /// `call.counts`: as CollectiveKind says, but of alltoall the bytes from rank i to rank j at [i * ranks + j], and of
@@ -13,4 +14,4 @@ namespace isthmus {
 /// operations than a schedule may have.
 Schedule collective_schedule(const CollectiveCall& call, const Algorithm& algorithm, bool buffers = false);
 
-}  // namespace isthmus
+}  // namespace isthmus::collectives

@@ -4,7 +4,7 @@
 
 #include "collectives/registry.hpp"
 
-namespace isthmus {
+namespace isthmus::collectives {
 namespace {
 
 bool is_one_of(const std::string& name, std::initializer_list<std::string_view> names) {
@@ -33,4 +33,4 @@ OperandOrder operand_order(CollectiveKind kind, const std::string& name) {
   }
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::collectives

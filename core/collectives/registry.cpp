@@ -9,7 +9,7 @@
 #include "base/error.hpp"
 #include "schedule/names.hpp"
 
-namespace isthmus {
+namespace isthmus::collectives {
 namespace {
 
 struct Registry {
@@ -143,4 +143,4 @@ CollectiveRules collective_rules(const std::vector<CollectiveChoice>& choices) {
   return rules;
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::collectives

@@ -8,7 +8,8 @@
 
 #include "schedule/lower.hpp"
 
-namespace isthmus {
+namespace isthmus::collectives {
+using namespace schedule;
 
 /// An option that an algorithm takes.
 struct OptionInfo {
@@ -80,4 +81,4 @@ struct CollectiveChoice {
 /// Rules of lowering: the choices in their order, then the defaults. Throws InvalidInput as find_algorithm().
 CollectiveRules collective_rules(const std::vector<CollectiveChoice>& choices);
 
-}  // namespace isthmus
+}  // namespace isthmus::collectives

@@ -6,7 +6,7 @@
 
 #include "base/rng.hpp"
 
-namespace isthmus {
+namespace isthmus::graph {
 namespace {
 
 struct Edge {
@@ -184,4 +184,4 @@ Cut bisect(const Csr& graph, std::span<const double> weights, std::uint32_t term
   return out;
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::graph

@@ -6,7 +6,7 @@
 
 #include "graph/traversal.hpp"
 
-namespace isthmus {
+namespace isthmus::graph {
 
 struct Cut {
   std::uint64_t edges;  ///< directed edges from one half to the other
@@ -19,4 +19,4 @@ struct Cut {
 /// The smaller direction of every cut counts.
 Cut bisect(const Csr& graph, std::span<const double> weights, std::uint32_t terminals, int starts, std::uint64_t seed);
 
-}  // namespace isthmus
+}  // namespace isthmus::graph

@@ -4,7 +4,7 @@
 
 #include "base/prefetch.hpp"
 
-namespace isthmus {
+namespace isthmus::graph {
 namespace {
 
 void sort_row(std::uint32_t* begin, std::uint32_t* end) {
@@ -88,4 +88,4 @@ std::uint32_t components(const Csr& graph, std::vector<std::uint32_t>& component
   return count;
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::graph

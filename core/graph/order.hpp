@@ -5,7 +5,7 @@
 
 #include "graph/traversal.hpp"
 
-namespace isthmus {
+namespace isthmus::graph {
 
 struct BreadthFirstOrder {
   Csr graph;                          ///< what was reached, in the new numbers, rows ascending
@@ -22,4 +22,4 @@ std::uint32_t least_degree_vertex(const Csr& graph);
 /// The number of the component of every vertex; components are numbered by their first vertex. Returns their count.
 std::uint32_t components(const Csr& graph, std::vector<std::uint32_t>& component);
 
-}  // namespace isthmus
+}  // namespace isthmus::graph

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace isthmus {
+namespace isthmus::graph {
 
 void breadth_first(const Csr& graph, std::uint32_t source, std::span<std::uint32_t> hops,
                    std::vector<std::uint32_t>& queue) {
@@ -40,4 +40,4 @@ DistanceSample sample_distances(const Csr& graph, std::uint32_t sources, std::ui
   return {largest, pairs > 0 ? static_cast<double>(sum) / pairs : 0, searched == sources};
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::graph

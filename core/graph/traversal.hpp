@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-namespace isthmus {
+namespace isthmus::graph {
 
 /// Compressed sparse rows: the targets of vertex v are targets[offsets[v]] .. targets[offsets[v + 1] - 1].
 struct Csr {
@@ -37,4 +37,4 @@ struct DistanceSample {
 /// where that would take more than a second or two. `largest` is `unreachable` if some pair is.
 DistanceSample sample_distances(const Csr& graph, std::uint32_t sources, std::uint32_t targets);
 
-}  // namespace isthmus
+}  // namespace isthmus::graph

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace isthmus {
+namespace isthmus::proof {
 
 /// One buffer while operations pass by in an order in which each comes after all that it waits for. If every access is
 /// ordered after the last write, and every write after the reads since, then no two accesses can meet, of which one
@@ -96,4 +96,4 @@ class Accesses {
   std::vector<Reader> readers_;
 };
 
-}  // namespace isthmus
+}  // namespace isthmus::proof

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace isthmus {
+namespace isthmus::proof {
 
 void append(std::vector<Piece>& pieces, const Piece& piece) {
   if (piece.bytes == 0) return;
@@ -83,4 +83,4 @@ void Contents::write(std::uint64_t offset, std::span<const Piece> pieces) {
   }
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::proof

@@ -7,7 +7,7 @@
 
 #include "proof/contributions.hpp"
 
-namespace isthmus {
+namespace isthmus::proof {
 
 /// So many bytes that hold the contributions of a set of ranks, from byte `origin` of each contribution on.
 struct Piece {
@@ -43,4 +43,4 @@ class Contents {
   std::vector<Part> fresh_;
 };
 
-}  // namespace isthmus
+}  // namespace isthmus::proof

@@ -7,7 +7,7 @@
 #include "schedule/counts.hpp"
 #include "schedule/names.hpp"
 
-namespace isthmus {
+namespace isthmus::proof {
 namespace {
 
 constexpr std::uint32_t input = input_buffer;
@@ -204,4 +204,4 @@ Contract contract_of(const CollectiveCall& call, bool ordered) {
   return c;
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::proof

@@ -10,7 +10,8 @@
 #include "schedule/collective.hpp"
 #include "schedule/schedule.hpp"
 
-namespace isthmus {
+namespace isthmus::proof {
+using namespace schedule;
 
 /// Bytes of a buffer that hold, or must hold, the contributions of some ranks, combined, from byte `origin` of each
 /// rank's contribution on.
@@ -40,4 +41,4 @@ struct Contract {
 /// InvalidInput for counts that do not fit.
 Contract contract_of(const CollectiveCall& call, bool ordered);
 
-}  // namespace isthmus
+}  // namespace isthmus::proof

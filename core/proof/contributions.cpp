@@ -4,7 +4,7 @@
 
 #include "base/error.hpp"
 
-namespace isthmus {
+namespace isthmus::proof {
 namespace {
 
 std::uint64_t pair_of(std::uint32_t a, std::uint32_t b) { return std::uint64_t{std::min(a, b)} << 32 | std::max(a, b); }
@@ -130,4 +130,4 @@ void Contributions::rehash(std::size_t slots) {
   }
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::proof

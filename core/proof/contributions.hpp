@@ -10,7 +10,8 @@
 
 #include "schedule/schedule.hpp"
 
-namespace isthmus {
+namespace isthmus::proof {
+using namespace schedule;
 
 /// Ranks first, first + 1, ..., end - 1.
 struct RankRange {
@@ -61,4 +62,4 @@ class Contributions {
   std::vector<RankRange> merged_;
 };
 
-}  // namespace isthmus
+}  // namespace isthmus::proof

@@ -4,7 +4,7 @@
 
 #include "base/error.hpp"
 
-namespace isthmus {
+namespace isthmus::proof {
 
 const char* name_of(DefectKind kind) {
   static constexpr std::array names{"?",    "unwritten", "twice", "offset", "order",    "result",         "constant",
@@ -32,4 +32,4 @@ std::string bytes_text(const Schedule& schedule, std::uint32_t buffer, std::uint
   return message(schedule.buffers.names[buffer], " [", offset, ", ", offset + bytes, ")");
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::proof

@@ -7,7 +7,8 @@
 
 #include "schedule/schedule.hpp"
 
-namespace isthmus {
+namespace isthmus::proof {
+using namespace schedule;
 
 /// What is wrong.
 enum class DefectKind : std::uint8_t {
@@ -69,4 +70,4 @@ std::string operation_text(const Schedule& schedule, Rank rank, std::uint32_t op
 /// "output [100, 200)".
 std::string bytes_text(const Schedule& schedule, std::uint32_t buffer, std::uint64_t offset, std::uint64_t bytes);
 
-}  // namespace isthmus
+}  // namespace isthmus::proof

@@ -6,7 +6,7 @@
 #include "base/error.hpp"
 #include "base/interruption.hpp"
 
-namespace isthmus {
+namespace isthmus::proof {
 namespace {
 
 const Slices no_slices{};
@@ -374,4 +374,4 @@ void Execution::check_synchronisation() {
   }
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::proof

@@ -12,7 +12,8 @@
 #include "proof/pairs.hpp"
 #include "schedule/schedule.hpp"
 
-namespace isthmus {
+namespace isthmus::proof {
+using namespace schedule;
 
 /// One execution stands for all: where no two operations race and messages meet whatever the time, each operation finds
 /// the same bytes in every order. Sends end only with their receives, the hardest case that MPI allows; if that comes
@@ -87,4 +88,4 @@ class Execution {
   std::vector<Piece> result_;
 };
 
-}  // namespace isthmus
+}  // namespace isthmus::proof

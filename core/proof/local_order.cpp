@@ -4,7 +4,7 @@
 #include <functional>
 #include <queue>
 
-namespace isthmus {
+namespace isthmus::proof {
 
 void LocalOrder::load(const Schedule& schedule, Rank rank) {
   const std::uint32_t n = schedule.ops_in(rank);
@@ -117,4 +117,4 @@ void LocalOrder::tabulate() {
   }
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::proof

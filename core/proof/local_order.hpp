@@ -7,7 +7,8 @@
 
 #include "schedule/schedule.hpp"
 
-namespace isthmus {
+namespace isthmus::proof {
+using namespace schedule;
 
 /// The dependencies of one rank, backwards. The rank must be free of circles (check_acyclic).
 ///
@@ -51,4 +52,4 @@ class LocalOrder {
   std::size_t words_ = 0;             // of a row
 };
 
-}  // namespace isthmus
+}  // namespace isthmus::proof

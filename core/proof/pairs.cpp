@@ -4,7 +4,7 @@
 
 #include "base/error.hpp"
 
-namespace isthmus {
+namespace isthmus::proof {
 namespace {
 
 bool is_wild(const Operation& op) { return op.kind == OpKind::recv && (op.peer == any_rank || op.tag == any_tag); }
@@ -156,4 +156,4 @@ void Pairs::lonely(Rank rank, const Side& side, std::size_t sends, std::size_t r
                        sends == 1 ? " send and " : " sends and ", recvs, recvs == 1 ? " receive" : " receives")});
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::proof

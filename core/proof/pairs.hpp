@@ -10,7 +10,8 @@
 #include "proof/local_order.hpp"
 #include "schedule/schedule.hpp"
 
-namespace isthmus {
+namespace isthmus::proof {
+using namespace schedule;
 
 /// The other side of every send and receive.
 ///
@@ -71,4 +72,4 @@ class Pairs {
   std::uint64_t messages_ = 0;
 };
 
-}  // namespace isthmus
+}  // namespace isthmus::proof

@@ -11,7 +11,7 @@
 #include "proof/remote_races.hpp"
 #include "schedule/validate.hpp"
 
-namespace isthmus {
+namespace isthmus::proof {
 namespace {
 
 /// The contract's bytes lie in the schedule's buffers.
@@ -78,4 +78,4 @@ Proof prove(const Schedule& schedule, const Contract& contract, std::size_t most
   return out;
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::proof

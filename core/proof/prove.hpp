@@ -8,7 +8,8 @@
 #include "proof/defects.hpp"
 #include "schedule/schedule.hpp"
 
-namespace isthmus {
+namespace isthmus::proof {
+using namespace schedule;
 
 /// What was found.
 struct Proof {
@@ -33,4 +34,4 @@ struct Proof {
 /// buffers are too small; Unsupported for receives from any rank whose message depends on time.
 Proof prove(const Schedule& schedule, const Contract& contract, std::size_t most_defects = 10);
 
-}  // namespace isthmus
+}  // namespace isthmus::proof

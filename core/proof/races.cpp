@@ -2,7 +2,7 @@
 
 #include "base/error.hpp"
 
-namespace isthmus {
+namespace isthmus::proof {
 
 void Races::check(Rank rank, LocalOrder& order, Defects& defects) {
   const auto ops = schedule_.ops_of(rank);
@@ -63,4 +63,4 @@ void Races::check(Rank rank, LocalOrder& order, Defects& defects) {
   }
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::proof

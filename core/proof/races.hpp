@@ -9,7 +9,8 @@
 #include "proof/local_order.hpp"
 #include "schedule/schedule.hpp"
 
-namespace isthmus {
+namespace isthmus::proof {
+using namespace schedule;
 
 /// Looks for pairs of operations of one rank that use common bytes, of which one writes, and neither of which is done
 /// before the other begins by the dependencies of the rank. That a message came back, so that an earlier one must have
@@ -25,4 +26,4 @@ class Races {
   std::vector<bool> written_;  // which of them the rank writes
 };
 
-}  // namespace isthmus
+}  // namespace isthmus::proof

@@ -9,7 +9,7 @@
 #include "proof/local_order.hpp"
 #include "schedule/builder.hpp"
 
-namespace isthmus {
+namespace isthmus::proof {
 namespace {
 
 /// Begins and ends of all operations, and when the bytes of puts have landed, as one graph.
@@ -147,4 +147,4 @@ void check_remote_races(const Schedule& schedule, const Pairs& pairs, Defects& d
   }
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::proof

@@ -5,7 +5,8 @@
 #include "proof/pairs.hpp"
 #include "schedule/schedule.hpp"
 
-namespace isthmus {
+namespace isthmus::proof {
+using namespace schedule;
 
 /// Does the schedule have puts or gets?
 bool is_one_sided(const Schedule& schedule);
@@ -19,4 +20,4 @@ bool is_one_sided(const Schedule& schedule);
 /// Questions that one pass does not answer are searched for in the graph of all ranks.
 void check_remote_races(const Schedule& schedule, const Pairs& pairs, Defects& defects);
 
-}  // namespace isthmus
+}  // namespace isthmus::proof

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace isthmus {
+namespace isthmus::recording {
 namespace {
 
 using Words = std::span<const std::uint64_t>;
@@ -134,4 +134,4 @@ void raw_gather(Words words, std::span<const std::int64_t> at, std::size_t size,
   for (const std::int64_t place : at) out = std::copy_n(words.data() + place, size, out);
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::recording

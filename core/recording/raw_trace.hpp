@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-namespace isthmus {
+namespace isthmus::recording {
 
 /// Where records begin, in words.
 struct RawRecords {
@@ -35,4 +35,4 @@ RawPieces raw_pieces(std::span<const std::uint64_t> words, std::int64_t records)
 void raw_gather(std::span<const std::uint64_t> words, std::span<const std::int64_t> at, std::size_t size,
                 std::uint64_t* out);
 
-}  // namespace isthmus
+}  // namespace isthmus::recording

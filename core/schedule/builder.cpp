@@ -5,7 +5,7 @@
 
 #include "base/error.hpp"
 
-namespace isthmus {
+namespace isthmus::schedule {
 
 const char* name_of(OpKind kind) {
   static constexpr const char* names[op_kinds] = {"?", "send", "recv", "calc", "put", "get", "copy", "reduce"};
@@ -146,4 +146,4 @@ Schedule ScheduleBuilder::build() {
   return std::exchange(schedule_, Schedule{});
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::schedule

@@ -7,7 +7,7 @@
 
 #include "schedule/schedule.hpp"
 
-namespace isthmus {
+namespace isthmus::schedule {
 
 class ScheduleBuilder;
 
@@ -127,4 +127,4 @@ class ScheduleBuilder {
   std::vector<Progress> parts_;
 };
 
-}  // namespace isthmus
+}  // namespace isthmus::schedule

@@ -12,7 +12,7 @@
 #include "schedule/builder.hpp"
 #include "schedule/program.hpp"
 
-namespace isthmus {
+namespace isthmus::schedule {
 
 /// What an algorithm may be told beside its call. The registry says which of these an algorithm takes, and puts in its
 /// defaults; an algorithm that does not take one does not look at it.
@@ -165,4 +165,4 @@ struct Algorithm {
   }
 };
 
-}  // namespace isthmus
+}  // namespace isthmus::schedule

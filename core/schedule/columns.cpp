@@ -8,7 +8,7 @@
 
 #include "base/error.hpp"
 
-namespace isthmus {
+namespace isthmus::schedule {
 namespace {
 
 constexpr std::uint64_t largest_amount = std::numeric_limits<std::int64_t>::max();
@@ -231,4 +231,4 @@ Schedule relabel(const Schedule& schedule, std::span<const Rank> to) {
   return out;
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::schedule

@@ -7,7 +7,7 @@
 
 #include "schedule/schedule.hpp"
 
-namespace isthmus {
+namespace isthmus::schedule {
 
 /// A column of numbers; one of a single element holds for all operations.
 template <class T>
@@ -65,4 +65,4 @@ Schedule schedule_of(Rank ranks, const OperationColumns& ops, const DependencyCo
 /// The same schedule with rank r called to[r]; `to` is a permutation of the ranks, or InvalidInput is thrown.
 Schedule relabel(const Schedule& schedule, std::span<const Rank> to);
 
-}  // namespace isthmus
+}  // namespace isthmus::schedule

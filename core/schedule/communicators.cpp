@@ -4,7 +4,7 @@
 
 #include "base/error.hpp"
 
-namespace isthmus {
+namespace isthmus::schedule {
 
 Communicators::Communicators(const Program& program)
     : ranks_(program.ranks),
@@ -50,4 +50,4 @@ void Communicators::enter(Rank rank) {
   }
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::schedule

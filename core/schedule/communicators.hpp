@@ -7,7 +7,7 @@
 
 #include "schedule/program.hpp"
 
-namespace isthmus {
+namespace isthmus::schedule {
 
 class Communicators {
  public:
@@ -53,4 +53,4 @@ class Communicators {
   std::vector<Membership> mine_;
 };
 
-}  // namespace isthmus
+}  // namespace isthmus::schedule

@@ -8,7 +8,7 @@
 #include "base/interruption.hpp"
 #include "schedule/builder.hpp"
 
-namespace isthmus {
+namespace isthmus::schedule {
 namespace {
 
 /// Operations of a part on a rank, as numbers of the whole.
@@ -124,4 +124,4 @@ Schedule together(std::span<const Schedule* const> parts, std::uint32_t under_wa
   return builder.build();
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::schedule

@@ -5,7 +5,7 @@
 
 #include "schedule/schedule.hpp"
 
-namespace isthmus {
+namespace isthmus::schedule {
 
 /// All of the parts on the same ranks, begun in their order: on every rank, part i starts when all operations of part
 /// i - 1 that wait for nothing have started, and when part i - under_way is done (0: no such wait; 1: one after the
@@ -15,4 +15,4 @@ namespace isthmus {
 /// parts) and tags that do not fit.
 Schedule together(std::span<const Schedule* const> parts, std::uint32_t under_way);
 
-}  // namespace isthmus
+}  // namespace isthmus::schedule

@@ -2,7 +2,7 @@
 
 #include "base/error.hpp"
 
-namespace isthmus {
+namespace isthmus::schedule {
 namespace {
 
 /// What all ranks together move must be a number that blocks can be added up in.
@@ -70,4 +70,4 @@ std::string Counts::wrong(const CollectiveCall& call, std::uint64_t& deciding) {
   return {};
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::schedule

@@ -8,7 +8,7 @@
 
 #include "schedule/collective.hpp"
 
-namespace isthmus {
+namespace isthmus::schedule {
 
 /// Does the collective have a root?
 inline bool has_root(CollectiveKind kind) {
@@ -33,4 +33,4 @@ class Counts {
   std::vector<std::uint64_t> offsets_;
 };
 
-}  // namespace isthmus
+}  // namespace isthmus::schedule

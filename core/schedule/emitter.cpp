@@ -2,7 +2,7 @@
 
 #include "schedule/collective.hpp"
 
-namespace isthmus {
+namespace isthmus::schedule {
 
 std::uint32_t Emitter::message(OpKind kind, Rank peer, std::uint64_t bytes, Slice slice) {
   Operation& op = out_->next();
@@ -41,4 +41,4 @@ void Emitter::use(const Slice& slice, std::uint64_t bytes) {
   if (slice.buffer == scratch_buffer) scratch_bytes_ = std::max(scratch_bytes_, slice.offset + bytes);
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::schedule

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace isthmus {
+namespace isthmus::schedule {
 namespace {
 
 std::uint64_t pair_of(const Operation& op) { return std::uint64_t{op.comm} << 32 | op.tag; }
@@ -99,4 +99,4 @@ Operation GoalOperations::translate(const Operation& op) const {
   return out;
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::schedule

@@ -13,7 +13,7 @@
 #include "schedule/schedule.hpp"
 #include "schedule/validate.hpp"
 
-namespace isthmus {
+namespace isthmus::schedule {
 
 /// A malformed GOAL file.
 class GoalError : public InvalidInput {
@@ -65,4 +65,4 @@ class GoalOperations {
   std::vector<std::uint64_t> pairs_;  // communicator and tag, sorted; empty: tags are as they are
 };
 
-}  // namespace isthmus
+}  // namespace isthmus::schedule

@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstring>
 
-namespace isthmus {
+namespace isthmus::schedule {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "GOAL binary is little-endian");
@@ -325,4 +325,4 @@ void write_goal_binary(const Schedule& schedule, const GoalWriting& writing, con
   out.flush();
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::schedule

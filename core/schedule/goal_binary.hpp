@@ -12,7 +12,7 @@
 
 #include "schedule/goal.hpp"
 
-namespace isthmus {
+namespace isthmus::schedule {
 
 /// The schedule of a binary file; `unit` is the picoseconds that its times count. Throws GoalError for whatever
 /// contradicts itself. The header's largest cpu and nic are not looked at.
@@ -22,4 +22,4 @@ Schedule parse_goal_binary(std::span<const char> file, std::uint64_t unit = nano
 /// behind the others.
 void write_goal_binary(const Schedule& schedule, const GoalWriting& writing, const GoalSink& sink);
 
-}  // namespace isthmus
+}  // namespace isthmus::schedule

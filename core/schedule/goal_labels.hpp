@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace isthmus {
+namespace isthmus::schedule {
 
 /// From labels to operations; the texts of the labels stay the caller's.
 class GoalLabels {
@@ -97,4 +97,4 @@ class GoalLabels {
   std::vector<std::uint32_t> slots_;     // hash table of 1 + index of the entry; 0: free
 };
 
-}  // namespace isthmus
+}  // namespace isthmus::schedule

@@ -9,7 +9,7 @@
 #include "schedule/builder.hpp"
 #include "schedule/goal_labels.hpp"
 
-namespace isthmus {
+namespace isthmus::schedule {
 namespace {
 
 constexpr std::uint64_t no_limit = 0xFFFFFFFFFFFFFFFF;
@@ -434,4 +434,4 @@ Schedule parse_goal_text(std::span<const char> text, std::uint64_t unit) {
   return Reader(text, unit).read();
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::schedule

@@ -27,7 +27,7 @@
 
 #include "schedule/goal.hpp"
 
-namespace isthmus {
+namespace isthmus::schedule {
 
 /// The schedule of a text; `unit` is the picoseconds that its times count. Throws GoalError.
 Schedule parse_goal_text(std::span<const char> text, std::uint64_t unit = nanosecond);
@@ -37,4 +37,4 @@ Schedule parse_goal_text(std::span<const char> text, std::uint64_t unit = nanose
 /// text is in our form.
 void write_goal_text(const Schedule& schedule, const GoalWriting& writing, const GoalSink& sink);
 
-}  // namespace isthmus
+}  // namespace isthmus::schedule

@@ -6,7 +6,7 @@
 #include "base/interruption.hpp"
 #include "schedule/goal_text.hpp"
 
-namespace isthmus {
+namespace isthmus::schedule {
 namespace {
 
 /// Collects text and hands it on in large pieces.
@@ -127,4 +127,4 @@ void write_goal_text(const Schedule& schedule, const GoalWriting& writing, const
   out.flush();
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::schedule

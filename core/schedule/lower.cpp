@@ -13,7 +13,7 @@
 #include "schedule/point.hpp"
 #include "schedule/requests.hpp"
 
-namespace isthmus {
+namespace isthmus::schedule {
 namespace {
 
 void check_columns(const Program& p) {
@@ -433,4 +433,4 @@ Schedule lower(const Program& program, const LowerOptions& options) {
   return Lowering(program, options).run();
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::schedule

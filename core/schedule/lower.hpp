@@ -35,7 +35,7 @@
 #include "schedule/program.hpp"
 #include "schedule/schedule.hpp"
 
-namespace isthmus {
+namespace isthmus::schedule {
 
 /// Takes collectives of communicators of at most so many ranks and of at most so many bytes: the event's amount, or the
 /// mean block where it has the same counts on all ranks (so that all ranks decide alike).
@@ -64,4 +64,4 @@ inline constexpr std::uint64_t most_operations = std::uint64_t{1} << 33;
 /// communicators and requests, collectives that no rule takes; whether ranks agree with each other is not checked.
 Schedule lower(const Program& program, const LowerOptions& options);
 
-}  // namespace isthmus
+}  // namespace isthmus::schedule

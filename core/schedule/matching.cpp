@@ -5,7 +5,7 @@
 #include "base/interruption.hpp"
 #include "schedule/validate.hpp"
 
-namespace isthmus {
+namespace isthmus::schedule {
 namespace {
 
 /// A send where it arrives, or a receive where it is posted.
@@ -224,4 +224,4 @@ void check_matching(const Schedule& schedule) {
   }
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::schedule

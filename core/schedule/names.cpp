@@ -4,7 +4,7 @@
 
 #include "base/error.hpp"
 
-namespace isthmus {
+namespace isthmus::schedule {
 namespace {
 
 constexpr std::array<const char*, event_kinds> event_names = {
@@ -35,4 +35,4 @@ CollectiveKind collective_kind(const std::string& name) {
   throw InvalidInput(message("collective '", name, "': allowed are ", allowed));
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::schedule

@@ -5,7 +5,7 @@
 
 #include "schedule/program.hpp"
 
-namespace isthmus {
+namespace isthmus::schedule {
 
 /// The name users spell; "?" for a number that is no kind.
 const char* name_of(EventKind kind);
@@ -14,4 +14,4 @@ const char* name_of(CollectiveKind kind);
 /// The collective of that name; throws InvalidInput with the allowed names.
 CollectiveKind collective_kind(const std::string& name);
 
-}  // namespace isthmus
+}  // namespace isthmus::schedule

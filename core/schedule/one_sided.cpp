@@ -11,7 +11,7 @@
 #include "base/interruption.hpp"
 #include "schedule/builder.hpp"
 
-namespace isthmus {
+namespace isthmus::schedule {
 namespace {
 
 constexpr std::uint64_t nobody = ~std::uint64_t{0};
@@ -195,4 +195,4 @@ Schedule one_sided(const Schedule& schedule, Access access, bool ask) {
 
 Schedule one_sided(const Schedule& lowered) { return OneSided(lowered, Flavours()).run(); }
 
-}  // namespace isthmus
+}  // namespace isthmus::schedule

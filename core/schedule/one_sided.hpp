@@ -3,7 +3,7 @@
 
 #include "schedule/schedule.hpp"
 
-namespace isthmus {
+namespace isthmus::schedule {
 
 enum class Access : std::uint8_t { put, get };
 
@@ -28,4 +28,4 @@ Schedule one_sided(const Schedule& schedule, Access access, bool ask);
 /// tags are changed in communicators of collectives, which are the odd ones.
 Schedule one_sided(const Schedule& lowered);
 
-}  // namespace isthmus
+}  // namespace isthmus::schedule

@@ -7,7 +7,7 @@
 #include "base/error.hpp"
 #include "base/interruption.hpp"
 
-namespace isthmus {
+namespace isthmus::schedule {
 namespace {
 
 /// Adds up the transfers of one source after another. One slot per rank, because most sources have few partners, and
@@ -117,4 +117,4 @@ std::vector<double> load_of(const Schedule& schedule) {
   return load;
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::schedule

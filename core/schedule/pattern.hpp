@@ -8,7 +8,7 @@
 #include "schedule/columns.hpp"
 #include "schedule/schedule.hpp"
 
-namespace isthmus {
+namespace isthmus::schedule {
 
 /// Bytes and messages from each rank to its partners [first[r], first[r + 1]), which are in ascending order.
 struct Pattern {
@@ -30,4 +30,4 @@ Pattern pattern_of(Rank ranks, std::span<const Rank> source, std::span<const Ran
 /// Picoseconds of calc on each rank.
 std::vector<double> load_of(const Schedule& schedule);
 
-}  // namespace isthmus
+}  // namespace isthmus::schedule

@@ -8,7 +8,7 @@
 
 #include "schedule/builder.hpp"
 
-namespace isthmus {
+namespace isthmus::schedule {
 
 class Point {
  public:
@@ -56,4 +56,4 @@ class Point {
   bool sorted_ = true;
 };
 
-}  // namespace isthmus
+}  // namespace isthmus::schedule

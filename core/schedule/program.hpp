@@ -7,7 +7,7 @@
 
 #include "schedule/schedule.hpp"
 
-namespace isthmus {
+namespace isthmus::schedule {
 
 enum class EventKind : std::uint8_t {
   compute = 1,  ///< amount: picoseconds
@@ -74,4 +74,4 @@ struct Program {
   std::span<const std::uint32_t> comm_ranks;  ///< world ranks of the members, in their order
 };
 
-}  // namespace isthmus
+}  // namespace isthmus::schedule

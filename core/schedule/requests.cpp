@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace isthmus {
+namespace isthmus::schedule {
 
 void OpenRequests::clear() {
   if (taken_ != 0) {
@@ -58,4 +58,4 @@ void OpenRequests::grow() {
   }
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::schedule

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-namespace isthmus {
+namespace isthmus::schedule {
 
 class OpenRequests {
  public:
@@ -60,4 +60,4 @@ class OpenRequests {
   std::vector<std::uint32_t> lists_;
 };
 
-}  // namespace isthmus
+}  // namespace isthmus::schedule

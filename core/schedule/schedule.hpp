@@ -13,7 +13,7 @@
 
 #include "base/pages.hpp"
 
-namespace isthmus {
+namespace isthmus::schedule {
 
 using Rank = std::uint32_t;
 
@@ -130,4 +130,4 @@ struct Schedule {
   }
 };
 
-}  // namespace isthmus
+}  // namespace isthmus::schedule

@@ -6,7 +6,7 @@
 #include "base/error.hpp"
 #include "base/interruption.hpp"
 
-namespace isthmus {
+namespace isthmus::schedule {
 namespace {
 
 template <class... Args>
@@ -193,4 +193,4 @@ void validate(const Schedule& schedule) {
   check_matching(schedule);
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::schedule

@@ -5,7 +5,7 @@
 
 #include "schedule/schedule.hpp"
 
-namespace isthmus {
+namespace isthmus::schedule {
 
 /// Largest amount of an operation: times are signed 64-bit picoseconds.
 inline constexpr std::uint64_t max_amount = 0x7FFFFFFFFFFFFFFF;
@@ -34,4 +34,4 @@ void check_matching(const Schedule& schedule);
 /// All of the above.
 void validate(const Schedule& schedule);
 
-}  // namespace isthmus
+}  // namespace isthmus::schedule

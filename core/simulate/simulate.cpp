@@ -10,7 +10,7 @@
 #include "simulate/shortcuts/skip_iterations.hpp"
 #include "simulate/shortcuts/symmetry.hpp"
 
-namespace isthmus {
+namespace isthmus::simulate {
 namespace {
 
 Simulated simulate_all(const Schedule& schedule, const SimulationOptions& options) {
@@ -69,7 +69,7 @@ std::optional<Simulated> simulate_kinds(const Schedule& schedule, const Simulati
 
 }  // namespace
 
-Simulated simulate_loggops(const Schedule& schedule, const SimulationOptions& options) {
+Simulated simulate(const Schedule& schedule, const SimulationOptions& options) {
   for (const LevelCost& cost : options.cost)
     require(cost.L >= 0 && cost.o_send >= 0 && cost.o_recv >= 0 && cost.g >= 0 && cost.G >= 0 && cost.O >= 0 &&
                 cost.per_hop >= 0,
@@ -86,4 +86,4 @@ Simulated simulate_loggops(const Schedule& schedule, const SimulationOptions& op
   return simulate_all(schedule, options);
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::simulate

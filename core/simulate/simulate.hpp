@@ -4,10 +4,11 @@
 #include "schedule/schedule.hpp"
 #include "simulate/model/options.hpp"
 
-namespace isthmus {
+namespace isthmus::simulate {
+using namespace schedule;
 
 /// Simulates a schedule that validate() accepts. Deadlock is a result (Simulated::stuck), no error. Throws InvalidInput
 /// for parameters that make no sense or places that do not fit the schedule.
-Simulated simulate_loggops(const Schedule& schedule, const SimulationOptions& options);
+Simulated simulate(const Schedule& schedule, const SimulationOptions& options);
 
-}  // namespace isthmus
+}  // namespace isthmus::simulate

@@ -5,7 +5,7 @@
 
 #include "base/error.hpp"
 
-namespace isthmus {
+namespace isthmus::topology {
 
 AllToAll::AllToAll(const std::string& kind, const std::vector<std::uint32_t>& extents,
                    const std::vector<std::uint32_t>& parallel, std::uint64_t blocks) {
@@ -116,4 +116,4 @@ Spread AllToAll::spread(const std::vector<LinkClass>& classes) const {
   return block_ == 1 ? Spread{} : out;
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::topology

@@ -6,7 +6,7 @@
 #include "base/divider.hpp"
 #include "topology/topology.hpp"
 
-namespace isthmus {
+namespace isthmus::topology {
 
 /// Routers r of any number of equal blocks; r mod block size is the place in the block. In every dimension each router
 /// has `parallel` links to each router of its block that differs in this coordinate alone. Links count from 0.
@@ -60,4 +60,4 @@ class AllToAll {
   std::uint64_t links_ = 0;
 };
 
-}  // namespace isthmus
+}  // namespace isthmus::topology

@@ -6,7 +6,7 @@
 #include "topology/explicit_graph.hpp"
 #include "topology/spec_text.hpp"
 
-namespace isthmus {
+namespace isthmus::topology {
 
 Dragonfly::Dragonfly(const DragonflyParameters& p)
     : RouterTopology("dragonfly"), local_("dragonfly", p.routers, p.parallel, p.groups) {
@@ -364,4 +364,4 @@ void Dragonfly::channels(Routing routing, std::span<const LinkId> route, std::sp
 
 template class RouterTopology<Dragonfly>;
 
-}  // namespace isthmus
+}  // namespace isthmus::topology

@@ -5,7 +5,7 @@
 #include "topology/global_links.hpp"
 #include "topology/router_topology.hpp"
 
-namespace isthmus {
+namespace isthmus::topology {
 
 struct DragonflyParameters {
   std::vector<std::uint32_t> routers;  ///< a: routers of a group; {16, 6} on a Cray XC, all-to-all per dimension
@@ -82,4 +82,4 @@ class Dragonfly final : public RouterTopology<Dragonfly> {
 
 extern template class RouterTopology<Dragonfly>;
 
-}  // namespace isthmus
+}  // namespace isthmus::topology

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace isthmus {
+namespace isthmus::topology {
 
 DragonflyPlus::DragonflyPlus(const DragonflyPlusParameters& p) : RouterTopology("dragonfly+") {
   require(p.leaves >= 1 && p.spines >= 1, kind_, ": leaves = ", p.leaves, ", spines = ", p.spines,
@@ -149,4 +149,4 @@ void DragonflyPlus::channels(Routing routing, std::span<const LinkId> route, std
 
 template class RouterTopology<DragonflyPlus>;
 
-}  // namespace isthmus
+}  // namespace isthmus::topology

@@ -4,7 +4,7 @@
 #include "topology/global_links.hpp"
 #include "topology/router_topology.hpp"
 
-namespace isthmus {
+namespace isthmus::topology {
 
 struct DragonflyPlusParameters {
   std::uint32_t leaves = 1;          ///< leaf switches of a group
@@ -63,4 +63,4 @@ class DragonflyPlus final : public RouterTopology<DragonflyPlus> {
 
 extern template class RouterTopology<DragonflyPlus>;
 
-}  // namespace isthmus
+}  // namespace isthmus::topology

@@ -1,6 +1,6 @@
 #include "topology/explicit_graph.hpp"
 
-namespace isthmus {
+namespace isthmus::topology {
 
 ExplicitGraph explicit_graph(const Topology& topology) {
   ExplicitGraph out;
@@ -21,4 +21,4 @@ ExplicitGraph explicit_graph(const Topology& topology) {
   return out;
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::topology

@@ -4,7 +4,8 @@
 #include "graph/traversal.hpp"
 #include "topology/topology.hpp"
 
-namespace isthmus {
+namespace isthmus::topology {
+using namespace graph;
 
 struct ExplicitGraph {
   Csr adjacency;                ///< over vertices; entry order within a row is ascending link id
@@ -14,4 +15,4 @@ struct ExplicitGraph {
 
 ExplicitGraph explicit_graph(const Topology& topology);
 
-}  // namespace isthmus
+}  // namespace isthmus::topology

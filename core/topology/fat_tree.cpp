@@ -4,7 +4,7 @@
 
 #include "topology/spec_text.hpp"
 
-namespace isthmus {
+namespace isthmus::topology {
 
 FatTree::FatTree(const FatTreeParameters& p) : Topology(p.kind) {
   const std::size_t h = p.children.size();
@@ -251,4 +251,4 @@ void FatTree::channels(Routing /*routing*/, std::span<const LinkId> /*route*/, s
   std::fill(out.begin(), out.end(), std::uint8_t{0});  // up, then down: never up again
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::topology

@@ -4,7 +4,7 @@
 #include "base/divider.hpp"
 #include "topology/topology.hpp"
 
-namespace isthmus {
+namespace isthmus::topology {
 
 struct FatTreeParameters {
   std::string kind = "xgft";                 ///< how the user called it: tree, fattree, clos2, clos3, xgft
@@ -75,4 +75,4 @@ class FatTree final : public Topology {
   std::vector<Level> levels_;
 };
 
-}  // namespace isthmus
+}  // namespace isthmus::topology

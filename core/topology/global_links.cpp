@@ -2,7 +2,7 @@
 
 #include "base/error.hpp"
 
-namespace isthmus {
+namespace isthmus::topology {
 
 Arrangement arrangement_from(std::string_view name) {
   if (name == "absolute") return Arrangement::absolute;
@@ -35,4 +35,4 @@ GlobalLinks::GlobalLinks(const std::string& kind, Arrangement arrangement, std::
   carriers_between_ = static_cast<std::uint32_t>(carriers / ports + 1);
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::topology

@@ -7,7 +7,7 @@
 
 #include "base/divider.hpp"
 
-namespace isthmus {
+namespace isthmus::topology {
 
 /// How the global ports of a group are assigned to the other groups (Camarero, Vallejo and Beivide, "Topological
 /// characterization of Hamming and dragonfly networks and its implications on routing", 2014).
@@ -90,4 +90,4 @@ class GlobalLinks {
   Divider ports_;
 };
 
-}  // namespace isthmus
+}  // namespace isthmus::topology

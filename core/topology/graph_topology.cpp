@@ -5,7 +5,7 @@
 
 #include "base/error.hpp"
 
-namespace isthmus {
+namespace isthmus::topology {
 namespace {
 constexpr std::uint16_t far = 0xffff;
 constexpr std::uint32_t no_slot = 0xffffffff;
@@ -232,4 +232,4 @@ Estimate GraphTopology::average_distance() const {
   return {s.mean, s.exact};
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::topology

@@ -7,7 +7,8 @@
 #include "graph/traversal.hpp"
 #include "topology/topology.hpp"
 
-namespace isthmus {
+namespace isthmus::topology {
+using namespace graph;
 
 struct Cable {
   Vertex a;  ///< vertices: nodes first, then switches
@@ -93,4 +94,4 @@ class GraphTopology final : public Topology {
   std::shared_ptr<Cache> cache_;
 };
 
-}  // namespace isthmus
+}  // namespace isthmus::topology

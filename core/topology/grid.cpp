@@ -5,7 +5,7 @@
 
 #include "base/vector.hpp"
 
-namespace isthmus {
+namespace isthmus::topology {
 
 Grid::Grid(const GridParameters& p) : RouterTopology(p.kind), balanced_(p.ties == "balanced") {
   static const std::string default_names = "xyzwvutsrqponm";
@@ -319,4 +319,4 @@ void Grid::channels(Routing routing, std::span<const LinkId> route, std::span<st
 
 template class RouterTopology<Grid>;
 
-}  // namespace isthmus
+}  // namespace isthmus::topology

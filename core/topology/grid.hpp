@@ -3,7 +3,7 @@
 
 #include "topology/router_topology.hpp"
 
-namespace isthmus {
+namespace isthmus::topology {
 
 struct GridParameters {
   std::string kind = "torus";          ///< how the user called it: torus, mesh, linear, ring
@@ -91,4 +91,4 @@ inline std::uint32_t Grid::router_distance(Vertex r, Vertex s) const {
   return sum;
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::topology

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace isthmus {
+namespace isthmus::topology {
 
 Hypercube::Hypercube(const HypercubeParameters& p) : RouterTopology("hypercube"), n_(p.n) {
   require(p.n >= 1 && p.n <= 26, "hypercube: n = ", p.n, "; 1 to 26 is allowed");
@@ -33,4 +33,4 @@ void Hypercube::channels(Routing routing, std::span<const LinkId> route, std::sp
 
 template class RouterTopology<Hypercube>;
 
-}  // namespace isthmus
+}  // namespace isthmus::topology

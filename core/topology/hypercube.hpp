@@ -5,7 +5,7 @@
 
 #include "topology/router_topology.hpp"
 
-namespace isthmus {
+namespace isthmus::topology {
 
 struct HypercubeParameters {
   std::uint32_t n;                     ///< dimensions; 2^n routers
@@ -46,4 +46,4 @@ class Hypercube final : public RouterTopology<Hypercube> {
 
 extern template class RouterTopology<Hypercube>;
 
-}  // namespace isthmus
+}  // namespace isthmus::topology

@@ -2,7 +2,7 @@
 
 #include "topology/spec_text.hpp"
 
-namespace isthmus {
+namespace isthmus::topology {
 
 HyperX::HyperX(const HyperXParameters& p) : RouterTopology("hyperx"), grid_("hyperx", p.dims, p.parallel, 1) {
   static const std::string names = "xyzwvuts";
@@ -40,4 +40,4 @@ Estimate HyperX::router_mean_distance() const {
 
 template class RouterTopology<HyperX>;
 
-}  // namespace isthmus
+}  // namespace isthmus::topology

@@ -4,7 +4,7 @@
 #include "topology/all_to_all.hpp"
 #include "topology/router_topology.hpp"
 
-namespace isthmus {
+namespace isthmus::topology {
 
 struct HyperXParameters {
   std::vector<std::uint32_t> dims;           ///< routers per dimension
@@ -38,4 +38,4 @@ class HyperX final : public RouterTopology<HyperX> {
 
 extern template class RouterTopology<HyperX>;
 
-}  // namespace isthmus
+}  // namespace isthmus::topology

@@ -5,7 +5,7 @@
 #include "base/error.hpp"
 #include "topology/grid.hpp"
 
-namespace isthmus {
+namespace isthmus::topology {
 namespace {
 
 void over_grid(const Grid& grid, std::span<const Vertex> from, std::span<const Vertex> to,
@@ -77,4 +77,4 @@ RouteLoads route_loads(const Topology& topology, std::span<const Vertex> from, s
   return out;
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::topology

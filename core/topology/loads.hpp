@@ -7,7 +7,7 @@
 
 #include "topology/topology.hpp"
 
-namespace isthmus {
+namespace isthmus::topology {
 
 struct RouteLoads {
   std::vector<double> bytes;          ///< over every link
@@ -20,4 +20,4 @@ struct RouteLoads {
 RouteLoads route_loads(const Topology& topology, std::span<const Vertex> from, std::span<const Vertex> to,
                        std::span<const double> bytes, std::span<const std::int8_t> tier_of_class);
 
-}  // namespace isthmus
+}  // namespace isthmus::topology

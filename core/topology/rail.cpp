@@ -4,7 +4,7 @@
 
 #include "base/error.hpp"
 
-namespace isthmus {
+namespace isthmus::topology {
 
 Rail::Rail(const RailParameters& p) : Topology("rail"), domains_(p.domains), spines_(p.spines), parallel_(p.parallel) {
   require(p.gpus >= 1 && p.domains >= 1 && p.parallel >= 1, kind_, ": gpus = ", p.gpus, ", domains = ", p.domains,
@@ -168,4 +168,4 @@ void Rail::channels(Routing routing, std::span<const LinkId> route, std::span<st
   std::fill(out.begin(), out.end(), std::uint8_t{0});
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::topology

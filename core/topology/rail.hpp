@@ -4,7 +4,7 @@
 #include "base/divider.hpp"
 #include "topology/topology.hpp"
 
-namespace isthmus {
+namespace isthmus::topology {
 
 struct RailParameters {
   std::uint32_t gpus = 8;  ///< GPUs of an NVLink domain; one rail each
@@ -53,4 +53,4 @@ class Rail final : public Topology {
   std::uint32_t parallel_;
 };
 
-}  // namespace isthmus
+}  // namespace isthmus::topology

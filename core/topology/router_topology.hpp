@@ -12,7 +12,8 @@
 #include "graph/traversal.hpp"
 #include "topology/topology.hpp"
 
-namespace isthmus {
+namespace isthmus::topology {
+using namespace graph;
 
 /// Quotients of an array by one divisor.
 void quotients(const Divider& divider, const std::uint32_t* numbers, std::size_t count, std::uint32_t* out);
@@ -399,4 +400,4 @@ class RouterTopology : public Topology {
   Divider concentration_;
 };
 
-}  // namespace isthmus
+}  // namespace isthmus::topology

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace isthmus {
+namespace isthmus::topology {
 
 ShiftNetwork::ShiftNetwork(const ShiftParameters& p)
     : RouterTopology(p.kind),
@@ -117,4 +117,4 @@ std::uint32_t ShiftNetwork::virtual_channels(Routing routing) const {
 
 template class RouterTopology<ShiftNetwork>;
 
-}  // namespace isthmus
+}  // namespace isthmus::topology

@@ -3,7 +3,7 @@
 
 #include "topology/router_topology.hpp"
 
-namespace isthmus {
+namespace isthmus::topology {
 
 struct ShiftParameters {
   std::string kind;                    ///< "kautz" or "debruijn"
@@ -54,4 +54,4 @@ class ShiftNetwork final : public RouterTopology<ShiftNetwork> {
 
 extern template class RouterTopology<ShiftNetwork>;
 
-}  // namespace isthmus
+}  // namespace isthmus::topology

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace isthmus {
+namespace isthmus::topology {
 namespace {
 
 constexpr std::uint16_t none = 0xffff;
@@ -173,4 +173,4 @@ Estimate SlimFly::router_mean_distance() const {
 
 template class RouterTopology<SlimFly>;
 
-}  // namespace isthmus
+}  // namespace isthmus::topology

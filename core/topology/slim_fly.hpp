@@ -4,7 +4,7 @@
 
 #include "topology/router_topology.hpp"
 
-namespace isthmus {
+namespace isthmus::topology {
 
 struct SlimFlyParameters {
   std::uint32_t q;  ///< a prime power 4w - 1, 4w or 4w + 1; 2 q^2 routers
@@ -50,4 +50,4 @@ class SlimFly final : public RouterTopology<SlimFly> {
 
 extern template class RouterTopology<SlimFly>;
 
-}  // namespace isthmus
+}  // namespace isthmus::topology

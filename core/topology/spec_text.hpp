@@ -7,7 +7,7 @@
 
 #include "base/error.hpp"
 
-namespace isthmus {
+namespace isthmus::topology {
 
 /// "8x8x16"
 inline std::string joined(std::span<const std::uint32_t> numbers) {
@@ -16,4 +16,4 @@ inline std::string joined(std::span<const std::uint32_t> numbers) {
   return out;
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::topology

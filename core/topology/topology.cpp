@@ -10,7 +10,7 @@
 #include "topology/explicit_graph.hpp"
 #include "topology/router_topology.hpp"
 
-namespace isthmus {
+namespace isthmus::topology {
 
 namespace {
 /// "x" selects "x", "x+", "x-" and "x0"; "local" selects "local1"; nothing selects a longer word.
@@ -243,4 +243,4 @@ void Topology::set_links(const std::string& name, double bandwidth, double laten
   throw InvalidInput(message("link class '", name, "' of ", kind_, ": allowed are ", allowed));
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::topology

@@ -14,7 +14,7 @@
 
 #include "base/rng.hpp"
 
-namespace isthmus {
+namespace isthmus::topology {
 
 using Vertex = std::uint32_t;
 using LinkId = std::uint32_t;
@@ -173,4 +173,4 @@ class Topology {
   std::vector<LinkClass> classes_;
 };
 
-}  // namespace isthmus
+}  // namespace isthmus::topology

@@ -8,6 +8,8 @@
 #include "mapping/regular/product.hpp"
 
 namespace isthmus::test {
+using namespace graph;
+using namespace mapping;
 
 using Extents = std::vector<std::uint32_t>;
 using Wraps = std::vector<bool>;

@@ -10,6 +10,7 @@
 #include "simulate/engine/noise.hpp"
 
 namespace isthmus::test {
+using namespace simulate;
 namespace {
 
 enum class What : std::uint8_t { start, message, landed, put_arrives, get_asks, get_arrives, back };

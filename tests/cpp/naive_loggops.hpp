@@ -1,5 +1,5 @@
 // LogGOPS as its authors tell it: one queue of events, each blocked event put back into it with its old number. Slow
-// and obvious, for comparison with simulate_loggops().
+// and obvious, for comparison with simulate::simulate().
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,8 @@
 #include "simulate/model/options.hpp"
 
 namespace isthmus::test {
+using namespace schedule;
+using namespace simulate;
 
 /// What came of it; operations in the order of schedule.ops.
 struct Naive {

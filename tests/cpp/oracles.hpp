@@ -9,6 +9,7 @@
 #include "topology/topology.hpp"
 
 namespace isthmus::testing {
+using namespace topology;
 
 inline constexpr std::uint32_t no_path = 0xffffffff;
 

@@ -10,6 +10,7 @@
 #include "topology/explicit_graph.hpp"
 
 namespace isthmus::testing {
+using namespace topology;
 namespace {
 
 /// Minimal routing crosses at most one global link on a dragonfly; elsewhere the limit never binds.

@@ -7,6 +7,7 @@
 #include "topology/topology.hpp"
 
 namespace isthmus::testing {
+using namespace topology;
 
 /// Does `route` lead from one vertex to the other, link by link?
 bool leads(const Topology& topology, Vertex from, Vertex to, std::span<const LinkId> route);

@@ -8,6 +8,7 @@
 #include "schedule/builder.hpp"
 
 namespace isthmus::test {
+using namespace schedule;
 namespace {
 
 struct Draft {

@@ -8,6 +8,8 @@
 #include "simulate/model/options.hpp"
 
 namespace isthmus::test {
+using namespace schedule;
+using namespace simulate;
 
 using Random = std::mt19937_64;
 

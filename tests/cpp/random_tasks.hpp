@@ -8,6 +8,7 @@
 #include "mapping/problem/task_graph.hpp"
 
 namespace isthmus::test {
+using namespace mapping;
 
 /// `edges` random pairs with 1 to `most` bytes.
 inline TaskGraph random_tasks(std::uint32_t tasks, std::uint32_t edges, std::uint32_t most, std::uint64_t seed) {

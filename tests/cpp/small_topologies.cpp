@@ -16,6 +16,7 @@
 #include "topology/slim_fly.hpp"
 
 namespace isthmus::testing {
+using namespace topology;
 namespace {
 
 using Numbers = std::vector<std::uint32_t>;

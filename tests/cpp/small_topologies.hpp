@@ -8,6 +8,7 @@
 #include "topology/topology.hpp"
 
 namespace isthmus::testing {
+using namespace topology;
 
 using Network = std::unique_ptr<const Topology>;
 

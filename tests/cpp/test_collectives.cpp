@@ -17,6 +17,8 @@
 #include "untimed.hpp"
 
 namespace isthmus::test {
+using namespace schedule;
+using namespace collectives;
 namespace {
 
 using enum CollectiveKind;

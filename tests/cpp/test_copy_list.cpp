@@ -9,6 +9,7 @@
 #include "collectives/write/copy_list.hpp"
 
 namespace isthmus::test {
+using namespace collectives;
 namespace {
 
 struct Moved {

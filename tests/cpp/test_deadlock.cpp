@@ -10,6 +10,7 @@
 #include "topology/shift.hpp"
 
 using namespace isthmus;
+using namespace isthmus::topology;
 using namespace isthmus::testing;
 
 TEST_CASE("channels of every family break all cycles") {

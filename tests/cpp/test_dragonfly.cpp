@@ -10,6 +10,7 @@
 #include "topology/global_links.hpp"
 
 using namespace isthmus;
+using namespace isthmus::topology;
 using namespace isthmus::testing;
 
 namespace {

@@ -10,6 +10,9 @@
 #include "schedule/names.hpp"
 
 namespace isthmus::test {
+using namespace schedule;
+using namespace collectives;
+using namespace proof;
 namespace {
 
 using enum CollectiveKind;

@@ -8,8 +8,8 @@
 #include "base/rng.hpp"
 #include "simulate/network/fair_share.hpp"
 
-using isthmus::FairShare;
 using isthmus::Rng;
+using isthmus::simulate::FairShare;
 
 namespace {
 

@@ -10,6 +10,7 @@
 #include "topology/grid.hpp"
 
 using namespace isthmus;
+using namespace isthmus::topology;
 using namespace isthmus::testing;
 
 namespace {

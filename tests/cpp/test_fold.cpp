@@ -16,6 +16,8 @@
 #include "topology/grid.hpp"
 
 using namespace isthmus;
+using namespace isthmus::topology;
+using namespace isthmus::mapping;
 using namespace isthmus::test;
 
 namespace {

@@ -13,6 +13,7 @@
 #include "schedule/validate.hpp"
 
 using namespace isthmus;
+using namespace isthmus::schedule;
 
 namespace {
 

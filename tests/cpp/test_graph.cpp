@@ -9,6 +9,7 @@
 #include "graph/traversal.hpp"
 
 using namespace isthmus;
+using namespace isthmus::graph;
 
 namespace {
 

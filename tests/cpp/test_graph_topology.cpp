@@ -10,6 +10,7 @@
 #include "topology/graph_topology.hpp"
 
 using namespace isthmus;
+using namespace isthmus::topology;
 using namespace isthmus::testing;
 
 namespace {

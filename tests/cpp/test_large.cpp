@@ -17,6 +17,7 @@
 #include "topology/slim_fly.hpp"
 
 using namespace isthmus;
+using namespace isthmus::topology;
 using namespace isthmus::testing;
 
 namespace {

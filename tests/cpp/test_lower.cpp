@@ -14,6 +14,8 @@
 #include "untimed.hpp"
 
 namespace isthmus::test {
+using namespace schedule;
+using namespace collectives;
 namespace {
 
 struct Event {

@@ -17,6 +17,8 @@
 #include "topology/grid.hpp"
 
 using namespace isthmus;
+using namespace isthmus::topology;
+using namespace isthmus::mapping;
 using namespace isthmus::test;
 
 namespace {

@@ -11,6 +11,7 @@
 #include "small_topologies.hpp"
 
 using namespace isthmus;
+using namespace isthmus::mapping;
 using namespace isthmus::test;
 
 namespace {

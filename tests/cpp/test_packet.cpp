@@ -18,6 +18,9 @@
 #include "topology/grid.hpp"
 
 using namespace isthmus;
+using namespace isthmus::topology;
+using namespace isthmus::schedule;
+using namespace isthmus::simulate;
 
 namespace {
 
@@ -388,11 +391,11 @@ TEST_CASE("packet: a simulation is that of LogGOPS where messages do not meet, a
       cost.o_send = cost.o_recv = 500'000;
       cost.S = 100'000;
       cost.per_hop = 100'000;
-      const Simulated packets = simulate_loggops(schedule, o);
+      const Simulated packets = simulate::simulate(schedule, o);
       o.model = Model::flow;
-      const Simulated flows = simulate_loggops(schedule, o);
+      const Simulated flows = simulate::simulate(schedule, o);
       o.model = Model::loggops;
-      const Simulated free = simulate_loggops(schedule, o);
+      const Simulated free = simulate::simulate(schedule, o);
       CHECK(packets.stuck.empty());
       if (distance == 1) CHECK(packets.finish == free.finish);
       else CHECK(packets.makespan > 2 * free.makespan);  // three messages on every link

@@ -14,6 +14,8 @@
 #include "schedule/builder.hpp"
 
 using namespace isthmus;
+using namespace isthmus::schedule;
+using namespace isthmus::proof;
 
 namespace {
 

@@ -18,6 +18,7 @@
 #include "topology/slim_fly.hpp"
 
 using namespace isthmus;
+using namespace isthmus::topology;
 
 namespace {
 

@@ -15,11 +15,14 @@
 #include "topology/grid.hpp"
 
 namespace isthmus::test {
+using namespace topology;
+using namespace schedule;
+using namespace simulate;
 namespace {
 
-Simulated simulate(const Schedule& schedule, SimulationOptions options) {
+Simulated logged(const Schedule& schedule, SimulationOptions options) {
   options.detail = Detail::ops;
-  return simulate_loggops(schedule, options);
+  return simulate::simulate(schedule, options);
 }
 
 std::vector<Rank> owners(const Schedule& schedule) {
@@ -29,7 +32,7 @@ std::vector<Rank> owners(const Schedule& schedule) {
 }
 
 void check_path(const Schedule& schedule, const SimulationOptions& options) {
-  const Simulated s = simulate(schedule, options);
+  const Simulated s = logged(schedule, options);
   const std::vector<Step> path = critical_path(schedule, options, s.log, s.log_noise);
   const std::vector<Rank> owner = owners(schedule);
   Picoseconds at = 0;
@@ -105,7 +108,7 @@ struct Tried {
 /// Simulates with the parameter changed: as long as the order is the same, the makespan is on the line inside the range
 /// and above it outside.
 void check_sensitivity(const Schedule& schedule, const SimulationOptions& options, Parameter parameter, Tried& tried) {
-  const Simulated now = simulate(schedule, options);
+  const Simulated now = logged(schedule, options);
   const Sensitivity line = sensitivity(schedule, options, now.log, now.log_noise, parameter);
   CHECK(line.lower <= 0);
   CHECK(line.upper >= 0);
@@ -127,7 +130,7 @@ void check_sensitivity(const Schedule& schedule, const SimulationOptions& option
     if (!factor) x = x < 0 ? std::ceil(x) : std::floor(x);
     SimulationOptions changed = options;
     change(changed, parameter, x);
-    const Simulated then = simulate(schedule, changed);
+    const Simulated then = logged(schedule, changed);
     if (order_at_ranks(schedule, then) != order) return;
     const double slope = x < 0 ? line.slope_below : line.slope;
     const double predicted = static_cast<double>(now.makespan) + slope * x;
@@ -234,7 +237,7 @@ TEST_CASE("the critical path of a ping-pong") {
     c.g = 5;
     c.G = 2;
   }
-  const Simulated s = simulate(schedule, options);
+  const Simulated s = logged(schedule, options);
   const auto path = critical_path(schedule, options, s.log, s.log_noise);
   // o and L, then 100 G at the receiver's interface, then its o; and back.
   REQUIRE(path.size() == 6);
@@ -291,7 +294,7 @@ TEST_CASE("two paths that are equally long have two slopes") {
     c.L = 100;
     c.o_send = c.o_recv = 20;
   }
-  const Simulated s = simulate(schedule, options);
+  const Simulated s = logged(schedule, options);
   CHECK(s.makespan == 140);
   const Sensitivity line = sensitivity(schedule, options, s.log, s.log_noise, Parameter::L);
   CHECK(line.slope == 1);

@@ -15,6 +15,7 @@
 #include "schedule/validate.hpp"
 
 using namespace isthmus;
+using namespace isthmus::schedule;
 
 namespace {
 

@@ -18,14 +18,20 @@
 #include "simulate/simulate.hpp"
 #include "topology/grid.hpp"
 
-namespace isthmus {
+namespace isthmus::simulate {
 
 bool operator==(const Stuck& a, const Stuck& b) { return a.rank == b.rank && a.op == b.op && a.started == b.started; }
 bool operator==(const Orphan& a, const Orphan& b) {
   return a.rank == b.rank && a.source == b.source && a.op == b.op && a.handled == b.handled;
 }
 
-namespace test {
+}  // namespace isthmus::simulate
+
+namespace isthmus::test {
+using namespace topology;
+using namespace schedule;
+using namespace collectives;
+using namespace simulate;
 namespace {
 
 Recipe random_recipe(Random& random) {
@@ -65,7 +71,7 @@ void place(Random& random, SimulationOptions& options, Rank ranks, const Topolog
 
 Simulated simulate(const Schedule& schedule, SimulationOptions options, Detail detail) {
   options.detail = detail;
-  return simulate_loggops(schedule, options);
+  return simulate::simulate(schedule, options);
 }
 
 void check_alike(const Simulated& a, const Simulated& b) {
@@ -565,5 +571,4 @@ TEST_CASE("parameters and places that make no sense are rejected") {
   CHECK_NOTHROW(simulate(schedule, options, Detail::finish));
 }
 
-}  // namespace test
-}  // namespace isthmus
+}  // namespace isthmus::test

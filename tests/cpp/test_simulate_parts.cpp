@@ -20,6 +20,8 @@
 #include "simulate/engine/resources.hpp"
 
 namespace isthmus::test {
+using namespace schedule;
+using namespace simulate;
 namespace {
 
 Event event_at(std::int64_t time, std::uint64_t order) {

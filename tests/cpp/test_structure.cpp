@@ -10,6 +10,7 @@
 #include "mapping/regular/structure.hpp"
 
 using namespace isthmus;
+using namespace isthmus::mapping;
 using namespace isthmus::test;
 
 namespace {

@@ -7,6 +7,7 @@
 #include "schedule/schedule.hpp"
 
 namespace isthmus::test {
+using namespace schedule;
 
 /// What came of it, by operation in the order of schedule.ops.
 struct Run {

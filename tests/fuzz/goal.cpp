@@ -13,11 +13,11 @@
 
 namespace {
 
-void read(isthmus::Schedule (*parse)(std::span<const char>, std::uint64_t), std::span<const char> bytes) {
+void read(isthmus::schedule::Schedule (*parse)(std::span<const char>, std::uint64_t), std::span<const char> bytes) {
   try {
-    const isthmus::Schedule schedule = parse(bytes, 1000);
-    isthmus::check_arrays(schedule);
-  } catch (const isthmus::GoalError&) {
+    const isthmus::schedule::Schedule schedule = parse(bytes, 1000);
+    isthmus::schedule::check_arrays(schedule);
+  } catch (const isthmus::schedule::GoalError&) {
   } catch (const isthmus::InvalidInput&) {  // an operation that the builder refuses
   }
 }
@@ -26,7 +26,7 @@ void read(isthmus::Schedule (*parse)(std::span<const char>, std::uint64_t), std:
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::span bytes(reinterpret_cast<const char*>(data), size);
-  read(isthmus::parse_goal_text, bytes);
-  read(isthmus::parse_goal_binary, bytes);
+  read(isthmus::schedule::parse_goal_text, bytes);
+  read(isthmus::schedule::parse_goal_binary, bytes);
   return 0;
 }

@@ -13,6 +13,7 @@
 namespace {
 
 using namespace isthmus;
+using namespace isthmus::schedule;
 
 /// A message to the next rank: collectives as such are tested elsewhere.
 void to_the_next(const CollectiveCall& call, Emitter& out) {

@@ -18,6 +18,7 @@
 namespace {
 
 using namespace isthmus;
+using namespace isthmus::schedule;
 
 template <class T, class Container>
 void fill(Container& out, Input& input, std::size_t count) {

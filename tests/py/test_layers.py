@@ -70,6 +70,24 @@ def test_layer_names_only_what_it_includes(name: str) -> None:
     assert set(LAYERS[name]["DEPENDS"]) <= used
 
 
+NAMESPACE = re.compile(r"^namespace (isthmus[\w:]*) \{", re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_files_of_a_layer_open_its_namespace(name: str) -> None:
+    """Names of two layers cannot clash: `isthmus::mapping::Fold` is no `isthmus::collectives::Fold`."""
+    wanted = "isthmus" if name == "base" else f"isthmus::{name}"
+    for path in sources(CORE / name):
+        opened = NAMESPACE.findall(path.read_text())
+        assert opened or path.name == "vector.hpp", path
+        assert all(space == wanted or space.startswith(f"{wanted}::") for space in opened), path
+
+
+def test_bindings_open_their_namespace() -> None:
+    for path in sources(ROOT / "bindings"):
+        assert set(NAMESPACE.findall(path.read_text())) == {"isthmus::bindings"}, path
+
+
 @pytest.mark.parametrize("name", LAYERS)
 def test_folders_of_a_layer_use_each_other_one_way(name: str) -> None:
     uses: dict[str, set[str]] = {}

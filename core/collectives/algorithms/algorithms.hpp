@@ -8,7 +8,7 @@
 
 #include "collectives/write/rounds.hpp"
 
-namespace isthmus {
+namespace isthmus::collectives {
 
 /// Trees in which the rank at distance 2^k from its parent is the root of 2^k ranks: S. L. Johnsson and C.-T. Ho,
 /// Optimum broadcasting and personalized communication in hypercubes, IEEE Trans. Computers 38(9), 1989; for any number
@@ -182,4 +182,4 @@ void alltoall(const CollectiveCall& call, Emitter& out);
 void reduce_scatter(const CollectiveCall& call, Emitter& out);
 }  // namespace pairwise
 
-}  // namespace isthmus
+}  // namespace isthmus::collectives

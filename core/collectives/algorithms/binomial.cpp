@@ -2,7 +2,7 @@
 #include "collectives/write/tree_blocks.hpp"
 #include "collectives/write/tree_sums.hpp"
 
-namespace isthmus::binomial {
+namespace isthmus::collectives::binomial {
 namespace {
 
 Knomial tree(const CollectiveCall& call) { return {call, call.root, 2}; }
@@ -30,4 +30,4 @@ void barrier(const CollectiveCall& call, Emitter& out) {
 void gather(const CollectiveCall& call, Emitter& out) { gather_up(call, out, tree(call)); }
 void scatter(const CollectiveCall& call, Emitter& out) { scatter_down(call, out, tree(call)); }
 
-}  // namespace isthmus::binomial
+}  // namespace isthmus::collectives::binomial

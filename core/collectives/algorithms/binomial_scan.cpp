@@ -1,7 +1,7 @@
 #include "collectives/algorithms/algorithms.hpp"
 #include "collectives/write/sums.hpp"
 
-namespace isthmus {
+namespace isthmus::collectives {
 namespace {
 
 /// Sums of aligned groups of 2, 4, 8 ... ranks go up to the last rank of each; then sums of all ranks before go down.
@@ -92,4 +92,4 @@ void binomial_scan::exscan(const CollectiveCall& call, Emitter& out) {
   }
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::collectives

@@ -3,7 +3,7 @@
 #include "collectives/algorithms/algorithms.hpp"
 #include "collectives/write/block_places.hpp"
 
-namespace isthmus {
+namespace isthmus::collectives {
 namespace bruck {
 namespace {
 
@@ -43,4 +43,4 @@ void allgather(const CollectiveCall& call, Emitter& out) { gather_turned(call, o
 
 void dissemination::allgather(const CollectiveCall& call, Emitter& out) { bruck::gather_turned(call, out, 2); }
 
-}  // namespace isthmus
+}  // namespace isthmus::collectives

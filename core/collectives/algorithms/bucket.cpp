@@ -3,7 +3,7 @@
 #include "collectives/write/sums.hpp"
 #include "collectives/write/torus.hpp"
 
-namespace isthmus::bucket {
+namespace isthmus::collectives::bucket {
 namespace {
 
 /// A dimension of the torus as one rank sees it.
@@ -133,4 +133,4 @@ void allreduce(const CollectiveCall& call, Emitter& out) {
   }
 }
 
-}  // namespace isthmus::bucket
+}  // namespace isthmus::collectives::bucket

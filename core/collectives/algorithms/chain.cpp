@@ -1,7 +1,7 @@
 #include "collectives/algorithms/rooted.hpp"
 #include "collectives/write/tree_streams.hpp"
 
-namespace isthmus::chain {
+namespace isthmus::collectives::chain {
 namespace {
 
 Chains chains(const CollectiveCall& call) { return {call, call.root, call.options->radix}; }
@@ -14,4 +14,4 @@ void reduce(const CollectiveCall& call, Emitter& out) { reduce_up(call, out, cha
 void pipeline_bcast(const CollectiveCall& call, Emitter& out) { bcast_down(call, out, one(call)); }
 void pipeline_reduce(const CollectiveCall& call, Emitter& out) { reduce_up(call, out, one(call)); }
 
-}  // namespace isthmus::chain
+}  // namespace isthmus::collectives::chain

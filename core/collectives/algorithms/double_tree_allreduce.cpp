@@ -6,7 +6,7 @@
 #include "collectives/write/double_tree.hpp"
 #include "collectives/write/two_trees.hpp"
 
-namespace isthmus {
+namespace isthmus::collectives {
 namespace {
 
 /// What two ranks send each other in both trees, up and down, is in one order on both sides: each message is begun
@@ -140,4 +140,4 @@ void double_tree::allreduce(const CollectiveCall& call, Emitter& out) {
   }
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::collectives

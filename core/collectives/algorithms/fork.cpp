@@ -7,7 +7,7 @@
 #include "collectives/write/tree_streams.hpp"
 #include "schedule/names.hpp"
 
-namespace isthmus::fork {
+namespace isthmus::collectives::fork {
 namespace {
 
 struct Extents : Plan {
@@ -35,4 +35,4 @@ std::shared_ptr<const Plan> prepare(const CollectiveCall& call) {
 void bcast(const CollectiveCall& call, Emitter& out) { bcast_down(call, out, tree(call)); }
 void reduce(const CollectiveCall& call, Emitter& out) { reduce_up(call, out, tree(call)); }
 
-}  // namespace isthmus::fork
+}  // namespace isthmus::collectives::fork

@@ -6,7 +6,7 @@
 #include "collectives/write/doubling.hpp"
 #include "collectives/write/groups.hpp"
 
-namespace isthmus::hierarchical {
+namespace isthmus::collectives::hierarchical {
 namespace {
 
 /// What the first rank of a group does with the blocks of its members.
@@ -146,4 +146,4 @@ void alltoall(const CollectiveCall& call, Emitter& out) {
   out.require(out.recv(leader, all, at_output()), sent);
 }
 
-}  // namespace isthmus::hierarchical
+}  // namespace isthmus::collectives::hierarchical

@@ -1,7 +1,7 @@
 #include "collectives/algorithms/rooted.hpp"
 #include "collectives/write/tree_streams.hpp"
 
-namespace isthmus::kary {
+namespace isthmus::collectives::kary {
 namespace {
 
 Kary tree(const CollectiveCall& call) { return {call, call.root, call.options->radix}; }
@@ -15,4 +15,4 @@ void reduce(const CollectiveCall& call, Emitter& out) { reduce_up(call, out, tre
 void binary_bcast(const CollectiveCall& call, Emitter& out) { bcast_down(call, out, binary(call)); }
 void binary_reduce(const CollectiveCall& call, Emitter& out) { reduce_up(call, out, binary(call)); }
 
-}  // namespace isthmus::kary
+}  // namespace isthmus::collectives::kary

@@ -2,7 +2,7 @@
 #include "collectives/write/tree_blocks.hpp"
 #include "collectives/write/tree_streams.hpp"
 
-namespace isthmus::knomial {
+namespace isthmus::collectives::knomial {
 namespace {
 
 Knomial tree(const CollectiveCall& call) { return {call, call.root, call.options->radix}; }
@@ -15,4 +15,4 @@ void reduce(const CollectiveCall& call, Emitter& out) { reduce_up(call, out, tre
 void gather(const CollectiveCall& call, Emitter& out) { gather_up(call, out, tree(call)); }
 void scatter(const CollectiveCall& call, Emitter& out) { scatter_down(call, out, tree(call)); }
 
-}  // namespace isthmus::knomial
+}  // namespace isthmus::collectives::knomial

@@ -4,7 +4,7 @@
 #include "collectives/write/block_places.hpp"
 #include "collectives/write/sums.hpp"
 
-namespace isthmus::linear {
+namespace isthmus::collectives::linear {
 namespace {
 
 /// `everywhere`: all ranks have an output, of which this is the first half of an allreduce.
@@ -191,4 +191,4 @@ void neighbor_alltoall(const CollectiveCall& call, Emitter& out) {
   }
 }
 
-}  // namespace isthmus::linear
+}  // namespace isthmus::collectives::linear

@@ -1,6 +1,6 @@
 #include "collectives/algorithms/rooted.hpp"
 
-namespace isthmus::linear_sync {
+namespace isthmus::collectives::linear_sync {
 namespace {
 
 std::uint64_t window_of(const CollectiveCall& call) {
@@ -51,4 +51,4 @@ void scatter(const CollectiveCall& call, Emitter& out) {
   if (!call.in_place && own != 0) out.copy(own, at_input(blocks.offset(call.rank)), at_output());
 }
 
-}  // namespace isthmus::linear_sync
+}  // namespace isthmus::collectives::linear_sync

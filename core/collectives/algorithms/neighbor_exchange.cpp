@@ -1,7 +1,7 @@
 #include "collectives/algorithms/algorithms.hpp"
 #include "collectives/write/block_places.hpp"
 
-namespace isthmus {
+namespace isthmus::collectives {
 
 void neighbor_exchange::allgather(const CollectiveCall& call, Emitter& out) {
   if (call.ranks % 2 != 0) return ring::allgather(call, out);
@@ -30,4 +30,4 @@ void neighbor_exchange::allgather(const CollectiveCall& call, Emitter& out) {
   }
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::collectives

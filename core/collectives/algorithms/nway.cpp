@@ -2,7 +2,7 @@
 
 #include "collectives/algorithms/rooted.hpp"
 
-namespace isthmus::nway {
+namespace isthmus::collectives::nway {
 namespace {
 
 /// After the rounds so far a rank knows of the `known` ranks up to itself; those of every further multiple tell it of
@@ -48,4 +48,4 @@ void recursive_doubling_barrier(const CollectiveCall& call, Emitter& out) {
   if (speaks) rounds.send(call.rank + places, 0);
 }
 
-}  // namespace isthmus::nway
+}  // namespace isthmus::collectives::nway

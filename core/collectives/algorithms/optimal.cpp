@@ -8,7 +8,7 @@
 #include "collectives/write/tree_streams.hpp"
 #include "schedule/names.hpp"
 
-namespace isthmus::optimal {
+namespace isthmus::collectives::optimal {
 namespace {
 
 /// Whoever can reach a new place first sends to it. Places are numbered in the order in which they are reached.
@@ -70,4 +70,4 @@ std::shared_ptr<const Plan> prepare(const CollectiveCall& call) {
 void bcast(const CollectiveCall& call, Emitter& out) { bcast_down(call, out, Node(call)); }
 void reduce(const CollectiveCall& call, Emitter& out) { reduce_up(call, out, Node(call)); }
 
-}  // namespace isthmus::optimal
+}  // namespace isthmus::collectives::optimal

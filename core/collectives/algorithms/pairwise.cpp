@@ -1,7 +1,7 @@
 #include "collectives/algorithms/algorithms.hpp"
 #include "collectives/write/block_places.hpp"
 
-namespace isthmus::pairwise {
+namespace isthmus::collectives::pairwise {
 
 void alltoall(const CollectiveCall& call, Emitter& out) {
   Rounds rounds(out);
@@ -31,4 +31,4 @@ void reduce_scatter(const CollectiveCall& call, Emitter& out) {
   if (call.ranks == 1 && !call.in_place) rounds.copy(own, vector, at_output());
 }
 
-}  // namespace isthmus::pairwise
+}  // namespace isthmus::collectives::pairwise

@@ -4,7 +4,7 @@
 #include "collectives/write/even_split.hpp"
 #include "collectives/write/sums.hpp"
 
-namespace isthmus::rabenseifner {
+namespace isthmus::collectives::rabenseifner {
 namespace {
 
 /// Of the first 2 * excess places, odd ones hand over to the even one before them; those that stay are numbered anew.
@@ -65,4 +65,4 @@ void reduce(const CollectiveCall& call, Emitter& out) {
   sum.finish(rounds);
 }
 
-}  // namespace isthmus::rabenseifner
+}  // namespace isthmus::collectives::rabenseifner

@@ -2,7 +2,7 @@
 #include "collectives/write/block_places.hpp"
 #include "collectives/write/doubling.hpp"
 
-namespace isthmus::recursive_doubling {
+namespace isthmus::collectives::recursive_doubling {
 namespace {
 
 /// Both scans. Beside its result, which is in output, a rank keeps the sum of all that it has heard of in scratch.
@@ -76,4 +76,4 @@ void allgather(const CollectiveCall& call, Emitter& out) {
 void scan(const CollectiveCall& call, Emitter& out) { scan_ranks(call, out, false); }
 void exscan(const CollectiveCall& call, Emitter& out) { scan_ranks(call, out, true); }
 
-}  // namespace isthmus::recursive_doubling
+}  // namespace isthmus::collectives::recursive_doubling

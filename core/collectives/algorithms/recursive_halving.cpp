@@ -3,7 +3,7 @@
 #include "collectives/write/power_of_two.hpp"
 #include "collectives/write/sums.hpp"
 
-namespace isthmus {
+namespace isthmus::collectives {
 namespace {
 
 /// The last half of a reduce_scatter on places: what is left when blocks [first, last) are the place's.
@@ -157,4 +157,4 @@ void rabenseifner::allreduce(const CollectiveCall& call, Emitter& out) {
   if (fold.paired) rounds.send(call.rank - 1, call.bytes, at_output());
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::collectives

@@ -4,7 +4,7 @@
 #include "collectives/write/even_split.hpp"
 #include "collectives/write/sums.hpp"
 
-namespace isthmus {
+namespace isthmus::collectives {
 namespace {
 
 /// Receives several vectors at once, then adds them in the order in which they are given.
@@ -79,4 +79,4 @@ void recursive_multiplying::allreduce(const CollectiveCall& call, Emitter& out) 
   for (Rank rank = call.rank + 1; rank < head(me + 1); ++rank) rounds.send(rank, call.bytes, at_output());
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::collectives

@@ -3,7 +3,7 @@
 #include "collectives/write/even_split.hpp"
 #include "collectives/write/sums.hpp"
 
-namespace isthmus::ring {
+namespace isthmus::collectives::ring {
 namespace {
 
 /// Every rank ends with its own block, summed over all ranks. `own`: where the rank's part of a block is; `room`: where
@@ -85,4 +85,4 @@ void reduce_scatter(const CollectiveCall& call, Emitter& out) {
   if (call.ranks == 1 && !call.in_place) rounds.copy(blocks(0), at_input(), at_output());
 }
 
-}  // namespace isthmus::ring
+}  // namespace isthmus::collectives::ring

@@ -6,7 +6,7 @@
 
 #include "collectives/write/rounds.hpp"
 
-namespace isthmus {
+namespace isthmus::collectives {
 
 /// Trees of ranks in digits to the base `radix`, the binomial ones for other bases than 2: R. Nishtala, Automatically
 /// tuning collective communication for one-sided programming models, PhD thesis, UC Berkeley, 2009.
@@ -97,4 +97,4 @@ void barrier(const CollectiveCall& call, Emitter& out);                ///< `rad
 void recursive_doubling_barrier(const CollectiveCall& call, Emitter& out);
 }  // namespace nway
 
-}  // namespace isthmus
+}  // namespace isthmus::collectives

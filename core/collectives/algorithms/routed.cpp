@@ -10,7 +10,7 @@
 #include "collectives/write/digit_exchange.hpp"
 #include "collectives/write/torus.hpp"
 
-namespace isthmus {
+namespace isthmus::collectives {
 namespace {
 
 /// A message between ranks as one of them sees it: how far along the torus, as a number, and where it is.
@@ -153,4 +153,4 @@ void combining::neighbor_alltoall(const CollectiveCall& call, Emitter& out) {
   all.finish();
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::collectives

@@ -4,7 +4,7 @@
 #include "collectives/write/even_split.hpp"
 #include "collectives/write/trees.hpp"
 
-namespace isthmus::scatter_allgather {
+namespace isthmus::collectives::scatter_allgather {
 namespace {
 
 /// Part i of the message to place i, down the binomial tree over the first `places`.
@@ -58,4 +58,4 @@ void ring_bcast(const CollectiveCall& call, Emitter& out) {
   }
 }
 
-}  // namespace isthmus::scatter_allgather
+}  // namespace isthmus::collectives::scatter_allgather

@@ -2,7 +2,7 @@
 #include "collectives/write/copy_list.hpp"
 #include "collectives/write/even_split.hpp"
 
-namespace isthmus {
+namespace isthmus::collectives {
 namespace {
 
 /// Parts of the vector go round the circle twice, as in the ring, but in segments: a segment is sent on as soon as it
@@ -89,4 +89,4 @@ void segmented_ring::allreduce(const CollectiveCall& call, Emitter& out) {
   if (!call.in_place && call.bytes != 0) out.copy(call.bytes, at_input(), at_output());
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::collectives

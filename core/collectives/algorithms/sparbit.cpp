@@ -4,7 +4,7 @@
 #include "collectives/algorithms/algorithms.hpp"
 #include "collectives/write/block_places.hpp"
 
-namespace isthmus {
+namespace isthmus::collectives {
 
 void sparbit::allgather(const CollectiveCall& call, Emitter& out) {
   const Blocks blocks(call);
@@ -41,4 +41,4 @@ void sparbit::allgather(const CollectiveCall& call, Emitter& out) {
   if (!call.in_place && own != 0) out.copy(own, at_input(), at_output(blocks.offset(call.rank)));
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::collectives

@@ -1,7 +1,7 @@
 #include "collectives/algorithms/rooted.hpp"
 #include "collectives/write/two_trees.hpp"
 
-namespace isthmus::split_binary {
+namespace isthmus::collectives::split_binary {
 namespace {
 
 /// The places after the root in two halves, the first of which has one more if they are odd. Those of one half are a
@@ -59,4 +59,4 @@ class HalfTree : public TreePlace {
 void bcast(const CollectiveCall& call, Emitter& out) { bcast_down_both<HalfTree>(call, out); }
 void reduce(const CollectiveCall& call, Emitter& out) { reduce_up_both<HalfTree>(call, out); }
 
-}  // namespace isthmus::split_binary
+}  // namespace isthmus::collectives::split_binary

@@ -6,7 +6,7 @@
 #include "collectives/write/sums.hpp"
 #include "collectives/write/torus.hpp"
 
-namespace isthmus::swing {
+namespace isthmus::collectives::swing {
 namespace {
 
 /// One exchange of a part of the vector: along a dimension, so far that distances swing to and fro: 1, -1, 3, -5 ...
@@ -151,4 +151,4 @@ void allreduce(const CollectiveCall& call, Emitter& out) {
   if (fold.paired) rounds.send(call.rank - 1, call.bytes, at_output());
 }
 
-}  // namespace isthmus::swing
+}  // namespace isthmus::collectives::swing

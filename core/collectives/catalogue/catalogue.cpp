@@ -4,7 +4,7 @@
 #include "collectives/algorithms/rooted.hpp"
 #include "collectives/registry.hpp"
 
-namespace isthmus {
+namespace isthmus::collectives {
 namespace {
 
 constexpr const char* johnsson_ho = "Johnsson, Ho, IEEE Trans. Computers 38(9), 1989";
@@ -185,4 +185,4 @@ std::vector<CatalogueEntry> catalogue(CollectiveKind kind) {
   return {};
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::collectives

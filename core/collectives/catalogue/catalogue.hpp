@@ -5,7 +5,7 @@
 
 #include "collectives/registry.hpp"
 
-namespace isthmus {
+namespace isthmus::collectives {
 
 std::vector<CatalogueEntry> allreduces();
 std::vector<CatalogueEntry> allgathers();
@@ -15,4 +15,4 @@ std::vector<CatalogueEntry> scans();
 std::vector<CatalogueEntry> exscans();
 std::vector<CatalogueEntry> neighbor_alltoalls();
 
-}  // namespace isthmus
+}  // namespace isthmus::collectives

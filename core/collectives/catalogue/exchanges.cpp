@@ -7,7 +7,7 @@
 #include "collectives/write/groups.hpp"
 #include "collectives/write/torus.hpp"
 
-namespace isthmus {
+namespace isthmus::collectives {
 namespace {
 
 constexpr const char* johnsson_ho = "Johnsson, Ho, IEEE Trans. Computers 38(9), 1989";
@@ -182,4 +182,4 @@ std::vector<CatalogueEntry> neighbor_alltoalls() {
   };
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::collectives

@@ -5,7 +5,7 @@
 
 #include "collectives/write/rounds.hpp"
 
-namespace isthmus {
+namespace isthmus::collectives {
 
 /// A rank's own block of an allgather at the start.
 inline Slice own_block(const CollectiveCall& call) {
@@ -38,4 +38,4 @@ class AlltoallBlocks {
   Blocks blocks_;
 };
 
-}  // namespace isthmus
+}  // namespace isthmus::collectives

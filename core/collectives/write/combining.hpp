@@ -8,7 +8,7 @@
 
 #include "collectives/write/phases.hpp"
 
-namespace isthmus {
+namespace isthmus::collectives {
 
 /// What one rank does where all ranks do the same with their blocks: when a block leaves, another one that is as large
 /// and has as many hops before it comes in its place from the other side.
@@ -71,4 +71,4 @@ class Combining {
   Phases phases_;
 };
 
-}  // namespace isthmus
+}  // namespace isthmus::collectives

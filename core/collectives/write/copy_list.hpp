@@ -7,7 +7,8 @@
 
 #include "schedule/collective.hpp"
 
-namespace isthmus {
+namespace isthmus::collectives {
+using namespace schedule;
 
 inline constexpr std::uint32_t no_operation = 0xFFFFFFFF;
 
@@ -184,4 +185,4 @@ class CopyList {
   std::uint64_t bytes_ = 0;
 };
 
-}  // namespace isthmus
+}  // namespace isthmus::collectives

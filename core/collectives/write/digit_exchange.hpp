@@ -9,7 +9,7 @@
 
 #include "collectives/write/phases.hpp"
 
-namespace isthmus {
+namespace isthmus::collectives {
 
 /// What one rank does in an alltoall where all ranks do the same. Blocks have numbers, which stand for the way that
 /// they have to go, and digits of any base each: in the phase of a digit the blocks where it is not 0 move on, those
@@ -137,4 +137,4 @@ class DigitExchange {
   Phases phases_;
 };
 
-}  // namespace isthmus
+}  // namespace isthmus::collectives

@@ -6,7 +6,7 @@
 
 #include "collectives/write/trees.hpp"
 
-namespace isthmus {
+namespace isthmus::collectives {
 
 /// The root above a binary tree of all other places in their order (all to the left of a place are before it), in which
 /// odd places are leaves. The second tree has the places mirrored if there is an odd number of ranks, otherwise moved
@@ -57,4 +57,4 @@ class InorderTree : public TreePlace {
   std::uint64_t bit_;  // its lowest
 };
 
-}  // namespace isthmus
+}  // namespace isthmus::collectives

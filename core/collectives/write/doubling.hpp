@@ -4,7 +4,7 @@
 #include "collectives/write/power_of_two.hpp"
 #include "collectives/write/sums.hpp"
 
-namespace isthmus {
+namespace isthmus::collectives {
 
 /// The sum of all members of `fold` ends in the output of each; `rank_of` has their ranks.
 template <class RankOf>
@@ -28,4 +28,4 @@ void double_sums(Rounds& rounds, const CollectiveCall& call, Sum& sum, const Pow
   if (fold.paired) rounds.send(rank_of(member - 1), call.bytes, at_output());
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::collectives

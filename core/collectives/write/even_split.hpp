@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
-namespace isthmus {
+namespace isthmus::collectives {
 
 /// So many bytes in so many parts of floor or ceil(bytes / count), the longer ones first.
 class EvenSplit {
@@ -23,4 +23,4 @@ class EvenSplit {
   std::uint64_t longer_;
 };
 
-}  // namespace isthmus
+}  // namespace isthmus::collectives

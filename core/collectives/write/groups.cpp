@@ -6,7 +6,7 @@
 #include "base/error.hpp"
 #include "schedule/names.hpp"
 
-namespace isthmus {
+namespace isthmus::collectives {
 
 Groups::Groups(const CollectiveCall& call) : group_(call.ranks), place_(call.ranks), members_(call.ranks) {
   const std::vector<Rank>& given = call.options->groups;
@@ -36,4 +36,4 @@ Groups::Groups(const CollectiveCall& call) : group_(call.ranks), place_(call.ran
   }
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::collectives

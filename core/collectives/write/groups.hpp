@@ -8,7 +8,8 @@
 
 #include "schedule/collective.hpp"
 
-namespace isthmus {
+namespace isthmus::collectives {
+using namespace schedule;
 
 /// The groups of a call, in the order of their first ranks; members in the order of ranks.
 class Groups : public Plan {
@@ -36,4 +37,4 @@ class Groups : public Plan {
 
 inline const Groups& groups_of(const CollectiveCall& call) { return static_cast<const Groups&>(*call.plan); }
 
-}  // namespace isthmus
+}  // namespace isthmus::collectives

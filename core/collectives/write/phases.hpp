@@ -8,7 +8,7 @@
 
 #include "collectives/write/copy_list.hpp"
 
-namespace isthmus {
+namespace isthmus::collectives {
 
 /// What one rank does where all ranks do the same. Messages of a phase are exchanged when all of the phase before are.
 /// Pieces are sent from where they are, or packed; as many bytes come in their stead.
@@ -48,4 +48,4 @@ class Phases {
   std::vector<std::uint32_t> now_;
 };
 
-}  // namespace isthmus
+}  // namespace isthmus::collectives

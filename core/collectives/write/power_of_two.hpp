@@ -6,7 +6,7 @@
 
 #include "collectives/write/rounds.hpp"
 
-namespace isthmus {
+namespace isthmus::collectives {
 
 /// Who takes part in exchanges. Of the first 2 * excess ranks, the even ones hand over to the odd one above them; what
 /// is left is a power of two of places.
@@ -35,4 +35,4 @@ inline ReduceOrder order_from(std::uint64_t place, std::uint64_t me) {
   return place < me ? ReduceOrder::before : ReduceOrder::after;
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::collectives

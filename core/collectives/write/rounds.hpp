@@ -5,7 +5,8 @@
 
 #include "schedule/collective.hpp"
 
-namespace isthmus {
+namespace isthmus::collectives {
+using namespace schedule;
 
 /// Operations in rounds, as code with blocking calls has them: those of one round are posted together, in their order,
 /// when all of the round before are done. One buffer for what comes in is then enough, as in MPI implementations.
@@ -106,4 +107,4 @@ class Blocks {
   const CollectiveCall& call_;
 };
 
-}  // namespace isthmus
+}  // namespace isthmus::collectives

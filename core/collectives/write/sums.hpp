@@ -5,7 +5,7 @@
 
 #include "collectives/write/rounds.hpp"
 
-namespace isthmus {
+namespace isthmus::collectives {
 
 /// Where the vector of a rank is, where its sum grows and where vectors come in. Inputs are only read: where the sum is
 /// not begun by the own vector, the first vector that comes in goes to the place of the sum and the own one is added
@@ -66,4 +66,4 @@ class Sum {
   Slice room_;
 };
 
-}  // namespace isthmus
+}  // namespace isthmus::collectives

@@ -5,7 +5,7 @@
 #include "base/error.hpp"
 #include "schedule/names.hpp"
 
-namespace isthmus {
+namespace isthmus::collectives {
 namespace {
 
 /// `count` factors, the largest first, each the smallest that is not below the root of what is left.
@@ -34,4 +34,4 @@ std::shared_ptr<const TorusPlan> plan_torus(const CollectiveCall& call, std::siz
   return plan;
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::collectives

@@ -7,7 +7,8 @@
 
 #include "schedule/collective.hpp"
 
-namespace isthmus {
+namespace isthmus::collectives {
+using namespace schedule;
 
 /// Extents of the torus over which the ranks of a call lie, the last varying fastest.
 struct TorusPlan : Plan {
@@ -27,4 +28,4 @@ inline Rank along(Rank rank, std::uint64_t stride, std::uint64_t extent, std::ui
   return static_cast<Rank>(rank + to * stride - at * stride);
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::collectives

@@ -3,7 +3,7 @@
 
 #include "collectives/write/trees.hpp"
 
-namespace isthmus {
+namespace isthmus::collectives {
 
 /// Where the blocks of neighbouring places are in the root's buffer of all blocks. Of the root's subtrees at most one
 /// holds both the last and the first rank: its blocks are apart, and pass through scratch.
@@ -90,4 +90,4 @@ void scatter_down(const CollectiveCall& call, Emitter& out, const Tree& tree) {
   if (!call.in_place && own != 0) out.copy(own, at_input(blocks.offset(call.rank)), at_output());
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::collectives

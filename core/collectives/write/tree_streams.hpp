@@ -9,7 +9,7 @@
 #include "collectives/write/sums.hpp"
 #include "collectives/write/trees.hpp"
 
-namespace isthmus {
+namespace isthmus::collectives {
 
 /// A part of a vector, in segments of equal size but the last. A part of 0 bytes is one segment.
 class Segments {
@@ -183,4 +183,4 @@ void barrier_over(Emitter& out, const Tree& tree) {
   tree.down([&](std::uint64_t child, std::uint64_t) { rounds.send(tree.rank(child), 0); });
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::collectives

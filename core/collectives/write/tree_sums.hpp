@@ -4,7 +4,7 @@
 #include "collectives/write/sums.hpp"
 #include "collectives/write/trees.hpp"
 
-namespace isthmus {
+namespace isthmus::collectives {
 
 /// `everywhere`: all ranks have an output, of which this is the first half of an allreduce.
 template <class Tree>
@@ -33,4 +33,4 @@ void allreduce_over(const CollectiveCall& call, Emitter& out, const Tree& tree) 
   bcast_over(rounds, call, tree);
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::collectives

@@ -19,7 +19,7 @@
 
 #include "collectives/write/rounds.hpp"
 
-namespace isthmus {
+namespace isthmus::collectives {
 
 class TreePlace {
  public:
@@ -196,4 +196,4 @@ class Fork : public TreePlace {
   std::uint64_t below_ = 1;  // places of one step along that dimension
 };
 
-}  // namespace isthmus
+}  // namespace isthmus::collectives

@@ -3,7 +3,7 @@
 
 #include "collectives/write/tree_streams.hpp"
 
-namespace isthmus {
+namespace isthmus::collectives {
 
 /// The halves in segments; the first has a byte more if the bytes are odd.
 struct Halves {
@@ -41,4 +41,4 @@ void reduce_up_both(const CollectiveCall& call, Emitter& out) {
   }
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::collectives

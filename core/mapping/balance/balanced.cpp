@@ -15,7 +15,7 @@
 #include "mapping/refine/anneal.hpp"
 #include "mapping/refine/group_costs.hpp"
 
-namespace isthmus {
+namespace isthmus::mapping {
 namespace {
 
 /// Sweeps after which another start gains more than going on.
@@ -124,4 +124,4 @@ Map balanced(const TaskGraph& given, const Target& target, const BalancedOptions
   return best_of(graph, target, limit, maps);
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::mapping

@@ -7,7 +7,7 @@
 #include "mapping/problem/target.hpp"
 #include "mapping/problem/task_graph.hpp"
 
-namespace isthmus {
+namespace isthmus::mapping {
 
 struct BalancedOptions {
   double imbalance = 0.03;         ///< a place may have this much more load than its share
@@ -29,4 +29,4 @@ Map balanced(const TaskGraph& graph, const Target& target, const BalancedOptions
 /// Load of every place.
 std::vector<double> place_loads(const TaskGraph& graph, const Target& target, const Map& map);
 
-}  // namespace isthmus
+}  // namespace isthmus::mapping

@@ -9,7 +9,7 @@
 
 #include "mapping/balance/packing.hpp"
 
-namespace isthmus {
+namespace isthmus::mapping {
 namespace {
 
 class LimitEnforcer {
@@ -231,4 +231,4 @@ WithinLimits enforce_limits(const TaskGraph& graph, const Target& target, std::s
   return best;
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::mapping

@@ -6,7 +6,7 @@
 #include "mapping/problem/target.hpp"
 #include "mapping/problem/task_graph.hpp"
 
-namespace isthmus {
+namespace isthmus::mapping {
 
 struct WithinLimits {
   Map map;
@@ -20,4 +20,4 @@ struct WithinLimits {
 WithinLimits enforce_limits(const TaskGraph& graph, const Target& target, std::span<const double> limit,
                             const Map& start);
 
-}  // namespace isthmus
+}  // namespace isthmus::mapping

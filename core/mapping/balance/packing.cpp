@@ -5,7 +5,7 @@
 #include <limits>
 #include <numeric>
 
-namespace isthmus {
+namespace isthmus::mapping {
 namespace {
 
 constexpr double rounding = 1e-12;
@@ -96,4 +96,4 @@ std::optional<std::vector<std::uint32_t>> pack(std::span<const double> load, std
   return fullest.run() ? std::optional(fullest.where()) : std::nullopt;
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::mapping

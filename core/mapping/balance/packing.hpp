@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-namespace isthmus {
+namespace isthmus::mapping {
 
 /// A bin for every task in which all of them have room: tasks go down in descending order of load, and back where they
 /// find no room. A first search tries the bin of a task first, then the others by `cost` (tasks x bins), so that few
@@ -15,4 +15,4 @@ namespace isthmus {
 std::optional<std::vector<std::uint32_t>> pack(std::span<const double> load, std::span<const double> room,
                                                std::span<const std::uint32_t> home, std::span<const double> cost);
 
-}  // namespace isthmus
+}  // namespace isthmus::mapping

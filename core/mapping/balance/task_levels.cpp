@@ -11,7 +11,7 @@
 #include "mapping/problem/effort.hpp"
 #include "mapping/problem/objective.hpp"
 
-namespace isthmus {
+namespace isthmus::mapping {
 namespace {
 
 // Chosen on Delaunay meshes of 32,768 tasks on 512 nodes at 0.4 to 4 s.
@@ -110,4 +110,4 @@ Map map_by_levels(const TaskGraph& graph, const Target& target, std::span<const 
   return move_tasks(graph, target, limit, map, last);
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::mapping

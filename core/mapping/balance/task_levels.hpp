@@ -7,7 +7,7 @@
 #include "mapping/problem/target.hpp"
 #include "mapping/problem/task_graph.hpp"
 
-namespace isthmus {
+namespace isthmus::mapping {
 
 /// Are there so many more tasks than places that map_by_levels() joins any, and distances that tell near from far?
 bool has_levels(const TaskGraph& graph, const Target& target);
@@ -20,4 +20,4 @@ bool has_levels(const TaskGraph& graph, const Target& target);
 Map map_by_levels(const TaskGraph& graph, const Target& target, std::span<const double> limit, double seconds,
                   std::uint64_t seed);
 
-}  // namespace isthmus
+}  // namespace isthmus::mapping

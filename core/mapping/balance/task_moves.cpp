@@ -9,7 +9,7 @@
 #include "mapping/problem/objective.hpp"
 #include "mapping/refine/group_costs.hpp"
 
-namespace isthmus {
+namespace isthmus::mapping {
 namespace {
 
 class Mover {
@@ -276,4 +276,4 @@ Map move_tasks(const TaskGraph& graph, const Target& target, std::span<const dou
   return mover.map();
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::mapping

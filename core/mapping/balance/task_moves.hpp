@@ -9,7 +9,7 @@
 #include "mapping/problem/target.hpp"
 #include "mapping/problem/task_graph.hpp"
 
-namespace isthmus {
+namespace isthmus::mapping {
 
 struct TaskMoveOptions {
   double seconds = 10;  ///< processor time by counted steps, see effort.hpp
@@ -25,4 +25,4 @@ struct TaskMoveOptions {
 Map move_tasks(const TaskGraph& graph, const Target& target, std::span<const double> limit, const Map& start,
                const TaskMoveOptions& options);
 
-}  // namespace isthmus
+}  // namespace isthmus::mapping

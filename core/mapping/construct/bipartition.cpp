@@ -11,7 +11,7 @@
 #include "mapping/construct/bisection.hpp"
 #include "mapping/problem/objective.hpp"
 
-namespace isthmus {
+namespace isthmus::mapping {
 namespace {
 
 struct Region {
@@ -173,4 +173,4 @@ Map dual_bipartition_of_loads(const TaskGraph& graph, const Target& target, std:
   return Bipartition(graph, target, {limit.begin(), limit.end()}, false, seed).run();
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::mapping

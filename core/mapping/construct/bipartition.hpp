@@ -7,7 +7,7 @@
 #include "mapping/problem/target.hpp"
 #include "mapping/problem/task_graph.hpp"
 
-namespace isthmus {
+namespace isthmus::mapping {
 
 /// Places are halved across their longest extent (without coordinates: by the numbers of their nodes), tasks by
 /// bisection with the pull of tasks outside that have been assigned to regions already, and so on until regions are
@@ -20,4 +20,4 @@ Map dual_bipartition(const TaskGraph& graph, const Target& target, std::uint64_t
 Map dual_bipartition_of_loads(const TaskGraph& graph, const Target& target, std::span<const double> limit,
                               std::uint64_t seed);
 
-}  // namespace isthmus
+}  // namespace isthmus::mapping

@@ -9,7 +9,7 @@
 #include "base/interruption.hpp"
 #include "base/rng.hpp"
 
-namespace isthmus {
+namespace isthmus::mapping {
 namespace {
 
 constexpr std::uint32_t none = ~std::uint32_t{0};
@@ -356,4 +356,4 @@ std::vector<std::uint32_t> bisection_order(const TaskGraph& graph, std::uint32_t
   return order;
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::mapping

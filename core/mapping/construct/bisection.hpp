@@ -8,7 +8,7 @@
 #include "base/rng.hpp"
 #include "mapping/problem/task_graph.hpp"
 
-namespace isthmus {
+namespace isthmus::mapping {
 
 struct BisectionOptions {
   double wanted = 0;  ///< load of side 0
@@ -36,4 +36,4 @@ TaskGraph subgraph(const TaskGraph& graph, std::span<const std::uint32_t> member
 std::vector<std::uint32_t> bisection_order(const TaskGraph& graph, std::uint32_t slots, std::uint32_t unit,
                                            std::uint64_t seed);
 
-}  // namespace isthmus
+}  // namespace isthmus::mapping

@@ -16,7 +16,7 @@
 #include "mapping/problem/effort.hpp"
 #include "mapping/problem/objective.hpp"
 
-namespace isthmus {
+namespace isthmus::mapping {
 namespace {
 
 /// Free room, and the search for the nearest.
@@ -394,4 +394,4 @@ Map topo_lb(const TaskGraph& graph, const Target& target, std::uint64_t seed) {
   return TopoLb(graph, target, seed).run();
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::mapping

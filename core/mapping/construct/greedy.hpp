@@ -7,7 +7,7 @@
 #include "mapping/problem/target.hpp"
 #include "mapping/problem/task_graph.hpp"
 
-namespace isthmus {
+namespace isthmus::mapping {
 
 /// Tasks in the order of a breadth-first search from one at the rim, each as near to who found it as there is room
 /// (BFT of Bhatele's framework).
@@ -30,4 +30,4 @@ Map topo_lb(const TaskGraph& graph, const Target& target, std::uint64_t seed);
 /// TopoCentLB: always the task with most bytes to those placed, where those cost it least, over all free places.
 Map topo_cent_lb(const TaskGraph& graph, const Target& target, std::uint64_t seed);
 
-}  // namespace isthmus
+}  // namespace isthmus::mapping

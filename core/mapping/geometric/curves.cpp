@@ -7,7 +7,7 @@
 
 #include "base/error.hpp"
 
-namespace isthmus {
+namespace isthmus::mapping {
 namespace {
 
 /// Bits of all coordinates, most significant first, turn by turn.
@@ -117,4 +117,4 @@ Map curve_map(Curve curve, std::span<const std::uint32_t> at, std::size_t dimens
   return out;
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::mapping

@@ -8,7 +8,7 @@
 
 #include "mapping/problem/target.hpp"
 
-namespace isthmus {
+namespace isthmus::mapping {
 
 enum class Curve : std::uint8_t {
   hilbert,  ///< Skilling, "Programming the Hilbert curve" (2004), in any number of dimensions
@@ -30,4 +30,4 @@ std::vector<std::uint32_t> slots_along(Curve curve, const Target& target);
 /// The k-th task along the curve to the k-th slot along it. Throws InvalidInput where tasks do not fit.
 Map curve_map(Curve curve, std::span<const std::uint32_t> at, std::size_t dimensions, const Target& target);
 
-}  // namespace isthmus
+}  // namespace isthmus::mapping

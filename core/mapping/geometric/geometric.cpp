@@ -6,7 +6,7 @@
 
 #include "base/error.hpp"
 
-namespace isthmus {
+namespace isthmus::mapping {
 namespace {
 
 /// Beyond this many tasks only the longest dimension of a region is tried.
@@ -280,4 +280,4 @@ Map geometric_map(const TaskGraph& graph, std::span<const double> at, std::size_
   return Halving(graph, at, dimensions, target).run();
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::mapping

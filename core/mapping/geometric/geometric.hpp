@@ -6,7 +6,7 @@
 #include "mapping/problem/target.hpp"
 #include "mapping/problem/task_graph.hpp"
 
-namespace isthmus {
+namespace isthmus::mapping {
 
 /// Recursive geometric bisection: the nodes of a region are cut in two across their longest dimension, the tasks that
 /// belong there across the dimension that fewest bytes cross, in proportion; then the halves are taken the way round
@@ -16,4 +16,4 @@ namespace isthmus {
 /// irregular torus topologies", SC 2014; flips: Deveci et al., "Geometric mapping of tasks to processors", 2019.)
 Map geometric_map(const TaskGraph& graph, std::span<const double> at, std::size_t dimensions, const Target& target);
 
-}  // namespace isthmus
+}  // namespace isthmus::mapping

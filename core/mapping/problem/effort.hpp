@@ -9,7 +9,7 @@
 #include "mapping/problem/target.hpp"
 #include "mapping/problem/task_graph.hpp"
 
-namespace isthmus::effort {
+namespace isthmus::mapping::effort {
 
 // Seconds of a step on one core of a Xeon at 2.5 GHz with 1 MiB of second-level cache a core while its other cores are
 // busy, fitted to single methods, each measured between two runs of the same annealing. With the computer to itself a
@@ -72,4 +72,4 @@ inline double relief(const TaskGraph& graph, const Target& target) {
   return 0.2e-6 * static_cast<double>(graph.links.targets.size()) + neighbourhoods(target);
 }
 
-}  // namespace isthmus::effort
+}  // namespace isthmus::mapping::effort

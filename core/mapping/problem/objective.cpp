@@ -3,7 +3,7 @@
 #include "base/error.hpp"
 #include "base/interruption.hpp"
 
-namespace isthmus {
+namespace isthmus::mapping {
 
 void require_room(const TaskGraph& graph, const Target& target) {
   require(graph.tasks() <= target.slots(), graph.tasks(), " tasks do not fit ", target.places(),
@@ -53,4 +53,4 @@ std::vector<double> link_loads(const TaskGraph& graph, const Target& target, std
   return load;
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::mapping

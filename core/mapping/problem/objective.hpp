@@ -7,7 +7,7 @@
 #include "mapping/problem/target.hpp"
 #include "mapping/problem/task_graph.hpp"
 
-namespace isthmus {
+namespace isthmus::mapping {
 
 /// Throws InvalidInput unless the tasks fit.
 void require_room(const TaskGraph& graph, const Target& target);
@@ -25,4 +25,4 @@ double hop_bytes(const TaskGraph& graph, const Target& target, std::span<const s
 /// way; as is usual for maps, all of them are routed both ways.
 std::vector<double> link_loads(const TaskGraph& graph, const Target& target, std::span<const std::uint32_t> map);
 
-}  // namespace isthmus
+}  // namespace isthmus::mapping

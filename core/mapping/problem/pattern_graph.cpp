@@ -3,7 +3,7 @@
 #include "base/error.hpp"
 #include "base/pages.hpp"
 
-namespace isthmus {
+namespace isthmus::mapping {
 namespace {
 
 /// What a task receives: side by side, since it is written in no order that memory knows.
@@ -56,4 +56,4 @@ TaskGraph pattern_graph(std::span<const std::uint64_t> first, std::span<const st
   return out;
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::mapping

@@ -13,7 +13,7 @@
 #include "topology/hypercube.hpp"
 #include "topology/hyperx.hpp"
 
-namespace isthmus {
+namespace isthmus::mapping {
 namespace {
 
 /// Coordinates beyond this many are not indexed, so that a small job on a huge machine stays cheap.
@@ -347,4 +347,4 @@ std::vector<std::uint32_t> Target::neighbourhoods_by_rows(std::uint32_t count) c
   return out;
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::mapping

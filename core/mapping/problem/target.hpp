@@ -8,7 +8,8 @@
 
 #include "topology/topology.hpp"
 
-namespace isthmus {
+namespace isthmus::mapping {
+using namespace topology;
 
 /// A map of tasks: place of each task, an index into the nodes of a Target.
 using Map = std::vector<std::uint32_t>;
@@ -112,4 +113,4 @@ class Target {
   std::vector<std::uint32_t> group_;
 };
 
-}  // namespace isthmus
+}  // namespace isthmus::mapping

@@ -7,7 +7,7 @@
 
 #include "base/error.hpp"
 
-namespace isthmus {
+namespace isthmus::mapping {
 namespace {
 
 /// Rows in any order to rows in ascending order with equal targets added up. A counting sort by target, then by row:
@@ -134,4 +134,4 @@ TaskGraph quotient(const TaskGraph& graph, std::span<const std::uint32_t> group,
   return out;
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::mapping

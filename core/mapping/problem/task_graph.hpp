@@ -7,7 +7,8 @@
 
 #include "graph/traversal.hpp"
 
-namespace isthmus {
+namespace isthmus::mapping {
+using namespace graph;
 
 /// Tasks and what they exchange. Symmetric and without loops; the neighbours of a task are in ascending order.
 struct TaskGraph {
@@ -33,4 +34,4 @@ TaskGraph task_graph(std::uint32_t tasks, std::span<const std::uint32_t> from, s
 /// The graph of groups of tasks: `group[t]` < `groups`; bytes between groups and loads are added up.
 TaskGraph quotient(const TaskGraph& graph, std::span<const std::uint32_t> group, std::uint32_t groups);
 
-}  // namespace isthmus
+}  // namespace isthmus::mapping

@@ -17,7 +17,7 @@
 #include "mapping/refine/pair_costs.hpp"
 #include "mapping/refine/slots.hpp"
 
-namespace isthmus {
+namespace isthmus::mapping {
 namespace {
 
 /// -log of evenly spaced probabilities: what Metropolis' rule draws.
@@ -180,4 +180,4 @@ Map improve(const TaskGraph& graph, const Target& target, const Map& start, std:
   return anneal(graph, target, start, o);
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::mapping

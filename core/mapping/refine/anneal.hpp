@@ -6,7 +6,7 @@
 #include "mapping/problem/target.hpp"
 #include "mapping/problem/task_graph.hpp"
 
-namespace isthmus {
+namespace isthmus::mapping {
 
 /// Temperatures are in mean bytes of a task (all its edges together), so that they mean the same whatever the degrees.
 struct AnnealOptions {
@@ -27,4 +27,4 @@ Map anneal(const TaskGraph& graph, const Target& target, const Map& start, const
 /// Only swaps that gain, from `start` on, until a local minimum: refinement by swaps.
 Map improve(const TaskGraph& graph, const Target& target, const Map& start, std::uint64_t seed);
 
-}  // namespace isthmus
+}  // namespace isthmus::mapping

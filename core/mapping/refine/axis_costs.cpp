@@ -5,7 +5,7 @@
 #include "base/vector.hpp"
 #include "mapping/problem/effort.hpp"
 
-namespace isthmus {
+namespace isthmus::mapping {
 namespace {
 
 /// Axes of a target joined to at most four, each a list of the axes it stands for.
@@ -140,4 +140,4 @@ void AxisCosts::swap(std::uint32_t u, std::uint32_t v) {
   slots_->swap(u, v);
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::mapping

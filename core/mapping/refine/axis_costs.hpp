@@ -7,7 +7,7 @@
 
 #include "mapping/refine/slots.hpp"
 
-namespace isthmus {
+namespace isthmus::mapping {
 
 /// Where distances are sums over coordinates, so is what a task pays at a place: for each coordinate one row of
 /// sum over partners of bytes * distance from x. A swap is then judged by looking at eight or so numbers, whatever the
@@ -60,4 +60,4 @@ class AxisCosts {
   std::uint64_t cells_ = 0;  ///< numbers in fields that swaps changed
 };
 
-}  // namespace isthmus
+}  // namespace isthmus::mapping

@@ -6,7 +6,7 @@
 
 #include "mapping/refine/slots.hpp"
 
-namespace isthmus {
+namespace isthmus::mapping {
 
 /// The table of a target by rows, or one made for a few thousand places, or the target itself. Different tasks on one
 /// place are at distance 0, which a table of rows cannot tell: places with room for several are rows of their own.
@@ -76,4 +76,4 @@ class Distances {
   std::vector<std::uint32_t> row_;  ///< of a slot
 };
 
-}  // namespace isthmus
+}  // namespace isthmus::mapping

@@ -4,7 +4,7 @@
 
 #include "mapping/problem/effort.hpp"
 
-namespace isthmus {
+namespace isthmus::mapping {
 
 std::vector<double> group_loads(const TaskGraph& graph, const Target& target, const Map& map) {
   std::vector<double> load(static_cast<std::size_t>(target.groups()) * target.groups(), 0);
@@ -106,4 +106,4 @@ void GroupCosts::swap(std::uint32_t u, std::uint32_t v) {
   slots_->swap(u, v);
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::mapping

@@ -7,7 +7,7 @@
 #include "mapping/refine/distances.hpp"
 #include "mapping/refine/slots.hpp"
 
-namespace isthmus {
+namespace isthmus::mapping {
 
 /// Bytes between every two groups of a target, groups x groups, both halves filled.
 std::vector<double> group_loads(const TaskGraph& graph, const Target& target, const Map& map);
@@ -56,4 +56,4 @@ class GroupCosts {
   std::vector<double> change_;        ///< of the two rows that a swap changes; zero between calls
 };
 
-}  // namespace isthmus
+}  // namespace isthmus::mapping

@@ -7,7 +7,7 @@
 #include "mapping/refine/distances.hpp"
 #include "mapping/refine/slots.hpp"
 
-namespace isthmus {
+namespace isthmus::mapping {
 
 class PairCosts {
  public:
@@ -35,4 +35,4 @@ class PairCosts {
   std::uint64_t edges_ = 0;  ///< that proposals looked at
 };
 
-}  // namespace isthmus
+}  // namespace isthmus::mapping

@@ -10,7 +10,7 @@
 #include "mapping/problem/effort.hpp"
 #include "mapping/problem/objective.hpp"
 
-namespace isthmus {
+namespace isthmus::mapping {
 namespace {
 
 class Reliever {
@@ -265,4 +265,4 @@ Map relieve(const TaskGraph& graph, const Target& target, const Map& start, cons
   return reliever.map();
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::mapping

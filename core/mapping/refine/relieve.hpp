@@ -7,7 +7,7 @@
 #include "mapping/problem/target.hpp"
 #include "mapping/problem/task_graph.hpp"
 
-namespace isthmus {
+namespace isthmus::mapping {
 
 struct RelieveOptions {
   double rise = 0.01;                                        ///< hop-bytes may grow by this part
@@ -23,4 +23,4 @@ struct RelieveOptions {
 /// of the same load only.
 Map relieve(const TaskGraph& graph, const Target& target, const Map& start, const RelieveOptions& options);
 
-}  // namespace isthmus
+}  // namespace isthmus::mapping

@@ -6,7 +6,7 @@
 #include "base/error.hpp"
 #include "mapping/problem/objective.hpp"
 
-namespace isthmus {
+namespace isthmus::mapping {
 
 Slots::Slots(const TaskGraph& graph, const Target& target, const Map& map) : tasks_(graph.tasks()) {
   require_map(graph, target, map);
@@ -59,4 +59,4 @@ Map Slots::map() const {
   return out;
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::mapping

@@ -8,7 +8,7 @@
 #include "mapping/problem/target.hpp"
 #include "mapping/problem/task_graph.hpp"
 
-namespace isthmus {
+namespace isthmus::mapping {
 
 /// A place of capacity c is c slots; tasks without partners fill the slots that a map leaves empty. Edges are in one
 /// array, weights whole numbers in float, scaled so that all sums that a search can meet are exact: costs do not drift
@@ -63,4 +63,4 @@ class Slots {
   std::vector<std::uint32_t> number_;  ///< of each task of the graph: tasks are renumbered by their first slot
 };
 
-}  // namespace isthmus
+}  // namespace isthmus::mapping

@@ -6,7 +6,7 @@
 
 #include "base/rng.hpp"
 
-namespace isthmus {
+namespace isthmus::mapping {
 namespace {
 
 constexpr std::uint32_t most_annealed = 128;
@@ -198,4 +198,4 @@ double layout_bound(const BlockGrid& grid, const std::vector<std::uint64_t>& pai
   return sum;
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::mapping

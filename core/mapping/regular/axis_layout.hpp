@@ -6,7 +6,7 @@
 
 #include "mapping/regular/node_box.hpp"
 
-namespace isthmus {
+namespace isthmus::mapping {
 
 /// Blocks, and what their neighbours exchange. Where dimension i closes, block 0 of a line along it and block
 /// closing[i] exchange closing_weight[i] in addition.
@@ -35,4 +35,4 @@ double layout_bound(const BlockGrid& grid, const std::vector<std::uint64_t>& pai
 /// Pairs of positions of an axis at every distance.
 std::vector<std::uint64_t> pairs_at_distance(const NodeAxis& axis);
 
-}  // namespace isthmus
+}  // namespace isthmus::mapping

@@ -4,7 +4,7 @@
 #include <functional>
 #include <set>
 
-namespace isthmus {
+namespace isthmus::mapping {
 namespace {
 
 std::uint32_t exponent(std::uint32_t number, std::uint32_t prime) {
@@ -87,4 +87,4 @@ std::vector<FactorTable> factor_tables(const std::vector<std::uint32_t>& rows,
   return out;
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::mapping

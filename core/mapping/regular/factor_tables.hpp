@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace isthmus {
+namespace isthmus::mapping {
 
 /// Row by row: the factor that row i and column j share.
 using FactorTable = std::vector<std::uint32_t>;
@@ -14,4 +14,4 @@ using FactorTable = std::vector<std::uint32_t>;
 std::vector<FactorTable> factor_tables(const std::vector<std::uint32_t>& rows,
                                        const std::vector<std::uint32_t>& columns, std::size_t most);
 
-}  // namespace isthmus
+}  // namespace isthmus::mapping

@@ -8,7 +8,7 @@
 #include "base/interruption.hpp"
 #include "mapping/regular/factor_tables.hpp"
 
-namespace isthmus {
+namespace isthmus::mapping {
 namespace {
 
 /// Digits of x, fastest first, with reflection.
@@ -195,4 +195,4 @@ void FoldTable::coordinates(const std::uint32_t* x, std::uint32_t* out) const {
   for (std::size_t j = 0; j < axes_; ++j) out[j] = fold_.position[j][out[j]];
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::mapping

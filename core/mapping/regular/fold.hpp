@@ -7,7 +7,7 @@
 #include "mapping/regular/axis_layout.hpp"
 #include "mapping/regular/node_box.hpp"
 
-namespace isthmus {
+namespace isthmus::mapping {
 
 /// A grid of tasks, as its dimensions exchange: `bytes` between neighbours along each, on average. Of `extents` only
 /// the first `filled` coordinates may have tasks.
@@ -52,4 +52,4 @@ class FoldTable {
   std::vector<std::vector<std::uint32_t>> block_;  ///< per dimension: of coordinate x, its part of each axis's block
 };
 
-}  // namespace isthmus
+}  // namespace isthmus::mapping

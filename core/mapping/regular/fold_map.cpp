@@ -7,7 +7,7 @@
 
 #include "mapping/problem/objective.hpp"
 
-namespace isthmus {
+namespace isthmus::mapping {
 namespace {
 
 constexpr std::size_t folds_evaluated = 6;
@@ -177,4 +177,4 @@ std::optional<Map> fold_map(const TaskGraph& graph, const Target& target, const 
   return best;
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::mapping

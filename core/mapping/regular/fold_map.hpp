@@ -8,7 +8,7 @@
 #include "mapping/regular/fold.hpp"
 #include "mapping/regular/structure.hpp"
 
-namespace isthmus {
+namespace isthmus::mapping {
 
 /// The grid of a structure, with the mean bytes of a step along every factor; nothing for a tree.
 std::optional<TaskGrid> task_grid(const TaskGraph& graph, const Structure& structure);
@@ -19,4 +19,4 @@ std::optional<TaskGrid> task_grid(const TaskGraph& graph, const Structure& struc
 /// neighbours move up (NodeBox::settle). Nothing where nothing fits or more than half of the box is holes.
 std::optional<Map> fold_map(const TaskGraph& graph, const Target& target, const Structure& structure);
 
-}  // namespace isthmus
+}  // namespace isthmus::mapping

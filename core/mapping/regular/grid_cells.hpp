@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace isthmus {
+namespace isthmus::mapping {
 
 inline constexpr std::size_t most_dimensions = 4;
 /// Coordinates from -32768 to 32767; those of dimensions that there are not are 0.
@@ -82,4 +82,4 @@ class Cells {
   std::size_t used_ = 0;
 };
 
-}  // namespace isthmus
+}  // namespace isthmus::mapping

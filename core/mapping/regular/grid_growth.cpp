@@ -9,7 +9,7 @@
 #include "base/rng.hpp"
 #include "mapping/regular/patch_join.hpp"
 
-namespace isthmus {
+namespace isthmus::mapping {
 namespace {
 
 /// What it counts against a cell that a placed vertex beside it is no neighbour.
@@ -568,4 +568,4 @@ std::optional<GridLayout> grow_grid(const Csr& graph, const GridGuess& guess, st
   return Growth(graph, guess, seed, steps, most).run();
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::mapping

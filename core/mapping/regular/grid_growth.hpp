@@ -7,7 +7,8 @@
 #include "graph/traversal.hpp"
 #include "mapping/regular/grid_cells.hpp"
 
-namespace isthmus {
+namespace isthmus::mapping {
+using namespace graph;
 
 /// Positions of vertices on a grid without bounds.
 struct GridLayout {
@@ -39,4 +40,4 @@ GridGuess guess_grid(const Csr& graph);
 std::optional<GridLayout> grow_grid(const Csr& graph, const GridGuess& guess, std::uint64_t seed, std::uint64_t& steps,
                                     std::uint64_t most);
 
-}  // namespace isthmus
+}  // namespace isthmus::mapping

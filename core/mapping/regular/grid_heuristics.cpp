@@ -10,7 +10,7 @@
 #include "base/error.hpp"
 #include "mapping/regular/node_box.hpp"
 
-namespace isthmus {
+namespace isthmus::mapping {
 namespace {
 
 using Extents = std::vector<std::uint32_t>;
@@ -346,4 +346,4 @@ std::optional<Map> grid_heuristic_map(GridHeuristic heuristic, const Structure& 
   return out;
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::mapping

@@ -7,7 +7,7 @@
 #include "mapping/problem/target.hpp"
 #include "mapping/regular/structure.hpp"
 
-namespace isthmus {
+namespace isthmus::mapping {
 
 /// The heuristics of Bhatele's framework for regular patterns ("Automated mapping of regular communication graphs on
 /// mesh interconnects", HiPC 2010), for any number of dimensions.
@@ -28,4 +28,4 @@ GridHeuristic grid_heuristic_from(std::string_view name);
 /// the grid has more cells than the target takes.
 std::optional<Map> grid_heuristic_map(GridHeuristic heuristic, const Structure& structure, const Target& target);
 
-}  // namespace isthmus
+}  // namespace isthmus::mapping

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace isthmus {
+namespace isthmus::mapping {
 namespace {
 
 constexpr std::uint32_t largest_table = 1024;
@@ -148,4 +148,4 @@ bool NodeBox::settle(std::vector<std::uint32_t>& cell) const {
   return true;
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::mapping

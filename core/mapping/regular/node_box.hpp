@@ -7,7 +7,7 @@
 
 #include "mapping/problem/target.hpp"
 
-namespace isthmus {
+namespace isthmus::mapping {
 
 /// One coordinate of a box, and what changing it costs while the others stay.
 class NodeAxis {
@@ -50,4 +50,4 @@ struct NodeBox {
   [[nodiscard]] bool settle(std::vector<std::uint32_t>& cell) const;
 };
 
-}  // namespace isthmus
+}  // namespace isthmus::mapping

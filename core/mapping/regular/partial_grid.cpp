@@ -7,7 +7,7 @@
 #include "base/interruption.hpp"
 #include "mapping/regular/grid_growth.hpp"
 
-namespace isthmus {
+namespace isthmus::mapping {
 namespace {
 
 /// Do a and b have a neighbour in common besides v?
@@ -401,4 +401,4 @@ std::optional<GridFit> fit_grid(const Csr& graph, std::uint64_t seed, std::uint6
   return GridFit{std::move(*product), guess.box};
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::mapping

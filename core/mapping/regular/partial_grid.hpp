@@ -6,7 +6,7 @@
 
 #include "mapping/regular/product.hpp"
 
-namespace isthmus {
+namespace isthmus::mapping {
 
 struct GridFit {
   Product product;
@@ -21,4 +21,4 @@ struct GridFit {
 std::optional<GridFit> fit_grid(const Csr& graph, std::uint64_t seed, std::uint64_t& steps, std::uint64_t most,
                                 double emptiest = 4);
 
-}  // namespace isthmus
+}  // namespace isthmus::mapping

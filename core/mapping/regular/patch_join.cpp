@@ -4,7 +4,7 @@
 #include <numeric>
 #include <vector>
 
-namespace isthmus {
+namespace isthmus::mapping {
 namespace {
 
 std::vector<Motion> symmetries(std::size_t dimensions) {
@@ -86,4 +86,4 @@ std::optional<Motion> find_motion(std::span<const PatchEdge> edges, std::span<co
   return best;
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::mapping

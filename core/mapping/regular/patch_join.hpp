@@ -6,7 +6,7 @@
 
 #include "mapping/regular/grid_cells.hpp"
 
-namespace isthmus {
+namespace isthmus::mapping {
 
 /// A symmetry of the grid and a shift.
 struct Motion {
@@ -32,4 +32,4 @@ struct PatchEdge {
 std::optional<Motion> find_motion(std::span<const PatchEdge> edges, std::span<const Position> cells, const Cells& whole,
                                   std::size_t dimensions, std::span<const Position> neighbours, std::uint64_t& steps);
 
-}  // namespace isthmus
+}  // namespace isthmus::mapping

@@ -6,7 +6,7 @@
 #include "base/interruption.hpp"
 #include "graph/order.hpp"
 
-namespace isthmus {
+namespace isthmus::mapping {
 namespace {
 
 constexpr std::size_t most_factors = 32;
@@ -214,4 +214,4 @@ std::optional<Product> factor_product(const Csr& graph) {
   return Factoring(graph).run();
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::mapping

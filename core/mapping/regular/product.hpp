@@ -6,7 +6,8 @@
 
 #include "graph/traversal.hpp"
 
-namespace isthmus {
+namespace isthmus::mapping {
+using namespace graph;
 
 enum class FactorKind : std::uint8_t {
   path,         ///< an open dimension of a grid
@@ -37,4 +38,4 @@ struct Product {
 /// square; every other vertex gets its coordinates from two neighbours nearer to the root. Time is linear in the edges.
 std::optional<Product> factor_product(const Csr& graph);
 
-}  // namespace isthmus
+}  // namespace isthmus::mapping

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace isthmus {
+namespace isthmus::mapping {
 namespace {
 
 /// For every directed edge, how many vertices the closed neighbourhoods of its ends have in common.
@@ -99,4 +99,4 @@ Skeleton cartesian_skeleton(const Csr& graph, bool join_twins) {
   return out;
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::mapping

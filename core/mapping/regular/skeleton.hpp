@@ -5,7 +5,8 @@
 
 #include "graph/traversal.hpp"
 
-namespace isthmus {
+namespace isthmus::mapping {
+using namespace graph;
 
 struct Skeleton {
   Csr graph;                        ///< classes of twins, and the edges between them that are kept
@@ -21,4 +22,4 @@ struct Skeleton {
 /// of twins differ in size, or counting would take long, the graph is empty. Without `join_twins` all vertices stay.
 Skeleton cartesian_skeleton(const Csr& graph, bool join_twins = true);
 
-}  // namespace isthmus
+}  // namespace isthmus::mapping

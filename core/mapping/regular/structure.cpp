@@ -9,7 +9,7 @@
 #include "mapping/regular/partial_grid.hpp"
 #include "mapping/regular/skeleton.hpp"
 
-namespace isthmus {
+namespace isthmus::mapping {
 namespace {
 
 /// Are two coordinates of a factor at most one step apart?
@@ -418,4 +418,4 @@ std::optional<Structure> recognise(const Csr& graph, std::span<const double> wei
   return recognise_nearly(graph, weights, least_explained, seconds - exactly, took);
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::mapping

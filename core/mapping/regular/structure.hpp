@@ -8,7 +8,7 @@
 
 #include "mapping/regular/product.hpp"
 
-namespace isthmus {
+namespace isthmus::mapping {
 
 /// Which neighbours on a grid communicate.
 enum class Stencil : std::uint8_t {
@@ -33,4 +33,4 @@ struct Structure {
 std::optional<Structure> recognise(const Csr& graph, std::span<const double> weights, double least_explained = 0.9,
                                    double seconds = std::numeric_limits<double>::infinity(), double* spent = nullptr);
 
-}  // namespace isthmus
+}  // namespace isthmus::mapping

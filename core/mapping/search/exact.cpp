@@ -14,7 +14,7 @@
 #include "mapping/problem/objective.hpp"
 #include "mapping/refine/anneal.hpp"
 
-namespace isthmus {
+namespace isthmus::mapping {
 namespace {
 
 class Search {
@@ -186,4 +186,4 @@ std::optional<Map> exact_map(const TaskGraph& graph, const Target& target, std::
   return Search(graph, target, most_steps, sent).run();
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::mapping

@@ -8,7 +8,7 @@
 #include "mapping/problem/target.hpp"
 #include "mapping/problem/task_graph.hpp"
 
-namespace isthmus {
+namespace isthmus::mapping {
 
 /// A map with the fewest hop-bytes of all, by branch and bound: tasks in the order of a greedy growth, bounded by what
 /// each of the others pays at least to those placed, and by the shortest distance for all other edges. None where that
@@ -18,4 +18,4 @@ namespace isthmus {
 std::optional<Map> exact_map(const TaskGraph& graph, const Target& target, std::uint64_t most_steps,
                              std::span<const double> sent = {});
 
-}  // namespace isthmus
+}  // namespace isthmus::mapping

@@ -11,7 +11,7 @@
 #include "mapping/refine/anneal.hpp"
 #include "mapping/refine/group_costs.hpp"
 
-namespace isthmus {
+namespace isthmus::mapping {
 
 Map grouped(const TaskGraph& graph, const Target& target, const GroupedOptions& o) {
   require(o.seconds > 0, "grouped: ", o.seconds, " seconds; allowed: above 0");
@@ -34,4 +34,4 @@ Map grouped(const TaskGraph& graph, const Target& target, const GroupedOptions& 
   return anneal(graph, target, start, a);
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::mapping

@@ -6,7 +6,7 @@
 #include "mapping/problem/target.hpp"
 #include "mapping/problem/task_graph.hpp"
 
-namespace isthmus {
+namespace isthmus::mapping {
 
 struct GroupedOptions {
   double seconds = 10;  ///< processor time by counted steps, see effort.hpp
@@ -20,4 +20,4 @@ struct GroupedOptions {
 /// limit. Where there are no groups, only with hop-bytes.
 Map grouped(const TaskGraph& graph, const Target& target, const GroupedOptions& options);
 
-}  // namespace isthmus
+}  // namespace isthmus::mapping

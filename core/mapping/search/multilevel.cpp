@@ -14,7 +14,7 @@
 #include "mapping/refine/anneal.hpp"
 #include "mapping/search/task_pairs.hpp"
 
-namespace isthmus {
+namespace isthmus::mapping {
 namespace {
 
 constexpr double melting = 1.5;  // temperature at which nothing of a start is left
@@ -135,4 +135,4 @@ Map multilevel(const TaskGraph& graph, const Target& target, const MultilevelOpt
   return hop_bytes(graph, target, out) <= cost[best] ? out : maps[best];
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::mapping

@@ -6,7 +6,7 @@
 #include "mapping/problem/target.hpp"
 #include "mapping/problem/task_graph.hpp"
 
-namespace isthmus {
+namespace isthmus::mapping {
 
 struct MultilevelOptions {
   double seconds = 10;           ///< processor time by counted steps, see effort.hpp
@@ -25,4 +25,4 @@ struct MultilevelOptions {
 /// out, too.
 Map multilevel(const TaskGraph& graph, const Target& target, const MultilevelOptions& options);
 
-}  // namespace isthmus
+}  // namespace isthmus::mapping

@@ -6,7 +6,7 @@
 #include "base/error.hpp"
 #include "base/rng.hpp"
 
-namespace isthmus {
+namespace isthmus::mapping {
 namespace {
 
 constexpr std::uint32_t none = ~std::uint32_t{0};
@@ -140,4 +140,4 @@ std::vector<std::uint32_t> perfect_pairs(const TaskGraph& graph, std::uint64_t s
   return m.pairs();
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::mapping

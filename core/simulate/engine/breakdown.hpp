@@ -7,7 +7,7 @@
 
 #include "simulate/model/options.hpp"
 
-namespace isthmus {
+namespace isthmus::simulate {
 
 /// Sums by rank and Share; with `on` false, nothing at all.
 template <bool on>
@@ -95,4 +95,4 @@ class Breakdown {
   std::vector<Picoseconds> told_;   // of every rank: until when idle time has been counted; or empty
 };
 
-}  // namespace isthmus
+}  // namespace isthmus::simulate

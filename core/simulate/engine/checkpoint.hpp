@@ -12,7 +12,7 @@
 #include "simulate/model/state.hpp"
 #include "simulate/shortcuts/find_loops.hpp"
 
-namespace isthmus {
+namespace isthmus::simulate {
 
 /// Looks at the state after an iteration, when all that happens now has happened; false to stop the simulation.
 template <Detail detail, Variant variant>
@@ -339,4 +339,4 @@ void Engine<detail, variant>::write_matching(std::uint64_t iteration, StateWrite
   }
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::simulate

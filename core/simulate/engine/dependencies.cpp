@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace isthmus {
+namespace isthmus::simulate {
 
 Dependencies::Dependencies(const Schedule& schedule) : schedule_(&schedule), work_(schedule.ops.size()) {
   constexpr std::int64_t far = std::numeric_limits<std::int16_t>::max();
@@ -63,4 +63,4 @@ bool Dependencies::fulfil_one_of_many(std::uint64_t op) {
   return true;
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::simulate

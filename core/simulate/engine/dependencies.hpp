@@ -9,7 +9,8 @@
 #include "base/prefetch.hpp"
 #include "schedule/schedule.hpp"
 
-namespace isthmus {
+namespace isthmus::simulate {
+using namespace schedule;
 
 /// What a simulation needs to know about a schedule as a whole.
 struct Shape {
@@ -93,4 +94,4 @@ class Dependencies {
   std::unordered_map<std::uint64_t, std::uint32_t> more_needs_;
 };
 
-}  // namespace isthmus
+}  // namespace isthmus::simulate

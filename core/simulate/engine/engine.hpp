@@ -17,18 +17,13 @@
 #include "simulate/engine/operation_table.hpp"
 #include "simulate/engine/resources.hpp"
 #include "simulate/engine/ties.hpp"
+#include "simulate/engine/variants.hpp"
 #include "simulate/model/costs.hpp"
 #include "simulate/model/state.hpp"
 #include "simulate/shortcuts/find_loops.hpp"
 
-namespace isthmus {
-
-enum class Variant : std::uint8_t {
-  plain,  ///< one CPU stream and one interface per rank, all ranks equally far from each other, no noise, no watch for
-          ///< ties: the machine of most large simulations, without a branch for anything else
-  general,
-  network,  ///< messages meet in a network
-};
+namespace isthmus::simulate {
+using namespace schedule;
 
 /// One simulation. `detail`: how much it writes down. Operations are indices into Schedule::ops.
 template <Detail detail, Variant variant>
@@ -590,7 +585,7 @@ class Engine {
   Simulated out_;
 };
 
-}  // namespace isthmus
+}  // namespace isthmus::simulate
 
 #include "simulate/engine/checkpoint.hpp"
 #include "simulate/engine/finish.hpp"

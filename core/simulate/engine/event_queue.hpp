@@ -11,7 +11,7 @@
 
 #include "base/assert.hpp"
 
-namespace isthmus {
+namespace isthmus::simulate {
 
 /// What is to happen.
 enum class EventType : std::uint8_t {
@@ -175,4 +175,4 @@ class EventQueue {
   bool disordered_ = false;
 };
 
-}  // namespace isthmus
+}  // namespace isthmus::simulate

@@ -3,7 +3,7 @@
 
 #include "simulate/engine/engine.hpp"
 
-namespace isthmus {
+namespace isthmus::simulate {
 
 /// An event after SimulationOptions::until: does it show that the end is later too? What a resource or the network was
 /// to do at that time may have been overtaken by what was done before it.
@@ -79,4 +79,4 @@ void Engine<detail, variant>::collect_remaining() {
   });
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::simulate

@@ -13,7 +13,7 @@
 #include "simulate/model/state.hpp"
 #include "simulate/network/network.hpp"
 
-namespace isthmus {
+namespace isthmus::simulate {
 
 /// One message. Its head travels as in LogGOPS; this is about its last byte.
 struct Flight {
@@ -213,4 +213,4 @@ class InFlight {
   std::vector<Passed> passed_;
 };
 
-}  // namespace isthmus
+}  // namespace isthmus::simulate

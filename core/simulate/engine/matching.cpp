@@ -6,7 +6,7 @@
 #include "base/error.hpp"
 #include "base/interruption.hpp"
 
-namespace isthmus {
+namespace isthmus::simulate {
 
 Matching::Matching(const Schedule& schedule, bool wildcards)
     : posted_(schedule.ranks), waiting_(schedule.ranks), pool_(1) {
@@ -154,4 +154,4 @@ void Matching::take_twins(Rank rank, std::uint32_t index) {
   } while (at != index);
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::simulate

@@ -11,7 +11,8 @@
 #include "base/prefetch.hpp"
 #include "schedule/schedule.hpp"
 
-namespace isthmus {
+namespace isthmus::simulate {
+using namespace schedule;
 
 struct MatchKey {
   std::uint32_t source;  ///< or any_rank
@@ -222,4 +223,4 @@ class Matching {
   std::uint32_t free_ = none;
 };
 
-}  // namespace isthmus
+}  // namespace isthmus::simulate

@@ -6,7 +6,7 @@
 
 #include "simulate/engine/engine.hpp"
 
-namespace isthmus {
+namespace isthmus::simulate {
 
 /// Keeps a meeting until the turn of a receive that was posted ahead; returns its number.
 template <Detail detail, Variant variant>
@@ -181,4 +181,4 @@ inline void Engine<detail, variant>::meet_now(const Meeting& m, unsigned phases)
   go();
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::simulate

@@ -3,7 +3,7 @@
 
 #include "simulate/engine/engine.hpp"
 
-namespace isthmus {
+namespace isthmus::simulate {
 
 /// A message of `op` enters the network on its way to an interface of another node.
 template <Detail detail, Variant variant>
@@ -90,4 +90,4 @@ void Engine<detail, variant>::pass_interface(const Event& event) {
   queue_.push(landed);
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::simulate

@@ -5,7 +5,7 @@
 
 #include "base/error.hpp"
 
-namespace isthmus {
+namespace isthmus::simulate {
 namespace {
 
 /// Random bits that depend on nothing but (seed, stream, number): the finaliser of splitmix64 over their mixture.
@@ -109,4 +109,4 @@ Picoseconds Noise::lost(std::size_t stream, Picoseconds start, Picoseconds work)
   return end - start - work;
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::simulate

@@ -6,7 +6,7 @@
 
 #include "simulate/model/options.hpp"
 
-namespace isthmus {
+namespace isthmus::simulate {
 
 /// Tells how long work takes that the operating system interrupts. Interruptions of a stream:
 /// periodic: `duration` from phase + k period on, k = 0, 1, ..., the phase uniform in [0, period), per stream;
@@ -40,4 +40,4 @@ class Noise {
   std::vector<Stream> streams_;
 };
 
-}  // namespace isthmus
+}  // namespace isthmus::simulate

@@ -8,7 +8,8 @@
 #include "schedule/schedule.hpp"
 #include "simulate/engine/event_queue.hpp"
 
-namespace isthmus {
+namespace isthmus::simulate {
+using namespace schedule;
 
 class OperationTable {
  public:
@@ -54,4 +55,4 @@ class OperationTable {
   std::uint32_t last_ = 0;
 };
 
-}  // namespace isthmus
+}  // namespace isthmus::simulate

@@ -9,7 +9,7 @@
 
 #include "simulate/engine/engine.hpp"
 
-namespace isthmus {
+namespace isthmus::simulate {
 
 /// Is there a send that is not eager, and so may have to wait until its receive is posted? The messages that there are
 /// decide, not the levels of a machine: a level that no message uses must not change the order of equal times.
@@ -103,4 +103,4 @@ void Engine<detail, variant>::come_back(std::uint64_t send, Rank source, Rank to
   queue_.push(event);
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::simulate

@@ -4,7 +4,7 @@
 
 #include "base/error.hpp"
 
-namespace isthmus {
+namespace isthmus::simulate {
 
 Resources::Resources(Rank ranks, std::uint32_t cpus, std::uint32_t nics, const Places& places)
     : cpus_(cpus), stride_(cpus + 2 * nics), shared_(places.topology != nullptr), places_(&places) {
@@ -35,4 +35,4 @@ Resources::Resources(Rank ranks, std::uint32_t cpus, std::uint32_t nics, const P
   resources_.resize(all);
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::simulate

@@ -17,7 +17,7 @@
 #include "simulate/engine/event_queue.hpp"
 #include "simulate/model/options.hpp"
 
-namespace isthmus {
+namespace isthmus::simulate {
 
 struct Resource {
   Picoseconds free = 0;
@@ -244,4 +244,4 @@ class Resources {
   std::vector<std::uint32_t> unused_convoys_;
 };
 
-}  // namespace isthmus
+}  // namespace isthmus::simulate

@@ -9,7 +9,7 @@
 
 #include "simulate/engine/event_queue.hpp"
 
-namespace isthmus {
+namespace isthmus::simulate {
 
 /// Watches what concerns every rank, or its interface. Events of one rank at one time are told apart by their sequence
 /// numbers; if two of them were put into the queue at the same time by different ranks, these numbers follow from the
@@ -90,4 +90,4 @@ class Ties {
   bool found_ = false;
 };
 
-}  // namespace isthmus
+}  // namespace isthmus::simulate

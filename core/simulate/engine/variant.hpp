@@ -5,7 +5,7 @@
 
 #include "simulate/engine/engine.hpp"
 
-namespace isthmus {
+namespace isthmus::simulate {
 
 template <Variant variant>
 Simulated simulate_variant(const Schedule& schedule, const SimulationOptions& options, Dependencies&& dependencies) {
@@ -16,4 +16,4 @@ Simulated simulate_variant(const Schedule& schedule, const SimulationOptions& op
   }
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::simulate

@@ -3,10 +3,10 @@
 #include "simulate/engine/variant.hpp"
 #include "simulate/engine/variants.hpp"
 
-namespace isthmus {
+namespace isthmus::simulate {
 
 Simulated simulate_network(const Schedule& schedule, const SimulationOptions& options, Dependencies&& dependencies) {
   return simulate_variant<Variant::network>(schedule, options, std::move(dependencies));
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::simulate

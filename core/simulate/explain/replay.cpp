@@ -11,7 +11,7 @@
 #include "simulate/engine/resources.hpp"
 #include "simulate/model/costs.hpp"
 
-namespace isthmus {
+namespace isthmus::simulate {
 namespace {
 
 constexpr std::uint32_t nobody = 0xFFFFFFFF;
@@ -450,4 +450,4 @@ Sensitivity sensitivity(const Schedule& schedule, const SimulationOptions& optio
   return out;
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::simulate

@@ -9,7 +9,8 @@
 #include "schedule/schedule.hpp"
 #include "simulate/model/options.hpp"
 
-namespace isthmus {
+namespace isthmus::simulate {
+using namespace schedule;
 
 /// How time passes from the begin of an event to something that it makes possible.
 enum class Via : std::uint8_t {
@@ -70,4 +71,4 @@ struct Sensitivity {
 Sensitivity sensitivity(const Schedule& schedule, const SimulationOptions& options, std::span<const LogEntry> log,
                         std::span<const Picoseconds> noise, Parameter parameter);
 
-}  // namespace isthmus
+}  // namespace isthmus::simulate

@@ -8,7 +8,7 @@
 #include "simulate/engine/resources.hpp"
 #include "simulate/model/costs.hpp"
 
-namespace isthmus {
+namespace isthmus::simulate {
 namespace {
 
 /// Of one resource: picoseconds, and more of them for every byte of the size.
@@ -89,4 +89,4 @@ std::vector<double> work_bound(const Schedule& schedule, const SimulationOptions
   return least;
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::simulate

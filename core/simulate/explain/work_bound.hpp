@@ -8,7 +8,8 @@
 #include "schedule/schedule.hpp"
 #include "simulate/model/options.hpp"
 
-namespace isthmus {
+namespace isthmus::simulate {
+using namespace schedule;
 
 /// Picoseconds that a simulation cannot be shorter than, for each size, if the amounts of all messages, copies and
 /// reductions, which are multiples of `unit`, were as many times the size: the time for which the busiest CPU stream or
@@ -17,4 +18,4 @@ namespace isthmus {
 std::vector<double> work_bound(const Schedule& schedule, const SimulationOptions& options, std::uint64_t unit,
                                std::span<const std::uint64_t> sizes);
 
-}  // namespace isthmus
+}  // namespace isthmus::simulate

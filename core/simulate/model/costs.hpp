@@ -6,7 +6,7 @@
 #include "base/error.hpp"
 #include "simulate/model/options.hpp"
 
-namespace isthmus {
+namespace isthmus::simulate {
 
 /// Costs of one message.
 struct MessageCost {
@@ -132,4 +132,4 @@ class Costs {
   const Places* places_;
 };
 
-}  // namespace isthmus
+}  // namespace isthmus::simulate

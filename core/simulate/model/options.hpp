@@ -11,7 +11,9 @@
 #include "simulate/model/traffic.hpp"
 #include "topology/topology.hpp"
 
-namespace isthmus {
+namespace isthmus::simulate {
+using namespace topology;
+using namespace schedule;
 
 struct Loops;
 
@@ -207,4 +209,4 @@ struct Simulated {
   Repetition repetition;               ///< of SimulationOptions::loops
 };
 
-}  // namespace isthmus
+}  // namespace isthmus::simulate

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace isthmus {
+namespace isthmus::simulate {
 
 /// The state at `from` is that at `from` + `length`, but for `period` iterations. What happened in between:
 struct Repetition {
@@ -22,4 +22,4 @@ struct Repetition {
   std::int64_t alike_until = 0;  ///< what was done until then does not depend on the number of iterations
 };
 
-}  // namespace isthmus
+}  // namespace isthmus::simulate

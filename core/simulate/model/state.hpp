@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace isthmus {
+namespace isthmus::simulate {
 
 /// 128 bits that tell states apart.
 struct Digest {
@@ -66,4 +66,4 @@ struct Reached {
   std::uint32_t last = 0;  ///< iteration that one of them has come to
 };
 
-}  // namespace isthmus
+}  // namespace isthmus::simulate

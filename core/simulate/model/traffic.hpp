@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace isthmus {
+namespace isthmus::simulate {
 
 using Picoseconds = std::int64_t;
 
@@ -72,4 +72,4 @@ class Traffic {
   Picoseconds width_ = 1'000'000;  // a microsecond
 };
 
-}  // namespace isthmus
+}  // namespace isthmus::simulate

@@ -8,7 +8,7 @@
 #include "base/assert.hpp"
 #include "base/error.hpp"
 
-namespace isthmus {
+namespace isthmus::simulate {
 namespace {
 
 // Sums of rates are rounded; what differs by less is the same.
@@ -326,4 +326,4 @@ void FairShare::solve() {
   settle();
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::simulate

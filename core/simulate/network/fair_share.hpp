@@ -13,7 +13,7 @@
 #include "base/pages.hpp"
 #include "simulate/network/min_tree.hpp"
 
-namespace isthmus {
+namespace isthmus::simulate {
 
 class FairShare {
  public:
@@ -123,4 +123,4 @@ class FairShare {
   std::uint32_t wide_ = 0;  // solve()s to come that start with all bundles
 };
 
-}  // namespace isthmus
+}  // namespace isthmus::simulate

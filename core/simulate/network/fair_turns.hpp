@@ -10,7 +10,7 @@
 
 #include "base/prefetch.hpp"
 
-namespace isthmus {
+namespace isthmus::simulate {
 
 /// An output has a clock that counts bytes: the turn of the packet that went last. A packet's turn is the clock of its
 /// coming or the end of the turn of its source's packet before it, whichever is later. Sources that always have a
@@ -93,4 +93,4 @@ class FairTurns {
   std::array<std::vector<std::uint32_t>, most_places + 1> unused_;  // by how many places
 };
 
-}  // namespace isthmus
+}  // namespace isthmus::simulate

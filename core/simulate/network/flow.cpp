@@ -6,7 +6,7 @@
 #include "base/assert.hpp"
 #include "base/error.hpp"
 
-namespace isthmus {
+namespace isthmus::simulate {
 namespace {
 
 // Of the resolution: rates that change so much later change times by less than ends that are taken together do.
@@ -247,4 +247,4 @@ void FlowNetwork::sift_down(std::size_t at) {
   put(at, end);
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::simulate

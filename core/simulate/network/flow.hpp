@@ -11,7 +11,7 @@
 #include "simulate/network/network.hpp"
 #include "simulate/network/router.hpp"
 
-namespace isthmus {
+namespace isthmus::simulate {
 
 class FlowNetwork final : public Network {
  public:
@@ -104,4 +104,4 @@ class FlowNetwork final : public Network {
   std::uint64_t compared_ = 0;      // links, for routes
 };
 
-}  // namespace isthmus
+}  // namespace isthmus::simulate

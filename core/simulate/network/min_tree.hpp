@@ -9,7 +9,7 @@
 
 #include "base/assert.hpp"
 
-namespace isthmus {
+namespace isthmus::simulate {
 
 class MinTree {
  public:
@@ -74,4 +74,4 @@ class MinTree {
   std::vector<std::vector<double>> levels_;
 };
 
-}  // namespace isthmus
+}  // namespace isthmus::simulate

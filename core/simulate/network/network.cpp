@@ -5,7 +5,7 @@
 #include "simulate/network/packet.hpp"
 #include "simulate/network/reserve.hpp"
 
-namespace isthmus {
+namespace isthmus::simulate {
 
 namespace {
 void require_routes(const SimulationOptions& options) {
@@ -45,4 +45,4 @@ std::unique_ptr<Network> make_network(const SimulationOptions& options) {
   }
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::simulate

@@ -13,7 +13,7 @@
 #include "simulate/model/state.hpp"
 #include "simulate/model/traffic.hpp"
 
-namespace isthmus {
+namespace isthmus::simulate {
 
 inline constexpr Picoseconds never = std::numeric_limits<Picoseconds>::max();
 
@@ -61,4 +61,4 @@ inline constexpr double most_memory = 8.0 * (1 << 30);
 /// needed.
 std::unique_ptr<Network> make_network(const SimulationOptions& options);
 
-}  // namespace isthmus
+}  // namespace isthmus::simulate

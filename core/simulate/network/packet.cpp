@@ -7,7 +7,7 @@
 #include "base/error.hpp"
 #include "base/prefetch.hpp"
 
-namespace isthmus {
+namespace isthmus::simulate {
 
 namespace {
 template <class T>
@@ -461,4 +461,4 @@ Picoseconds PacketNetwork::alone(Vertex from, Vertex to, std::uint64_t bytes, co
   return time;
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::simulate

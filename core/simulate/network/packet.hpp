@@ -28,7 +28,7 @@
 #include "simulate/network/router.hpp"
 #include "simulate/network/time_queue.hpp"
 
-namespace isthmus {
+namespace isthmus::simulate {
 
 class PacketNetwork final : public Network {
  public:
@@ -167,4 +167,4 @@ class PacketNetwork final : public Network {
   std::uint64_t hops_ = 0;
 };
 
-}  // namespace isthmus
+}  // namespace isthmus::simulate

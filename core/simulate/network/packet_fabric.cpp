@@ -7,7 +7,7 @@
 #include "simulate/network/network.hpp"
 #include "simulate/network/packet.hpp"
 
-namespace isthmus {
+namespace isthmus::simulate {
 
 namespace {
 /// Packets of a buffer, if the length of its link does not ask for more: adaptive routes need some that show the load
@@ -109,4 +109,4 @@ bool PacketFabric::at_rest() const {
   return std::all_of(channels.begin() + 1, channels.end(), whole) && std::all_of(ports.begin() + 1, ports.end(), idle);
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::simulate

@@ -10,7 +10,8 @@
 #include "simulate/network/fair_turns.hpp"
 #include "topology/topology.hpp"
 
-namespace isthmus {
+namespace isthmus::simulate {
+using namespace topology;
 
 /// What ports of a kind have in common: those of a class of links, injection, ejection.
 struct PortClass {
@@ -111,4 +112,4 @@ class PacketFabric {
   std::vector<std::uint32_t> index_;  // a channel of every link, every injection, every ejection
 };
 
-}  // namespace isthmus
+}  // namespace isthmus::simulate

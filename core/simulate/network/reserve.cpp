@@ -5,7 +5,7 @@
 #include "base/error.hpp"
 #include "base/prefetch.hpp"
 
-namespace isthmus {
+namespace isthmus::simulate {
 
 ReserveNetwork::ReserveNetwork(const SimulationOptions& options)
     : topology_(options.places.topology),
@@ -75,4 +75,4 @@ void ReserveNetwork::pass(Head head, std::vector<Passed>& passed) {
   unused_.push_back(head.message);
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::simulate

@@ -9,7 +9,7 @@
 #include "simulate/network/router.hpp"
 #include "simulate/network/time_queue.hpp"
 
-namespace isthmus {
+namespace isthmus::simulate {
 
 /// Every link, and every interface on its way in and out, carries one message at a time, in the order in which their
 /// heads arrive at it, for bytes / bandwidth. A head goes on as soon as its link is taken (cut-through); a message that
@@ -66,4 +66,4 @@ class ReserveNetwork final : public Network {
   std::vector<std::uint32_t> unused_;
 };
 
-}  // namespace isthmus
+}  // namespace isthmus::simulate

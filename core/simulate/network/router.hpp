@@ -7,7 +7,8 @@
 #include "simulate/model/options.hpp"
 #include "topology/topology.hpp"
 
-namespace isthmus {
+namespace isthmus::simulate {
+using namespace topology;
 
 /// Chooses routes; the same choices for the same seed and the same order of messages.
 class Router {
@@ -51,4 +52,4 @@ class Router {
   std::vector<LinkId> detour_;
 };
 
-}  // namespace isthmus
+}  // namespace isthmus::simulate

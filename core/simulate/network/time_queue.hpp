@@ -10,7 +10,7 @@
 
 #include "base/assert.hpp"
 
-namespace isthmus {
+namespace isthmus::simulate {
 
 /// `E` has a member `std::int64_t time`, not negative.
 template <class E>
@@ -122,4 +122,4 @@ class TimeQueue {
   int sorted_bits_ = 0;  // how many
 };
 
-}  // namespace isthmus
+}  // namespace isthmus::simulate

@@ -5,7 +5,7 @@
 #include "base/interruption.hpp"
 #include "simulate/model/repetition.hpp"
 
-namespace isthmus {
+namespace isthmus::simulate {
 namespace {
 
 constexpr std::uint32_t fewest = 4;  // iterations; fewer are no loop
@@ -246,4 +246,4 @@ std::optional<Schedule> shorten(const Schedule& s, const Loops& loops, std::uint
   return out;
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::simulate

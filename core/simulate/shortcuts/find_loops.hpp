@@ -9,7 +9,8 @@
 
 #include "schedule/schedule.hpp"
 
-namespace isthmus {
+namespace isthmus::simulate {
+using namespace schedule;
 
 /// What one rank repeats; operations are numbered within it.
 struct Loop {
@@ -52,4 +53,4 @@ std::optional<Loops> find_loops(const Schedule& schedule);
 /// Nothing where a dependency leads into these iterations from outside. Buffers are left out.
 std::optional<Schedule> shorten(const Schedule& schedule, const Loops& loops, std::uint32_t iterations);
 
-}  // namespace isthmus
+}  // namespace isthmus::simulate

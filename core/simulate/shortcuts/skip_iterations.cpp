@@ -6,7 +6,7 @@
 #include "simulate/model/costs.hpp"
 #include "simulate/shortcuts/find_loops.hpp"
 
-namespace isthmus {
+namespace isthmus::simulate {
 namespace {
 
 constexpr std::uint32_t fewest = 16;  // iterations that are worth it
@@ -226,4 +226,4 @@ std::optional<Simulated> simulate_repeating(const Schedule& schedule, const Simu
   }
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::simulate

@@ -7,7 +7,7 @@
 
 #include "simulate/model/options.hpp"
 
-namespace isthmus {
+namespace isthmus::simulate {
 
 using Simulate = std::function<Simulated(const Schedule&, const SimulationOptions&)>;
 
@@ -17,4 +17,4 @@ using Simulate = std::function<Simulated(const Schedule&, const SimulationOption
 std::optional<Simulated> simulate_repeating(const Schedule& schedule, const SimulationOptions& options,
                                             const Simulate& simulate);
 
-}  // namespace isthmus
+}  // namespace isthmus::simulate

@@ -5,7 +5,7 @@
 #include <map>
 #include <unordered_map>
 
-namespace isthmus {
+namespace isthmus::simulate {
 namespace {
 
 using Kinds = std::vector<std::uint32_t>;
@@ -260,4 +260,4 @@ std::optional<Quotient> quotient(const Schedule& s, std::uint32_t most) {
   return out;
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::simulate

@@ -8,7 +8,8 @@
 
 #include "schedule/schedule.hpp"
 
-namespace isthmus {
+namespace isthmus::simulate {
+using namespace schedule;
 
 /// A schedule with one rank of each kind.
 struct Quotient {
@@ -26,4 +27,4 @@ struct Quotient {
 /// order of two simultaneous events of different ranks; the simulation of the quotient checks that (stop_at_ties).
 std::optional<Quotient> quotient(const Schedule& schedule, std::uint32_t most);
 
-}  // namespace isthmus
+}  // namespace isthmus::simulate
