@@ -10,6 +10,7 @@ import inspect
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from importlib import metadata
 from typing import Any
 
 import click
@@ -213,6 +214,26 @@ def _algorithm(kind: str, name: str) -> list[str]:
         return f"`{o.name}`: {o.words} ({o.standard})"
 
     return [f"`{name}`", info.words, ORDERS[info.order], ";<br>".join(map(option, info.options)), info.reference]
+
+
+# Packages
+
+#: What each extra of pyproject.toml is for.
+_EXTRAS = {
+    "data": "data frames, graphs of NetworkX, sparse matrices of SciPy",
+    "otf2": "reading OTF2 traces",
+    "plot": "pictures",
+    "report": "the report of `isthmus advise` as HTML",
+}
+
+
+def _extras() -> str:
+    needs: dict[str, list[str]] = {name: [] for name in metadata.metadata("isthmus").get_all("Provides-Extra") or []}
+    for line in metadata.requires("isthmus") or []:
+        package, _, condition = line.partition(";")
+        if extra := re.search(r"""extra == ['"](\w+)['"]""", condition):
+            needs[extra[1]].append(package.strip())
+    return _table(["extra", "for", "packages"], [[f"`{x}`", _EXTRAS[x], ", ".join(needs[x])] for x in sorted(needs)])
 
 
 # Commands and classes
