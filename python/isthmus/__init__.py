@@ -52,7 +52,7 @@ _LAZY = {
     "profile": "recording.profile",
     "prove": "proof",
     "read": "schedule.reading",
-    "rebalance": "mapping.rebalance",
+    "rebalance": "mapping.rebalance.rebalance",
     "record": "recording.record",
     "simulate": "simulation.simulate",
     "structure": "mapping.structure",
