@@ -6,7 +6,9 @@ A line ``<!-- generated: NAME ARGUMENT -->`` of a page is replaced by the Markdo
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import inspect
+import pkgutil
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -239,8 +241,12 @@ def _extras() -> str:
 # Commands and classes
 
 
-def _commands(name: str) -> str:
-    """Help texts of a command and those below it."""
+#: Commands in the order of the work; others follow.
+_ORDER = ("record", "show", "advise", "map", "tune", "simulate", "prove", "schedule", "machine", "study")
+
+
+def _commands() -> str:
+    """Help texts of all commands, which have every option."""
     out = []
 
     def add(command: click.Command, context: click.Context, depth: int) -> None:
@@ -253,11 +259,12 @@ def _commands(name: str) -> str:
 
     settings = {**cli.context_settings, "terminal_width": 88, "max_content_width": 88}
     top = click.Context(cli, info_name="isthmus", **settings)
-    if name == "isthmus":
-        return f"```text\n{cli.get_help(top)}\n```"
-    command = cli.get_command(top, name)
-    assert command is not None
-    add(command, click.Context(command, info_name=name, parent=top), 2)
+    out.append(f"```text\n{cli.get_help(top)}\n```\n")
+    names = cli.list_commands(top)
+    for name in sorted(names, key=lambda name: (_ORDER.index(name) if name in _ORDER else len(_ORDER), name)):
+        command = cli.get_command(top, name)
+        assert command is not None
+        add(command, click.Context(command, info_name=name, parent=top), 2)
     return "\n".join(out)
 
 
@@ -278,13 +285,120 @@ def _topology() -> str:
     for name, member in vars(isthmus.Topology).items():
         if name.startswith("_"):
             continue
-        text = (member.__doc__ or "").strip()
         if isinstance(member, property):
-            about = "Number of nodes and switches." if "(self)" in text else text
+            text = (member.__doc__ or "").strip()
+            about = ["Number of nodes and switches." if "(self)" in text else text]
             lines.append(f"   .. py:property:: {name}")
         else:
-            signature, _, about = text.partition("\n\n")
-            signature = re.sub(r"(?:numpy\.)?ndarray\[dtype=(\w+)[^\]]*\]", r"NDArray[\1]", signature)
-            lines.append(f"   .. py:method:: {re.sub(r'self(, )?', '', signature)}")
-        lines += ["", f"      {about}", ""]
+            overloads = [(signature, text) for signature, text, *_ in member.__nb_signature__]
+            about = [text for _, text in overloads if text]
+            head = "   .. py:method:: "
+            for signature, _ in overloads:
+                signature = re.sub(r"(?:numpy\.)?ndarray\[dtype=(\w+)[^\]]*\]", r"NDArray[\1]", signature)
+                signature = re.sub(r"numpy\.typing\.|numpy\.(?=uint|int)", "", signature)
+                lines.append(head + re.sub(r"self(, )?", "", signature.removeprefix("def ")))
+                head = " " * len(head)
+        lines += ["", *(f"      {line}" for text in about for line in (text, "")), ""]
     return "\n".join([*lines, "```"])
+
+
+#: Packages of the public names, in the order of the reference.
+_GROUPS = {
+    "loading": "Loading",
+    "sweeps": "Sweeps",
+    "machine": "Machines",
+    "schedule": "Programs, schedules and patterns",
+    "collectives": "Collectives",
+    "proof": "Proofs",
+    "simulation": "Simulation",
+    "recording": "Recordings and profiles",
+    "examples": "Examples",
+    "advice": "Advice",
+    "mapping": "Mapping and load balancing",
+    "tuning": "Tuning",
+    "studies": "Studies",
+    "errors": "Errors",
+}
+
+
+def _public() -> str:
+    """Every name of ``isthmus.__all__``, and the classes that its functions and properties return."""
+    classes = _classes()
+    groups: dict[str, list[Any]] = {group: [] for group in _GROUPS}
+    constants = []
+    for name in isthmus.__all__:
+        thing = getattr(isthmus, name)
+        if not (inspect.isclass(thing) or inspect.isfunction(thing)):
+            constants.append((name, thing))
+        elif name != "Topology":
+            groups[isthmus._LAZY[name].split(".")[0]].append(thing)
+    named = {thing for group in groups.values() for thing in group}
+    seen = set(named)
+    out = []
+    for group, things in groups.items():
+        things.sort(key=lambda thing: (inspect.isclass(thing), thing.__name__.lower()))
+        found = list(things)
+        for thing in found:  # grows
+            for cls in _returned(thing, classes):
+                package = cls.__module__.split(".")[1]
+                if cls not in seen and (package == group or package not in _GROUPS):
+                    seen.add(cls)
+                    found.append(cls)
+        out += [f"## {_GROUPS[group]}", "", "```{eval-rst}", ".. currentmodule:: isthmus", ""]
+        for thing in found:
+            public = thing in named
+            path = thing.__name__ if public else f"{thing.__module__}.{thing.__qualname__}"
+            out += _directive(thing, path)
+        out += ["```", ""]
+    out += ["## Constants", "", _table(["name", "value"], [[f"`isthmus.{n}`", f"`{v!r}`"] for n, v in constants]), ""]
+    return "\n".join(out)
+
+
+def _directive(thing: Any, path: str) -> list[str]:
+    if inspect.isfunction(thing):
+        return [f".. autofunction:: {path}", ""]
+    if issubclass(thing, Exception):
+        return [f".. autoexception:: {path}", ""]
+    # Fields are in the docstring of the class, as attributes or parameters.
+    members = [
+        name
+        for name, member in vars(thing).items()
+        if not name.startswith("_") and not _is_field(thing, name) and _documented(member)
+    ]
+    return [f".. autoclass:: {path}", *([f"   :members: {', '.join(members)}"] if members else []), ""]
+
+
+def _is_field(cls: Any, name: str) -> bool:
+    return name in {f.name for f in dataclasses.fields(cls)} if dataclasses.is_dataclass(cls) else False
+
+
+def _documented(member: Any) -> bool:
+    member = getattr(member, "func", member)  # of a cached property
+    return bool(inspect.getdoc(member)) and (
+        inspect.isfunction(member) or isinstance(member, property | classmethod | staticmethod)
+    )
+
+
+def _classes() -> dict[str, Any]:
+    """Public classes of the package by name."""
+    found = {}
+    for module in pkgutil.walk_packages(isthmus.__path__, "isthmus."):
+        if "._" in module.name or module.name.startswith("isthmus.cli"):
+            continue
+        for name, thing in vars(importlib.import_module(module.name)).items():
+            if inspect.isclass(thing) and thing.__module__ == module.name and not name.startswith("_"):
+                found[name] = thing
+    return found
+
+
+def _returned(thing: Any, classes: dict[str, Any]) -> list[Any]:
+    """Classes of what a function returns, or of the fields, properties and methods of a class."""
+    if inspect.isfunction(thing):
+        texts = [thing.__annotations__.get("return", "")]
+    else:
+        texts = list(getattr(thing, "__annotations__", {}).values())
+        for name, member in vars(thing).items():
+            member = getattr(member, "fget", getattr(member, "func", getattr(member, "__func__", member)))
+            if not name.startswith("_") and inspect.isfunction(member):
+                texts.append(member.__annotations__.get("return", ""))
+    return [classes[word] for text in texts for word in re.findall(r"\b[A-Z]\w+", str(text)) if word in classes]
