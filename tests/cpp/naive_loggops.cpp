@@ -45,12 +45,9 @@ class Simulator {
     posted_.resize(s_.ranks);
     unexpected_.resize(s_.ranks);
     wild_.resize(s_.ranks);
-    std::uint64_t eager = o_.cost[static_cast<int>(Level::network)].S;
-    if (o_.places.topology != nullptr)
-      for (const LevelCost& c : o_.cost) eager = std::min(eager, c.S);
     for (Rank r = 0; r < s_.ranks; ++r)
       for (const Operation& op : s_.ops_of(r)) {
-        rendezvous_ = rendezvous_ || (op.kind == OpKind::send && op.amount > eager);
+        rendezvous_ = rendezvous_ || (op.kind == OpKind::send && op.amount > cost(r, op.peer).S);
         if (op.kind == OpKind::recv && (op.peer == any_rank || op.tag == any_tag)) wild_[r] = true;
       }
   }
