@@ -12,6 +12,7 @@ from .errors import InvalidInput, ParseError
 if TYPE_CHECKING:
     from .machine import Machine
     from .machine.description import Description
+    from .named import Named
     from .tabular import Table
 
 
@@ -65,7 +66,8 @@ def load(
     what : str or path
         A name of the catalogue (``isthmus machine list``); a file: the TOML form of a machine, Slurm
         ``topology.conf`` or ``topology.yaml``, ``ibnetdiscover`` output, an edge list (``.edges``); or a
-        specification such as ``"torus:8x8x16 link=425MB/s"``.
+        specification such as ``"torus:8x8x16,link=425MB/s"``. Behind a name or file some values may be replaced:
+        ``"cielo:cores=8,L=2us"``, with the keys of a specification.
     format : str, optional
         Format of a foreign file, where its content does not tell.
     node : path, optional
@@ -96,6 +98,12 @@ def load(
         machine = _from_file(machines()[text], None, {})
     elif os.path.exists(text):
         machine = _from_file(text, format, options)
+    elif isinstance(what, str) and format is None and (changes := _changes(text)) is not None:
+        from .machine import Machine
+        from .machine.spec import changed
+
+        base = load(changes.name, **options)
+        machine = Machine(changed(base.description, text, changes.parameters))
     elif isinstance(what, str) and format is None and _is_specification(text):
         from .machine import Machine
 
@@ -111,6 +119,15 @@ def load(
             f"torus:8x8x16{hint}"
         )
     return machine if node is None else _with_node(machine, os.fspath(node))
+
+
+def _changes(text: str) -> Named | None:
+    """Machine and changes of ``NAME|FILE:key=value,...``; None for another text."""
+    from .gallery import machines
+    from .named import named
+
+    found = named(text)
+    return found if found.parameters and (found.name in machines() or os.path.exists(found.name)) else None
 
 
 def _is_specification(text: str) -> bool:

@@ -1,4 +1,4 @@
-"""What is given in one line: collectives, algorithms, noise."""
+"""What is given in one line: collectives, algorithms, noise; :mod:`isthmus.named` has the grammar."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import units
 from .errors import InvalidInput
+from .named import named, pairs
 
 if TYPE_CHECKING:
     from .machine import Noise
@@ -19,11 +20,11 @@ _FLAVOURS = ("access", "sync", "protocol", "count", "under_way")
 
 def collective_arguments(text: str) -> dict[str, Any]:
     """What :func:`isthmus.collective` takes, from one line; ``sync=none-all``: on entry none, on exit all."""
-    kind, _, rest = text.partition(":")
-    values = pairs(text, rest, ("ranks", "bytes", "algorithm", "root", "in_place", *_FLAVOURS, *_OPTIONS))
+    what = named(text)
+    values = what.values("ranks", "bytes", "algorithm", "root", "in_place", *_FLAVOURS, *_OPTIONS)
     if "ranks" not in values:
         raise InvalidInput(f"{units.shown(text)}: ranks=... is missing")
-    out: dict[str, Any] = {"kind": kind}
+    out: dict[str, Any] = {"kind": what.name}
     out.update({key: whole(key, values[key]) for key in ("ranks", "root") if key in values})
     if "bytes" in values:
         out["bytes"] = size_in_bytes(values["bytes"])
@@ -53,15 +54,11 @@ def _option(key: str, value: str) -> Any:
 
 
 def parse_algorithm(text: str) -> Any:
-    """An algorithm from ``NAME`` or ``NAME:radix=4:segment=8KiB``."""
-    name, *rest = text.split(":")
-    options = {}
-    for part in rest:
-        key, equal, value = part.partition("=")
-        if not equal or key not in _OPTIONS:
-            raise InvalidInput(f"option {part!r} of algorithm {name}: allowed are {', '.join(_OPTIONS)}, as radix=4")
-        options[key] = _option(key, value)
-    return (name, options) if options else name
+    """An algorithm from ``NAME`` or ``NAME:radix=4,segment=8KiB``."""
+    name, _, rest = text.partition(":")
+    # One version ago a colon stood between options.
+    values = pairs(text, rest.replace(":", ","), _OPTIONS)
+    return (name, {key: _option(key, value) for key, value in values.items()}) if values else name
 
 
 def parse_noise(text: str) -> Noise:
@@ -82,19 +79,6 @@ def parse_noise(text: str) -> Noise:
             except InvalidInput as error:
                 raise InvalidInput(f"--noise: {key}={values[key]}: {error}") from None
     return Noise(kind=kind, file=values.get("file"), **times)
-
-
-def pairs(text: str, rest: str, allowed: tuple[str, ...]) -> dict[str, str]:
-    """key=value, separated by commas."""
-    out: dict[str, str] = {}
-    for part in filter(None, (part.strip() for part in rest.split(","))):
-        key, _, value = (word.strip() for word in part.partition("="))
-        if key not in allowed or not value:
-            raise InvalidInput(f"{units.shown(text)}: {units.shown(part)}: allowed are {'=..., '.join(allowed)}=...")
-        if key in out:
-            raise InvalidInput(f"{units.shown(text)}: {key} is given twice")
-        out[key] = value
-    return out
 
 
 def whole(key: str, value: str) -> int:

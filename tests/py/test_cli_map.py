@@ -170,7 +170,7 @@ def test_bad_input(run: Run, ring: str, tmp_path: Path) -> None:
     assert "give FILE or --example and --machine" in run.error(ring)
     assert "method 'blok' (close: block)" in run.error(ring, "--machine", "ring:16", "--method", "blok")
     assert "option 'x' of method block" in run.error(ring, "--machine", "ring:16", "--method", "block,x=1")
-    assert "NAME,key=value" in run.error(ring, "--machine", "ring:16", "--method", "block,x")
+    assert "NAME:key=value" in run.error(ring, "--machine", "ring:16", "--method", "block,x")
     assert "--placement is for --evaluate" in run.error(ring, "--machine", "ring:16", "--placement", "block")
     assert "writes no files" in run.error(ring, "--machine", "ring:16", "--evaluate", "-o", "x")
     assert "--format pbs" in run.error(ring, "--machine", "ring:16", "-o", "x", "--format", "pbs")

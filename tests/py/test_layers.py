@@ -149,7 +149,18 @@ def test_parts_load_without_the_others(code: str, without: list[str]) -> None:
 def test_python_parts_know_only_those_below() -> None:
     """Machines know nothing of how they are drawn, imported, kept or asked for on the command line."""
     below = {
-        "machine": {"_core", "errors", "extras", "files", "hostlist", "tabular", "toml_text", "units", "machine"},
+        "machine": {
+            "_core",
+            "errors",
+            "extras",
+            "files",
+            "hostlist",
+            "named",
+            "tabular",
+            "toml_text",
+            "units",
+            "machine",
+        },
         "imports": {"errors", "filekinds", "hostlist", "units", "imports", "recording", "schedule", "separate"},
         "plot": {
             "_core",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -34,9 +35,9 @@ def parse_collectives(given: tuple[str, ...], ranks_per_node: int | None = None)
     table: Decisions | None = None
     for text in given:
         kind, equals, algorithm = text.partition("=")
-        if equals and kind and algorithm and not os.path.exists(text):
+        if equals and kind and ":" not in kind and algorithm and not os.path.exists(text):
             chosen[kind] = parse_algorithm(algorithm)
-        elif equals or not _names_decisions(text):
+        elif (equals and ":" not in kind) or not _names_decisions(text):
             raise InvalidInput(
                 f"--collectives {text}: kind=algorithm is allowed, such as allreduce=ring, or a decision table (.toml, "
                 ".json), openmpi or mpich"
@@ -55,7 +56,8 @@ def parse_collectives(given: tuple[str, ...], ranks_per_node: int | None = None)
 def _names_decisions(text: str) -> bool:
     from ..tuning.defaults import LIBRARIES
 
-    return os.path.exists(text) or text.lower().endswith((".toml", ".json")) or text.partition("-")[0] in LIBRARIES
+    library = re.split("[-:]", text, maxsplit=1)[0]
+    return os.path.exists(text) or text.lower().endswith((".toml", ".json")) or library in LIBRARIES
 
 
 def tell_replaced(collectives: Any, program: Any) -> None:

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from .. import filekinds, units
 from ..errors import InvalidInput
-from ..one_line import collective_arguments, pairs, size_in_bytes
+from ..named import named, pairs
+from ..one_line import collective_arguments, size_in_bytes
+from .options import UNITS
 
 if TYPE_CHECKING:
     from ..machine import Allocation, Level, Machine
@@ -30,9 +32,21 @@ def is_collective(text: str) -> bool:
 
 
 def read_any(text: str, unit: str = "ns") -> Program | Schedule | Timeline:
-    """What a file holds, or the schedule of a one-line collective."""
-    if is_collective(text):
-        return parse_collective(text)
+    """What a file holds (``FILE:unit=us`` says the unit of GOAL), an example, or the schedule of a collective."""
+    if not os.path.exists(text):
+        from ..gallery import programs
+
+        what = named(text)
+        if os.path.exists(what.name):
+            text, unit = what.name, what.values("unit").get("unit", unit)
+            if unit not in UNITS:
+                raise InvalidInput(f"{what.text}: unit={unit}: allowed are {', '.join(UNITS)}")
+        elif is_collective(text):
+            return parse_collective(text)
+        elif text in programs():
+            from ..examples import example
+
+            return example(text)
     from ..schedule.reading import read
 
     return read(text, unit=unit)

@@ -8,6 +8,7 @@ import click
 
 from .. import units
 from ..errors import InvalidInput
+from ..named import split
 from .collectives import parse_collectives
 from .inputs import parse_nodes, parse_speeds
 from .options import MODELS, Work, check_file, json_option, pictures, shared, work_argument
@@ -53,7 +54,7 @@ PLOTS = ("load", "dilation", "placement")
     metavar="LIST|FILE",
     help="With --balance: relative speeds of the nodes of the job, such as 1x12,0.5x4, or a file with one a line.",
 )
-@click.option("--method", default="auto", show_default=True, metavar="NAME[,KEY=VALUE...]", help="See --list.")
+@click.option("--method", default="auto", show_default=True, metavar="NAME[:KEY=VALUE,...]", help="See --list.")
 @click.option(
     "--objective",
     type=click.Choice(["hop_bytes", "max_link", "time"]),
@@ -206,13 +207,14 @@ def _placement(job: Allocation, ranks: int, given: str, format: str | None, seed
 
 
 def _method(text: str) -> str | tuple[str, dict[str, Any]]:
-    """Name and options from ``name,key=value,...``."""
-    name, *rest = (part.strip() for part in text.split(","))
+    """Name and options from ``NAME:key=value,...``."""
+    # One version ago a comma stood behind the name.
+    name, *rest = split(text.replace(":", ",", 1))
     options: dict[str, Any] = {}
     for part in rest:
         key, equals, value = part.partition("=")
         if not equals or not key or not value:
-            raise InvalidInput(f"--method {text}: NAME,key=value,... is allowed")
+            raise InvalidInput(f"--method {text}: NAME:key=value,... is allowed")
         options[key] = _value(value)
     return (name, options) if options else name
 

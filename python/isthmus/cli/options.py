@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
+UNITS = ("ns", "ps", "us", "ms", "s")
 MODELS = ("loggops", "flow", "reserve", "packet")
 PICTURES = (".png", ".svg", ".pdf")
 
@@ -125,7 +126,7 @@ SHARED = {
     "unit": Shared(
         ("--unit",),
         "Unit of times in GOAL files",
-        {"type": click.Choice(["ns", "ps", "us", "ms", "s"]), "metavar": "UNIT", "default": "ns", "show_default": True},
+        {"type": click.Choice(UNITS), "metavar": "UNIT", "default": "ns", "show_default": True},
     ),
     "workers": Shared(("--workers",), "So many at once", _number(1)),
 }

@@ -9,6 +9,8 @@ import click
 
 from .. import units
 from ..errors import InvalidInput
+from ..named import named
+from ..one_line import whole
 from .options import check_file, json_option, shared, whole_numbers
 from .output import print_json, print_table
 
@@ -27,8 +29,11 @@ def read_decisions(text: str, ranks_per_node: int = 1) -> Decisions:
     from ..tuning.defaults import LIBRARIES, defaults
     from ..tuning.table import DecisionTable
 
-    if not os.path.exists(text) and text.partition("-")[0] in LIBRARIES:
-        return defaults(text, ranks_per_node=ranks_per_node)
+    what = named(text)
+    if not os.path.exists(text) and what.name.partition("-")[0] in LIBRARIES:
+        values = what.values("ranks_per_node")
+        given = whole("ranks_per_node", values["ranks_per_node"]) if values else ranks_per_node
+        return defaults(what.name, ranks_per_node=given)
     return DecisionTable.load(text)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import units
 from ..errors import InvalidInput, ParseError, Unsupported
+from ..named import split
 from .description import LEVELS, Description, normalise
 from .kinds import KINDS, Kind, Links, kind_named, spec_of
 from .parts import Level, Node
@@ -20,14 +21,15 @@ _NODE_FIELDS = [f.name for f in dataclasses.fields(Node)]
 _TOP = {"name": "name", "title": "title", "compute": "compute_nodes", "hosts": "hostnames"}
 
 
-def _topology(text: str, token: str) -> dict[str, Any]:
+def _topology(text: str, token: str, others: list[str] | None = None) -> dict[str, Any]:
+    """What the first word says; options of the machine between its parameters go to ``others``."""
     name, _, rest = token.partition(":")
     try:
         kind = kind_named(name)
     except InvalidInput as error:
         raise ParseError(text, None, "topology", str(error)) from None
     out: dict[str, Any] = {"kind": kind.name}
-    for i, part in enumerate(rest.split(",") if rest else []):
+    for i, part in enumerate(split(rest) if rest else []):
         key, equals, value = part.partition("=")
         if not equals:
             if i > 0 or (not kind.parameters[0].required and kind.name != "graph"):
@@ -36,6 +38,9 @@ def _topology(text: str, token: str) -> dict[str, Any]:
         try:
             parameter = kind.parameter(key)
         except InvalidInput as error:
+            if others is not None and _paths(key):
+                others.append(part)
+                continue
             raise ParseError(text, None, key, str(error)) from None
         if key in out:
             raise ParseError(text, None, key, "is given twice")
@@ -117,7 +122,8 @@ def parse_topology(spec: str, links: Links) -> Topology:
 def parse_spec(text: str) -> Description:
     """Read a one-line specification.
 
-    The first word is the interconnect, ``kind:parameter[,key=value...]``; the others are ``key=value``: ``link`` and
+    The first word is the interconnect, ``kind:parameter[,key=value...]``; the others, behind commas or blanks, are
+    ``key=value``: ``link`` and
     ``hop`` (bandwidth and latency of all links; ``link.x``, ``hop.global`` of one class), the fields of a node
     (``cores``, ``sockets``, ``nics``, ``memory``, ...), LogGP parameters of the network (``L o g G O S per_hop o_send
     o_recv``; ``socket.L``, ``node.o`` of the other levels), ``noise`` (``noise.period``, ...), ``compute`` (usable
@@ -134,29 +140,69 @@ def parse_spec(text: str) -> Description:
     if not words:
         raise ParseError("specification", None, None, f"is empty: allowed is for example {KINDS['torus'].example}")
     text = " ".join(words)  # messages have one line
-    raw: dict[str, Any] = {"topology": _topology(text, words[0])}
-    for word in words[1:]:
-        key, equals, value = word.partition("=")
-        if not equals or not value:
-            raise ParseError(text, None, word, "key=value is allowed here, without blanks, as in link=425MB/s")
-        paths = _paths(key)
-        if not paths:
-            allowed = [
-                "link",
-                "hop",
-                "link.CLASS",
-                "hop.CLASS",
-                *_TOP,
-                *_NODE_FIELDS,
-                "o",
-                *_LEVEL_FIELDS,
-                "socket.L, node.L, ...",
-                "noise, noise.period, noise.duration, noise.file",
-            ]
-            raise ParseError(text, None, key, f"unknown option: allowed are {', '.join(allowed)}")
-        for path in paths:
-            _place(raw, path, value, text, key)
+    others: list[str] = []
+    raw: dict[str, Any] = {"topology": _topology(text, words[0], others)}
+    for word in [*others, *words[1:]]:
+        _set(raw, text, word)
     return normalise(raw, text)
+
+
+def changed(description: Description, text: str, parameters: str) -> Description:
+    """A machine with some of its values replaced by ``key=value,...``, the keys of a specification.
+
+    ``link`` and ``hop`` without a class hold for all links, also for those that have values of their own.
+
+    Raises
+    ------
+    ParseError
+        For an unknown key, or a value that is not allowed.
+    """
+    import tomllib
+
+    from .toml import format_toml
+
+    given: dict[str, Any] = {}
+    for word in split(parameters):
+        _set(given, text, word)
+    raw = tomllib.loads(format_toml(description))
+    for field in given.get("links", {}).get("default", {}):
+        for link in raw.get("links", {}).values():
+            link.pop(field, None)
+    _merge(raw, given)
+    return normalise(raw, text)
+
+
+def _merge(raw: dict[str, Any], given: dict[str, Any]) -> None:
+    """Put values in place of others, whose sources go with them."""
+    for key, value in given.items():
+        if isinstance(value, dict):
+            _merge(raw.setdefault(key, {}), value)
+        else:
+            raw[key] = value
+
+
+def _set(raw: dict[str, Any], text: str, word: str) -> None:
+    """One option of a machine, into its raw description."""
+    key, equals, value = word.partition("=")
+    if not equals or not value:
+        raise ParseError(text, None, word, "key=value is allowed here, without blanks, as in link=425MB/s")
+    paths = _paths(key)
+    if not paths:
+        allowed = [
+            "link",
+            "hop",
+            "link.CLASS",
+            "hop.CLASS",
+            *_TOP,
+            *_NODE_FIELDS,
+            "o",
+            *_LEVEL_FIELDS,
+            "socket.L, node.L, ...",
+            "noise, noise.period, noise.duration, noise.file",
+        ]
+        raise ParseError(text, None, key, f"unknown option: allowed are {', '.join(allowed)}")
+    for path in paths:
+        _place(raw, path, value, text, key)
 
 
 def _option(key: str, value: Any, unit: str) -> str:
