@@ -71,7 +71,8 @@ def map(
         "exact"; on dragonflies half the load is worth 3.5 %), the most congested link; "max_link", the most congested
         link, then hop-bytes; "time", the fastest of a program or schedule by simulation. By default the time of what
         can be simulated; of patterns, and of what would take longer to simulate than ``seconds`` allow, hop-bytes, but
-        no most congested link worse than in the order of the allocation.
+        no most congested link worse than in the order of the allocation, and no program slower without contention, if
+        there is time for that.
     balance : float, optional
         Tasks may share cores: a node gets this part more than its share of the work at most (0.03: 3 %, rounded up);
         the work is the pattern's load, or 1 for each task. By default one rank per core at most.

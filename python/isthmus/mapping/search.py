@@ -14,7 +14,7 @@ from .methods import find
 from .metrics import pattern_of
 from .portfolio import USUAL, portfolio
 from .problem import Problem
-from .selection import best_of, no_hotter
+from .selection import best_of, cooler_than_usual, no_hotter
 from .sockets import placement_of
 from .swaps import Swaps
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from .clock import Clock
     from .metrics import Metrics
 
-#: Part of the time for simulations, at least, where these decide.
-SIMULATING = 0.3
+#: Part of the time for simulations where these decide: at least, and at most for those that there have to be.
+SIMULATING, CHECKING = 0.3, 0.6
 #: Part of the time for links that are hotter than before, where there are.
 _COOLING = 0.2
 #: Messages of collectives are mapped too where they have this part of all bytes.
@@ -52,41 +52,75 @@ class Search:
 
     def affordable(self, seconds: float) -> bool:
         """Can the usual orders and one other placement be simulated in the part of the time for simulations?"""
-        if self.clock is None:
+        if self.clock is None or self._checks * self.clock.cost > CHECKING * seconds:
             return False
-        # The first says what the others take, if that is not too much already.
-        few = (len(USUAL) + 1) * self.clock.cost <= SIMULATING * seconds
-        if few:
-            place = find("default", {})[0].run(self.problem, {})
-            assert place is not None
-            self._time(place)
-        return few and (len(USUAL) + 1) * self.clock.cost <= SIMULATING * seconds
+        # The first says what the others take.
+        place = find("default", {})[0].run(self.problem, {})
+        assert place is not None
+        self._time(place)
+        return self._checks * self.clock.cost <= CHECKING * seconds
+
+    @property
+    def _checks(self) -> int:
+        """Simulations that there have to be: of the usual orders, which may be one, and of what is found."""
+        return 2 if self.problem.imbalance is not None or self.problem.job.ranks_per_node == 1 else 3
 
     def attempt(self, name: str, **options: Any) -> Trial | None:
         """Runs a method and keeps its map; None where it does not apply."""
         return self._on(self.problem, name, options, {})
 
     def by_rule(self, objective: str, seconds: float, *, guarded: bool) -> Trial:
-        """The best by metrics; ``guarded``: no hottest link worse than that of the order of the allocation."""
+        """The best by metrics; ``guarded``: with no hottest link worse than that of the order of the allocation.
+
+        Of a program ``guarded`` means, too: no slower than a usual order without contention, if there is time for that.
+        """
+        rough = None
+        if self.clock is not None and guarded and self.problem.imbalance is None:
+            seconds = max(seconds - self.clock.spent, 0.0)
+            rough = self.clock.without_contention()
+            checking = self._checks * rough.cost
+            rough, seconds = (rough, seconds - checking) if checking <= CHECKING * seconds else (None, seconds)
         portfolio(self.problem, self.attempt, seconds, objective)
-        if guarded and self.problem.imbalance is None:
-            return no_hotter(self.trials, self.problem, self.attempt, _COOLING * seconds)
-        return best_of(self.trials, objective, self.problem)
+        if not guarded or self.problem.imbalance is not None:
+            return best_of(self.trials, objective, self.problem)
+        best = no_hotter(self.trials, self.problem, self.attempt, _COOLING * seconds)
+        return best if rough is None else self._no_slower(best, rough, checking + self._unspent(seconds))
+
+    def _no_slower(self, best: Trial, clock: Clock, seconds: float) -> Trial:
+        """The best by metrics of those that are no slower than usual orders, as many as can be simulated."""
+
+        def time(t: Trial) -> float:
+            return clock.seconds(placement_of(self.problem, t.place))
+
+        least = min(time(t) for t in self.trials if t.method in USUAL)
+        allowed = cooler_than_usual(self.trials)
+        for t in sorted((t for t in allowed if t.method not in USUAL), key=lambda t: (t is not best, t.hop_bytes)):
+            if t is not best and clock.spent + clock.cost > seconds:
+                break
+            if time(t) <= least:
+                return t
+        return min((t for t in allowed if t.method in USUAL), key=time)
+
+    def _unspent(self, seconds: float) -> float:
+        """What methods left of so many seconds."""
+        return seconds - sum(granted(self.problem, t.options) for t in self.trials)
 
     def by_time(self, seconds: float, *, all: bool) -> Trial:
         """The fastest by simulation; ``all``: every map is simulated, even if that takes longer."""
         assert self.clock is not None
         wider = self._with_collectives()
-        for_each = (1 - SIMULATING) * seconds / (1 if wider is None else 2)
+        search = seconds - max(SIMULATING * seconds, min(self._checks * self.clock.cost, CHECKING * seconds))
+        for_each = search / (1 if wider is None else 2)
         portfolio(self.problem, self.attempt, for_each, "time")
         if wider is not None:
             said = {"messages": "all"}
             portfolio(wider, lambda name, **options: self._on(wider, name, options, said), for_each, "time")
-        until = seconds - sum(granted(self.problem, t.options) for t in self.trials)
+        until = self._unspent(seconds)
         order = sorted(self.trials, key=lambda t: (t.method not in USUAL, t.hop_bytes))
+        least = sum(t.method in USUAL for t in order)
         simulated = []
         for i, t in enumerate(order):
-            if all or i <= len(USUAL) or self.clock.spent + self.clock.cost <= until:
+            if all or i <= least or self.clock.spent + self.clock.cost <= until:
                 self._time(t.place)
                 simulated.append(t)
         best = best_of(simulated, "time", self.problem)

@@ -63,13 +63,8 @@ def no_hotter(trials: list[Trial], problem: Problem, attempt: Attempt, seconds: 
     Where the best of all is hotter, others are made of it that may cost more hop-bytes.
     """
     usual = trials[0]
-
-    def worse(t: Trial) -> bool:
-        hotter = t.metrics.maximum_congestion > usual.metrics.maximum_congestion * (1 + _SAME)
-        return hotter or t.hop_bytes > usual.hop_bytes * (1 + _SAME)
-
     best = best_of(trials, "hop_bytes", problem)
-    if not worse(best):
+    if not _worse(best, usual):
         return best
     # Where there is time for few of them, the last; each goes on where the one before it stopped.
     least = seconds_of_relief(problem) + seconds_of_metrics(problem)
@@ -83,7 +78,17 @@ def no_hotter(trials: list[Trial], problem: Problem, attempt: Attempt, seconds: 
             options["until"] = round(min(over * _MARGIN, 1.0), 4)
         share = part / sum(part for _, part in prices)
         cooler = attempt("relieve", start=start.place, seconds=round(share * seconds, 3), **options)
-        if cooler is None or not worse(cooler):
+        if cooler is None or not _worse(cooler, usual):
             break
         start = cooler
-    return best_of([t for t in trials if not worse(t)], "hop_bytes", problem)
+    return best_of(cooler_than_usual(trials), "hop_bytes", problem)
+
+
+def cooler_than_usual(trials: Sequence[Trial]) -> list[Trial]:
+    """Those with neither a hotter link nor more hop-bytes than the first, the order of the allocation."""
+    return [t for t in trials if not _worse(t, trials[0])]
+
+
+def _worse(t: Trial, usual: Trial) -> bool:
+    hotter = t.metrics.maximum_congestion > usual.metrics.maximum_congestion * (1 + _SAME)
+    return hotter or t.hop_bytes > usual.hop_bytes * (1 + _SAME)
