@@ -2,6 +2,7 @@
 
 #include "collectives/algorithms/algorithms.hpp"
 #include "collectives/write/block_places.hpp"
+#include "collectives/write/digit_exchange.hpp"
 
 namespace isthmus::collectives {
 namespace bruck {
@@ -35,9 +36,49 @@ void gather_turned(const CollectiveCall& call, Emitter& out, std::uint64_t radix
   rounds.copy_too(blocks.offset(call.rank), at_scratch(until_end), at_output());
 }
 
+/// The blocks for the ranks above, in their order.
+struct BlocksAbove {
+  const CollectiveCall& call;
+  const AlltoallBlocks& blocks;
+  Slice operator()(std::uint64_t n) const {
+    // In place the own block is where it belongs.
+    return n == 0 && call.in_place ? blocks.to(call.rank) : blocks.from(above(call, n));
+  }
+  /// Up to the last rank; number 0 is no part of a run.
+  [[nodiscard]] std::uint64_t run(std::uint64_t n, std::uint64_t step) const {
+    const std::uint64_t end = call.ranks - call.rank;
+    return ((n < end ? end : std::uint64_t{call.ranks}) - 1 - n) / step + 1;
+  }
+};
+/// Those from the ranks below.
+struct BlocksBelow {
+  const CollectiveCall& call;
+  const AlltoallBlocks& blocks;
+  Slice operator()(std::uint64_t n) const { return blocks.to(below(call, n)); }
+  /// Down to rank 0.
+  [[nodiscard]] std::uint64_t run(std::uint64_t n, std::uint64_t step) const {
+    return ((n <= call.rank ? call.rank : std::uint64_t{call.ranks} - 1) - n) / step + 1;
+  }
+};
+
 }  // namespace
 
 void allgather(const CollectiveCall& call, Emitter& out) { gather_turned(call, out, call.options->radix); }
+
+void alltoall(const CollectiveCall& call, Emitter& out) {
+  // Who passes blocks on would have to know the counts of others.
+  if (!call.counts.empty()) return pairwise::alltoall(call, out);
+  const std::uint64_t radix = call.options->radix;
+  const AlltoallBlocks blocks(call);
+  DigitExchange all(out, call.ranks, call.bytes, BlocksAbove{call, blocks}, BlocksBelow{call, blocks});
+  for (std::uint64_t weight = 1; weight < call.ranks; weight *= radix) {
+    all.phase(radix);
+    for (std::uint64_t digit = 1; digit < radix && digit * weight < call.ranks; ++digit) {
+      all.exchange(above(call, digit * weight), below(call, digit * weight), digit);
+    }
+  }
+  all.finish();
+}
 
 }  // namespace bruck
 

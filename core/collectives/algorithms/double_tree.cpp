@@ -1,6 +1,6 @@
 #include "collectives/write/double_tree.hpp"
 
-#include "collectives/algorithms/rooted.hpp"
+#include "collectives/algorithms/algorithms.hpp"
 #include "collectives/write/two_trees.hpp"
 
 namespace isthmus::collectives::double_tree {

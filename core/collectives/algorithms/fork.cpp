@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "collectives/algorithms/rooted.hpp"
+#include "collectives/algorithms/algorithms.hpp"
 #include "collectives/write/tree_streams.hpp"
 #include "schedule/names.hpp"
 

@@ -1,4 +1,4 @@
-#include "collectives/algorithms/rooted.hpp"
+#include "collectives/algorithms/algorithms.hpp"
 #include "collectives/write/tree_streams.hpp"
 
 namespace isthmus::collectives::kary {

@@ -1,4 +1,4 @@
-#include "collectives/algorithms/rooted.hpp"
+#include "collectives/algorithms/algorithms.hpp"
 
 namespace isthmus::collectives::linear_sync {
 namespace {

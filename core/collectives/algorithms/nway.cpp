@@ -1,6 +1,6 @@
 #include <bit>
 
-#include "collectives/algorithms/rooted.hpp"
+#include "collectives/algorithms/algorithms.hpp"
 
 namespace isthmus::collectives::nway {
 namespace {

@@ -1,6 +1,6 @@
 #include <bit>
 
-#include "collectives/algorithms/rooted.hpp"
+#include "collectives/algorithms/algorithms.hpp"
 #include "collectives/write/even_split.hpp"
 #include "collectives/write/trees.hpp"
 

@@ -1,4 +1,4 @@
-#include "collectives/algorithms/rooted.hpp"
+#include "collectives/algorithms/algorithms.hpp"
 #include "collectives/write/two_trees.hpp"
 
 namespace isthmus::collectives::split_binary {

@@ -2,8 +2,7 @@
 
 #include "collectives/algorithms/algorithms.hpp"
 #include "collectives/write/even_split.hpp"
-#include "collectives/write/power_of_two.hpp"
-#include "collectives/write/sums.hpp"
+#include "collectives/write/folded_sum.hpp"
 #include "collectives/write/torus.hpp"
 
 namespace isthmus::collectives::swing {
@@ -113,13 +112,8 @@ void allreduce(const CollectiveCall& call, Emitter& out) {
   const std::vector<Way>& ways = static_cast<const Ways&>(*call.plan).ways;
   const PowerOfTwo fold(call.rank, call.ranks);
   Sum sum(call, true);
-  if (fold.outside) {
-    rounds.send(call.rank + 1, call.bytes, sum.now());
-    rounds.next();
-    rounds.recv(call.rank + 1, call.bytes, at_output());
-    return;
-  }
-  if (fold.paired) sum.take(rounds, call.rank - 1);
+  const Rank neighbour = fold.neighbour(call.rank);
+  if (!begin_folded(rounds, call, sum, fold, neighbour, ReduceOrder::after)) return;
   const EvenSplit parts(call.bytes, std::max<std::size_t>(ways.size(), 1));
   std::vector<Range> ranges;
   for (std::size_t w = 0; w < ways.size(); ++w) ranges.emplace_back(ways[w], parts.offset(w), parts(w), fold.place);
@@ -147,8 +141,7 @@ void allreduce(const CollectiveCall& call, Emitter& out) {
     }
     rounds.next();
   }
-  sum.finish(rounds);
-  if (fold.paired) rounds.send(call.rank - 1, call.bytes, at_output());
+  end_folded(rounds, call, sum, fold, neighbour);
 }
 
 }  // namespace isthmus::collectives::swing

@@ -1,23 +1,11 @@
 // What comes with Isthmus: every algorithm with its options and where it is published, the default first.
 #include "collectives/catalogue/catalogue.hpp"
 #include "collectives/algorithms/algorithms.hpp"
-#include "collectives/algorithms/rooted.hpp"
+#include "collectives/catalogue/references.hpp"
 #include "collectives/registry.hpp"
 
 namespace isthmus::collectives {
 namespace {
-
-constexpr const char* johnsson_ho = "Johnsson, Ho, IEEE Trans. Computers 38(9), 1989";
-constexpr const char* thakur = "Thakur, Rabenseifner, Gropp, IJHPCA 19(1), 2005";
-constexpr const char* pjesivac = "Pjesivac-Grbovic et al., Cluster Computing 10(2), 2007";
-constexpr const char* hensgen = "Hensgen, Finkel, Manber, Int. J. Parallel Programming 17(1), 1988";
-
-constexpr const char* nishtala = "Nishtala, PhD thesis, UC Berkeley, 2009";
-constexpr const char* karp = "Karp, Sahay, Santos, Schauser, SPAA 1993";
-constexpr const char* sanders = "Sanders, Speck, Traeff, Parallel Computing 35(12), 2009";
-constexpr const char* barnett = "Barnett, Shuler, Gupta, Payne, van de Geijn, Watts, SHPCC 1994";
-constexpr const char* rabenseifner_2004 = "Rabenseifner, ICCS 2004";
-constexpr const char* hoefler_barrier = "Hoefler, Mehlan, Mietke, Rehm, IPDPS 2006";
 
 OptionInfo radix(std::uint64_t standard, std::uint64_t least, const char* words) {
   return {"radix", standard, least, words};
@@ -88,7 +76,7 @@ std::vector<CatalogueEntry> bcasts() {
         pjesivac,
         {segment(65536)}},
        split_binary::bcast},
-      {{"double_tree", "each half down a binary tree of its own, in segments", sanders, {segment(65536)}},
+      {{"double_tree", "each half down a binary tree of its own, in segments", sanders_speck, {segment(65536)}},
        double_tree::bcast},
       {{"scatter_allgather",
         "parts scattered by a binomial tree, then gathered by all by recursive doubling",
@@ -132,9 +120,9 @@ std::vector<CatalogueEntry> reduces() {
         pjesivac,
         {segment(65536), window()}},
        split_binary::reduce},
-      {{"double_tree", "each half up a binary tree of its own, in segments", sanders, {segment(65536), window()}},
+      {{"double_tree", "each half up a binary tree of its own, in segments", sanders_speck, {segment(65536), window()}},
        double_tree::reduce},
-      {{"rabenseifner", "halves exchanged and added, then gathered by a binomial tree", rabenseifner_2004, {}},
+      {{"rabenseifner", "halves exchanged and added, then gathered by a binomial tree", of_rabenseifner, {}},
        rabenseifner::reduce},
   };
 }

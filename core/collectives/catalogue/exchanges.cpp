@@ -4,32 +4,12 @@
 
 #include "collectives/algorithms/algorithms.hpp"
 #include "collectives/catalogue/catalogue.hpp"
+#include "collectives/catalogue/references.hpp"
 #include "collectives/write/groups.hpp"
 #include "collectives/write/torus.hpp"
 
 namespace isthmus::collectives {
 namespace {
-
-constexpr const char* johnsson_ho = "Johnsson, Ho, IEEE Trans. Computers 38(9), 1989";
-constexpr const char* thakur = "Thakur, Rabenseifner, Gropp, IJHPCA 19(1), 2005";
-constexpr const char* pjesivac = "Pjesivac-Grbovic et al., Cluster Computing 10(2), 2007";
-constexpr const char* chan = "Chan, Heimlich, Purkayastha, van de Geijn, Concurrency and Computation 19(13), 2007";
-constexpr const char* bruck_et_al = "Bruck, Ho, Kipnis, Upfal, Weathersby, IEEE TPDS 8(11), 1997";
-constexpr const char* patarasuk = "Patarasuk, Yuan, J. Parallel and Distributed Computing 69(2), 2009";
-constexpr const char* hoefler_traeff = "Hoefler, Traeff, HIPS 2009";
-constexpr const char* of_rabenseifner = "Rabenseifner, ICCS 2004";
-constexpr const char* of_traeff = "Traeff, EuroPVM/MPI 2005";
-constexpr const char* chen = "Chen, Zhang, Zhang, Yuan, HPC Asia 2005";
-constexpr const char* loch = "Loch, Koslovski, SBAC-PAD 2021";
-
-constexpr const char* ruefenacht = "Ruefenacht, Bull, Booth, Parallel Computing 69, 2017";
-constexpr const char* sanders_speck = "Sanders, Speck, Traeff, Parallel Computing 35(12), 2009";
-constexpr const char* de_sensi = "De Sensi, Bonato, Saam, Hoefler, NSDI 2024";
-constexpr const char* jain = "Jain, Sabharwal, ICS 2010";
-constexpr const char* karonis = "Karonis et al., IPDPS 2000";
-constexpr const char* suh_shin = "Suh, Shin, IEEE TPDS 12(1), 2001";
-constexpr const char* traeff_hunold = "Traeff, Hunold, ICPP 2019";
-constexpr const char* sanders_traeff = "Sanders, Traeff, EuroPVM/MPI 2006";
 
 OptionInfo radix(std::uint64_t standard) { return {"radix", standard, 2, "base of the numbers of ranks"}; }
 OptionInfo segment(std::uint64_t standard) { return {"segment", standard, 0, "bytes of a segment; 0: one"}; }

@@ -18,6 +18,8 @@ struct PowerOfTwo {
         outside(paired && rank % 2 == 0),
         place(paired ? rank / 2 : rank - excess) {}
 
+  /// Who takes over from a member that is outside, or hands over to a paired one; `me`: the member's own number.
+  [[nodiscard]] Rank neighbour(Rank me) const { return outside ? me + 1 : paired ? me - 1 : me; }
   /// The rank in a place.
   [[nodiscard]] Rank rank(std::uint32_t p) const { return p < excess ? 2 * p + 1 : p + excess; }
   /// The first rank whose part a place holds; the parts of neighbouring places are neighbours.

@@ -1,8 +1,8 @@
 #include <bit>
 
-#include "collectives/algorithms/rooted.hpp"
+#include "collectives/algorithms/algorithms.hpp"
 #include "collectives/write/even_split.hpp"
-#include "collectives/write/sums.hpp"
+#include "collectives/write/folded_sum.hpp"
 
 namespace isthmus::collectives::rabenseifner {
 namespace {
@@ -63,6 +63,38 @@ void reduce(const CollectiveCall& call, Emitter& out) {
     end += length;
   }
   sum.finish(rounds);
+}
+
+/// The vector in as many parts as there are places: halves of it are exchanged at distances 1, 2, 4 ..., so that
+/// neighbours are combined first and the order is kept, and come back the same way.
+void allreduce(const CollectiveCall& call, Emitter& out) {
+  Rounds rounds(out);
+  const PowerOfTwo fold(call.rank, call.ranks);
+  const EvenSplit parts(call.bytes, fold.places);
+  Sum sum(call, true);
+  const Rank neighbour = fold.neighbour(call.rank);
+  if (!begin_folded(rounds, call, sum, fold, neighbour)) return;
+  std::uint32_t first = 0;
+  std::uint32_t half = fold.places >> 1;
+  for (std::uint32_t bit = 1; bit < fold.places; bit <<= 1, half >>= 1) {
+    const std::uint32_t peer = fold.place ^ bit;
+    const bool upper = (fold.place & bit) != 0;
+    const std::uint32_t given = upper ? first : first + half;
+    if (upper) first += half;
+    rounds.send(fold.rank(peer), parts.between(given, given + half), sum.now() + parts.offset(given));
+    sum.take(rounds, fold.rank(peer), order_from(peer, fold.place), parts.offset(first),
+             parts.between(first, first + half));
+  }
+  for (std::uint32_t bit = fold.places >> 1; bit != 0; bit >>= 1) {
+    const std::uint32_t peer = fold.place ^ bit;
+    const std::uint32_t count = fold.places / (2 * bit);
+    const std::uint32_t theirs = first ^ count;
+    rounds.send(fold.rank(peer), parts.between(first, first + count), at_output(parts.offset(first)));
+    rounds.recv(fold.rank(peer), parts.between(theirs, theirs + count), at_output(parts.offset(theirs)));
+    rounds.next();
+    first &= ~count;
+  }
+  end_folded(rounds, call, sum, fold, neighbour);
 }
 
 }  // namespace isthmus::collectives::rabenseifner
