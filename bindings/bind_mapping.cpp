@@ -10,6 +10,7 @@
 #include "arrays.hpp"
 #include "base/error.hpp"
 #include "mapping/balance/balanced.hpp"
+#include "mapping/balance/packing.hpp"
 #include "mapping/construct/bipartition.hpp"
 #include "mapping/construct/greedy.hpp"
 #include "mapping/problem/effort.hpp"
@@ -252,6 +253,24 @@ void bind_mapping(nb::module_& m) {
       "graph"_a, "target"_a, "start"_a, "rise"_a = 0.01, "trials"_a = 50.0,
       "seconds"_a = std::numeric_limits<double>::infinity(), "seed"_a = 0, "until"_a = 0.0,
       "Swaps that take load from the hottest links.");
+  m.def(
+      "pack",
+      [](const Reals& load, const Reals& room, const Numbers& home,
+         const Reals& cost) -> std::optional<Output<std::uint32_t>> {
+        const std::size_t bins = room.shape(0);
+        require(home.shape(0) == load.shape(0) && cost.shape(0) == load.shape(0) * bins, "pack: ", load.shape(0),
+                " loads, but ", home.shape(0), " bins of tasks and ", cost.shape(0), " costs in ", bins, " bins");
+        for (const std::uint32_t bin : view(home)) require(bin < bins, "pack: bin ", bin, " of ", bins);
+        std::optional<std::vector<std::uint32_t>> found;
+        {
+          nb::gil_scoped_release release;
+          found = pack(view(load), view(room), view(home), view(cost));
+        }
+        if (!found) return std::nullopt;
+        return array_from(std::move(*found));
+      },
+      "load"_a, "room"_a, "home"_a, "cost"_a,
+      "A bin with room for every task, few of them elsewhere than at home; None if there is no packing or none was found.");
 }
 
 }  // namespace isthmus::bindings

@@ -145,24 +145,25 @@ std::uint32_t GraphTopology::distance(Vertex from, Vertex to) const {
   return (*hops_to(to))[from];
 }
 
-std::vector<std::size_t> GraphTopology::by_destination(std::span<const Vertex> to) {
+template <class Visit>
+void GraphTopology::by_destination(std::span<const Vertex> from, std::span<const Vertex> to, Visit visit) const {
   std::vector<std::size_t> order(to.size());
   std::iota(order.begin(), order.end(), 0);
   std::sort(order.begin(), order.end(), [&](auto i, auto j) { return std::pair(to[i], i) < std::pair(to[j], j); });
-  return order;
+  std::shared_ptr<const Hops> hops;
+  Vertex last = nodes_;
+  for (const std::size_t i : order) {
+    require_node(from[i]);
+    require_node(to[i]);
+    if (to[i] != last) hops = hops_to(last = to[i]);
+    visit(i, *hops);
+  }
 }
 
 void GraphTopology::distances(std::span<const Vertex> from, std::span<const Vertex> to,
                               std::span<std::uint32_t> out) const {
   require(from.size() == to.size(), "pairs: ", from.size(), " sources but ", to.size(), " destinations");
-  std::shared_ptr<const Hops> hops;
-  Vertex last = nodes_;
-  for (const std::size_t i : by_destination(to)) {
-    require_node(from[i]);
-    require_node(to[i]);
-    if (to[i] != last) hops = hops_to(last = to[i]);
-    out[i] = (*hops)[from[i]];
-  }
+  by_destination(from, to, [&](std::size_t i, const Hops& hops) { out[i] = hops[from[i]]; });
 }
 
 void GraphTopology::route_lengths(std::span<const Vertex> from, std::span<const Vertex> to,
@@ -197,14 +198,7 @@ LinkId* GraphTopology::write_route(Vertex from, Vertex to, LinkId* out) const {
 
 void GraphTopology::routes(std::span<const Vertex> from, std::span<const Vertex> to,
                            std::span<const std::uint64_t> offsets, LinkId* out) const {
-  std::shared_ptr<const Hops> hops;
-  Vertex last = nodes_;
-  for (const std::size_t i : by_destination(to)) {
-    require_node(from[i]);
-    require_node(to[i]);
-    if (to[i] != last) hops = hops_to(last = to[i]);
-    walk(from[i], to[i], *hops, out + offsets[i]);
-  }
+  by_destination(from, to, [&](std::size_t i, const Hops& hops) { walk(from[i], to[i], hops, out + offsets[i]); });
 }
 
 GraphTopology::Sample GraphTopology::sample() const {

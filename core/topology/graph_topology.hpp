@@ -68,7 +68,9 @@ class GraphTopology final : public Topology {
   [[nodiscard]] std::shared_ptr<const Hops> hops_to(Vertex node) const;
   LinkId* walk(Vertex from, Vertex to, const Hops& hops, LinkId* out) const;
   /// Positions of the pairs sorted by destination, so that each destination is searched once.
-  static std::vector<std::size_t> by_destination(std::span<const Vertex> to);
+  /// Calls visit(i, hops to to[i]) for all pairs, one destination after the other.
+  template <class Visit>
+  void by_destination(std::span<const Vertex> from, std::span<const Vertex> to, Visit visit) const;
   /// Largest and mean distance over all, or 1024 evenly spaced, destinations.
   struct Sample {
     std::uint32_t largest;

@@ -158,6 +158,31 @@ void in_heap_order(const TaskGraph& graph, Rng& rng, Place place) {
   }
 }
 
+/// Visits all tasks breadth first, one component after the other: visit(task, who found it), `nowhere` for the first of
+/// a component, which is start(task) for the next task that has not been visited, from `first` on.
+template <class Start, class Visit>
+void breadth_first(const TaskGraph& graph, std::uint32_t first, Start start, Visit visit) {
+  std::vector<bool> seen(graph.tasks(), false);
+  std::vector<std::uint32_t> queue;
+  queue.reserve(graph.tasks());
+  const auto add = [&](std::uint32_t task, std::uint32_t finder) {
+    seen[task] = true;
+    queue.push_back(task);
+    visit(task, finder);
+  };
+  for (std::uint32_t i = 0; i < graph.tasks(); ++i) {
+    const std::uint32_t task = (first + i) % graph.tasks();
+    if (seen[task]) continue;
+    add(start(task), nowhere);
+    for (std::size_t head = queue.size() - 1; head < queue.size(); ++head) {
+      if ((head & 0x3F) == 0) interruption_point();
+      for (const std::uint32_t neighbour : graph.links.row(queue[head])) {
+        if (!seen[neighbour]) add(neighbour, queue[head]);
+      }
+    }
+  }
+}
+
 }  // namespace
 
 Map breadth_first_map(const TaskGraph& graph, const Target& target, std::uint64_t seed) {
@@ -165,30 +190,17 @@ Map breadth_first_map(const TaskGraph& graph, const Target& target, std::uint64_
   Room room(target);
   Rng rng(seed);
   Map map(graph.tasks(), nowhere);
-  std::vector<std::uint32_t> queue;
   std::vector<std::uint32_t> found;
-  const auto put = [&](std::uint32_t task, std::uint32_t beside) {
-    found.clear();
-    room.nearest(beside, 1, found);
-    map[task] = found[0];
-    room.take(found[0]);
-    queue.push_back(task);
-  };
   std::uint32_t last = 0;
   const std::uint32_t start = graph.tasks() == 0 ? 0 : rng.below(graph.tasks());
-  for (std::uint32_t i = 0; i < graph.tasks(); ++i) {
-    const std::uint32_t t = (start + i) % graph.tasks();
-    if (map[t] != nowhere) continue;
-    put(at_the_rim(graph, t), last);
-    for (std::size_t head = queue.size() - 1; head < queue.size(); ++head) {
-      if ((head & 0x3F) == 0) interruption_point();
-      const std::uint32_t u = queue[head];
-      last = map[u];
-      for (const std::uint32_t v : graph.links.row(u)) {
-        if (map[v] == nowhere) put(v, map[u]);
-      }
-    }
-  }
+  breadth_first(
+      graph, start, [&](std::uint32_t task) { return at_the_rim(graph, task); },
+      [&](std::uint32_t task, std::uint32_t finder) {
+        found.clear();
+        room.nearest(finder == nowhere ? last : map[finder], 1, found);
+        map[task] = last = found[0];
+        room.take(last);
+      });
   return map;
 }
 
@@ -196,22 +208,11 @@ Map linear_map(const TaskGraph& graph, const Target& target) {
   require_room(graph, target);
   const std::vector<std::uint32_t> slots = slots_along(Curve::hilbert, target);
   Map map(graph.tasks(), nowhere);
-  std::vector<std::uint32_t> queue;
-  queue.reserve(graph.tasks());
-  const auto put = [&](std::uint32_t task) {
-    map[task] = slots[queue.size()];
-    queue.push_back(task);
-  };
-  for (std::uint32_t t = 0; t < graph.tasks(); ++t) {
-    if (map[t] != nowhere) continue;
-    // The largest component comes first as a rule: where the others begin matters little.
-    put(t == 0 ? at_the_rim(graph, t) : t);
-    for (std::size_t head = queue.size() - 1; head < queue.size(); ++head) {
-      for (const std::uint32_t v : graph.links.row(queue[head])) {
-        if (map[v] == nowhere) put(v);
-      }
-    }
-  }
+  std::size_t placed = 0;
+  // The largest component comes first as a rule: where the others begin matters little.
+  breadth_first(
+      graph, 0, [&](std::uint32_t task) { return task == 0 ? at_the_rim(graph, task) : task; },
+      [&](std::uint32_t task, std::uint32_t) { map[task] = slots[placed++]; });
   return map;
 }
 
