@@ -270,7 +270,8 @@ void bind_mapping(nb::module_& m) {
         return array_from(std::move(*found));
       },
       "load"_a, "room"_a, "home"_a, "cost"_a,
-      "A bin with room for every task, few of them elsewhere than at home; None if there is no packing or none was found.");
+      "A bin with room for every task, few of them elsewhere than at home; None if there is no packing or none was "
+      "found.");
 }
 
 }  // namespace isthmus::bindings

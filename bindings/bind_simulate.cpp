@@ -1,4 +1,4 @@
-// The simulator for Python: parameters in, arrays out; the GIL is free in between.
+// The simulator for Python: results whose arrays are looked at in place; the GIL is free while it runs.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -8,11 +8,14 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
-#include <iterator>
+#include <functional>
 #include <tuple>
+#include <type_traits>
+#include <vector>
 
 #include "arrays.hpp"
 #include "base/error.hpp"
+#include "names.hpp"
 #include "schedule/schedule.hpp"
 #include "simulate/explain/replay.hpp"
 #include "simulate/explain/work_bound.hpp"
@@ -27,65 +30,39 @@ using namespace schedule;
 using namespace simulate;
 namespace {
 
-/// L, o_send, o_recv, g (ps), G, O (ps per byte), S (bytes), per_hop (ps).
-using LevelTuple =
-    std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t, double, double, std::uint64_t, std::int64_t>;
+// Everything of a simulation that has a name in Python.
+constexpr Name<Detail> details[] = {{"finish", Detail::finish}, {"ranks", Detail::ranks}, {"ops", Detail::ops}};
+constexpr Name<NoiseSpec::Kind> noises[] = {{"none", NoiseSpec::Kind::none},
+                                            {"periodic", NoiseSpec::Kind::periodic},
+                                            {"exponential", NoiseSpec::Kind::exponential}};
+constexpr Name<Model> models[] = {
+    {"loggops", Model::loggops}, {"flow", Model::flow}, {"reserve", Model::reserve}, {"packet", Model::packet}};
+constexpr Name<Receive> receives[] = {{"loggp", Receive::loggp}, {"loggopsim", Receive::loggopsim}};
+constexpr Name<Route> routes[] = {
+    {"minimal", Route::minimal}, {"random", Route::random}, {"valiant", Route::valiant}, {"adaptive", Route::adaptive}};
+constexpr Name<Parameter> changeable[] = {{"L", Parameter::L}, {"o", Parameter::o}, {"g", Parameter::g},
+                                          {"G", Parameter::G}, {"O", Parameter::O}, {"compute", Parameter::compute}};
 
-LevelCost level_from(const LevelTuple& t) {
-  LevelCost c;
-  std::tie(c.L, c.o_send, c.o_recv, c.g, c.G, c.O, c.S, c.per_hop) = t;
-  return c;
+/// What `of` says about each row, as a NumPy array.
+template <class T, class Rows, class Of>
+Output<T> column(const Rows& rows, Of of) {
+  auto [data, owner] = allocate<T>(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) data[i] = static_cast<T>(std::invoke(of, rows[i]));
+  return Output<T>(data, {rows.size()}, owner);
 }
 
-Detail detail_from(const std::string& name) {
-  if (name == "finish") return Detail::finish;
-  if (name == "ranks") return Detail::ranks;
-  require(name == "ops", "record = '", name, "': allowed are finish, ranks, ops");
-  return Detail::ops;
+/// A member of a result, or what a function of it gives, as a read-only array over its memory.
+template <class Owner, class Get>
+auto seen(Get get) {
+  return [get](nb::handle_t<Owner> self) {
+    const auto& values = std::invoke(get, nb::cast<const Owner&>(self));
+    return look(values.data(), values.size(), self);
+  };
 }
 
-NoiseSpec::Kind noise_from(const std::string& name) {
-  if (name == "none") return NoiseSpec::Kind::none;
-  if (name == "periodic") return NoiseSpec::Kind::periodic;
-  if (name == "exponential") return NoiseSpec::Kind::exponential;
-  require(name == "file", "noise '", name, "': allowed are none, periodic, exponential, file");
-  return NoiseSpec::Kind::trace;
-}
-
-Model model_from(const std::string& name) {
-  if (name == "loggops") return Model::loggops;
-  if (name == "flow") return Model::flow;
-  if (name == "reserve") return Model::reserve;
-  require(name == "packet", "model '", name, "': allowed are loggops, flow, reserve, packet");
-  return Model::packet;
-}
-
-Receive receive_from(const std::string& name) {
-  if (name == "loggp") return Receive::loggp;
-  require(name == "loggopsim", "receive '", name, "': allowed are loggp, loggopsim");
-  return Receive::loggopsim;
-}
-
-Route route_from(const std::string& name) {
-  if (name == "minimal") return Route::minimal;
-  if (name == "random") return Route::random;
-  if (name == "valiant") return Route::valiant;
-  require(name == "adaptive", "routing '", name, "': allowed are minimal, random, valiant, adaptive");
-  return Route::adaptive;
-}
-
-Parameter parameter_from(const std::string& name) {
-  static constexpr const char* names[parameters] = {"L", "o", "g", "G", "O", "compute"};
-  const auto* at = std::find(std::begin(names), std::end(names), name);
-  require(at != std::end(names), "parameter '", name, "': allowed are L, o, g, G, O, compute");
-  return static_cast<Parameter>(at - std::begin(names));
-}
-
-template <class T>
-Output<T> column(std::size_t count) {
-  auto [data, owner] = allocate<T>(count);
-  return Output<T>(data, {count}, owner);
-}
+struct Path {
+  std::vector<Step> steps;
+};
 
 std::vector<LogEntry> log_from(const Input<std::uint64_t>& log, std::size_t ops) {
   std::vector<LogEntry> out;
@@ -98,91 +75,34 @@ std::vector<LogEntry> log_from(const Input<std::uint64_t>& log, std::size_t ops)
   return out;
 }
 
-using Result = nb::typed<nb::dict, nb::str, nb::any>;
-
-Result dict_of(Simulated&& result) {
-  Result out;
-  out["makespan"] = result.makespan;
-  out["executed"] = result.executed;
-  out["events"] = result.events;
-  out["steps"] = result.steps;
-  out["network_steps"] = result.network_steps;
-  out["messages"] = result.messages;
-  out["bytes"] = result.bytes;
-  out["simulated_ranks"] = result.simulated_ranks;
-  out["skipped"] = result.skipped;
-  out["stopped"] = result.stopped;
-  auto rank = column<std::uint32_t>(result.stuck.size());
-  auto op = column<std::uint32_t>(result.stuck.size());
-  auto started = column<std::uint8_t>(result.stuck.size());
-  for (std::size_t i = 0; i < result.stuck.size(); ++i) {
-    rank.data()[i] = result.stuck[i].rank;
-    op.data()[i] = result.stuck[i].op;
-    started.data()[i] = result.stuck[i].started ? 1 : 0;
-  }
-  out["stuck_rank"] = rank;
-  out["stuck_op"] = op;
-  out["stuck_started"] = started;
-  auto to = column<std::uint32_t>(result.orphans.size());
-  auto source = column<std::uint32_t>(result.orphans.size());
-  auto send = column<std::uint32_t>(result.orphans.size());
-  auto handled = column<std::int64_t>(result.orphans.size());
-  for (std::size_t i = 0; i < result.orphans.size(); ++i) {
-    to.data()[i] = result.orphans[i].rank;
-    source.data()[i] = result.orphans[i].source;
-    send.data()[i] = result.orphans[i].op;
-    handled.data()[i] = result.orphans[i].handled;
-  }
-  out["orphan_rank"] = to;
-  out["orphan_source"] = source;
-  out["orphan_op"] = send;
-  out["orphan_handled"] = handled;
-  out["finish"] = array_from(std::move(result.finish));
-  out["breakdown"] = array_from(std::move(result.breakdown));
-  out["start"] = array_from(std::move(result.start));
-  out["end"] = array_from(std::move(result.end));
-  out["partner"] = array_from(std::move(result.partner));
-  out["busy"] = array_from(std::move(result.busy));
-  out["handled"] = array_from(std::move(result.handled));
-  out["lost"] = array_from(std::move(result.lost));
-  out["lost_in_all"] = result.lost_in_all;
-  out["link_bytes"] = array_from(std::vector<double>(result.traffic.bytes()));
-  out["link_slices"] = array_from(std::vector<float>(result.traffic.in_slice()));
-  out["slice_width"] = result.traffic.width();
-  out["route_messages"] = array_from(std::vector<std::uint64_t>(result.traffic.messages()));
-  out["route_links"] = array_from(std::vector<std::uint32_t>(result.traffic.links()));
-  out["route_ends"] = array_from(std::vector<std::uint64_t>(result.traffic.ends()));
-  std::vector<std::uint64_t> log(result.log.size());
-  for (std::size_t i = 0; i < log.size(); ++i)
-    log[i] = result.log[i].op() << LogEntry::kind_bits | static_cast<std::uint8_t>(result.log[i].kind());
-  out["log"] = array_from(std::move(log));
-  out["log_noise"] = array_from(std::move(result.log_noise));
-  out["log_time"] = array_from(std::move(result.log_time));
-  return out;
-}
-
-}  // namespace
-
-void bind_simulate(nb::module_& module) {
+void bind_options(nb::module_& module) {
+  nb::class_<LevelCost>(module, "LevelCost", "LogGOPS parameters of a level: ps, ps per byte; S in bytes.")
+      .def(
+          "__init__",
+          [](LevelCost* self, std::int64_t L, std::int64_t o_send, std::int64_t o_recv, std::int64_t g, double G,
+             double O, std::uint64_t S,
+             std::int64_t per_hop) { new (self) LevelCost{L, o_send, o_recv, g, G, O, S, per_hop}; },
+          nb::kw_only(), "L"_a, "o_send"_a, "o_recv"_a, "g"_a, "G"_a, "O"_a, "S"_a, "per_hop"_a);
   nb::class_<SimulationOptions>(module, "SimulationOptions", "Parameters of a simulation; see isthmus.simulate.")
       .def(
           "__init__",
-          [](SimulationOptions* self, const LevelTuple& socket, const LevelTuple& node, const LevelTuple& network,
-             const std::string& detail, std::uint64_t seed, double copy_rate, double reduce_rate, bool symmetry,
-             bool skip) {
+          [](SimulationOptions* self, const LevelCost& socket, const LevelCost& node, const LevelCost& network,
+             const std::string& record, const std::string& receive, std::uint64_t seed, double copy_rate,
+             double reduce_rate, bool symmetry, bool skip) {
             auto* o = new (self) SimulationOptions;
-            o->cost[0] = level_from(socket);
-            o->cost[1] = level_from(node);
-            o->cost[2] = level_from(network);
-            o->detail = detail_from(detail);
+            o->cost[static_cast<int>(Level::socket)] = socket;
+            o->cost[static_cast<int>(Level::node)] = node;
+            o->cost[static_cast<int>(Level::network)] = network;
+            o->detail = named("record", record, details);
+            o->receive = named("receive", receive, receives);
             o->seed = seed;
             o->copy_rate = copy_rate;
             o->reduce_rate = reduce_rate;
             o->symmetry = symmetry;
             o->skip = skip;
           },
-          "socket"_a, "node"_a, "network"_a, "detail"_a, "seed"_a, "copy_rate"_a, "reduce_rate"_a, "symmetry"_a,
-          "skip"_a)
+          nb::kw_only(), "socket"_a, "node"_a, "network"_a, "record"_a, "receive"_a, "seed"_a, "copy_rate"_a,
+          "reduce_rate"_a, "symmetry"_a, "skip"_a)
       .def(
           "place",
           [](SimulationOptions& o, const Topology& topology, const Input<std::uint32_t>& node,
@@ -193,25 +113,24 @@ void bind_simulate(nb::module_& module) {
             o.places.nic = vector_of(nic);
             o.places.nics = nics;
           },
-          "topology"_a, "node"_a, "socket"_a, "nic"_a, "nics"_a, nb::keep_alive<1, 2>())
-      .def(
-          "receive", [](SimulationOptions& o, const std::string& rule) { o.receive = receive_from(rule); }, "rule"_a)
+          nb::kw_only(), "topology"_a, "node"_a, "socket"_a, "nic"_a, "nics"_a, nb::keep_alive<1, 2>())
       .def(
           "network",
           [](SimulationOptions& o, const std::string& model, const std::string& routing, std::uint32_t slices,
              double resolution) {
-            o.model = model_from(model);
-            o.route = route_from(routing);
+            o.model = named("model", model, models);
+            o.route = named("routing", routing, routes);
             o.slices = slices;
             o.resolution = resolution;
           },
-          "model"_a, "routing"_a, "slices"_a, "resolution"_a)
+          nb::kw_only(), "model"_a, "routing"_a, "slices"_a, "resolution"_a)
       .def(
           "packets",
           [](SimulationOptions& o, std::uint32_t bytes, std::uint32_t flit, std::uint64_t buffer) {
             o.packet = {bytes, flit, buffer};
           },
-          "bytes"_a, "flit"_a, "buffer"_a, "Of the packet model; buffer 0: as large as a message that is alone needs.")
+          nb::kw_only(), "bytes"_a, "flit"_a, "buffer"_a,
+          "Of the packet model; buffer 0: as large as a message that is alone needs.")
       .def(
           "until", [](SimulationOptions& o, std::int64_t time) { o.until = std::clamp(time, std::int64_t{0}, latest); },
           "time"_a, "Stop when simulated time passes it (ps).")
@@ -221,34 +140,128 @@ void bind_simulate(nb::module_& module) {
             o.log_from = from;
             o.log_most = most;
           },
-          "from_"_a, "most"_a, "Log so many entries, from when so many operations are done.")
+          nb::kw_only(), "from_"_a, "most"_a, "Log so many entries, from when so many operations are done.")
       .def(
           "noise",
-          [](SimulationOptions& o, const std::string& kind, std::int64_t period, std::int64_t duration,
-             const Input<std::int64_t>& starts, const Input<std::int64_t>& durations, std::int64_t length) {
-            o.noise.kind = noise_from(kind);
+          [](SimulationOptions& o, const std::string& kind, std::int64_t period, std::int64_t duration) {
+            o.noise.kind = named("noise", kind, noises);
             o.noise.period = period;
             o.noise.duration = duration;
+          },
+          "kind"_a, nb::kw_only(), "period"_a, "duration"_a)
+      .def(
+          "noise_from_file",
+          [](SimulationOptions& o, const Input<std::int64_t>& starts, const Input<std::int64_t>& durations,
+             std::int64_t length) {
+            o.noise.kind = NoiseSpec::Kind::trace;
             o.noise.starts = vector_of(starts);
             o.noise.durations = vector_of(durations);
             o.noise.length = length;
           },
-          "kind"_a, "period"_a, "duration"_a, "starts"_a, "durations"_a, "length"_a)
+          nb::kw_only(), "starts"_a, "durations"_a, "length"_a, "Interruptions that were measured; they repeat.")
       .def(
           "changed",
           [](const SimulationOptions& o, const std::string& parameter, double x) {
             SimulationOptions changed = o;
             changed.detail = Detail::finish;
-            change(changed, parameter_from(parameter), x);
+            change(changed, named("parameter", parameter, changeable), x);
             return changed;
           },
           "parameter"_a, "x"_a, nb::keep_alive<0, 1>(),
           "The same with a parameter changed by x (ps, ps per byte, a factor of compute), for a simulation of the "
           "finish.");
+}
+
+void bind_results(nb::module_& module) {
+  nb::class_<Simulated>(module, "Simulated", "What a simulation says; arrays are read-only. See isthmus.Timeline.")
+      .def_ro("makespan", &Simulated::makespan)
+      .def_ro("executed", &Simulated::executed)
+      .def_ro("events", &Simulated::events)
+      .def_ro("steps", &Simulated::steps)
+      .def_ro("network_steps", &Simulated::network_steps)
+      .def_ro("messages", &Simulated::messages)
+      .def_ro("bytes", &Simulated::bytes)
+      .def_ro("simulated_ranks", &Simulated::simulated_ranks)
+      .def_ro("skipped", &Simulated::skipped)
+      .def_ro("stopped", &Simulated::stopped)
+      .def_ro("lost_in_all", &Simulated::lost_in_all)
+      .def_prop_ro("finish", seen<Simulated>(&Simulated::finish))
+      .def_prop_ro("breakdown", seen<Simulated>(&Simulated::breakdown), "Ranks x shares.")
+      .def_prop_ro("start", seen<Simulated>(&Simulated::start))
+      .def_prop_ro("end", seen<Simulated>(&Simulated::end))
+      .def_prop_ro("partner", seen<Simulated>(&Simulated::partner))
+      .def_prop_ro("busy", seen<Simulated>(&Simulated::busy))
+      .def_prop_ro("handled", seen<Simulated>(&Simulated::handled))
+      .def_prop_ro("lost", seen<Simulated>(&Simulated::lost))
+      .def_prop_ro(
+          "stuck",
+          [](const Simulated& s) {
+            return std::make_tuple(column<std::uint32_t>(s.stuck, &Stuck::rank),
+                                   column<std::uint32_t>(s.stuck, &Stuck::op),
+                                   column<std::uint8_t>(s.stuck, &Stuck::started));
+          },
+          nb::rv_policy::automatic, "Of each operation that is not done: rank, number, whether it has begun.")
+      .def_prop_ro(
+          "orphans",
+          [](const Simulated& s) {
+            return std::make_tuple(
+                column<std::uint32_t>(s.orphans, &Orphan::rank), column<std::uint32_t>(s.orphans, &Orphan::source),
+                column<std::uint32_t>(s.orphans, &Orphan::op), column<std::int64_t>(s.orphans, &Orphan::handled));
+          },
+          nb::rv_policy::automatic,
+          "Of each message that nobody received: rank, source, number of its send, when it was handled.")
+      .def_prop_ro("link_bytes", seen<Simulated>([](const Simulated& s) -> auto& { return s.traffic.bytes(); }))
+      .def_prop_ro("link_slices", seen<Simulated>([](const Simulated& s) -> auto& { return s.traffic.in_slice(); }))
+      .def_prop_ro("slice_width", [](const Simulated& s) { return s.traffic.width(); })
+      .def_prop_ro("route_messages", seen<Simulated>([](const Simulated& s) -> auto& { return s.traffic.messages(); }))
+      .def_prop_ro("route_links", seen<Simulated>([](const Simulated& s) -> auto& { return s.traffic.links(); }))
+      .def_prop_ro("route_ends", seen<Simulated>([](const Simulated& s) -> auto& { return s.traffic.ends(); }))
+      .def_prop_ro(
+          "log",
+          [](nb::handle_t<Simulated> self) {
+            static_assert(sizeof(LogEntry) == sizeof(std::uint64_t) && std::is_standard_layout_v<LogEntry>);
+            const std::vector<LogEntry>& log = nb::cast<const Simulated&>(self).log;
+            return look(reinterpret_cast<const std::uint64_t*>(log.data()), log.size(), self);
+          },
+          "What happened, for critical_path() and sensitivity().")
+      .def_prop_ro("log_noise", seen<Simulated>(&Simulated::log_noise))
+      .def_prop_ro("log_time", seen<Simulated>(&Simulated::log_time));
+
+  const auto steps = [](auto member) {
+    return [member](const Path& path) {
+      using T = std::decay_t<decltype(std::invoke(member, path.steps[0]))>;
+      return column<T>(path.steps, member);
+    };
+  };
+  nb::class_<Path>(module, "PathSteps",
+                   "Steps from 0 to the makespan, as arrays; see core/simulate/explain/replay.hpp.")
+      .def_prop_ro("begin", steps(&Step::begin), nb::rv_policy::automatic)
+      .def_prop_ro("end", steps(&Step::end), nb::rv_policy::automatic)
+      .def_prop_ro("op", steps(&Step::op), nb::rv_policy::automatic)
+      .def_prop_ro("rank", steps(&Step::rank), nb::rv_policy::automatic)
+      .def_prop_ro(
+          "via", [](const Path& path) { return column<std::uint8_t>(path.steps, &Step::via); },
+          nb::rv_policy::automatic)
+      .def_prop_ro("latency", steps(&Step::latency), nb::rv_policy::automatic)
+      .def_prop_ro("noise", steps(&Step::noise), nb::rv_policy::automatic)
+      .def_prop_ro("lost", steps(&Step::lost), nb::rv_policy::automatic);
+
+  nb::class_<Sensitivity>(module, "Sensitivity", "How the makespan follows a parameter: ps, ps per byte.")
+      .def_ro("slope", &Sensitivity::slope, "For a larger parameter.")
+      .def_ro("slope_below", &Sensitivity::slope_below, "For a smaller one.")
+      .def_ro("lower", &Sensitivity::lower, "The change from which the slopes hold.")
+      .def_ro("upper", &Sensitivity::upper, "The change up to which they hold.");
+}
+
+}  // namespace
+
+void bind_simulate(nb::module_& module) {
+  bind_options(module);
+  bind_results(module);
 
   module.def(
-      "simulate_loggops",
-      [](const Schedule& schedule, const SimulationOptions& options, nb::object progress) -> Result {
+      "simulate",
+      [](const Schedule& schedule, const SimulationOptions& options, nb::object progress) -> Simulated {
         SimulationOptions run = options;
         run.progress = [&](std::uint64_t done) {
           const nb::gil_scoped_acquire hold;
@@ -261,55 +274,33 @@ void bind_simulate(nb::module_& module) {
           const nb::gil_scoped_release release;
           result = simulate::simulate(schedule, run);
         }
-        return dict_of(std::move(result));
+        return result;
       },
       "schedule"_a, "options"_a, "progress"_a.none(),
       "Simulates; progress is called with the number of operations done.");
   module.def(
       "critical_path",
       [](const Schedule& schedule, const SimulationOptions& options, const Input<std::uint64_t>& log,
-         const Input<std::int64_t>& noise, const Input<std::int64_t>& lost,
-         const Input<std::int64_t>& times) -> Result {
+         const Input<std::int64_t>& noise, const Input<std::int64_t>& lost, const Input<std::int64_t>& times) -> Path {
         require(times.shape(0) == 0 || times.shape(0) == log.shape(0), "times has ", times.shape(0),
                 " elements, the log ", log.shape(0));
         require(lost.shape(0) == 0 || lost.shape(0) == schedule.ops.size(), "lost has ", lost.shape(0),
                 " elements, the schedule ", schedule.ops.size(), " operations");
-        std::vector<Step> path;
-        {
-          const nb::gil_scoped_release release;
-          path = critical_path(schedule, options, log_from(log, schedule.ops.size()), view(noise), view(lost),
-                               view(times));
-        }
-        Result out;
-        const auto put = [&]<class T>(const char* name, T, auto member) {
-          auto values = column<T>(path.size());
-          for (std::size_t i = 0; i < path.size(); ++i) values.data()[i] = static_cast<T>(path[i].*member);
-          out[name] = values;
-        };
-        put("begin", std::int64_t{}, &Step::begin);
-        put("end", std::int64_t{}, &Step::end);
-        put("op", std::uint64_t{}, &Step::op);
-        put("rank", std::uint32_t{}, &Step::rank);
-        put("via", std::uint8_t{}, &Step::via);
-        put("latency", std::int64_t{}, &Step::latency);
-        put("noise", std::int64_t{}, &Step::noise);
-        put("lost", std::int64_t{}, &Step::lost);
-        return out;
+        const nb::gil_scoped_release release;
+        return {
+            critical_path(schedule, options, log_from(log, schedule.ops.size()), view(noise), view(lost), view(times))};
       },
       "schedule"_a, "options"_a, "log"_a, "noise"_a, "lost"_a, "times"_a,
-      "Steps from 0 to the makespan; see core/simulate/replay.hpp.");
+      "The chain of causes that ends with the last rank.");
   module.def(
       "sensitivity",
       [](const Schedule& schedule, const SimulationOptions& options, const Input<std::uint64_t>& log,
          const Input<std::int64_t>& noise, const std::string& parameter) {
-        const Parameter which = parameter_from(parameter);
+        const Parameter which = named("parameter", parameter, changeable);
         const nb::gil_scoped_release release;
-        const Sensitivity s = sensitivity(schedule, options, log_from(log, schedule.ops.size()), view(noise), which);
-        return std::make_tuple(s.slope, s.slope_below, s.lower, s.upper);
+        return sensitivity(schedule, options, log_from(log, schedule.ops.size()), view(noise), which);
       },
-      "schedule"_a, "options"_a, "log"_a, "noise"_a, "parameter"_a,
-      "Slope for a larger and for a smaller parameter, and the range of the change for which they hold (ps, ps per "
-      "byte).");
+      "schedule"_a, "options"_a, "log"_a, "noise"_a, "parameter"_a, "How the makespan changes with a parameter.");
   module.def(
       "work_bound",
       [](const Schedule& schedule, const SimulationOptions& options, std::uint64_t unit,
@@ -323,7 +314,7 @@ void bind_simulate(nb::module_& module) {
       },
       "schedule"_a, "options"_a, "unit"_a, "sizes"_a,
       "Picoseconds that no simulation is shorter than with amounts of the unit as large as each size; see "
-      "core/simulate/work_bound.hpp.");
+      "core/simulate/explain/work_bound.hpp.");
 }
 
 }  // namespace isthmus::bindings

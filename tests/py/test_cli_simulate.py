@@ -247,9 +247,9 @@ def test_interrupted(tmp_path: Path) -> None:
     """Ctrl-C while the core is at work."""
     code = (
         "import signal, sys; from isthmus import _core; from isthmus.cli import main\n"
-        "signal.signal(signal.SIGALRM, signal.default_int_handler); run = _core.simulate_loggops\n"
+        "signal.signal(signal.SIGALRM, signal.default_int_handler); run = _core.simulate\n"
         "def interrupted(*words): signal.setitimer(signal.ITIMER_REAL, 0.03); return run(*words)\n"
-        "_core.simulate_loggops = interrupted; main(sys.argv[1:])"
+        "_core.simulate = interrupted; main(sys.argv[1:])"
     )
     words = [sys.executable, "-c", code, *LONG, "-o", "t.h5", "--plot", "t.png"]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)

@@ -90,7 +90,7 @@ def critical_path(timeline: Timeline) -> CriticalPath:
     import numpy as np
 
     _need_log(timeline, "the critical path")
-    raw = _core.critical_path(
+    steps = _core.critical_path(
         timeline.schedule.arrays,
         timeline._options,
         timeline._log,
@@ -98,9 +98,9 @@ def critical_path(timeline: Timeline) -> CriticalPath:
         timeline.lost_ps,
         timeline._log_time,
     )
-    via = raw["via"]
-    length = raw["end"] - raw["begin"]
-    latency, noise, lost = raw["latency"], raw["noise"], raw["lost"]
+    begin, end, via = steps.begin, steps.end, steps.via
+    length = end - begin
+    latency, noise, lost = steps.latency, steps.noise, steps.lost
     rest = length - latency - noise - lost
     names = np.array(VIAS)
     shares = dict.fromkeys(PATH_SHARES, 0)
@@ -112,7 +112,7 @@ def critical_path(timeline: Timeline) -> CriticalPath:
     belongs |= {"wire": "send_overhead", "way": "latency", "landing": "gap", "contention": "gap", "nothing": "latency"}
     for number, name in enumerate(VIAS):
         shares[belongs[name]] += int(rest[via == number].sum())
-    return CriticalPath(raw["begin"], raw["end"], raw["op"], raw["rank"], names[via], latency, noise, lost, shares)
+    return CriticalPath(begin, end, steps.op, steps.rank, names[via], latency, noise, lost, shares)
 
 
 @dataclass(frozen=True)
@@ -210,9 +210,10 @@ def sensitivities(
     for parameter in parameters:
         if parameter not in PARAMETERS:
             raise InvalidInput(f"parameter {parameter!r}: allowed are {', '.join(PARAMETERS)}")
-        slope, below, lower, upper = _core.sensitivity(
+        found = _core.sensitivity(
             timeline.schedule.arrays, timeline._options, timeline._log, timeline._log_noise, parameter
         )
+        slope, below, lower, upper = found.slope, found.slope_below, found.lower, found.upper
         if verify:
             lower = _verified(timeline, parameter, below, lower)
             upper = _verified(timeline, parameter, slope, upper)
@@ -247,7 +248,7 @@ def _agrees(timeline: Timeline, parameter: str, slope: float, x: float) -> bool:
     if parameter in ("L", "o", "g"):
         x = math.trunc(x)  # the simulator counts whole picoseconds
     options = timeline._options.changed(parameter, x)
-    makespan = _core.simulate_loggops(timeline.schedule.arrays, options, None)["makespan"]
+    makespan = _core.simulate(timeline.schedule.arrays, options, None).makespan
     # Per-byte times and computation are rounded to a picosecond per operation on the path.
     slack = 0.5 if parameter in ("L", "o", "g") else 2.0 + len(timeline.schedule) / max(timeline.ranks, 1)
     predicted = timeline.makespan_ps + slope * x

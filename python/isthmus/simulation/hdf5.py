@@ -44,6 +44,14 @@ _TRAFFIC = {
 }
 #: Arrays of a Timeline.
 ARRAYS = ("finish_ps", "_breakdown", "lost_ps", *(attribute for attribute, _, _ in _OPERATIONS.values()))
+#: Arrays of a simulation in which messages do not meet, and of what no file keeps: empty.
+_EMPTY = {
+    "lost": np.int64,
+    **{name: dtype for name, (dtype, _, _) in _TRAFFIC.items()},
+    "log": np.uint64,
+    "log_noise": np.int64,
+    "log_time": np.int64,
+}
 _STUCK = {"rank": np.uint32, "op": np.uint32, "started": np.uint8}
 _ORPHANS = {"rank": np.uint32, "source": np.uint32, "op": np.uint32, "handled": np.int64}
 
@@ -54,6 +62,42 @@ _MEANINGS = {
     "source": "sender",
     "handled": "when the receiver had handled the message; -1: by rendezvous, it was never sent",
 }
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class SavedResult:
+    """What a file keeps of the core's Simulated, by the same names; what it does not keep is empty."""
+
+    makespan: int
+    messages: int
+    bytes: int
+    executed: int
+    events: int
+    simulated_ranks: int
+    stopped: bool
+    finish: NDArray[np.int64]
+    breakdown: NDArray[np.int64]
+    start: NDArray[np.int64]
+    end: NDArray[np.int64]
+    partner: NDArray[np.int64]
+    busy: NDArray[np.int64]
+    handled: NDArray[np.int64]
+    stuck: tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint8]]
+    orphans: tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32], NDArray[np.int64]]
+    lost: NDArray[np.int64]
+    link_bytes: NDArray[np.float64]
+    link_slices: NDArray[np.float32]
+    route_messages: NDArray[np.uint64]
+    route_links: NDArray[np.uint32]
+    route_ends: NDArray[np.uint64]
+    log: NDArray[np.uint64]
+    log_noise: NDArray[np.int64]
+    log_time: NDArray[np.int64]
+    lost_in_all: float = 0
+    slice_width: int = 0
+    steps: int = 0
+    network_steps: int = 0
+    skipped: int = 0
 
 
 def write_timeline(timeline: Timeline, path: str | os.PathLike[str], *, compression: str = "auto") -> None:
@@ -116,6 +160,7 @@ def _read(reader: Reader) -> Timeline:
     if record not in RECORDS:
         raise reader.fail("record", f"the attribute is {record!r}: allowed are {', '.join(RECORDS)}")
     result: dict[str, Any] = {name.removesuffix("_ps"): reader.attribute(name, int) for name in NUMBERS}
+    result |= {name: np.empty(0, dtype) for name, dtype in _EMPTY.items()}
     result["stopped"] = "stopped" in reader.file.attrs and reader.attribute("stopped", int) != 0
     result["finish"] = reader.column("finish", np.int64, ranks)
     breakdown = np.empty((ranks if record != "finish" else 0, len(SHARES)), np.int64)
@@ -125,14 +170,14 @@ def _read(reader: Reader) -> Timeline:
             absent = name == "contention" and not reader.has(f"breakdown/{name}")
             breakdown[:, i] = 0 if absent else reader.column(f"breakdown/{name}", np.int64, ranks)
     result["breakdown"] = breakdown
+    model, routing = "loggops", "minimal"
     for name in _OPERATIONS:
         result[name] = np.empty(0, np.int64)
         if record == "ops":
             result[name] = reader.column(f"operations/{name}", np.int64, operations)
     _check(reader, "operations/partner", result["partner"], -1, operations)
-    result |= {"lost": np.empty(0, np.int64), "lost_in_all": 0}
     if reader.has("traffic/link_bytes"):
-        result |= {name: reader.attribute(name, str) for name in ("model", "routing")}
+        model, routing = (reader.attribute(name, str) for name in ("model", "routing"))
         large = isinstance(reader.file.attrs.get("lost_in_all_ps"), float)
         result |= {
             "lost_in_all": reader.attribute("lost_in_all_ps", float if large else int),
@@ -140,18 +185,19 @@ def _read(reader: Reader) -> Timeline:
         }
         result["lost"] = reader.column("operations/lost", np.int64)
         result |= {name: reader.column(f"traffic/{name}", dtype) for name, (dtype, _, _) in _TRAFFIC.items()}
-    result |= {"log": np.empty(0, np.uint64), "log_noise": np.empty(0, np.int64), "log_time": np.empty(0, np.int64)}
     first = schedule.op_first.view(np.int64)
-    for group, columns, owner in (("stuck", _STUCK, "rank"), ("orphan", _ORPHANS, "source")):
-        folder = "stuck" if group == "stuck" else "orphans"
-        size = reader.size(f"{folder}/op")
-        for name, dtype in columns.items():
-            result[f"{group}_{name}"] = reader.column(f"{folder}/{name}", dtype, size)
+    for group, columns, owner in (("stuck", _STUCK, "rank"), ("orphans", _ORPHANS, "source")):
+        size = reader.size(f"{group}/op")
+        found = {name: reader.column(f"{group}/{name}", dtype, size) for name, dtype in columns.items()}
         for name in ("rank", owner):
-            _check(reader, f"{folder}/{name}", result[f"{group}_{name}"], 0, ranks)
-        of = result[f"{group}_{owner}"]
-        _check(reader, f"{folder}/op", result[f"{group}_op"], 0, first[of + 1] - first[of])
-    return Timeline(schedule, _machine(reader), result, wall=reader.attribute("wall", float), record=record)
+            _check(reader, f"{group}/{name}", found[name], 0, ranks)
+        of = found[owner]
+        _check(reader, f"{group}/op", found["op"], 0, first[of + 1] - first[of])
+        result[group] = tuple(found.values())
+    wall = reader.attribute("wall", float)
+    return Timeline(
+        schedule, _machine(reader), SavedResult(**result), wall=wall, record=record, model=model, routing=routing
+    )
 
 
 def _check(reader: Reader, name: str, values: NDArray[Any], low: int, end: int | NDArray[np.int64]) -> None:

@@ -105,12 +105,13 @@ def set_network(
         _of_model("packet", model, "packet")
         if not isinstance(packet, PacketOptions):
             raise InvalidInput(f"packet = {shown(packet)}: isthmus.PacketOptions(bytes=..., ...) is allowed")
-        options.packets(packet.bytes, packet.flit, packet.buffer or 0)
+        options.packets(bytes=packet.bytes, flit=packet.flit, buffer=packet.buffer or 0)
     if model == "loggops":
         return
     if not on_machine:
         raise InvalidInput(f"model {model!r}: messages can meet on a machine only, not in one set of parameters")
-    options.network(model, routing, slices + slices % 2, _RESOLUTION if resolution is None else float(resolution))
+    resolution = _RESOLUTION if resolution is None else float(resolution)
+    options.network(model=model, routing=routing, slices=slices + slices % 2, resolution=resolution)
 
 
 def _of_model(option: str, model: str, of: str) -> None:

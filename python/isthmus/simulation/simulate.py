@@ -160,12 +160,14 @@ def simulate(
     begin = time.perf_counter()
     report = _reporter(len(what), progress)
     try:
-        result = _core.simulate_loggops(what.arrays, options, report)
+        result = _core.simulate(what.arrays, options, report)
     finally:
         if report is not None:
             report.close()
-    result |= {"make_options": make_options, "model": model, "routing": routing}
-    return Timeline(what, machine, result, wall=time.perf_counter() - begin, record=record)
+    wall = time.perf_counter() - begin
+    return Timeline(
+        what, machine, result, wall=wall, record=record, model=model, routing=routing, make_options=make_options
+    )
 
 
 def _all_options(
@@ -181,7 +183,7 @@ def _all_options(
     if path_part is not None:
         first, most = (whole(number, "path_part", 0, 2**62) for number in path_part)
         # A message has five entries: start, handle and those of the receive, which are three.
-        options.log_part(first, max(5 * most // 2, 1))
+        options.log_part(from_=first, most=max(5 * most // 2, 1))
     return options
 
 
@@ -192,7 +194,7 @@ def _ps(seconds: float, name: str) -> int:
     return round(ps)
 
 
-def _level(level: Level, name: str) -> tuple[int, int, int, int, float, float, int, int]:
+def _level(level: Level, name: str) -> _core.LevelCost:
     times = [_ps(getattr(level, f), f"{name}.{f}") for f in ("L", "o_send", "o_recv", "g")]
     rates = [getattr(level, f) * 1e12 for f in ("G", "O")]
     for f, rate in zip("GO", rates, strict=True):
@@ -200,7 +202,9 @@ def _level(level: Level, name: str) -> tuple[int, int, int, int, float, float, i
             raise InvalidInput(f"{name}.{f} = {getattr(level, f)} s/B: 0 to 1000 s/B is allowed")
     eager = min(max(level.S, 0.0), float(2**63))
     per_hop = _ps(level.per_hop, f"{name}.per_hop")
-    return (times[0], times[1], times[2], times[3], rates[0], rates[1], int(eager), per_hop)
+    return _core.LevelCost(
+        L=times[0], o_send=times[1], o_recv=times[2], g=times[3], G=rates[0], O=rates[1], S=int(eager), per_hop=per_hop
+    )
 
 
 def core_options(
@@ -242,17 +246,17 @@ def core_options(
     if not all(0 <= rate < 1e3 for rate in rates):
         raise InvalidInput(f"copy_rate, reduce_rate = {rates} s/B: 0 to 1000 s/B is allowed")
     options = _core.SimulationOptions(
-        _level(levels.socket, "socket"),
-        _level(levels.node, "node"),
-        _level(levels.network, "network"),
-        record,
-        seed,
-        rates[0] * 1e12,
-        rates[1] * 1e12,
-        symmetry,
-        skip,
+        socket=_level(levels.socket, "socket"),
+        node=_level(levels.node, "node"),
+        network=_level(levels.network, "network"),
+        record=record,
+        receive=receive,
+        seed=seed,
+        copy_rate=rates[0] * 1e12,
+        reduce_rate=rates[1] * 1e12,
+        symmetry=symmetry,
+        skip=skip,
     )
-    options.receive(receive)
     if isinstance(machine, Machine):
         _place(options, schedule.ranks, machine, placement)
     if noise is not None and noise.kind != "none":
@@ -270,7 +274,7 @@ def _place(options: _core.SimulationOptions, ranks: int, machine: Machine, place
     # Cores are spread over the interfaces in blocks, as the sockets to which they are attached are.
     nic = where.core.astype(np.int64) * nics // machine.node.cores
     nodes, sockets, interfaces = (np.ascontiguousarray(a, np.uint32) for a in (where.node, where.socket, nic))
-    options.place(machine.topology, nodes, sockets, interfaces, nics)
+    options.place(topology=machine.topology, node=nodes, socket=sockets, nic=interfaces, nics=nics)
 
 
 def located(ranks: int, machine: Machine, placement: Any) -> Location:
@@ -315,18 +319,16 @@ def located(ranks: int, machine: Machine, placement: Any) -> Location:
 
 
 def _set_noise(options: _core.SimulationOptions, noise: Noise) -> None:
-    import numpy as np
-
-    empty = np.zeros(0, dtype=np.int64)
     if noise.kind == "file":
         from .noise import read_noise
 
         starts, durations, length = read_noise(noise.file)
-        options.noise("file", 0, 0, starts, durations, length)
+        options.noise_from_file(starts=starts, durations=durations, length=length)
         return
     if noise.period is None or noise.duration is None:
         raise InvalidInput(f"{noise.kind} noise: period and duration are both needed")
-    options.noise(noise.kind, _ps(noise.period, "noise.period"), _ps(noise.duration, "noise.duration"), empty, empty, 0)
+    period, duration = _ps(noise.period, "noise.period"), _ps(noise.duration, "noise.duration")
+    options.noise(noise.kind, period=period, duration=duration)
 
 
 def _reporter(total: int, progress: bool | Callable[[int, int], None]) -> Any:

@@ -14,11 +14,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
+    from .. import _core
     from ..machine import Level, Machine
     from ..schedule.schedule import Schedule
     from .activity import Activities, Window
     from .critical import CriticalPath, Sensitivities
     from .deadlock import Deadlock, Orphans
+    from .hdf5 import SavedResult
     from .traffic import Traffic
 
 # Where the time of a rank goes, in the order of the core's Share.
@@ -92,40 +94,49 @@ class Timeline(Tabular):
     """
 
     def __init__(
-        self, schedule: Schedule, machine: Machine | Level, result: dict[str, Any], *, wall: float, record: str
+        self,
+        schedule: Schedule,
+        machine: Machine | Level,
+        result: _core.Simulated | SavedResult,
+        *,
+        wall: float,
+        record: str,
+        model: str = "loggops",
+        routing: str = "minimal",
+        make_options: Callable[[], Any] | None = None,
     ) -> None:
         self.schedule = schedule
         self.machine = machine
         self.record = record
         self.wall = wall
-        self.makespan_ps: int = result["makespan"]
-        self.finish_ps: NDArray[np.int64] = result["finish"]
-        self.messages: int = result["messages"]
-        self.bytes: int = result["bytes"]
-        self.executed: int = result["executed"]
-        self.events: int = result["events"]
-        self.steps: int = result.get("steps", 0)
-        self.network_steps: int = result.get("network_steps", 0)
-        self.simulated_ranks: int = result["simulated_ranks"]
-        self.skipped_iterations: int = result.get("skipped", 0)
-        self.stopped = bool(result.get("stopped", False))
-        self.start_ps: NDArray[np.int64] = result["start"]
-        self.end_ps: NDArray[np.int64] = result["end"]
-        self.partner: NDArray[np.int64] = result["partner"]
-        self.busy_ps: NDArray[np.int64] = result["busy"]
-        self.handled_ps: NDArray[np.int64] = result["handled"]
-        self.lost_ps: NDArray[np.int64] = result["lost"]
-        self.lost_in_all_ps = int(result["lost_in_all"])
-        self.model: str = result.get("model", "loggops")
-        self.routing: str = result.get("routing", "minimal")
-        self._traffic_arrays = {name: result[name] for name in TRAFFIC if name in result}
-        self._breakdown = result["breakdown"].reshape(-1, len(SHARES))
-        self._log = result["log"]
-        self._log_noise = result["log_noise"]
-        self._log_time = result["log_time"]
-        self._make_options: Callable[[], Any] | None = result.get("make_options")
-        self._stuck = tuple(result[f"stuck_{name}"] for name in ("rank", "op", "started"))
-        self._orphans = tuple(result[f"orphan_{name}"] for name in ("rank", "source", "op", "handled"))
+        self.makespan_ps: int = result.makespan
+        self.finish_ps: NDArray[np.int64] = result.finish
+        self.messages: int = result.messages
+        self.bytes: int = result.bytes
+        self.executed: int = result.executed
+        self.events: int = result.events
+        self.steps: int = result.steps
+        self.network_steps: int = result.network_steps
+        self.simulated_ranks: int = result.simulated_ranks
+        self.skipped_iterations: int = result.skipped
+        self.stopped: bool = result.stopped
+        self.start_ps: NDArray[np.int64] = result.start
+        self.end_ps: NDArray[np.int64] = result.end
+        self.partner: NDArray[np.int64] = result.partner
+        self.busy_ps: NDArray[np.int64] = result.busy
+        self.handled_ps: NDArray[np.int64] = result.handled
+        self.lost_ps: NDArray[np.int64] = result.lost
+        self.lost_in_all_ps = int(result.lost_in_all)
+        self.model = model
+        self.routing = routing
+        self._traffic_arrays: dict[str, Any] = {name: getattr(result, name) for name in TRAFFIC}
+        self._breakdown = result.breakdown.reshape(-1, len(SHARES))
+        self._log = result.log
+        self._log_noise = result.log_noise
+        self._log_time = result.log_time
+        self._make_options = make_options
+        self._stuck: tuple[NDArray[Any], ...] = result.stuck
+        self._orphans: tuple[NDArray[Any], ...] = result.orphans
         self._freeze()
 
     def _freeze(self) -> None:
