@@ -3,6 +3,7 @@
 
 #include "schedule/schedule.hpp"
 #include "simulate/model/options.hpp"
+#include "simulate/model/result.hpp"
 
 namespace isthmus::simulate {
 using namespace schedule;

@@ -83,6 +83,24 @@ def test_files_of_a_layer_open_its_namespace(name: str) -> None:
         assert all(space == wanted or space.startswith(f"{wanted}::") for space in opened), path
 
 
+def test_algorithms_of_collectives_stand_in_files_of_their_names() -> None:
+    folder = CORE / "collectives" / "algorithms"
+    # The dissemination allgather is that of Bruck with radix 2.
+    home = {"dissemination": "bruck"}
+    for family, body in re.findall(
+        r"^namespace (\w+) \{\n(.*?)^\}", (folder / "algorithms.hpp").read_text(), re.MULTILINE | re.DOTALL
+    ):
+        files = {path.stem: path.read_text() for path in folder.glob(f"{home.get(family, family)}*.cpp")}
+        for function in re.findall(r"^void (\w+)\(", body, re.MULTILINE):
+            written = (
+                rf"^namespace (isthmus::collectives::)?{family} \{{.*^void {function}\(|^void {family}::{function}\("
+            )
+            assert any(re.search(written, text, re.MULTILINE | re.DOTALL) for text in files.values()), (
+                family,
+                function,
+            )
+
+
 def test_bindings_open_their_namespace() -> None:
     for path in sources(ROOT / "bindings"):
         assert set(NAMESPACE.findall(path.read_text())) == {"isthmus::bindings"}, path

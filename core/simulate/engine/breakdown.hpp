@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "simulate/model/options.hpp"
+#include "simulate/model/result.hpp"
 
 namespace isthmus::simulate {
 

@@ -33,7 +33,7 @@ struct Event {
   std::uint64_t order;  ///< sequence number and, in the lowest bits, the type
   std::uint32_t rank;   ///< where it happens
   std::uint32_t other;  ///< of an operation its peer; of a message, put or get the rank whose operation it is
-  std::uint64_t what;   ///< index into Schedule::ops; above it the kind of operation (see Operations), two bits
+  std::uint64_t what;   ///< index into Schedule::ops; above it the kind of operation (see OperationTable), two bits
 
   static constexpr int type_bits = 4;
   static constexpr int op_bits = 48;

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "simulate/model/options.hpp"
+#include "simulate/model/result.hpp"
 
 namespace isthmus::simulate {
 
