@@ -25,7 +25,7 @@ from typing import Any
 
 import isthmus
 import isthmus.collectives
-from isthmus.tuning.decisions import KINDS
+from isthmus.tuning.rule import KINDS
 
 # Collective, algorithm, ranks, bytes.
 QUICK: tuple[tuple[str, Any, int, int], ...] = (

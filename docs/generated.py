@@ -19,6 +19,7 @@ import click
 
 import isthmus
 from isthmus import collectives, units
+from isthmus.collectives import registry
 from isthmus.cli import cli
 from isthmus.collectives.order import ORDERS
 from isthmus.gallery import machines
@@ -211,7 +212,7 @@ def _algorithm(kind: str, name: str) -> list[str]:
     def option(o: Any) -> str:
         if o.standard is None:
             return f"`{o.name}`: {o.words}"
-        if o.name in collectives._TIMES:
+        if o.name in registry._TIMES:
             return f"`{o.name}`: {o.words} ({units.text(o.standard * 1e-12, 's')})"
         return f"`{o.name}`: {o.words} ({o.standard})"
 

@@ -20,8 +20,8 @@ def example(name: str) -> Program:
     InvalidInput
         For a name that is not there; the message lists those that are.
     """
+    from .reading import read
     from .schedule.program import Program
-    from .schedule.reading import read
 
     paths = gallery.programs()
     if name not in paths:

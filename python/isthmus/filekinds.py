@@ -20,6 +20,8 @@ OTF2_FOLDER, DUMPI_FOLDER, RAW_FOLDER, FOLDER, BINARY, PICTURE = (
     "binary",
     "picture",
 )
+# The first eight bytes of binary files: fresh ones, and those that LogGOPSim --save-mem consumed.
+BINARY_MAGIC = tuple(number.to_bytes(8, "little") for number in (4223, 2342))
 #: What files of texts without a mark are, by their ends.
 _ENDS = {".graph": GRAPH, ".metis": GRAPH, ".edges": EDGES}
 #: Kinds of what can be simulated.
@@ -85,8 +87,6 @@ def kind_of(path: str | os.PathLike[str]) -> str | None:
         return None
     with open(path, "rb") as stream:
         head = stream.read(_HEAD)
-    from .schedule.goal import BINARY_MAGIC
-
     if head.startswith(BINARY_MAGIC):
         return GOAL_BINARY
     if not head:

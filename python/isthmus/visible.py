@@ -1,4 +1,4 @@
-"""Control characters of names and titles: shown, not sent to the terminal, where they would move and hide things."""
+"""Text for terminals: control characters of names are shown, not sent, as they move and hide things; bars of blocks."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import re
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 # Headings of tables are bold on a terminal; nothing else is sent there.
 _OURS = re.compile("(\x1b\\[[01]m)")
+_BAR = 24
+_EIGHTHS = " ▏▎▍▌▋▊▉"
 
 
 def visible(text: str) -> str:
@@ -35,3 +37,9 @@ def guard(stream: io.TextIOWrapper) -> None:
         return write("".join(part if i % 2 else visible(part) for i, part in enumerate(parts)))
 
     stream.write = guarded  # type: ignore[method-assign]
+
+
+def bar(share: float, width: int = _BAR) -> str:
+    """A bar of blocks, an eighth of a character exact."""
+    eighths = round(min(max(share, 0.0), 1.0) * width * 8)
+    return ("█" * (eighths // 8) + _EIGHTHS[eighths % 8]).rstrip()

@@ -38,8 +38,8 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "py"))
 from isthmus import InvalidInput, ParseError, Unsupported, collective, read, separate, simulate
 from isthmus.loading import load
 from isthmus.machine import Level, Machine
+from isthmus.machine.placement import Placement
 from isthmus.mapping import launch
-from isthmus.mapping.placement import Placement
 from isthmus.recording.merge import merge
 from isthmus.schedule import checksums
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import isthmus
-from isthmus.recording.recording import CALL_COLUMNS, FINALIZED, NONE, RANK_COLUMNS, Recording
+from isthmus.schedule.recording import CALL_COLUMNS, FINALIZED, NONE, RANK_COLUMNS, Recording
 
 
 class Call(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from isthmus.tuning.choice import Choice
-from isthmus.tuning.decisions import KINDS
+from isthmus.tuning.rule import KINDS
 from isthmus.tuning.table import DecisionTable, Point, Provenance, Row
 
 

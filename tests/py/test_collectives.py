@@ -30,9 +30,10 @@ KINDS = [
 
 
 def test_examples() -> None:
-    import isthmus.schedule.lower as lower
+    from isthmus.collectives import registry, single
+    from isthmus.lowering import lower
 
-    for module in (collectives, lower):
+    for module in (registry, single, lower):
         assert doctest.testmod(module).failed == 0
 
 

@@ -79,7 +79,7 @@ def processor_time(schedule: isthmus.Schedule, level: isthmus.Level) -> float:
     return float(np.bincount(rank, seconds, minlength=schedule.ranks).max())
 
 
-@pytest.mark.parametrize("name", ["forms", "overlap", "bounds"])
+@pytest.mark.parametrize("name", ["closed_forms", "overlap", "bounds"])
 def test_examples(name: str) -> None:
     assert doctest.testmod(importlib.import_module(f"isthmus.collectives.models.{name}")).failed == 0
 

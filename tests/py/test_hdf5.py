@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 
 from isthmus import InvalidInput, ParseError, Program, ProgramBuilder, Schedule, collective, lower, read
 from isthmus.schedule import hdf5
-from isthmus.schedule.hdf5 import Column, open_columns, write_columns
+from isthmus.schedule.hdf5_columns import Column, open_columns, write_columns
 from isthmus.schedule.schedule import SLICES
 from noun_strategies import programs, schedules
 

@@ -14,7 +14,7 @@ from isthmus import InvalidInput, ParseError, Program, Schedule, collective, rea
 from isthmus.machine import Level
 from isthmus.schedule import checksums, unsealed
 from isthmus.schedule.checksums import BLOCK, Checksums, extents, writing
-from isthmus.schedule.hdf5 import Column, open_columns, write_columns
+from isthmus.schedule.hdf5_columns import Column, open_columns, write_columns
 
 #: Written by Isthmus before there were checksums.
 OLD = Path(__file__).parents[1] / "data" / "program-version-1.h5"

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 import isthmus
 from isthmus.errors import InvalidInput, ParseError, Unsupported
 from isthmus.machine import Allocation, Machine
+from isthmus.machine.placement import Placement, place_in_node
 from isthmus.mapping import launch
 from isthmus.mapping.launch.flux import blocks
 from isthmus.mapping.launch.order import slot_order
-from isthmus.mapping.placement import Placement, place_in_node
 
 NAMES = [f.name for f in launch.formats()]
 CORES = [f.name for f in launch.formats() if f.cores]

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from isthmus.machine import Machine
+from isthmus.machine.placement import Placement
 from isthmus.mapping import launch
-from isthmus.mapping.placement import Placement
 
 # Instead of ssh: the daemon of a node runs here, under the name of that node.
 _AGENT = """#!/bin/sh

@@ -24,6 +24,7 @@ from isthmus.errors import InvalidInput  # noqa: E402
 from isthmus.plot import still  # noqa: E402
 from isthmus.plot.common import Net, group_links, quantity  # noqa: E402
 from isthmus.plot.layout import mix  # noqa: E402
+from isthmus.plot.topology import topology_scene  # noqa: E402
 
 
 def graph(nodes: int, switches: int, pairs: list[tuple[int, int]]) -> Any:
@@ -108,7 +109,7 @@ def values_of(topology: Any) -> Any:
 
 
 def figure_of(topology: Any, **options: Any) -> Any:
-    figure = still.figure(plot.topology_scene(topology, **options))
+    figure = still.figure(topology_scene(topology, **options))
     figure.canvas.draw()
     return figure
 
@@ -228,7 +229,7 @@ def test_value_of_a_face_is_the_largest_behind_it() -> None:
     inside = topology.route(6 + 12 * (6 + 12 * 6), 7 + 12 * (6 + 12 * 6))
     values = np.zeros(topology.links)
     values[inside] = 5.0
-    scene = plot.topology_scene(topology, link_values=values)
+    scene = topology_scene(topology, link_values=values)
     found = sum(int((i.values == 5.0).sum()) for i in scene.panels[0].items if getattr(i, "values", None) is not None)
     assert found == 2  # seen from the front and from above, in line with x from the right
 

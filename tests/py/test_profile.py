@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import isthmus
 from isthmus.errors import InvalidInput
 from isthmus.recording.profile import CallTable, Profile, SizeTable, category, profile
-from isthmus.recording.recording import NONE
+from isthmus.schedule.recording import NONE
 from recordings import Call, recorded
 
 FUNCTIONS = ("MPI_Isend", "MPI_Waitall", "MPI_Allreduce", "MPI_Iprobe", "MPI_Init", "MPI_Finalize", "MPI_Comm_split")

@@ -18,8 +18,8 @@ from isthmus.cli import main
 from isthmus.recording.own import with_own
 from isthmus.recording.profile import profile
 from isthmus.recording.profile_text import report
-from isthmus.recording.recording import NONE
 from isthmus.schedule.program import EventKind
+from isthmus.schedule.recording import NONE
 from recordings import Call, recorded
 
 FUNCTIONS = ("main", "solve", "halo", "dot", "setup", "comm_sum")

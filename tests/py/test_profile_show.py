@@ -13,7 +13,7 @@ import isthmus
 from isthmus.cli import main
 from isthmus.recording.profile import profile
 from isthmus.recording.profile_text import report
-from isthmus.recording.recording import ABORTED, FINALIZED, FULL, SIGNALLED
+from isthmus.schedule.recording import ABORTED, FINALIZED, FULL, SIGNALLED
 from recordings import Call, recorded
 
 SITE = "src/communicate.cpp:1234 (engine::Communicator<double, 3>::exchange_halos(engine::Field&, int, bool))"

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import isthmus
 from isthmus.errors import InvalidInput
 from isthmus.machine import Allocation, Machine
-from isthmus.mapping.placement import Placement
+from isthmus.machine.placement import Placement
 from isthmus.mapping.rebalance.rebalance import Rebalanced, rebalance
 from isthmus.studies.molecules import bisect, molecules, start
 

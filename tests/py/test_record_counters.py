@@ -24,8 +24,8 @@ from isthmus.recording.counters import asked
 from isthmus.recording.merge import merge
 from isthmus.recording.profile import profile
 from isthmus.recording.profile_text import report
-from isthmus.recording.recording import NONE
 from isthmus.schedule.program import CollectiveKind
+from isthmus.schedule.recording import NONE
 from raw_traces import RawTrace
 
 LIBRARIES = ["openmpi", "mpich"]

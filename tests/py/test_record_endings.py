@@ -12,7 +12,7 @@ import pytest
 
 import isthmus
 import mpi_programs as programs
-from isthmus.recording.recording import ABORTED, EXITED, FINALIZED, FULL, SIGNALLED
+from isthmus.schedule.recording import ABORTED, EXITED, FINALIZED, FULL, SIGNALLED
 
 
 def program(source: str, name: str, folder: Path) -> str:

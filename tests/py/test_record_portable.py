@@ -16,7 +16,7 @@ from isthmus.recording.build import sources
 from isthmus.recording.merge import merge
 from isthmus.recording.profile import profile
 from isthmus.recording.profile_text import report
-from isthmus.recording.recording import NONE
+from isthmus.schedule.recording import NONE
 
 
 def test_without_anything_of_x86_64(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

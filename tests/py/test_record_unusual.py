@@ -17,8 +17,8 @@ import pytest
 
 import isthmus
 import mpi_programs as programs
-from isthmus.recording.recording import FULL, LIMITED
 from isthmus.schedule.program import EventKind
+from isthmus.schedule.recording import FULL, LIMITED
 
 
 def command(name: str, folder: Path, *arguments: str, ranks: int = 1) -> list[str]:
@@ -36,7 +36,7 @@ def isthmus_(*arguments: str, expect: int = 0) -> subprocess.CompletedProcess[st
     return done
 
 
-def read(path: Path) -> tuple[isthmus.Program, isthmus.recording.recording.Recording]:
+def read(path: Path) -> tuple[isthmus.Program, isthmus.schedule.recording.Recording]:
     program = isthmus.read(path)
     assert program.recording is not None
     return program, program.recording

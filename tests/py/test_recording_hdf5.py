@@ -13,7 +13,7 @@ import pytest
 
 from isthmus import InvalidInput, ParseError, Program, ProgramBuilder, read
 from isthmus.recording.merge import merge
-from isthmus.recording.recording import Recording
+from isthmus.schedule.recording import Recording
 from raw_traces import RawTrace
 from recorded_programs import random_program, write_traces
 

@@ -19,8 +19,8 @@ from isthmus.recording import raw
 from isthmus.recording.merge import merge
 from isthmus.recording.own import own
 from isthmus.recording.paths import Paths, Tree
-from isthmus.recording.recording import NONE, Recording
 from isthmus.recording.sites import Frame
+from isthmus.schedule.recording import NONE, Recording
 from raw_traces import RawTrace
 
 LIBRARIES = ["openmpi", "mpich"]

@@ -12,7 +12,7 @@ import isthmus
 from isthmus import Program
 from isthmus.recording import raw
 from isthmus.recording.merge import merge
-from isthmus.recording.recording import Recording
+from isthmus.schedule.recording import Recording
 from raw_traces import SECOND, RawTrace, recv, send
 
 INTER = 1 << 63 | 5

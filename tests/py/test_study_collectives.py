@@ -8,8 +8,8 @@ import pytest
 
 import isthmus
 from isthmus import InvalidInput
-from isthmus.studies.collectives import KIND, label, measure
-from isthmus.studies.collectives_page import summarise
+from isthmus.studies.collectives import KIND, measure
+from isthmus.studies.collectives_page import label, summarise
 
 MACHINE = "torus-4x4x4"
 

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 import isthmus.tuning.defaults
 from isthmus.errors import InvalidInput
 from isthmus.tuning.choice import Choice
-from isthmus.tuning.decisions import Rule
 from isthmus.tuning.defaults import defaults
 from isthmus.tuning.defaults.mpich import MpichDefaults
 from isthmus.tuning.defaults.openmpi import OpenMpiDefaults
 from isthmus.tuning.libraries import openmpi as library
 from isthmus.tuning.libraries.canonical import canonical
 from isthmus.tuning.libraries.mpich_tree import installed as in_library
+from isthmus.tuning.rule import Rule
 from mpi_programs import installed
 
 

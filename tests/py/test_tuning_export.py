@@ -19,7 +19,6 @@ from isthmus.collectives import algorithms
 from isthmus.errors import InvalidInput, ParseError
 from isthmus.tuning.choice import Choice
 from isthmus.tuning.compare import predictor
-from isthmus.tuning.decisions import KINDS
 from isthmus.tuning.defaults import defaults
 from isthmus.tuning.defaults.mpich import MpichDefaults
 from isthmus.tuning.export import Export, Guard, export, guard_for
@@ -29,6 +28,7 @@ from isthmus.tuning.libraries import mpich, openmpi
 from isthmus.tuning.libraries.canonical import canonical, pretty
 from isthmus.tuning.libraries.mpich_tree import Situation, read_tree, select, thresholds
 from isthmus.tuning.programs import Given
+from isthmus.tuning.rule import KINDS
 from isthmus.tuning.scenario import alike
 from isthmus.tuning.table import DecisionTable, Point, Row
 from tables import starting

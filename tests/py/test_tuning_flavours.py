@@ -17,7 +17,8 @@ from isthmus.tuning.candidates import candidates
 from isthmus.tuning.choice import Choice
 from isthmus.tuning.export import export
 from isthmus.tuning.scenario import Scenario
-from isthmus.tuning.search.sweep import Source, sweep
+from isthmus.tuning.search.result import Source
+from isthmus.tuning.search.sweep import sweep
 from isthmus.tuning.table import DecisionTable, Point, Row
 from isthmus.tuning.tune import tune
 

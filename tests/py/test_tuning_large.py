@@ -15,7 +15,8 @@ from isthmus.tuning.candidates import candidates
 from isthmus.tuning.choice import Choice
 from isthmus.tuning.scenario import ALIKE, Scenario
 from isthmus.tuning.search import search
-from isthmus.tuning.search.sweep import Source, sweep
+from isthmus.tuning.search.result import Source
+from isthmus.tuning.search.sweep import sweep
 from isthmus.tuning.tune import ALL, tune
 
 LEVEL = isthmus.Level(L=1e-6, o_send=0.3e-6, o_recv=0.4e-6, g=0.5e-6, G=0.1e-9, O=0.05e-9, S=8192)

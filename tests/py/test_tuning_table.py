@@ -16,7 +16,7 @@ import isthmus
 from isthmus.errors import InvalidInput, ParseError
 from isthmus.tuning.choice import Choice
 from isthmus.tuning.compare import differences, predictor, summary, validate
-from isthmus.tuning.decisions import Rule, merged
+from isthmus.tuning.rule import Rule, merged
 from isthmus.tuning.table import DecisionTable, Point, Provenance, Row, crossover
 from isthmus.tuning.table_file import content, format_json, format_toml, read
 from tables import choices, starting, tables

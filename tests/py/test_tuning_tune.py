@@ -18,7 +18,8 @@ from isthmus.tuning.choice import Choice
 from isthmus.tuning.operations import operations
 from isthmus.tuning.scenario import Scenario
 from isthmus.tuning.search import large, search
-from isthmus.tuning.search.sweep import Source, sweep
+from isthmus.tuning.search.result import Source
+from isthmus.tuning.search.sweep import sweep
 from isthmus.tuning.tune import ALL, Tuning, tune
 
 SIZES = [0, 8, 100, 1024, 10_000, 65_536, 1 << 20]

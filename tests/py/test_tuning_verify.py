@@ -16,7 +16,7 @@ from isthmus.tuning.export import export
 from isthmus.tuning.table import DecisionTable
 from isthmus.tuning.verify import verify
 from isthmus.tuning.verify.probe import build
-from isthmus.tuning.verify.verify import AS_MODELLED, IN_EFFECT
+from isthmus.tuning.verify.verdict import AS_MODELLED, IN_EFFECT
 from mpi_programs import installed
 from tables import starting
 

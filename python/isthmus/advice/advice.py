@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..tabular import Tabular
+from ..views import view
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from ..machine import Allocation, Machine
-    from ..mapping.placement import Placement
+    from ..machine.placement import Placement
     from ..schedule.program import Program
     from ..schedule.schedule import Schedule
     from ..simulation.timeline import Timeline
@@ -305,21 +306,18 @@ class Advice(Tabular):
 
     def frame(self) -> list[dict[str, Any]]:
         """The comparison of the machines, a row each, in SI units."""
-        from .output.text import machine_rows
-
-        return machine_rows(self)
+        rows: list[dict[str, Any]] = view("Advice.frame")(self)
+        return rows
 
     def json(self) -> dict[str, Any]:
         """Everything as plain numbers, lists and dicts, in SI units."""
-        from .output.as_json import plain
-
-        return plain(self)
+        plain: dict[str, Any] = view("Advice.json")(self)
+        return plain
 
     def html(self) -> str:
         """The report as one page of HTML that needs nothing else; raises Unsupported without jinja2."""
-        from .output.html.page import html
-
-        return html(self)
+        page: str = view("Advice.html")(self)
+        return page
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the report as HTML, whole or not at all.
@@ -331,14 +329,11 @@ class Advice(Tabular):
         Unsupported
             Without the package jinja2, which the extra ``report`` brings.
         """
-        from .output.html.page import save
-
-        save(self, path)
+        view("Advice.save")(self, path)
 
     def __str__(self) -> str:
-        from .output.text import page
-
-        return page(self)
+        text: str = view("Advice.__str__")(self)
+        return text
 
     def __repr__(self) -> str:
         machines = ", ".join(f"{p.machine.name} {p.time:g} s" for p in self.predictions)

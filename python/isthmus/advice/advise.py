@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import InvalidInput, Unsupported
 from ..machine import Allocation, Machine, Noise
-from ..mapping.placement import Placement
+from ..machine.placement import Placement
 from ..schedule.program import Program
 from ..schedule.schedule import Schedule
 from ..simulation.simulate import located, simulate
@@ -130,7 +130,7 @@ def advise(
         what = scaled(program, scale_compute)
 
     def lowered(one: Program) -> Schedule:
-        from ..schedule.lower import lower
+        from ..lowering.lower import lower
 
         return lower(one, collectives=collectives)
 

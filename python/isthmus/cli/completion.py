@@ -24,14 +24,12 @@ _SHELLS = ("bash", "zsh", "fish")
 )
 @click.argument("shell", required=False, type=click.Choice(_SHELLS))
 def command(shell: str | None) -> None:
-    from . import cli
-
     name = shell or os.path.basename(os.environ.get("SHELL", ""))
     if name not in _SHELLS:
         raise InvalidInput(f"completion for {name or 'no shell'}: allowed are {', '.join(_SHELLS)}")
     script = get_completion_class(name)
     assert script is not None
-    click.echo(script(cli, {}, "isthmus", "_ISTHMUS_COMPLETE").source())
+    click.echo(script(click.get_current_context().find_root().command, {}, "isthmus", "_ISTHMUS_COMPLETE").source())
 
 
 def complete_names(command: click.Command) -> None:

@@ -15,7 +15,7 @@ from .options import UNITS
 
 if TYPE_CHECKING:
     from ..machine import Allocation, Level, Machine
-    from ..mapping.placement import Placement
+    from ..machine.placement import Placement
     from ..schedule.pattern import Pattern
     from ..schedule.program import Program
     from ..schedule.schedule import Schedule
@@ -47,7 +47,7 @@ def read_any(text: str, unit: str = "ns") -> Program | Schedule | Timeline:
             from ..examples import example
 
             return example(text)
-    from ..schedule.reading import read
+    from ..reading import read
 
     return read(text, unit=unit)
 
@@ -162,7 +162,7 @@ def parse_nodes(
     share: bool = False,
 ) -> Allocation:
     """The nodes of a job; ``share``: ranks may share cores, and get all nodes of the machine by default."""
-    from ..mapping.placement import job_of
+    from ..machine.placement import job_of
 
     if nodes is None and per_node is None and fraction is None:
         return job_of(machine, ranks, share)
@@ -189,10 +189,10 @@ def read_placement(where: Machine | Allocation, path: str, ranks: int) -> Placem
     rank order of one rank a node. A Cray rank order without that comment, for a machine, has a rank on every core.
     """
     from ..machine import Machine
+    from ..machine.placement import job_of
     from ..mapping.launch import detect, read
     from ..mapping.launch.cray import PER_NODE
     from ..mapping.launch.reading import Reading
-    from ..mapping.placement import job_of
 
     filekinds.require(path, (), "a file of ranks for a launcher, or of nodes, one a line,")
     with open(path, "rb") as file:

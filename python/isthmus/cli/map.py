@@ -16,7 +16,7 @@ from .output import line_width, print_json, print_table
 
 if TYPE_CHECKING:
     from ..machine import Allocation
-    from ..mapping.placement import Placement
+    from ..machine.placement import Placement
     from ..schedule.pattern import Pattern
     from ..schedule.program import Program
     from ..schedule.schedule import Schedule
@@ -197,7 +197,7 @@ def _wrapped(text: str, width: int | None) -> str:
 
 
 def _placement(job: Allocation, ranks: int, given: str, format: str | None, seed: int, share: bool) -> Placement:
-    from ..mapping.placement import ORDERS, Placement
+    from ..machine.placement import ORDERS, Placement
 
     if given in ORDERS:
         return Placement.of(job, ranks, given, seed=seed, share=share)

@@ -204,7 +204,7 @@ def _progress(done: int, total: int) -> None:
 def _summary(recorded: Recorded, output: str) -> list[str]:
     """What was recorded, how long it took, and what to be careful about."""
     from ..recording.endings import endings
-    from ..recording.recording import LIMITED
+    from ..schedule.recording import LIMITED
     from ..units import text
 
     program = recorded.program

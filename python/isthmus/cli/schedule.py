@@ -112,7 +112,7 @@ def collective(spec: str, output: str, as_json: bool) -> None:
 @json_option
 def lower(work: Work, output: str, collectives: tuple[str, ...], byte_time: str | None, as_json: bool) -> None:
     """Write the schedule of a program."""
-    from ..schedule.lower import lower as lowered
+    from ..lowering.lower import lower as lowered
     from ..schedule.program import Program
 
     what = work.read()
@@ -136,7 +136,7 @@ def lower(work: Work, output: str, collectives: tuple[str, ...], byte_time: str 
 @shared("collectives")
 @json_option
 def pattern(work: Work, output: str | None, plot: tuple[str, ...], collectives: tuple[str, ...], as_json: bool) -> None:
-    from ..schedule.pattern import pattern as pattern_of
+    from ..lowering.pattern import pattern as pattern_of
 
     if output is not None and not output.endswith(".csv"):
         raise InvalidInput(f"{output}: a .csv file is allowed")

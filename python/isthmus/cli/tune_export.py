@@ -111,7 +111,7 @@ def verify(
     **options: Any,
 ) -> None:
     from ..tuning.verify import verify as verified
-    from ..tuning.verify.verify import ALIKE, AS_MODELLED, IN_EFFECT
+    from ..tuning.verify.verdict import ALIKE, AS_MODELLED, IN_EFFECT
 
     words, launched = parse_launch(launch)
     number = _ranks(ranks, launched)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InvalidInput
+from ..schedule.schedule import together
 
 if TYPE_CHECKING:
     from ..schedule.schedule import Schedule
-    from . import Choice
+    from .registry import Choice
 
 ACCESSES = ("message", "put", "get")
 SYNCS = ("none", "my", "all")
@@ -101,7 +102,13 @@ def _check(access: str, enter: str, leave: str, protocol: str) -> None:
 
 
 def flavoured(
-    schedule: Schedule, access: str, sync: str | Sequence[str], protocol: str, count: int, under_way: int
+    schedule: Schedule,
+    barrier: Callable[[], Schedule],
+    access: str,
+    sync: str | Sequence[str],
+    protocol: str,
+    count: int,
+    under_way: int,
 ) -> Schedule:
     """The schedule of one collective in a flavour; see :func:`isthmus.collective`, which calls this.
 
@@ -109,9 +116,9 @@ def flavoured(
     ----------
     schedule : Schedule
         A schedule of messages.
+    barrier : callable
+        Makes a barrier of the same ranks.
     """
-    from ..schedule.schedule import together
-
     enter, leave = _synchronisation(sync)
     _check(access, enter, leave, protocol)
     if not 1 <= count <= 1_000_000 or under_way < 0:
@@ -121,11 +128,9 @@ def flavoured(
     elif protocol != "size":
         schedule = schedule.with_protocol(protocol)
     if "all" in (enter, leave):
-        from . import collective
-
-        barrier = [collective("barrier", ranks=schedule.ranks)]
+        around = [barrier()]
         schedule = together(
-            [*barrier * (enter == "all"), schedule, *barrier * (leave == "all")],
+            [*around * (enter == "all"), schedule, *around * (leave == "all")],
             under_way=1,
         )
     return schedule if count == 1 else together([schedule] * count, under_way=under_way)

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InvalidInput
+from .registry import algorithms, describe
 
 if TYPE_CHECKING:
-    from . import Choice
+    from .registry import Choice
 
 #: What an algorithm's ``order`` says, in words.
 ORDERS = {
@@ -48,8 +49,6 @@ def keeps_order(kind: str, algorithm: Choice | None = None, *, ranks: int = 0, r
     >>> keeps_order("reduce", "binomial"), keeps_order("reduce", "binomial", root=1)
     (True, False)
     """
-    from . import describe
-
     name, options = (algorithm, {}) if isinstance(algorithm, str) or algorithm is None else algorithm
     order = describe(kind, name).order
     if order == "in groups":
@@ -67,8 +66,6 @@ def _consecutive(groups: Any, ranks: int) -> bool:
 
 def require_order(kind: str, algorithm: Choice | None, *, ranks: int = 0, root: int = 0) -> None:
     """Raise InvalidInput where an algorithm does not combine operands in the order of ranks; names those that do."""
-    from . import algorithms, describe
-
     if keeps_order(kind, algorithm, ranks=ranks, root=root):
         return
     name = algorithm if isinstance(algorithm, str) or algorithm is None else algorithm[0]

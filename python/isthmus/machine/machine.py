@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, cast
 from .. import units
 from ..errors import InvalidInput, ParseError
 from ..tabular import Tabular
+from ..views import view
 from .description import LEVELS, Description, normalise
 from .kinds import KINDS
 from .parts import DEFAULT_LEVELS, Level, Levels, Node, Noise, Provenance
@@ -364,9 +365,8 @@ class Machine(Tabular):
         return rows(self)
 
     def __str__(self) -> str:
-        from .text import report
-
-        return report(self)
+        text: str = view("Machine.__str__")(self)
+        return text
 
     def __repr__(self) -> str:
         v = self.description.values

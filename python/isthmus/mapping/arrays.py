@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InvalidInput
+from ..machine.placement import Placement, job_of
 from ..schedule.pattern import Pattern
 from ..units import amount
-from .placement import Placement, job_of
 from .problem import edges_of
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from ..schedule.program import Program
 from ..schedule.schedule import Schedule
 
 if TYPE_CHECKING:
+    from ..machine.placement import Placement
     from .metrics import Metrics
-    from .placement import Placement
 
 #: Processor time, about, of a simulation: of nothing; of each operation, event, step of the network, and link; on the
 #: computer of effort.hpp. Fitted to 224 simulations under "flow" (7 kinds of programs, 8 to 128 ranks, 4 machines, 2
@@ -46,7 +46,7 @@ class Clock:
         """The program with its collectives as messages."""
         if isinstance(self._what, Schedule):
             return self._what
-        from ..schedule.lower import lower
+        from ..lowering.lower import lower
 
         return lower(self._what, collectives=self._collectives)
 

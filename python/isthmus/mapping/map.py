@@ -11,13 +11,13 @@ import numpy as np
 from ..errors import InvalidInput
 from ..machine.allocation import Allocation
 from ..machine.machine import Machine
+from ..machine.placement import job_of
 from ..units import shown
 from .budget import Budget
 from .clock import Clock
 from .mapped import Mapped
 from .methods import find
 from .metrics import metrics_of, pattern_of, require_symmetric
-from .placement import job_of
 from .portfolio import USUAL
 from .problem import Problem
 from .search import Search

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..machine.placement import Placement
 from ..tabular import Tabular
 from ..units import amount
+from ..views import view
 from .bounds import Bounds, bounds
 from .clock import Clock, key_of, timed
 from .metrics import DEFINITIONS, Metrics, in_words, metrics_of
-from .placement import Placement
 from .portfolio import USUAL
 
 if TYPE_CHECKING:
@@ -223,9 +224,8 @@ class Mapped(Tabular):
 
     def plot(self, path: str | os.PathLike[str] | None = None, kind: str = "load") -> Figure:
         """Draw it before and after; see :func:`isthmus.plot.placement.plot_mapped`."""
-        from ..plot.placement import plot_mapped
-
-        return plot_mapped(self, path, kind)
+        drawn: Figure = view("Mapped.plot")(self, path, kind)
+        return drawn
 
     def json(self) -> dict[str, Any]:
         """Plain numbers, lists and dicts, in SI units."""
@@ -254,9 +254,8 @@ class Mapped(Tabular):
         }  # fmt: skip
 
     def __str__(self) -> str:
-        from .text import report
-
-        return report(self)
+        text: str = view("Mapped.__str__")(self)
+        return text
 
     def __repr__(self) -> str:
         return f"<Mapped: {self.method}, hop-bytes {amount(self.metrics.hop_bytes)}>"

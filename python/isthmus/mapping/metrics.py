@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..errors import InvalidInput
+from ..lowering.pattern import pattern
 from ..machine.machine import Machine
-from ..schedule.pattern import Pattern, pattern
+from ..machine.placement import Placement
+from ..schedule.pattern import Pattern
 from ..schedule.program import Program
 from ..schedule.schedule import Schedule
 from ..tabular import Tabular
 from ..units import amount, shown, text
 from .links import routed, tiers
-from .placement import Placement
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .placement import Placement, place_in_node
+from ..machine.placement import Placement, place_in_node
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

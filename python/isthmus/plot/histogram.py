@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 from ..errors import InvalidInput
 from .common import INK, NODE, ROUTE, Net, count
 from .facts import affordable_pairs, facts, random_pairs
+from .families import drawing_of
 from .scene import Key, Lines, Notes, Panel, Scene, Shapes
 
 _PAIRS = 4_000_000
@@ -28,8 +28,6 @@ def distances_of(net: Net) -> tuple[Any, bool]:
 
 def histogram_scene(topology: Any, *, title: str | None, subtitle: str | None) -> Scene:
     """Lay out a histogram of distances."""
-    from . import _FAMILIES
-
     net = Net(topology)
     if topology.nodes < 2:
         raise InvalidInput("a histogram of distances needs at least two nodes, got 1")
@@ -37,9 +35,8 @@ def histogram_scene(topology: Any, *, title: str | None, subtitle: str | None) -
     number = np.bincount(found)
     share = 100.0 * number / number.sum()
     low = int(np.flatnonzero(number)[0])
-    module, namer = (_FAMILIES[net.kind][0], "title") if net.kind in _FAMILIES else ("grid", "grid_title")
-    name = getattr(import_module(f".{module}", __package__), namer)(net)
-    scene = Scene(title or f"Distances: {name}", facts(net), subtitle or "")
+    _, namer = drawing_of(net)
+    scene = Scene(title or f"Distances: {namer(net)}", facts(net), subtitle or "")
     pairs = "pairs of nodes"
     panel = Panel(axes=("distance (links on a shortest path)", f"share of {pairs}, %"), box=(0.0, 0.02, 1.0, 0.96))
     bars = [

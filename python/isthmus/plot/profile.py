@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import InvalidInput
+from ..lowering.pattern import pattern
 from ..recording.profile import Profile, profile
-from ..schedule.pattern import pattern
 from ..schedule.program import EventKind
 from ..schedule.shape import shape
 from ..units import text

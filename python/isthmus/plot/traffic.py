@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InvalidInput
-from . import plot_topology, suffix_of
 from .chart import RIGHT, figure, legend, save, still_suffix, unit_of
 from .common import FAINT, INK, MUTED, Net, count, quantity
 from .layout import VALUE_COLOURS
 from .load_map import Field, Layout, LoadMap, load_map, spaced
+from .topology import plot_topology, suffix_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ..tuning.choice import Choice
-    from ..tuning.search.sweep import Sweep
+    from ..tuning.search.result import Sweep
 
 #: Times beyond this multiple of the best are not drawn.
 _FAR = 10

@@ -62,14 +62,14 @@ class Contract:
         >>> print(Contract.collective("allreduce", ranks=4, bytes=8))
         allreduce of 4 ranks
         """
-        from ..collectives import _flat, _number
+        from ..collectives.single import flat, number
 
-        numbers = {name: _number(name, value) for name, value in (("ranks", ranks), ("bytes", bytes), ("root", root))}
+        numbers = {name: number(name, value) for name, value in (("ranks", ranks), ("bytes", bytes), ("root", root))}
         return cls(
             _core.Contract.of_collective(
                 kind,
                 **numbers,
-                counts=_flat(kind, numbers["ranks"], counts),
+                counts=flat(kind, numbers["ranks"], counts),
                 in_place=bool(in_place),
                 ordered=bool(ordered),
             )

@@ -11,6 +11,7 @@ import numpy as np
 from ..errors import InvalidInput
 from ..schedule.columns import blocks, drop, lengths
 from ..schedule.program import ANY, EVENT_COLUMNS, NULL, Program
+from ..schedule.recording import NONE, Recording
 from . import raw
 from .align_collectives import Calls, align, take_out
 from .clocks import Clock
@@ -23,7 +24,6 @@ from .matching import match_halves
 from .own import own
 from .paths import Paths, Tree
 from .rank_records import joined
-from .recording import NONE, Recording
 from .spill import Spill
 from .translate import Carry, Shared, translated
 

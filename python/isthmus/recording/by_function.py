@@ -11,13 +11,13 @@ import numpy as np
 
 from ..schedule import columns
 from ..schedule.program import EventKind
-from .recording import NONE
+from ..schedule.recording import NONE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ..schedule.program import Program
-    from .recording import Recording
+    from ..schedule.recording import Recording
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..schedule.recording import ABORTED, EXITED, FINALIZED, FULL, SIGNALLED
 from ..units import text
-from .recording import ABORTED, EXITED, FINALIZED, FULL, SIGNALLED
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from .recording import Recording
+    from ..schedule.recording import Recording
 
 #: Signals of programs that do what they must not.
 _CRASHES = ("SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGABRT", "SIGSYS")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import __version__
-from .recording import FULL
+from ..schedule.recording import FULL
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

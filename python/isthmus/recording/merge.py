@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InvalidInput, ParseError
+from ..schedule.recording import FULL, LIMITED, LOST_CALLS
 from . import raw
 from .assembly import Assembly, number
 from .clocks import Clock, clocks
 from .counters import names_of, why_none
 from .headers import about, working
-from .recording import FULL, LIMITED, LOST_CALLS
 
 if TYPE_CHECKING:
     from ..schedule.program import Program

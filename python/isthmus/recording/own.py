@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import InvalidInput
+from ..schedule.recording import NONE
 from .paths import Tree, chains
-from .recording import NONE
 from .sites import Frame
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .recording import NONE
+from ..schedule.recording import NONE
 from .sites import Frame, Sites
 
 if TYPE_CHECKING:

@@ -10,19 +10,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InvalidInput
+from ..lowering.pattern import pattern
 from ..schedule import columns
-from ..schedule.pattern import Pattern, pattern
+from ..schedule.pattern import Pattern
 from ..schedule.program import NULL, SENDS, EventKind
+from ..schedule.recording import NONE
 from ..schedule.shape import Shape, shape
 from ..tabular import Shown, Tabular
+from ..views import view
 from .by_function import FunctionTree, by_function
-from .recording import NONE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ..schedule.program import Program
-    from .recording import Recording
+    from ..schedule.recording import Recording
 
 #: What functions are for, by name.
 CATEGORIES = {
@@ -238,9 +240,8 @@ class Profile(Shown):
         return f"<Profile: {self.recording.ranks} ranks, {int(self.functions.calls.sum())} calls>"
 
     def __str__(self) -> str:
-        from .profile_text import report
-
-        return report(self)
+        text: str = view("Profile.__str__")(self)
+        return text
 
 
 def profile(program: Program, *, rank: int | None = None) -> Profile:

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..simulation.text import bar
+from ..schedule.recording import FULL, LIMITED
 from ..units import text
+from ..visible import bar
 from .by_function_text import rows
 from .endings import endings, named
-from .recording import FULL, LIMITED
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

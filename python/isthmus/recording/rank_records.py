@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..schedule.details import ranges
+from ..schedule.recording import NONE
 from . import raw
-from .recording import NONE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,10 +9,12 @@ import numpy as np
 
 from ..errors import InvalidInput
 from . import columns
-from .program import NONE, PEERED, ROOTED, CollectiveKind, EventKind, Program
+from .event import NONE, PEERED, ROOTED, CollectiveKind, EventKind
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from .program import Program
 
 
 def ranges(begin: NDArray[Any], lengths: NDArray[Any]) -> NDArray[np.int64]:

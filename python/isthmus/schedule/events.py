@@ -1,14 +1,14 @@
-"""Events of a program in words."""
+"""Events of a program, picked out of its columns."""
 
 from __future__ import annotations
 
-from ..errors import InvalidInput
-from ..units import text
-from .program import ANY, NO_COMMUNICATOR, NONE, NULL, REDUCTIONS, ROOTED, CollectiveKind, Event, EventKind, Program
+from typing import TYPE_CHECKING
 
-_TO = (EventKind.send, EventKind.isend, EventKind.sendrecv, EventKind.put)
-_FROM = (EventKind.recv, EventKind.irecv, EventKind.get)
-_TAGGED = (EventKind.send, EventKind.isend, EventKind.sendrecv, EventKind.recv, EventKind.irecv)
+from ..errors import InvalidInput
+from .event import NONE, CollectiveKind, Event, EventKind
+
+if TYPE_CHECKING:
+    from .program import Program
 
 
 def events_of(program: Program, rank: int) -> list[Event]:
@@ -38,59 +38,3 @@ def event_at(program: Program, index: int) -> Event:
         name("location", program.locations),
         name("phase", program.phases),
     )
-
-
-def describe(event: Event) -> str:
-    """One event as a line."""
-    kind = event.kind
-    words = [event.what.name if event.what else kind.name]
-    match kind:
-        case EventKind.compute:
-            words.append(text(event.amount / 1e12, "s"))
-        case EventKind.iteration:
-            words.append(str(event.amount))
-        case EventKind.comm_create:
-            words.append("none" if event.amount == NO_COMMUNICATOR else str(event.amount))
-            words.append(f"from {event.comm}")
-        case EventKind.wait | EventKind.test:
-            words.append(f"request {event.request}")
-        case EventKind.waitall | EventKind.waitany:
-            words.append("all open" if event.detail is None else "requests " + " ".join(map(str, event.detail)))
-        case EventKind.collective if event.what != CollectiveKind.barrier and event.detail is None:
-            words.append(text(event.amount, "B"))
-        case EventKind.collective if event.detail is not None:
-            words.append("bytes " + " ".join(map(str, event.detail)))
-        case _ if kind in _TO or kind in _FROM:
-            words.append(text(event.amount, "B"))
-    if kind in (EventKind.test, EventKind.waitany):
-        words.append(f"completed {event.amount}")
-    if kind in _TO or kind in _FROM:
-        words.append(f"{'from' if kind in _FROM else 'to'} {_peer(event.peer)}")
-    if kind in (EventKind.lock, EventKind.unlock, EventKind.flush):
-        words.append("all" if event.peer == ANY else _peer(event.peer))
-    if event.what in REDUCTIONS and event.tag == 1:
-        words.append("in order")
-    if event.what in ROOTED:
-        words.append(f"root {event.peer}")
-    if kind in _TAGGED:
-        words.append(f"tag {_tag(event.tag)}")
-    if kind == EventKind.sendrecv and event.detail is not None:
-        source, tag, size = event.detail
-        words.append(f"and {text(size, 'B')} from {_peer(source)} tag {_tag(tag)}")
-    if event.comm and kind != EventKind.comm_create:
-        words.append(f"comm {event.comm}")
-    if event.request and kind not in (EventKind.wait, EventKind.test):
-        words.append(f"request {event.request}")
-    if event.phase is not None:
-        words.append(f"in {event.phase}")
-    if event.location is not None:
-        words.append(f"at {event.location}")
-    return " ".join(words)
-
-
-def _peer(peer: int) -> str:
-    return {ANY: "any", NULL: "none"}.get(peer, str(peer))
-
-
-def _tag(tag: int) -> str:
-    return "any" if tag == ANY else str(tag)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from isthmus import _core
 from isthmus.errors import InvalidInput, ParseError
+from isthmus.filekinds import BINARY_MAGIC
 from isthmus.files import replacing
 
 if TYPE_CHECKING:
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
 
 # Units in which a file may count time, in picoseconds.
 UNITS = {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12}
-# The first eight bytes of binary files: fresh ones, and those that LogGOPSim --save-mem consumed.
-BINARY_MAGIC = tuple(number.to_bytes(8, "little") for number in (4223, 2342))
 
 
 def read_goal(path: str | os.PathLike[str], *, unit: str = "ns") -> ScheduleArrays:

@@ -4,121 +4,36 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field, fields
-from enum import IntEnum
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import InvalidInput
 from ..tabular import Tabular
 from ..units import text
+from ..views import view
 from . import columns
+from .event import ANY as ANY
+from .event import EVENT_COLUMNS as EVENT_COLUMNS
+from .event import NO_COMMUNICATOR as NO_COMMUNICATOR
+from .event import NONE as NONE
+from .event import NULL as NULL
+from .event import OPTIONAL_COLUMNS as OPTIONAL_COLUMNS
+from .event import PEERED as PEERED
+from .event import REDUCTIONS as REDUCTIONS
+from .event import ROOTED as ROOTED
+from .event import SENDS as SENDS
+from .event import TABLES as TABLES
+from .event import CollectiveKind as CollectiveKind
+from .event import Event as Event
+from .event import EventKind as EventKind
 from .summary import counted
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from ..recording.recording import Recording
-
-#: MPI_ANY_SOURCE and MPI_ANY_TAG.
-ANY = -1
-#: MPI_PROC_NULL: the call does nothing.
-NULL = -2
-#: Element of location and phase that stands for none, and amount of a comm_create that leaves the rank out.
-NONE = 0xFFFFFFFF
-NO_COMMUNICATOR = 0xFFFFFFFFFFFFFFFF
-
-
-class EventKind(IntEnum):
-    """What an event is; which columns it uses is said in :class:`Program`."""
-
-    compute = 1
-    send = 2
-    recv = 3
-    isend = 4
-    irecv = 5
-    sendrecv = 6
-    wait = 7
-    waitall = 8
-    waitany = 9
-    test = 10
-    collective = 11
-    comm_create = 12
-    put = 13
-    get = 14
-    fence = 15
-    flush = 16
-    lock = 17
-    unlock = 18
-    iteration = 19
-
-
-class CollectiveKind(IntEnum):
-    """Collectives as MPI has them."""
-
-    barrier = 1
-    bcast = 2
-    reduce = 3
-    allreduce = 4
-    gather = 5
-    allgather = 6
-    scatter = 7
-    alltoall = 8
-    reduce_scatter = 9
-    scan = 10
-    exscan = 11
-    neighbor_alltoall = 12
-
-
-#: Kinds whose columns say what is sent or fetched.
-SENDS = (EventKind.send, EventKind.isend, EventKind.sendrecv, EventKind.put, EventKind.get)
-#: Kinds whose peer is a rank.
-PEERED = (
-    *SENDS, EventKind.recv, EventKind.irecv, EventKind.flush, EventKind.lock, EventKind.unlock
-)  # fmt: skip
-#: Collectives whose peer is the root.
-ROOTED = (CollectiveKind.bcast, CollectiveKind.reduce, CollectiveKind.gather, CollectiveKind.scatter)
-#: Collectives with an operator.
-REDUCTIONS = (
-    CollectiveKind.reduce, CollectiveKind.allreduce, CollectiveKind.reduce_scatter, CollectiveKind.scan,
-    CollectiveKind.exscan,
-)  # fmt: skip
-#: Columns of one element per event, with their types.
-EVENT_COLUMNS: dict[str, Any] = {
-    "kind": np.uint8,
-    "what": np.uint8,
-    "peer": np.int32,
-    "tag": np.int32,
-    "comm": np.uint32,
-    "amount": np.uint64,
-    "request": np.uint32,
-    "detail": np.uint32,
-}
-#: Columns of one element per event, or of none where nothing is known.
-OPTIONAL_COLUMNS: dict[str, Any] = {"location": np.uint32, "phase": np.uint32}
-#: Columns of other lengths.
-TABLES: dict[str, Any] = {"first": np.uint64, "details": np.int64, "comm_first": np.uint64, "comm_ranks": np.uint32}
-
-
-class Event(NamedTuple):
-    """One event, for people to read; ``detail`` are its numbers, or None."""
-
-    kind: EventKind
-    what: CollectiveKind | None
-    peer: int
-    tag: int
-    comm: int
-    amount: int
-    request: int
-    detail: tuple[int, ...] | None
-    location: str | None
-    phase: str | None
-
-    def __str__(self) -> str:
-        from .events import describe
-
-        return describe(self)
+    from .recording import Recording
 
 
 def _empty(dtype: type[np.generic]) -> NDArray[Any]:
@@ -323,9 +238,7 @@ class Program(Tabular):
         """
         if os.path.splitext(path)[1] not in (".h5", ".hdf5"):
             raise InvalidInput(f"{os.fspath(path)!r} does not end in .h5 or .hdf5: programs are saved as HDF5")
-        from .hdf5 import write_program
-
-        write_program(self, path, compression=compression)
+        view("Program.save")(self, path, compression=compression)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Program):

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..errors import InvalidInput
 from . import columns
-from .program import (
+from .event import (
     ANY,
     EVENT_COLUMNS,
     NO_COMMUNICATOR,
@@ -20,13 +20,15 @@ from .program import (
     SENDS,
     CollectiveKind,
     EventKind,
-    Program,
-)  # fmt: skip
+)
+from .event_names import name_of, place_of
+from .program_order import check_collectives, check_requests
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ..recording.recording import Recording
+    from .program import Program
+    from .recording import Recording
 
 _TAGGED = (EventKind.send, EventKind.isend, EventKind.sendrecv, EventKind.recv, EventKind.irecv)
 _SIZED = (*SENDS, EventKind.recv, EventKind.irecv, EventKind.collective, EventKind.compute)
@@ -105,8 +107,6 @@ def check_meaning(p: Program) -> None:
     _check_peers(p, size)
     _check_amounts(p)
     _check_details(p, size)
-    from .program_order import check_collectives, check_requests
-
     check_requests(p)
     check_collectives(p)
 
@@ -117,19 +117,6 @@ def first_wrong(p: Program, wrong: NDArray[np.bool_], *reason: Any) -> None:
         return
     at = int(np.argmax(wrong))
     _fail(p, at, " ".join(str(part[at]) if isinstance(part, np.ndarray) else str(part) for part in reason))
-
-
-def name_of(p: Program, event: int) -> str:
-    """What an event is called in messages."""
-    if p.kind[event] == EventKind.collective and 0 < p.what[event] <= len(CollectiveKind):
-        return CollectiveKind(p.what[event]).name
-    return EventKind(p.kind[event]).name if 0 < p.kind[event] <= len(EventKind) else f"kind {p.kind[event]}"
-
-
-def place_of(p: Program, event: int) -> str:
-    """Where an event is, for messages."""
-    rank = int(np.searchsorted(p.first, event, side="right")) - 1
-    return f"rank {rank}, event {event - int(p.first[rank])}"
 
 
 def _fail(p: Program, event: int, reason: str) -> None:

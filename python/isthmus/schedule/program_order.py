@@ -9,11 +9,13 @@ import numpy as np
 from ..errors import InvalidInput
 from . import columns
 from .details import ranges
-from .program import REDUCTIONS, ROOTED, CollectiveKind, EventKind, Program
-from .program_checks import name_of, place_of
+from .event import REDUCTIONS, ROOTED, CollectiveKind, EventKind
+from .event_names import name_of, place_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from .program import Program
 
 #: Kinds that every member of the communicator calls.
 _TOGETHER = (EventKind.collective, EventKind.comm_create, EventKind.fence)

@@ -9,7 +9,7 @@ import numpy as np
 from ..errors import InvalidInput
 from ..units import text
 from .columns import lengths
-from .schedule import ALL_ONES, START_BIT, OpKind
+from .operation import ALL_ONES, START_BIT, OpKind
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

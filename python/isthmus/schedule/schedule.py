@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from enum import IntEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -13,43 +12,19 @@ from .. import _core
 from ..errors import InvalidInput
 from ..tabular import Tabular
 from ..units import text
+from ..views import view
 from . import columns
+from .operation import ALL_ONES as ALL_ONES
+from .operation import OPS as OPS
+from .operation import SLICE as SLICE
+from .operation import SLICES as SLICES
+from .operation import START_BIT as START_BIT
+from .operation import OpKind as OpKind
+from .rank import RankOperations
 from .summary import counted
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
-
-    from .rank import RankOperations
-
-
-class OpKind(IntEnum):
-    """What an operation does; the numbers of binary GOAL where GOAL has the operation."""
-
-    send = 1
-    recv = 2
-    calc = 3
-    put = 4
-    get = 5
-    copy = 6
-    reduce = 7
-
-
-#: One operation. ``amount`` is in bytes (calc: picoseconds); ``first_edge`` is its first dependant, counted from the
-#: first edge of its rank; ``needs`` is how many operations it waits for; ``mode`` is of a reduce 1 where the
-#: operand from its ``from`` slice comes first, of a send 1 for eager and 2 for rendezvous, otherwise 0.
-OPS = np.dtype(
-    [("amount", "<u8"), ("peer", "<u4"), ("tag", "<u4"), ("comm", "<u4"), ("first_edge", "<u4"), ("needs", "<u4"),
-     ("kind", "u1"), ("cpu", "u1"), ("nic", "u1"), ("mode", "u1")]
-)  # fmt: skip
-#: A part of a buffer, ``offset`` in bytes; its length is the amount of the operation. ``stride``: of a copy of blocks.
-SLICE = np.dtype([("buffer", "<u4"), ("stride", "<i4"), ("offset", "<u8")])
-#: Where the bytes of an operation come from and go to. A copy may move blocks of ``block`` bytes (the last may be
-#: shorter), which begin ``stride`` blocks after each other on each side; ``block`` 0: all in one piece.
-SLICES = np.dtype([("from", SLICE), ("to", SLICE), ("block", "<u8")])
-#: Peer and tag of receives from whoever sends whatever, buffer of slices that name none: all ones.
-ALL_ONES = 0xFFFFFFFF
-#: Bit of an edge: the dependant may start when the operation has started.
-START_BIT = 0x80000000
 
 
 class Dependencies(NamedTuple):
@@ -321,8 +296,6 @@ class Schedule(Tabular):
           0: recv 8 B from 0 tag 0
           1: calc 8 ps requires 0
         """
-        from .rank import RankOperations
-
         if not 0 <= rank < self.ranks:
             raise InvalidInput(f"rank {rank} does not exist: ranks are 0 to {self.ranks - 1}")
         first, end = int(self.op_first[rank]), int(self.op_first[rank + 1])
@@ -409,9 +382,7 @@ class Schedule(Tabular):
         """
         suffix = os.path.splitext(path)[1]
         if suffix in (".h5", ".hdf5"):
-            from .hdf5 import write_schedule
-
-            write_schedule(self, path, compression=compression)
+            view("Schedule.save")(self, path, compression=compression)
         elif suffix in (".goal", ".bin"):
             from .goal import write_goal
 

@@ -10,22 +10,13 @@ import numpy as np
 
 from ..errors import InvalidInput, ParseError
 from ..machine import Level, Machine
-from ..schedule.hdf5 import (
-    Column,
-    Reader,
-    read_schedule,
-    schedule_columns,
-    schedule_version,
-    write_columns,
-)
-from .simulate import RECORDS
-from .timeline import SHARES, Timeline
+from ..schedule.hdf5 import read_schedule, schedule_columns, schedule_version
+from ..schedule.hdf5_columns import Column, Reader, write_columns
+from .timeline import NUMBERS, RECORDS, SHARES, Timeline
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-#: Whole numbers of a Timeline.
-NUMBERS = ("makespan_ps", "messages", "bytes", "executed", "events", "simulated_ranks")
 #: Columns by operation, and what they mean.
 _OPERATIONS = {
     "start": ("start_ps", "ps", "begin of the operation; -1: never"),
@@ -42,8 +33,6 @@ _TRAFFIC = {
     "route_links": (np.uint32, "", "their links, one message after another"),
     "route_ends": (np.uint64, "", "where the links of each end"),
 }
-#: Arrays of a Timeline.
-ARRAYS = ("finish_ps", "_breakdown", "lost_ps", *(attribute for attribute, _, _ in _OPERATIONS.values()))
 #: Arrays of a simulation in which messages do not meet, and of what no file keeps: empty.
 _EMPTY = {
     "lost": np.int64,

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from .network import PacketOptions
     from .timeline import Timeline
 
-RECORDS = ("finish", "ranks", "ops")
-
 
 def simulate(
     what: Program | Schedule,
@@ -126,12 +124,12 @@ def simulate(
     """
     from ..schedule.program import Program
     from ..schedule.schedule import Schedule
-    from .timeline import Timeline
+    from .timeline import RECORDS, Timeline
 
     if record not in RECORDS:
         raise InvalidInput(f"record = {shown(record)}: allowed are {', '.join(RECORDS)}")
     if isinstance(what, Program):
-        from ..schedule.lower import lower
+        from ..lowering.lower import lower
 
         what = lower(what, collectives=collectives)
     elif collectives is not None:
@@ -296,7 +294,7 @@ def located(ranks: int, machine: Machine, placement: Any) -> Location:
     import numpy as np
 
     from ..machine import Allocation
-    from ..mapping.placement import Placement
+    from ..machine.placement import Placement
 
     if placement is None:
         cores = machine.node.cores

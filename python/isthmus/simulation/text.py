@@ -9,6 +9,7 @@ import numpy as np
 from ..machine import Level
 from ..schedule.schedule import OpKind
 from ..units import text
+from ..visible import bar
 
 if TYPE_CHECKING:
     from ..machine import Machine
@@ -28,14 +29,6 @@ WORDS = {
     "contention": "waiting for shared links",
     "idle": "nothing to do",
 }
-_BAR = 24
-_EIGHTHS = " ▏▎▍▌▋▊▉"
-
-
-def bar(share: float, width: int = _BAR) -> str:
-    """A bar of blocks, an eighth of a character exact."""
-    eighths = round(min(max(share, 0.0), 1.0) * width * 8)
-    return ("█" * (eighths // 8) + _EIGHTHS[eighths % 8]).rstrip()
 
 
 def machine_words(machine: Machine | Level) -> str:

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ..tabular import Tabular
+from ..views import view
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,6 +24,13 @@ if TYPE_CHECKING:
     from .hdf5 import SavedResult
     from .traffic import Traffic
 
+RECORDS = ("finish", "ranks", "ops")
+#: Whole numbers of a Timeline.
+NUMBERS = ("makespan_ps", "messages", "bytes", "executed", "events", "simulated_ranks")
+#: Arrays of a Timeline, for equality.
+ARRAYS = (
+    "finish_ps", "_breakdown", "lost_ps", "start_ps", "end_ps", "partner", "busy_ps", "handled_ps",
+)  # fmt: skip
 # Where the time of a rank goes, in the order of the core's Share.
 SHARES = (
     "compute",
@@ -274,9 +282,7 @@ class Timeline(Tabular):
         compression : {"auto", "gzip", "none"}
             See :mod:`isthmus.schedule.hdf5`.
         """
-        from .hdf5 import write_timeline
-
-        write_timeline(self, path, compression=compression)
+        view("Timeline.save")(self, path, compression=compression)
 
     def save_chrome(
         self,
@@ -289,9 +295,7 @@ class Timeline(Tabular):
 
         See :func:`isthmus.simulation.chrome.write_chrome`.
         """
-        from .chrome import write_chrome
-
-        write_chrome(self, path, ranks=ranks, window=window)
+        view("Timeline.save_chrome")(self, path, ranks=ranks, window=window)
 
     def plot(
         self,
@@ -301,22 +305,18 @@ class Timeline(Tabular):
         window: Window | None = None,
     ) -> Figure:
         """Draw what ranks did when; needs ``record="ops"``. See :func:`isthmus.plot.timeline.plot_timeline`."""
-        from ..plot.timeline import plot_timeline
-
-        return plot_timeline(self, path, ranks=ranks, window=window)
+        drawn: Figure = view("Timeline.plot")(self, path, ranks=ranks, window=window)
+        return drawn
 
     def plot_breakdown(self, path: str | os.PathLike[str] | None = None) -> Figure:
         """Draw where the time of every rank went. See :func:`isthmus.plot.breakdown.plot_breakdown`."""
-        from ..plot.breakdown import plot_breakdown
-
-        return plot_breakdown(self, path)
+        drawn: Figure = view("Timeline.plot_breakdown")(self, path)
+        return drawn
 
     def __eq__(self, other: object) -> bool:
         """The same result of the same schedule on the same machine, however long it took to compute."""
         if not isinstance(other, Timeline):
             return NotImplemented
-        from .hdf5 import ARRAYS, NUMBERS
-
         return (
             (self.record, self.stopped) == (other.record, other.stopped)
             and all(getattr(self, name) == getattr(other, name) for name in NUMBERS)
@@ -338,6 +338,5 @@ class Timeline(Tabular):
         return f"<Timeline: {self.ranks} ranks, {len(self.schedule)} operations, {self.makespan:g} s>"
 
     def __str__(self) -> str:
-        from .text import report
-
-        return report(self)
+        text: str = view("Timeline.__str__")(self)
+        return text

@@ -13,6 +13,7 @@ from ..machine import Machine
 from ..schedule.schedule import OpKind
 from ..tabular import Tabular
 from ..units import text
+from ..views import view
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -193,9 +194,8 @@ class Traffic(Tabular):
 
     def plot(self, path: str | os.PathLike[str] | None = None, kind: str = "load") -> Figure:
         """Draw the load of links; see :func:`isthmus.plot.traffic.plot_traffic`."""
-        from ..plot.traffic import plot_traffic
-
-        return plot_traffic(self, path, kind)
+        drawn: Figure = view("Traffic.plot")(self, path, kind)
+        return drawn
 
     def _bandwidth(self) -> NDArray[np.float64]:
         topology = self.machine.topology

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..collectives.flavours import ACCESSES, PROTOCOLS, SYNCS
 from ..errors import InvalidInput
@@ -105,20 +105,3 @@ KIND = Kind(
     measure=measure,
     summarise=_summarise,
 )
-
-
-def label(point: Point) -> str:
-    """An algorithm in a flavour, in words."""
-    name = point["algorithm"].replace(":", " ").replace("=", " ") or "default"
-    words: list[Any] = [name]
-    if point["access"] != "message":
-        words.append(point["access"])
-    if point["sync"] != "my":
-        words.append({"all": "strict", "none": "loose"}.get(point["sync"], point["sync"]))
-    if point["protocol"] != "size":
-        words.append(point["protocol"])
-    if point["noise"]:
-        words.append("noise")
-    if point["count"] > 1 and not point["work"]:
-        words.append(f"{point['count']} x, {point['under_way'] or 'all'} under way")
-    return ", ".join(words)

@@ -8,7 +8,6 @@ from itertools import groupby
 from typing import Any
 
 from ..units import text
-from .collectives import label
 from .drawing import CLASSES, bytes_axis, heading, key, sheet
 from .parameters import Finding, Point, Summary
 
@@ -45,6 +44,23 @@ def summarise(rows: Sequence[Point]) -> Summary:
         draw=partial(_draw, rows, "ranks" if by_ranks else "bytes"),
         findings=_findings(rows),
     )  # fmt: skip
+
+
+def label(point: Point) -> str:
+    """An algorithm in a flavour, in words."""
+    name = point["algorithm"].replace(":", " ").replace("=", " ") or "default"
+    words: list[Any] = [name]
+    if point["access"] != "message":
+        words.append(point["access"])
+    if point["sync"] != "my":
+        words.append({"all": "strict", "none": "loose"}.get(point["sync"], point["sync"]))
+    if point["protocol"] != "size":
+        words.append(point["protocol"])
+    if point["noise"]:
+        words.append("noise")
+    if point["count"] > 1 and not point["work"]:
+        words.append(f"{point['count']} x, {point['under_way'] or 'all'} under way")
+    return ", ".join(words)
 
 
 def _network(row: Point) -> str:

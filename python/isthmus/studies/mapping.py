@@ -14,7 +14,7 @@ from .parameters import Kind, Parameter, Point, Summary
 
 if TYPE_CHECKING:
     from ..machine import Allocation, Machine
-    from ..mapping.placement import Placement
+    from ..machine.placement import Placement
 
 HALOS: dict[str, Callable[[int], Halo]] = {"stencil": stencil, "wrf": wrf, "pop": pop}
 APPLICATIONS = (*HALOS, "openatom", "namd")
@@ -46,9 +46,9 @@ def measure(point: Point) -> Point:
 
 
 def _halo(point: Point, halo: Halo, job: Allocation) -> Point:
+    from ..machine.placement import Placement
     from ..mapping.map import map
     from ..mapping.metrics import evaluate
-    from ..mapping.placement import Placement
 
     pattern = halo.pattern
     placement = (
@@ -80,9 +80,9 @@ def _time(point: Point, halo: Halo, placement: Placement) -> Point:
 
 
 def _openatom(point: Point, job: Allocation) -> Point:
+    from ..machine.placement import Placement
     from ..mapping.arrays import map_arrays
     from ..mapping.metrics import evaluate
-    from ..mapping.placement import Placement
 
     work = openatom(max(8, len(job) // _PLANES), _PLANES)
     ranks = work.pattern.ranks
@@ -104,7 +104,7 @@ def _openatom(point: Point, job: Allocation) -> Point:
 
 def _namd(point: Point, job: Allocation) -> Point:
     """Patches in order or at random, by bisection of space and torus, or mapped; computes anywhere or near both."""
-    from ..mapping.placement import Placement
+    from ..machine.placement import Placement
     from ..mapping.rebalance.rebalance import rebalance
     from .molecules import molecules, start
 

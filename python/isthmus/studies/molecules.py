@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import InvalidInput
-from ..mapping.placement import Placement
+from ..machine.placement import Placement
 from ..schedule.pattern import Pattern
 
 if TYPE_CHECKING:

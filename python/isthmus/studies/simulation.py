@@ -27,8 +27,8 @@ def work(point: Point) -> Program | Schedule:
     """The program or schedule of a file, or a collective of these ranks and sizes."""
     what = point["work"]
     if os.path.exists(what):
+        from ..reading import read
         from ..schedule.program import Program
-        from ..schedule.reading import read
         from ..schedule.schedule import Schedule
 
         found = read(what)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..errors import InvalidInput
+from ..views import view
 from .parameters import Kind, Point, kind_named
 
 
@@ -66,9 +67,8 @@ class Study:
     @staticmethod
     def load(what: str) -> Study:
         """A study of the catalogue, or of a file: see :func:`isthmus.studies.reading.load`."""
-        from .reading import load
-
-        return load(what)
+        found: Study = view("Study.load")(what)
+        return found
 
     @property
     def experiment(self) -> Kind:

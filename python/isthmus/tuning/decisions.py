@@ -5,30 +5,16 @@ from __future__ import annotations
 import abc
 import bisect
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InvalidInput
 from ..units import shown
 from .choice import Choice
+from .rule import Rule
+from .runnable import rules_for
 
 if TYPE_CHECKING:
     from ..schedule.program import Program
-
-#: Collectives that decisions are made for. Their sizes are those of :func:`isthmus.collective`: of the vector (bcast,
-#: reduce, allreduce, scan, exscan), or of one rank's block (the others).
-KINDS = (
-    "barrier", "bcast", "reduce", "allreduce", "gather", "allgather", "scatter", "alltoall", "reduce_scatter", "scan",
-    "exscan", "neighbor_alltoall",
-)  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Rule:
-    """From so many bytes on, up to the next rule, this algorithm."""
-
-    bytes: int
-    choice: Choice
 
 
 class Decisions(abc.ABC):
@@ -93,24 +79,11 @@ class Decisions(abc.ABC):
         -------
         dict of str to list of triples
             Most ranks, most bytes (None: any) and the algorithm. What cannot run on a number of ranks has given way to
-            what :func:`isthmus.tuning.programs.runnable` says.
+            what :func:`isthmus.tuning.runnable.runnable` says.
         """
-        from .programs import rules_for
-
         return rules_for(self, program)[0]
 
     def _known(self, collective: str) -> None:
         if collective not in self.collectives:
             allowed = ", ".join(self.collectives) or "none"
             raise InvalidInput(f"collective {shown(collective)}: there are decisions for {allowed}")
-
-
-def merged(rules: Iterable[Rule]) -> tuple[Rule, ...]:
-    """Neighbours with the same algorithm become one rule; of those that begin at the same size the last counts."""
-    out: list[Rule] = []
-    for rule in rules:
-        if out and out[-1].bytes == rule.bytes:
-            out.pop()
-        if not out or out[-1].choice != rule.choice:
-            out.append(rule)
-    return tuple(out)

@@ -219,8 +219,8 @@ class Scenario:
 
     def _busiest_link(self, schedule: Any, machine: Machine) -> float:
         """Seconds for which a link carries the messages of a schedule, at its own bandwidth."""
+        from ..machine.placement import Placement
         from ..mapping.metrics import evaluate
-        from ..mapping.placement import Placement
         from ..simulation.simulate import located
 
         where = located(self.ranks, machine, self.placement)

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import InvalidInput
 from ..tabular import Tabular
+from ..views import view
 from .choice import Choice
-from .decisions import KINDS, Decisions, Rule, merged
+from .decisions import Decisions
+from .rule import KINDS, Rule, merged
 
 if TYPE_CHECKING:
     import os
@@ -266,9 +268,7 @@ class DecisionTable(Tabular, Decisions):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the table: TOML, or JSON where the name ends in .json."""
-        from .table_file import write
-
-        write(self, path)
+        view("DecisionTable.save")(self, path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> DecisionTable:
@@ -281,9 +281,8 @@ class DecisionTable(Tabular, Decisions):
         OSError
             If the file cannot be read.
         """
-        from .table_file import read
-
-        return read(path)
+        found: DecisionTable = view("DecisionTable.load")(path)
+        return found
 
 
 def _order(kind: Any) -> int:

@@ -13,7 +13,7 @@ from ..files import write_atomically
 from ..toml_text import Lines, parse, read_text
 from ..units import shown
 from .choice import Choice
-from .decisions import KINDS
+from .rule import KINDS
 from .table import DecisionTable, Point, Provenance, Row
 
 FORMAT = "isthmus decision table"

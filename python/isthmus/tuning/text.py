@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..units import text
-from .search.sweep import RULES, Source
+from .search.result import RULES, Source
 
 if TYPE_CHECKING:
-    from .search.sweep import Sweep
+    from .search.result import Sweep
     from .tune import Tuning
 
 

@@ -14,10 +14,12 @@ from ..errors import InvalidInput
 from ..machine import Level, Machine
 from ..tabular import Tabular
 from ..threads import Threads
+from ..views import view
 from .candidates import candidates
-from .decisions import KINDS
+from .rule import KINDS
 from .scenario import Scenario
-from .search.sweep import RULES, Source, Sweep, sweep
+from .search.result import RULES, Source, Sweep
+from .search.sweep import sweep
 from .table import DecisionTable, Provenance
 
 if TYPE_CHECKING:
@@ -65,9 +67,8 @@ class Tuning(Tabular):
         return max(found, key=lambda s: s.scenario.ranks)
 
     def __str__(self) -> str:
-        from .text import report
-
-        return report(self)
+        text: str = view("Tuning.__str__")(self)
+        return text
 
     def frame(self) -> dict[str, NDArray[np.generic]]:
         """The decisions; see :meth:`isthmus.DecisionTable.frame`. The times behind them are those of ``sweeps``."""
@@ -77,17 +78,15 @@ class Tuning(Tabular):
         self, path: str | os.PathLike[str] | None = None, collective: str | None = None, ranks: int | None = None
     ) -> Figure:
         """Draw time by size, a line for each algorithm; with several numbers of ranks see :meth:`plot_map`."""
-        from ..plot.tuning import draw_times
-
-        return draw_times(self.sweep(collective or self.sweeps[0].collective, ranks), path)
+        drawn: Figure = view("Tuning.plot")(self.sweep(collective or self.sweeps[0].collective, ranks), path)
+        return drawn
 
     def plot_map(self, path: str | os.PathLike[str] | None = None, collective: str | None = None) -> Figure:
         """Draw the best algorithm by ranks and size."""
-        from ..plot.tuning import draw_map
-
         kind = collective or self.sweeps[0].collective
         self.sweep(kind)
-        return draw_map([s for s in self.sweeps if s.collective == kind], path)
+        drawn: Figure = view("Tuning.plot_map")([s for s in self.sweeps if s.collective == kind], path)
+        return drawn
 
 
 def tune(

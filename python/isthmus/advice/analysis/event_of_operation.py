@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...lowering.lower import lower
 from ...schedule.details import ranges
-from ...schedule.lower import lower
 from ...schedule.program import NULL, EventKind, Program
 from ...schedule.schedule import OpKind
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from ...schedule.lower import Decided
+    from ...lowering.lower import Decided
     from ...schedule.schedule import Schedule
 
 #: Events that become as many operations as their collective's algorithm makes.

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import InvalidInput
+from ...lowering.lower import lower
 from ...schedule.details import ranges
-from ...schedule.lower import lower
 from ...schedule.program import EVENT_COLUMNS, CollectiveKind, EventKind
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ...machine import Allocation, Machine
-    from ...mapping.placement import Placement
+    from ...machine.placement import Placement
     from ...schedule.schedule import Schedule
 
 #: What a number may be; the better known first. "default": the machine does not say, and a typical value stands in.

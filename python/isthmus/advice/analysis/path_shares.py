@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ...machine import Allocation, Machine
-    from ...mapping.placement import Placement
+    from ...machine.placement import Placement
     from ...simulation.critical import CriticalPath
     from ...simulation.timeline import Timeline
 

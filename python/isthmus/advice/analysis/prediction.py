@@ -29,9 +29,9 @@ from .what_if import COSTS, balanced, changed
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from ...lowering.lower import Decided
     from ...machine import Allocation, Machine
-    from ...mapping.placement import Placement
-    from ...schedule.lower import Decided
+    from ...machine.placement import Placement
     from ...schedule.schedule import Schedule
     from ...simulation.timeline import Timeline
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...lowering.pattern import pattern
 from ...machine import Allocation
+from ...machine.placement import Placement
 from ...mapping.map import map as map_ranks
 from ...mapping.mapped import Trial
 from ...mapping.metrics import evaluate
-from ...mapping.placement import Placement
-from ...schedule.pattern import pattern
 
 if TYPE_CHECKING:
     from ...machine import Machine

@@ -11,16 +11,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import InvalidInput
-from ...schedule.marked import marked
+from ...lowering.marked import marked
 from ...schedule.program import CollectiveKind
 from ...tuning.decisions import Decisions
-from ...tuning.programs import InTurn, rules_for
+from ...tuning.programs import InTurn
+from ...tuning.runnable import rules_for
 from .tuner import Compared, Tuner, as_run, worth_changing
 from .usage import Use, uses
 
 if TYPE_CHECKING:
     from ...machine import Allocation, Machine
-    from ...mapping.placement import Placement
+    from ...machine.placement import Placement
     from ...schedule.program import Program
     from ...tuning.choice import Choice
     from ...tuning.export.export import Export

@@ -9,21 +9,24 @@ from typing import TYPE_CHECKING, Any
 
 from ... import __version__
 from ...errors import InvalidInput
-from ...schedule.lower import lower
+from ...lowering.lower import lower
 from ...simulation.progress import Reporter
 from ...simulation.simulate import located, simulate
 from ...tuning.candidates import candidates
 from ...tuning.choice import LIBRARY, Choice
-from ...tuning.decisions import Decisions, Rule, merged
+from ...tuning.decisions import Decisions
 from ...tuning.operations import operations
-from ...tuning.programs import InTurn, runnable, used
+from ...tuning.programs import InTurn
+from ...tuning.rule import Rule, merged
+from ...tuning.runnable import runnable, used
 from ...tuning.scenario import Scenario
-from ...tuning.search.sweep import Source, sweep
+from ...tuning.search.result import Source
+from ...tuning.search.sweep import sweep
 from ...tuning.table import DecisionTable, Point, Provenance, Row
 
 if TYPE_CHECKING:
     from ...machine import Allocation, Machine
-    from ...mapping.placement import Placement
+    from ...machine.placement import Placement
     from ...schedule.program import Program
     from ...tuning.export.export import Loss
     from .usage import Use

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...schedule.marked import deciding_sizes
+from ...lowering.marked import deciding_sizes
 from ...schedule.program import CollectiveKind, EventKind
 
 if TYPE_CHECKING:

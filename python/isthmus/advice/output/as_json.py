@@ -7,8 +7,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from ...tuning.table_file import content
-from ..analysis.numbers_used import quality
-from .text import machine_rows
+from ..analysis.numbers_used import quality, sourced
 
 if TYPE_CHECKING:
     from ..advice import Advice, Prediction
@@ -123,3 +122,29 @@ def _sensitivity(s: Any) -> dict[str, Any]:
         "tolerance": [{"loss": loss, "factor": factor} for loss, factor in s.tolerance.items()],
         "refined": s.refined,
     }
+
+
+def machine_rows(advice: Advice) -> list[dict[str, Any]]:
+    """The comparison of machines in SI units."""
+    first = advice.predictions[0]
+    out = []
+    for p in advice.predictions:
+        e = p.efficiency
+        out.append(
+            {
+                "machine": p.machine.name,
+                "title": p.machine.title,
+                "nodes": len(p.placement.nodes),
+                "ranks_per_node": p.placement.ranks_per_node,
+                "time": p.time,
+                "ratio": p.time / first.time,
+                "parallel_efficiency": e.parallel,
+                "load_balance": e.load_balance,
+                "serialisation": e.serialisation,
+                "transfer": e.transfer,
+                "dominant": p.dominant,
+                "sourced": sourced(p.used),
+                "numbers": quality(p.used),
+            }
+        )
+    return out

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 import textwrap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...machine import Allocation
 from ...mapping.metrics import DEFINITIONS, in_words
 from ...schedule.program import Program
-from ...simulation.text import bar, machine_words
+from ...simulation.text import machine_words
 from ...units import text
+from ...visible import bar
 from ..advice import LOSSES, SHARES, Advice, Prediction, Sensitivity
-from ..analysis.numbers_used import quality, sourced
+from ..analysis.numbers_used import quality
+from .as_json import machine_rows
 from .sentences import call_words, percent, seconds
 from .words import best_words, calls_words, now_words, source_words, whole_words
 
@@ -339,32 +341,6 @@ def _what_ifs(p: Prediction) -> list[str]:
                 continue
             rows.append([f"  {w.words}", seconds(w.time), *_part(w.saving, p.time)])
     return _table(rows, (0,))
-
-
-def machine_rows(advice: Advice) -> list[dict[str, Any]]:
-    """The comparison of machines in SI units."""
-    first = advice.predictions[0]
-    out = []
-    for p in advice.predictions:
-        e = p.efficiency
-        out.append(
-            {
-                "machine": p.machine.name,
-                "title": p.machine.title,
-                "nodes": len(p.placement.nodes),
-                "ranks_per_node": p.placement.ranks_per_node,
-                "time": p.time,
-                "ratio": p.time / first.time,
-                "parallel_efficiency": e.parallel,
-                "load_balance": e.load_balance,
-                "serialisation": e.serialisation,
-                "transfer": e.transfer,
-                "dominant": p.dominant,
-                "sourced": sourced(p.used),
-                "numbers": quality(p.used),
-            }
-        )
-    return out
 
 
 def _machines(advice: Advice) -> list[str]:

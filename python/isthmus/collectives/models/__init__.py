@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from .bounds import Bound, bound
+from .closed_forms import cost, forms
 from .cost import Cost, Work
-from .forms import cost, forms
 from .overlap import Overlap, overlap
 
 __all__ = ["Bound", "Cost", "Overlap", "Work", "bound", "cost", "forms", "overlap"]

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .forms import cost
+from ...views import view
+from .closed_forms import cost
 
 if TYPE_CHECKING:
     import os
@@ -62,9 +63,8 @@ class Overlap:
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
         """Draw the share of processor time by size, a line for each number of ranks: .png, .svg, .pdf."""
-        from ...plot.overlap import draw_overlap
-
-        return draw_overlap(self, path)
+        drawn: Figure = view("Overlap.plot")(self, path)
+        return drawn
 
 
 def overlap(

@@ -25,8 +25,9 @@ from ...recording import raw
 from ...recording.assembly import Assembly
 from ...recording.clocks import Clock
 from ...recording.communicators import SELF, WORLD
+from ...schedule.hdf5 import read_noun
+from ...schedule.hdf5_columns import open_columns
 from ...schedule.program import Program
-from ...schedule.reading import read
 from .otf2_events import Location, named
 
 # Events that the package reads at once, and between two reports of progress.
@@ -66,7 +67,8 @@ def read_otf2(path: str | os.PathLike[str], *, progress: Callable[[int, int], No
     what = "cannot be read as an OTF2 trace: it is damaged or lacks definitions"
     with separate.copied(__name__, name, _limits(name), what, progress=progress) as copy:
         try:
-            found = read(copy)
+            with open_columns(copy) as (noun, version, reader):
+                found = read_noun(noun, version, reader)
         except ParseError as error:
             raise ParseError(name, None, None, f"{what} ({error.message})") from None
     assert isinstance(found, Program)

@@ -17,7 +17,7 @@ from ...units import shown
 from .reading import Reading
 
 if TYPE_CHECKING:
-    from ..placement import Placement
+    from ...machine.placement import Placement
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..placement import Placement
+from ...machine.placement import Placement
 from .coordinates import inside, needs_grid
 from .order import place_on_node
 from .reading import Reading

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from ...machine.allocation import Allocation
     from ...machine.machine import Machine
-    from ..placement import Placement
+    from ...machine.placement import Placement
 
 
 def is_grid(machine: Machine) -> bool:

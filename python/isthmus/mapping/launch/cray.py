@@ -19,7 +19,7 @@ from .reading import Reading
 
 if TYPE_CHECKING:
     from ...machine.allocation import Allocation
-    from ..placement import Placement
+    from ...machine.placement import Placement
 
 # What tells how many ranks a node has: a comment of ours, or of others.
 PER_NODE = re.compile(r"^\s*#.*--ntasks-per-node[= ]([0-9]{1,9})\b", re.MULTILINE)

@@ -19,7 +19,7 @@ from .reading import Reading
 
 if TYPE_CHECKING:
     from ...machine.allocation import Allocation
-    from ..placement import Placement
+    from ...machine.placement import Placement
 
 _LINE = re.compile(r"\(\s*(\d+(?:\s*,\s*\d+)*)\s*\)(?:\s+\w+=\S+)*")
 

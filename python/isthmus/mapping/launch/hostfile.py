@@ -13,7 +13,7 @@ from .reading import Reading
 
 if TYPE_CHECKING:
     from ...machine.allocation import Allocation
-    from ..placement import Placement
+    from ...machine.placement import Placement
 
 _CORES = re.compile(r"(\d{1,9})[-,\d]*")
 

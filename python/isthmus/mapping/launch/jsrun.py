@@ -17,7 +17,7 @@ from .reading import Reading
 
 if TYPE_CHECKING:
     from ...machine.allocation import Allocation
-    from ..placement import Placement
+    from ...machine.placement import Placement
 
 _PREAMBLE = re.compile(r"(?!rank\s*:)([a-z_-]+)(?:\s+\d+)?\s*:\s*(.*)")
 _RANK = re.compile(r"rank\s*:\s*\{?\s*(\d+)\s*(?:-\s*(\d+)\s*)?\}?\s*:\s*\{(.*)\}\s*(?::\s*app\s*\d+)?")

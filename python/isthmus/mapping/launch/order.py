@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from ...machine.allocation import Allocation
     from ...machine.parts import Node
-    from ..placement import Placement
+    from ...machine.placement import Placement
 
 
 def slot_order(placement: Placement, job: Allocation) -> NDArray[np.int64]:

@@ -18,7 +18,7 @@ from .reading import Reading
 
 if TYPE_CHECKING:
     from ...machine.allocation import Allocation
-    from ..placement import Placement
+    from ...machine.placement import Placement
 
 _LINE = re.compile(r"rank\s+(\d+)\s*=\s*(\S+)\s+slots?\s*=\s*(\S+)", re.IGNORECASE)
 # The first core of a list is taken: 1:0-2, 0:0,1 or 10-12.

@@ -13,8 +13,8 @@ from ...errors import InvalidInput, ParseError
 from ...imports.source import checked_lines
 from ...machine.allocation import Allocation
 from ...machine.machine import Machine
+from ...machine.placement import Placement
 from ...units import shown
-from ..placement import Placement
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,7 +15,7 @@ from .reading import Reading
 
 if TYPE_CHECKING:
     from ...machine.allocation import Allocation
-    from ..placement import Placement
+    from ...machine.placement import Placement
 
 _COLUMNS = ("rank", "node", "core")
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from ...errors import InvalidInput
 from ...machine.allocation import Allocation
+from ...machine.placement import Placement
 from ...units import amount, shown, text
-from ..placement import Placement
 from ..problem import edges_of
 from .object_moves import Mover
 from .object_places import Residence

@@ -7,9 +7,10 @@ from typing import Any
 from ...errors import InvalidInput
 from ...units import shown
 from ..choice import Choice
-from ..decisions import Decisions, Rule, merged
+from ..decisions import Decisions
 from ..libraries import mpich as library
 from ..libraries.mpich_tree import Situation, Tree, rules
+from ..rule import Rule, merged
 
 #: The decisions for one communicator of one level, the same from 4.0 to 5.0 but for the name of the barrier. Facts from
 #: maint/tuning/coll/mpir/generic.json of pmodels/mpich v4.0.2 and v5.0.1.

@@ -8,9 +8,10 @@ import tomllib
 from pathlib import Path
 
 from ..choice import Choice
-from ..decisions import Decisions, Rule, merged
+from ..decisions import Decisions
 from ..libraries import openmpi as library
 from ..libraries.canonical import pretty
+from ..rule import Rule, merged
 
 #: What stands here for algorithms that Isthmus has not: the nearest in what is sent to whom.
 _INSTEAD = {

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import InvalidInput, ParseError
-from ..decisions import Rule, merged
+from ..rule import Rule, merged
 
 Tree = dict[str, Any]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..scenario import ALIKE, alike
-from .sweep import Source
+from .result import Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable

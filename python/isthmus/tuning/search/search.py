@@ -12,7 +12,7 @@ from ...collectives.models import cost, forms
 from ...threads import Threads
 from ..operations import operations
 from .large import Continuation
-from .sweep import Source
+from .result import Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

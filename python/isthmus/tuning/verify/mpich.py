@@ -16,7 +16,7 @@ from ..libraries import mpich as library
 from ..libraries.mpich_tree import HAVE_SIZE, HAVE_TOTAL, Situation, Tree, installed, read_tree, select, thresholds
 from ..table import DecisionTable
 from .probe import Probe
-from .verify import Plan, Trial
+from .verdict import Plan, Trial
 
 if TYPE_CHECKING:
     from ..compare import Predict

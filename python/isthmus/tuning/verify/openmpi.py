@@ -17,7 +17,7 @@ from ..export.openmpi_reading import read_rules
 from ..libraries import openmpi as library
 from ..libraries.canonical import pretty
 from .probe import Probe
-from .verify import Plan, Trial
+from .verdict import Plan, Trial
 
 if TYPE_CHECKING:
     from ..compare import Predict

@@ -19,7 +19,7 @@ from ..export.ucc import TUNE, write
 from ..export.ucc_reading import Rule, at, holding
 from ..libraries import ucc as library
 from .probe import Case, Counts, Probe, counts
-from .verify import ALIKE, IGNORED, IN_EFFECT, OTHER, Report, Trial, Verdict, schedule_counts
+from .verdict import ALIKE, IGNORED, IN_EFFECT, OTHER, Report, Trial, Verdict, schedule_counts
 
 if TYPE_CHECKING:
     from ..compare import Predict

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING
 from ..... import __version__
 from .....errors import InvalidInput
 from .....html.markup import Cell, Row, Section, amount, folded, paragraph, table
+from .....lowering.pattern import pattern
 from .....mapping.metrics import DEFINITIONS
-from .....schedule.pattern import pattern
 from .....schedule.program import Program
 from .....units import text
 from ....advice import LOSSES, SHARES, Advice, Prediction
+from ...as_json import machine_rows
 from ...sentences import percent, seconds
 from ...text import (
     BOUNDS,
     cost_words,
     dominant_words,
     growth_words,
-    machine_rows,
     order_words,
     part_words,
     placement_words,

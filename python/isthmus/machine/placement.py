@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InvalidInput
-from ..machine.allocation import Allocation, Location
-from ..machine.machine import Machine
 from ..tabular import Tabular
 from ..units import shown
+from .allocation import Allocation, Location
+from .machine import Machine
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

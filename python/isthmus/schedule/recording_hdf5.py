@@ -10,7 +10,7 @@ from .counters import Counters
 from .recording import CALL_COLUMNS, OPTIONAL_RANK_COLUMNS, PATH_COLUMNS, PATH_TEXTS, RANK_COLUMNS, Recording
 
 if TYPE_CHECKING:
-    from ..schedule.hdf5 import Column, Reader
+    from .hdf5_columns import Column, Reader
 
 GROUP = "recording/"
 _TEXTS = ("command", "directory", "started", "library")
@@ -63,7 +63,7 @@ _MEANINGS = {
 
 def recording_columns(recording: Recording) -> tuple[list[Column], dict[str, int | float | str]]:
     """A Recording as columns and attributes of the root."""
-    from ..schedule.hdf5 import Column
+    from .hdf5_columns import Column
 
     r = recording
     columns = [

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from .. import filekinds
-from ..errors import ParseError
+from . import filekinds
+from .errors import ParseError
 
 if TYPE_CHECKING:
-    from ..simulation.timeline import Timeline
-    from .program import Program
-    from .schedule import Schedule
+    from .schedule.program import Program
+    from .schedule.schedule import Schedule
+    from .simulation.timeline import Timeline
 
 _HDF5 = b"\x89HDF\r\n\x1a\n"
 _DUMPI = b" entering at walltime "
@@ -58,22 +58,23 @@ def read(path: str | os.PathLike[str], *, unit: str = "ns") -> Program | Schedul
             "a part of an OTF2 trace: its anchor file, traces.otf2, or the folder is needed",
         )
     if kind == filekinds.DUMPI_FOLDER:
-        from ..imports.traces.dumpi import read_dumpi
+        from .imports.traces.dumpi import read_dumpi
 
         return read_dumpi(path)
     with open(path, "rb") as stream:
         head = stream.read(_HEAD)
     if os.fspath(path).endswith(".otf2"):
-        from ..imports.traces.otf2 import read_otf2
+        from .imports.traces.otf2 import read_otf2
 
         return read_otf2(path)
     if head.startswith(_HDF5):
         return _read_hdf5(path)
     if _DUMPI in head:
-        from ..imports.traces.dumpi import read_dumpi
+        from .imports.traces.dumpi import read_dumpi
 
         return read_dumpi(path)
-    from .goal import BINARY_MAGIC, read_goal
+    from .filekinds import BINARY_MAGIC
+    from .schedule.goal import read_goal
 
     if not head.startswith(BINARY_MAGIC) and b"num_ranks" not in head:
         allowed = (
@@ -81,17 +82,18 @@ def read(path: str | os.PathLike[str], *, unit: str = "ns") -> Program | Schedul
             "text of dumpi2ascii"
         )
         raise ParseError(os.fspath(path), None, None, f"the content is of no known format: allowed are {allowed}")
-    from .schedule import Schedule
+    from .schedule.schedule import Schedule
 
     return Schedule(read_goal(path, unit=unit))
 
 
 def _read_hdf5(path: str | os.PathLike[str]) -> Program | Schedule | Timeline:
-    from .hdf5 import open_columns, read_noun
+    from .schedule.hdf5 import read_noun
+    from .schedule.hdf5_columns import open_columns
 
     with open_columns(path) as (noun, version, reader):
         if noun == "timeline":
-            from ..simulation.hdf5 import read_timeline
+            from .simulation.hdf5 import read_timeline
 
             return read_timeline(reader)
         return read_noun(noun, version, reader)

@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..collectives import algorithms
+from ..collectives.order import keeps_order, require_order
 from ..errors import InvalidInput
-from .program import REDUCTIONS, CollectiveKind, EventKind
+from ..schedule.program import REDUCTIONS, CollectiveKind, EventKind
+from .rules import triples
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from .lower import Rules
-    from .program import Program
+    from ..schedule.program import Program
+    from .rules import Rules
 
 #: Collectives whose counts all ranks know: their mean is the size.
 _SHARED = (CollectiveKind.gather, CollectiveKind.allgather, CollectiveKind.scatter, CollectiveKind.reduce_scatter)
@@ -41,10 +44,6 @@ def in_order(program: Program, collectives: Mapping[str, Rules], chosen: bool) -
     events = marked(program)
     if not len(events):
         return {}
-    from ..collectives import algorithms
-    from ..collectives.order import keeps_order, require_order
-    from .lower import triples
-
     members = np.diff(program.comm_first.astype(np.int64))
     out = dict(collectives)
     for number in np.unique(program.what[events]).tolist():

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InvalidInput
-from ..schedule import columns
-from ..schedule.details import ranges
+from . import columns
+from .details import ranges
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

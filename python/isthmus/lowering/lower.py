@@ -8,18 +8,17 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from .. import _core
-from ..collectives import Choice, named
+from ..collectives import algorithms, named
 from ..collectives.flavours import number, split
+from ..collectives.order import keeps_order, require_order
 from ..errors import InvalidInput
+from ..schedule.program import CollectiveKind, EventKind
+from ..schedule.schedule import Schedule
 from .marked import in_order
-from .schedule import Schedule
+from .rules import Rules, triples
 
 if TYPE_CHECKING:
-    from .program import Program
-
-#: An algorithm for all sizes, or a list of rules: (most bytes, algorithm) or (most ranks, most bytes, algorithm), None
-#: for any number.
-Rules = Choice | Sequence[tuple[Any, ...]]
+    from ..schedule.program import Program
 
 
 class Decided(Protocol):
@@ -50,7 +49,7 @@ def lower(
         :func:`isthmus.collectives.algorithms`. ``fence`` is a barrier, ``comm_create`` an allgather of 8 bytes. A
         table, or the decisions of a library (:func:`isthmus.tuning.defaults.defaults`), is asked for every number of
         ranks that the program has; an algorithm that cannot run on one gives way as
-        :func:`isthmus.tuning.programs.runnable` says. The options ``access``, ``sync`` ("none" or "my") and
+        :func:`isthmus.tuning.runnable.runnable` says. The options ``access``, ``sync`` ("none" or "my") and
         ``protocol`` are the flavour, see :func:`isthmus.collective`. Nonblocking collectives follow the rules of
         blocking ones.
     progress_stream : int
@@ -108,10 +107,6 @@ def _in_order(
     program: Program, collectives: Mapping[str, Rules], kinds: Sequence[str], chosen: bool
 ) -> Mapping[str, Rules]:
     """Rules whose algorithms combine operands in the order of ranks; ``chosen``: refuse others."""
-    from ..collectives import algorithms
-    from ..collectives.order import keeps_order, require_order
-    from .program import CollectiveKind, EventKind
-
     out = dict(collectives)
     for kind in kinds:
         called = (program.kind == EventKind.collective) & (program.what == getattr(CollectiveKind, kind, -1))
@@ -141,31 +136,3 @@ def _rules(kind: str, choice: Rules) -> list[tuple[int | None, int | None, str, 
         many = None if ranks is None or ranks >= 2**32 else ranks
         out.append((many, most, *named(own), number(kind, flavour)))
     return out
-
-
-def triples(kind: str, choice: Rules) -> list[tuple[int | None, int | None, Choice]]:
-    """A choice for a collective as rules: most ranks, most bytes and algorithm; None: any number."""
-    allowed = "an algorithm, or pairs of most bytes and algorithm, are allowed"
-    if isinstance(choice, str) or (isinstance(choice, tuple) and len(choice) == 2 and isinstance(choice[0], str)):
-        choice = [(None, choice)]
-    if not isinstance(choice, Sequence):
-        raise InvalidInput(f"rule {choice!r} of {kind}: {allowed}")
-    out: list[tuple[int | None, int | None, Choice]] = []
-    rules: Sequence[Any] = choice
-    for rule in rules:
-        shaped = isinstance(rule, (tuple, list)) and len(rule) in (2, 3) and isinstance(rule[-1], (str, tuple, list))
-        algorithm: Any = (rule[-1] if isinstance(rule[-1], str) else tuple(rule[-1])) if shaped else ""
-        if not named(split(algorithm)[0])[0]:
-            raise InvalidInput(f"rule {rule!r} of {kind}: {allowed}")
-        limits = [_limit(kind, rule, value) for value in rule[:-1]]
-        ranks, most = limits if len(limits) == 2 else (None, limits[0])
-        out.append((ranks, most, algorithm))
-    return out
-
-
-def _limit(kind: str, rule: Any, value: Any) -> int | None:
-    if value is None:
-        return None
-    if not isinstance(value, (int, np.integer)) or not 0 <= value < 2**63:
-        raise InvalidInput(f"rule {rule!r} of {kind}: most bytes are a whole number below 2^63, or None for any")
-    return int(value)

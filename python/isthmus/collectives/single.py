@@ -1,0 +1,143 @@
+"""The verb ``collective``: the schedule of a single one."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import _core
+from ..errors import InvalidInput
+from ..schedule.schedule import Schedule
+from .flavours import flavoured, split
+from .order import require_order
+from .registry import Choice, named
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+_LARGEST = {"ranks": 2**32 - 2, "bytes": 2**63 - 1, "root": 2**32 - 2}
+
+
+def collective(
+    kind: str,
+    *,
+    ranks: int,
+    bytes: int = 0,
+    algorithm: Choice | None = None,
+    root: int = 0,
+    counts: ArrayLike | None = None,
+    in_place: bool = True,
+    buffers: bool = False,
+    access: str = "message",
+    sync: str | Sequence[str] = "my",
+    protocol: str = "size",
+    count: int = 1,
+    under_way: int = 0,
+    ordered: bool = False,
+) -> Schedule:
+    """What all ranks do when they call one collective.
+
+    Parameters
+    ----------
+    kind : str
+        barrier, bcast, reduce, allreduce, gather, allgather, scatter, alltoall, reduce_scatter, scan, exscan or
+        neighbor_alltoall.
+    ranks : int
+    bytes : int
+        bcast, reduce, allreduce, scan, exscan: of the vector; gather, allgather, scatter, alltoall, reduce_scatter: of
+        one rank's block.
+    algorithm : str or (str, dict), optional
+        One of :func:`algorithms`, by default the first, and its options; :func:`describe` says which there are.
+        ``access``, ``sync`` and ``protocol`` among the options count before the arguments of these names.
+    root : int
+        Root of bcast, reduce, gather and scatter.
+    counts : array of int, optional
+        Bytes in place of equal blocks. gather, allgather, scatter, reduce_scatter: of each rank's block; alltoall: a
+        matrix, from rank i to rank j in row i and column j; neighbor_alltoall (which needs it): a row of sender,
+        receiver and bytes for every message.
+    in_place : bool
+        What a rank contributes to its own result is there already (MPI_IN_PLACE): no copies of own blocks.
+    buffers : bool
+        Operations say which parts of the buffers "input", "output" and "scratch" they read and write. Without, what a
+        rank packs for a message is copied by one operation for each message that it came with.
+    access : {"message", "put", "get"}
+        How data move: by messages, or by puts or gets with messages of 0 bytes that say when data are there and when
+        buffers are free (:meth:`isthmus.Schedule.one_sided`).
+    sync : {"none", "my", "all"} or pair of them
+        What ranks wait for on entry and on exit, as in UPC. "all": for all ranks, by a barrier (strict). "my": for what
+        their own data need; before a put its target says that the buffer is free. "none" (loose): buffers that receive
+        first count as free; on exit as "my".
+    protocol : {"size", "eager", "rendezvous"}
+        Protocol of messages: chosen by size, as the machine does, or always the same.
+    count : int
+        So many of the collective, one begun after the other, each with its own buffers.
+    under_way : int
+        At most so many of them at once on a rank; 0: all.
+    ordered : bool
+        The operator does not commute: algorithms that do not combine operands in the order of ranks are refused.
+
+    Returns
+    -------
+    Schedule
+        Its messages have tag 0 and communicator 0.
+
+    Raises
+    ------
+    InvalidInput
+        For unknown names (the message lists the allowed ones), a root that is no rank, and counts that do not fit.
+
+    Examples
+    --------
+    >>> print(collective("allreduce", ranks=4, bytes=1000, algorithm="ring"))
+    Schedule of 4 ranks, 60 operations (24 send, 24 recv, 12 reduce), 6 kB in 24 messages, 80 dependencies
+    """
+    numbers = {name: number(name, value) for name, value in (("ranks", ranks), ("bytes", bytes), ("root", root))}
+    algorithm, flavour = split(algorithm)
+    if ordered:
+        require_order(kind, algorithm, ranks=numbers["ranks"], root=numbers["root"])
+    access, protocol = flavour.get("access", access), flavour.get("protocol", protocol)
+    sync = flavour.get("sync", sync)
+    name, options = named(algorithm)
+    made = Schedule(
+        _core.collective_schedule(
+            kind,
+            name,
+            **numbers,
+            counts=flat(kind, numbers["ranks"], counts),
+            options=options,
+            in_place=bool(in_place),
+            buffers=bool(buffers),
+        )
+    )
+    if (access, sync, protocol, count) == ("message", "my", "size", 1):
+        return made
+    barrier = partial(collective, "barrier", ranks=numbers["ranks"])
+    return flavoured(made, barrier, access, sync, protocol, count, under_way)
+
+
+def number(name: str, value: Any) -> int:
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise InvalidInput(f"{name} is {value!r}: a whole number is needed") from None
+    if not 0 <= number <= _LARGEST[name]:
+        raise InvalidInput(f"{name} is {number}: 0 to {_LARGEST[name]} is allowed")
+    return number
+
+
+def flat(kind: str, ranks: int, counts: ArrayLike | None) -> NDArray[np.int64]:
+    if counts is None:
+        return np.empty(0, np.int64)
+    given = np.asarray(counts)
+    if given.size == 0:
+        given = given.astype(np.int64)
+    if given.dtype.kind not in "iu" or (given.size and int(given.max()) > _LARGEST["bytes"]):
+        raise InvalidInput(f"counts of {kind} have type {given.dtype}: whole numbers below 2^63 are allowed")
+    shape = {"alltoall": (ranks, ranks), "neighbor_alltoall": (len(given) if given.ndim else 0, 3)}.get(kind, (ranks,))
+    if given.shape != shape and not (kind == "neighbor_alltoall" and given.size == 0):
+        raise InvalidInput(f"counts of {kind} have shape {given.shape}: {shape} is needed")
+    return np.ascontiguousarray(given, dtype=np.int64).reshape(-1)

@@ -1,0 +1,1 @@
+"""From programs to schedules: collectives become messages, and what it all sends becomes a pattern."""

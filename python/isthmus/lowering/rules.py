@@ -1,0 +1,44 @@
+"""Rules of ``lower``: which algorithm a collective takes up to which number of ranks and bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..collectives import Choice, named
+from ..collectives.flavours import split
+from ..errors import InvalidInput
+
+#: An algorithm for all sizes, or a list of rules: (most bytes, algorithm) or (most ranks, most bytes, algorithm), None
+#: for any number.
+Rules = Choice | Sequence[tuple[Any, ...]]
+
+
+def triples(kind: str, choice: Rules) -> list[tuple[int | None, int | None, Choice]]:
+    """A choice for a collective as rules: most ranks, most bytes and algorithm; None: any number."""
+    allowed = "an algorithm, or pairs of most bytes and algorithm, are allowed"
+    if isinstance(choice, str) or (isinstance(choice, tuple) and len(choice) == 2 and isinstance(choice[0], str)):
+        choice = [(None, choice)]
+    if not isinstance(choice, Sequence):
+        raise InvalidInput(f"rule {choice!r} of {kind}: {allowed}")
+    out: list[tuple[int | None, int | None, Choice]] = []
+    rules: Sequence[Any] = choice
+    for rule in rules:
+        shaped = isinstance(rule, (tuple, list)) and len(rule) in (2, 3) and isinstance(rule[-1], (str, tuple, list))
+        algorithm: Any = (rule[-1] if isinstance(rule[-1], str) else tuple(rule[-1])) if shaped else ""
+        if not named(split(algorithm)[0])[0]:
+            raise InvalidInput(f"rule {rule!r} of {kind}: {allowed}")
+        limits = [_limit(kind, rule, value) for value in rule[:-1]]
+        ranks, most = limits if len(limits) == 2 else (None, limits[0])
+        out.append((ranks, most, algorithm))
+    return out
+
+
+def _limit(kind: str, rule: Any, value: Any) -> int | None:
+    if value is None:
+        return None
+    if not isinstance(value, (int, np.integer)) or not 0 <= value < 2**63:
+        raise InvalidInput(f"rule {rule!r} of {kind}: most bytes are a whole number below 2^63, or None for any")
+    return int(value)

@@ -1,0 +1,34 @@
+"""A decision: from which size on a collective takes which algorithm."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from .choice import Choice
+
+#: Collectives that decisions are made for. Their sizes are those of :func:`isthmus.collective`: of the vector (bcast,
+#: reduce, allreduce, scan, exscan), or of one rank's block (the others).
+KINDS = (
+    "barrier", "bcast", "reduce", "allreduce", "gather", "allgather", "scatter", "alltoall", "reduce_scatter", "scan",
+    "exscan", "neighbor_alltoall",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Rule:
+    """From so many bytes on, up to the next rule, this algorithm."""
+
+    bytes: int
+    choice: Choice
+
+
+def merged(rules: Iterable[Rule]) -> tuple[Rule, ...]:
+    """Neighbours with the same algorithm become one rule; of those that begin at the same size the last counts."""
+    out: list[Rule] = []
+    for rule in rules:
+        if out and out[-1].bytes == rule.bytes:
+            out.pop()
+        if not out or out[-1].choice != rule.choice:
+            out.append(rule)
+    return tuple(out)
