@@ -22,7 +22,7 @@ from isthmus.tuning.defaults.mpich import MpichDefaults
 from isthmus.tuning.export import Export, export, guard_for
 from isthmus.tuning.export.openmpi_reading import read_rules
 from isthmus.tuning.libraries import openmpi
-from isthmus.tuning.programs import runnable
+from isthmus.tuning.runnable import runnable
 from isthmus.tuning.scenario import alike
 
 KINDS = ("bcast", "reduce", "allreduce", "allgather", "alltoall", "reduce_scatter", "gather", "scatter")

@@ -12,7 +12,7 @@ from ..decisions import Decisions
 from ..defaults import LIBRARIES, defaults
 from ..libraries.canonical import canonical
 from ..libraries.library import Predict
-from ..programs import runnable
+from ..runnable import runnable
 from ..scenario import alike
 from ..table import Point, crossover
 
