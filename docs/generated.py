@@ -320,6 +320,8 @@ _GROUPS = {
     "studies": "Studies",
     "errors": "Errors",
 }
+#: Packages whose names stand with those of another.
+_BESIDE = {"lowering": "schedule", "reading": "schedule"}
 
 
 def _public() -> str:
@@ -332,7 +334,8 @@ def _public() -> str:
         if not (inspect.isclass(thing) or inspect.isfunction(thing)):
             constants.append((name, thing))
         elif name != "Topology":
-            groups[isthmus._LAZY[name].split(".")[0]].append(thing)
+            package = isthmus._LAZY[name].split(".")[0]
+            groups[_BESIDE.get(package, package)].append(thing)
     named = {thing for group in groups.values() for thing in group}
     seen = set(named)
     out = []

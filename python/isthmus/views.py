@@ -21,6 +21,7 @@ VIEWS = {
     "DecisionTable.load": "tuning.table_file:read",
     "DecisionTable.save": "tuning.table_file:write",
     "Machine.__str__": "machine.text:report",
+    "Machine.frame": "machine.text:rows",
     "Mapped.__str__": "mapping.text:report",
     "Mapped.plot": "plot.placement:plot_mapped",
     "Overlap.plot": "plot.overlap:draw_overlap",

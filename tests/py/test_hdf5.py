@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from isthmus import InvalidInput, ParseError, Program, ProgramBuilder, Schedule, collective, lower, read
-from isthmus.schedule import hdf5
+from isthmus.schedule import hdf5_columns
 from isthmus.schedule.hdf5_columns import Column, open_columns, write_columns
 from isthmus.schedule.schedule import SLICES
 from noun_strategies import programs, schedules
@@ -90,7 +90,7 @@ def test_compressions(tmp_path: Path, compression: str) -> None:
 
 
 def test_large_columns_are_compressed_on_request_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hdf5, "AUTO", 3)
+    monkeypatch.setattr(hdf5_columns, "AUTO", 3)
     for compression, expected in (("auto", None), ("gzip", "gzip")):
         example_schedule().save(tmp_path / "s.h5", compression=compression)
         with h5py.File(tmp_path / "s.h5") as file:
@@ -109,7 +109,7 @@ def test_unknown_compression_leaves_the_old_file(tmp_path: Path) -> None:
 def test_a_failing_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "s.h5"
     example_schedule().save(path)
-    monkeypatch.setattr(hdf5, "_is_constant", lambda values: 1 / 0)
+    monkeypatch.setattr(hdf5_columns, "_is_constant", lambda values: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         example_program().save(path)
     assert read(path) == example_schedule()

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import ast
+import importlib
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
+
+from isthmus.views import VIEWS
+from python_imports import all_imports, circles, imports_of, modules
 
 ROOT = Path(__file__).parents[2]
 CORE = ROOT / "core"
@@ -164,48 +170,133 @@ def test_parts_load_without_the_others(code: str, without: list[str]) -> None:
     assert imported(code).isdisjoint(without)
 
 
-def test_python_parts_know_only_those_below() -> None:
-    """Machines know nothing of how they are drawn, imported, kept or asked for on the command line."""
-    below = {
-        "machine": {
-            "_core",
-            "errors",
-            "extras",
-            "files",
-            "hostlist",
-            "named",
-            "tabular",
-            "toml_text",
-            "units",
-            "machine",
-        },
-        "imports": {"errors", "filekinds", "hostlist", "units", "imports", "recording", "schedule", "separate"},
-        "plot": {
-            "_core",
-            "collectives",
-            "errors",
-            "files",
-            "machine",
-            "mapping",
-            "plot",
-            "recording",
-            "schedule",
-            "simulation",
-            "tuning",
-            "units",
-        },
-        "gallery": set(),
+PYTHON = tomllib.loads((ROOT / "python" / "layers.toml").read_text(encoding="utf-8"))
+HOLDS = {module: name for name, layer in PYTHON.items() for module in layer.get("holds", [name])}
+
+
+def layer_of(module: str) -> str:
+    """The layer of a module: the longest name that holds it."""
+    parts = module.split(".")
+    names = [".".join(parts[:k]) for k in range(len(parts), 0, -1)]
+    return next((HOLDS[name] for name in names if name in HOLDS), "")
+
+
+def test_python_layers_hold_all_modules() -> None:
+    assert [module for module in modules() if module and not layer_of(module)] == []
+    assert [name for name in HOLDS if name not in modules()] == []
+
+
+def test_python_layers_use_those_before_them() -> None:
+    seen: list[str] = []
+    for name, layer in PYTHON.items():
+        assert set(layer["uses"]) <= set(seen), f"{name} uses a layer that is not listed before it"
+        seen.append(name)
+
+
+def test_python_layers_import_only_what_they_list() -> None:
+    """Those in functions and for type checkers too. Of the face of the package only its version may be asked."""
+    wrong = [
+        f"{found.module.replace('.', '/')}.py:{found.line}: {found.of}"
+        for found in all_imports()
+        if found.of
+        and layer_of(found.of) not in {layer_of(found.module), "base", *PYTHON[layer_of(found.module)]["uses"]}
+    ]
+    assert wrong == []
+
+
+def test_python_layers_list_only_what_they_import() -> None:
+    used = {(layer_of(found.module), layer_of(found.of)) for found in all_imports()}
+    assert [
+        (name, other) for name, layer in PYTHON.items() for other in layer["uses"] if (name, other) not in used
+    ] == []
+
+
+def test_imports_are_read_wherever_they_stand() -> None:
+    """The reader finds what the tests above forbid: at the head, in functions, for type checkers, by any spelling."""
+    source = (
+        "from typing import TYPE_CHECKING\nfrom ..plot import chart\nimport isthmus.cli\n"
+        "if TYPE_CHECKING:\n    from ..advice.advice import Advice\n"
+        "def f():\n    from isthmus.studies import run\n    from . import text\n    from .. import _core, units\n"
+    )
+    found = [(i.of, i.line, i.typing) for i in imports_of("machine.machine", source)]
+    assert sorted(found) == [
+        ("advice.advice", 5, True),
+        ("cli", 3, False),
+        ("machine.text", 8, False),
+        ("plot.chart", 2, False),
+        ("studies.run", 7, False),
+        ("units", 9, False),
+    ]
+
+
+def test_no_python_files_in_a_circle() -> None:
+    """Imports in functions count. Names that only type checkers need do not: a noun's helper may name the noun."""
+    edges: dict[str, set[str]] = {}
+    for found in all_imports():
+        if not found.typing and found.of:
+            edges.setdefault(found.module, set()).add(found.of)
+    assert circles({"a": {"b"}, "b": {"c"}, "c": {"b"}}) == [["b", "c"]]
+    assert circles(edges) == []
+
+
+def test_modules_are_named_in_strings_only_in_tables() -> None:
+    """What is imported by a string escapes the tests above: each of these modules is a table of such names."""
+    dynamic = {module for module, path in modules().items() if "import_module" in path.read_text(encoding="utf-8")}
+    assert dynamic == {
+        "",  # public names
+        "cli",  # commands
+        "extras",  # packages of others
+        "imports.machines.formats",
+        "mapping.launch",
+        "mapping.methods",
+        "plot.families",
+        "plot.interactive",  # plotly
+        "studies.parameters",  # experiments
+        "tuning.export.export",  # files of libraries
+        "tuning.verify.verify",
+        "views",
     }
-    package = ROOT / "python" / "isthmus"
-    for part, allowed in below.items():
-        for path in (package / part).rglob("*.py"):
-            text = path.read_text()
-            outside = re.findall(r"^\s*from \.\.(\w+)", text, re.MULTILINE)
-            outside += re.findall(r"^\s*from isthmus\.(\w+)", text, re.MULTILINE)
-            outside += [
-                name.strip()
-                for names in re.findall(r"^\s*from \.\. import ([\w, ]+)", text, re.MULTILINE)
-                for name in re.split(r",| as \w+", names)
-                if name.strip()
-            ]
-            assert set(outside) <= allowed, path
+
+
+def test_nouns_do_not_know_who_draws_them() -> None:
+    views = ("text", "plot", "html", "chrome", "hdf5", "goal_text", "as_json", "table_file")
+    nouns = {"machine.machine", "schedule.program", "schedule.schedule", "schedule.pattern", "simulation.timeline"}
+    nouns |= {"machine.placement", "studies.study", "advice.advice", "mapping.mapped", "tuning.table", "tuning.tune"}
+    assert nouns <= set(modules())
+    known = [f"{i.module}: {i.of}" for i in all_imports() if i.module in nouns and set(i.of.split(".")) & set(views)]
+    assert known == []
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_views_are_there(name: str) -> None:
+    kind, method = name.split(".")
+    module, function = VIEWS[name].split(":")
+    assert callable(getattr(importlib.import_module(f"isthmus.{module}"), function))
+    owners = [
+        path
+        for path in modules().values()
+        if f"class {kind}" in (text := path.read_text(encoding="utf-8")) and f'view("{name}")' in text
+    ]
+    assert len(owners) == 1, f"{name}: no class {kind} asks for it"
+    assert f"def {method}(" in owners[0].read_text(encoding="utf-8")
+
+
+def test_public_names_stand_once() -> None:
+    """What type checkers read is what there is, and ``dir`` and ``__all__`` say the same."""
+    import isthmus
+
+    tree = ast.parse((ROOT / "python" / "isthmus" / "__init__.py").read_text(encoding="utf-8"))
+    listed = {
+        alias.asname: (node.module or "")
+        for block in tree.body
+        if isinstance(block, ast.If)
+        for node in block.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert len(listed) > 40
+    assert {"__version__", *listed} == set(isthmus.__all__) == set(dir(isthmus))
+    for name, module in listed.items():
+        assert getattr(isthmus, name) is getattr(importlib.import_module(f"isthmus.{module}"), name)
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        isthmus.nothing  # noqa: B018

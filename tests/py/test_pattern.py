@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 
 import numpy as np
@@ -155,9 +156,9 @@ def test_what_is_rejected() -> None:
         p.matrix("time")
     b = ProgramBuilder(2)
     b.compute(1, 1)
-    b.send(1, 2, 8)
+    b.send(1, 0, 8)
     with pytest.raises(InvalidInput, match="rank 1, event 1: peer 2 is not in communicator 0"):
-        pattern(b.build())
+        pattern(dataclasses.replace(b.build(), peer=np.array([0, 2], np.int32)))
 
 
 def test_a_million_operations() -> None:

@@ -360,9 +360,8 @@ class Machine(Tabular):
 
     def frame(self) -> list[dict[str, Any]]:
         """Every value that was given, a row each: path, value (with unit), source, status, note."""
-        from .text import rows
-
-        return rows(self)
+        rows: list[dict[str, Any]] = view("Machine.frame")(self)
+        return rows
 
     def __str__(self) -> str:
         text: str = view("Machine.__str__")(self)
