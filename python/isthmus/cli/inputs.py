@@ -11,7 +11,6 @@ from .. import filekinds, units
 from ..errors import InvalidInput
 from ..named import named, pairs
 from ..one_line import collective_arguments, size_in_bytes
-from .options import UNITS
 
 if TYPE_CHECKING:
     from ..machine import Allocation, Level, Machine
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from ..simulation import Timeline
     from ..simulation.network import PacketOptions
 
+UNITS = ("ns", "ps", "us", "ms", "s")
 WORK = """FILE is a program or schedule (HDF5; GOAL text or binary), or one collective such as
 allreduce:ranks=1024,bytes=8,algorithm=ring."""
 

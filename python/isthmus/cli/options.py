@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import InvalidInput
+from .inputs import UNITS
 
 if TYPE_CHECKING:
     from ..schedule.pattern import Pattern
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
-UNITS = ("ns", "ps", "us", "ms", "s")
 MODELS = ("loggops", "flow", "reserve", "packet")
 PICTURES = (".png", ".svg", ".pdf")
 
