@@ -12,7 +12,8 @@ from isthmus import _core
 from isthmus.errors import InvalidInput
 from isthmus.simulation.critical import PARAMETERS
 from isthmus.simulation.network import MODELS, RECEIVES, ROUTINGS
-from isthmus.simulation.simulate import RECORDS, core_options
+from isthmus.simulation.simulate import core_options
+from isthmus.simulation.timeline import RECORDS
 
 
 def options(**changed: Any) -> _core.SimulationOptions:

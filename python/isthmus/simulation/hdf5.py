@@ -12,6 +12,7 @@ from ..errors import InvalidInput, ParseError
 from ..machine import Level, Machine
 from ..schedule.hdf5 import read_schedule, schedule_columns, schedule_version
 from ..schedule.hdf5_columns import Column, Reader, write_columns
+from .saved_result import SavedResult
 from .timeline import NUMBERS, RECORDS, SHARES, Timeline
 
 if TYPE_CHECKING:
@@ -51,42 +52,6 @@ _MEANINGS = {
     "source": "sender",
     "handled": "when the receiver had handled the message; -1: by rendezvous, it was never sent",
 }
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class SavedResult:
-    """What a file keeps of the core's Simulated, by the same names; what it does not keep is empty."""
-
-    makespan: int
-    messages: int
-    bytes: int
-    executed: int
-    events: int
-    simulated_ranks: int
-    stopped: bool
-    finish: NDArray[np.int64]
-    breakdown: NDArray[np.int64]
-    start: NDArray[np.int64]
-    end: NDArray[np.int64]
-    partner: NDArray[np.int64]
-    busy: NDArray[np.int64]
-    handled: NDArray[np.int64]
-    stuck: tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint8]]
-    orphans: tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32], NDArray[np.int64]]
-    lost: NDArray[np.int64]
-    link_bytes: NDArray[np.float64]
-    link_slices: NDArray[np.float32]
-    route_messages: NDArray[np.uint64]
-    route_links: NDArray[np.uint32]
-    route_ends: NDArray[np.uint64]
-    log: NDArray[np.uint64]
-    log_noise: NDArray[np.int64]
-    log_time: NDArray[np.int64]
-    lost_in_all: float = 0
-    slice_width: int = 0
-    steps: int = 0
-    network_steps: int = 0
-    skipped: int = 0
 
 
 def write_timeline(timeline: Timeline, path: str | os.PathLike[str], *, compression: str = "auto") -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .activity import Activities, Window
     from .critical import CriticalPath, Sensitivities
     from .deadlock import Deadlock, Orphans
-    from .hdf5 import SavedResult
+    from .saved_result import SavedResult
     from .traffic import Traffic
 
 RECORDS = ("finish", "ranks", "ops")
