@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .advice.advice import Advice as Advice
     from .advice.advise import advise as advise
     from .collectives import collective as collective
+    from .comparison.compare import compare as compare
     from .errors import InvalidInput as InvalidInput
     from .errors import ParseError as ParseError
     from .errors import Unsupported as Unsupported

@@ -91,6 +91,7 @@ def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.
 def test_the_commands() -> None:
     assert [" ".join(path) for path, _ in LEAVES] == [
         "advise",
+        "compare",
         "completion",
         "doctor",
         *(f"machine {name}" for name in ("convert", "distance", "list", "plot", "route", "show", "validate")),
@@ -104,7 +105,7 @@ def test_the_commands() -> None:
         *(f"study {name}" for name in ("models", "namd", "openatom", "pop", "saturation", "stencil-mapping")),
         *(f"study upc-{name}" for name in ("bcast", "exchange", "pipelined", "reduce", "scatter")),
         "study wrf",
-        *(f"tune {name}" for name in ("compare", "export", "merge", "search", "show", "validate", "verify")),
+        *(f"tune {name}" for name in ("export", "merge", "search", "show", "validate", "verify")),
     ]
 
 

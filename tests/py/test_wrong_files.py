@@ -25,7 +25,7 @@ DATA = Path(__file__).parents[1] / "data"
 WORK = {"program.h5", "schedule.h5", "a.goal", "a.bin", "trace", "trace/traces.otf2", "dumpi", "dumpi/dumpi-0001.txt"}
 MACHINES = {"machine.toml", "a.edges", "topology.yaml", "topology.conf"}
 DOORS = {
-    "show {}": WORK | {"timeline.h5"},
+    "show {}": WORK | MACHINES | {"timeline.h5", "table.toml", "a.graph"},
     "simulate {} --machine torus:4x4x4": WORK,
     "simulate schedule.h5 --machine {}": MACHINES,
     "simulate schedule.h5 --machine torus:4x4x4 --placement {}": {"nodes.txt"},

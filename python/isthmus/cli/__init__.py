@@ -18,6 +18,7 @@ from ..visible import guard, visible
 # Command -> (module, one line of help): the help page needs no import.
 _COMMANDS = {
     "advise": ("advise", "What limits a program on a machine, and what would help."),
+    "compare": ("compare", "What differs: machines, tables, timelines, a program on machines."),
     "completion": ("completion", "Completion of commands, options and names for bash, zsh and fish."),
     "doctor": ("doctor", "What this computer has, what is missing, and what to install."),
     "machine": ("machine", "Machines: interconnects, nodes, catalogue, routes, plots."),
@@ -25,7 +26,7 @@ _COMMANDS = {
     "prove": ("prove", "Is a schedule right, in every execution? Proofs of collectives and your own."),
     "record": ("record", "Run an MPI program and record what it communicates and computes."),
     "schedule": ("schedule", "Programs and schedules: collectives, formats, checks, patterns."),
-    "show": ("show", "What a program, schedule or timeline holds."),
+    "show": ("show", "What anything holds: a machine, program, timeline, table, placement, ..."),
     "simulate": ("simulate", "When everything in a program or schedule happens on a machine."),
     "study": ("study", "Experiments at many points, beside what was published."),
     "tune": ("tune", "The best algorithms of collectives for a machine: decision tables."),

@@ -92,6 +92,11 @@ def _list_kinds(as_json: bool) -> None:
 @click.option("--brief", is_flag=True, help="Without the table of values and sources.")
 @json_option
 def show(machine: Machine, brief: bool, as_json: bool) -> None:
+    show_machine(machine, brief, as_json)
+
+
+def show_machine(machine: Machine, brief: bool, as_json: bool) -> None:
+    """Print what a machine is, and unless ``brief`` where every number comes from."""
     from ..machine.text import rows, summary
 
     if as_json:

@@ -8,11 +8,15 @@ import click
 
 from .. import units
 from ..errors import InvalidInput
-from .inputs import WORK
-from .options import Command, Work, json_option, pictures, shared, tell_old, work_argument
+from .options import Command, Work, json_option, pictures, shared, tell_old, whole_numbers, work_argument
 from .output import line_width, print_json, print_table
+from .things import THINGS, placement_of, read_thing
+from .tune_table import show_decisions
 
 if TYPE_CHECKING:
+    from ..machine import Level
+    from ..mapping.placement import Placement
+    from ..schedule.pattern import Pattern
     from ..schedule.program import Program
     from ..schedule.schedule import Schedule
     from ..simulation import Timeline
@@ -29,9 +33,10 @@ PLOTS = ("matrix", "sizes", "ranks", "calls")
     "  isthmus show app.h5 --depth 6\n"
     "  isthmus show app.h5 -o matrix.png\n  isthmus show app.h5 --plot ranks=ranks.svg\n"
     "  isthmus show schedule.goal --rank 0\n  isthmus show timeline.h5 --rank 3 --json\n"
-    "  isthmus show bcast:ranks=8,bytes=1kB --rank 0",
-    help="What a program, schedule or timeline holds; of a program that was recorded, its profile.\n\n"
-    f"{WORK}\n\nIt may be a timeline (HDF5) as well.",
+    "  isthmus show bcast:ranks=8,bytes=1kB --rank 0\n  isthmus show cielo\n  isthmus show eos.toml\n"
+    "  isthmus show rankfile --machine cielo --nodes 64",
+    help="What any one thing holds; of a program that was recorded, its profile.\n\n"
+    f"FILE names the thing. {THINGS} With --machine it is a placement: a file of a launcher.",
 )
 @work_argument
 @click.option(
@@ -54,16 +59,35 @@ PLOTS = ("matrix", "sizes", "ranks", "calls")
 )
 @click.option("--messages", is_flag=True, help="In the matrix: messages, not bytes.")
 @click.option("--lowered", is_flag=True, help="In the matrix: messages of collectives too, by default algorithms.")
+@shared("machine", "of a placement")
+@shared("nodes")
+@shared("ranks_per_node", "by default one rank per core")
+@shared("ranks", "of a decision table, by default those that it has")
 @json_option
 def command(
     work: Work, rank: int | None, events: bool, full: bool, depth: int | None, own: tuple[str, ...],
-    output: str | None, plot: tuple[str, ...], messages: bool, lowered: bool, as_json: bool,
+    output: str | None, plot: tuple[str, ...], messages: bool, lowered: bool,
+    machine: str | None, nodes: str | None, ranks_per_node: int | None, ranks: str | None, as_json: bool,
 ) -> None:  # fmt: skip
+    from ..machine import Level, Machine
+    from ..schedule.pattern import Pattern
     from ..schedule.program import Program
     from ..simulation.timeline import Timeline
+    from ..tuning.decisions import Decisions
 
     drawn = _pictures(output, plot)
-    what = work.any()
+    if machine is not None:
+        _show_placement(placement_of(work.text, machine, nodes, ranks_per_node), as_json)
+        return
+    if nodes or ranks_per_node:
+        raise InvalidInput("--nodes, --ranks-per-node: --machine says where the placement is")
+    what = work.any() if work.example else read_thing(work.text, work.unit)
+    if isinstance(what, Decisions):
+        at = None if ranks is None else whole_numbers("--ranks", ranks)
+        show_decisions(work.text, what, at, False, as_json)
+        return
+    if ranks is not None:
+        raise InvalidInput(f"--ranks: {work.text} is no decision table")
     if own:
         if not isinstance(what, Program):
             raise InvalidInput(f"--own: {work.text} holds no program that was recorded")
@@ -83,8 +107,44 @@ def command(
             _show_profile(what, rank, full, depth, as_json)
     elif isinstance(what, Timeline):
         _show_timeline(what, rank, as_json)
+    elif isinstance(what, Machine):
+        from .machine import show_machine
+
+        show_machine(what, False, as_json)
+    elif isinstance(what, Level):
+        _show_level(what, as_json)
+    elif isinstance(what, Pattern):
+        _show_pattern(what, as_json)
     else:
         _show_schedule(what, rank, as_json)
+
+
+def _show_placement(placement: Placement, as_json: bool) -> None:
+    if as_json:
+        print_json(
+            {"noun": "placement", "ranks": placement.ranks, "nodes": placement.nodes, "places": placement.frame()}
+        )
+    else:
+        click.echo(str(placement))
+
+
+def _show_level(level: Level, as_json: bool) -> None:
+    import dataclasses
+
+    if as_json:
+        print_json({"noun": "level"} | dataclasses.asdict(level))
+        return
+    fields = dataclasses.fields(level)
+    rows = [[field.name, units.text(getattr(level, field.name), field.metadata["unit"])] for field in fields]
+    print_table(["LogGOPS", "is"], rows)
+
+
+def _show_pattern(pattern: Pattern, as_json: bool) -> None:
+    if as_json:
+        totals = {"ranks": pattern.ranks, "pairs": len(pattern), "bytes": pattern.total_bytes}
+        print_json({"noun": "pattern"} | totals | {"messages": pattern.total_messages})
+    else:
+        click.echo(str(pattern))
 
 
 def _pictures(output: str | None, plot: tuple[str, ...]) -> list[tuple[str, str]]:

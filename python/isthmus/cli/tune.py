@@ -10,6 +10,9 @@ from . import tune_export, tune_search, tune_table
 class TuneGroup(click.Group):
     """A group whose command without a name of its own is the search."""
 
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [name for name in super().list_commands(ctx) if not self.commands[name].hidden]
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:

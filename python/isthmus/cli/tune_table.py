@@ -11,7 +11,7 @@ from .. import units
 from ..errors import InvalidInput
 from ..named import named
 from ..one_line import whole
-from .options import check_file, json_option, shared, whole_numbers
+from .options import check_file, json_option, shared, tell_old, whole_numbers
 from .output import print_json, print_table
 
 if TYPE_CHECKING:
@@ -56,11 +56,14 @@ def size(value: int | None) -> str:
 @click.option("--rules", is_flag=True, help="Ranges of sizes, also between those that were tuned.")
 @json_option
 def show(table: str, ranks: str | None, rules: bool, as_json: bool) -> None:
+    show_decisions(table, read_decisions(table), counts(ranks), rules, as_json)
+
+
+def show_decisions(table: str, decisions: Decisions, at: list[int] | None, rules: bool, as_json: bool) -> None:
+    """Print what a table decides, or rules at numbers of ranks."""
     from ..tuning.table import DecisionTable
     from ..tuning.table_file import content
 
-    decisions = read_decisions(table)
-    at = counts(ranks)
     if isinstance(decisions, DecisionTable) and not rules and at is None:
         if as_json:
             print_json(content(decisions))
@@ -112,6 +115,7 @@ def _print_points(table: object) -> None:
 
 @click.command(
     "compare",
+    hidden=True,
     epilog=epilog("compare eos.toml openmpi", "compare openmpi mpich --ranks 64 --json"),
     help=f"Sizes for which two tables choose differently.\n\nA and B are tables. {TABLE}",
 )
@@ -123,6 +127,7 @@ def _print_points(table: object) -> None:
 def compare(first: str, second: str, ranks: str | None, ranks_per_node: int, as_json: bool) -> None:
     from ..tuning.compare import differences
 
+    tell_old("isthmus tune compare", "isthmus compare")
     ours, theirs = (read_decisions(text, ranks_per_node) for text in (first, second))
     found = differences(ours, theirs, counts(ranks))
     if as_json:

@@ -1,0 +1,77 @@
+"""isthmus compare ..."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import click
+
+from ..errors import InvalidInput
+from .inputs import parse_placement
+from .options import check_file, job_options, json_option, shared, whole_numbers
+from .output import line_width, print_json, print_table
+from .things import THINGS, read_thing
+
+
+@click.command(
+    "compare",
+    epilog="\b\nExamples:\n"
+    "  isthmus compare cielo edison\n"
+    "  isthmus compare cielo cielo:cores=8,L=2us\n"
+    "  isthmus compare eos.toml openmpi --ranks 64\n"
+    "  isthmus compare app.h5 timeline.h5 -o both.png\n"
+    "  isthmus compare lammps cielo eos titan --model flow",
+    help="What differs between things of one kind, or a program on several machines.\n\n"
+    "The kind is seen from what is named: two or more machines (values that differ), two decision tables (sizes at "
+    "which they choose differently), timelines (where the time goes; a recorded program is a measured timeline, so "
+    "that a measurement stands beside predictions), or a program or schedule and the machines to simulate it on. The "
+    f"first is what the others are compared with.\n\n{THINGS}",
+)
+@click.argument("things", metavar="THING THING...", nargs=-1, required=True)
+@shared("output", "a page (.html), or times as bars (.png, .svg, .pdf)")
+@shared("ranks", "of tables, by default those that they have")
+@shared("model", "of a program on machines")
+@job_options
+@json_option
+def command(
+    things: tuple[str, ...],
+    output: str | None,
+    ranks: str | None,
+    model: str,
+    placement: str | None,
+    nodes: str | None,
+    ranks_per_node: int | None,
+    as_json: bool,
+) -> None:
+    from ..comparison.compare import compare
+    from ..machine import Level, Machine
+    from ..schedule.program import Program
+    from ..schedule.schedule import Schedule
+
+    if output is not None:
+        check_file("-o", output, (".html", ".png", ".svg", ".pdf"))
+    read = [read_thing(text) for text in things]
+    options: dict[str, Any] = {}
+    if isinstance(read[0], (Program, Schedule)) and all(isinstance(one, (Machine, Level)) for one in read[1:]):
+        sat = [parse_placement(where, read[0].ranks, placement, nodes, ranks_per_node) for where in read[1:]]
+        options = {"model": model, "placements": sat}
+    elif placement or nodes or ranks_per_node:
+        raise InvalidInput("--placement, --nodes, --ranks-per-node are for a program or schedule on machines")
+    at = None if ranks is None else whole_numbers("--ranks", ranks)
+    names = [os.path.basename(text) if os.path.exists(text) else text for text in things]
+    found = compare(*read, names=names, ranks=at, **options)
+    if output is not None:
+        found.save(output)
+    if as_json:
+        print_json(found.json() | {"files": [] if output is None else [output]})
+        return
+    columns, rows = found.cells()
+    if rows:
+        print_table(columns, rows, right=[c for c in columns if c in found.units], wrap=columns if line_width() else ())
+    else:
+        click.echo("no differences")
+    for note in found.notes:
+        click.echo(f"note: {note}")
+    if output is not None:
+        click.echo(f"wrote {output}")

@@ -1,0 +1,109 @@
+"""The verb: compare."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..errors import InvalidInput
+from ..machine import Level, Machine
+from ..schedule.program import Program
+from ..schedule.schedule import Schedule
+from ..simulation.timeline import Timeline
+from ..tuning.decisions import Decisions
+from .comparison import Comparison
+from .machines import compare_machines
+from .programs import compare_machines_for
+from .tables import compare_tables
+from .times import Times, compare_times, measured, predicted
+
+_ALLOWED = (
+    "machines, two decision tables, timelines (a recorded program is a measured one), or a program or schedule and "
+    "machines"
+)
+
+
+def compare(
+    *things: Any,
+    names: Sequence[str] | None = None,
+    ranks: Sequence[int] | None = None,
+    placements: Sequence[Any] | None = None,
+    **options: Any,
+) -> Comparison:
+    """What differs between things of one kind; which kind, is seen from what is given.
+
+    Parameters
+    ----------
+    *things : Machine, Level, DecisionTable, Decisions, Timeline, Program or Schedule
+        Two or more machines; two decision tables; two or more timelines, where a recorded program is a measured one, so
+        that a measurement stands beside predictions; or a program or schedule and the machines to simulate it on.
+    names : sequence of str, optional
+        How they are called; by default by their names, or "first", "second" and so on.
+    ranks : sequence of int, optional
+        Of tables: the numbers of ranks to compare at, by default those of the tables.
+    placements : sequence, optional
+        Of a program on machines: where the ranks sit on each, as ``placement`` of :func:`isthmus.simulate`.
+    **options
+        Of a program on machines: those of :func:`isthmus.simulate`.
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    InvalidInput
+        For one thing only, and for things that cannot be compared.
+
+    Examples
+    --------
+    >>> import isthmus
+    >>> found = isthmus.compare(isthmus.load("torus:4x4 cores=2"), isthmus.load("torus:4x4 cores=4"))
+    >>> [row["value of"] for row in found.rows]
+    ['cores', 'node.cores']
+    """
+    if len(things) < 2:
+        raise InvalidInput(f"{len(things)} thing is given: two at least are needed, {_ALLOWED}")
+    called = _names(things, names)
+    tables = [isinstance(thing, Decisions) for thing in things]
+    machines = [isinstance(thing, (Machine, Level)) for thing in things]
+    if options and not (isinstance(things[0], (Program, Schedule)) and all(machines[1:])):
+        raise InvalidInput(f"{next(iter(options))}= is for a program on machines")
+    if ranks is not None and not all(tables):
+        raise InvalidInput("ranks= is for decision tables")
+    if all(isinstance(thing, Machine) for thing in things):
+        return compare_machines(things, called)
+    if all(tables) and len(things) == 2:
+        return compare_tables(things[0], things[1], called, ranks)
+    if isinstance(things[0], (Program, Schedule)) and all(machines[1:]):
+        return compare_machines_for(things[0], called[0], things[1:], called[1:], placements, **options)
+    if all(isinstance(thing, (Timeline, Program)) for thing in things):
+        return compare_times([_times(thing, name) for thing, name in zip(things, called, strict=True)], called)
+    given = ", ".join(type(thing).__name__ for thing in things)
+    raise InvalidInput(f"{given}: allowed are {_ALLOWED}")
+
+
+def _times(thing: Timeline | Program, name: str) -> Times:
+    return predicted(thing, name) if isinstance(thing, Timeline) else measured(thing, name)
+
+
+_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
+
+
+def _names(things: Sequence[Any], names: Sequence[str] | None) -> tuple[str, ...]:
+    """Names that differ: columns of tables are called by them."""
+    if names is None:
+        names = [
+            (isinstance(thing, Machine) and thing.name) or (_ORDINALS[i] if i < len(_ORDINALS) else str(i + 1))
+            for i, thing in enumerate(things)
+        ]
+    if len(names) != len(things):
+        raise InvalidInput(f"{len(names)} names for {len(things)} things: as many are needed")
+    out: list[str] = []
+    for name in names:
+        count = 2
+        unique = name
+        while unique in out:
+            unique, count = f"{name} ({count})", count + 1
+        out.append(unique)
+    return tuple(out)

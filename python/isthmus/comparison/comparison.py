@@ -1,0 +1,107 @@
+"""What compare returns: a table with a title, as text, JSON, data frame, picture or page."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from .. import units
+from ..errors import InvalidInput
+from ..tabular import Tabular
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+PICTURES = (".png", ".svg", ".pdf")
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison(Tabular):
+    """Things side by side.
+
+    Attributes
+    ----------
+    kind : {"machines", "tables", "times", "machines for a program"}
+    names : tuple of str
+        What is compared; the others are compared with the first.
+    rows : tuple of mapping
+        One a value or share, all with the same keys; numbers in SI units, None where there is none.
+    units : mapping of str to str
+        Units of columns that are numbers; ``"ratio"`` for relative changes.
+    notes : tuple of str
+        What to be careful about.
+    bars : mapping of str to mapping of str to float
+        What a picture shows: seconds by share, for every name. Empty where there is nothing to draw.
+    """
+
+    kind: str
+    names: tuple[str, ...]
+    rows: tuple[Mapping[str, Any], ...]
+    units: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    bars: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+
+    def frame(self) -> Sequence[Mapping[str, Any]]:
+        """The rows."""
+        return self.rows
+
+    def json(self) -> dict[str, Any]:
+        """All of it as plain data."""
+        return {"kind": self.kind, "names": list(self.names), "rows": list(self.rows), "notes": list(self.notes)}
+
+    def cells(self) -> tuple[list[str], list[list[str]]]:
+        """Columns, and rows of texts."""
+        columns = list(self.rows[0]) if self.rows else []
+        return columns, [[self._cell(column, row[column]) for column in columns] for row in self.rows]
+
+    def _cell(self, column: str, value: Any) -> str:
+        if value is None:
+            return "-"
+        unit = self.units.get(column)
+        if unit == "ratio":
+            return f"{100 * value:+.1f} %"
+        return str(value) if unit is None else units.text(float(value), unit, 4)
+
+    def __str__(self) -> str:
+        columns, rows = self.cells()
+        lines = [f"{self.kind}: {' and '.join(self.names)}"]
+        if not rows:
+            return "\n".join([*lines, "no differences", *(f"note: {note}" for note in self.notes)])
+        widths = [max(map(len, cells)) for cells in zip(columns, *rows, strict=True)]
+        for cells in (columns, *rows):
+            lines.append("  ".join(f"{c:<{w}}" for c, w in zip(cells, widths, strict=True)).rstrip())
+        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
+        """Draw times as bars, one below the other.
+
+        Parameters
+        ----------
+        path : path, optional
+            File to write: .png, .svg or .pdf.
+
+        Raises
+        ------
+        InvalidInput
+            Where there are no times to draw.
+        """
+        from ..plot.comparison import plot_bars
+
+        if not self.bars:
+            raise InvalidInput(f"a comparison of {self.kind} has no times to draw: a page in .html has its table")
+        return plot_bars(self.bars, f"{' beside '.join(self.names)}", path)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a page (.html) or a picture (.png, .svg, .pdf)."""
+        suffix = os.path.splitext(os.fspath(path))[1].lower()
+        if suffix in PICTURES:
+            self.plot(path)
+        elif suffix == ".html":
+            from ..files import write_atomically
+            from .page import page
+
+            write_atomically(path, page(self))
+        else:
+            raise InvalidInput(f"{os.fspath(path)}: a file in .html, {', '.join(PICTURES)} is allowed")
