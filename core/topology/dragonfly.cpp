@@ -30,6 +30,7 @@ Dragonfly::Dragonfly(const DragonflyParameters& p)
                   p.arrangement == Arrangement::absolute ? "" : ",arrangement=relative",
                   p.links_per_pair ? message(",links=", p.links_per_pair) : "",
                   p.parallel.empty() ? "" : ",parallel=" + joined(p.parallel));
+  if (p.groups > 1 && (!flat() || global_.copies() > 1)) nearest_ = NearestLinks(local_, global_);
   // Up to 256 MiB of tables; larger groups than were ever built are searched instead.
   const std::uint64_t entries = static_cast<std::uint64_t>(p.groups) * a * a;
   if (!flat() && p.arrangement == Arrangement::relative && entries <= (std::uint64_t{1} << 27)) tabulate();
@@ -66,12 +67,7 @@ std::uint32_t Dragonfly::between_groups(Place r, Place s) const {
     if (std::max(from.first, to.first) < std::min(from.last, to.last)) return 1;
     return from.first < from.last || to.first < to.last ? 2 : 3;
   }
-  std::uint32_t best = ~0U;
-  for (std::uint32_t copy = 0; copy < global_.copies(); ++copy) {
-    best = std::min(best, local_.distance(r.local, global_.carrier(global_.port(out_slot, copy))) + 1 +
-                              local_.distance(global_.carrier(global_.port(in_slot, copy)), s.local));
-  }
-  return best;
+  return nearest_.length({r.local, out_slot}, {s.local, in_slot});
 }
 
 namespace {
@@ -251,20 +247,10 @@ LinkId* Dragonfly::write_router_route(Vertex r, Vertex s, std::uint32_t salt, Li
   if (from.group == to.group) return local_.write_route(r, s, salt, out);
   const std::uint32_t out_slot = global_.slot(from.group, to.group);
   const std::uint32_t in_slot = global_.slot(to.group, from.group);
-  std::uint32_t chosen = 0;
-  if (global_.copies() > 1) {
-    // The salt picks among the nearest links.
-    const std::uint32_t best = between_groups(from, to);
-    const auto length = [&](std::uint32_t copy) {
-      return local_.distance(from.local, global_.carrier(global_.port(out_slot, copy))) + 1 +
-             local_.distance(global_.carrier(global_.port(in_slot, copy)), to.local);
-    };
-    std::uint32_t count = 0;
-    for (std::uint32_t copy = 0; copy < global_.copies(); ++copy) count += length(copy) == best;
-    ISTHMUS_ASSERT(count > 0);  // some link is as near as the length says
-    std::uint32_t skip = salt % count;
-    while (length(chosen) != best || skip-- > 0) ++chosen;
-  }
+  // The salt picks among the nearest links.
+  const std::uint32_t chosen = global_.copies() == 1 ? 0
+                                                     : nearest_.choose({from.local, out_slot}, {to.local, in_slot},
+                                                                       between_groups(from, to), salt);
   const std::uint32_t a = local_.block();
   const std::uint32_t port = global_.port(out_slot, chosen);
   const Vertex exit = from.group * a + global_.carrier(port);

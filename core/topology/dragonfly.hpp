@@ -3,6 +3,7 @@
 
 #include "topology/all_to_all.hpp"
 #include "topology/global_links.hpp"
+#include "topology/nearest_links.hpp"
 #include "topology/router_topology.hpp"
 
 namespace isthmus::topology {
@@ -27,8 +28,6 @@ class Dragonfly final : public RouterTopology<Dragonfly> {
 
   [[nodiscard]] std::string label(Vertex vertex) const override;
   [[nodiscard]] Bisection bisection() const override;
-  /// Those between two groups.
-  [[nodiscard]] std::uint32_t compared() const override { return global_.copies(); }
   void random_route(Vertex from, Vertex to, Rng& rng, std::vector<LinkId>& out) const override;
   [[nodiscard]] std::uint32_t virtual_channels(Routing routing) const override;
   void channels(Routing routing, std::span<const LinkId> route, std::span<std::uint8_t> out) const override;
@@ -72,6 +71,7 @@ class Dragonfly final : public RouterTopology<Dragonfly> {
 
   AllToAll local_;
   GlobalLinks global_;
+  NearestLinks nearest_;  // where there is a choice
   Divider group_size_;
   LinkId first_global_ = 0;
   /// Two-dimensional groups in relative arrangement look the same from every group: distances and route lengths by

@@ -112,8 +112,6 @@ class Topology {
   virtual LinkId* write_route(Vertex from, Vertex to, LinkId* out) const = 0;
   /// Appends the deterministic minimal route to `out` (nothing if the nodes are the same).
   void route(Vertex from, Vertex to, std::vector<LinkId>& out) const;
-  /// Links that are compared to find a route.
-  [[nodiscard]] virtual std::uint32_t compared() const { return 0; }
   /// route_length() of many pairs, element by element.
   virtual void route_lengths(std::span<const Vertex> from, std::span<const Vertex> to,
                              std::span<std::uint32_t> out) const;

@@ -8,6 +8,7 @@
 #include "oracles.hpp"
 #include "topology/dragonfly.hpp"
 #include "topology/global_links.hpp"
+#include "topology/nearest_links.hpp"
 
 using namespace isthmus;
 using namespace isthmus::topology;
@@ -157,4 +158,68 @@ TEST_CASE("an intermediate group of Valiant routing is a third one, and every on
     }
     CHECK(through.size() == (to / per_group == 0 ? 8 : 7));
   }
+}
+
+namespace {
+
+/// The links between two groups that routes from r to s may take, all compared: those with the fewest links in all.
+std::vector<LinkId> nearest(const Dragonfly& t, Vertex r, Vertex s, std::uint32_t group_size) {
+  std::vector<LinkId> best;
+  std::uint32_t least = ~0U;
+  for (LinkId id = 0; id < t.links(); ++id) {
+    const Link link = t.link(id);
+    if (link.from / group_size != r / group_size || link.to / group_size != s / group_size) continue;
+    const std::uint32_t length = t.router_route_length(r, link.from) + 1 + t.router_route_length(link.to, s);
+    if (length > least) continue;
+    if (length < least) best.clear();
+    least = length;
+    best.push_back(id);
+  }
+  CHECK(t.router_route_length(r, s) == least);
+  return best;
+}
+
+}  // namespace
+
+TEST_CASE("routes take the link between groups that a comparison of all picks") {
+  for (const Arrangement arrangement : arrangements) {
+    // More than 64 links between two groups, exactly 64, few, and one; groups of one to three dimensions.
+    for (const DragonflyParameters& p : std::vector<DragonflyParameters>{{{4, 3}, 0, 12, 2},
+                                                                         {{4, 4}, 0, 8, 3},
+                                                                         {{2, 3, 2}, 0, 11, 3},
+                                                                         {{5}, 0, 26, 3},
+                                                                         {{3, 2}, 0, 2, 5},
+                                                                         {{6}, 0, 1, 4}}) {
+      DragonflyParameters q = p;
+      q.arrangement = arrangement;
+      const Dragonfly t(q);
+      INFO(t.spec());
+      const auto a = t.nodes() / p.groups;
+      std::vector<LinkId> route;
+      for (Vertex r = 0; r < a; ++r)
+        for (Vertex s = a; s < t.nodes(); ++s) {
+          const std::vector<LinkId> links = nearest(t, r, s, a);
+          for (const std::uint32_t salt : {0U, 1U, 7U, 1000U, ~0U}) {
+            route.resize(t.router_route_length(r, s));
+            CHECK(t.write_router_route(r, s, salt, route.data()) == route.data() + route.size());
+            CHECK(std::count(route.begin(), route.end(), links[salt % links.size()]) == 1);
+          }
+        }
+    }
+  }
+}
+
+TEST_CASE("links between groups are chosen alike with and without a table") {
+  const AllToAll local("dragonfly", {4, 3}, {}, 3);
+  const GlobalLinks global("dragonfly", Arrangement::relative, 3, 12, 25, 0);
+  CHECK(global.copies() == 150);
+  const NearestLinks table(local, global), none(local, global, 0);
+  for (std::uint32_t i = 0; i < 12; ++i)
+    for (std::uint32_t j = 0; j < 12; ++j) {
+      const NearestLinks::End from{i, 0}, to{j, 1};
+      const std::uint32_t length = table.length(from, to);
+      CHECK(none.length(from, to) == length);
+      for (std::uint32_t salt = 0; salt < 160; ++salt)
+        CHECK(table.choose(from, to, length, salt) == none.choose(from, to, length, salt));
+    }
 }

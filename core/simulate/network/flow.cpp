@@ -123,10 +123,6 @@ void FlowNetwork::start(const Passage& p, std::uint64_t order) {
       return index_[l] == 0 ? 0.0
                             : static_cast<double>(shares_.bundles(index_[l] - 1)) / shares_.capacity(index_[l] - 1);
     });
-    // Only links between groups are chosen; few of them take no time.
-    if (topology_->compared() >= per_step)
-      for (const LinkId l : *links)
-        if (topology_->link_classes()[topology_->link_class(l)].name == "global") compared_ += topology_->compared();
   }
   if (log_routes_) traffic_.log(p.op, *links);
   if (id == FairShare::no_link) {

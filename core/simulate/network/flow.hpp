@@ -22,14 +22,12 @@ class FlowNetwork final : public Network {
   void advance(Picoseconds now, std::vector<Passed>& passed) override;
   [[nodiscard]] Traffic take_traffic() override { return std::move(traffic_); }
   [[nodiscard]] const Traffic& traffic() const override { return traffic_; }
-  /// Rates that were given, and routes that were found: to compare so many links takes about as long as a rate.
-  [[nodiscard]] std::uint64_t steps() const override { return shares_.solved() + compared_ / per_step; }
+  /// Rates that were given.
+  [[nodiscard]] std::uint64_t steps() const override { return shares_.solved(); }
   /// Nothing: it begins anew when it is empty.
   void write(Picoseconds, StateWriter&) const override {}
 
  private:
-  static constexpr std::uint32_t per_step = 32;  // links that are compared
-
   /// Messages on the same links. Each gets the same rate, so that one sum says how far all of them are: a message that
   /// started at `work` is through when that has grown by its bytes.
   struct Member {
@@ -101,7 +99,6 @@ class FlowNetwork final : public Network {
   std::uint64_t order_ = 0;
   Picoseconds due_ = never;         // when rates have to be solved anew
   Picoseconds solved_at_ = -never;  // when they have changed
-  std::uint64_t compared_ = 0;      // links, for routes
 };
 
 }  // namespace isthmus::simulate

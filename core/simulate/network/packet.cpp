@@ -139,8 +139,8 @@ void PacketNetwork::inject(std::uint32_t at) {
   if (c.room < bytes) return;  // the credit comes
   const Picoseconds time = fabric_.time_of(fabric_.kind(c), bytes);
   const std::uint32_t packet = take(unused_packets_, packets_);
-  packets_[packet] = {0,          now_ + time, 0,        id, bytes,  m.route,
-                      port.first, at,          order_++, 1,  c.kind, m.left == m.passage.bytes};
+  packets_[packet] = {
+      now_ + time, 0, id, bytes, m.route, port.first, at, order_++, 1, c.kind, m.left == m.passage.bytes};
   ++hops_;
   m.left -= bytes;
   c.room -= bytes;
@@ -176,16 +176,16 @@ void PacketNetwork::arrive(std::uint32_t id, std::uint32_t channel) {
 
 void PacketNetwork::enqueue(std::uint32_t id, std::uint32_t channel) {
   Channel& c = fabric_.channels[channel];
-  packets_[id].turn = turns_.take(fabric_.ports[c.port].turns, packets_[id].source, packets_[id].bytes);
-  if (c.head == 0) {
-    c.head = id;
-    return;
+  const Packet& packet = packets_[id];
+  Waiting last{turns_.take(fabric_.ports[c.port].turns, packet.source, packet.bytes), packet.order, id};
+  if (c.head == 0) return put_first(c, last);
+  if (const Waiting head = first_of(c); last.before(head)) {
+    put_first(c, last);
+    last = head;
   }
-  if (waiting(id).before(waiting(c.head))) std::swap(id, c.head);
   if (channel >= queues_.size()) queues_.resize(fabric_.channels.size());
   Queue& queue = queues_[channel];
   std::vector<Waiting>& packets = queue.packets;
-  const Waiting last = waiting(id);
   // The turns of those that come last are usually the last.
   std::size_t at = packets.size();
   packets.push_back(last);
@@ -204,7 +204,7 @@ std::uint32_t PacketNetwork::dequeue(std::uint32_t channel) {
   }
   --c.tail;
   Queue& queue = queues_[channel];
-  c.head = queue.packets[queue.first++].packet;
+  put_first(c, queue.packets[queue.first++]);
   if (c.tail == 0) {
     queue.packets.clear();
     queue.first = 0;
@@ -225,12 +225,12 @@ void PacketNetwork::arbitrate(std::uint32_t at) {
     const Channel& channel = fabric_.channels[c];
     if (channel.head == 0) continue;
     if (channel.room < fabric_.packet() && channel.room < packets_[channel.head].bytes) continue;
-    if (best == 0 || waiting(channel.head).before(waiting(fabric_.channels[best].head))) best = c;
+    if (best == 0 || first_of(channel).before(first_of(fabric_.channels[best]))) best = c;
   }
   if (best == 0) return;
   --port.waiting;
+  FairTurns::go(port.turns, fabric_.channels[best].turn, fabric_.packet(), port.waiting == 0);
   const std::uint32_t id = dequeue(best);
-  FairTurns::go(port.turns, packets_[id].turn, fabric_.packet(), port.waiting == 0);
   go(id, best);
 }
 

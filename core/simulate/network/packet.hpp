@@ -66,7 +66,6 @@ class PacketNetwork final : public Network {
     [[nodiscard]] std::uint32_t rest() const { return bits >> 2; }
   };
   struct alignas(64) Packet {  // a cache line
-    std::uint64_t turn;        // at the output that it waits for
     Picoseconds tail;          // when that is in the buffer
     Picoseconds latency;       // of the way so far
     std::uint32_t message;
@@ -114,8 +113,11 @@ class PacketNetwork final : public Network {
   void go(std::uint32_t packet, std::uint32_t channel);
   void enqueue(std::uint32_t packet, std::uint32_t channel);
   std::uint32_t dequeue(std::uint32_t channel);
-  [[nodiscard]] Waiting waiting(std::uint32_t packet) const {
-    return {packets_[packet].turn, packets_[packet].order, packet};
+  [[nodiscard]] static Waiting first_of(const Channel& c) { return {c.turn, c.order, c.head}; }
+  static void put_first(Channel& c, const Waiting& w) {
+    c.turn = w.turn;
+    c.order = w.order;
+    c.head = w.packet;
   }
   void arbitrate(std::uint32_t port);
   void finish(std::uint32_t packet, Picoseconds end);

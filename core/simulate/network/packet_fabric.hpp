@@ -43,9 +43,11 @@ struct Channel {
   std::uint32_t tail = 0;  ///< how many packets are behind it; of injection: the last message
   std::uint32_t next = 0;  ///< another channel of the port
   std::uint16_t number = 0;
-  std::uint16_t kind = 0;  ///< of the port
+  std::uint16_t kind = 0;   ///< of the port
+  std::uint32_t order = 0;  ///< of the head, and its turn: where the head waits for a link
+  std::uint64_t turn = 0;
 };
-static_assert(sizeof(Channel) == 32);
+static_assert(sizeof(Channel) == 40);
 
 /// Ports and channels come into being when a route uses them first. 0 is none.
 class PacketFabric {
