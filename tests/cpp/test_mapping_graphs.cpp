@@ -56,15 +56,46 @@ TaskGraph mesh(std::uint32_t x, std::uint32_t y, double bytes) {
   return task_graph(x * y, from, to, weight);
 }
 
-double least_hop_bytes(const TaskGraph& graph, const Target& target) {
-  Map map(target.places());
-  std::iota(map.begin(), map.end(), 0U);
-  double least = 1e300;
-  do {
-    least = std::min(least, hop_bytes(graph, target, {map.data(), graph.tasks()}));
-  } while (std::next_permutation(map.begin(), map.end()));
-  return least;
-}
+/// The least hop-bytes of all placements, one task a place. Beginnings that have as many already are not gone on with.
+class LeastHopBytes {
+ public:
+  LeastHopBytes(const TaskGraph& graph, const Target& target)
+      : graph_(graph), places_(target.places()), distance_(std::size_t{places_} * places_), used_(places_, false) {
+    for (std::uint32_t p = 0; p < places_; ++p)
+      for (std::uint32_t q = 0; q < places_; ++q) distance_[p * places_ + q] = target.distance(p, q);
+    place_next(0);
+  }
+  [[nodiscard]] double operator()() const { return least_; }
+
+ private:
+  void place_next(double sum) {
+    const auto task = static_cast<std::uint32_t>(place_.size());
+    if (sum >= least_) return;
+    if (task == graph_.tasks()) {
+      least_ = sum;
+      return;
+    }
+    for (std::uint32_t p = 0; p < places_; ++p) {
+      if (used_[p]) continue;
+      double more = 0;
+      for (std::uint64_t i = graph_.links.offsets[task]; i < graph_.links.offsets[task + 1]; ++i)
+        if (const std::uint32_t u = graph_.links.targets[i]; u < task)
+          more += graph_.bytes[i] * distance_[place_[u] * places_ + p];
+      used_[p] = true;
+      place_.push_back(p);
+      place_next(sum + more);
+      place_.pop_back();
+      used_[p] = false;
+    }
+  }
+
+  const TaskGraph& graph_;
+  std::uint32_t places_;
+  std::vector<std::uint32_t> distance_;
+  std::vector<bool> used_;
+  std::vector<std::uint32_t> place_;
+  double least_ = 1e300;
+};
 
 }  // namespace
 
@@ -76,9 +107,9 @@ TEST_CASE("multilevel finds the best of all placements of up to 8 tasks") {
     const Target target(*network, nodes_of(*network));
     for (std::uint64_t seed = 0; seed < 3; ++seed) {
       const TaskGraph graph = random_tasks(target.places(), 2 * target.places(), 9, seed);
-      const Map map = multilevel(graph, target, {.seconds = 0.05, .seed = seed});
+      const Map map = multilevel(graph, target, {.seconds = 0.025, .seed = seed});
       require_map(graph, target, map);
-      CHECK(hop_bytes(graph, target, map) == doctest::Approx(least_hop_bytes(graph, target)));
+      CHECK(hop_bytes(graph, target, map) == doctest::Approx(LeastHopBytes(graph, target)()));
     }
   }
   CHECK(networks >= 5);
