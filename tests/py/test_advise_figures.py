@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import isthmus
-from isthmus.advice.advice import SHARES, Prediction
+from isthmus.advice.advice import TIME_CLASSES, Prediction
 from isthmus.errors import InvalidInput, Unsupported
 
 US = 1e-6
@@ -422,7 +422,7 @@ def test_shares_of_every_rank_add_up() -> None:
         b.waitall(None)
         b.allreduce(None, 64)
     (p,) = isthmus.advise(b.build(), "cielo", ranks_per_node=4).predictions
-    assert list(p.by_rank) == list(SHARES)
+    assert list(p.by_rank) == list(TIME_CLASSES)
     together = sum(values for values in p.by_rank.values() if values is not None)
     assert together == pytest.approx(np.full(16, p.time))
     assert sum(c.path for c in p.calls) == pytest.approx(p.time)

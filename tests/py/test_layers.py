@@ -300,3 +300,42 @@ def test_public_names_stand_once() -> None:
         assert getattr(isthmus, name) is getattr(importlib.import_module(f"isthmus.{module}"), name)
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
         isthmus.nothing  # noqa: B018
+
+
+def test_packages_carry_their_map() -> None:
+    """The docstring of a package names each of its modules and folders, and nothing that is not there."""
+    packages = [module for module, path in modules().items() if path.name == "__init__.py"]
+    assert len(packages) > 20
+    for package in packages:
+        path = modules()[package]
+        there = {child.stem for child in path.parent.glob("*.py")} - {"__init__", "__main__"}
+        there |= {f"{child.parent.name}/" for child in path.parent.glob("*/__init__.py")}
+        text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+        named = re.findall(r"^- ``(\w+/?)``: \S", text, re.MULTILINE)
+        assert sorted(named) == sorted(there), path
+
+
+def paths_in(text: str) -> list[str]:
+    """Paths of the repository in backquotes: with a slash or a suffix, without placeholders in capitals."""
+    found = re.findall(r"`((?:[\w.-]+/)+[\w.*-]*|[\w-]+\.(?:toml|txt|md))`", text)
+    return [path for path in found if not re.search(r"\b[A-Z]{3,}\b", path.replace(".md", ""))]
+
+
+def test_questions_of_a_newcomer_lead_to_paths_that_exist() -> None:
+    text = (ROOT / "DESIGN.md").read_text(encoding="utf-8")
+    section = text.split("## Where is what?")[1].split("\n## ")[0]
+    rows = [row for row in section.splitlines() if row.startswith("|") and row.count("|") == 3][2:]
+    assert len(rows) >= 10
+    for row in rows:
+        paths = paths_in(row)
+        assert paths, row
+        assert [path for path in paths if not (ROOT / path).exists()] == [], row
+
+
+def test_contributing_is_one_screen_of_paths_that_exist() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 60
+    rows = [row.split("|")[1] for row in text.splitlines() if row.startswith("| `")]
+    paths = [path for row in rows for path in re.findall(r"`([^`]+)`", row)]
+    assert len(paths) >= 15
+    assert [path for path in paths if not list(ROOT.glob(path.rstrip("/")))] == []

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from .collectives.comparison import Choices
 
 #: Where the mean rank's time goes, in words. Only the first five and noise lie on the critical path too.
-SHARES = {
+TIME_CLASSES = {
     "compute": "computing",
     "overhead": "overhead of messages (o, O)",
     "latency": "latency (L)",
@@ -118,7 +118,7 @@ class WhatIf:
 
 
 @dataclass(frozen=True)
-class Sensitivity:
+class Growth:
     """How the time follows one cost of messages, at all levels of the machine.
 
     Attributes
@@ -171,7 +171,8 @@ class Prediction:
         computes longer; what the run takes longer than that on an ideal network (and what the operating system takes);
         what it takes longer on this one if messages do not meet; what they lose to each other.
     by_rank : dict of str to array of float64 or None
-        Seconds of every rank by SHARES, which add up to the time; None where it was not recorded (waiting has it then).
+        Seconds of every rank by TIME_CLASSES, which add up to the time; None where it was not recorded (waiting has it
+        then).
     path : dict of str to float, optional
         Seconds of the critical path by share; of large programs of the path through a ``part``.
     beyond : float, optional
@@ -179,7 +180,7 @@ class Prediction:
         computation that others wait for.
     what_ifs : tuple of WhatIf
         Simulations first, then bounds.
-    sensitivities : tuple of Sensitivity
+    sensitivities : tuple of Growth
     calls, pairs, sizes : tuple
         What of the critical path belongs to which call, pair of ranks, and size of messages; most first.
     part : (float, float), optional
@@ -204,7 +205,7 @@ class Prediction:
     beyond: float | None
     what_ifs: tuple[WhatIf, ...]
     used: tuple[Used, ...]
-    sensitivities: tuple[Sensitivity, ...] = ()
+    sensitivities: tuple[Growth, ...] = ()
     calls: tuple[Call, ...] = ()
     pairs: tuple[Pair, ...] = ()
     sizes: tuple[SizeClass, ...] = ()
@@ -226,7 +227,7 @@ class Prediction:
 
     @property
     def mean(self) -> dict[str, float | None]:
-        """Seconds of the mean rank by SHARES."""
+        """Seconds of the mean rank by TIME_CLASSES."""
         return {name: None if values is None else float(values.mean()) for name, values in self.by_rank.items()}
 
     @property

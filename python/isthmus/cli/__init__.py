@@ -1,4 +1,31 @@
-"""The command line. Every verb is a module of this package, imported when it is called."""
+"""The command line. Every verb is a module of this package, imported when it is called.
+
+- ``advise``: isthmus advise
+- ``collectives``: what --collectives names: algorithms of a program's collectives, by kind or from a decision table
+- ``compare``: isthmus compare
+- ``completion``: isthmus completion, and what completes the names of machines, collectives and examples
+- ``doctor``: isthmus doctor
+- ``export_collectives``: the option --export-collectives of isthmus advise
+- ``inputs``: what commands on programs and schedules read: files, one-line collectives, LogGOPS parameters, noise,
+  placements
+- ``machine``: isthmus machine
+- ``map``: isthmus map
+- ``options``: options that several commands have: each declared once, with the same words, form and meaning
+  everywhere
+- ``output``: what commands print: JSON for programs, tables for people
+- ``plugin``: --plugin FILE: code of the user that runs before a command
+- ``prove``: isthmus prove
+- ``record``: isthmus record
+- ``schedule``: isthmus schedule
+- ``show``: isthmus show
+- ``simulate``: isthmus simulate
+- ``study``: isthmus study
+- ``things``: whatever a line can name: a machine, a table, a placement, a graph, a program, a schedule or a timeline
+- ``tune``: isthmus tune ...: a search where the first word is a collective, otherwise what works on its tables
+- ``tune_export``: isthmus tune export, verify
+- ``tune_search``: isthmus tune COLLECTIVE
+- ``tune_table``: isthmus tune show, compare, merge, validate
+"""
 
 from __future__ import annotations
 

@@ -332,6 +332,6 @@ def _set_noise(options: _core.SimulationOptions, noise: Noise) -> None:
 def _reporter(total: int, progress: bool | Callable[[int, int], None]) -> Any:
     if progress is False:
         return None
-    from .progress import Reporter
+    from ..progress import Reporter
 
     return Reporter(total, None if progress is True else progress)

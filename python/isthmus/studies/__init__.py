@@ -1,4 +1,33 @@
-"""Studies: experiments at many points, their ledgers, figures and pages."""
+"""Studies: experiments at many points, their ledgers, figures and pages.
+
+- ``applications``: programs whose maps are known from publications: who sends how much to whom
+- ``backend``: where points are computed: the interface of backends, and the one of this machine
+- ``collectives``: collectives on machines: algorithms and flavours by size
+- ``collectives_page``: algorithms of collectives by size or ranks: table, figure and findings
+- ``drawing``: what figures of studies share: a sheet with a title and panels
+- ``intensity``: solver cycles on a dragonfly: how much they lose by contention, by how much they send and over how
+  many groups
+- ``intensity_page``: what solver cycles on a dragonfly say: a map of slowdown over intensity and spread, and
+  thresholds in it
+- ``ledger``: the ledger of a study: an SQLite file with one row a point
+- ``mapping``: applications on tori: what maps that know the network do to hops, links and time
+- ``mapping_page``: what maps do to applications: table, figure and findings
+- ``models``: the same communication in several models of the network: how far they are from each other
+- ``models_page``: what the models say of the same communication: their differences, as table and figure
+- ``molecules``: molecular dynamics in the manner of NAMD: patches of atoms in space, computes that need two of them
+- ``page``: the page of a study: what was published beside what came out, the figure, all points; one file without
+  others
+- ``pairs``: ping-pong between partners a given number of hops apart: the experiment of Bhatele and Kale
+- ``pairs_page``: what ping-pongs of all pairs say: the figure of Bhatele and Kale, and the factors in it
+- ``parameters``: what an experiment takes, what it gives: parameters, kinds, summaries
+- ``reading``: studies from TOML
+- ``run``: the verb ``study``
+- ``simulation``: any program, schedule or collective on any machine: how long it takes, with and without contention
+- ``study``: the noun Study: an experiment, the points at which it is made, and what was published about it
+- ``traffic``: steady traffic: offered load against accepted throughput
+- ``traffic_page``: what steady traffic says: curves of saturation, and the textbook's numbers beside them
+- ``worker``: A process that computes points: a task a line on standard input, an answer a line on standard output
+"""
 
 from __future__ import annotations
 

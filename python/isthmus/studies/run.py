@@ -147,22 +147,27 @@ def _compute(
     workers: int | None,
     progress: bool | Callable[[int, int], None],
 ) -> None:
-    from .progress import Reporter
+    from ..progress import Reporter
 
     if not todo:
         return
     at = backend or Processes(min(workers or len(todo), len(todo)) if workers else None)
-    report = Reporter(chosen.name, len(todo), progress)
+    callback = progress if callable(progress) else None if progress else _silent
+    report = Reporter(len(todo), callback, chosen.name, "points", at_once=True)
     try:
         for number in todo:
             at.submit(Task(number, chosen.kind, points[number]))
-        for done in at.results():
+        for count, done in enumerate(at.results(), 1):
             ledger.add(
                 chosen.name, chosen.experiment, points[done.number], results=done.results, error=done.error,
                 wall=done.wall,
             )  # fmt: skip
-            report.step()
+            report(count)
     finally:
         report.close()
         if backend is None:
             at.close()
+
+
+def _silent(done: int, total: int) -> None:
+    """Progress that nobody wants to see."""

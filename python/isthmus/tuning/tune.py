@@ -251,7 +251,7 @@ class _Progress:
     """Sums what tasks that run at the same time have decided."""
 
     def __init__(self, total: int, progress: bool | Callable[[int, int], None]) -> None:
-        from ..simulation.progress import Reporter
+        from ..progress import Reporter
 
         self.done: list[int] = []
         self.reporter = None

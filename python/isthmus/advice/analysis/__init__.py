@@ -1,1 +1,14 @@
-"""What a prediction consists of: simulations, what-ifs, and where the time goes."""
+"""What a prediction consists of: simulations, what-ifs, and where the time goes.
+
+- ``calls``: which calls and messages matter: the critical path and the ranks' time by call, by pair of ranks and by
+  size
+- ``event_of_operation``: which event of a program every operation of its schedule comes from, and which event
+  completes it
+- ``excerpt``: pieces of a program that are a program together: for simulations that the whole is too large for
+- ``links``: what the links of the network carry, whose messages that are, and what these lose to each other
+- ``numbers_used``: which numbers of a machine a prediction rests on, and how well each is known
+- ``path_shares``: what of the critical path is what: its seconds by share, and step by step for whoever groups them
+- ``prediction``: one program on one machine: the simulations that a prediction takes, and what they tell
+- ``remapping``: what another placement of the ranks would change
+- ``what_if``: machines and programs with something changed: what what-ifs simulate
+"""

@@ -12,7 +12,7 @@ from ...recording.by_function import functions_around
 from ...schedule import columns
 from ...schedule.program import NONE, CollectiveKind, EventKind, Program
 from ...schedule.schedule import OpKind
-from .path_shares import PATH_SHARES, PathSteps
+from .path_shares import PATH_CLASSES, PathSteps
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -44,7 +44,7 @@ class Call:
     path : float
         Seconds of the critical path; a message on its way and at its receiver belongs to the call that completes it.
     path_shares : dict of str to float
-        The same by PATH_SHARES.
+        The same by PATH_CLASSES.
     busy, waiting : float
         Seconds of the mean rank: at work in these calls, and idle in them.
     """
@@ -277,7 +277,7 @@ def call_table(
     receive = timeline.partner[steps.op]
     arriving = steps.arriving & (receive >= 0)
     on_path[arriving] = completing[event[receive[arriving]]]
-    shares = np.stack([summed(on_path, steps.time[:, i]) for i in range(len(PATH_SHARES))], axis=1)
+    shares = np.stack([summed(on_path, steps.time[:, i]) for i in range(len(PATH_CLASSES))], axis=1)
     path = shares.sum(axis=1)
     every = np.arange(len(program))
     busy, waiting = summed(every, waits.busy), summed(every, waits.waiting)
@@ -293,7 +293,7 @@ def call_table(
                 int(messages[i]),
                 int(sizes[i]),
                 float(path[i]),
-                {share: float(shares[i, k]) for k, share in enumerate(PATH_SHARES)},
+                {share: float(shares[i, k]) for k, share in enumerate(PATH_CLASSES)},
                 float(busy[i]) / program.ranks,
                 float(waiting[i]) / program.ranks,
             )

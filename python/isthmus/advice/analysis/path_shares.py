@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from ...simulation.timeline import Timeline
 
 #: How time passes on the critical path, where nobody waits.
-PATH_SHARES = ("compute", "overhead", "latency", "bandwidth", "contention", "noise")
-_COMPUTE, _OVERHEAD, _LATENCY, _BANDWIDTH, _CONTENTION, _NOISE = range(len(PATH_SHARES))
+PATH_CLASSES = ("compute", "overhead", "latency", "bandwidth", "contention", "noise")
+_COMPUTE, _OVERHEAD, _LATENCY, _BANDWIDTH, _CONTENTION, _NOISE = range(len(PATH_CLASSES))
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +30,7 @@ class PathSteps:
     Attributes
     ----------
     time : array of float64, shape (steps, 6)
-        Seconds by PATH_SHARES; all of them together are the makespan.
+        Seconds by PATH_CLASSES; all of them together are the makespan.
     op : array of int64
         Operation: a computation, or the send, put or get of a message.
     rank : array of int64
@@ -80,7 +80,7 @@ class Parameters:
 
 
 def path_steps(timeline: Timeline, path: CriticalPath, parameters: Parameters) -> PathSteps:
-    """Divide every step of the critical path among PATH_SHARES.
+    """Divide every step of the critical path among PATH_CLASSES.
 
     Overhead is o and O, latency L with the distance, bandwidth g and G: what an interface is busy for, and the bytes of
     a message that its receiver handles as they come in; contention what it loses to others in the network.
@@ -98,7 +98,7 @@ def path_steps(timeline: Timeline, path: CriticalPath, parameters: Parameters) -
     size = np.where(message, ops["amount"].astype(np.int64), -1)
     latency, noise, lost = path.latency_ps, path.noise_ps, path.lost_ps
     rest = path.end_ps - path.begin_ps - latency - noise - lost
-    time = np.zeros((len(op), len(PATH_SHARES)), np.int64)
+    time = np.zeros((len(op), len(PATH_CLASSES)), np.int64)
     time[:, _LATENCY], time[:, _CONTENTION], time[:, _NOISE] = latency, lost, noise
     for via, share in (
         ("compute", _COMPUTE), ("send_overhead", _OVERHEAD), ("wire", _OVERHEAD), ("way", _LATENCY),

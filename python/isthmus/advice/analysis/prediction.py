@@ -12,17 +12,17 @@ import numpy as np
 
 from ...errors import InvalidInput
 from ...machine import Noise
+from ...progress import Reporter
 from ...schedule.program import Program
 from ...simulation.critical import critical_path
-from ...simulation.progress import Reporter
 from ...simulation.simulate import simulate
 from ...threads import Threads
-from ..advice import Prediction, Sensitivity, WhatIf
+from ..advice import Growth, Prediction, WhatIf
 from .calls import Rows, call_table, pair_table, rows_of_events, size_table, waits_by_event
 from .event_of_operation import completions, events_of_operations
 from .links import network_use
 from .numbers_used import levels_used, numbers_used
-from .path_shares import PATH_SHARES, Parameters, PathSteps, path_steps
+from .path_shares import PATH_CLASSES, Parameters, PathSteps, path_steps
 from .remapping import placing
 from .what_if import COSTS, balanced, changed
 
@@ -198,7 +198,7 @@ def predict(
     if recorded:
         found = critical_path(t)
         steps = path_steps(t, found, Parameters(machine, placement, t.ranks))
-        path = dict(zip(PATH_SHARES, (float(x) for x in steps.time.sum(axis=0)), strict=True))
+        path = dict(zip(PATH_CLASSES, (float(x) for x in steps.time.sum(axis=0)), strict=True))
         if part is None:
             beyond = max(path["compute"] - float(t.breakdown["compute"].mean()) / streams(t), 0.0)
         else:
@@ -292,7 +292,7 @@ def _losses(t: Timeline, varied: Mapping[str, _Times]) -> dict[str, float]:
 
 
 def _shares(t: Timeline, fast: _Times) -> dict[str, NDArray[np.float64] | None]:
-    """Seconds of every rank by SHARES, for each of its CPU streams; waiting still with synchronisation."""
+    """Seconds of every rank by TIME_CLASSES, for each of its CPU streams; waiting still with synchronisation."""
     n = streams(t)
     b = {name: values / n for name, values in t.breakdown.items()}
     handling = fast.breakdown["recv_overhead"] / n
@@ -347,7 +347,7 @@ def _sensitivities(
     time: float,
     zero: Mapping[str, float],
     level: str,
-) -> tuple[Sensitivity, ...]:
+) -> tuple[Growth, ...]:
     """Curves and tolerances of every cost."""
     factors = FACTORS if len(schedule) <= MOST_RECORDED else FEW_FACTORS
     # Where messages meet, slightly other costs may change the order of messages: only larger changes tell something.
@@ -370,7 +370,7 @@ def _sensitivities(
     p = getattr(machine.level, level)
     value = {"latency": p.L, "bandwidth": 1 / p.G if p.G else float("inf"), "overhead": p.o_send}
     return tuple(
-        Sensitivity(name, curve, _between(curve, 1.1) / time - 1, tolerated, refined, level, value[name])
+        Growth(name, curve, _between(curve, 1.1) / time - 1, tolerated, refined, level, value[name])
         for (name, curve), tolerated in zip(curves.items(), tolerances, strict=True)
     )
 

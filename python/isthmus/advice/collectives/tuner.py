@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ... import __version__
 from ...errors import InvalidInput
 from ...lowering.lower import lower
-from ...simulation.progress import Reporter
+from ...progress import Reporter
 from ...simulation.simulate import located, simulate
 from ...tuning.candidates import candidates
 from ...tuning.choice import LIBRARY, Choice

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...schedule.program import Program
 from ...units import text
-from ..advice import Prediction, Sensitivity, Sentence
+from ..advice import Growth, Prediction, Sentence
 from ..analysis.numbers_used import SOURCED
 from .words import best_words, calls_words, now_words
 
@@ -306,7 +306,7 @@ def _doubts(p: Prediction) -> list[str]:
     return out
 
 
-def _number(p: Prediction, s: Sensitivity) -> tuple[str, str] | None:
+def _number(p: Prediction, s: Growth) -> tuple[str, str] | None:
     """Path and status of the number behind a sensitivity, if it has no source that was read."""
     path = f"level.{s.level}.{_FIELDS[s.name]}"
     used = next((u for u in p.used if u.path == path), None)

@@ -12,7 +12,7 @@ from ...schedule.program import Program
 from ...simulation.text import machine_words
 from ...units import text
 from ...visible import bar
-from ..advice import LOSSES, SHARES, Advice, Prediction, Sensitivity
+from ..advice import LOSSES, TIME_CLASSES, Advice, Growth, Prediction
 from ..analysis.numbers_used import quality
 from .as_json import machine_rows
 from .sentences import call_words, percent, seconds
@@ -137,7 +137,7 @@ def _shares(p: Prediction) -> list[str]:
     rows = [
         ["where the time goes", f"critical path{'' if p.part is None else ', a part'}", "", "mean of the ranks", "", ""]
     ]
-    for name, words in SHARES.items():
+    for name, words in TIME_CLASSES.items():
         mean = p.mean[name]
         on = path.get(name) if path is not None else None
         if not mean and not on:
@@ -299,7 +299,7 @@ def _network(p: Prediction) -> list[str]:
     return [*out, *(_table(rows, (0, 4)) if n.hottest else [])]
 
 
-def growth_words(s: Sensitivity, factor: float | None) -> str:
+def growth_words(s: Growth, factor: float | None) -> str:
     """Up to where a cost may grow: what it is then, and by what factor."""
     if factor is None:
         return "any" if s.refined else f"> {growth_words(s, max(s.curve))}"
@@ -308,7 +308,7 @@ def growth_words(s: Sensitivity, factor: float | None) -> str:
     return f"+{text(s.value * (factor - 1), 's', 2)}" if s.value else f"x{factor:.3g}"
 
 
-def cost_words(s: Sensitivity) -> str:
+def cost_words(s: Growth) -> str:
     """The cost as the machine has it."""
     unit = "B/s" if s.name == "bandwidth" else "s"
     return text(s.value, unit, 3) if s.value < float("inf") else "infinite"

@@ -1,4 +1,22 @@
-"""Files that tell launchers where ranks go: Placements written and read, one format a module."""
+"""Files that tell launchers where ranks go: Placements written and read, one format a module.
+
+- ``bluegene``: IBM Blue Gene mapfiles: line i has the coordinates of rank i in the partition, then t, its place on
+  the node
+- ``coordinates``: coordinates of ranks within a job, for launchers of tori
+- ``cray``: Cray MPICH rank orders: the ranks of the first node, of the second, and so on, separated by commas
+- ``flux``: flux task maps: ``[[nodeid, nnodes, ppn, repeat], ...]``, nodes counted from 0 in the job
+- ``fugaku``: rank maps of Fujitsu's job manager and MPI (Fugaku, FX1000, FX100): line i has the coordinates of rank
+  i's node
+- ``hostfile``: open MPI sequential hostfiles: one host a line, line i for rank i
+- ``jsrun``: explicit resource files of IBM's jsrun (Summit, Sierra): ``rank: 5: { host: 2; cpu: {5} }``
+- ``order``: ranks in the order of places: what launchers with a fixed order of places, and reordered communicators,
+  need
+- ``rankfile``: open MPI rankfiles: ``rank 3=node07 slot=1:5``, socket and core within the socket, as hwloc numbers
+  them
+- ``reading``: what the readers of all formats share: lines, names of nodes, complete sets of ranks
+- ``slurm``: Slurm hostfiles of ``srun --distribution=arbitrary``: one host a task, in the order of the ranks
+- ``table``: A plain table with a header: rank, node (a name or an id), and core
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""What MPI libraries decide without any file: rules for any number of ranks."""
+"""What MPI libraries decide without any file: rules for any number of ranks.
+
+- ``mpich``: what MPICH decides without a file of its own
+- ``openmpi``: what Open MPI decides without a rules file
+"""
 
 from __future__ import annotations
 

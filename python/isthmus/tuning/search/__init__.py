@@ -1,1 +1,9 @@
-"""The search for the best algorithm at every size: what is simulated, and what is known without it."""
+"""The search for the best algorithm at every size: what is simulated, and what is known without it.
+
+- ``intervals``: the best of large schedules of which is known what each has to do at least: few simulations settle it
+- ``large``: times of schedules that are too large to simulate at every size: from a few simulations, of smaller ones
+  too
+- ``result``: what a sweep of sizes finds: times of candidates, and by which rule others were left out
+- ``search``: which candidates are simulated at which sizes
+- ``sweep``: the best algorithm of one collective for a sweep of sizes, without simulating what cannot be it
+"""

@@ -11,7 +11,7 @@ from ....html.markup import SHADES, legend, line, short, svg, ticks, unit_of, wo
 from ....schedule.pattern import Pattern
 from ....simulation.critical import critical_path
 from ....units import text
-from ...advice import SHARES, Advice, Prediction
+from ...advice import TIME_CLASSES, Advice, Prediction
 from ..sentences import interesting_ranks
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def breakdown(p: Prediction) -> str:
     axis = "rank" if share == 1 else f"rank (each column is the mean of {share})"
     parts.append(words_at(left + width / 2, top + height + 32, axis, "middle"))
     return svg(910, 280, parts, "Where the time of every rank goes", wide=True) + legend(
-        (f"f-{name}", SHARES[name]) for name in present
+        (f"f-{name}", TIME_CLASSES[name]) for name in present
     )
 
 

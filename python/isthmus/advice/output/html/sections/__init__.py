@@ -1,1 +1,6 @@
-"""The sections of the report."""
+"""The sections of the report.
+
+- ``collectives``: the section of the report on algorithms of collectives
+- ``network``: the section of the report on the network under load
+- ``sections``: the sections of the report: each a function of the advice, in the order of the page
+"""

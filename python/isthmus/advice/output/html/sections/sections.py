@@ -13,7 +13,7 @@ from .....lowering.pattern import pattern
 from .....mapping.metrics import DEFINITIONS
 from .....schedule.program import Program
 from .....units import text
-from ....advice import LOSSES, SHARES, Advice, Prediction
+from ....advice import LOSSES, TIME_CLASSES, Advice, Prediction
 from ...as_json import machine_rows
 from ...sentences import percent, seconds
 from ...text import (
@@ -78,7 +78,7 @@ def where(advice: Advice) -> Section:
     p = advice.predictions[0]
     mean = p.mean
     rows: list[Row] = []
-    for name, words in SHARES.items():
+    for name, words in TIME_CLASSES.items():
         on = p.path.get(name) if p.path is not None else None
         value = mean[name]
         if not on and not value:

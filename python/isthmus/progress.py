@@ -1,4 +1,4 @@
-"""Progress of long simulations."""
+"""Progress of what takes long: simulations, tuning, studies."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ _PATIENCE = 1.0
 class Reporter:
     """Passes the operations done on to a callable, or to a bar on standard error with operations/s and time left.
 
-    ``doing`` and ``unit`` are the words of the bar where something else is counted.
+    ``doing`` and ``unit`` are the words of the bar where something else is counted. With ``at_once`` the bar is there
+    from the start, for work of which a single step takes long.
     """
 
     def __init__(
@@ -22,21 +23,24 @@ class Reporter:
         callback: Callable[[int, int], None] | None,
         doing: str = "simulating",
         unit: str = "M operations",
+        at_once: bool = False,
     ) -> None:
         self.total = total
         self.callback = callback
         self.doing, self.unit = doing, unit
         self._begin = time.perf_counter()
         self._bar: Any = None
+        if at_once and callback is None:
+            self._start()
 
     def __call__(self, done: int) -> None:
         if self.callback is not None:
             self.callback(done, self.total)
             return
         passed = time.perf_counter() - self._begin
-        if passed < _PATIENCE:
-            return
         if self._bar is None:
+            if passed < _PATIENCE:
+                return
             self._start()
         # The mean speed from the start on also tells what is left where few reports have come.
         left = passed * (self.total - done) / done if done else 0.0
