@@ -310,6 +310,7 @@ _GROUPS = {
     "machine": "Machines",
     "schedule": "Programs, schedules and patterns",
     "collectives": "Collectives",
+    "comparison": "Comparisons",
     "proof": "Proofs",
     "simulation": "Simulation",
     "recording": "Recordings and profiles",

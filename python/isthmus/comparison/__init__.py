@@ -7,8 +7,8 @@ return, ``page.py`` its page in HTML.
 - ``compare``: the verb: compare
 - ``comparison``: what compare returns: a table with a title, as text, JSON, data frame, picture or page
 - ``machines``: machines beside each other: values that differ
-- ``page``: A comparison as one page in HTML, without anything from elsewhere
-- ``programs``: A program or schedule on several machines, beside what was measured where it was recorded
+- ``page``: a comparison as one page in HTML, without anything from elsewhere
+- ``programs``: a program or schedule on several machines, beside what was measured where it was recorded
 - ``tables``: decision tables beside each other: sizes at which they choose differently
 - ``times``: timelines and recordings beside each other: what was measured and what was predicted are the same kind of
   thing
