@@ -140,3 +140,17 @@ def test_one_large_schedule_known_at_one_size_is_told_at_all(monkeypatch: pytest
     found = sweep("alltoall", scenario, sizes, tried)
     assert (found.source[1] == Source.simulated).sum() == 1
     assert (found.best == 1).all()
+
+
+def test_windows_of_eager_messages_are_told_from_the_least_and_the_greatest() -> None:
+    machine = isthmus.load("cielo")
+    place = Scenario(machine, 64, machine.allocate(64, ranks_per_node=1), "flow")
+    windows = [Choice("linear", {"window": window}) for window in (1, 4, 16, 64)]
+    sizes = [2048, 4096]
+    assert sizes[-1] <= place.typical.S
+    few = sweep("alltoall", place, sizes, windows)
+    assert (few.source[[0, 3]] == Source.simulated).all()
+    assert (few.source[[1, 2]] != Source.simulated).all()
+    for i, size in enumerate(sizes):
+        times = [place.timeline("alltoall", choice, size, coarse=True).makespan for choice in windows]
+        assert times[few.best[i]] <= 1.006 * min(times)

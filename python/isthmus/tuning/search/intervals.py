@@ -23,6 +23,9 @@ _BETWEEN, _BEYOND = 0.5, 2.0
 _MEETING = 0.01
 #: What is chosen without having been simulated is, where messages meet, sure enough if it is known to this part.
 _SURE = 0.05
+#: Windows of eager messages, which are out of them at once: where the times of the least and of the greatest differ by
+#: less than this, those between are not looked at.
+_WINDOWS_ALIKE = 0.02
 #: Simulations of a round.
 _TOGETHER = 2
 
@@ -52,6 +55,7 @@ class Settling:
         self._eager = search.sizes <= search.scenario.typical.S
         self._alike = alike(search.scenario.model)
         self._steady = _MEETING if search.scenario.meet else np.inf
+        self._windows = {c: self._others_by_window(c) for c in self.candidates}
 
     def run(self) -> None:
         """Settle all sizes, or as many as can be afforded."""
@@ -64,8 +68,9 @@ class Settling:
         while tasks := self._next() or self._unsure():
             if not self.simulate(tasks):
                 break
-            for c in dict.fromkeys(c for c, _ in tasks):
-                self._estimate(c)
+            for c in dict.fromkeys(other for task in tasks for other in self._windows[task[0]]):
+                if c in self.candidates:
+                    self._estimate(c)
         self._leave_out()
 
     def _estimate(self, c: int) -> None:
@@ -82,6 +87,45 @@ class Settling:
                 self.most[c, i] = s.seconds[c, i] * (1 + doubt)
                 if self._enclosed(known, int(i)):
                     self.least[c, i] = max(seconds * (1 - doubt), s.low[c, i])
+            if (ends := self._ends(c, int(i))) is not None:
+                self.least[c, i], self.most[c, i] = min(ends), max(ends)
+                s.seconds[c, i], s.source[c, i] = max(ends), Source.between
+
+    def _others_by_window(self, c: int) -> list[int]:
+        """Candidates that differ from one in the window only, itself among them, in the order of the window."""
+        choices = self.search.choices
+        window = choices[c].options.get("window")
+        if not isinstance(window, int):
+            return [c]
+        line = [
+            (value or np.inf, k)
+            for k, other in enumerate(choices)
+            if isinstance(value := other.options.get("window"), int) and other.replace(window=window) == choices[c]
+        ]
+        return [k for _, k in sorted(line)]
+
+    def _ends(self, c: int, i: int) -> tuple[float, float] | None:
+        """Times of the least and of the greatest window, if they are nearly the same and messages are eager.
+
+        Where messages meet, eager ones wait for links, not for windows; other windows are then as good.
+        """
+        s, line = self.search, self._windows[c]
+        first, last = line[0], line[-1]
+        if not (s.scenario.meet and self._eager[i]) or c in (first, last):
+            return None
+        if s.source[first, i] != Source.simulated or s.source[last, i] != Source.simulated:
+            return None
+        low, high = sorted((float(s.seconds[first, i]), float(s.seconds[last, i])))
+        return (low, high) if high <= low * (1 + _WINDOWS_ALIKE) else None
+
+    def _end_first(self, c: int, i: int) -> int:
+        """What is simulated for a candidate at a size: where windows may be alike, their ends come first."""
+        s, line = self.search, self._windows[c]
+        if s.scenario.meet and self._eager[i]:
+            for end in (line[-1], line[0]):
+                if end in self.candidates and s.source[end, i] in (Source.large, Source.between):
+                    return end
+        return c
 
     def _between(self, c: int, known: NDArray[np.intp], i: int) -> tuple[float, float]:
         """A time, and the part of it by which it may be wrong."""
@@ -118,7 +162,7 @@ class Settling:
                 tasks += [(c, i) for i in dict.fromkeys((places[-1], places[0]))]
             if len(tasks) >= _TOGETHER:
                 break
-        return tasks
+        return list(dict.fromkeys((self._end_first(c, i), i) for c, i in tasks))
 
     def _contender(self, i: int) -> tuple[float, int] | None:
         """Which one has to be simulated at a size, and how much may be gained; None if the size is settled."""
@@ -152,7 +196,8 @@ class Settling:
             sure = self.most[c, i] * (1 - doubt) <= self.least[c, i]
             if c in self.candidates and s.source[c, i] == Source.between and not sure:
                 found.append((abs(np.log2(s.sizes[i] / s.scenario.typical.S)), int(c), i))
-        return [(c, i) for _, c, i in sorted(found)[:_TOGETHER]]
+        first = sorted(found)[:_TOGETHER]
+        return list(dict.fromkeys((self._end_first(c, i), i) for _, c, i in first))
 
     def _leave_out(self) -> None:
         """Those that were not simulated at all, and cannot be better."""
