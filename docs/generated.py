@@ -19,8 +19,8 @@ import click
 
 import isthmus
 from isthmus import collectives, units
-from isthmus.collectives import registry
 from isthmus.cli import cli
+from isthmus.collectives import registry
 from isthmus.collectives.order import ORDERS
 from isthmus.gallery import machines
 from isthmus.imports.machines.formats import FORMATS
@@ -236,14 +236,16 @@ def _extras() -> str:
         package, _, condition = line.partition(";")
         if extra := re.search(r"""extra == ['"](\w+)['"]""", condition):
             needs[extra[1]].append(package.strip())
-    return _table(["extra", "for", "packages"], [[f"`{x}`", _EXTRAS[x], ", ".join(needs[x])] for x in sorted(needs)])
+    return _table(
+        ["extra", "for", "packages"], [[f"`{x}`", _EXTRAS.get(x, ""), ", ".join(needs[x])] for x in sorted(needs)]
+    )
 
 
 # Commands and classes
 
 
 #: Commands in the order of the work; others follow.
-_ORDER = ("record", "show", "advise", "map", "tune", "simulate", "prove", "schedule", "machine", "study")
+_ORDER = ("record", "show", "advise", "map", "tune", "simulate", "compare", "prove", "schedule", "machine", "study")
 
 
 def _commands() -> str:
@@ -303,7 +305,7 @@ def _topology() -> str:
     return "\n".join([*lines, "```"])
 
 
-#: Packages of the public names, in the order of the reference.
+#: Packages of the public names, in the order of the reference; others follow under their names.
 _GROUPS = {
     "loading": "Loading",
     "sweeps": "Sweeps",
@@ -313,6 +315,7 @@ _GROUPS = {
     "comparison": "Comparisons",
     "proof": "Proofs",
     "simulation": "Simulation",
+    "comparison": "Comparison",
     "recording": "Recordings and profiles",
     "examples": "Examples",
     "advice": "Advice",
@@ -328,7 +331,8 @@ _BESIDE = {"lowering": "schedule", "reading": "schedule"}
 def _public() -> str:
     """Every name of ``isthmus.__all__``, and the classes that its functions and properties return."""
     classes = _classes()
-    groups: dict[str, list[Any]] = {group: [] for group in _GROUPS}
+    titles = dict(_GROUPS)
+    groups: dict[str, list[Any]] = {group: [] for group in titles}
     constants = []
     for name in isthmus.__all__:
         thing = getattr(isthmus, name)
@@ -346,10 +350,10 @@ def _public() -> str:
         for thing in found:  # grows
             for cls in _returned(thing, classes):
                 package = cls.__module__.split(".")[1]
-                if cls not in seen and (package == group or package not in _GROUPS):
+                if cls not in seen and (package == group or package not in titles):
                     seen.add(cls)
                     found.append(cls)
-        out += [f"## {_GROUPS[group]}", "", "```{eval-rst}", ".. currentmodule:: isthmus", ""]
+        out += [f"## {titles[group]}", "", "```{eval-rst}", ".. currentmodule:: isthmus", ""]
         for thing in found:
             public = thing in named
             path = thing.__name__ if public else f"{thing.__module__}.{thing.__qualname__}"
