@@ -38,8 +38,10 @@ constexpr Name<NoiseSpec::Kind> noises[] = {{"none", NoiseSpec::Kind::none},
 constexpr Name<Model> models[] = {
     {"loggops", Model::loggops}, {"flow", Model::flow}, {"reserve", Model::reserve}, {"packet", Model::packet}};
 constexpr Name<Receive> receives[] = {{"loggp", Receive::loggp}, {"loggopsim", Receive::loggopsim}};
-constexpr Name<Route> routes[] = {
-    {"minimal", Route::minimal}, {"random", Route::random}, {"valiant", Route::valiant}, {"adaptive", Route::adaptive}};
+constexpr Name<RoutingPolicy> routes[] = {{"minimal", RoutingPolicy::minimal},
+                                          {"random", RoutingPolicy::random},
+                                          {"valiant", RoutingPolicy::valiant},
+                                          {"adaptive", RoutingPolicy::adaptive}};
 constexpr Name<Parameter> changeable[] = {{"L", Parameter::L}, {"o", Parameter::o}, {"g", Parameter::g},
                                           {"G", Parameter::G}, {"O", Parameter::O}, {"compute", Parameter::compute}};
 

@@ -27,9 +27,10 @@ namespace {
 constexpr double per_byte = 1000;  // picoseconds: links and interfaces of 1 GB/s
 constexpr Picoseconds latency = 100'000;
 constexpr Picoseconds head = latency + 32'000;  // of a hop, with its flit
-constexpr Route routes[] = {Route::minimal, Route::random, Route::valiant, Route::adaptive};
+constexpr RoutingPolicy routes[] = {RoutingPolicy::minimal, RoutingPolicy::random, RoutingPolicy::valiant,
+                                    RoutingPolicy::adaptive};
 
-SimulationOptions options_for(Topology& topology, Route route = Route::minimal, double G = per_byte) {
+SimulationOptions options_for(Topology& topology, RoutingPolicy route = RoutingPolicy::minimal, double G = per_byte) {
   topology.set_links("default", 1e9, 100e-9);
   SimulationOptions o;
   o.model = Model::packet;
@@ -119,8 +120,8 @@ TEST_CASE("packet: a message that is alone takes hops x (flit / bandwidth + late
   networks.push_back(std::make_unique<FatTree>(FatTreeParameters{"xgft", "", {4, 4}, {1, 2}, {}}));
   networks.push_back(std::make_unique<Dragonfly>(DragonflyParameters{{4}, 2, 2, 9, Arrangement::absolute}));
   for (const auto& t : networks) {
-    for (const Route route : routes) {
-      if (route == Route::valiant && t->kind() == "xgft") continue;
+    for (const RoutingPolicy route : routes) {
+      if (route == RoutingPolicy::valiant && t->kind() == "xgft") continue;
       for (const double G : {1000.0, 2500.0}) {
         const SimulationOptions o = options_for(*t, route, G);
         for (const std::uint64_t bytes : {1U, 31U, 2048U, 2049U, 100'000U}) {
@@ -170,7 +171,7 @@ TEST_CASE("packet: alone, wormhole latency (L_f / B) D + L / B for any size of p
 
 TEST_CASE("packet: links that are slower than the interface cost the difference, as in the flow model") {
   Grid ring({"ring", {9}, {}, "", 0});
-  SimulationOptions o = options_for(ring, Route::minimal, 400);
+  SimulationOptions o = options_for(ring, RoutingPolicy::minimal, 400);
   for (const std::uint64_t bytes : {1U, 2048U, 5000U, 65'536U}) {
     PacketNetwork packets(o);
     FlowNetwork flows(o);
@@ -222,8 +223,9 @@ TEST_CASE("packet: heavy traffic drains on every network and routing, with the s
   for (const auto& shared : testing::small_topologies()) {
     const Topology& t = *shared;
     if (t.nodes() < 2) continue;
-    for (const Route route : routes) {
-      if (route == Route::valiant && (t.kind() == "rail" || t.kind() == "graph" || t.kind() == "xgft")) continue;
+    for (const RoutingPolicy route : routes) {
+      if (route == RoutingPolicy::valiant && (t.kind() == "rail" || t.kind() == "graph" || t.kind() == "xgft"))
+        continue;
       INFO(t.spec(), " route ", static_cast<int>(route));
       SimulationOptions o;
       o.places.topology = &t;
@@ -244,7 +246,7 @@ TEST_CASE("packet: every byte passes every link of its route") {
   SimulationOptions o = options_for(torus);
   o.detail = Detail::ops;
   const std::vector<Sent> messages = random_traffic(torus.nodes(), 200, 10'000, 3);
-  for (const Route route : {Route::minimal, Route::random, Route::adaptive}) {
+  for (const RoutingPolicy route : {RoutingPolicy::minimal, RoutingPolicy::random, RoutingPolicy::adaptive}) {
     o.route = route;
     PacketNetwork network(o);
     run(network, messages);
@@ -269,7 +271,7 @@ TEST_CASE("packet: every byte passes every link of its route") {
 TEST_CASE("packet: the same run twice gives the same times; another seed other random routes") {
   Dragonfly t({{4}, 2, 2, 9, Arrangement::absolute});
   const std::vector<Sent> messages = random_traffic(t.nodes(), 500, 20'000, 11);
-  const auto lost = [&](Route route, std::uint64_t seed) {
+  const auto lost = [&](RoutingPolicy route, std::uint64_t seed) {
     SimulationOptions o = options_for(t, route);
     o.seed = seed;
     PacketNetwork network(o);
@@ -277,17 +279,17 @@ TEST_CASE("packet: the same run twice gives the same times; another seed other r
     for (const Passed& p : run(network, messages)) out.push_back(p.lost);
     return out;
   };
-  for (const Route route : routes) CHECK(lost(route, 1) == lost(route, 1));
-  CHECK(lost(Route::valiant, 1) != lost(Route::valiant, 2));
+  for (const RoutingPolicy route : routes) CHECK(lost(route, 1) == lost(route, 1));
+  CHECK(lost(RoutingPolicy::valiant, 1) != lost(RoutingPolicy::valiant, 2));
 }
 
 TEST_CASE("packet: a dragonfly under adversarial traffic: minimal 1 / (a p), Valiant and UGAL towards one half") {
   // All of a group send to the next: its a p nodes share one global link, Valiant's detours 7 of 8 links twice.
   Dragonfly t({{4}, 2, 2, 9, Arrangement::absolute});
   const auto next_group = [](Vertex v, Rng& rng) { return ((v / 8 + 1) % 9) * 8 + rng.below(8); };
-  const double minimal = throughput(options_for(t, Route::minimal), 0.6, 600, next_group);
-  const double valiant = throughput(options_for(t, Route::valiant), 0.6, 600, next_group);
-  const double adaptive = throughput(options_for(t, Route::adaptive), 0.6, 600, next_group);
+  const double minimal = throughput(options_for(t, RoutingPolicy::minimal), 0.6, 600, next_group);
+  const double valiant = throughput(options_for(t, RoutingPolicy::valiant), 0.6, 600, next_group);
+  const double adaptive = throughput(options_for(t, RoutingPolicy::adaptive), 0.6, 600, next_group);
   MESSAGE("adversarial minimal ", minimal, " valiant ", valiant, " adaptive ", adaptive);
   CHECK(minimal == doctest::Approx(1.0 / 8).epsilon(0.02));
   CHECK(valiant <= 7.0 / 16 * 1.01);
@@ -297,9 +299,9 @@ TEST_CASE("packet: a dragonfly under adversarial traffic: minimal 1 / (a p), Val
   CHECK(adaptive <= 9.0 / 16 * 1.01);
   // Under uniform traffic minimal and adaptive routes do better than Valiant's.
   const auto uniform = [&](Vertex v, Rng& rng) { return anywhere_else(v, t.nodes(), rng); };
-  const double uniform_minimal = throughput(options_for(t, Route::minimal), 0.9, 400, uniform);
-  const double uniform_adaptive = throughput(options_for(t, Route::adaptive), 0.9, 400, uniform);
-  const double uniform_valiant = throughput(options_for(t, Route::valiant), 0.9, 400, uniform);
+  const double uniform_minimal = throughput(options_for(t, RoutingPolicy::minimal), 0.9, 400, uniform);
+  const double uniform_adaptive = throughput(options_for(t, RoutingPolicy::adaptive), 0.9, 400, uniform);
+  const double uniform_valiant = throughput(options_for(t, RoutingPolicy::valiant), 0.9, 400, uniform);
   MESSAGE("uniform minimal ", uniform_minimal, " valiant ", uniform_valiant, " adaptive ", uniform_adaptive);
   CHECK(uniform_minimal > 0.7);
   CHECK(uniform_adaptive > 0.7);
@@ -316,14 +318,14 @@ TEST_CASE("packet: uniform traffic saturates tori below the bisection bound, 8 /
     const auto uniform = [&](Vertex v, Rng& rng) { return anywhere_else(v, t.nodes(), rng); };
     // Half of the traffic of a node crosses; of n nodes none sends to itself.
     const double bound = c.bound * (t.nodes() - 1) / t.nodes();
-    for (const Route route : {Route::minimal, Route::random, Route::adaptive}) {
+    for (const RoutingPolicy route : {RoutingPolicy::minimal, RoutingPolicy::random, RoutingPolicy::adaptive}) {
       const double measured = throughput(options_for(t, route, 0), bound * 1.3, 400, uniform);
       MESSAGE(t.spec(), " route ", static_cast<int>(route), ": ", measured / bound, " of the bound");
       CHECK(measured <= bound * 1.02);  // near destinations get a little more than their part
       CHECK(measured >= bound * 0.6);
     }
     // What is offered below saturation arrives.
-    CHECK(throughput(options_for(t, Route::minimal, 0), bound * 0.4, 400, uniform) ==
+    CHECK(throughput(options_for(t, RoutingPolicy::minimal, 0), bound * 0.4, 400, uniform) ==
           doctest::Approx(bound * 0.4).epsilon(0.02));
   }
 }
@@ -381,8 +383,8 @@ TEST_CASE("packet: a simulation is that of LogGOPS where messages do not meet, a
       builder.append(rank);
     }
     const Schedule schedule = builder.build();
-    for (const Route route : routes) {
-      if (route == Route::valiant) continue;  // which makes messages meet
+    for (const RoutingPolicy route : routes) {
+      if (route == RoutingPolicy::valiant) continue;  // which makes messages meet
       SimulationOptions o = options_for(ring, route);
       for (Rank r = 0; r < ranks; ++r) o.places.node.push_back(r);
       o.places.socket.resize(ranks);

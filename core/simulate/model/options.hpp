@@ -70,8 +70,8 @@ enum class Receive : std::uint8_t {
   loggopsim,  ///< from the arrival of its head for o and for O or G of its bytes, whichever takes longer
 };
 
-/// Which way a message takes between nodes.
-enum class Route : std::uint8_t {
+/// How a message gets its way between nodes: from one of the sets of topology::Routing, or by load.
+enum class RoutingPolicy : std::uint8_t {
   minimal,   ///< the machine's deterministic minimal route
   random,    ///< a random minimal route
   valiant,   ///< through a random intermediate
@@ -100,7 +100,7 @@ struct SimulationOptions {
   Places places;
   Model model = Model::loggops;
   Receive receive = Receive::loggp;
-  Route route = Route::minimal;
+  RoutingPolicy route = RoutingPolicy::minimal;
   double resolution = 0.01;  ///< of a flow's time: flows that end so close together do so at once
   PacketOptions packet;
   std::uint32_t slices = 0;  ///< of time, in which the traffic of every link is counted

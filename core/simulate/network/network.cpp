@@ -10,10 +10,11 @@ namespace isthmus::simulate {
 namespace {
 void require_routes(const SimulationOptions& options) {
   const Topology& topology = *options.places.topology;
-  if (options.route == Route::minimal || options.route == Route::random || topology.has_valiant()) return;
+  if (options.route == RoutingPolicy::minimal || options.route == RoutingPolicy::random || topology.has_valiant())
+    return;
   const bool adapts = options.model == Model::packet && topology.virtual_channels(Routing::random) > 0;
-  if (options.route == Route::adaptive && adapts) return;
-  throw Unsupported(message("routing '", options.route == Route::valiant ? "valiant" : "adaptive", "': a ",
+  if (options.route == RoutingPolicy::adaptive && adapts) return;
+  throw Unsupported(message("routing '", options.route == RoutingPolicy::valiant ? "valiant" : "adaptive", "': a ",
                             topology.kind(), " has no Valiant routes; allowed are minimal, random",
                             adapts ? ", adaptive" : ""));
 }

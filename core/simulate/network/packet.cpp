@@ -43,10 +43,10 @@ PacketNetwork::PacketNetwork(const SimulationOptions& options)
       messages_(1),
       routes_(1) {
   switch (options.route) {
-    case Route::minimal: break;
-    case Route::random: channels_ = Routing::random; break;
-    case Route::valiant: channels_ = Routing::valiant; break;
-    case Route::adaptive:
+    case RoutingPolicy::minimal: break;
+    case RoutingPolicy::random: channels_ = Routing::random; break;
+    case RoutingPolicy::valiant: channels_ = Routing::valiant; break;
+    case RoutingPolicy::adaptive:
       channels_ = Routing::valiant;
       if (topology_->kind().starts_with("dragonfly")) {
         adaptive_ = Adaptive::source;

@@ -13,22 +13,24 @@ using namespace topology;
 /// Chooses routes; the same choices for the same seed and the same order of messages.
 class Router {
  public:
-  Router(const Topology& topology, Route how, std::uint64_t seed) : topology_(&topology), how_(how), rng_(seed) {}
+  Router(const Topology& topology, RoutingPolicy how, std::uint64_t seed)
+      : topology_(&topology), how_(how), rng_(seed) {}
 
   /// Do all messages between two nodes take the same links?
-  [[nodiscard]] bool fixed() const { return how_ == Route::minimal; }
+  [[nodiscard]] bool fixed() const { return how_ == RoutingPolicy::minimal; }
 
-  /// The links from one node to another, until the next call. `load(link)`: what is on a link already; Route::adaptive
-  /// compares the fullest links of a minimal and of a Valiant route, each times its length (UGAL: Singh, "Load-balanced
-  /// routing in interconnection networks", 2005, with the loads of whole paths instead of the first queues).
+  /// The links from one node to another, until the next call. `load(link)`: what is on a link already;
+  /// RoutingPolicy::adaptive compares the fullest links of a minimal and of a Valiant route, each times its length
+  /// (UGAL: Singh, "Load-balanced routing in interconnection networks", 2005, with the loads of whole paths instead of
+  /// the first queues).
   template <class Load>
   const std::vector<LinkId>& route(Vertex from, Vertex to, Load&& load) {
     links_.clear();
     switch (how_) {
-      case Route::minimal: topology_->route(from, to, links_); break;
-      case Route::random: topology_->random_route(from, to, rng_, links_); break;
-      case Route::valiant: topology_->valiant_route(from, to, rng_, links_); break;
-      case Route::adaptive: {
+      case RoutingPolicy::minimal: topology_->route(from, to, links_); break;
+      case RoutingPolicy::random: topology_->random_route(from, to, rng_, links_); break;
+      case RoutingPolicy::valiant: topology_->valiant_route(from, to, rng_, links_); break;
+      case RoutingPolicy::adaptive: {
         topology_->random_route(from, to, rng_, links_);
         detour_.clear();
         topology_->valiant_route(from, to, rng_, detour_);
@@ -46,7 +48,7 @@ class Router {
 
  private:
   const Topology* topology_;
-  Route how_;
+  RoutingPolicy how_;
   Rng rng_;
   std::vector<LinkId> links_;
   std::vector<LinkId> detour_;

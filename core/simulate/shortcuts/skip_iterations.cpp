@@ -13,7 +13,7 @@ constexpr std::uint32_t fewest = 16;  // iterations that are worth it
 
 bool deterministic(const SimulationOptions& options) {
   if (options.noise.kind != NoiseSpec::Kind::none) return false;
-  return options.model == Model::loggops || (options.route == Route::minimal && options.slices == 0);
+  return options.model == Model::loggops || (options.route == RoutingPolicy::minimal && options.slices == 0);
 }
 
 /// From the result of fewer iterations to that of all.
