@@ -193,7 +193,7 @@ LARGE = "torus:300x300x300 link=1GB/s hop=50ns cores=1"
 def test_the_command_says_so_and_exits_with_2(error: Any, where: str, options: str, words: str) -> None:
     Path("islands.edges").write_text("a b\nb c\nd e\n")
     Path("zero.toml").write_text('format = 1\n[topology]\nkind = "ring"\ndims = [4]\n[links.default]\nbandwidth = 0\n')
-    assert words in error("alltoall:ranks=4,bytes=64kB", where, *options.split())
+    assert words in error("alltoall:ranks=4,bytes=64kB", "--machine", where, *options.split())
 
 
 def test_slices_that_need_too_much_memory() -> None:
