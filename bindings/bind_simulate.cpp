@@ -137,6 +137,9 @@ void bind_options(nb::module_& module) {
           "until", [](SimulationOptions& o, std::int64_t time) { o.until = std::clamp(time, std::int64_t{0}, latest); },
           "time"_a, "Stop when simulated time passes it (ps).")
       .def(
+          "go_on", [](SimulationOptions& o, const Input<std::int64_t>& free) { o.free = vector_of(free); }, "free"_a,
+          "Begin where another simulation ended: when its resources were free (ps).")
+      .def(
           "log_part",
           [](SimulationOptions& o, std::uint64_t from, std::uint64_t most) {
             o.log_from = from;
@@ -188,6 +191,7 @@ void bind_results(nb::module_& module) {
       .def_ro("stopped", &Simulated::stopped)
       .def_ro("lost_in_all", &Simulated::lost_in_all)
       .def_prop_ro("finish", seen<Simulated>(&Simulated::finish))
+      .def_prop_ro("free", seen<Simulated>(&Simulated::free), "Of every resource: when it is free at the end.")
       .def_prop_ro("breakdown", seen<Simulated>(&Simulated::breakdown), "Ranks x shares.")
       .def_prop_ro("start", seen<Simulated>(&Simulated::start))
       .def_prop_ro("end", seen<Simulated>(&Simulated::end))

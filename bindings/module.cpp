@@ -1,5 +1,10 @@
 #include <nanobind/nanobind.h>
 
+#include <cstdlib>
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
+
 #include "base/error.hpp"
 
 namespace nb = nanobind;
@@ -34,4 +39,12 @@ NB_MODULE(_core, module) {
   bind_proof(module);
   bind_structure(module);
   bind_recording(module);
+  module.def(
+      "release_memory",
+      [] {
+#if defined(__GLIBC__)
+        malloc_trim(0);
+#endif
+      },
+      "Give memory that is not used back to the system, where the allocator keeps it between what is used.");
 }

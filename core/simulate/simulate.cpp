@@ -56,10 +56,13 @@ std::optional<Simulated> simulate_kinds(const Schedule& schedule, const Simulati
     all.bytes = few.bytes;
   }
   all.finish.resize(schedule.ranks);
+  const std::size_t own = few.free.size() / kinds->ranks.size();
+  all.free.resize(own * schedule.ranks);
   all.breakdown.resize(few.breakdown.empty() ? 0 : std::size_t{schedule.ranks} * shares);
   for (Rank r = 0; r < schedule.ranks; ++r) {
     const std::size_t k = kinds->kind[r];
     all.finish[r] = few.finish[k];
+    for (std::size_t i = 0; i < own; ++i) all.free[r * own + i] = few.free[k * own + i];
     if (!few.breakdown.empty())
       std::copy_n(few.breakdown.begin() + static_cast<std::ptrdiff_t>(k * shares), shares,
                   all.breakdown.begin() + static_cast<std::ptrdiff_t>(std::size_t{r} * shares));
@@ -79,7 +82,8 @@ Simulated simulate(const Schedule& schedule, const SimulationOptions& options) {
       require(time <= longest_parameter, "a latency, overhead or gap of ", time / 1'000'000'000'000, " s: up to ",
               longest_parameter / 1'000'000'000'000, " s are allowed");
   require(options.copy_rate >= 0 && options.reduce_rate >= 0, "rates are numbers from 0");
-  if (options.symmetry)
+  // Ranks that begin at different times are none that are alike.
+  if (options.symmetry && options.free.empty())
     if (auto result = simulate_kinds(schedule, options)) return *std::move(result);
   if (options.skip)
     if (auto result = simulate_repeating(schedule, options, simulate_all)) return *std::move(result);

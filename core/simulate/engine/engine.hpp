@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/error.hpp"
 #include "base/interruption.hpp"
 #include "base/prefetch.hpp"
 #include "schedule/schedule.hpp"
@@ -55,6 +56,9 @@ class Engine {
       out_.busy.assign(s_.ops.size(), 0);
       out_.handled.assign(s_.ops.size(), -1);
     }
+    require(options.free.empty() || options.free.size() == resources_.size(), "times of ", options.free.size(),
+            " resources, there are ", resources_.size());
+    for (std::uint32_t i = 0; i < options.free.size(); ++i) resources_[i].free = options.free[i];
     if (pairing_) pair_of_.resize(s_.ops.size());
     if constexpr (contended) in_flight_.start(options, s_.ops.size());
     if (options.loops != nullptr) mark_ = std::max(options.loops->from, 1U) * options.loops->ops;

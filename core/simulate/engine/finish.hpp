@@ -33,6 +33,9 @@ void Engine<detail, variant>::finish() {
     out_.finish[r] = last;
     out_.makespan = std::max(out_.makespan, last);
   }
+  out_.free.resize(resources_.size());
+  for (std::uint32_t i = 0; i < resources_.size(); ++i) out_.free[i] = resources_[i].free;
+  for (Rank r = 0; r < s_.ranks; ++r) out_.free[resources_.cpu(r, 0)] = out_.finish[r];
   if constexpr (detail != Detail::finish) share_out_idle();
   out_.simulated_ranks = s_.ranks;
   if (!out_.stopped) collect_remaining();

@@ -117,6 +117,9 @@ struct SimulationOptions {
   /// Detail::ops: the log has so many entries or one more, from when so many operations are done; 0: all.
   std::uint64_t log_most = 0;
   std::uint64_t log_from = 0;
+  /// From when on each resource (CPU streams and interfaces, see Resources) is free, as Simulated::free of what came
+  /// before; empty: all from the beginning. A rank begins when its first stream is free.
+  std::vector<Picoseconds> free;
   /// Stop at the first event after it that shows that the makespan is above it (Simulated::stopped).
   Picoseconds until = latest;
   /// Called now and then with the number of operations that are done; false stops the simulation.

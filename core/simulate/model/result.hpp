@@ -67,6 +67,7 @@ class LogEntry {
 struct Simulated {
   Picoseconds makespan = 0;            ///< stopped: at least
   std::vector<Picoseconds> finish;     ///< of every rank
+  std::vector<Picoseconds> free;       ///< of every resource, what comes next may go on from it
   std::vector<Picoseconds> breakdown;  ///< ranks x shares, from Detail::ranks on
   std::uint64_t executed = 0;          ///< operations done
   std::uint64_t events = 0;

@@ -33,8 +33,9 @@ class Expansion {
   bool run() {
     if (!in_.start.empty() && !expand_ops()) return false;
     const Repetition& r = in_.repetition;
-    for (Picoseconds& f : in_.finish)
-      if (f > r.from) f += more_;
+    for (auto* times : {&in_.finish, &in_.free})
+      for (Picoseconds& f : *times)
+        if (f > r.from) f += more_;
     const Picoseconds last = in_.finish.empty() ? 0 : *std::max_element(in_.finish.begin(), in_.finish.end());
     require_in_time(last);
     expand_breakdown(last);

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from ..machine import Allocation, Machine
     from ..machine.placement import Placement
+    from ..schedule.pattern import Pattern
     from ..schedule.program import Program
     from ..schedule.schedule import Schedule
     from ..simulation.timeline import Timeline
@@ -165,7 +166,10 @@ class Prediction:
     machine : Machine
     placement : Allocation or Placement
     timeline : Timeline
-        The simulation; of the first machine with ``record="ops"`` where that fits.
+        The simulation; of the first machine with ``record="ops"``. Of programs that were simulated piece by piece it
+        has the operations of one piece.
+    operations : int
+        Of the whole program.
     losses : dict of str to float
         Seconds by LOSSES, which add up to the time: the mean rank's computation; what the rank that computes most
         computes longer; what the run takes longer than that on an ideal network (and what the operating system takes);
@@ -192,6 +196,8 @@ class Prediction:
         Use of links on the first machine, in models where messages meet.
     placing : Placing, optional
         What another placement on the same nodes would change; of the first machine.
+    pattern : Pattern, optional
+        Bytes between ranks, where the operations of ``timeline`` are not all.
     choices : Choices, optional
         What other algorithms of collectives would change; of the first machine.
     """
@@ -199,6 +205,7 @@ class Prediction:
     machine: Machine
     placement: Allocation | Placement
     timeline: Timeline
+    operations: int
     losses: dict[str, float]
     by_rank: dict[str, NDArray[np.float64] | None]
     path: dict[str, float] | None
@@ -213,6 +220,7 @@ class Prediction:
     steps: PathSteps | None = None
     network: NetworkUse | None = None
     placing: Placing | None = None
+    pattern: Pattern | None = None
     choices: Choices | None = None
 
     @property

@@ -95,6 +95,7 @@ def command(
     from ..advice.advise import advise
     from ..advice.collectives.library import library_of
     from ..loading import load
+    from ..schedule.program import Program
 
     if output is not None:
         from ..advice.output.html.page import check_path
@@ -104,11 +105,15 @@ def command(
     what: Any = work.read()
     if own:
         from ..recording.own import with_own
-        from ..schedule.program import Program
 
         if not isinstance(what, Program):
             raise InvalidInput("--own: a schedule has no calls")
         what = with_own(what, own)
+    if output is None and isinstance(what, Program):
+        from ..advice.analysis.pieces import functions_only
+
+        # Only the report shows what was measured; of large recordings that is a third of the memory.
+        what = functions_only(what)
     tune_seconds = parse_time("--tune-time", tune_time)
     if export_collectives is not None:
         check_export(what, library_of(what, mpi), export_collectives, tune_seconds)

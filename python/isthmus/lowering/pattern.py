@@ -67,11 +67,11 @@ def _of_program(program: Program) -> Pattern:
         rank = np.searchsorted(program.first, computing, side="right") - 1
         load += np.bincount(rank, weights=program.amount[computing], minlength=program.ranks)
         if len(found) > 1 and part.stop < len(program):
-            found = [_together(program.ranks, found, np.zeros(1))]
-    return _together(program.ranks, found, load / 1e12)
+            found = [together(program.ranks, found, np.zeros(1))]
+    return together(program.ranks, found, load / 1e12)
 
 
-def _together(ranks: int, found: list[Pattern], load: NDArray[np.float64]) -> Pattern:
+def together(ranks: int, found: list[Pattern], load: NDArray[np.float64]) -> Pattern:
     """One pattern of all transfers of several."""
     none = [np.empty(0, np.uint32)]
     return Pattern.of(

@@ -258,5 +258,7 @@ def _agrees(timeline: Timeline, parameter: str, slope: float, x: float) -> bool:
 def _need_log(timeline: Timeline, what: str) -> None:
     if timeline.record != "ops" or timeline._options is None:
         raise InvalidInput(f'{what}: only of a simulation just made with record="ops"')
+    if timeline._goes_on and not len(timeline._log_time):
+        raise InvalidInput(f"{what}: this simulation goes on after another; simulate it with path_part")
     if timeline.stopped:
         raise InvalidInput(f"{what}: this simulation was stopped at a time; simulate without until")

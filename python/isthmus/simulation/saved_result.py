@@ -5,8 +5,9 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 
@@ -44,3 +45,4 @@ class SavedResult:
     steps: int = 0
     network_steps: int = 0
     skipped: int = 0
+    free: NDArray[np.int64] = dataclasses.field(default_factory=lambda: np.empty(0, np.int64))

@@ -16,6 +16,9 @@ from .network import RECEIVE, RECEIVES, set_network, whole
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from ..machine.allocation import Location
     from ..schedule.program import Program
     from ..schedule.schedule import Schedule
@@ -45,6 +48,7 @@ def simulate(
     progress: bool | Callable[[int, int], None] = False,
     path_part: tuple[int, int] | None = None,
     until: float | None = None,
+    after: NDArray[np.int64] | None = None,
 ) -> Timeline:
     """When everything in a program or schedule happens on a machine.
 
@@ -103,6 +107,10 @@ def simulate(
         Seconds of simulated time: where the makespan turns out to be above it, the simulation is stopped.
         :attr:`Timeline.stopped` is then True, the makespan a lower bound above ``until``, and the rest is what had
         happened by then; of ranks and iterations that were simulated for others as well, only theirs is counted.
+    after : ndarray of int64, optional
+        :attr:`Timeline.free_ps` of what comes before, on the same machine and placement, with the model "loggops" and
+        all done: processors and interfaces begin when they were free then, and all times count from its beginning.
+        What is sent to a rank before it begins is received when it begins.
 
     Returns
     -------
@@ -155,6 +163,12 @@ def simulate(
     options = make_options()
     if until is not None:
         options.until(_ps(parse(until, "s"), "until"))
+    if after is not None:
+        if model != "loggops" or not len(after):
+            raise InvalidInput(
+                'after: free_ps of a simulation just made with model="loggops" is allowed, and no other model'
+            )
+        options.go_on(after)
     begin = time.perf_counter()
     report = _reporter(len(what), progress)
     try:
@@ -164,7 +178,15 @@ def simulate(
             report.close()
     wall = time.perf_counter() - begin
     return Timeline(
-        what, machine, result, wall=wall, record=record, model=model, routing=routing, make_options=make_options
+        what,
+        machine,
+        result,
+        wall=wall,
+        record=record,
+        model=model,
+        routing=routing,
+        make_options=make_options,
+        goes_on=after is not None,
     )
 
 

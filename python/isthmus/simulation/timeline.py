@@ -64,6 +64,9 @@ class Timeline(Tabular):
         When the last rank finished, picoseconds; not before, where the simulation was stopped.
     finish_ps : ndarray of int64, shape (ranks,)
         When each rank finished, picoseconds.
+    free_ps : ndarray of int64
+        When CPU streams and interfaces were free at the end, picoseconds, for ``after`` of :func:`isthmus.simulate`;
+        not written to files.
     messages, bytes : int
         What was sent.
     executed, events : int
@@ -112,6 +115,7 @@ class Timeline(Tabular):
         model: str = "loggops",
         routing: str = "minimal",
         make_options: Callable[[], Any] | None = None,
+        goes_on: bool = False,
     ) -> None:
         self.schedule = schedule
         self.machine = machine
@@ -139,6 +143,8 @@ class Timeline(Tabular):
         self.routing = routing
         self._traffic_arrays: dict[str, Any] = {name: getattr(result, name) for name in TRAFFIC}
         self._breakdown = result.breakdown.reshape(-1, len(SHARES))
+        self.free_ps: NDArray[np.int64] = result.free
+        self._goes_on = goes_on
         self._log = result.log
         self._log_noise = result.log_noise
         self._log_time = result.log_time
@@ -149,7 +155,7 @@ class Timeline(Tabular):
 
     def _freeze(self) -> None:
         by_operation = (self.start_ps, self.end_ps, self.partner, self.busy_ps, self.handled_ps, self.lost_ps)
-        for array in (self.finish_ps, self._breakdown, *by_operation):
+        for array in (self.finish_ps, self.free_ps, self._breakdown, *by_operation):
             array.setflags(write=False)
 
     def __getstate__(self) -> dict[str, Any]:

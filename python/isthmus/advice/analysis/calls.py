@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +25,7 @@ _BLOCKING = tuple(
                                                EventKind.get, EventKind.iteration)
 )  # fmt: skip
 #: Operations whose bars are looked at together, about.
-_AT_ONCE = 2_000_000
+_AT_ONCE = 250_000
 #: What computation is called.
 COMPUTATION = "computation"
 _SENDING = (OpKind.send, OpKind.put, OpKind.get)
@@ -98,11 +98,14 @@ class Waits:
         Seconds at work in an event, and idle in it.
     synchronisation : array of float64, shape (ranks,)
         Seconds for which a rank waits for messages of collectives that have not been sent yet.
+    earlier : array of float64, shape (ranks,)
+        Seconds of a piece of a program for which a rank is idle in what comes before it.
     """
 
     busy: NDArray[np.float64]
     waiting: NDArray[np.float64]
     synchronisation: NDArray[np.float64]
+    earlier: NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,8 +127,8 @@ class Rows:
     calls: NDArray[np.int64]
 
 
-def rows_of_events(program: Program) -> Rows:
-    """Rows of functions and locations.
+def rows_of_events(program: Program, around: tuple[NDArray[np.int32], list[str]] | None = None) -> Rows:
+    """Rows of functions and locations; ``around``: what is known of functions around computations otherwise.
 
     A recorded program knows the functions themselves; otherwise they are called as the events. Computation without a
     location is told by the function around it where call paths were recorded, else by the call that it comes before.
@@ -140,7 +143,7 @@ def rows_of_events(program: Program) -> Rows:
     following = np.minimum.accumulate(call[::-1])[::-1] if len(p) else call
     end = np.repeat(p.first[1:].astype(np.int64), columns.lengths(p.first))
     before = np.flatnonzero(computing & (location == NONE) & (following < end))
-    around = functions_around(p)
+    around = around or functions_around(p)
     if around is not None:
         known = computing & (location == NONE) & (around[0] >= 0)
         before = before[~known[before]]
@@ -195,33 +198,44 @@ def _event_name(kind: int, what: int, nonblocking: bool) -> str:
     return COMPUTATION if kind == EventKind.compute else EventKind(kind).name
 
 
-def blocked_event(program: Program) -> NDArray[np.int64]:
-    """For every event the last one before it in which its rank may have waited; itself if there is none."""
+def blocked_event(program: Program, piece: bool = False) -> NDArray[np.int64]:
+    """For every event the last one before it in which its rank may have waited; itself if there is none.
+
+    ``piece``: where there is none it is in what comes before: the number of events, and that of the rank beyond it.
+    """
     event = np.arange(len(program))
     last = np.maximum.accumulate(np.where(np.isin(program.kind, _BLOCKING), event, -1))
     before = np.concatenate([[-1], last[:-1]]) if len(event) else last
     first = np.repeat(program.first[:-1].astype(np.int64), columns.lengths(program.first))
+    if piece:
+        event = len(program) + program.rank_of_events().astype(np.int64)
     return np.where(before >= first, before, event)
 
 
 def waits_by_event(
-    timeline: Timeline, program: Program, event: NDArray[np.integer[Any]], completing: NDArray[np.integer[Any]]
+    timeline: Timeline,
+    program: Program,
+    event: NDArray[np.integer[Any]],
+    completing: NDArray[np.integer[Any]],
+    begin: NDArray[np.int64] | None = None,
 ) -> Waits:
-    """Work and idle time of CPU streams by event.
+    """Work and idle time of CPU streams by event; ``begin``: of a piece of a program, when every rank begins (ps).
 
     A stream that is idle before it handles a message waits in the call that completes the receive; one that is idle
     before an operation of its own waits in the collective that the operation belongs to, or in the last call before it
     that may wait.
     """
     size = len(program)
-    waits = Waits(np.zeros(size), np.zeros(size), np.zeros(timeline.ranks))
-    before = blocked_event(program).astype(event.dtype)
+    before = blocked_event(program, begin is not None).astype(event.dtype)
+    idle = np.zeros(size + timeline.ranks)
+    waits = Waits(np.zeros(size), idle, np.zeros(timeline.ranks), idle[size:])
     # Some ranks at a time, as every operation takes a few hundred bytes while it is looked at.
     first = timeline.schedule.op_first.astype(np.int64)
     cut = np.searchsorted(first, np.arange(0, first[-1], _AT_ONCE), side="right") - 1
-    for begin, end in pairwise(np.unique(np.append(cut, timeline.ranks)).tolist()):
-        _add_waits(waits, timeline, program, event, completing, before, np.arange(begin, end))
-    return waits
+    since = np.zeros(timeline.ranks, np.int64) if begin is None else begin
+    for low, high in pairwise(np.unique(np.append(cut, timeline.ranks)).tolist()):
+        _add_waits(waits, timeline, program, event, completing, before, since, np.arange(low, high))
+    return replace(waits, waiting=idle[:size])
 
 
 def _add_waits(
@@ -231,6 +245,7 @@ def _add_waits(
     event: NDArray[np.integer[Any]],
     completing: NDArray[np.integer[Any]],
     before: NDArray[np.integer[Any]],
+    since: NDArray[np.int64],
     ranks: NDArray[np.int64],
 ) -> None:
     """Those of some ranks."""
@@ -238,7 +253,7 @@ def _add_waits(
     order = np.lexsort((bars.end, bars.begin, bars.cpu, bars.rank))
     bars = bars.pick(order)
     stream = bars.rank * 256 + bars.cpu
-    free = np.zeros(len(bars), np.int64)
+    free = since[bars.rank]
     same = stream[1:] == stream[:-1]
     free[1:][same] = bars.end[:-1][same]
     idle = np.maximum(bars.begin - free, 0)
@@ -263,8 +278,12 @@ def call_table(
     completing: NDArray[np.integer[Any]],
     steps: PathSteps,
     waits: Waits,
+    every: bool = False,
 ) -> tuple[Call, ...]:
-    """A row for every function and location; the most of the critical path first."""
+    """A row for every function and location; the most of the critical path first.
+
+    ``every``: also for those that take no time and send nothing.
+    """
     total = len(rows.names)
 
     def summed(which: NDArray[np.integer[Any]], weights: NDArray[Any] | None = None) -> NDArray[Any]:
@@ -279,11 +298,11 @@ def call_table(
     on_path[arriving] = completing[event[receive[arriving]]]
     shares = np.stack([summed(on_path, steps.time[:, i]) for i in range(len(PATH_CLASSES))], axis=1)
     path = shares.sum(axis=1)
-    every = np.arange(len(program))
-    busy, waiting = summed(every, waits.busy), summed(every, waits.waiting)
+    events = np.arange(len(program))
+    busy, waiting = summed(events, waits.busy), summed(events, waits.waiting)
     out = []
     for i in np.argsort(-(path + 1e-9 * (busy + waiting)), kind="stable"):
-        if path[i] + busy[i] + waiting[i] == 0 and not messages[i]:
+        if path[i] + busy[i] + waiting[i] == 0 and not messages[i] and not every:
             continue
         out.append(
             Call(

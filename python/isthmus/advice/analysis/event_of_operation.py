@@ -104,31 +104,37 @@ def completions(program: Program) -> NDArray[np.int64]:
     """
     p = program
     out = np.arange(len(p))
-    opening = np.flatnonzero(np.isin(p.kind, _OPENING) | ((p.kind == EventKind.collective) & (p.request != 0)))
-    if not len(opening):
+    begun = opening(p)
+    if not len(begun):
         return out
     closing, request = _closings(p)
     rank = np.searchsorted(p.first, np.arange(len(p)), side="right").astype(np.int64) - 1
     # The next close of the same request on the same rank, by one search in the sorted closes.
-    event = np.concatenate([opening, closing])
-    number = np.concatenate([p.request[opening].astype(np.int64), request])
+    event = np.concatenate([begun, closing])
+    number = np.concatenate([p.request[begun].astype(np.int64), request])
     _, group = np.unique(rank[event] << 32 | number, return_inverse=True)
     span = np.int64(len(p) + 1)
     key = group * span + event
-    opened, closed = key[: len(opening)], np.sort(key[len(opening) :])
+    opened, closed = key[: len(begun)], np.sort(key[len(begun) :])
     at = np.minimum(np.searchsorted(closed, opened), max(len(closed) - 1, 0))
-    found = np.zeros(len(opening), np.bool_)
+    found = np.zeros(len(begun), np.bool_)
     if len(closed):
         found = (closed[at] > opened) & (closed[at] // span == opened // span)
-        out[opening[found]] = closed[at[found]] % span
+        out[begun[found]] = closed[at[found]] % span
     # A waitall of whatever is open, where it comes first.
     every = np.flatnonzero((p.kind == EventKind.waitall) & (p.detail == 0))
     if len(every):
-        at = np.minimum(np.searchsorted(every, opening), len(every) - 1)
-        after = (every[at] > opening) & (rank[every[at]] == rank[opening])
-        sooner = after & (~found | (every[at] < out[opening]))
-        out[opening[sooner]] = every[at[sooner]]
+        at = np.minimum(np.searchsorted(every, begun), len(every) - 1)
+        after = (every[at] > begun) & (rank[every[at]] == rank[begun])
+        sooner = after & (~found | (every[at] < out[begun]))
+        out[begun[sooner]] = every[at[sooner]]
     return out
+
+
+def opening(program: Program) -> NDArray[np.intp]:
+    """Events that begin what another one completes."""
+    p = program
+    return np.flatnonzero(np.isin(p.kind, _OPENING) | ((p.kind == EventKind.collective) & (p.request != 0)))
 
 
 def _closings(p: Program) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -39,11 +39,11 @@ def excerpt(program: Program, events: int) -> Program | None:
         Without locations, phases and recording; None where the program cannot be cut, or the pieces would be more than
         half of it.
     """
-    cuts = _cuts(program)
-    if cuts is None:
+    at = cuts(program)
+    if at is None:
         return None
     first = program.first[:-1].astype(np.int64)
-    done = (cuts - first[:, None]).sum(axis=0)
+    done = (at - first[:, None]).sum(axis=0)
     pieces: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
     free = 0  # the first cut that no piece before has
     for number in range(_PIECES):
@@ -52,8 +52,8 @@ def excerpt(program: Program, events: int) -> Program | None:
             if start + 1 >= len(done):
                 break
             stop = max(int(np.searchsorted(done, done[start] + events / _PIECES)), start + 1)
-            if stop < len(done) and _stands_alone(_picked(program, [(cuts[:, start], cuts[:, stop])])):
-                pieces.append((cuts[:, start], cuts[:, stop]))
+            if stop < len(done) and _stands_alone(_picked(program, [(at[:, start], at[:, stop])])):
+                pieces.append((at[:, start], at[:, stop]))
                 free = stop
                 break
     if len(pieces) < _PIECES or 2 * sum(int((end - begin).sum()) for begin, end in pieces) > len(program):
@@ -62,7 +62,7 @@ def excerpt(program: Program, events: int) -> Program | None:
     return found if _stands_alone(found) else None
 
 
-def _cuts(program: Program) -> NDArray[np.int64] | None:
+def cuts(program: Program) -> NDArray[np.int64] | None:
     """Beginning and places after collectives of all ranks, shape (ranks, cuts), of the communicator that has most."""
     p = program
     whole = np.diff(p.comm_first.astype(np.int64)) == p.ranks

@@ -14,7 +14,7 @@ from ...schedule.schedule import OpKind
 from .path_shares import Parameters
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from ...machine import Allocation, Machine
     from ...machine.placement import Placement
@@ -52,8 +52,16 @@ def levels_used(schedule: Schedule, machine: Machine, placement: Allocation | Pl
     return tuple(_LEVELS[i] for i in np.unique(near))
 
 
-def numbers_used(schedule: Schedule, machine: Machine, placement: Allocation | Placement) -> tuple[Used, ...]:
-    """The numbers of the machine that the simulation of a schedule reads: of the interconnect, nodes and levels."""
+def copies(schedule: Schedule) -> bool:
+    """Are bytes copied or reduced?"""
+    return bool(np.isin(schedule.ops["kind"], (OpKind.copy, OpKind.reduce)).any())
+
+
+def numbers_used(machine: Machine, levels: Sequence[str], copied: bool) -> tuple[Used, ...]:
+    """The numbers of the machine that a simulation reads: of the interconnect, nodes and levels.
+
+    ``levels``: at which messages pass; ``copied``: are bytes copied or reduced?
+    """
     rows = {row["path"]: row for row in machine.frame()}
     out = []
 
@@ -71,7 +79,6 @@ def numbers_used(schedule: Schedule, machine: Machine, placement: Allocation | P
         names = ", ".join(row["path"] for row in given)
         out.append(Used(path, value, worst["status"], worst["source"], f"follows from {names}"))
 
-    levels = levels_used(schedule, machine, placement)
     topology = [path for path in rows if path.startswith("topology.")]
     if "network" in levels:
         add("topology", machine.topology.spec, topology)
@@ -92,7 +99,7 @@ def numbers_used(schedule: Schedule, machine: Machine, placement: Allocation | P
             if number == 0 and f"level.{level}.{field.name}" not in rows:
                 continue
             add(f"level.{level}.{field.name}", units.text(number, field.metadata["unit"], 4), follows)
-    if np.isin(schedule.ops["kind"], (OpKind.copy, OpKind.reduce)).any() and machine.node.memory_bandwidth:
+    if copied and machine.node.memory_bandwidth:
         add("node.memory_bandwidth", units.text(machine.node.memory_bandwidth, "B/s", 4))
     return tuple(out)
 

@@ -21,7 +21,7 @@ from ..advice import Growth, Prediction, WhatIf
 from .calls import Rows, call_table, pair_table, rows_of_events, size_table, waits_by_event
 from .event_of_operation import completions, events_of_operations
 from .links import network_use
-from .numbers_used import levels_used, numbers_used
+from .numbers_used import copies, levels_used, numbers_used
 from .path_shares import PATH_CLASSES, Parameters, PathSteps, path_steps
 from .remapping import placing
 from .what_if import COSTS, balanced, changed
@@ -38,13 +38,13 @@ if TYPE_CHECKING:
 #: Operations up to which the critical path is that of the whole run, about 3 GB with what is made of it; of a larger
 #: one it is that of a part with as many, from when this share of the operations is done.
 MOST_RECORDED = 4_000_000
-_PART_FROM = 0.4
+PART_FROM = 0.4
 #: Most operations for which tolerances are found by simulation, a few dozen of them.
 MOST_REFINED = 500_000
 #: Points of the curves; of programs that are too large to record only some, as each takes long.
 FACTORS, FEW_FACTORS = (0.25, 0.5, 2.0, 4.0), (2.0, 4.0)
 LOSSES = (0.01, 0.05, 0.1)
-_NOTHING = dict.fromkeys(COSTS, 0.0)
+NOTHING = dict.fromkeys(COSTS, 0.0)
 _MOST_FACTOR = 1024.0
 
 
@@ -88,6 +88,12 @@ class Simulator:
         if self._reporter is not None:
             self._reporter.close()
 
+    def begin(self) -> int:
+        """The number of a new simulation."""
+        with self._lock:
+            self.simulations += 1
+            return self.simulations
+
     def run(
         self,
         schedule: Schedule,
@@ -96,15 +102,16 @@ class Simulator:
         record: str = "finish",
         model: str | None = None,
         path_part: tuple[int, int] | None = None,
+        after: NDArray[np.int64] | None = None,
+        number: int | None = None,
     ) -> Timeline:
-        """One simulation, in this thread."""
-        with self._lock:
-            self.simulations += 1
-            number = self.simulations
+        """One simulation, in this thread; with the ``number`` of another, what comes ``after`` that."""
+        number = self.begin() if number is None else number
+        before = self._done.get(number, 0)
 
         def report(done: int, total: int) -> None:
             with self._lock:
-                self._done[number] = done
+                self._done[number] = before + done
                 if self._reporter is not None:
                     self._reporter(min(sum(self._done.values()), self._reporter.total))
 
@@ -120,6 +127,7 @@ class Simulator:
             seed=self.seed,
             progress=report,
             path_part=path_part,
+            after=after,
         )
         report(len(schedule), len(schedule))
         return timeline
@@ -129,7 +137,7 @@ class Simulator:
         return list(self._pool.map(function, *arguments))
 
 
-class _Times(NamedTuple):
+class Times(NamedTuple):
     """What is kept of a simulation, so that its schedule can go: seconds, those of ranks where they were recorded."""
 
     makespan: float
@@ -153,7 +161,7 @@ def predict(
     """
     large = len(schedule) > MOST_RECORDED
     recorded = detailed or not large
-    part = (int(_PART_FROM * len(schedule)), MOST_RECORDED) if large and recorded else None
+    part = (int(PART_FROM * len(schedule)), MOST_RECORDED) if large and recorded else None
     # With infinite bandwidth only o and O are left of the time that messages take of processors, and messages that take
     # no time on links do not meet there.
     alone = "loggops"
@@ -163,7 +171,7 @@ def predict(
 
     variants: dict[str, tuple[Callable[[], Schedule], Mapping[str, float], str, str]] = {
         "bandwidth": (usual, {"bandwidth": 0.0}, "ranks", alone),
-        "network": (usual, _NOTHING, "finish", alone),
+        "network": (usual, NOTHING, "finish", alone),
         "latency": (usual, {"latency": 0.0}, "finish", simulator.model),
         "overhead": (usual, {"overhead": 0.0}, "finish", simulator.model),
     }
@@ -172,12 +180,12 @@ def predict(
     if even is not None:
         variants["balance"] = (even, {}, "finish", simulator.model)
 
-    def run(variant: tuple[Callable[[], Schedule], Mapping[str, float], str, str]) -> _Times:
+    def run(variant: tuple[Callable[[], Schedule], Mapping[str, float], str, str]) -> Times:
         of, factors, record, model = variant
         t = simulator.run(of(), changed(machine, factors), placement, record, model)
-        return _Times(t.makespan, t.breakdown if record == "ranks" else {})
+        return Times(t.makespan, t.breakdown if record == "ranks" else {})
 
-    def vary() -> dict[str, _Times]:
+    def vary() -> dict[str, Times]:
         return dict(zip(variants, simulator.map(run, variants.values()), strict=True))
 
     # The balanced schedule of a large program takes as much memory as the record of this one: one after the other.
@@ -192,7 +200,7 @@ def predict(
         raise InvalidInput(f"on {machine.name} the program takes no time: there is nothing to advise on")
     varied = varied or vary()
     fast = varied["bandwidth"]
-    shares = _shares(t, fast)
+    by_rank = shares(t, fast)
     path, beyond, steps = None, None, None
     more: dict[str, Any] = {}
     if recorded:
@@ -208,22 +216,24 @@ def predict(
         more |= told
         if synchronisation is not None:
             waiting = (t.breakdown["late_sender"] + t.breakdown["late_receiver"] - synchronisation) / streams(t)
-            shares |= {"waiting": waiting, "synchronisation": synchronisation / streams(t)}
+            by_rank |= {"waiting": waiting, "synchronisation": synchronisation / streams(t)}
+    levels = levels_used(schedule, machine, placement)
     if detailed:
         more["placing"] = placing(schedule, machine, placement, simulator)
-        level = (levels_used(schedule, machine, placement) or ("network",))[-1]
+        level = (levels or ("network",))[-1]
         zero = {name: varied[name].makespan for name in COSTS}
         more["sensitivities"] = _sensitivities(schedule, machine, placement, simulator, t.makespan, zero, level)
     return Prediction(
         machine,
         placement,
         t,
-        _losses(t, varied),
-        shares,
+        len(schedule),
+        losses(t, varied),
+        by_rank,
         path,
         beyond,
-        tuple(_what_ifs(t, varied)),
-        numbers_used(schedule, machine, placement),
+        tuple(what_ifs(t, varied)),
+        numbers_used(machine, levels, copies(schedule)),
         steps=steps,
         **more,
     )
@@ -275,7 +285,7 @@ def streams(timeline: Timeline) -> int:
     return int(cpu.max()) + 1 if len(cpu) else 1
 
 
-def _losses(t: Timeline, varied: Mapping[str, _Times]) -> dict[str, float]:
+def losses(t: Timeline, varied: Mapping[str, Times]) -> dict[str, float]:
     """What the time is made of, by LOSSES."""
     compute = t.breakdown["compute"] / streams(t)
     mean, most, ideal, time = float(compute.mean()), float(compute.max()), varied["network"].makespan, t.makespan
@@ -291,7 +301,7 @@ def _losses(t: Timeline, varied: Mapping[str, _Times]) -> dict[str, float]:
     }
 
 
-def _shares(t: Timeline, fast: _Times) -> dict[str, NDArray[np.float64] | None]:
+def shares(t: Timeline, fast: Times) -> dict[str, NDArray[np.float64] | None]:
     """Seconds of every rank by TIME_CLASSES, for each of its CPU streams; waiting still with synchronisation."""
     n = streams(t)
     b = {name: values / n for name, values in t.breakdown.items()}
@@ -309,7 +319,7 @@ def _shares(t: Timeline, fast: _Times) -> dict[str, NDArray[np.float64] | None]:
     }
 
 
-def _what_ifs(t: Timeline, varied: Mapping[str, _Times]) -> list[WhatIf]:
+def what_ifs(t: Timeline, varied: Mapping[str, Times]) -> list[WhatIf]:
     time, n = t.makespan, streams(t)
 
     def simulated(name: str, words: str) -> WhatIf:
@@ -364,9 +374,20 @@ def _sensitivities(
     curves = {name: dict(sorted(known[name].items())) for name in COSTS}
 
     def tolerance(name: str) -> dict[float, float | None]:
-        return _tolerances(known[name], time, (lambda f: at(name, f)) if refined else None)
+        return tolerances_of(known[name], time, (lambda f: at(name, f)) if refined else None)
 
-    tolerances = simulator.map(tolerance, COSTS)
+    return sensitivities(machine, level, time, curves, simulator.map(tolerance, COSTS), refined)
+
+
+def sensitivities(
+    machine: Machine,
+    level: str,
+    time: float,
+    curves: Mapping[str, Mapping[float, float]],
+    tolerances: Iterable[dict[float, float | None]],
+    refined: bool,
+) -> tuple[Sensitivity, ...]:
+    """Of every cost, by its curve."""
     p = getattr(machine.level, level)
     value = {"latency": p.L, "bandwidth": 1 / p.G if p.G else float("inf"), "overhead": p.o_send}
     return tuple(
@@ -380,7 +401,7 @@ def _between(curve: Mapping[float, float], factor: float) -> float:
     return float(np.interp(factor, list(curve), list(curve.values())))
 
 
-def _tolerances(
+def tolerances_of(
     known: dict[float, float], time: float, at: Callable[[float], float] | None
 ) -> dict[float, float | None]:
     """By what factor a cost may grow until the time has grown by each of LOSSES; None: by more than can be said.

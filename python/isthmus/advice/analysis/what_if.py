@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -85,7 +85,9 @@ def balanced(program: Program) -> Program:
     they agree. Between two synchronisations, the computations of a rank keep their proportions.
     """
     p = program
-    computing = np.flatnonzero((p.kind == EventKind.compute) & (p.amount > 0))
+    # Columns of 32 bits where that is enough: of large programs there are many at a time.
+    small: Any = np.int32 if len(p) < 2**31 else np.int64
+    computing = np.flatnonzero((p.kind == EventKind.compute) & (p.amount > 0)).astype(small)
     if not len(computing):
         return p
     meets = (p.kind == EventKind.collective) & (p.request == 0) & np.isin(p.what, _SYNCHRONISING)
@@ -96,14 +98,16 @@ def balanced(program: Program) -> Program:
     first = p.first.astype(np.int64)
     rank = np.searchsorted(first, event, side="right") - 1
     parts = (members[comm] > 1) & (members[comm] < p.ranks)
-    owner = np.searchsorted(first, computing, side="right") - 1
-    section = _passed(event[members[comm] == p.ranks], computing, first[owner])
-    time = p.amount[computing].astype(np.float64)
-    of_section, place = np.unique(section * p.ranks + owner, return_inverse=True)
-    _, group = np.unique(of_section // p.ranks, return_inverse=True)
+    owner = np.repeat(np.arange(p.ranks, dtype=small), np.diff(np.searchsorted(computing, first)))
+    section = _passed(event[members[comm] == p.ranks], computing, first[:-1], owner)
+    one, place = _runs(owner, section)
+    _, group = np.unique(section[one], return_inverse=True)
+    del section
     segment, segment_of, meeting = _segments(event, rank, comm, parts, computing, owner)
-    within = np.zeros(len(segment), np.int64)
-    within[segment_of] = place
+    del owner
+    within = place[segment]
+    del place
+    time = p.amount[computing].astype(np.float64)
     before = np.bincount(segment_of, weights=time).astype(np.float64)
     now: NDArray[np.float64] = before.copy()
     for _ in range(_TURNS if len(meeting) else 1):
@@ -116,15 +120,31 @@ def balanced(program: Program) -> Program:
         now = now * (mean[group] / of_rank)[within]
         if np.abs(now - last).max() <= 3e-4 * now.max():
             break
+    time *= (now / before)[segment_of]
+    np.maximum(np.rint(time, out=time), 1, out=time)
     amount: NDArray[np.uint64] = p.amount.copy()
-    amount[computing] = np.maximum(np.rint(time * (now / before)[segment_of]), 1).astype(np.uint64)
+    amount[computing] = time.astype(np.uint64)
     return replace(p, amount=amount)
 
 
-def _passed(event: NDArray[np.int64], of: NDArray[np.int64], begin: NDArray[np.int64]) -> NDArray[np.int64]:
-    """How many of some events of a rank come before each of others, whose rank's first event is ``begin``."""
-    out: NDArray[np.int64] = np.searchsorted(event, of) - np.searchsorted(event, begin)
+def _passed(
+    event: NDArray[np.int64], of: NDArray[Any], begin: NDArray[np.int64], owner: NDArray[Any]
+) -> NDArray[np.integer[Any]]:
+    """How many of some events of a rank come before each of others; ``begin``: the first event of every rank."""
+    out = np.searchsorted(event, of).astype(of.dtype)
+    out -= np.searchsorted(event, begin).astype(of.dtype)[owner]
     return out
+
+
+def _runs(*columns: NDArray[np.integer[Any]]) -> tuple[NDArray[np.int64], NDArray[np.integer[Any]]]:
+    """Where runs of elements that are alike in all columns begin, and the number of the run of every element."""
+    new = np.zeros(len(columns[0]), np.bool_)
+    new[0] = True
+    for column in columns:
+        new[1:] |= column[1:] != column[:-1]
+    number = np.cumsum(new, dtype=columns[0].dtype)
+    number -= 1
+    return np.flatnonzero(new), number
 
 
 def _segments(
@@ -132,9 +152,9 @@ def _segments(
     rank: NDArray[np.int64],
     comm: NDArray[np.int64],
     parts: NDArray[np.bool_],
-    computing: NDArray[np.int64],
-    owner: NDArray[np.int64],
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    computing: NDArray[np.integer[Any]],
+    owner: NDArray[np.integer[Any]],
+) -> tuple[NDArray[np.int64], NDArray[np.integer[Any]], NDArray[np.int64]]:
     """What ranks compute between two synchronisations of any communicator.
 
     Parameters
@@ -143,29 +163,28 @@ def _segments(
         Synchronisations, ascending.
     parts : array of bool
         Whether only some of the ranks take part.
-    computing, owner : array of int64
+    computing, owner : array of integers
         Computations, ascending, and their ranks.
 
     Returns
     -------
     segments : array of int64
-        Their names.
-    segment_of : array of int64
+        The first computation of each, an index into ``computing``.
+    segment_of : array of integers
         Segment of every computation, an index.
     meeting : array of int64, shape (n, 2)
         Segments that end in a synchronisation of some ranks, and the number of that.
     """
     # The next synchronisation of the rank, or its end.
-    after = np.searchsorted(event, computing)
-    ends = np.searchsorted(rank, owner, side="right")
-    after = np.minimum(after, ends)
-    name = after * (owner.max() + 1) + owner
-    segments, one, segment_of = np.unique(name, return_index=True, return_inverse=True)
-    closing = after[one]
-    open_end = closing == ends[one]
+    ends = np.searchsorted(rank, np.arange(int(owner[-1]) + 1), side="right")
+    after = np.searchsorted(event, computing).astype(computing.dtype)
+    np.minimum(after, ends.astype(computing.dtype)[owner], out=after)
+    one, segment_of = _runs(owner, after)
+    closing = after[one].astype(np.int64)
+    open_end = closing == ends[owner[one]]
     partial = np.flatnonzero(~open_end & parts[np.minimum(closing, max(len(parts) - 1, 0))]) if len(parts) else one[:0]
     if not len(partial):
-        return segments, segment_of, np.zeros((0, 2), np.int64)
+        return one, segment_of, np.zeros((0, 2), np.int64)
     # The n-th synchronisation of a communicator on each of its members is one and the same.
     order = np.lexsort((event, rank, comm))
     begins = np.flatnonzero(np.diff(comm[order], prepend=-1) | np.diff(rank[order], prepend=-1))
@@ -173,4 +192,4 @@ def _segments(
     number[order] = np.arange(len(event)) - np.repeat(begins, np.diff(np.append(begins, len(event))))
     at = closing[partial]
     _, which = np.unique(comm[at] * (number.max() + 1) + number[at], return_inverse=True)
-    return segments, segment_of, np.stack([partial, which], axis=1)
+    return one, segment_of, np.stack([partial, which], axis=1)

@@ -40,7 +40,7 @@ def _prediction(p: Prediction) -> dict[str, Any]:
         "nodes": len(p.placement.nodes),
         "ranks_per_node": p.placement.ranks_per_node,
         "time": p.time,
-        "operations": len(p.timeline.schedule),
+        "operations": p.operations,
         "messages": p.timeline.messages,
         "bytes": p.timeline.bytes,
         "losses": p.losses,

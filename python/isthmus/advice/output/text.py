@@ -159,7 +159,7 @@ def part_words(p: Prediction) -> str:
     begin, end = p.part
     return (
         f"The critical path is that of a part of the run, {text(begin, 's', 4)} to {text(end, 's', 4)} of "
-        f"{seconds(p.time)} ({percent(p.span / p.time)}): the {len(p.timeline.schedule):,} operations are too many for "
+        f"{seconds(p.time)} ({percent(p.span / p.time)}): the {p.operations:,} operations are too many for "
         "all of it."
     )
 

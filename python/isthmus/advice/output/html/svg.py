@@ -12,6 +12,7 @@ from ....schedule.pattern import Pattern
 from ....simulation.critical import critical_path
 from ....units import text
 from ...advice import TIME_CLASSES, Advice, Prediction
+from ...analysis.path_shares import Parameters, path_steps
 from ..sentences import interesting_ranks
 
 if TYPE_CHECKING:
@@ -145,8 +146,10 @@ def _window(p: Prediction, ranks: NDArray[np.int64]) -> tuple[int, int]:
     if parts <= 1 or p.steps is None:
         return 0, t.makespan_ps
     path = critical_path(t)
-    edges = np.linspace(0, t.makespan_ps, parts + 1)
-    messages = p.steps.time[:, 1:].sum(axis=1)
+    # Of a part of the run there are no bars, or no path, before and after it.
+    first, last = (0, t.makespan_ps) if p.part is None else (int(path.begin_ps[0]), int(path.end_ps[-1]))
+    edges = np.linspace(first, last, parts + 1)
+    messages = path_steps(t, path, Parameters(p.machine, p.placement, t.ranks)).time[:, 1:].sum(axis=1)
     found, _ = np.histogram((path.begin_ps + path.end_ps) / 2, bins=edges, weights=messages)
     best = int(found.argmax())
     return int(edges[best]), max(int(edges[best + 1]), int(edges[best]) + 1)

@@ -189,7 +189,7 @@ def calls(advice: Advice) -> Section | None:
 
 def messages(advice: Advice) -> Section | None:
     p = advice.predictions[0]
-    found = pattern(p.timeline.schedule)
+    found = pattern(p.timeline.schedule) if p.pattern is None else p.pattern
     if not len(found):
         return None
     drawing, cell = svg.matrix(found)
@@ -344,7 +344,7 @@ def how(advice: Advice) -> Section:
     p = advice.predictions[0]
     t = p.timeline
     steps = [
-        f"The program of {advice.ranks:,} ranks became a schedule of {len(t.schedule):,} operations with "
+        f"The program of {advice.ranks:,} ranks became a schedule of {p.operations:,} operations with "
         f"{t.messages:,} messages ({text(t.bytes, 'B', 3)}); collectives are made of messages by textbook algorithms.",
         f"{advice.simulations} simulations followed every message in the LogGOPS model (Hoefler, Schneider and "
         "Lumsdaine, 2010), with latency, overhead and bandwidth of the level that it passes: socket, node, or network "
