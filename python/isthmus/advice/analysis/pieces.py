@@ -11,7 +11,7 @@ import numpy as np
 from ...errors import InvalidInput
 from ...lowering.lower import lower
 from ...recording.by_function import functions_around
-from ...recording.recording import CALL_COLUMNS, PATH_COLUMNS, PATH_TEXTS, Recording
+from ...schedule.recording import CALL_COLUMNS, PATH_COLUMNS, PATH_TEXTS, Recording
 from ...schedule import columns
 from ...schedule.details import ranges
 from ...schedule.program import EVENT_COLUMNS, NONE, Program
