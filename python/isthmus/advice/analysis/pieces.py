@@ -11,10 +11,10 @@ import numpy as np
 from ...errors import InvalidInput
 from ...lowering.lower import lower
 from ...recording.by_function import functions_around
-from ...schedule.recording import CALL_COLUMNS, PATH_COLUMNS, PATH_TEXTS, Recording
 from ...schedule import columns
 from ...schedule.details import ranges
 from ...schedule.program import EVENT_COLUMNS, NONE, Program
+from ...schedule.recording import CALL_COLUMNS, PATH_COLUMNS, PATH_TEXTS, Recording
 from .event_of_operation import completions, opening
 from .excerpt import cuts
 
