@@ -386,7 +386,7 @@ def sensitivities(
     curves: Mapping[str, Mapping[float, float]],
     tolerances: Iterable[dict[float, float | None]],
     refined: bool,
-) -> tuple[Sensitivity, ...]:
+) -> tuple[Growth, ...]:
     """Of every cost, by its curve."""
     p = getattr(machine.level, level)
     value = {"latency": p.L, "bandwidth": 1 / p.G if p.G else float("inf"), "overhead": p.o_send}
