@@ -64,6 +64,7 @@ _TEXTS = (
     (re.compile(r" entering at walltime "), DUMPI),
     (re.compile(r"\A\s*<"), XML),
     (re.compile(r'^\s*"?format"?\s*[=:]\s*"isthmus decision table"', re.MULTILINE), TABLE),
+    (re.compile(r"\Aisthmus decisions "), TABLE),
     (re.compile(r"^\s*\[+(grid|quick|published)\b", re.MULTILINE), STUDY),
     (re.compile(r"^[ \t]*-[ \t]*(?:topology|cluster_default)[ \t]*:", re.MULTILINE), NETWORK),
     (re.compile(r"^[ \t]*(?:SwitchName|BlockName|BlockSizes|RingName)[ \t]*=", re.MULTILINE | re.IGNORECASE), NETWORK),

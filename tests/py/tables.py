@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from isthmus.tuning.choice import Choice
 from isthmus.tuning.rule import KINDS
-from isthmus.tuning.table import DecisionTable, Point, Provenance, Row
+from isthmus.tuning.table import SOURCES, DecisionTable, Point, Provenance, Row
 
 
 def starting(ranks: int, *rules: tuple[int, str]) -> Row:
@@ -34,6 +34,7 @@ _points = st.builds(
     runner_up=st.none() | choices,
     runner_up_seconds=_times,
     bound=_times,
+    interval=st.none() | st.tuples(st.floats(0, 1e6), st.floats(0, 1e6)).map(lambda pair: (min(pair), max(pair))),
 )
 
 
@@ -53,5 +54,13 @@ _words = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 tables = st.builds(
     DecisionTable,
     st.dictionaries(st.sampled_from(KINDS), _rows(), max_size=3),
-    st.builds(Provenance, machine=_words, note=_words, date=_words),
+    st.builds(
+        Provenance,
+        machine=_words,
+        note=_words,
+        date=_words,
+        library=_words,
+        source=st.sampled_from(["", *SOURCES]),
+        sync=_words,
+    ),
 )

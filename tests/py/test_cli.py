@@ -105,7 +105,7 @@ def test_the_commands() -> None:
         *(f"study {name}" for name in ("models", "namd", "openatom", "pop", "saturation", "stencil-mapping")),
         *(f"study upc-{name}" for name in ("bcast", "exchange", "pipelined", "reduce", "scatter")),
         "study wrf",
-        *(f"tune {name}" for name in ("export", "merge", "search", "show", "validate", "verify")),
+        *(f"tune {name}" for name in ("convert", "export", "merge", "search", "show", "validate", "verify")),
     ]
 
 

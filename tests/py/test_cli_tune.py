@@ -58,7 +58,7 @@ def test_json_says_what_was_left_out(capsys: pytest.CaptureFixture[str]) -> None
     [
         (["bogus", *HERE], "'bogus': allowed are all"),
         (["bcast", *HERE[:2], "--ranks", "x"], "--ranks x: 'x'; whole numbers"),
-        (["bcast", *HERE, "-o", "t.txt"], "-o t.txt: a file in .toml, .json"),
+        (["bcast", *HERE, "-o", "t.csv"], "-o t.csv: a file in .toml, .json, .txt"),
         (["bcast", *HERE, "--try", "radix"], "--try 'radix': OPTION=VALUE"),
         (["bcast", *HERE, "--placement", "block"], "a machine is needed"),
     ],

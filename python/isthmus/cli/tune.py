@@ -27,6 +27,7 @@ command = TuneGroup(
         "search": tune_search.command,
         "show": tune_table.show,
         "compare": tune_table.compare,
+        "convert": tune_table.convert,
         "merge": tune_table.merge,
         "validate": tune_table.validate,
         "export": tune_export.export,

@@ -163,11 +163,13 @@ def _table_or_file(what: str) -> Any:
     """A decision table by its format line; anything else is a library's file."""
     from ..toml_text import read_text
     from ..tuning.defaults import LIBRARIES
+    from ..tuning.plain_text import HEAD
     from ..tuning.table_file import FORMAT
 
     if not os.path.exists(what) and what.partition("-")[0] in LIBRARIES:
         return read_decisions(what)
-    if FORMAT in read_text(what)[:1000]:
+    head = read_text(what)[:1000]
+    if FORMAT in head or head.startswith(HEAD):
         from ..tuning.table import DecisionTable
 
         return DecisionTable.load(what)

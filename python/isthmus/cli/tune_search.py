@@ -12,6 +12,7 @@ from ..errors import InvalidInput
 from .inputs import parse_level, parse_placement
 from .options import Command, check_file, job_options, json_option, pictures, shared, whole_numbers
 from .output import print_json
+from .tune_table import FORMS
 
 
 @click.command(
@@ -53,7 +54,7 @@ from .output import print_json
 @click.option("--exhaustive", is_flag=True, help="Simulate all candidates at all sizes.")
 @shared("time", "for each collective no simulation begins later; by default all are made")
 @shared("workers", "simulations", default=2, show_default=True)
-@shared("output", "the decision table, .toml or .json")
+@shared("output", "the decision table, .toml, .json, or .txt (what C reads)")
 @shared(
     "plot", "KIND is times (by size, of the first collective, default) or map (the best algorithm by ranks and size)"
 )
@@ -88,7 +89,7 @@ def command(
     from ..tuning.tune import tune
 
     if output is not None:
-        check_file("-o", output, (".toml", ".json"))
+        check_file("-o", output, FORMS)
     drawn = pictures("--plot", plot, ("times", "map"))
     where = parse_level(machine) or load(machine)
     counts = whole_numbers("--ranks", ranks)

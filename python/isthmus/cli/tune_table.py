@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 TABLE = """TABLE is a file of 'isthmus tune', or openmpi, openmpi-5 or mpich: what the library decides by itself."""
 
 
+#: Suffixes of the forms of decision tables.
+FORMS = (".toml", ".json", ".txt")
+
+
 def epilog(*lines: str) -> str:
     return "\b\nExamples:\n" + "\n".join(f"  isthmus tune {line}" for line in lines)
 
@@ -154,12 +158,12 @@ def compare(first: str, second: str, ranks: str | None, ranks_per_node: int, as_
     help="One table of several; of rows with the same collective and ranks the last counts.",
 )
 @click.argument("tables", metavar="TABLE...", nargs=-1, required=True)
-@shared("output", "the table, .toml or .json", required=True)
+@shared("output", "the table, .toml, .json, or .txt (what C reads)", required=True)
 @json_option
 def merge(tables: tuple[str, ...], output: str, as_json: bool) -> None:
     from ..tuning.table import DecisionTable
 
-    check_file("-o", output, (".toml", ".json"))
+    check_file("-o", output, FORMS)
     found = [DecisionTable.load(path) for path in tables]
     table = found[0]
     for other in found[1:]:
@@ -169,6 +173,27 @@ def merge(tables: tuple[str, ...], output: str, as_json: bool) -> None:
         print_json({"file": output, "report": str(table)})
     else:
         click.echo(str(table))
+        click.echo(f"wrote {output}")
+
+
+@click.command(
+    "convert",
+    epilog=epilog("convert eos.toml -o eos.txt", "convert eos.txt -o eos.toml --json"),
+    help="Write a table in another form: TOML, JSON, or the plain text that C reads at run time. Nothing is lost.",
+)
+@click.argument("table", metavar="TABLE")
+@shared("output", "the table, .toml, .json, or .txt (what C reads)", required=True)
+@json_option
+def convert(table: str, output: str, as_json: bool) -> None:
+    from ..tuning.table import DecisionTable
+
+    check_file("-o", output, FORMS)
+    found = DecisionTable.load(table)
+    found.save(output)
+    if as_json:
+        print_json({"file": output, "report": str(found)})
+    else:
+        click.echo(str(found))
         click.echo(f"wrote {output}")
 
 

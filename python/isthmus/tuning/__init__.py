@@ -5,6 +5,7 @@
 - ``compare``: what differs between two sources of decisions, and what a table says today
 - ``decisions``: what every source of decisions can do: tuned tables and the rules that MPI libraries come with
 - ``operations``: how many operations a schedule would have, without making it
+- ``plain_text``: decision tables as plain text, for what reads them at run time
 - ``programs``: decisions from elsewhere than a table: those of a user, and several sources in turn
 - ``rule``: A decision: from which size on a collective takes which algorithm
 - ``runnable``: decisions for the collectives that a program calls, where they can run

@@ -42,6 +42,8 @@ class Point:
         Its predicted time.
     bound : float, optional
         Seconds that no algorithm can do without.
+    interval : pair of float, optional
+        Seconds between which the time of the choice lies, where it was measured: a confidence interval of 95 %.
     """
 
     bytes: int
@@ -50,6 +52,16 @@ class Point:
     runner_up: Choice | None = None
     runner_up_seconds: float | None = None
     bound: float | None = None
+    interval: tuple[float, float] | None = None
+
+    def __post_init__(self) -> None:
+        if self.interval is not None:
+            low, high = self.interval
+            if not 0 <= low <= high < math.inf:
+                raise InvalidInput(
+                    f"the interval of {self.bytes} bytes is {low} to {high}: seconds that ascend are needed"
+                )
+            object.__setattr__(self, "interval", (float(low), float(high)))
 
     @property
     def margin(self) -> float | None:
@@ -140,6 +152,12 @@ class Provenance:
         ISO 8601.
     note : str
         Anything else.
+    library : str
+        The MPI library whose algorithms these are, such as ``"openmpi-5.0.8"``; empty: those of Isthmus.
+    source : {"", "model", "measured", "online"}
+        Where the times come from: simulations, runs, or the runs of programs while they went on.
+    sync : str
+        How runs were kept in step, such as ``"barrier"`` or ``"window"``; empty where nothing ran.
     """
 
     machine: str = ""
@@ -148,6 +166,17 @@ class Provenance:
     isthmus: str = ""
     date: str = ""
     note: str = ""
+    library: str = ""
+    source: str = ""
+    sync: str = ""
+
+    def __post_init__(self) -> None:
+        if self.source not in ("", *SOURCES):
+            raise InvalidInput(f"source {self.source!r}: allowed are {', '.join(SOURCES)}")
+
+
+#: Where times of decisions may come from.
+SOURCES = ("model", "measured", "online")
 
 
 @dataclass(frozen=True)
@@ -264,10 +293,14 @@ class DecisionTable(Tabular, Decisions):
             rows[kind] = [by_ranks[ranks] for ranks in sorted(by_ranks)]
         mine, theirs = vars(self.provenance), vars(other.provenance)
         both = {key: "; ".join(dict.fromkeys(filter(None, (mine[key], theirs[key])))) for key in mine}
+        if both["source"] not in ("", *SOURCES):
+            # One word for all rows would be wrong for some.
+            both["note"] = "; ".join(filter(None, (both["note"], f"sources: {both['source']}")))
+            both["source"] = ""
         return DecisionTable(rows, Provenance(**both))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the table: TOML, or JSON where the name ends in .json."""
+        """Write the table: TOML, JSON where the name ends in .json, or the plain text for C where it ends in .txt."""
         view("DecisionTable.save")(self, path)
 
     @classmethod

@@ -1,4 +1,4 @@
-"""Decision tables in files: TOML and JSON with the same content."""
+"""Decision tables in files: TOML and JSON with the same content; :mod:`.plain_text` is the third form."""
 
 from __future__ import annotations
 
@@ -17,15 +17,19 @@ from .rule import KINDS
 from .table import DecisionTable, Point, Provenance, Row
 
 FORMAT = "isthmus decision table"
-#: Written and read; 2 has flavours in choices, which a reader of version 1 would take for options of algorithms.
-VERSIONS = (1, 2)
+#: Written and read; 2 has flavours in choices, which a reader of version 1 would take for options of algorithms; 3 says
+#: library, source and sync of the table and intervals of times.
+VERSIONS = (1, 2, 3)
 _TIMES = ("seconds", "runner_up_seconds", "bound")
-_POINT = ("bytes", "algorithm", "seconds", "runner_up", "runner_up_seconds", "bound")
+_POINT = ("bytes", "algorithm", "seconds", "runner_up", "runner_up_seconds", "bound", "interval")
 
 
 def write(table: DecisionTable, path: str | os.PathLike[str]) -> None:
     """Write a table; the file is either complete or as it was before."""
-    write_atomically(path, format_json(table) if os.fspath(path).endswith(".json") else format_toml(table))
+    from .plain_text import format_plain
+
+    forms = {".json": format_json, ".txt": format_plain}
+    write_atomically(path, forms.get(os.path.splitext(os.fspath(path))[1].lower(), format_toml)(table))
 
 
 def read(path: str | os.PathLike[str]) -> DecisionTable:
@@ -33,6 +37,10 @@ def read(path: str | os.PathLike[str]) -> DecisionTable:
     file = os.fspath(path)
     filekinds.require(path, (filekinds.TABLE,), "a decision table")
     text = read_text(path)
+    from .plain_text import HEAD, parse_plain
+
+    if text.startswith(HEAD):
+        return parse_plain(text, file)
     if file.endswith(".json") or text.lstrip().startswith("{"):
         return _Reader(file, lambda field: None).table(_json(text, file))
     return _Reader(file, Lines(text)).table(parse(text, file))
@@ -43,6 +51,10 @@ def content(table: DecisionTable) -> dict[str, Any]:
     provenance = {key: value for key, value in vars(table.provenance).items() if value}
     choices = {choice for _, _, p in table.items() for choice in (p.choice, p.runner_up) if choice is not None}
     version = 2 if any(choice.parts[1] for choice in choices) else 1
+    if any(provenance.get(key) for key in ("library", "source", "sync")) or any(
+        p.interval is not None for _, _, p in table.items()
+    ):
+        version = 3
     out: dict[str, Any] = {"format": FORMAT, "version": version}
     if provenance:
         out["provenance"] = provenance
@@ -81,7 +93,8 @@ def format_toml(table: DecisionTable) -> str:
 
 def _point(p: Point) -> dict[str, Any]:
     values = (p.bytes, str(p.choice), p.seconds, None if p.runner_up is None else str(p.runner_up))
-    pairs = zip(_POINT, (*values, p.runner_up_seconds, p.bound), strict=True)
+    interval = None if p.interval is None else list(p.interval)
+    pairs = zip(_POINT, (*values, p.runner_up_seconds, p.bound, interval), strict=True)
     return {key: value for key, value in pairs if value is not None}
 
 
@@ -145,7 +158,10 @@ class _Reader:
         for key, text in value.items():
             if not isinstance(text, str):
                 raise self.error(f"provenance.{key}", f"is {shown(text)}: a text is needed")
-        return Provenance(**value)
+        try:
+            return Provenance(**value)
+        except InvalidInput as error:
+            raise self.error("provenance.source", str(error)) from None
 
     def keys(self, field: str, value: Any, allowed: tuple[str, ...], needed: tuple[str, ...]) -> None:
         if not isinstance(value, dict):
@@ -194,10 +210,19 @@ class _Reader:
                 self.whole(where, value["bytes"], "bytes "),
                 Choice.of(_word(value["algorithm"])),
                 runner_up=None if runner_up is None else Choice.of(_word(runner_up)),
+                interval=self.interval(where, value.get("interval")),
                 **times,
             )
         except InvalidInput as error:
             raise self.error(where, str(error)) from None
+
+    def interval(self, where: str, value: Any) -> tuple[float, float] | None:
+        if value is None:
+            return None
+        numbers = value if isinstance(value, list) else []
+        if len(numbers) != 2 or any(isinstance(n, bool) or not isinstance(n, (int, float)) for n in numbers):
+            raise self.error(where, f"interval is {shown(value)}: two times in seconds are needed")
+        return float(numbers[0]), float(numbers[1])
 
     def whole(self, field: str, value: object, name: str = "") -> int:
         if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**63:

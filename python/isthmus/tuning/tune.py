@@ -244,7 +244,7 @@ def _provenance(scenario: Scenario) -> Provenance:
     from .. import __version__
 
     words = scenario.words()
-    return Provenance(isthmus=__version__, date=datetime.date.today().isoformat(), **words)
+    return Provenance(isthmus=__version__, date=datetime.date.today().isoformat(), source="model", **words)
 
 
 class _Progress:

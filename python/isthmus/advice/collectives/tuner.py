@@ -251,7 +251,9 @@ class Tuner:
                 }
                 rows[kind].append(Row(ranks, _overlaid(of_now(kind, ranks), better), tuned=False))
         words = max(self._situations.values(), key=lambda s: s.ranks).words()
-        return DecisionTable(rows, Provenance(isthmus=__version__, note="tuned for one program", **words))
+        return DecisionTable(
+            rows, Provenance(isthmus=__version__, note="tuned for one program", source="model", **words)
+        )
 
 
 def _with_best(c: Compared, choice: Choice, seconds: float, bound: float) -> Compared:
