@@ -178,7 +178,7 @@ def merge(tables: tuple[str, ...], output: str, as_json: bool) -> None:
 
 @click.command(
     "convert",
-    epilog=epilog("convert eos.toml -o eos.txt", "convert eos.txt -o eos.toml --json"),
+    epilog=epilog("convert eos.toml -o eos.txt", "convert eos.toml -o eos.json --json"),
     help="Write a table in another form: TOML, JSON, or the plain text that C reads at run time. Nothing is lost.",
 )
 @click.argument("table", metavar="TABLE")
