@@ -8,7 +8,10 @@
 - ``links``: what the links of the network carry, whose messages that are, and what these lose to each other
 - ``numbers_used``: which numbers of a machine a prediction rests on, and how well each is known
 - ``path_shares``: what of the critical path is what: its seconds by share, and step by step for whoever groups them
+- ``pieces``: a large program cut into pieces that are looked at one after another
+- ``piecewise``: the prediction of a large program, by simulations that go through its pieces
 - ``prediction``: one program on one machine: the simulations that a prediction takes, and what they tell
 - ``remapping``: what another placement of the ranks would change
+- ``tables``: tables of calls and messages of pieces, added up to those of the whole
 - ``what_if``: machines and programs with something changed: what what-ifs simulate
 """
