@@ -315,7 +315,6 @@ _GROUPS = {
     "comparison": "Comparisons",
     "proof": "Proofs",
     "simulation": "Simulation",
-    "comparison": "Comparison",
     "recording": "Recordings and profiles",
     "examples": "Examples",
     "advice": "Advice",
