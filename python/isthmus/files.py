@@ -10,6 +10,9 @@ from collections.abc import Iterator
 
 from .interruption import undone
 
+#: Suffixes of pictures.
+PICTURES = (".png", ".svg", ".pdf")
+
 
 @contextlib.contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[str]:

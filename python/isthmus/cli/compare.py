@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from ..errors import InvalidInput
+from ..files import PICTURES
 from .inputs import parse_placement
 from .options import check_file, job_options, json_option, shared, whole_numbers
 from .output import line_width, print_json, print_table
@@ -50,7 +51,7 @@ def command(
     from ..schedule.schedule import Schedule
 
     if output is not None:
-        check_file("-o", output, (".html", ".png", ".svg", ".pdf"))
+        check_file("-o", output, (".html", *PICTURES))
     read = [read_thing(text) for text in things]
     options: dict[str, Any] = {}
     if isinstance(read[0], (Program, Schedule)) and all(isinstance(one, (Machine, Level)) for one in read[1:]):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import InvalidInput
+from ..files import PICTURES
 from .inputs import UNITS
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 MODELS = ("loggops", "flow", "reserve", "packet")
-PICTURES = (".png", ".svg", ".pdf")
 
 
 @dataclass(frozen=True)

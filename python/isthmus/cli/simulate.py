@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import InvalidInput
+from ..files import PICTURES
 from ..one_line import parse_noise
 from .collectives import parse_collectives, tell_replaced
 from .inputs import WORK, parse_packets, parse_placement, parse_time
@@ -33,7 +34,7 @@ LogGOPS parameters such as loggops:L=2.5us,o=1.5us,g=1us,G=6ns,O=0,S=65535, one 
 _SUFFIXES = {
     "-o": (".h5", ".hdf5"),
     "--trace": (".json", ".json.gz"),
-    "--breakdown": (".png", ".svg", ".pdf"),
+    "--breakdown": PICTURES,
 }
 
 

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from .. import units
 from ..errors import InvalidInput
+from ..files import PICTURES
 from ..tabular import Tabular
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-PICTURES = (".png", ".svg", ".pdf")
 
 
 @dataclass(frozen=True, eq=False)

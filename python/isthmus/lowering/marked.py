@@ -10,6 +10,7 @@ import numpy as np
 from ..collectives import algorithms
 from ..collectives.order import keeps_order, require_order
 from ..errors import InvalidInput
+from ..schedule.event import ONE_LIST
 from ..schedule.program import REDUCTIONS, CollectiveKind, EventKind
 from .rules import triples
 
@@ -18,9 +19,6 @@ if TYPE_CHECKING:
 
     from ..schedule.program import Program
     from .rules import Rules
-
-#: Collectives whose counts all ranks know: their mean is the size.
-_SHARED = (CollectiveKind.gather, CollectiveKind.allgather, CollectiveKind.scatter, CollectiveKind.reduce_scatter)
 
 
 def marked(program: Program) -> NDArray[np.int64]:
@@ -74,7 +72,7 @@ def in_order(program: Program, collectives: Mapping[str, Rules], chosen: bool) -
 def deciding_sizes(program: Program, event: NDArray[np.int64], ranks: NDArray[np.int64]) -> NDArray[np.int64]:
     """The size of each collective that decides on its algorithm: where there are counts that all know, their mean."""
     size = program.amount[event].astype(np.int64)
-    counted = np.flatnonzero(np.isin(program.what[event], _SHARED) & (program.detail[event] != 0))
+    counted = np.flatnonzero(np.isin(program.what[event], ONE_LIST) & (program.detail[event] != 0))
     values, length = program.expanded(event[counted])
     if len(counted):
         ends = np.cumsum(length)

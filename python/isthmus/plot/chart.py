@@ -11,14 +11,13 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InvalidInput
-from ..files import replacing
+from ..files import PICTURES, replacing
 from ..units import text
 from .common import FAINT, INK, MUTED, count, quantity
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_SUFFIXES = (".png", ".svg", ".pdf")
 _WIDTH, _DPI = 12.8, 110
 # Inches to the left of the axes, for its numbers, and to the right, for the legend.
 LEFT, RIGHT = 0.96, 3.07
@@ -40,8 +39,8 @@ def still_suffix(target: Target, format: str | None = None) -> str:
         suffix, got = Path(target).suffix.lower(), f"{os.fspath(target)}: suffix"
     else:
         suffix, got = f".{format}", "a stream: format"
-    if suffix not in _SUFFIXES:
-        raise InvalidInput(f"{got} {suffix!r}; allowed are {', '.join(_SUFFIXES)}")
+    if suffix not in PICTURES:
+        raise InvalidInput(f"{got} {suffix!r}; allowed are {', '.join(PICTURES)}")
     return suffix
 
 

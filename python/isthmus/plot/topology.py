@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import InvalidInput
-from ..files import replacing
+from ..files import PICTURES, replacing
 from .common import ROUTE, Net
 from .facts import facts
 from .families import drawing_of
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import plotly
     from matplotlib.figure import Figure
 
-_SUFFIXES = (".png", ".svg", ".pdf", ".html")
+_SUFFIXES = (*PICTURES, ".html")
 
 
 def topology_scene(

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..collectives import algorithms, collective, describe
 from ..errors import InvalidInput, Unsupported
+from ..schedule.event import COLLECTIVES, ROOTED, VECTORS
 from .contract import Contract
 from .prove import prove
 
@@ -18,14 +19,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 #: Collectives that a sweep goes through.
-KINDS = (
-    "barrier", "bcast", "reduce", "allreduce", "gather", "allgather", "scatter", "alltoall", "reduce_scatter", "scan",
-    "exscan", "neighbor_alltoall",
-)  # fmt: skip
+KINDS = COLLECTIVES
 #: Those that combine.
 REDUCTIONS = ("reduce", "allreduce", "reduce_scatter", "scan", "exscan")
-_ROOTED = ("bcast", "reduce", "gather", "scatter")
-_VECTOR = ("bcast", "reduce", "allreduce", "scan", "exscan")
+_ROOTED = tuple(kind.name for kind in ROOTED)
+_VECTOR = tuple(kind.name for kind in VECTORS)
 
 #: From so many ranks on every algorithm has one case per root or option, not all combinations.
 MANY_RANKS = 65

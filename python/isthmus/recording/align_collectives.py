@@ -11,18 +11,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..schedule.columns import BLOCK, blocks
+from ..schedule.event import ONE_LIST, OWN_LISTS
 from ..schedule.program import NULL, ROOTED, CollectiveKind, EventKind
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from .emission import Details
-
-#: Collectives whose bytes per rank are the same list on all ranks, and those that have a list of their own.
-_SAME_LIST = (
-    CollectiveKind.gather, CollectiveKind.allgather, CollectiveKind.scatter, CollectiveKind.reduce_scatter
-)  # fmt: skip
-_OWN_LIST = (CollectiveKind.alltoall, CollectiveKind.neighbor_alltoall)
 
 
 class Calls(NamedTuple):
@@ -161,15 +156,15 @@ def _same_bytes(
     what = events["what"][event]
     detail = np.where(called, events["detail"][event].astype(np.int64), 0)
     length = np.where(detail > 0, details[detail], 0)
-    shared = np.isin(what, _SAME_LIST)
+    shared = np.isin(what, ONE_LIST)
     fits = np.where(what == CollectiveKind.alltoall, length == 2 * size, shared & (length == size))
     fits |= (what == CollectiveKind.neighbor_alltoall) & (length % 3 == 0)
     detail = np.where(fits, detail, 0)
     most = np.maximum.reduceat(detail, first)[group]
     everywhere = np.minimum.reduceat(detail, first)[group] > 0
-    detail = np.where(shared, most, np.where(np.isin(what, _OWN_LIST) & everywhere, detail, 0))
+    detail = np.where(shared, most, np.where(np.isin(what, OWN_LISTS) & everywhere, detail, 0))
     amount = np.where(called, events["amount"][event].astype(np.int64), 0)
-    alike = (detail == 0) & ~np.isin(what, (*_SAME_LIST, CollectiveKind.alltoall))
+    alike = (detail == 0) & ~np.isin(what, (*ONE_LIST, CollectiveKind.alltoall))
     amount = np.where(alike, np.maximum.reduceat(amount, first)[group], amount)
     for name, new in (("detail", detail), ("amount", amount)):
         # Columns in files are written where they change only.
@@ -188,7 +183,7 @@ def _list_blocks(
     """Where members have blocks of different sizes that nobody lists, what each says of its own makes the list."""
     amount = events["amount"][event].astype(np.int64)
     blocks = called & (events["detail"][event] == 0)
-    blocks &= np.isin(events["what"][event], (*_SAME_LIST, CollectiveKind.alltoall))
+    blocks &= np.isin(events["what"][event], (*ONE_LIST, CollectiveKind.alltoall))
     differ = np.maximum.reduceat(amount, first) != np.minimum.reduceat(amount, first)
     for begin in first[blocks[first] & differ].tolist():
         members = slice(begin, begin + int(size[begin]))

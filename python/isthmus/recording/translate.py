@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..schedule.event import ONE_LIST, OWN_LISTS
 from ..schedule.program import ANY, NO_COMMUNICATOR, NONE, NULL, ROOTED, CollectiveKind, EventKind
 from . import raw
 from .emission import Details, Emission
@@ -39,10 +40,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 #: Collectives that have counts in their details.
-_COUNTED = (
-    CollectiveKind.gather, CollectiveKind.allgather, CollectiveKind.scatter, CollectiveKind.alltoall,
-    CollectiveKind.reduce_scatter, CollectiveKind.neighbor_alltoall,
-)  # fmt: skip
+_COUNTED = (*ONE_LIST, *OWN_LISTS)
 
 
 @dataclass

@@ -67,6 +67,15 @@ PEERED = (
 )  # fmt: skip
 #: Collectives whose peer is the root.
 ROOTED = (CollectiveKind.bcast, CollectiveKind.reduce, CollectiveKind.gather, CollectiveKind.scatter)
+#: Collectives of a vector that has the same bytes on all ranks.
+VECTORS = (
+    CollectiveKind.bcast, CollectiveKind.reduce, CollectiveKind.allreduce, CollectiveKind.scan, CollectiveKind.exscan,
+)  # fmt: skip
+#: Collectives whose bytes of each rank, where they differ, are one list on all ranks, and those of lists of their own.
+ONE_LIST = (CollectiveKind.gather, CollectiveKind.allgather, CollectiveKind.scatter, CollectiveKind.reduce_scatter)
+OWN_LISTS = (CollectiveKind.alltoall, CollectiveKind.neighbor_alltoall)
+#: Collectives by name.
+COLLECTIVES = tuple(kind.name for kind in CollectiveKind)
 #: Collectives with an operator.
 REDUCTIONS = (
     CollectiveKind.reduce, CollectiveKind.allreduce, CollectiveKind.reduce_scatter, CollectiveKind.scan,

@@ -18,6 +18,7 @@ from .event import (
     PEERED,
     ROOTED,
     SENDS,
+    VECTORS,
     CollectiveKind,
     EventKind,
 )
@@ -33,10 +34,7 @@ if TYPE_CHECKING:
 _TAGGED = (EventKind.send, EventKind.isend, EventKind.sendrecv, EventKind.recv, EventKind.irecv)
 _SIZED = (*SENDS, EventKind.recv, EventKind.irecv, EventKind.collective, EventKind.compute)
 #: Collectives of the same bytes on all ranks, which may have no detail.
-_VECTORS = (
-    CollectiveKind.barrier, CollectiveKind.bcast, CollectiveKind.reduce, CollectiveKind.allreduce, CollectiveKind.scan,
-    CollectiveKind.exscan,
-)  # fmt: skip
+_VECTORS = (CollectiveKind.barrier, *VECTORS)
 _LARGEST = 2**63 - 1
 
 

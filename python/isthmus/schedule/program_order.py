@@ -9,7 +9,7 @@ import numpy as np
 from ..errors import InvalidInput
 from . import columns
 from .details import ranges
-from .event import REDUCTIONS, ROOTED, CollectiveKind, EventKind
+from .event import ONE_LIST, REDUCTIONS, ROOTED, VECTORS, EventKind
 from .event_names import name_of, place_of
 
 if TYPE_CHECKING:
@@ -21,14 +21,6 @@ if TYPE_CHECKING:
 _TOGETHER = (EventKind.collective, EventKind.comm_create, EventKind.fence)
 #: What an event does to a request.
 _OPEN, _PROBE, _CLOSE = range(3)
-#: Collectives of a vector that has the same bytes on all ranks.
-_SAME_BYTES = (
-    CollectiveKind.bcast, CollectiveKind.reduce, CollectiveKind.allreduce, CollectiveKind.scan, CollectiveKind.exscan,
-)  # fmt: skip
-#: Collectives whose bytes per rank, where given, are the same list on all ranks.
-_SAME_LIST = (
-    CollectiveKind.gather, CollectiveKind.allgather, CollectiveKind.scatter, CollectiveKind.reduce_scatter
-)  # fmt: skip
 
 
 def check_requests(p: Program) -> None:
@@ -132,7 +124,7 @@ def check_collectives(p: Program) -> None:
 def _differences(p: Program, a: NDArray[np.int64], b: NDArray[np.int64]) -> list[tuple[str, NDArray[np.bool_]]]:
     """What calls of two members may differ in, where they do."""
     kind, what = p.kind[a], p.what[a]
-    vector = np.isin(what, _SAME_BYTES) | ((p.detail[a] == 0) & (kind == EventKind.collective))
+    vector = np.isin(what, VECTORS) | ((p.detail[a] == 0) & (kind == EventKind.collective))
     blocking = (p.request[a] == 0) != (p.request[b] == 0)
     return [
         ("kind", (kind != p.kind[b]) | (what != p.what[b])),
@@ -141,7 +133,7 @@ def _differences(p: Program, a: NDArray[np.int64], b: NDArray[np.int64]) -> list
         ("blocking", (kind == EventKind.collective) & blocking),
         ("whether there are bytes per rank", (p.detail[a] == 0) != (p.detail[b] == 0)),
         ("bytes", vector & (p.amount[a] != p.amount[b])),
-        ("bytes per rank", _lists_differ(p, a, b, np.isin(what, _SAME_LIST))),
+        ("bytes per rank", _lists_differ(p, a, b, np.isin(what, ONE_LIST))),
     ]
 
 

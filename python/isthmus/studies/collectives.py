@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..collectives.flavours import ACCESSES, PROTOCOLS, SYNCS
 from ..errors import InvalidInput
+from ..schedule import event
 from ..simulation.network import MODELS
 from .parameters import Kind, Parameter, Point, Summary
 
@@ -15,10 +16,9 @@ if TYPE_CHECKING:
     from ..machine import Machine
     from ..schedule.program import Program
 
-COLLECTIVES = (
-    "barrier", "bcast", "reduce", "allreduce", "gather", "allgather", "scatter", "alltoall", "reduce_scatter", "scan",
-    "exscan",
-)  # fmt: skip
+
+#: Those that need no list of neighbours.
+COLLECTIVES = tuple(name for name in event.COLLECTIVES if name != "neighbor_alltoall")
 
 
 @functools.lru_cache(maxsize=8)

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from ..schedule.event import COLLECTIVES
 from .choice import Choice
 
 #: Collectives that decisions are made for. Their sizes are those of :func:`isthmus.collective`: of the vector (bcast,
 #: reduce, allreduce, scan, exscan), or of one rank's block (the others).
-KINDS = (
-    "barrier", "bcast", "reduce", "allreduce", "gather", "allgather", "scatter", "alltoall", "reduce_scatter", "scan",
-    "exscan", "neighbor_alltoall",
-)  # fmt: skip
+KINDS = COLLECTIVES
 
 
 @dataclass(frozen=True)

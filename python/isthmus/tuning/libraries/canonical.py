@@ -5,10 +5,11 @@ from __future__ import annotations
 import functools
 
 from ...errors import InvalidInput
+from ...schedule.event import ROOTED
 from ..choice import Choice, Option
 
 # Trees of a general family that have a name of their own: (collectives, name) -> family and the radix it stands for.
-_ROOTED = ("bcast", "reduce", "gather", "scatter")
+_ROOTED = tuple(kind.name for kind in ROOTED)
 _SPECIAL: dict[tuple[str, str], tuple[str, int]] = {
     **{(kind, "binomial"): ("knomial", 2) for kind in (*_ROOTED, "barrier")},
     **{(kind, "binary"): ("kary", 2) for kind in ("bcast", "reduce")},
