@@ -29,7 +29,7 @@ LONG = {
     "study": "study saturation -o out",
     "machine convert": "machine convert torus:200x200x100 -o out.edges",
     "machine validate": "machine validate" + 5000 * " {table}/cielo.toml",
-    "machine plot": "machine plot torus:90x90x90 -o out.png",
+    "machine plot": "machine plot slimfly:q=151 -o out.png",
     "tune search": "tune search allreduce --machine eos --ranks 4096 --model flow -o out.toml",
     "tune validate": "tune validate {table}/large.toml --machine torus:8x8x8 --model flow",
     "tune export": "tune export openmpi --ranks 512 --machine eos --model flow --for ucc -o out.env",

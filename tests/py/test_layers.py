@@ -184,6 +184,7 @@ def layer_of(module: str) -> str:
 def test_python_layers_hold_all_modules() -> None:
     assert [module for module in modules() if module and not layer_of(module)] == []
     assert [name for name in HOLDS if name not in modules()] == []
+    assert [found for found in all_imports() if found.of not in modules()] == []
 
 
 def test_python_layers_use_those_before_them() -> None:

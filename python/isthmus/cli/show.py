@@ -15,7 +15,7 @@ from .tune_table import show_decisions
 
 if TYPE_CHECKING:
     from ..machine import Level
-    from ..mapping.placement import Placement
+    from ..machine.placement import Placement
     from ..schedule.pattern import Pattern
     from ..schedule.program import Program
     from ..schedule.schedule import Schedule
