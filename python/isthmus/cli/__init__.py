@@ -25,16 +25,19 @@
 - ``tune_export``: isthmus tune export, verify
 - ``tune_search``: isthmus tune COLLECTIVE
 - ``tune_table``: isthmus tune show, compare, merge, validate
+- ``waiting``: a line of progress for whatever takes more than two seconds, on a terminal
 """
 
 from __future__ import annotations
 
 import difflib
+import functools
 import io
 import os
 import sys
 from importlib import import_module
 from itertools import islice
+from typing import Any
 
 import click
 
@@ -60,6 +63,27 @@ _COMMANDS = {
 }
 
 
+def _patient(command: click.Command, path: str) -> None:
+    """Let a command, and those within it, say that they take time, unless they show their own progress."""
+    if isinstance(command, click.Group):
+        for name, inner in command.commands.items():
+            _patient(inner, f"{path} {name}")
+        return
+    run = command.callback
+    if run is None or hasattr(run, "patient") or any(p.name == "progress" for p in command.params):
+        return
+
+    @functools.wraps(run)
+    def patient(*args: Any, **options: Any) -> Any:
+        from .waiting import waiting
+
+        with waiting(path):
+            return run(*args, **options)
+
+    patient.patient = True  # type: ignore[attr-defined]
+    command.callback = patient
+
+
 class LazyGroup(click.Group):
     """A group whose commands are imported when they run."""
 
@@ -71,6 +95,7 @@ class LazyGroup(click.Group):
             return None
         module = import_module(f".{_COMMANDS[cmd_name][0]}", __name__)
         command: click.Command = module.command
+        _patient(command, f"isthmus {cmd_name}")
         if os.environ.get("_ISTHMUS_COMPLETE"):
             from .completion import complete_names
 

@@ -1,0 +1,38 @@
+"""Isthmus for Spack: ``spack repo add packaging/spack``, then ``spack develop -p $PWD py-isthmus@main`` and install."""
+
+from spack.package import *
+
+
+class PyIsthmus(PythonPackage):
+    """Predicts, explains and improves the communication of parallel programs on real interconnects."""
+
+    license("BSD-3-Clause")
+
+    version("main", branch="main")
+
+    variant("data", default=True, description="Data frames, graphs and sparse matrices")
+    variant("otf2", default=False, description="Traces in OTF2")
+    variant("plot", default=True, description="Pictures")
+    variant("report", default=True, description="Reports in HTML")
+
+    depends_on("cxx", type="build")
+    depends_on("cmake@3.25:", type="build")
+    depends_on("ninja", type="build")
+    depends_on("python@3.11:", type=("build", "link", "run"))
+    depends_on("py-scikit-build-core@0.11:", type="build")
+    depends_on("py-nanobind@2.4:", type="build")
+
+    with default_args(type="run"):
+        depends_on("py-numpy@1.26:")
+        depends_on("py-click@8.1:")
+        depends_on("py-rich@13:")
+        depends_on("py-tomli-w@1.0:")
+        depends_on("py-pyyaml@6:")
+        depends_on("py-h5py@3.10:")
+        depends_on("py-pandas@2:", when="+data")
+        depends_on("py-networkx@3:", when="+data")
+        depends_on("py-scipy@1.12:", when="+data")
+        depends_on("py-otf2@3.1:", when="+otf2")
+        depends_on("py-matplotlib@3.8:", when="+plot")
+        depends_on("py-plotly@5.20:", when="+plot")
+        depends_on("py-jinja2@3.1:", when="+report")
