@@ -181,6 +181,22 @@ def text(value: float, unit: str, digits: int | None = None, *, decimal: bool = 
     return f"{value!r} {unit}".strip()
 
 
+def span(low: float, high: float, digits: int = 4) -> str:
+    """Two sizes in bytes in one family of units: powers of 1024 where both are written so, otherwise of 1000.
+
+    Examples
+    --------
+    >>> span(9216, 15910), span(9216, 16384), span(8, 8)
+    ('9.216 kB to 15.91 kB', '9 KiB to 16 KiB', '8 B')
+    """
+    words = [text(size, "B", digits) for size in (low, high)]
+    if "i" in "".join(words) and not all(
+        "i" in word or abs(size) < 1000 for word, size in zip(words, (low, high), strict=True)
+    ):
+        words = [text(size, "B", digits, decimal=True) for size in (low, high)]
+    return words[0] if low == high else " to ".join(words)
+
+
 def amount(bytes: float) -> str:
     """Bytes for a column of a table: four digits, in powers of 1000 whatever the number, so that rows can be compared.
 

@@ -217,3 +217,18 @@ def test_amounts_of_a_column_are_in_powers_of_1000():
     assert [units.amount(x) for x in (0, 1, 1024, 2**20, 2**20 + 1, 3 * 2**30)] == [
         "0 B", "1 B", "1.024 kB", "1.049 MB", "1.049 MB", "3.221 GB",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "words"),
+    [
+        (9216, 15910, "9.216 kB to 15.91 kB"),
+        (9216, 16384, "9 KiB to 16 KiB"),
+        (8, 1024, "8 B to 1 KiB"),
+        (1024, 1500, "1.024 kB to 1500 B"),
+        (64, 64, "64 B"),
+        (2000, 3000, "2 kB to 3 kB"),
+    ],
+)
+def test_a_range_has_one_family_of_units(low: int, high: int, words: str) -> None:
+    assert units.span(low, high) == words

@@ -10,7 +10,7 @@ from ...machine import Allocation
 from ...mapping.metrics import DEFINITIONS, in_words
 from ...schedule.program import Program
 from ...simulation.text import machine_words
-from ...units import text
+from ...units import span, text
 from ...visible import bar
 from ..advice import LOSSES, TIME_CLASSES, Advice, Growth, Prediction
 from ..analysis.numbers_used import quality
@@ -251,7 +251,7 @@ def _calls(p: Prediction) -> list[str]:
 
 def size_words(low: int, high: int) -> str:
     """Sizes of messages from the smallest to the largest."""
-    return text(low, "B", 4) if low == high else f"{text(low, 'B', 4)} to {text(high, 'B', 4)}"
+    return span(low, high)
 
 
 def _messages(p: Prediction) -> list[str]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ...tuning.choice import Choice
 from ...tuning.libraries.canonical import pretty
-from ...units import text
+from ...units import span, text
 
 if TYPE_CHECKING:
     from ..collectives.comparison import Choices
@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 def size_words(c: Compared) -> str:
     """Which calls: collective and size."""
     use = c.use
-    low, high = (text(size, "B", 4) for size in (use.low, use.high))
-    size = "" if use.collective == "barrier" else f" of {low}" if low == high else f" of {low} to {high}"
+    size = "" if use.collective == "barrier" else f" of {span(use.low, use.high)}"
     return f"{use.collective}{size}"
 
 
