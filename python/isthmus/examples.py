@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import difflib
-from typing import TYPE_CHECKING
 
 from . import gallery, units
 from .errors import InvalidInput
-
-if TYPE_CHECKING:
-    from .schedule.program import Program
+from .schedule.program import Program
 
 
 def example(name: str) -> Program:

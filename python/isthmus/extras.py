@@ -17,3 +17,24 @@ def optional(module: str, what: str, extra: str) -> Any:
         raise Unsupported(
             f"{what} need the package {package}, which is missing: pip install 'isthmus[{extra}]'"
         ) from None
+
+
+class Later:
+    """A package for annotations: imported when one of its names is looked up, ``Any`` where it is not installed.
+
+    Examples
+    --------
+    >>> Later("collections").abc.Sequence
+    <class 'collections.abc.Sequence'>
+    """
+
+    def __init__(self, module: str) -> None:
+        self._module = module
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return getattr(import_module(self._module), name)
+        except ImportError:
+            return Any if name[0].isupper() else Later(f"{self._module}.{name}")
+        except AttributeError:
+            return Later(f"{self._module}.{name}")

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import difflib
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from . import filekinds, units
 from .errors import InvalidInput, ParseError
-
-if TYPE_CHECKING:
-    from .machine import Machine
-    from .machine.description import Description
-    from .named import Named
-    from .tabular import Table
+from .machine import Machine
+from .machine.description import Description
+from .named import Named
+from .tabular import Table
 
 
 def catalogue(words: str = "") -> Table:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from . import filekinds
 from .errors import ParseError
-
-if TYPE_CHECKING:
-    from .schedule.program import Program
-    from .schedule.schedule import Schedule
-    from .simulation.timeline import Timeline
+from .schedule.program import Program
+from .schedule.schedule import Schedule
+from .simulation.timeline import Timeline
 
 _HDF5 = b"\x89HDF\r\n\x1a\n"
 _DUMPI = b" entering at walltime "

@@ -5,16 +5,14 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .errors import InvalidInput, Unsupported
+from .machine import Level, Machine
+from .schedule.program import Program
+from .schedule.schedule import Schedule
 from .tabular import Table
 from .threads import Threads
-
-if TYPE_CHECKING:
-    from .machine import Level, Machine
-    from .schedule.program import Program
-    from .schedule.schedule import Schedule
 
 
 def sweep(

@@ -7,10 +7,12 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from .extras import optional
+from .extras import Later, optional
 
 if TYPE_CHECKING:
     import pandas
+else:
+    pandas = Later("pandas")
 
 
 class Shown:

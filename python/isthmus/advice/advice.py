@@ -5,27 +5,25 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from ..machine import Allocation, Machine
+from ..machine.placement import Placement
+from ..schedule.pattern import Pattern
+from ..schedule.program import Program
+from ..schedule.schedule import Schedule
+from ..simulation.timeline import Timeline
 from ..tabular import Tabular
 from ..views import view
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from ..machine import Allocation, Machine
-    from ..machine.placement import Placement
-    from ..schedule.pattern import Pattern
-    from ..schedule.program import Program
-    from ..schedule.schedule import Schedule
-    from ..simulation.timeline import Timeline
-    from .analysis.calls import Call, Pair, SizeClass
-    from .analysis.links import NetworkUse
-    from .analysis.numbers_used import Used
-    from .analysis.path_shares import PathSteps
-    from .analysis.remapping import Placing
-    from .collectives.comparison import Choices
+from .analysis.calls import Call, Pair, SizeClass
+from .analysis.links import NetworkUse
+from .analysis.numbers_used import Used
+from .analysis.path_shares import PathSteps
+from .analysis.remapping import Placing
+from .collectives.comparison import Choices
 
 #: Where the mean rank's time goes, in words. Only the first five and noise lie on the critical path too.
 TIME_CLASSES = {

@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +17,8 @@ from ..machine.placement import Placement
 from ..schedule.program import Program
 from ..schedule.schedule import Schedule
 from ..simulation.simulate import located, simulate
-from .advice import Advice
+from ..tuning.decisions import Decisions
+from .advice import Advice, Prediction
 from .analysis.excerpt import excerpt
 from .analysis.pieces import NotInPieces, pieces_of
 from .analysis.piecewise import predict_in_pieces
@@ -26,10 +27,6 @@ from .analysis.what_if import balanced, scaled
 from .collectives.comparison import choices
 from .collectives.library import library_of
 from .output.sentences import notes_on, sentences_on
-
-if TYPE_CHECKING:
-    from ..tuning.decisions import Decisions
-    from .advice import Prediction
 
 #: Operations of a large program of which its collectives' algorithms are compared, about.
 _EXCERPT = 1_000_000

@@ -5,9 +5,10 @@ from __future__ import annotations
 import operator
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from .. import _core
 from ..errors import InvalidInput
@@ -15,9 +16,6 @@ from ..schedule.schedule import Schedule
 from .flavours import flavoured, split
 from .order import require_order
 from .registry import Choice, named
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
 
 _LARGEST = {"ranks": 2**32 - 2, "bytes": 2**63 - 1, "root": 2**32 - 2}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -12,13 +12,10 @@ from ..collectives import algorithms, named
 from ..collectives.flavours import number, split
 from ..collectives.order import keeps_order, require_order
 from ..errors import InvalidInput
-from ..schedule.program import CollectiveKind, EventKind
+from ..schedule.program import CollectiveKind, EventKind, Program
 from ..schedule.schedule import Schedule
 from .marked import in_order
 from .rules import Rules, triples
-
-if TYPE_CHECKING:
-    from ..schedule.program import Program
 
 
 class Decided(Protocol):

@@ -7,11 +7,17 @@ import math
 import operator
 import os
 import re
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, cast
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
 from .. import units
+from .._core import Topology
 from ..errors import InvalidInput, ParseError
+from ..extras import Later
 from ..tabular import Tabular
 from ..views import view
 from .description import LEVELS, Description, normalise
@@ -19,14 +25,12 @@ from .kinds import KINDS
 from .parts import DEFAULT_LEVELS, Level, Levels, Node, Noise, Provenance
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     import networkx
-    import numpy as np
-    from numpy.typing import ArrayLike, NDArray
 
-    from .._core import Topology
-    from .allocation import Allocation
+    from . import allocation
+else:
+    networkx = Later("networkx")
+    allocation = Later("isthmus.machine.allocation")
 
 
 class Machine(Tabular):
@@ -108,7 +112,7 @@ class Machine(Tabular):
         return cls(normalise(raw, file))
 
     @classmethod
-    def from_networkx(cls, graph: networkx.Graph[Any], *, switch: str = "switch", **description: Any) -> Machine:
+    def from_networkx(cls, graph: networkx.Graph, *, switch: str = "switch", **description: Any) -> Machine:
         """A machine whose interconnect is a graph of NetworkX.
 
         Parameters
@@ -138,7 +142,7 @@ class Machine(Tabular):
 
         return cls.from_dict({**description, "topology": description_of(graph, switch)}, "graph")
 
-    def to_networkx(self) -> networkx.MultiDiGraph[Any]:
+    def to_networkx(self) -> networkx.MultiDiGraph:
         """The interconnect as a graph, which :meth:`from_networkx` reads where links come in pairs.
 
         Returns
@@ -352,7 +356,7 @@ class Machine(Tabular):
         distance = max(hops - 1, 0) * p.per_hop
         return p.o_send + p.L + distance + bytes * (p.G + 2 * p.O) + p.o_recv
 
-    def allocate(self, nodes: Any = None, **options: Any) -> Allocation:
+    def allocate(self, nodes: Any = None, **options: Any) -> allocation.Allocation:
         """The part of the machine that a job gets; see :meth:`isthmus.Allocation.of`."""
         from .allocation import Allocation
 

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InvalidInput
 from ..tabular import Tabular
 from ..units import shown
 from .allocation import Allocation, Location
 from .machine import Machine
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
 
 #: Ways to place ranks without looking at what they exchange.
 ORDERS = ("default", "block", "cyclic", "random")

@@ -4,33 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InvalidInput
 from ..machine.allocation import Allocation
 from ..machine.machine import Machine
 from ..machine.placement import job_of
+from ..schedule.pattern import Pattern
+from ..schedule.program import Program
+from ..schedule.schedule import Schedule
 from ..units import shown
 from .budget import Budget
 from .clock import Clock
 from .mapped import Mapped
 from .methods import find
-from .metrics import metrics_of, pattern_of, require_symmetric
+from .metrics import Metrics, metrics_of, pattern_of, require_symmetric
 from .portfolio import USUAL
 from .problem import Problem
 from .search import Search
 from .selection import OBJECTIVES
 from .sockets import placement_of
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from ..schedule.pattern import Pattern
-    from ..schedule.program import Program
-    from ..schedule.schedule import Schedule
-    from .metrics import Metrics
 
 
 def map(

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .. import _core
+from ..collectives import Registered
 from ..errors import InvalidInput
+from ..schedule.schedule import Schedule
 from ..schedule.summary import counted
 from ..tabular import Shown
 from ..units import text
 from .contract import Contract
-
-if TYPE_CHECKING:
-    from ..collectives import Registered
-    from ..schedule.schedule import Schedule
 
 #: Arguments of a call that a contract depends on, and those that it does not depend on.
 _CALL = ("ranks", "bytes", "root", "counts", "in_place")

@@ -5,26 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import InvalidInput
 from ..lowering.pattern import pattern
 from ..schedule import columns
 from ..schedule.pattern import Pattern
-from ..schedule.program import NULL, SENDS, EventKind
-from ..schedule.recording import NONE
+from ..schedule.program import NULL, SENDS, EventKind, Program
+from ..schedule.recording import NONE, Recording
 from ..schedule.shape import Shape, shape
 from ..tabular import Shown, Tabular
 from ..views import view
 from .by_function import FunctionTree, by_function
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from ..schedule.program import Program
-    from ..schedule.recording import Recording
 
 #: What functions are for, by name.
 CATEGORIES = {

@@ -7,18 +7,16 @@ from array import array
 from collections.abc import Iterator
 from contextlib import contextmanager
 from struct import Struct
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from .. import _core
 from ..errors import InvalidInput
 from . import columns
 from .call_checks import CallChecks
 from .program import ANY, EVENT_COLUMNS, NONE, REDUCTIONS, CollectiveKind, EventKind, Program
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
 
 #: Events added one by one, as records until the program is built.
 _RECORD = np.dtype([("rank", "=u4"), *EVENT_COLUMNS.items(), ("location", "=u4"), ("phase", "=u4")])

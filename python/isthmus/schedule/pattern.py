@@ -7,9 +7,11 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from .. import _core
 from ..errors import InvalidInput, Unsupported
+from ..extras import Later
 from ..tabular import Tabular
 from ..units import text
 from ..views import view
@@ -18,7 +20,9 @@ from .summary import counted
 
 if TYPE_CHECKING:
     import scipy.sparse
-    from numpy.typing import ArrayLike, NDArray
+else:
+    scipy = Later("scipy")
+
 
 #: Most ranks of a dense matrix: 2 GiB.
 _DENSE = 1 << 14

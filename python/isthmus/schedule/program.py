@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field, fields
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InvalidInput
 from ..tabular import Tabular
@@ -28,12 +29,8 @@ from .event import TABLES as TABLES
 from .event import CollectiveKind as CollectiveKind
 from .event import Event as Event
 from .event import EventKind as EventKind
+from .recording import Recording
 from .summary import counted
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from .recording import Recording
 
 
 def _empty(dtype: type[np.generic]) -> NDArray[Any]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from .. import _core
 from ..errors import InvalidInput
@@ -22,9 +23,6 @@ from .operation import START_BIT as START_BIT
 from .operation import OpKind as OpKind
 from .rank import RankOperations
 from .summary import counted
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
 
 
 class Dependencies(NamedTuple):

@@ -4,26 +4,22 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from .. import _core
 from ..errors import InvalidInput
 from ..machine import Level, Levels, Machine, Noise
+from ..machine.allocation import Location
+from ..schedule.program import Program
+from ..schedule.schedule import Schedule
 from ..units import parse, shown
-from .network import RECEIVE, RECEIVES, set_network, whole
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from ..machine.allocation import Location
-    from ..schedule.program import Program
-    from ..schedule.schedule import Schedule
-    from .network import PacketOptions
-    from .timeline import Timeline
+from .network import RECEIVE, RECEIVES, PacketOptions, set_network, whole
+from .timeline import Timeline
 
 
 def simulate(

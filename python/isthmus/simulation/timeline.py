@@ -7,22 +7,26 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _core
+from ..extras import Later
+from ..machine import Level, Machine
+from ..schedule.schedule import Schedule
 from ..tabular import Tabular
 from ..views import view
+from .activity import Activities, Window
+from .critical import CriticalPath, Sensitivities
+from .deadlock import Deadlock, Orphans
+from .saved_result import SavedResult
+from .traffic import Traffic
 
 if TYPE_CHECKING:
-    import numpy as np
-    from matplotlib.figure import Figure
-    from numpy.typing import NDArray
+    import matplotlib.figure
+else:
+    matplotlib = Later("matplotlib")
 
-    from .. import _core
-    from ..machine import Level, Machine
-    from ..schedule.schedule import Schedule
-    from .activity import Activities, Window
-    from .critical import CriticalPath, Sensitivities
-    from .deadlock import Deadlock, Orphans
-    from .saved_result import SavedResult
-    from .traffic import Traffic
 
 RECORDS = ("finish", "ranks", "ops")
 #: Whole numbers of a Timeline.
@@ -309,14 +313,14 @@ class Timeline(Tabular):
         *,
         ranks: Sequence[int] | NDArray[np.integer[Any]] | None = None,
         window: Window | None = None,
-    ) -> Figure:
+    ) -> matplotlib.figure.Figure:
         """Draw what ranks did when; needs ``record="ops"``. See :func:`isthmus.plot.timeline.plot_timeline`."""
-        drawn: Figure = view("Timeline.plot")(self, path, ranks=ranks, window=window)
+        drawn: matplotlib.figure.Figure = view("Timeline.plot")(self, path, ranks=ranks, window=window)
         return drawn
 
-    def plot_breakdown(self, path: str | os.PathLike[str] | None = None) -> Figure:
+    def plot_breakdown(self, path: str | os.PathLike[str] | None = None) -> matplotlib.figure.Figure:
         """Draw where the time of every rank went. See :func:`isthmus.plot.breakdown.plot_breakdown`."""
-        drawn: Figure = view("Timeline.plot_breakdown")(self, path)
+        drawn: matplotlib.figure.Figure = view("Timeline.plot_breakdown")(self, path)
         return drawn
 
     def __eq__(self, other: object) -> bool:

@@ -5,16 +5,14 @@ from __future__ import annotations
 import abc
 import bisect
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..errors import InvalidInput
+from ..schedule.program import Program
 from ..units import shown
 from .choice import Choice
 from .rule import Rule
 from .runnable import rules_for
-
-if TYPE_CHECKING:
-    from ..schedule.program import Program
 
 
 class Decisions(abc.ABC):

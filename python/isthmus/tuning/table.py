@@ -6,9 +6,13 @@ import bisect
 import functools
 import itertools
 import math
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import InvalidInput
 from ..tabular import Tabular
@@ -16,12 +20,6 @@ from ..views import view
 from .choice import Choice
 from .decisions import Decisions
 from .rule import KINDS, Rule, merged
-
-if TYPE_CHECKING:
-    import os
-
-    import numpy as np
-    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import datetime
+import os
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import InvalidInput
+from ..extras import Later
 from ..machine import Level, Machine
 from ..tabular import Tabular
 from ..threads import Threads
@@ -23,11 +26,10 @@ from .search.sweep import sweep
 from .table import DecisionTable, Provenance
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable
+    import matplotlib.figure
+else:
+    matplotlib = Later("matplotlib")
 
-    from matplotlib.figure import Figure
-    from numpy.typing import NDArray
 
 #: Collectives that "all" stands for: those that need no counts.
 ALL = tuple(kind for kind in KINDS if kind != "neighbor_alltoall")
@@ -76,16 +78,22 @@ class Tuning(Tabular):
 
     def plot(
         self, path: str | os.PathLike[str] | None = None, collective: str | None = None, ranks: int | None = None
-    ) -> Figure:
+    ) -> matplotlib.figure.Figure:
         """Draw time by size, a line for each algorithm; with several numbers of ranks see :meth:`plot_map`."""
-        drawn: Figure = view("Tuning.plot")(self.sweep(collective or self.sweeps[0].collective, ranks), path)
+        drawn: matplotlib.figure.Figure = view("Tuning.plot")(
+            self.sweep(collective or self.sweeps[0].collective, ranks), path
+        )
         return drawn
 
-    def plot_map(self, path: str | os.PathLike[str] | None = None, collective: str | None = None) -> Figure:
+    def plot_map(
+        self, path: str | os.PathLike[str] | None = None, collective: str | None = None
+    ) -> matplotlib.figure.Figure:
         """Draw the best algorithm by ranks and size."""
         kind = collective or self.sweeps[0].collective
         self.sweep(kind)
-        drawn: Figure = view("Tuning.plot_map")([s for s in self.sweeps if s.collective == kind], path)
+        drawn: matplotlib.figure.Figure = view("Tuning.plot_map")(
+            [s for s in self.sweeps if s.collective == kind], path
+        )
         return drawn
 
 

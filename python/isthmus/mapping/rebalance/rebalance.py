@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from ...errors import InvalidInput
 from ...machine.allocation import Allocation
 from ...machine.placement import Placement
+from ...schedule.pattern import Pattern
 from ...units import amount, shown, text
 from ..problem import edges_of
 from .object_moves import Mover
 from .object_places import Residence
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from ...schedule.pattern import Pattern
 
 METHODS = ("refine", "greedy")
 
