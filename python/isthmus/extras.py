@@ -20,7 +20,7 @@ def optional(module: str, what: str, extra: str) -> Any:
 
 
 class Later:
-    """A package for annotations: imported when one of its names is looked up, ``Any`` where it is not installed.
+    """A module for annotations: imported when one of its names is looked up, ``Any`` where it is not installed.
 
     Examples
     --------

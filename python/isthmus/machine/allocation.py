@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InvalidInput
+from ..extras import Later
 from ..tabular import Shown
-from .machine import Machine
+
+if TYPE_CHECKING:
+    from . import machine as machines
+else:
+    # Machines hand out allocations.
+    machines = Later("isthmus.machine.machine")
 
 
 class Location(NamedTuple):
@@ -42,7 +48,7 @@ class Allocation(Shown):
     """
 
     def __init__(
-        self, machine: Machine, nodes: ArrayLike, *, ranks_per_node: int | None = None, order: str = "block"
+        self, machine: machines.Machine, nodes: ArrayLike, *, ranks_per_node: int | None = None, order: str = "block"
     ) -> None:
         self.machine = machine
         # A copy: what the caller does to the array later must not change the allocation.
@@ -64,7 +70,7 @@ class Allocation(Shown):
     @classmethod
     def of(
         cls,
-        machine: Machine,
+        machine: machines.Machine,
         nodes: Any = None,
         *,
         fraction: float | None = None,
