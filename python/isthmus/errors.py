@@ -4,24 +4,24 @@ from __future__ import annotations
 
 
 class InvalidInput(ValueError):
-    """A wrong argument or an infeasible request."""
+    """An argument is wrong, or a request cannot be fulfilled."""
 
 
 class Unsupported(NotImplementedError):
-    """A valid request that this object cannot serve; the message names the alternative."""
+    """The request is valid, but this object does not support it; the message names an alternative."""
 
 
 class ParseError(ValueError):
-    """A malformed file.
+    """A file is malformed.
 
     Parameters
     ----------
     file : str
         Path of the file as the caller gave it.
     line : int or None
-        Line of the defect, counted from 1; None if the defect is of the file as a whole.
+        Line of the defect, counted from 1; None if the defect concerns the file as a whole.
     field : str or None
-        Key, attribute or record at fault, as it is spelled in the file.
+        Key, attribute or record at fault, as spelled in the file.
     message : str
         One sentence: what was got and what is allowed.
 

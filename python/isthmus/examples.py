@@ -10,12 +10,12 @@ from .schedule.program import Program
 
 
 def example(name: str) -> Program:
-    """A recorded program that comes with Isthmus.
+    """Return a recorded program that comes with Isthmus.
 
     Raises
     ------
     InvalidInput
-        For a name that is not there; the message lists those that are.
+        For an unknown name; the message lists the known ones.
     """
     from .reading import read
     from .schedule.program import Program

@@ -15,17 +15,17 @@ from .tabular import Table
 
 
 def catalogue(words: str = "") -> Table:
-    """The machines of the catalogue.
+    """List the machines of the catalogue.
 
     Parameters
     ----------
     words : str
-        Only those whose name, title or interconnect holds all of these words.
+        List only machines whose name, title or interconnect contains all of these words.
 
     Returns
     -------
     Table
-        A row per machine: name, nodes, cores, topology, title.
+        One row per machine: name, nodes, cores, topology, title.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def load(
     node: str | os.PathLike[str] | None = None,
     **options: Any,
 ) -> Machine:
-    """The machine of a name, a file or a specification.
+    """Load a machine from a catalogue name, a file or a one-line specification.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def load(
         specification such as ``"torus:8x8x16,link=425MB/s"``. Behind a name or file some values may be replaced:
         ``"cielo:cores=8,L=2us"``, with the keys of a specification.
     format : str, optional
-        Format of a foreign file, where its content does not tell.
+        Format of a file of another tool, if its content does not tell.
     node : path, optional
         A file that describes one node: hwloc XML (``lstopo node.xml``) or NCCL topology XML. It replaces the node of
         the machine.
@@ -77,7 +77,7 @@ def load(
     Raises
     ------
     InvalidInput
-        For a name that is none of these; the message names close ones.
+        If the name is none of these; the message suggests similar names.
     ParseError
         For a malformed file or specification.
     OSError
@@ -142,7 +142,7 @@ def _without_options(options: dict[str, Any], what: str) -> None:
 
 
 def describes_node(path: str) -> bool:
-    """Is the file one of a single node (hwloc or NCCL XML) rather than of a machine?"""
+    """Return whether the file describes a single node (hwloc or NCCL XML) rather than a machine."""
     from .imports.machines.formats import detect
 
     # A pipe can be read only once: it is taken for a machine.

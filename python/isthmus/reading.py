@@ -17,16 +17,16 @@ _HEAD = 1 << 16
 
 
 def read(path: str | os.PathLike[str], *, unit: str = "ns") -> Program | Schedule | Timeline:
-    """What a file holds, told by its content.
+    """Read a program, schedule or timeline from a file; the content determines the format.
 
     Parameters
     ----------
     path : path
-        HDF5 as ``save`` writes it, GOAL text, binary GOAL, an OTF2 trace (its anchor file, ``traces.otf2``, or the
-        folder of it), or a dumpi trace as dumpi2ascii prints it (a folder, or the file of one
-        rank, whose neighbours are read too).
+        An HDF5 file written by ``save``, GOAL text, binary GOAL, an OTF2 trace (its anchor file ``traces.otf2`` or its
+        folder), or a dumpi trace printed by dumpi2ascii (its folder, or the file of one rank; the files of the other
+        ranks beside it are read too).
     unit : {"ns", "ps", "us", "ms", "s"}
-        What times in GOAL count.
+        Unit of times in GOAL files.
 
     Returns
     -------

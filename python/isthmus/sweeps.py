@@ -24,36 +24,36 @@ def sweep(
     workers: int | None = None,
     **values: Any,
 ) -> Table:
-    """Simulate every combination, on all cores.
+    """Simulate every combination of the given values in parallel and return a table.
 
     Parameters
     ----------
     what : str, Program, Schedule or callable
-        The name of a collective; or what is simulated as it is; or a function that makes it and is called with a value
-        of each of ``values``.
+        The name of a collective; a program or schedule to simulate; or a function that returns one and is called with
+        one combination of ``values``.
     machines : str, Machine or Level, or sequence of them
-        Names, files, specifications, machines.
+        Machines, or whatever :func:`isthmus.load` accepts.
     model : str or sequence of str
-        Of :func:`isthmus.simulate`.
+        Network models, as for :func:`isthmus.simulate`.
     placement : str or sequence of str, optional
-        The same.
+        Placements, as for :func:`isthmus.simulate`.
     workers : int, optional
-        Simulations at a time, by default one for each core.
+        Number of simulations at a time; by default one per core.
     **values
-        What to vary, each a value or a sequence of them: of a collective ``ranks``, ``bytes`` and the other arguments
-        of :func:`isthmus.collective`; ``algorithm="all"`` stands for all that can do it.
+        Parameters to vary, each a value or a sequence of values. For a collective: ``ranks``, ``bytes`` and the other
+        arguments of :func:`isthmus.collective`; ``algorithm="all"`` tries every algorithm of the collective.
 
     Returns
     -------
     Table
-        A row per combination, the last value fastest: machine, the values, model, placement if it is given,
-        seconds, messages, and sent (bytes); seconds is nan for what an algorithm or machine cannot do, and ``error``
-        says why.
+        One row per combination, the last value varying fastest: machine, the values, model, placement if given,
+        seconds, messages, and sent (bytes). Where an algorithm or machine cannot run a combination, seconds is nan and
+        ``error`` says why.
 
     Raises
     ------
     InvalidInput
-        For no machine, an unknown collective, and values where nothing takes them.
+        If there is no machine, the collective is unknown, or ``values`` are given that nothing accepts.
 
     Examples
     --------

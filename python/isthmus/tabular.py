@@ -16,7 +16,7 @@ else:
 
 
 class Shown:
-    """A noun whose ``str`` is its report, which notebooks show."""
+    """An object whose ``str`` is its report; notebooks show it."""
 
     __slots__ = ()
 
@@ -25,40 +25,40 @@ class Shown:
 
 
 class Tabular(Shown):
-    """A noun that is a table."""
+    """An object that can be read as a table."""
 
     __slots__ = ()
 
     @abstractmethod
     def frame(self) -> Mapping[str, Any] | Sequence[Mapping[str, Any]]:
-        """The table: columns of equal length by name, or rows."""
+        """Return the table as columns of equal length by name, or as rows."""
 
     def to_pandas(self) -> pandas.DataFrame:
-        """The table of :meth:`frame` as a data frame, in SI units where a column does not say otherwise.
+        """Return the table of :meth:`frame` as a pandas data frame, in SI units unless a column says otherwise.
 
         Raises
         ------
         Unsupported
-            Without the package pandas.
+            If the package pandas is missing.
         """
         frames: pandas.DataFrame = optional("pandas", "data frames", "data").DataFrame(self.frame())
         return frames
 
 
 class Table(Tabular, Sequence[Mapping[str, Any]]):
-    """Rows that are looked at, counted and passed on as they are.
+    """A sequence of rows with the same columns.
 
     Parameters
     ----------
     rows : sequence of mapping
-        All with the same keys, in the order of columns.
+        Rows with the same keys, in the order of the columns.
     """
 
     def __init__(self, rows: Sequence[Mapping[str, Any]]) -> None:
         self._rows = tuple(rows)
 
     def frame(self) -> Sequence[Mapping[str, Any]]:
-        """The rows."""
+        """Return the rows."""
         return self._rows
 
     def __getitem__(self, index: Any) -> Any:

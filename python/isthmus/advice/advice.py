@@ -51,17 +51,17 @@ LOSSES = {
 
 @dataclass(frozen=True)
 class Efficiency:
-    """Parallel efficiencies as the POP centre of excellence defines them; each is 1 where nothing is lost.
+    """Parallel efficiencies as defined by the POP centre of excellence; 1 means that nothing is lost.
 
     Attributes
     ----------
     load_balance : float
-        Mean over the ranks of their computation, over the most of a rank.
+        Mean computation time of the ranks divided by the largest.
     serialisation : float
-        The most that a rank computes over the time on an ideal network (L, o, g, G and O are 0): what is lost to ranks
-        that wait for each other.
+        Largest computation time of a rank divided by the run time on an ideal network (L, o, g, G and O are 0): the
+        loss to ranks that wait for each other.
     transfer : float
-        The time on the ideal network over the time: what is lost to the network and its overheads.
+        Run time on the ideal network divided by the run time: the loss to the network and its overheads.
 
     References
     ----------
@@ -75,7 +75,7 @@ class Efficiency:
 
     @classmethod
     def of(cls, losses: Mapping[str, float]) -> Efficiency:
-        """Those of a time that is made of LOSSES."""
+        """Return the efficiencies of a run time that is split into LOSSES."""
         mean, most = losses["computation"], losses["computation"] + losses["imbalance"]
         ideal, time = most + losses["dependencies"], sum(losses.values())
         if most == 0 or ideal == 0:
@@ -85,28 +85,28 @@ class Efficiency:
 
     @property
     def communication(self) -> float:
-        """serialisation x transfer."""
+        """Communication efficiency: serialisation x transfer."""
         return self.serialisation * self.transfer
 
     @property
     def parallel(self) -> float:
-        """load balance x communication: mean computation over time."""
+        """Parallel efficiency: load balance x communication, the mean computation time divided by the run time."""
         return self.load_balance * self.communication
 
 
 @dataclass(frozen=True)
 class WhatIf:
-    """What a change would save.
+    """A change to the program or machine, and what it would save.
 
     Attributes
     ----------
     name, words : str
     time : float
-        Seconds that the program would take, or at least takes.
+        Run time after the change, or a lower bound of it, seconds.
     saving : float
-        Seconds; never negative for a bound.
+        Saved time, seconds; never negative for a bound.
     bound : bool
-        True: no run can save more this way, whether any saves as much is not known. False: a simulation.
+        True: an upper bound of the saving, which no run may reach. False: the result of a simulation.
     """
 
     name: str
@@ -118,26 +118,26 @@ class WhatIf:
 
 @dataclass(frozen=True)
 class Growth:
-    """How the time follows one cost of messages, at all levels of the machine.
+    """How the run time depends on one cost of messages, varied at all levels of the machine.
 
     Attributes
     ----------
     name : str
         latency, bandwidth (the time that interfaces take, its inverse) or overhead.
     curve : mapping of float to float
-        Seconds by factor of the cost, ascending; 1 is the machine.
+        Run time in seconds by factor of the cost, ascending; factor 1 is the machine itself.
     ten_percent : float
-        Relative growth of the time where the cost is 10 % larger.
+        Relative growth of the run time if the cost grows by 10 %.
     tolerance : mapping of float to float or None
-        By what factor the cost may grow until the time has grown by this part (0.01, 0.05, 0.1); None: by more than was
-        tried, 1024 where refined, otherwise the end of the curve.
+        Factor by which the cost may grow until the run time has grown by this share (0.01, 0.05, 0.1). None: more than
+        the largest factor tried, which is 1024 if ``refined`` and the end of the curve otherwise.
     refined : bool
-        Tolerances were found by simulation to 0.05 % of the time; otherwise by straight lines between the points of the
-        curve, which makes them smaller rather than larger as long as the curve is convex.
+        True: tolerances were found by simulation, to 0.05 % of the run time. False: by linear interpolation of the
+        curve, which underestimates them as long as the curve is convex.
     level : str
         The farthest level at which messages pass: socket, node or network.
     value : float
-        What the cost is at that level: L or o_send (s), or 1 / G (B/s).
+        The cost at that level: L or o_send (s), or 1 / G (B/s).
     """
 
     name: str
@@ -150,54 +150,54 @@ class Growth:
 
     @property
     def none(self) -> bool:
-        """Does the time not depend on it, as far as was tried?"""
+        """Whether the run time is independent of the cost, for all factors tried."""
         times = list(self.curve.values())
         return max(times) - min(times) <= 1e-6 * max(times)
 
 
 @dataclass(frozen=True, eq=False)
 class Prediction:
-    """The program on one machine.
+    """Prediction of the program on one machine.
 
     Attributes
     ----------
     machine : Machine
     placement : Allocation or Placement
     timeline : Timeline
-        The simulation; of the first machine with ``record="ops"``. Of programs that were simulated piece by piece it
+        The simulation; on the first machine with ``record="ops"``. For programs that were simulated piece by piece it
         has the operations of one piece.
     operations : int
-        Of the whole program.
+        Number of operations of the whole program.
     losses : dict of str to float
-        Seconds by LOSSES, which add up to the time: the mean rank's computation; what the rank that computes most
-        computes longer; what the run takes longer than that on an ideal network (and what the operating system takes);
-        what it takes longer on this one if messages do not meet; what they lose to each other.
+        Seconds by LOSSES, which add up to the run time: the mean computation of the ranks; the extra computation of
+        the rank that computes most; the extra time of the run on an ideal network (with operating system noise); the
+        extra time on this network without contention; the time lost to contention.
     by_rank : dict of str to array of float64 or None
-        Seconds of every rank by TIME_CLASSES, which add up to the time; None where it was not recorded (waiting has it
-        then).
+        Seconds of every rank by TIME_CLASSES, which add up to the run time; None if a class was not recorded (it is
+        then part of waiting).
     path : dict of str to float, optional
-        Seconds of the critical path by share; of large programs of the path through a ``part``.
+        Seconds of the critical path by share; for large programs, of the path through a ``part``.
     beyond : float, optional
-        Seconds that the critical path computes longer than the mean rank: of imbalance and dependencies, what is
-        computation that others wait for.
+        Computation on the critical path minus the mean computation of the ranks, seconds: the computation that others
+        wait for because of imbalance and dependencies.
     what_ifs : tuple of WhatIf
         Simulations first, then bounds.
     sensitivities : tuple of Growth
     calls, pairs, sizes : tuple
-        What of the critical path belongs to which call, pair of ranks, and size of messages; most first.
+        The critical path by call, by pair of ranks, and by message size; the largest share first.
     part : (float, float), optional
-        Begin and end of the part of the run that ``path`` and what comes of it are of, seconds; None: all of it.
+        Begin and end of the part of the run that ``path`` and everything derived from it cover, seconds; None: all.
     steps : PathSteps, optional
     used : tuple of Used
         The numbers of the machine that were used, with their provenance.
     network : NetworkUse, optional
-        Use of links on the first machine, in models where messages meet.
+        Use of links on the first machine, in models with contention.
     placing : Placing, optional
-        What another placement on the same nodes would change; of the first machine.
+        What another placement on the same nodes would change, on the first machine.
     pattern : Pattern, optional
-        Bytes between ranks, where the operations of ``timeline`` are not all.
+        Bytes between ranks, if ``timeline`` does not hold all operations.
     choices : Choices, optional
-        What other algorithms of collectives would change; of the first machine.
+        What other algorithms of collectives would change, on the first machine.
     """
 
     machine: Machine
@@ -223,17 +223,17 @@ class Prediction:
 
     @property
     def time(self) -> float:
-        """Seconds that the program takes."""
+        """Run time of the program, seconds."""
         return self.timeline.makespan
 
     @property
     def span(self) -> float:
-        """Seconds that the critical path covers."""
+        """Length of the critical path, seconds."""
         return self.time if self.part is None else self.part[1] - self.part[0]
 
     @property
     def mean(self) -> dict[str, float | None]:
-        """Seconds of the mean rank by TIME_CLASSES."""
+        """Mean over the ranks of the seconds spent in each of TIME_CLASSES."""
         return {name: None if values is None else float(values.mean()) for name, values in self.by_rank.items()}
 
     @property
@@ -242,13 +242,13 @@ class Prediction:
 
     @property
     def dominant(self) -> str:
-        """The largest of LOSSES beside computation; computation, where none is 0.5 % of the time."""
+        """The largest of LOSSES except computation; computation if none reaches 0.5 % of the run time."""
         lost = {name: value for name, value in self.losses.items() if name != "computation"}
         name = max(lost, key=lambda key: lost[key])
         return name if lost[name] >= 0.005 * self.time else "computation"
 
     def what_if(self, name: str) -> WhatIf | None:
-        """By name; None where it was not asked."""
+        """Return the what-if of this name, or None if it was not evaluated."""
         return next((w for w in self.what_ifs if w.name == name), None)
 
 
@@ -260,9 +260,9 @@ class Sentence:
     ----------
     topic, text : str
     gain : float
-        Seconds that it saves, by simulation; of a bound: at most. Sentences are ordered by it.
+        Saved seconds, by simulation; for a bound, at most. Sentences are ordered by gain.
     bound : bool
-        No run can save more, and whether any saves as much is not known.
+        True: ``gain`` is an upper bound, which no run may reach.
     """
 
     topic: str
@@ -273,25 +273,25 @@ class Sentence:
 
 @dataclass(frozen=True, eq=False)
 class Advice(Tabular):
-    """What limits a program on machines; ``print`` it, :meth:`save` it.
+    """Report on what limits a program on one or more machines; ``print`` it or :meth:`save` it.
 
     Attributes
     ----------
     name : str
-        What the program is called.
+        Name of the program in the report.
     program : Program or Schedule
-        As it was simulated, with computation scaled.
+        The program as simulated, with computation scaled.
     predictions : tuple of Prediction
-        One for each machine, in the order given; the first has every detail.
+        One per machine, in the order given; the first has every detail.
     sentences : tuple of Sentence
-        What to do, and what it saves by simulation: the most worthwhile first.
+        What to change, and how much that saves by simulation; the largest saving first.
     bounds : tuple of Sentence
-        What nobody can save more by, the largest first.
+        Upper bounds of savings, the largest first.
     notes : tuple of str
-        What to know about the figures.
+        Caveats about the figures.
     scale_compute : float
     simulations : int
-        Time that the advice took.
+        Number of simulations that the advice took.
     model, routing : str
         Network model and routing, as for :func:`isthmus.simulate`.
     """
@@ -312,29 +312,29 @@ class Advice(Tabular):
         return self.program.ranks
 
     def frame(self) -> list[dict[str, Any]]:
-        """The comparison of the machines, a row each, in SI units."""
+        """Return the comparison of the machines, one row per machine, in SI units."""
         rows: list[dict[str, Any]] = view("Advice.frame")(self)
         return rows
 
     def json(self) -> dict[str, Any]:
-        """Everything as plain numbers, lists and dicts, in SI units."""
+        """Return the whole report as plain numbers, lists and dicts, in SI units."""
         plain: dict[str, Any] = view("Advice.json")(self)
         return plain
 
     def html(self) -> str:
-        """The report as one page of HTML that needs nothing else; raises Unsupported without jinja2."""
+        """Return the report as one self-contained HTML page; raises Unsupported if jinja2 is missing."""
         page: str = view("Advice.html")(self)
         return page
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the report as HTML, whole or not at all.
+        """Write the report as HTML, atomically.
 
         Raises
         ------
         InvalidInput
-            For another suffix than .html.
+            If the suffix is not .html.
         Unsupported
-            Without the package jinja2, which the extra ``report`` brings.
+            If the package jinja2 is missing; the extra ``report`` brings it.
         """
         view("Advice.save")(self, path)
 

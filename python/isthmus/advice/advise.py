@@ -53,59 +53,60 @@ def advise(
     name: str = "",
     progress: bool = False,
 ) -> Advice:
-    """What limits a program on machines, what would help, and by how much at most.
+    """Analyse what limits a program on one or more machines, what would help, and by how much.
 
     Parameters
     ----------
     program : Program or Schedule
-        A schedule has no calls and no computation that could be balanced or scaled.
+        A schedule has no calls, and no computation to balance or scale.
     machines : Machine or str, or a sequence of them
-        The first is looked at in detail, the others are compared with it. Names are what :func:`isthmus.load` takes.
+        The first is analysed in detail, the others are compared with it. Strings are passed to :func:`isthmus.load`.
     ranks_per_node : int, optional
-        By default one rank per core; ranks fill node after node from the first on.
+        Ranks per node, by default one per core; ranks fill node after node from the first on.
     placement : Allocation, Placement or array of int, or a list of them, optional
         Where the ranks sit instead, as for :func:`isthmus.simulate`: on the first machine, or one for each machine;
         None stands for the usual order.
     scale_compute : float
-        Multiplies all computation: 0.5 stands for cores twice as fast as those that the program was recorded on.
+        Factor for all computation: 0.5 models cores twice as fast as those on which the program was recorded.
     collectives : mapping or DecisionTable, optional
         Algorithms, see :func:`isthmus.lower`.
     model, routing, noise, seed
         As for :func:`isthmus.simulate`.
     mpi : str, optional
-        The MPI library whose decisions are compared with the best algorithms: "openmpi" or "mpich", with a version or
-        without ("openmpi-5.0.8"); all predictions are made with its algorithms then. By default the library of the
-        recording, otherwise Open MPI, for the comparison only.
+        MPI library whose choices are compared with the best algorithms: "openmpi" or "mpich", with or without a version
+        ("openmpi-5.0.8"). If given, all predictions use its algorithms. By default the library of the recording, else
+        Open MPI, for the comparison only.
     tune_seconds : float
-        Time to look for better algorithms of collectives, about; 0: none are looked for.
+        Approximate time to search for better algorithms of collectives, seconds; 0: no search.
     name : str
-        What the page calls the program.
+        Name of the program in the report.
     progress : bool
-        A bar on standard error.
+        Show a progress bar on standard error.
 
     Returns
     -------
     Advice
-        ``print`` shows the page, ``save("report.html")`` writes the report.
+        ``print`` shows a summary, ``save("report.html")`` writes the report.
 
     Raises
     ------
     InvalidInput
-        For a machine that is too small, and a program that hangs on a machine.
+        If a machine is too small, or the program hangs on a machine.
     Unsupported
-        For ``scale_compute`` of a schedule.
+        If ``scale_compute`` is given for a schedule.
 
     Notes
     -----
-    With a model in which messages meet there is a table of the links, and what contention costs; costs are then varied
-    at a few points only, links with them, as the order in which messages are served may change with every one.
+    With a model that has contention, the report also has a table of the links and the cost of contention. Costs are
+    then varied together with the links and at a few points only, as every change may alter the order in which messages
+    are served.
 
-    Up to four million operations, the critical path is that of the whole run; for larger programs, that of a part with
-    about as many, which the page names. Without noise and with the model "loggops", programs of more than about five
-    million operations are looked at piece by piece, with the memory of one piece, where they can be cut after
+    Up to four million operations, the critical path covers the whole run; for larger programs, it covers a part of
+    about that size, which the report names. Without noise and with the model "loggops", programs of more than about
+    five million operations are analysed piece by piece, with the memory of one piece, if they can be cut after
     collectives of all ranks. What a rank sends to another that is still in such a collective is then received after it,
-    which made times of recordings differ by 1e-5 at most. What algorithms of collectives save is estimated from pieces
-    of the program, from its beginning to its end, where it can be cut and they stand for all of it.
+    which made times of recordings differ by 1e-5 at most. Savings by algorithms of collectives are estimated from
+    pieces between the beginning and the end of the program, if it can be cut and the pieces represent all of it.
 
     Examples
     --------

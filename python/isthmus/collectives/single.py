@@ -37,7 +37,7 @@ def collective(
     under_way: int = 0,
     ordered: bool = False,
 ) -> Schedule:
-    """What all ranks do when they call one collective.
+    """Return the schedule of one collective call on all ranks.
 
     Parameters
     ----------
@@ -46,11 +46,11 @@ def collective(
         neighbor_alltoall.
     ranks : int
     bytes : int
-        bcast, reduce, allreduce, scan, exscan: of the vector; gather, allgather, scatter, alltoall, reduce_scatter: of
-        one rank's block.
+        Size in bytes: of the vector for bcast, reduce, allreduce, scan and exscan; of one rank's block for gather,
+        allgather, scatter, alltoall and reduce_scatter.
     algorithm : str or (str, dict), optional
-        One of :func:`algorithms`, by default the first, and its options; :func:`describe` says which there are.
-        ``access``, ``sync`` and ``protocol`` among the options count before the arguments of these names.
+        One of :func:`algorithms`, by default the first, and its options, which :func:`describe` lists. ``access``,
+        ``sync`` and ``protocol`` among the options take precedence over the arguments of these names.
     root : int
         Root of bcast, reduce, gather and scatter.
     counts : array of int, optional
@@ -58,10 +58,11 @@ def collective(
         matrix, from rank i to rank j in row i and column j; neighbor_alltoall (which needs it): a row of sender,
         receiver and bytes for every message.
     in_place : bool
-        What a rank contributes to its own result is there already (MPI_IN_PLACE): no copies of own blocks.
+        The contribution of a rank to its own result is already in place (MPI_IN_PLACE), so that own blocks are not
+        copied.
     buffers : bool
-        Operations say which parts of the buffers "input", "output" and "scratch" they read and write. Without, what a
-        rank packs for a message is copied by one operation for each message that it came with.
+        Operations name the parts of the buffers "input", "output" and "scratch" that they read and write. If False,
+        data that a rank packs for a message are copied by one operation for each message in which they arrived.
     access : {"message", "put", "get"}
         How data move: by messages, or by puts or gets with messages of 0 bytes that say when data are there and when
         buffers are free (:meth:`isthmus.Schedule.one_sided`).
@@ -72,11 +73,11 @@ def collective(
     protocol : {"size", "eager", "rendezvous"}
         Protocol of messages: chosen by size, as the machine does, or always the same.
     count : int
-        So many of the collective, one begun after the other, each with its own buffers.
+        Number of calls, started one after the other, each with its own buffers.
     under_way : int
-        At most so many of them at once on a rank; 0: all.
+        Largest number of calls in progress at once on a rank; 0: no limit.
     ordered : bool
-        The operator does not commute: algorithms that do not combine operands in the order of ranks are refused.
+        The operator does not commute; algorithms that do not combine operands in rank order are refused.
 
     Returns
     -------
@@ -86,7 +87,7 @@ def collective(
     Raises
     ------
     InvalidInput
-        For unknown names (the message lists the allowed ones), a root that is no rank, and counts that do not fit.
+        If a name is unknown (the message lists the known ones), the root is not a rank, or counts do not fit.
 
     Examples
     --------

@@ -30,21 +30,21 @@ def compare(
     placements: Sequence[Any] | None = None,
     **options: Any,
 ) -> Comparison:
-    """What differs between things of one kind; which kind, is seen from what is given.
+    """Compare machines, decision tables, timelines, or one program on several machines.
 
     Parameters
     ----------
     *things : Machine, Level, DecisionTable, Decisions, Timeline, Program or Schedule
-        Two or more machines; two decision tables; two or more timelines, where a recorded program is a measured one, so
-        that a measurement stands beside predictions; or a program or schedule and the machines to simulate it on.
+        Two or more machines; two decision tables; two or more timelines; or a program or schedule and the machines to
+        simulate it on. A recorded program counts as a measured timeline, so that you can compare it with predictions.
     names : sequence of str, optional
-        How they are called; by default by their names, or "first", "second" and so on.
+        Labels of the things compared; by default their own names, or "first", "second" and so on.
     ranks : sequence of int, optional
-        Of tables: the numbers of ranks to compare at, by default those of the tables.
+        For tables: numbers of ranks at which to compare, by default those of the tables.
     placements : sequence, optional
-        Of a program on machines: where the ranks sit on each, as ``placement`` of :func:`isthmus.simulate`.
+        For a program on machines: one placement per machine, as for :func:`isthmus.simulate`.
     **options
-        Of a program on machines: those of :func:`isthmus.simulate`.
+        For a program on machines: options of :func:`isthmus.simulate`.
 
     Returns
     -------
@@ -53,7 +53,7 @@ def compare(
     Raises
     ------
     InvalidInput
-        For one thing only, and for things that cannot be compared.
+        If only one thing is given, or the things cannot be compared.
 
     Examples
     --------

@@ -18,21 +18,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Comparison(Tabular):
-    """Things side by side.
+    """Result of :func:`isthmus.compare`: two or more things side by side.
 
     Attributes
     ----------
     kind : {"machines", "tables", "times", "machines for a program"}
     names : tuple of str
-        What is compared; the others are compared with the first.
+        Labels of what is compared; the others are compared with the first.
     rows : tuple of mapping
-        One a value or share, all with the same keys; numbers in SI units, None where there is none.
+        One row per value or share, all with the same keys; numbers in SI units, None for a missing value.
     units : mapping of str to str
         Units of columns that are numbers; ``"ratio"`` for relative changes.
     notes : tuple of str
-        What to be careful about.
+        Caveats.
     bars : mapping of str to mapping of str to float
-        What a picture shows: seconds by share, for every name. Empty where there is nothing to draw.
+        Data of the picture: seconds by share, for every name; empty if there is nothing to draw.
     """
 
     kind: str
@@ -43,15 +43,15 @@ class Comparison(Tabular):
     bars: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     def frame(self) -> Sequence[Mapping[str, Any]]:
-        """The rows."""
+        """Return the rows."""
         return self.rows
 
     def json(self) -> dict[str, Any]:
-        """All of it as plain data."""
+        """Return the comparison as plain numbers, lists and dicts."""
         return {"kind": self.kind, "names": list(self.names), "rows": list(self.rows), "notes": list(self.notes)}
 
     def cells(self) -> tuple[list[str], list[list[str]]]:
-        """Columns, and rows of texts."""
+        """Return the headings, and the rows as text."""
         columns = list(self.rows[0]) if self.rows else []
         return columns, [[self._cell(column, row[column]) for column in columns] for row in self.rows]
 
@@ -74,7 +74,7 @@ class Comparison(Tabular):
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
-        """Draw times as bars, one below the other.
+        """Draw times as horizontal bars, one per name.
 
         Parameters
         ----------
@@ -84,7 +84,7 @@ class Comparison(Tabular):
         Raises
         ------
         InvalidInput
-            Where there are no times to draw.
+            If there are no times to draw.
         """
         from ..plot.comparison import plot_bars
 
@@ -93,7 +93,7 @@ class Comparison(Tabular):
         return plot_bars(self.bars, f"{' beside '.join(self.names)}", path)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a page (.html) or a picture (.png, .svg, .pdf)."""
+        """Write the comparison as a page (.html) or picture (.png, .svg, .pdf)."""
         suffix = os.path.splitext(os.fspath(path))[1].lower()
         if suffix in PICTURES:
             self.plot(path)

@@ -19,10 +19,10 @@ from .rules import Rules, triples
 
 
 class Decided(Protocol):
-    """What decides for every number of ranks: :class:`isthmus.DecisionTable`, decisions of libraries."""
+    """A source of choices for every number of ranks: a :class:`isthmus.DecisionTable` or a library's choices."""
 
     def for_program(self, program: Program) -> Mapping[str, Rules]:
-        """Rules for the numbers of ranks on which the program calls collectives."""
+        """Return rules for the numbers of ranks on which the program calls collectives."""
         ...
 
 
@@ -33,45 +33,45 @@ def lower(
     progress_stream: int = 0,
     ordered: Sequence[str] = (),
 ) -> Schedule:
-    """The schedule of a program: blocking calls, requests and collectives become operations and dependencies.
+    """Lower a program to a schedule: calls, requests and collectives become operations and dependencies.
 
     Parameters
     ----------
     program : Program
     collectives : mapping of str to algorithm or list of rules, or DecisionTable, optional
-        Algorithms by collective: a name, or (name, options), or a list of rules. A rule is a size in bytes and an
-        algorithm, or a number of ranks, a size and an algorithm (None: any); the first counts that is not exceeded. The
-        size of a collective is that of its event; where that has counts that all ranks
-        know (gather, allgather, scatter, reduce_scatter), their mean. What is not chosen takes the default, see
+        Algorithms by collective: a name, a pair (name, options), or a list of rules. A rule is (bytes, algorithm) or
+        (ranks, bytes, algorithm) with upper limits, None for no limit; the first rule whose limits are not exceeded
+        applies. The size of a collective is that of its event, or the mean of its counts if all ranks know them
+        (gather, allgather, scatter, reduce_scatter). Other collectives take the default, see
         :func:`isthmus.collectives.algorithms`. ``fence`` is a barrier, ``comm_create`` an allgather of 8 bytes. A
-        table, or the decisions of a library (:func:`isthmus.tuning.defaults.defaults`), is asked for every number of
-        ranks that the program has; an algorithm that cannot run on one gives way as
-        :func:`isthmus.tuning.runnable.runnable` says. The options ``access``, ``sync`` ("none" or "my") and
-        ``protocol`` are the flavour, see :func:`isthmus.collective`. Nonblocking collectives follow the rules of
+        table, or the choices of a library (:func:`isthmus.tuning.defaults.defaults`), is consulted for every number of
+        ranks in the program; an algorithm that cannot run there is replaced as
+        :func:`isthmus.tuning.runnable.runnable` describes. The options ``access``, ``sync`` ("none" or "my") and
+        ``protocol`` set the flavour, see :func:`isthmus.collective`. Nonblocking collectives follow the rules of
         blocking ones.
     progress_stream : int
-        CPU stream on which operations of nonblocking collectives run: 0 is that of the program, which then waits until
-        they have started; another one is a progress thread, to which the program hands them over.
+        CPU stream on which operations of nonblocking collectives run. 0 is the stream of the program, which then waits
+        until they have started; any other is a progress thread, to which the program hands them over.
 
     ordered : sequence of str
-        Reductions, such as ``["allreduce"]``, whose operators do not commute. An algorithm in a mapping that does not
-        combine operands in the order of ranks is refused; where a table or the default takes one, another takes its
-        place. Reductions that the program marks (``tag`` 1, as recordings do) are always taken so, but for calls of
-        reduce with another root than 0: no algorithm keeps the order there.
+        Reductions, such as ``["allreduce"]``, whose operators do not commute. If ``collectives`` is a mapping, an
+        algorithm that does not combine operands in rank order is refused; if a table or the default chooses one, it is
+        replaced. Reductions that the program marks (``tag`` 1, as recordings do) are always treated this way, except
+        calls of reduce with a root other than 0, for which no algorithm keeps the order.
 
     Returns
     -------
     Schedule
-        Messages of the program are in communicator 2 c, those of collectives in 2 c + 1, told apart by their tags.
-        Every operation is posted after those before it in the program have started, and after what the program waited
-        for is done. Puts and gets are done where a fence, flush or unlock says so; a lock is a round trip.
+        Messages of the program in communicator c get communicator 2 c, those of collectives 2 c + 1, with different
+        tags. Every operation is posted after those before it in the program have started, and after everything that the
+        program waited for is done. Puts and gets complete at a fence, flush or unlock; a lock is a round trip.
 
     Raises
     ------
     InvalidInput
-        For unknown collectives and algorithms (the message lists the allowed ones), and for programs that cannot be
-        followed: the message names rank, event and reason. Whether ranks agree with each other is for
-        ``program.validate()`` to say, and whether messages match for ``validate()`` of the schedule.
+        If a collective or algorithm is unknown (the message lists the known ones), or the program cannot be lowered
+        (the message names rank, event and reason). To check that ranks agree with each other, call
+        ``program.validate()``; to check that messages match, call ``validate()`` of the schedule.
 
     Examples
     --------

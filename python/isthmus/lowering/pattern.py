@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 
 
 def pattern(what: Program | Schedule, collectives: Mapping[str, Any] | Decided | None = None) -> Pattern:
-    """Who sends how much to whom.
+    """Return the communication pattern of a program or schedule: who sends how much to whom.
 
     Parameters
     ----------
     what : Program or Schedule
-        Sends and puts count for their rank, gets for the rank that the bytes come from. Receives count nothing, so that
-        wildcards do not matter.
+        Sends and puts count for the rank that calls them, gets for the rank that the bytes come from. Receives are not
+        counted, so that wildcards do not matter.
     collectives : mapping of str to algorithm, or DecisionTable, optional
-        For a Program: lower it with these algorithms, as ``lower`` takes them, and count the messages of collectives
+        For a Program: lower it with these algorithms, as for :func:`isthmus.lower`, and count messages of collectives
         too. By default only point-to-point and one-sided messages count.
 
     Returns
@@ -72,7 +72,7 @@ def _of_program(program: Program) -> Pattern:
 
 
 def together(ranks: int, found: list[Pattern], load: NDArray[np.float64]) -> Pattern:
-    """One pattern of all transfers of several."""
+    """Return one pattern with all transfers of several patterns."""
     none = [np.empty(0, np.uint32)]
     return Pattern.of(
         ranks,
