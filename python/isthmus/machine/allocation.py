@@ -20,7 +20,7 @@ else:
 
 
 class Location(NamedTuple):
-    """Where ranks sit; arrays of the shape of the ranks. Sockets, domains and cores are numbered within their node."""
+    """Where ranks sit: arrays in the shape of the ranks. Sockets, domains and cores are numbered within their node."""
 
     node: NDArray[np.uint32]
     socket: NDArray[np.uint32]
@@ -29,22 +29,22 @@ class Location(NamedTuple):
 
 
 class Allocation(Shown):
-    """Nodes of a machine in job order, and the ranks on them.
+    """The nodes of a job in their order, and the ranks on them.
 
     Parameters
     ----------
     machine : Machine
     nodes : array of int
-        Different node ids, in the order of the job.
+        Distinct node ids, in the order of the job.
     ranks_per_node : int, optional
-        By default one rank per core.
+        Number of ranks on each node, by default one per core.
     order : {"block", "cyclic"}
-        Ranks fill node after node, or go round the nodes.
+        Whether ranks fill node after node ("block") or go round the nodes ("cyclic").
 
     Raises
     ------
     InvalidInput
-        For a node that is given twice or does not exist, more ranks than cores, or an unknown order.
+        If a node is given twice or does not exist, there are more ranks than cores, or the order is unknown.
     """
 
     def __init__(
@@ -78,17 +78,17 @@ class Allocation(Shown):
         first: int = 0,
         **options: Any,
     ) -> Allocation:
-        """The allocation that a job gets.
+        """Make an allocation of a whole machine, a block of nodes, a node list or a random share.
 
         Parameters
         ----------
         machine : Machine
         nodes : None, int, str or array of int
-            All usable nodes; a block of so many from ``first`` on; a Slurm node list such as ``"nid[00012-00075]"``;
-            node ids.
+            None for all usable nodes; a number for a block of so many nodes from ``first`` on; a Slurm node list such
+            as ``"nid[00012-00075]"``; or node ids.
         fraction : float, optional
-            Instead of ``nodes``: a random share of the usable nodes, in ascending order, as on a machine that other
-            jobs use too.
+            Take this random share of the usable nodes instead of ``nodes``, in ascending order, as on a machine shared
+            with other jobs.
         seed : int
             Seed of the random share; the same seed gives the same nodes.
         **options
@@ -136,15 +136,15 @@ class Allocation(Shown):
         return given.astype(np.int64)
 
     def node_of(self, ranks: ArrayLike) -> NDArray[np.uint32]:
-        """Node id of ranks."""
+        """Return the node ids of ranks."""
         r = self._ranks(ranks)
         return self.nodes[r // self.ranks_per_node if self.order == "block" else r % len(self.nodes)]
 
     def location(self, ranks: ArrayLike) -> Location:
-        """Node, socket, NUMA domain and core of ranks.
+        """Return node, socket, NUMA domain and core of ranks.
 
-        Cores are numbered socket by socket (``core_order = "block"``) or round the sockets (``"cyclic"``, core i on
-        socket i modulo sockets); ranks of a node take its cores in order.
+        Cores are numbered socket by socket (``core_order = "block"``) or round the sockets (``"cyclic"``: core i is on
+        socket i modulo sockets). The ranks of a node take its cores in order.
         """
         r = self._ranks(ranks)
         core = r % self.ranks_per_node if self.order == "block" else r // len(self.nodes)
@@ -168,7 +168,7 @@ class Allocation(Shown):
         return np.where(sorted_nodes[at] == nodes, self._sorted[at], -1)
 
     def rank_at(self, nodes: ArrayLike, cores: ArrayLike = 0) -> Any:
-        """Rank on a core of a node, -1 where there is none; the inverse of :meth:`location`."""
+        """Return the rank on a core of a node, -1 if there is none; the inverse of :meth:`location`."""
         index = self._index(self.machine._array(nodes))
         core = np.asarray(cores, dtype=np.int64)
         rank = index * self.ranks_per_node + core if self.order == "block" else core * len(self.nodes) + index
@@ -204,7 +204,7 @@ class Allocation(Shown):
 
     @property
     def dims(self) -> tuple[int, ...]:
-        """Extents of the smallest box of coordinates that holds the nodes, round the torus where that is smaller."""
+        """Extents of the smallest box of coordinates that holds the nodes; it may wrap round a torus."""
         return tuple(int(e) for e in self._box[1])
 
     @property
@@ -214,22 +214,22 @@ class Allocation(Shown):
 
     @property
     def wraps(self) -> tuple[bool, ...]:
-        """Per dimension: is the partition a torus, that is, does it span a whole wrapped dimension?"""
+        """Whether each dimension of the partition wraps, that is, spans a whole wrapped dimension of the machine."""
         return self._box[2]
 
     @property
     def full(self) -> bool:
-        """Is every place of the box allocated?"""
+        """Whether every node of the box is allocated."""
         return int(np.prod(self._box[1])) == len(self.nodes)
 
     def coordinates(self, ranks: ArrayLike) -> NDArray[np.uint32]:
-        """Coordinates of ranks' nodes within the partition, shape ``(..., len(dims))``."""
+        """Return coordinates of the ranks' nodes within the partition, shape ``(..., len(dims))``."""
         nodes = self.machine.coordinates(self.node_of(ranks)).astype(np.int64)
         inside: NDArray[np.int64] = (nodes - self._box[0]) % np.array(self.machine.topology.dims)
         return inside.astype(np.uint32)
 
     def rank_of(self, coordinates: ArrayLike, cores: ArrayLike = 0) -> Any:
-        """Rank on a core of the node at partition coordinates, -1 where the job has none; see :meth:`coordinates`."""
+        """Return the rank on a core of the node at partition coordinates, -1 if there is none."""
         given = np.asarray(coordinates)
         if given.dtype.kind not in "iu" or given.shape[-1:] != (len(self.dims),):
             raise InvalidInput(f"coordinates of the allocation are {len(self.dims)} whole numbers")
@@ -239,7 +239,7 @@ class Allocation(Shown):
         return found if found.ndim else int(found)
 
     def distance(self, a: ArrayLike, b: ArrayLike) -> Any:
-        """Links between the nodes of ranks, arrays broadcast against each other."""
+        """Return the number of links between the nodes of ranks; arrays are broadcast against each other."""
         return self.machine.distance(self.node_of(a), self.node_of(b))
 
     def __str__(self) -> str:

@@ -47,7 +47,7 @@ def _no_line(path: str) -> int | None:
 
 @dataclasses.dataclass(frozen=True)
 class Description:
-    """A machine in plain values: ``values["node"]["cores"] == 4``; ``provenance["node.cores"]`` where it is known."""
+    """A machine in plain values, such as ``values["node"]["cores"] == 4``, and their known provenance by path."""
 
     values: dict[str, Any]
     provenance: dict[str, Provenance]
@@ -57,11 +57,11 @@ class Description:
     line: Line = dataclasses.field(default=_no_line, compare=False, repr=False)
 
     def without_lines(self) -> Description:
-        """The same, without what finds the line of a value."""
+        """Return a copy that no longer finds the line of a value."""
         return dataclasses.replace(self, line=_no_line)
 
     def fail(self, path: str, message: str) -> NoReturn:
-        """Raise the ParseError of a value."""
+        """Raise a ParseError about a value."""
         raise ParseError(self.file, self.line(path), path, message)
 
 
@@ -243,23 +243,23 @@ class _Reader:
 
 
 def normalise(raw: dict[str, Any], file: str, line: Line = _no_line, *, folder: str = "") -> Description:
-    """Check a raw description and bring every value to SI.
+    """Check a raw description and convert every value to SI units.
 
     Parameters
     ----------
     raw : dict
-        What a reader found, in the form of a machine's TOML file.
+        Content as read, in the form of a machine's TOML file.
     file : str
-        How errors name the input.
+        Name of the input in error messages.
     line : callable
-        Line of a dotted path such as ``"node.cores"``, or None.
+        Returns the line of a dotted path such as ``"node.cores"``, or None.
     folder : str
-        Where files that the description names are, unless their paths are absolute.
+        Folder to which relative paths in the description refer.
 
     Raises
     ------
     ParseError
-        For an unknown key, a missing parameter, a value of the wrong type, unit or range.
+        If a key is unknown, a parameter is missing, or a value has the wrong type, unit or range.
     """
     reader = _Reader(file, line, folder)
     for key in raw:

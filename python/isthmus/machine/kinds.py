@@ -278,7 +278,7 @@ KINDS: dict[str, Kind] = {
 
 
 def kind_named(name: str) -> Kind:
-    """The kind of a name; raises InvalidInput that lists all."""
+    """Return the kind of this name; raises InvalidInput with a list of all kinds."""
     if name == "xc":
         raise InvalidInput("unknown topology 'xc': write a Cray XC as dragonfly:a=16x6,p=4,h=10,g=...,parallel=1x3")
     if name not in KINDS:
@@ -287,7 +287,7 @@ def kind_named(name: str) -> Kind:
 
 
 def spec_of(kind: Kind, values: dict[str, Any]) -> str:
-    """The specification of an interconnect, parameters at their defaults left out."""
+    """Return the specification of an interconnect, without parameters at their defaults."""
     parts = []
     for i, p in enumerate(kind.parameters):
         value = values[p.name]

@@ -34,7 +34,7 @@ else:
 
 
 class Machine(Tabular):
-    """A machine to ask questions of.
+    """A machine: its interconnect, nodes, LogGP parameters and noise.
 
     Make one with :meth:`parse` (one-line specification), :func:`isthmus.load` (catalogue name, file, specification).
     Machines are immutable; two are equal if all their values are.
@@ -95,7 +95,7 @@ class Machine(Tabular):
 
     @classmethod
     def parse(cls, spec: str) -> Machine:
-        """A machine from a one-line specification; raises ParseError (a ValueError).
+        """Make a machine from a one-line specification; raises ParseError (a ValueError).
 
         Examples
         --------
@@ -108,29 +108,29 @@ class Machine(Tabular):
 
     @classmethod
     def from_dict(cls, raw: dict[str, Any], file: str = "machine") -> Machine:
-        """A machine from a dict in the form of its TOML file; raises ParseError, naming ``file``."""
+        """Make a machine from a dict in the form of its TOML file; raises ParseError, which names ``file``."""
         return cls(normalise(raw, file))
 
     @classmethod
     def from_networkx(cls, graph: networkx.Graph, *, switch: str = "switch", **description: Any) -> Machine:
-        """A machine whose interconnect is a graph of NetworkX.
+        """Make a machine whose interconnect is a NetworkX graph.
 
         Parameters
         ----------
         graph : networkx.Graph, MultiGraph, DiGraph or MultiDiGraph
             Edges are cables, with the attributes ``bandwidth`` (B/s, or in words such as ``"10GB/s"``), ``latency``
-            (s) and ``count``; of a directed graph every link needs one back that is like it.
+            (s) and ``count``. In a directed graph every link needs an equal link in the other direction.
         switch : str
-            Vertices for which this attribute is true are switches, all others nodes.
+            Name of the attribute that is true for switches; all other vertices are nodes.
         **description
             Other parts of a machine's TOML form: ``name="mine"``, ``node={"cores": 64}``, ``level={...}``.
 
         Raises
         ------
         InvalidInput
-            For vertices of the same name, and links without one back.
+            If two vertices have the same name, or a link has no equal link in the other direction.
         ParseError
-            For values out of range.
+            If a value is out of range.
 
         Examples
         --------
@@ -143,18 +143,19 @@ class Machine(Tabular):
         return cls.from_dict({**description, "topology": description_of(graph, switch)}, "graph")
 
     def to_networkx(self) -> networkx.MultiDiGraph:
-        """The interconnect as a graph, which :meth:`from_networkx` reads where links come in pairs.
+        """Return the interconnect as a graph; :meth:`from_networkx` reads it back if links come in pairs.
 
         Returns
         -------
         networkx.MultiDiGraph
-            A vertex per node and switch, by name, with ``switch`` and its number ``vertex``; an edge per link, with
-            its number as key and as ``link``, ``link_class``, ``bandwidth`` (B/s) and ``latency`` (s).
+            One vertex per node and switch, by name, with the attributes ``switch`` and ``vertex`` (its number); one
+            edge per link, whose key is its number, with ``link``, ``link_class``, ``bandwidth`` (B/s) and ``latency``
+            (s).
 
         Raises
         ------
         Unsupported
-            Without the package networkx.
+            If the package networkx is missing.
         """
         from .networkx import graph_of
 
@@ -173,7 +174,7 @@ class Machine(Tabular):
         return format_spec(self.description)
 
     def toml(self) -> str:
-        """The full form, with provenance."""
+        """Return the machine as TOML, with the provenance of every value."""
         from .toml import format_toml
 
         return format_toml(self.description)
@@ -196,36 +197,36 @@ class Machine(Tabular):
 
     @property
     def name(self) -> str:
-        """Name, or the specification of the interconnect where it has none."""
+        """Name of the machine, or the specification of its interconnect if it has none."""
         return self.description.values["name"] or self.topology.spec
 
     @property
     def title(self) -> str:
-        """What the machine is in words, or its name."""
+        """Title of the machine, or its name if it has none."""
         return self.description.values["title"] or self.name
 
     @property
     def notes(self) -> list[str]:
-        """Remarks of whoever described the machine."""
+        """Remarks of the author of the description."""
         return list(self.description.values["notes"])
 
     @property
     def nodes(self) -> int:
-        """Nodes that jobs can use: compute_nodes where it is given, else all places of the interconnect."""
+        """Number of nodes that jobs can use: ``compute_nodes`` if given, else all nodes of the interconnect."""
         return self.description.values["compute_nodes"] or self.topology.nodes
 
     @property
     def cores(self) -> int:
-        """Cores of all usable nodes."""
+        """Number of cores of all usable nodes."""
         return self.nodes * self.node.cores
 
     def provenance(self, path: str) -> Provenance:
-        """Source, status and note of a value, by its path in the TOML form: ``"links.default.bandwidth"``."""
+        """Return source, status and note of a value by its TOML path, such as ``"links.default.bandwidth"``."""
         return self.description.provenance.get(path, Provenance())
 
     @cached_property
     def hostnames(self) -> Sequence[str]:
-        """Name of every node: from an imported network, the ``hostnames`` expression, or node0, node1, ..."""
+        """Names of all nodes: from the imported network, the ``hostnames`` expression, or node0, node1, ..."""
         names = cast("list[str] | None", self.topology.names)
         if names is not None:
             return names[: self.topology.nodes]
@@ -237,7 +238,7 @@ class Machine(Tabular):
         return expand(expression)
 
     def node_id(self, node: int | str | Sequence[int]) -> int:
-        """Id of a node given by id, by name or by coordinates; raises InvalidInput where there is none."""
+        """Return the id of a node given by id, name or coordinates; raises InvalidInput if there is none."""
         if isinstance(node, str):
             return self._named(node)
         if isinstance(node, (tuple, list)):
@@ -277,12 +278,12 @@ class Machine(Tabular):
         return node_ids(nodes, self.topology.nodes, self.name)
 
     def coordinates(self, nodes: ArrayLike) -> NDArray[np.uint32]:
-        """Coordinates of nodes: shape ``(..., len(topology.dims))`` for node ids of shape ``(...)``."""
+        """Return coordinates of nodes: shape ``(..., len(topology.dims))`` for node ids of shape ``(...)``."""
         ids = self._array(nodes)
         return self.topology.coordinates(ids.reshape(-1)).reshape(*ids.shape, -1)
 
     def nodes_at(self, coordinates: ArrayLike) -> NDArray[np.uint32]:
-        """Nodes at coordinates of shape ``(..., len(topology.dims))``; the inverse of :meth:`coordinates`."""
+        """Return node ids at coordinates of shape ``(..., len(topology.dims))``; the inverse of :meth:`coordinates`."""
         import numpy as np
 
         given = np.asarray(coordinates)
@@ -296,7 +297,7 @@ class Machine(Tabular):
         return self.topology.nodes_at(flat).reshape(given.shape[:-1])
 
     def distance(self, a: ArrayLike, b: ArrayLike) -> Any:
-        """Links on a shortest path between nodes; routes may be longer, see :meth:`route_length`.
+        """Return the number of links on a shortest path between nodes; for routes see :meth:`route_length`.
 
         Parameters
         ----------
@@ -310,10 +311,10 @@ class Machine(Tabular):
         return self._of_pairs(self.topology.distances, a, b)
 
     def route_length(self, a: ArrayLike, b: ArrayLike) -> Any:
-        """Links of the deterministic minimal route from a to b, which is what hop-bytes count.
+        """Return the number of links on the deterministic minimal route from a to b, as counted by hop-bytes.
 
-        On dragonflies it has one local, one global and one local link at most, and may be longer than a shortest path
-        by way of a third group.
+        On dragonflies this route has at most one local, one global and one local link. It may be longer than a shortest
+        path through a third group.
 
         Parameters
         ----------
@@ -332,20 +333,20 @@ class Machine(Tabular):
         return of_pairs(numbers, a, b, self.topology.nodes, self.name)
 
     def route(self, a: int, b: int) -> NDArray[np.uint32]:
-        """Link ids of the deterministic minimal route between two nodes."""
+        """Return the link ids of the deterministic minimal route between two nodes."""
         return self.topology.route(self.node_id(a), self.node_id(b))
 
     def routes(self, a: ArrayLike, b: ArrayLike) -> tuple[NDArray[np.uint64], NDArray[np.uint32]]:
-        """Routes of many pairs of nodes: ``(offsets, links)``, route i being ``links[offsets[i]:offsets[i + 1]]``."""
+        """Return ``(offsets, links)`` for many pairs of nodes; route i is ``links[offsets[i]:offsets[i + 1]]``."""
         from .node_pairs import columns_of
 
         return self.topology.routes(*columns_of(self._array(a), self._array(b)))
 
     def message_time(self, bytes: float, a: int, b: int, *, level: Literal["socket", "node"] = "node") -> float:
-        """Seconds of one message on a quiet machine by LogGOPS.
+        """Return the time of one message on a quiet machine by LogGOPS, seconds.
 
-        ``o_send + L + (hops - 1) per_hop + bytes (G + 2 O) + o_recv``: both processors spend O on every byte.
-        ``level`` says how near two cores of the same node are.
+        The time is ``o_send + L + (hops - 1) per_hop + bytes (G + 2 O) + o_recv``: both processors spend O on every
+        byte. For two cores of the same node, ``level`` says how near they are.
         """
         if not 0 <= bytes < math.inf:
             raise InvalidInput(f"bytes = {bytes}: a number from 0 is allowed")
@@ -357,13 +358,13 @@ class Machine(Tabular):
         return p.o_send + p.L + distance + bytes * (p.G + 2 * p.O) + p.o_recv
 
     def allocate(self, nodes: Any = None, **options: Any) -> allocation.Allocation:
-        """The part of the machine that a job gets; see :meth:`isthmus.Allocation.of`."""
+        """Allocate nodes of the machine to a job; see :meth:`isthmus.Allocation.of`."""
         from .allocation import Allocation
 
         return Allocation.of(self, nodes, **options)
 
     def frame(self) -> list[dict[str, Any]]:
-        """Every value that was given, a row each: path, value (with unit), source, status, note."""
+        """Return one row per given value: path, value (with unit), source, status, note."""
         rows: list[dict[str, Any]] = view("Machine.frame")(self)
         return rows
 

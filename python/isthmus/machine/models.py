@@ -14,9 +14,9 @@ else:
 
 
 def wormhole_latency(bytes: Number, hops: Any, *, bandwidth: float, flit: float) -> Number:
-    """Time of a message through ``hops`` links by wormhole routing: ``(L_f / B) D + L / B``.
+    """Return the time of a message over ``hops`` links with wormhole routing: ``(L_f / B) D + L / B``.
 
-    Distance adds one flit per link, so that it matters for short messages only, as long as nothing contends.
+    Distance adds one flit per link, so that without contention it matters for short messages only.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def wormhole_latency(bytes: Number, hops: Any, *, bandwidth: float, flit: float)
 
 
 def alpha_beta_gamma(bytes: Number, hops: Any, *, alpha: float, beta: float, gamma: float) -> Number:
-    """Time of a message by latency, bandwidth and distance: ``alpha + n beta + h gamma``.
+    """Return the time of a message from latency, bandwidth and distance: ``alpha + n beta + h gamma``.
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def description_of(graph: networkx.Graph[Any], switch: str) -> dict[str, Any]:
-    """The interconnect of a graph in the form of a machine's TOML file; see Machine.from_networkx."""
+    """Return the interconnect of a graph in the form of a machine's TOML file; see Machine.from_networkx."""
     names = {vertex: str(vertex) for vertex in graph}
     if len(set(names.values())) < len(names):
         raise InvalidInput("vertices of the graph have the same name in words: names that differ are needed")
@@ -56,7 +56,7 @@ def _cables(graph: networkx.Graph[Any]) -> list[tuple[Any, Any, dict[str, Any]]]
 
 
 def graph_of(topology: Topology, names: Sequence[str]) -> networkx.MultiDiGraph[Any]:
-    """Vertices, by these names, and links of an interconnect; see Machine.to_networkx."""
+    """Return an interconnect as a graph with these names of vertices; see Machine.to_networkx."""
     import numpy as np
 
     out: networkx.MultiDiGraph[Any] = optional("networkx", "graphs of NetworkX", "data").MultiDiGraph()

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 def node_ids(nodes: ArrayLike, count: int, name: str) -> NDArray[np.uint32]:
-    """Ids of nodes of a machine or topology that has so many.
+    """Check node ids of a machine or topology with this number of nodes.
 
     Raises
     ------
     InvalidInput
-        For numbers that are not whole or no nodes.
+        If a number is not whole or not a node.
     """
     given = np.asarray(nodes)
     if not given.size:  # of which NumPy makes floats
@@ -33,12 +33,12 @@ def node_ids(nodes: ArrayLike, count: int, name: str) -> NDArray[np.uint32]:
 
 
 def columns_of(a: NDArray[np.uint32], b: NDArray[np.uint32]) -> tuple[NDArray[np.uint32], ...]:
-    """Pairs as two columns, after broadcasting."""
+    """Return pairs as two columns, after broadcasting."""
     return tuple(np.ascontiguousarray(v).reshape(-1) for v in np.broadcast_arrays(a, b))
 
 
 def of_pairs(numbers: Callable[..., NDArray[np.uint32]], a: ArrayLike, b: ArrayLike, count: int, name: str) -> Any:
-    """A number for every pair, in the shape of the pairs; an int for a single pair."""
+    """Return one number per pair, in the shape of the pairs; an int for a single pair."""
     x, y = node_ids(a, count, name), node_ids(b, count, name)
     out = numbers(*columns_of(x, y))
     shape = np.broadcast_shapes(x.shape, y.shape)

@@ -19,7 +19,7 @@ def _field(default: Any, unit: str, doc: str, **more: Any) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class Node:
-    """One node; the numbers of cores and domains are of the whole node."""
+    """A node of the machine; numbers of cores and domains count the whole node."""
 
     sockets: int = _field(1, "", "packages of a node", least=1)
     numa: int = _field(1, "", "NUMA domains of a node, a multiple of sockets", least=1)
@@ -65,7 +65,7 @@ DEFAULT_LEVELS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Levels:
-    """LogGP parameters between two cores of a socket, two sockets of a node, two nodes."""
+    """LogGP parameters within a socket, between sockets of a node, and between nodes."""
 
     socket: Level = DEFAULT_LEVELS["socket"]
     node: Level = DEFAULT_LEVELS["node"]
@@ -74,7 +74,7 @@ class Levels:
 
 @dataclass(frozen=True, kw_only=True)
 class Noise:
-    """What the operating system takes from every core."""
+    """Operating system noise: the time that it takes from every core."""
 
     kind: str = _field("none", "", "model", choices=NOISE_KINDS)
     period: float | None = _field(None, "s", "time between two interruptions, or its mean")
@@ -84,7 +84,7 @@ class Noise:
 
 @dataclass(frozen=True)
 class Provenance:
-    """Where a number comes from."""
+    """Source of a number, its status, and a note."""
 
     source: str = ""
     status: str = "stated"

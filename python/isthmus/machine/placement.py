@@ -21,7 +21,7 @@ _LINES = 8
 
 
 class Placement(Tabular):
-    """Ranks on cores of a machine; immutable, ``print`` shows it, equal if machine, nodes and cores are.
+    """Ranks on cores of a machine; immutable. Two are equal if machine, nodes and cores are.
 
     Parameters
     ----------
@@ -29,13 +29,13 @@ class Placement(Tabular):
     node : array of int, shape (ranks,)
         Node id of every rank.
     core : array of int, shape (ranks,), optional
-        Core within the node. By default the ranks of a node take its cores in their order, and start again with the
-        first where there are more ranks than cores.
+        Core within the node. By default the ranks of a node take its cores in order, and start again with the first
+        core if there are more ranks than cores.
 
     Raises
     ------
     InvalidInput
-        For nodes that the machine does not have, and cores that a node does not have.
+        If the machine has no such node, or a node no such core.
 
     Examples
     --------
@@ -71,24 +71,25 @@ class Placement(Tabular):
     def of(
         cls, where: Machine | Allocation, ranks: int, order: str = "default", *, seed: int = 0, share: bool = False
     ) -> Placement:
-        """Ranks in an order that does not look at what they exchange.
+        """Place ranks in a usual order, regardless of what they exchange.
 
         Parameters
         ----------
         where : Machine or Allocation
-            A machine stands for its first nodes, as many as are needed with one rank per core.
+            For a machine: its first nodes, as many as needed with one rank per core.
         ranks : int
         order : {"default", "block", "cyclic", "random"}
-            That of the allocation; node after node; round the nodes; any free core, each as likely.
+            "default": the order of the allocation; "block": node after node; "cyclic": round the nodes; "random": any
+            free core with equal probability.
         seed : int
             Seed of the random order: the same seed gives the same placement.
         share : bool
-            May several ranks sit on a core, where there are more of them than cores? They are spread evenly then.
+            Whether several ranks may share a core if there are more ranks than cores. They are then spread evenly.
 
         Raises
         ------
         InvalidInput
-            For ranks that do not fit, and an unknown order.
+            If the ranks do not fit, or the order is unknown.
         """
         if order not in ORDERS:
             raise InvalidInput(f"order {order!r}: allowed are {', '.join(ORDERS)}")
@@ -110,12 +111,12 @@ class Placement(Tabular):
 
     @cached_property
     def nodes(self) -> NDArray[np.uint32]:
-        """Nodes that are in use, ascending."""
+        """Ids of the nodes in use, ascending."""
         return np.unique(self.node)
 
     @cached_property
     def ranks_per_node(self) -> int:
-        """Most ranks on a node."""
+        """Largest number of ranks on a node."""
         return int(np.unique(self.node, return_counts=True)[1].max(initial=0))
 
     @cached_property
@@ -132,21 +133,21 @@ class Placement(Tabular):
 
     @property
     def shared(self) -> bool:
-        """Do several ranks sit on the same core?"""
+        """Whether any core holds several ranks."""
         slot = self.node.astype(np.int64) * self.machine.node.cores + self.core
         return len(np.unique(slot)) < len(slot)
 
     def ranks_on(self, node: int) -> NDArray[np.intp]:
-        """Ranks on a node, ascending."""
+        """Return the ranks on a node, ascending."""
         return np.flatnonzero(self.node == self.machine.node_id(node))
 
     def hosts(self) -> list[str]:
-        """Name of the node of every rank."""
+        """Return the name of every rank's node."""
         names = self.machine.hostnames
         return [names[n] for n in self.node]
 
     def frame(self) -> list[dict[str, Any]]:
-        """A row per rank: rank, node id, name of the node, socket, core."""
+        """Return one row per rank: rank, node id, name of the node, socket, core."""
         where = self.location
         return [
             {
@@ -199,9 +200,9 @@ class Placement(Tabular):
 
 
 def job_of(where: Machine | Allocation, ranks: int, share: bool = False) -> Allocation:
-    """The nodes that ranks get: those of an allocation, or the first of a machine that have a core for each.
+    """Return the nodes for these ranks: those of an allocation, or the first nodes of a machine with enough cores.
 
-    Raises InvalidInput where the ranks do not fit and may not share cores.
+    Raises InvalidInput if the ranks do not fit and may not share cores.
     """
     if ranks < 1:
         raise InvalidInput(f"{ranks} ranks: 1 or more can be placed")
@@ -221,7 +222,7 @@ def job_of(where: Machine | Allocation, ranks: int, share: bool = False) -> Allo
 
 
 def place_in_node(node: NDArray[np.uint32]) -> NDArray[np.int64]:
-    """For every rank, how many ranks before it sit on the same node."""
+    """Return for every rank the number of ranks before it on the same node."""
     order = np.argsort(node, kind="stable")
     ordered = node[order]
     first = np.concatenate([[True], ordered[1:] != ordered[:-1]]) if len(node) else np.zeros(0, bool)

@@ -114,7 +114,7 @@ def _paths(key: str) -> list[str]:
 
 
 def parse_topology(spec: str, links: Links) -> Topology:
-    """The interconnect of a specification; ``links`` has a name, bandwidth and latency of every link class."""
+    """Make the interconnect of a specification; ``links`` gives name, bandwidth and latency of each link class."""
     values = normalise({"topology": _topology(spec, spec)}, spec).values["topology"]
     return KINDS[values["kind"]].build(values, links)
 
@@ -148,14 +148,14 @@ def parse_spec(text: str) -> Description:
 
 
 def changed(description: Description, text: str, parameters: str) -> Description:
-    """A machine with some of its values replaced by ``key=value,...``, the keys of a specification.
+    """Return a copy of a machine with values replaced by ``key=value,...``, the keys of a specification.
 
-    ``link`` and ``hop`` without a class hold for all links, also for those that have values of their own.
+    ``link`` and ``hop`` without a class apply to all links, even to those with values of their own.
 
     Raises
     ------
     ParseError
-        For an unknown key, or a value that is not allowed.
+        If a key is unknown or a value is not allowed.
     """
     import tomllib
 
@@ -214,10 +214,10 @@ def _option(key: str, value: Any, unit: str) -> str:
 
 
 def format_spec(description: Description) -> str:
-    """The specification that :func:`parse_spec` reads back to the same values; notes and provenance are left out.
+    """Return the specification of a machine, without notes and provenance; :func:`parse_spec` reads it back.
 
-    Raises Unsupported for a network that was given cable by cable in TOML, and for names of files that have no place
-    in a specification.
+    Raises Unsupported if the network was given cable by cable in TOML, or if the name of a file cannot be written in a
+    specification.
     """
     v = description.values
     topology = v["topology"]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def rows(machine: Machine) -> list[dict[str, Any]]:
-    """One row per given value, in the order of the TOML form; parameters at their defaults have none."""
+    """Return one row per given value, in the order of the TOML form, without parameters at their defaults."""
     v = machine.description.values
     out: list[dict[str, Any]] = []
 
@@ -70,7 +70,7 @@ def _or_none(question: Callable[[], Any], parts: int) -> Any:
 
 
 def summary(machine: Machine) -> dict[str, Any]:
-    """Computed properties of the interconnect and the machine, in SI."""
+    """Return computed properties of the interconnect and the machine, in SI units."""
     t = machine.topology
     diameter, diameter_exact = _or_none(t.diameter, 2)
     average, average_exact = _or_none(t.average_distance, 2)
@@ -102,7 +102,7 @@ def summary(machine: Machine) -> dict[str, Any]:
 
 
 def report(machine: Machine) -> str:
-    """A short text: what the machine is, without the provenance of every number."""
+    """Return a short description of the machine, without the provenance of every number."""
     s = summary(machine)
     about = {False: "about ", True: ""}
     dims = " x ".join(map(str, s["dims"].values())) + f" ({', '.join(s['dims'])})"

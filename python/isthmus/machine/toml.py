@@ -24,7 +24,7 @@ def read_toml(path: str | os.PathLike[str]) -> Description:
 
 
 def format_toml(description: Description) -> str:
-    """The TOML form, every number in a readable unit with its source and status; :func:`parse_toml` reads it back."""
+    """Format as TOML, every number in a readable unit with its source and status; :func:`parse_toml` reads it."""
     import tomli_w
 
     v = description.values
@@ -82,5 +82,5 @@ def _cable(edge: list[Any]) -> list[Any]:
 
 
 def write_toml(description: Description, path: str | os.PathLike[str]) -> None:
-    """Write the TOML form; the file is either complete or as it was before."""
+    """Write the TOML form atomically."""
     write_atomically(path, format_toml(description))

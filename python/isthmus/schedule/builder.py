@@ -33,14 +33,14 @@ _COLLECTIVES = {kind.name: kind.value for kind in CollectiveKind}
 
 
 class ProgramBuilder:
-    """Collects events; calls on the same rank are in program order.
+    """Builds a program from events; calls on the same rank are in program order.
 
-    What a call alone shows to be wrong is refused at once: a rank, peer, root or communicator that does not exist, a
-    rank that is not in the communicator, ``ANY`` where a rank is needed. :meth:`Program.validate` checks the rest.
+    Each call checks its own arguments and refuses a rank, peer, root or communicator that does not exist, a rank that
+    is not in the communicator, and ``ANY`` where a rank is needed. :meth:`Program.validate` checks the rest.
 
-    Every method takes ranks first: a number, an array, or None for all ranks. The other arguments are one for all or
-    one each. Peers and roots are ranks of the communicator ``comm``; 0 is the world. Sizes are in bytes, times in
-    seconds.
+    Every method takes the ranks first: a number, an array, or None for all ranks. Each other argument is one value for
+    all of these ranks or one per rank. Peers and roots are ranks of the communicator ``comm``; 0 is the world. Sizes
+    are in bytes, times in seconds.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class ProgramBuilder:
     # Point to point.
 
     def compute(self, rank: ArrayLike | None, seconds: ArrayLike) -> None:
-        """Computation of so many seconds, rounded to picoseconds."""
+        """Add computation of this many seconds, rounded to picoseconds."""
         if type(seconds) is float and 0 <= seconds < 9.2e6:
             self._add(_COMPUTE, rank, amount=round(seconds * 1e12))
             return
@@ -93,25 +93,25 @@ class ProgramBuilder:
     def send(
         self, rank: ArrayLike | None, peer: ArrayLike, bytes: ArrayLike, tag: ArrayLike = 0, comm: ArrayLike = 0
     ) -> None:
-        """Blocking send."""
+        """Add a blocking send."""
         self._add(_SEND, rank, 0, peer, tag, comm, bytes)
 
     def recv(
         self, rank: ArrayLike | None, peer: ArrayLike, bytes: ArrayLike, tag: ArrayLike = 0, comm: ArrayLike = 0
     ) -> None:
-        """Blocking receive; peer and tag may be ``ANY``."""
+        """Add a blocking receive; peer and tag may be ``ANY``."""
         self._add(_RECV, rank, 0, peer, tag, comm, bytes)
 
     def isend(
         self, rank: ArrayLike | None, peer: ArrayLike, bytes: ArrayLike, tag: ArrayLike = 0, comm: ArrayLike = 0
     ) -> Any:
-        """Nonblocking send; returns its request (an array of them, unless all arguments are numbers)."""
+        """Add a nonblocking send; returns its request (an array of requests unless all arguments are numbers)."""
         return self._add(_ISEND, rank, 0, peer, tag, comm, bytes, opens=True)
 
     def irecv(
         self, rank: ArrayLike | None, peer: ArrayLike, bytes: ArrayLike, tag: ArrayLike = 0, comm: ArrayLike = 0
     ) -> Any:
-        """Nonblocking receive; returns as :meth:`isend`."""
+        """Add a nonblocking receive; returns requests as :meth:`isend` does."""
         return self._add(_IRECV, rank, 0, peer, tag, comm, bytes, opens=True)
 
     def sendrecv(
@@ -125,7 +125,7 @@ class ProgramBuilder:
         recv_tag: ArrayLike | None = None,
         comm: ArrayLike = 0,
     ) -> None:
-        """Send and receive at once; by default as many bytes, and of the same tag, are received as are sent."""
+        """Add a combined send and receive; by default it receives as many bytes as it sends, with the same tag."""
         size = bytes if recv_bytes is None else recv_bytes
         triple = [columns.integers(name, value, np.int64, lowest) for name, value, lowest in (
             ("source", source, -2), ("recv_tag", tag if recv_tag is None else recv_tag, -1), ("recv_bytes", size, 0)
@@ -151,11 +151,11 @@ class ProgramBuilder:
         self._add(_WAITALL, rank, detail=detail)
 
     def waitany(self, rank: ArrayLike | None, requests: ArrayLike, completed: ArrayLike = 0) -> None:
-        """Wait for one of these requests; it was the one at index ``completed``."""
+        """Wait for any of these requests; the one at index ``completed`` completes."""
         self._add(_WAITANY, rank, amount=completed, detail=self._detail(rank, requests))
 
     def test(self, rank: ArrayLike | None, request: ArrayLike, completed: ArrayLike = True) -> None:
-        """Test a request, which had completed or not."""
+        """Test a request; ``completed`` says whether it had completed."""
         done = int(completed) if isinstance(completed, bool) else completed
         self._add(_TEST, rank, amount=done, request=request)
 
@@ -173,7 +173,7 @@ class ProgramBuilder:
         nonblocking: bool = False,
         commutes: bool = True,
     ) -> Any:
-        """One collective, called by these ranks.
+        """Add one collective, called by these ranks.
 
         Parameters
         ----------
@@ -181,13 +181,13 @@ class ProgramBuilder:
         bytes : array of int
             Size of the vector (bcast, reduce, allreduce, scan, exscan) or of one rank's block.
         counts : array of int, optional
-            Bytes per rank instead: one list, of which all ranks know, or one row per rank. gather, allgather, scatter,
-            reduce_scatter: of each block; alltoall: to each and then from each rank; neighbor_alltoall: triples of
-            neighbour, bytes to it, bytes from it.
+            Bytes per rank instead of equal blocks: one list that all ranks know, or one row per rank. gather,
+            allgather, scatter, reduce_scatter: bytes of each block; alltoall: bytes to each rank, then from each rank;
+            neighbor_alltoall: triples of neighbour, bytes to it, bytes from it.
         nonblocking : bool
-            Returns a request as :meth:`isend` does.
+            Make the call nonblocking and return a request as :meth:`isend` does.
         commutes : bool
-            Whether the operator of a reduction commutes. If not, only algorithms that keep the order of ranks are used.
+            Whether the operator of a reduction commutes. If not, only algorithms that keep the rank order are used.
         """
         what = _COLLECTIVES.get(str(kind)) or int(columns.kinds("collective", kind, CollectiveKind)[0])
         detail = 0 if counts is None else self._detail(rank, counts)
@@ -198,7 +198,7 @@ class ProgramBuilder:
         )
 
     def barrier(self, rank: ArrayLike | None, comm: ArrayLike = 0, *, nonblocking: bool = False) -> Any:
-        """Barrier; see :meth:`collective`."""
+        """Add a barrier; see :meth:`collective`."""
         return self.collective("barrier", rank, comm=comm, nonblocking=nonblocking)
 
     def bcast(
@@ -210,7 +210,7 @@ class ProgramBuilder:
         *,
         nonblocking: bool = False,
     ) -> Any:
-        """Broadcast of a vector from the root; see :meth:`collective`."""
+        """Add a broadcast of a vector from the root; see :meth:`collective`."""
         return self.collective("bcast", rank, bytes, root, comm, nonblocking=nonblocking)
 
     def reduce(
@@ -222,13 +222,13 @@ class ProgramBuilder:
         *,
         nonblocking: bool = False,
     ) -> Any:
-        """Reduction of a vector to the root; see :meth:`collective`."""
+        """Add a reduction of a vector to the root; see :meth:`collective`."""
         return self.collective("reduce", rank, bytes, root, comm, nonblocking=nonblocking)
 
     def allreduce(
         self, rank: ArrayLike | None, bytes: ArrayLike, comm: ArrayLike = 0, *, nonblocking: bool = False
     ) -> Any:
-        """Reduction of a vector, to all; see :meth:`collective`."""
+        """Add a reduction of a vector to all ranks; see :meth:`collective`."""
         return self.collective("allreduce", rank, bytes, comm=comm, nonblocking=nonblocking)
 
     def gather(
@@ -241,7 +241,7 @@ class ProgramBuilder:
         counts: Any = None,
         nonblocking: bool = False,
     ) -> Any:
-        """Blocks of all ranks to the root; see :meth:`collective`."""
+        """Add a gather of blocks from all ranks to the root; see :meth:`collective`."""
         return self.collective("gather", rank, bytes, root, comm, counts=counts, nonblocking=nonblocking)
 
     def allgather(
@@ -253,7 +253,7 @@ class ProgramBuilder:
         counts: Any = None,
         nonblocking: bool = False,
     ) -> Any:
-        """Blocks of all ranks to all; see :meth:`collective`."""
+        """Add a gather of blocks from all ranks to all ranks; see :meth:`collective`."""
         return self.collective("allgather", rank, bytes, comm=comm, counts=counts, nonblocking=nonblocking)
 
     def scatter(
@@ -266,7 +266,7 @@ class ProgramBuilder:
         counts: Any = None,
         nonblocking: bool = False,
     ) -> Any:
-        """Blocks from the root to all ranks; see :meth:`collective`."""
+        """Add a scatter of blocks from the root to all ranks; see :meth:`collective`."""
         return self.collective("scatter", rank, bytes, root, comm, counts=counts, nonblocking=nonblocking)
 
     def alltoall(
@@ -278,7 +278,7 @@ class ProgramBuilder:
         counts: Any = None,
         nonblocking: bool = False,
     ) -> Any:
-        """A block from each rank to each; see :meth:`collective`."""
+        """Add an exchange of one block from each rank to each rank; see :meth:`collective`."""
         return self.collective("alltoall", rank, bytes, comm=comm, counts=counts, nonblocking=nonblocking)
 
     def reduce_scatter(
@@ -290,27 +290,27 @@ class ProgramBuilder:
         counts: Any = None,
         nonblocking: bool = False,
     ) -> Any:
-        """Reduction of blocks, one to each rank; see :meth:`collective`."""
+        """Add a reduction whose result is scattered, one block per rank; see :meth:`collective`."""
         return self.collective("reduce_scatter", rank, bytes, comm=comm, counts=counts, nonblocking=nonblocking)
 
     def scan(self, rank: ArrayLike | None, bytes: ArrayLike, comm: ArrayLike = 0, *, nonblocking: bool = False) -> Any:
-        """Inclusive prefix reduction of a vector; see :meth:`collective`."""
+        """Add an inclusive prefix reduction of a vector; see :meth:`collective`."""
         return self.collective("scan", rank, bytes, comm=comm, nonblocking=nonblocking)
 
     def exscan(
         self, rank: ArrayLike | None, bytes: ArrayLike, comm: ArrayLike = 0, *, nonblocking: bool = False
     ) -> Any:
-        """Exclusive prefix reduction of a vector; see :meth:`collective`."""
+        """Add an exclusive prefix reduction of a vector; see :meth:`collective`."""
         return self.collective("exscan", rank, bytes, comm=comm, nonblocking=nonblocking)
 
     def neighbor_alltoall(
         self, rank: ArrayLike | None, counts: Any, comm: ArrayLike = 0, *, nonblocking: bool = False
     ) -> Any:
-        """Exchange with neighbours: triples of neighbour, bytes to it, bytes from it; see :meth:`collective`."""
+        """Add an exchange with neighbours: triples of neighbour, bytes to, bytes from; see :meth:`collective`."""
         return self.collective("neighbor_alltoall", rank, comm=comm, counts=counts, nonblocking=nonblocking)
 
     def communicator(self, members: ArrayLike) -> int:
-        """A new communicator of these world ranks, in this order; no event is recorded."""
+        """Return a new communicator of these world ranks, in this order, without adding an event."""
         ranks = columns.integers("members", members, np.uint32)
         if len(ranks) == 0 or ranks.max() >= self.ranks or len(np.unique(ranks)) < len(ranks):
             raise InvalidInput(
@@ -320,12 +320,12 @@ class ProgramBuilder:
         return len(self._members) - 1
 
     def split(self, color: ArrayLike, key: ArrayLike | None = None, parent: int = 0) -> NDArray[np.int64]:
-        """Split a communicator as MPI_Comm_split does; all members record it.
+        """Split a communicator as MPI_Comm_split does; every member gets an event.
 
         Parameters
         ----------
         color : array of int
-            Color of each member of ``parent``, in its order; members of the same color come together, -1 joins none.
+            Color of each member of ``parent``, in its order; members with the same color form one, -1 joins none.
         key : array of int, optional
             Order within the new communicator; by default that of the parent.
 
@@ -352,15 +352,15 @@ class ProgramBuilder:
     # One-sided.
 
     def put(self, rank: ArrayLike | None, peer: ArrayLike, bytes: ArrayLike, comm: ArrayLike = 0) -> None:
-        """Write to the peer's window; done at the next fence or flush."""
+        """Write to the peer's window; completes at the next fence or flush."""
         self._add(_PUT, rank, 0, peer, 0, comm, bytes)
 
     def get(self, rank: ArrayLike | None, peer: ArrayLike, bytes: ArrayLike, comm: ArrayLike = 0) -> None:
-        """Read from the peer's window; done at the next fence or flush."""
+        """Read from the peer's window; completes at the next fence or flush."""
         self._add(_GET, rank, 0, peer, 0, comm, bytes)
 
     def fence(self, rank: ArrayLike | None, comm: ArrayLike = 0) -> None:
-        """Complete the rank's puts and gets, then a barrier."""
+        """Complete the rank's puts and gets, then synchronise with a barrier."""
         self._add(_FENCE, rank, comm=comm)
 
     def flush(self, rank: ArrayLike | None, peer: ArrayLike = ANY, comm: ArrayLike = 0) -> None:
@@ -378,12 +378,12 @@ class ProgramBuilder:
     # Marks.
 
     def iteration(self, rank: ArrayLike | None, number: ArrayLike) -> None:
-        """The beginning of an iteration."""
+        """Mark the beginning of an iteration."""
         self._add(_ITERATION, rank, amount=number)
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
-        """Events added inside belong to this phase; the innermost counts."""
+        """Assign the events added inside to this phase; the innermost phase applies."""
         outer, self._phase = self._phase, self._phases.setdefault(name, len(self._phases))
         try:
             yield
@@ -392,7 +392,7 @@ class ProgramBuilder:
 
     @contextmanager
     def location(self, text: str) -> Iterator[None]:
-        """Events added inside come from this place in the source; the innermost counts."""
+        """Assign the events added inside to this place in the source; the innermost place applies."""
         outer, self._location = self._location, self._locations.setdefault(text, len(self._locations))
         try:
             yield
@@ -400,12 +400,12 @@ class ProgramBuilder:
             self._location = outer
 
     def build(self) -> Program:
-        """The program of all events so far. Does not ``validate`` it.
+        """Return the program of all events so far, without calling ``validate``.
 
         Raises
         ------
         InvalidInput
-            For a rank that does not exist.
+            If a rank does not exist.
         """
         self._flush()
         count = sum(n for n, _ in self._chunks)

@@ -30,7 +30,7 @@ _DENSE = 1 << 14
 
 @dataclass(frozen=True, eq=False, repr=False, slots=True)
 class Pattern(Tabular):
-    """Bytes and messages between ranks, added up per pair and direction; made by ``pattern`` and :meth:`of`.
+    """Bytes and messages between ranks, summed per pair and direction; made by ``pattern`` and :meth:`of`.
 
     Attributes
     ----------
@@ -66,12 +66,12 @@ class Pattern(Tabular):
         messages: ArrayLike = 1,
         load: ArrayLike = 0.0,
     ) -> Pattern:
-        """A pattern from transfers in any order, one element each or one for all.
+        """Make a pattern from transfers in any order; each column has one element per transfer or one for all.
 
         Parameters
         ----------
         source, target : array of int
-            Transfers of the same source and target are added up.
+            Sending and receiving ranks; transfers with the same source and target are summed.
         bytes, messages : array of int
         load : array of float
             Seconds of computation of each rank.
@@ -79,7 +79,7 @@ class Pattern(Tabular):
         Raises
         ------
         InvalidInput
-            For columns of different lengths and ranks out of range.
+            If columns differ in length or ranks are out of range.
 
         Examples
         --------
@@ -103,7 +103,7 @@ class Pattern(Tabular):
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Pattern:
-        """The pattern of an undirected graph in METIS format, see :func:`isthmus.imports.graphs.metis.read_metis`."""
+        """Read the pattern of an undirected METIS graph; see :func:`isthmus.imports.graphs.metis.read_metis`."""
         found: Pattern = view("Pattern.read")(path)
         return found
 
@@ -124,31 +124,31 @@ class Pattern(Tabular):
         return len(self.peer)
 
     def sources(self) -> NDArray[np.uint32]:
-        """The sending rank of each element of ``peer``."""
+        """Return the sending rank of each element of ``peer``."""
         return np.repeat(np.arange(self.ranks, dtype=np.uint32), columns.lengths(self.first))
 
     def frame(self) -> dict[str, NDArray[Any]]:
-        """All pairs as columns, a row each: source, target, bytes, messages."""
+        """Return all pairs as columns, one row per pair: source, target, bytes, messages."""
         return {"source": self.sources(), "target": self.peer, "bytes": self.bytes, "messages": self.messages}
 
     @classmethod
     def from_scipy(cls, matrix: Any, *, messages: Any = None, scale: float | None = None) -> Pattern:
-        """A pattern from a sparse matrix, or a dense one, of what senders send to receivers.
+        """Make a pattern from a sparse or dense matrix of senders by receivers.
 
         Parameters
         ----------
         matrix : sparse matrix or array of SciPy, or array, shape (ranks, ranks)
-            Row i, column j: bytes from rank i to rank j. Entries may be floats, as of a graph with weights.
+            Row i, column j: bytes from rank i to rank j. Entries may be floats, such as the weights of a graph.
         messages : the same, optional
-            Their number; by default one for every entry that is not zero.
+            Numbers of messages; by default one for every nonzero entry.
         scale : float, optional
-            Bytes for 1 in the matrix. By default 1 where all entries are whole numbers; otherwise what makes the
-            largest 2**40, so that entries keep their proportions to 12 digits.
+            Bytes that an entry of 1 stands for. By default 1 if all entries are whole numbers; otherwise chosen so that
+            the largest entry becomes 2**40, which preserves proportions to 12 digits.
 
         Raises
         ------
         InvalidInput
-            For a matrix that is not square, entries that are negative or no numbers, and sums beyond 2**63.
+            If the matrix is not square, an entry is negative or not a number, or a sum exceeds 2**63.
 
         Examples
         --------
@@ -173,12 +173,12 @@ class Pattern(Tabular):
         )
 
     def to_scipy(self, what: str = "bytes") -> scipy.sparse.csr_array:
-        """A sparse matrix of senders by receivers, of ``"bytes"`` or ``"messages"``; :meth:`from_scipy` reads it.
+        """Return ``"bytes"`` or ``"messages"`` as a sparse matrix; :meth:`from_scipy` reads it.
 
         Raises
         ------
         Unsupported
-            Without the package SciPy.
+            If the package SciPy is missing.
         """
         from .matrices import sparse
 
@@ -187,12 +187,12 @@ class Pattern(Tabular):
         return sparse(self, what)
 
     def matrix(self, what: str = "bytes") -> NDArray[np.uint64]:
-        """A dense matrix of senders by receivers, of ``"bytes"`` or ``"messages"``.
+        """Return ``"bytes"`` or ``"messages"`` as a dense matrix of senders by receivers.
 
         Raises
         ------
         Unsupported
-            For more ranks than anyone has memory for.
+            If there are too many ranks for a dense matrix.
         """
         if what not in ("bytes", "messages"):
             raise InvalidInput(f"a matrix of {what!r}: 'bytes' and 'messages' are allowed")
@@ -205,7 +205,7 @@ class Pattern(Tabular):
         return out
 
     def symmetric(self) -> Pattern:
-        """The pattern in which both directions of a pair have the sum of the two."""
+        """Return the symmetric pattern: both directions of a pair carry the sum of the two."""
         source = self.sources()
         other = source != self.peer
         both = {

@@ -39,9 +39,9 @@ def _empty(dtype: type[np.generic]) -> NDArray[Any]:
 
 @dataclass(frozen=True, eq=False, repr=False, slots=True, kw_only=True)
 class Program(Tabular):
-    """Immutable columns; made by :class:`ProgramBuilder`, trace readers and ``read``.
+    """What each rank does in terms of MPI, as immutable columns of events.
 
-    Arrays are taken over, not copied.
+    Make one with :class:`ProgramBuilder` or :func:`isthmus.read`. Arrays are not copied.
 
     Attributes
     ----------
@@ -77,12 +77,12 @@ class Program(Tabular):
         Indices into ``locations`` and ``phases``, all ones for none; empty where nothing is known.
     locations, phases : tuples of str
     recording : Recording or None
-        What was measured, if the program was recorded. Programs are equal, or not, whatever was measured.
+        What was measured, if the program was recorded. It is ignored when programs are compared for equality.
 
     Raises
     ------
     InvalidInput
-        For columns that do not fit each other. Whether the program makes sense is for :meth:`validate` to say.
+        If columns do not fit each other. Call :meth:`validate` to check that the program makes sense.
     """
 
     first: NDArray[np.uint64]
@@ -131,20 +131,20 @@ class Program(Tabular):
 
     @property
     def communicators(self) -> int:
-        """Number of communicators, with the world."""
+        """Number of communicators, including the world."""
         return len(self.comm_first) - 1
 
     def __len__(self) -> int:
         return len(self.kind)
 
     def members(self, comm: int) -> NDArray[np.uint32]:
-        """World ranks of a communicator, in its order."""
+        """Return the world ranks of a communicator, in its order."""
         if not 0 <= comm < self.communicators:
             raise InvalidInput(f"communicator {comm} does not exist: there are {self.communicators}")
         return self.comm_ranks[self.comm_first[comm] : self.comm_first[comm + 1]]
 
     def rank_of_events(self) -> NDArray[np.uint32]:
-        """The rank of every event."""
+        """Return the rank of every event."""
         return np.repeat(np.arange(self.ranks, dtype=np.uint32), columns.lengths(self.first))
 
     def expanded(self, index: NDArray[np.integer[Any]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -154,13 +154,13 @@ class Program(Tabular):
         return expand(self.details, self.detail[index])
 
     def frame(self) -> dict[str, NDArray[Any]]:
-        """All events as columns, a row each.
+        """Return all events as columns, one row per event.
 
         Returns
         -------
         dict of str to array
-            rank, event (its number within the rank), kind and what in words, and peer, tag, comm, amount and request;
-            where they are known, location and phase in words.
+            rank, event (its number within the rank), kind and what in words, peer, tag, comm, amount and request; also
+            location and phase in words, if known.
         """
         of = columns.lengths(self.first)
         kinds, whats = (np.array(["", *(member.name for member in words)]) for words in (EventKind, CollectiveKind))
@@ -178,7 +178,7 @@ class Program(Tabular):
         return out
 
     def events(self, rank: int) -> list[Event]:
-        """Events of one rank, for people to read; ``str`` of each is a line.
+        """Return the events of one rank in readable form; ``str`` of each is a line.
 
         Examples
         --------
@@ -211,7 +211,7 @@ class Program(Tabular):
         check_meaning(self)
 
     def relabel(self, permutation: ArrayLike) -> Program:
-        """The same program with rank ``r`` called ``permutation[r]``.
+        """Return the program with rank ``r`` renumbered as ``permutation[r]``.
 
         Point-to-point messages keep their partners. The world is in the order of the new ranks, other communicators
         keep the order of their members. A recording is relabelled too.
@@ -219,14 +219,14 @@ class Program(Tabular):
         Raises
         ------
         InvalidInput
-            If it is no permutation of the ranks.
+            If it is not a permutation of the ranks.
         """
         from .details import relabelled
 
         return relabelled(self, columns.integers("permutation", permutation, np.uint32))
 
     def save(self, path: str | os.PathLike[str], *, compression: str = "auto") -> None:
-        """Write an HDF5 file (``.h5`` or ``.hdf5``), whole or not at all.
+        """Write an HDF5 file (``.h5`` or ``.hdf5``), atomically.
 
         Parameters
         ----------

@@ -34,12 +34,12 @@ class Dependencies(NamedTuple):
 
 
 class Schedule(Tabular):
-    """An immutable schedule; made by :meth:`of`, ``lower``, ``collective`` and ``read``.
+    """An immutable DAG of operations per rank; made by :meth:`of`, ``lower``, ``collective`` and ``read``.
 
     Parameters
     ----------
     arrays : _core.ScheduleArrays
-        The arrays in the core. Attributes are read-only looks at the same memory.
+        The arrays in the core. Attributes are read-only views of the same memory.
 
     Notes
     -----
@@ -77,7 +77,7 @@ class Schedule(Tabular):
         buffers: Mapping[str, ArrayLike] | None = None,
         slices: NDArray[Any] | None = None,
     ) -> Schedule:
-        """A schedule from columns: one element per operation, or one for all.
+        """Make a schedule from columns, each with one element per operation or one for all.
 
         Parameters
         ----------
@@ -89,11 +89,11 @@ class Schedule(Tabular):
         amount : array of int
             Bytes; picoseconds of a calc if ``seconds`` is not given.
         seconds : array of float, optional
-            Duration of each calc, rounded to picoseconds; not looked at elsewhere.
+            Duration of each calc, rounded to picoseconds; ignored for other operations.
         peer : array of int
-            The other rank of send, recv, put and get; -1: receive from any. Not looked at elsewhere.
+            The other rank of send, recv, put and get; -1: receive from any. Ignored for other operations.
         tag, comm : array of int
-            Tag and communicator of messages; tag -1: receive any.
+            Tag and communicator of messages; tag -1: receive any tag.
         cpu, nic : array of int
             CPU stream and network interface, 0 to 255.
         mode : array of int
@@ -102,11 +102,11 @@ class Schedule(Tabular):
         op, on : array of int, optional
             Operation ``op[i]`` waits for operation ``on[i]`` of the same rank, numbered from 0 as given here.
         start : array of bool
-            True: until that one has started; False: until it is done.
+            True: wait until that operation has started; False: until it is done.
         buffers : mapping of str to int or array of int, optional
-            Names and sizes of buffers in bytes, of every rank or of each.
+            Names and sizes of buffers in bytes, one size for all ranks or one per rank.
         slices : structured array of ``SLICES``, optional
-            Which parts of buffers operations read and write; buffer 0xFFFFFFFF: none.
+            Parts of buffers that operations read and write; buffer 0xFFFFFFFF: none.
 
         Returns
         -------
@@ -115,8 +115,8 @@ class Schedule(Tabular):
         Raises
         ------
         InvalidInput
-            For columns of different lengths and numbers out of range. Cycles and unmatched messages are what
-            :meth:`validate` looks for.
+            If columns differ in length or numbers are out of range. Call :meth:`validate` to check for cycles and
+            unmatched messages.
 
         Examples
         --------
@@ -166,7 +166,7 @@ class Schedule(Tabular):
 
     @property
     def arrays(self) -> _core.ScheduleArrays:
-        """What the core works on."""
+        """Arrays of the schedule in the core."""
         return self._arrays
 
     @property
@@ -180,12 +180,12 @@ class Schedule(Tabular):
 
     @property
     def op_first(self) -> NDArray[np.uint64]:
-        """The first operation of each rank, and their number: ranks + 1 elements."""
+        """Index of each rank's first operation, then the number of operations: ranks + 1 elements."""
         return self._arrays.op_first
 
     @property
     def edge_first(self) -> NDArray[np.uint64]:
-        """The first edge of each rank, and their number: ranks + 1 elements."""
+        """Index of each rank's first edge, then the number of edges: ranks + 1 elements."""
         return self._arrays.edge_first
 
     @property
@@ -195,7 +195,7 @@ class Schedule(Tabular):
 
     @property
     def buffers(self) -> dict[str, NDArray[np.uint64]]:
-        """Bytes of each named buffer on each rank."""
+        """Size of each named buffer on each rank, bytes."""
         names = self._arrays.buffer_names
         table = self._arrays.buffer_bytes.reshape(self.ranks, len(names))
         return {name: table[:, i] for i, name in enumerate(names)}
@@ -256,7 +256,7 @@ class Schedule(Tabular):
         return ", ".join([*parts, counted(len(self.edges), "dependency")])
 
     def dependencies(self) -> Dependencies:
-        """All dependencies as columns, numbered as ``ops``; what :meth:`of` takes as op, on and start."""
+        """Return all dependencies as columns, numbered as ``ops``: the op, on and start of :meth:`of`."""
         op_first, edge_first = self.op_first.view(np.int64), self.edge_first.view(np.int64)
         # Edges of an operation end where those of the next one begin, also at the end of a rank.
         begin = self._ops["first_edge"] + np.repeat(edge_first[:-1], columns.lengths(op_first))
@@ -266,7 +266,7 @@ class Schedule(Tabular):
         return Dependencies(to, on, self.edges >= START_BIT)
 
     def frame(self) -> dict[str, NDArray[Any]]:
-        """All operations as columns, a row each.
+        """Return all operations as columns, one row per operation.
 
         Returns
         -------
@@ -284,7 +284,7 @@ class Schedule(Tabular):
         }
 
     def rank(self, rank: int) -> RankOperations:
-        """The operations of one rank and what they wait for, for people to read.
+        """Return the operations of one rank and their dependencies in readable form.
 
         Examples
         --------
@@ -300,36 +300,36 @@ class Schedule(Tabular):
         return RankOperations(rank, self._ops[first:end], self.edges[self.edge_first[rank] : self.edge_first[rank + 1]])
 
     def requires(self, rank: int, operation: int) -> list[tuple[int, bool]]:
-        """What an operation waits for: numbers within the rank, and whether only until they have started."""
+        """Return the operations that one waits for (numbers within the rank), and whether only for their start."""
         return self.rank(rank).requires(operation)
 
     def relabel(self, permutation: ArrayLike) -> Schedule:
-        """The same schedule with rank ``r`` called ``permutation[r]``.
+        """Return the schedule with rank ``r`` renumbered as ``permutation[r]``.
 
         Raises
         ------
         InvalidInput
-            If it is no permutation of the ranks.
+            If it is not a permutation of the ranks.
         """
         return Schedule(self._arrays.relabel(columns.integers("permutation", permutation, np.uint32)))
 
     def one_sided(self, access: str, *, ask: bool = False) -> Schedule:
-        """Puts or gets in place of messages with bytes, as runtimes of PGAS languages move data.
+        """Replace messages that carry bytes by puts or gets, as runtimes of PGAS languages move data.
 
         Parameters
         ----------
         access : {"put", "get"}
-            put: the sender puts, and says so by a message of 0 bytes, which takes the place of the receive. get: the
-            sender says by a message of 0 bytes that data are there, the receiver gets them and says by another one
-            that the sender may change them.
+            "put": the sender puts the data and announces them with a message of 0 bytes, whose receive replaces that of
+            the data. "get": the sender announces the data with a message of 0 bytes; the receiver gets them and sends
+            another one when the sender may change them.
         ask : bool
-            For puts: the receiver always says first that its buffer is free. Otherwise it does so where its receive
-            waits for something; other buffers count as free from the start.
+            For puts: the receiver always announces first that its buffer is free. If False, it does so only if its
+            receive waits for something; other buffers count as free from the start.
 
         Raises
         ------
         InvalidInput
-            For wildcards, and messages that do not match or differ in size.
+            If there are wildcards, or messages that do not match or differ in size.
         """
         return Schedule(self._arrays.one_sided(access, bool(ask)))
 
@@ -358,25 +358,25 @@ class Schedule(Tabular):
         unit: str = "ns",
         seconds_per_byte: float | None = None,
     ) -> None:
-        """Write a file, whole or not at all, in the format of its suffix.
+        """Write a file atomically; its suffix determines the format.
 
         Parameters
         ----------
         path : path
             ``.h5`` or ``.hdf5``: HDF5; ``.goal``: GOAL text; ``.bin``: binary GOAL.
         compression : {"auto", "gzip", "none"}
-            Of HDF5, see :mod:`isthmus.schedule.hdf5`.
+            For HDF5, see :mod:`isthmus.schedule.hdf5`.
         unit : {"ns", "ps", "us", "ms", "s"}
-            What times in GOAL count, to which they are rounded.
+            Unit of times in GOAL, to which they are rounded.
         seconds_per_byte : float, optional
-            In GOAL, copy and reduce become calc of so much time.
+            In GOAL, copy and reduce become calc with this time per byte.
 
         Raises
         ------
         InvalidInput
-            For another suffix.
+            If the suffix is another one.
         Unsupported
-            For operations that the format cannot hold.
+            If the format cannot represent an operation.
         """
         suffix = os.path.splitext(path)[1]
         if suffix in (".h5", ".hdf5"):
@@ -406,24 +406,24 @@ def _rank_count(ranks: int) -> int:
 
 
 def together(schedules: Sequence[Schedule], *, under_way: int = 0) -> Schedule:
-    """Several schedules on the same ranks, begun in their order.
+    """Combine several schedules on the same ranks, started in order.
 
     Parameters
     ----------
     schedules : sequence of Schedule
     under_way : int
-        On a rank, a schedule waits until the one so many before it is done there; 1: one after the other, 0: no wait.
+        Largest number of schedules in progress at once on a rank; 1: one after the other, 0: no limit.
 
     Returns
     -------
     Schedule
-        Messages of different schedules have different tags. Where several have buffers, those of schedule i are called
+        Messages of different schedules have different tags. If several have buffers, those of schedule i are named
         "name.i".
 
     Raises
     ------
     InvalidInput
-        For no schedules, different numbers of ranks, and receives of any tag.
+        If there are no schedules, their numbers of ranks differ, or receives accept any tag.
 
     Examples
     --------

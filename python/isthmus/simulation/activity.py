@@ -23,7 +23,7 @@ Window = tuple[float, float]
 
 @dataclass(frozen=True)
 class Activities:
-    """Bars, one element of each array per bar; those of one CPU stream do not overlap.
+    """Bars of CPU streams, one element per bar; bars of one stream do not overlap.
 
     Attributes
     ----------
@@ -52,12 +52,12 @@ class Activities:
         return len(self.op)
 
     def pick(self, which: NDArray[np.bool_] | NDArray[np.intp]) -> Activities:
-        """Those of a mask or of indices."""
+        """Return the bars selected by a mask or by indices."""
         return Activities(*(getattr(self, field.name)[which] for field in fields(self)))
 
 
 def chosen_ranks(timeline: Timeline, ranks: Sequence[int] | NDArray[np.integer] | None) -> NDArray[np.int64]:
-    """The ranks as an array without doubles, ascending; None: all."""
+    """Return the ranks as an ascending array without duplicates; None: all."""
     if ranks is None:
         return np.arange(timeline.ranks)
     given = np.atleast_1d(np.asarray(ranks))
@@ -70,7 +70,7 @@ def chosen_ranks(timeline: Timeline, ranks: Sequence[int] | NDArray[np.integer] 
 
 
 def window_ps(timeline: Timeline, window: Window | None) -> tuple[int, int]:
-    """Begin and end in picoseconds; None: everything."""
+    """Return begin and end in picoseconds; None: everything."""
     if window is None:
         return 0, timeline.makespan_ps
     try:
@@ -83,7 +83,7 @@ def window_ps(timeline: Timeline, window: Window | None) -> tuple[int, int]:
 
 
 def ops_of(timeline: Timeline, ranks: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Operations of these ranks, and the rank of each."""
+    """Return the operations of these ranks, and the rank of each."""
     first = timeline.schedule.op_first.view(np.int64)
     if len(ranks) == timeline.ranks:
         return np.arange(first[-1]), np.repeat(ranks, lengths(first))
@@ -95,13 +95,13 @@ def ops_of(timeline: Timeline, ranks: NDArray[np.int64]) -> tuple[NDArray[np.int
 
 
 def need_ops(timeline: Timeline, what: str) -> None:
-    """Raise InvalidInput if begin and end of operations were not recorded."""
+    """Raise InvalidInput unless begin and end of operations were recorded."""
     if timeline.record != "ops":
         raise InvalidInput(f"{what} needs a simulation with record='ops'; this one has record={timeline.record!r}")
 
 
 def activities(timeline: Timeline, ranks: NDArray[np.int64], begin: int, end: int) -> Activities:
-    """Bars of these ranks that touch begin to end (picoseconds), whole; own operations of the schedule in its order."""
+    """Return the bars of these ranks that overlap begin to end (picoseconds), in the order of the schedule."""
     op, rank = ops_of(timeline, ranks)
     ops = timeline.schedule.ops
     kind = ops["kind"][op]

@@ -59,7 +59,7 @@ def write_chrome(
     ranks: Sequence[int] | NDArray[np.integer[Any]] | None = None,
     window: Window | None = None,
 ) -> None:
-    """Write a trace, whole or not at all.
+    """Write a trace atomically.
 
     Parameters
     ----------
@@ -68,14 +68,14 @@ def write_chrome(
     path : path
         ``.json``, or ``.json.gz`` for a compressed one, which Perfetto reads too.
     ranks : sequence of int, optional
-        By default all. Only messages between them are drawn.
+        Ranks to draw, by default all; only messages between them are drawn.
     window : tuple of float, optional
-        Begin and end in seconds: only what touches it, by default everything.
+        Begin and end in seconds; only events that overlap it are written. By default all are.
 
     Raises
     ------
     InvalidInput
-        For a simulation that did not record operations, another suffix, and ranks that do not exist.
+        If the simulation did not record operations, the suffix is another one, or a rank does not exist.
     """
     name = os.fspath(path)
     if not name.endswith((".json", ".json.gz")):

@@ -33,19 +33,19 @@ class CriticalPath(Tabular):
     Attributes
     ----------
     begin_ps, end_ps : ndarray of int64
-        Begin and end of every step, picoseconds; without holes from 0 to the makespan, or within a part of the run.
+        Begin and end of every step, picoseconds; without gaps from 0 to the makespan, or within a part of the run.
     op : ndarray of uint64
         Operation whose time passes, an index into the schedule's operations.
     rank : ndarray of uint32
-        Where it passes; on the wire: the sender.
+        Rank on which the time passes; for wire, the sender.
     via : ndarray of str
         compute; send_overhead (o and O); recv_overhead (o, and O or G); gap (g and G of an interface that the next
         operation needs); wire (the sender's o, then L); way, landing (one-sided: L; G); contention (of a message that
         others delay, from its send to its last byte: o, L, G and what it loses).
     latency_ps, noise_ps, lost_ps : ndarray of int64
-        Parts of every step: L, what the operating system takes, what is lost to other messages in the network.
+        Parts of every step: L, operating system noise, and the time lost to other messages in the network.
     shares_ps : dict of str to int
-        Picoseconds by PATH_SHARES; they add up to the makespan. Nobody waits on the path: what others wait for is it.
+        Picoseconds by PATH_SHARES, which add up to the makespan. The path has no waiting: it is what others wait for.
     """
 
     begin_ps: NDArray[np.int64]
@@ -64,7 +64,7 @@ class CriticalPath(Tabular):
         return {name: ps / 1e12 for name, ps in self.shares_ps.items()}
 
     def frame(self) -> dict[str, NDArray[Any]]:
-        """A row per step: begin, end, latency, noise and lost in seconds, and op, rank and via."""
+        """Return one row per step: begin, end, latency, noise and lost in seconds, and op, rank and via."""
         seconds = {name: getattr(self, f"{name}_ps") / 1e12 for name in ("begin", "end", "latency", "noise", "lost")}
         return seconds | {"op": self.op, "rank": self.rank, "via": self.via}
 
@@ -82,10 +82,10 @@ class CriticalPath(Tabular):
 
 
 def critical_path(timeline: Timeline) -> CriticalPath:
-    """The critical path of a simulation with ``record="ops"``; raises InvalidInput for others.
+    """Return the critical path of a simulation with ``record="ops"``; raises InvalidInput for others.
 
-    With ``path_part`` it is that of the part: it ends with the last that happens there, and begins with the first that
-    follows from nothing there.
+    With ``path_part`` it is the path of that part: it ends with the last operation there, and begins with the first
+    that depends on nothing there.
     """
     import numpy as np
 
@@ -117,22 +117,23 @@ def critical_path(timeline: Timeline) -> CriticalPath:
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """How the makespan follows one parameter.
+    """How the makespan depends on one parameter.
 
     Attributes
     ----------
     parameter : str
-        L, o (both overheads), g, G, O: of all levels, by the same amount; compute: the time of all calc, copy and
-        reduce operations, by the same factor.
+        L, o (both overheads), g, G or O, changed at all levels by the same amount; or compute, the time of all calc,
+        copy and reduce operations, changed by the same factor.
     slope : float
-        Seconds of makespan per unit of the parameter (s, s/B; compute: for a factor 1 + x, per x), for a larger one.
+        Slope of the makespan as the parameter grows: seconds per unit of the parameter (s, s/B; compute: for a factor
+        1 + x, per x).
     slope_below : float
-        The same for a smaller one; it differs where several paths are critical.
+        Slope as the parameter shrinks; it differs from ``slope`` if several paths are critical.
     lower, upper : float
-        The change of the parameter from and up to which the slopes hold; ``upper`` may be infinite.
+        Range of changes of the parameter in which the slopes hold; ``upper`` may be infinite.
     verified : bool
-        The simulation was run again at both ends and agreed; a disagreement (operations served in another order) has
-        shortened the range.
+        Whether simulations at both ends of the range confirmed it. If one disagreed, because operations were served in
+        another order, the range was shortened.
     """
 
     parameter: str
@@ -144,12 +145,12 @@ class Sensitivity:
 
     @property
     def unit(self) -> str:
-        """Of the parameter; empty for the factor of compute."""
+        """Unit of the parameter; empty for compute, which is a factor."""
         return _UNITS[self.parameter]
 
 
 class Sensitivities(dict[str, Sensitivity]):
-    """By parameter."""
+    """Sensitivities of the makespan by parameter."""
 
     def __str__(self) -> str:
         lines = ["makespan for a change x of      slope below   slope above   holds for x from            to"]
@@ -171,12 +172,12 @@ class Sensitivities(dict[str, Sensitivity]):
 def sensitivities(
     timeline: Timeline, parameters: Sequence[str] = PARAMETERS, *, verify: bool | None = None
 ) -> Sensitivities:
-    """How the makespan changes with L, o, g, G, O and the time of computation, and in which range.
+    """Return how the makespan changes with L, o, g, G, O and the time of computation, and in which range.
 
-    The makespan is the longest of many paths, a convex, piecewise linear function of each parameter as long as
-    operations and messages are served in the order that was recorded; its slope at 0 and the next bends on both sides
-    are exact (per-byte times are rounded to picoseconds per message). ``verify`` simulates again with the parameter at
-    both ends, because another value may change that order, and shortens the range where the result differs.
+    The makespan is the longest of many paths. As long as operations and messages are served in the recorded order, it
+    is a convex, piecewise linear function of each parameter. Its slope at 0 and the next bends on both sides are exact
+    (per-byte times are rounded to picoseconds per message). As another value may change that order, ``verify``
+    simulates again with the parameter at both ends, and shortens the range if the result differs.
 
     Parameters
     ----------
@@ -185,7 +186,7 @@ def sensitivities(
     parameters : sequence of str
         A subset of PARAMETERS.
     verify : bool, optional
-        By default for up to a million operations.
+        Simulate again at both ends of the ranges; by default for up to a million operations.
 
     Returns
     -------

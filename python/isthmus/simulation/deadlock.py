@@ -26,7 +26,7 @@ _SHOWN = 8
 
 @dataclass(frozen=True)
 class Waiting:
-    """An operation that waits for ever.
+    """An operation that waits forever.
 
     Attributes
     ----------
@@ -37,11 +37,11 @@ class Waiting:
         Peer and tag of messages; None: any, or not a message.
     comm, bytes : int
     started : bool
-        A posted receive, or a send that waits for its receive; otherwise it waits for operations of its own rank.
+        True: a posted receive, or a send that waits for its receive. False: it waits for operations of its own rank.
     reason : str
-        What it waits for, as in ``waits to receive from rank 1``.
+        What the operation waits for, as in ``waits to receive from rank 1``.
     hint : str
-        Why that does not come, where that is known.
+        Why that does not happen, if known.
     """
 
     rank: int
@@ -70,9 +70,9 @@ class Waiting:
 
 @dataclass(frozen=True)
 class Orphan:
-    """A message to ``rank`` that nobody received; ``op`` is its send, of rank ``source``.
+    """A message to ``rank`` that was never received; ``op`` is its send on rank ``source``.
 
-    By rendezvous it was never sent.
+    If it uses rendezvous, its data were never sent.
     """
 
     rank: int
@@ -116,7 +116,7 @@ class _Lazy(Sequence[T]):
 
 
 class Orphans(_Lazy[Orphan]):
-    """Messages that nobody received, by receiver."""
+    """Messages that were never received, by receiver."""
 
     def __init__(self, timeline: Timeline) -> None:
         self._schedule = timeline.schedule
@@ -131,7 +131,7 @@ class Orphans(_Lazy[Orphan]):
         return Orphan(int(self.rank[index]), source, number, int(op["tag"]), int(op["comm"]), int(op["amount"]))
 
     def of(self, rank: int) -> list[Orphan]:
-        """The first of those to a rank."""
+        """Return the first of the messages to a rank."""
         begin, end = np.searchsorted(self.rank, [rank, rank + 1])
         return self[int(begin) : min(int(end), int(begin) + 1000)]
 
@@ -156,15 +156,14 @@ class Deadlock:
     Attributes
     ----------
     time : float
-        When nothing happened any more, seconds.
+        Time at which the simulation got stuck, seconds.
     waiting : sequence of Waiting
-        First the operations that have started and wait for another rank, by rank; then those that wait for operations
-        of their own rank.
+        Started operations that wait for another rank, by rank; then operations that wait for others of their own rank.
     cycle : sequence of Waiting
-        Operations in a circle, one a rank: each waits for something that its rank's peer does only after the next one.
-        Empty if there is no circle.
+        A cycle of operations, one per rank: each waits for something that its peer does only after the next operation
+        of the cycle. Empty if there is no cycle.
     orphans : sequence of Orphan
-        Messages that arrived and that nobody received.
+        Messages that arrived and were never received.
     """
 
     def __init__(self, timeline: Timeline) -> None:

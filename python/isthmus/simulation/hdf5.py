@@ -94,12 +94,12 @@ def write_timeline(timeline: Timeline, path: str | os.PathLike[str], *, compress
 
 
 def read_timeline(reader: Reader) -> Timeline:
-    """The Timeline of an open file.
+    """Read the Timeline of an open file.
 
     Raises
     ------
     ParseError
-        For a file that is damaged.
+        If the file is damaged.
     """
     try:
         return _read(reader)

@@ -31,15 +31,15 @@ class PacketOptions:
     bytes : int
         Size of a packet; the last one of a message is smaller.
     flit : int
-        What a switch must have of a packet to send it on.
+        Part of a packet that a switch must have received before it forwards the packet.
     buffer : int, optional
-        Size of every virtual channel at the input of a switch; at least a packet. By default 16 packets, or more where
-        a long link needs them to be busy all the time, so that only other messages stop a message.
+        Size of every virtual channel at the input of a switch, at least one packet. By default 16 packets, or as many
+        as a long link needs to stay busy, so that a message is stopped by other messages only.
 
     Raises
     ------
     InvalidInput
-        For sizes out of range.
+        If a size is out of range.
     """
 
     bytes: int = 2048
@@ -61,7 +61,7 @@ class PacketOptions:
 
 
 def whole(value: Any, name: str, least: int, most: int) -> int:
-    """A whole number in a range; InvalidInput for all else."""
+    """Return a whole number in a range; raises InvalidInput for anything else."""
     try:
         number = operator.index(value)
     except TypeError:
@@ -80,12 +80,12 @@ def set_network(
     resolution: float | None,
     packet: PacketOptions | None,
 ) -> None:
-    """Checks what was asked for and puts it into the options.
+    """Check the network arguments and store them in the options.
 
     Raises
     ------
     InvalidInput
-        For unknown names, numbers out of range, and options of another model than the one that is asked for.
+        If a name is unknown, a number is out of range, or an option belongs to another model.
     """
     if model not in MODELS:
         raise InvalidInput(f"model = {shown(model)}: allowed are {', '.join(MODELS)}")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def read_noise(path: str | os.PathLike[str] | None) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
-    """A trace of interruptions.
+    """Read a trace of interruptions.
 
     A line each: start and duration, in seconds or with a unit ("12.5us 900ns"), ascending and not overlapping; ``#``
     begins a comment. A line ``length T`` says when the trace begins again; without one it does so a mean gap after the

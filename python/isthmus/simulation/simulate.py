@@ -46,40 +46,40 @@ def simulate(
     until: float | None = None,
     after: NDArray[np.int64] | None = None,
 ) -> Timeline:
-    """When everything in a program or schedule happens on a machine.
+    """Simulate a program or schedule on a machine and return its timeline.
 
     Parameters
     ----------
     what : Program or Schedule
         A program is lowered first, see :func:`isthmus.lower`.
     machine : Machine, Level or str
-        A machine, or what :func:`isthmus.load` makes one of; or one set of LogGOPS parameters for all pairs of ranks,
-        each rank with interfaces of its own.
+        A machine, or whatever :func:`isthmus.load` accepts; or one set of LogGOPS parameters for all pairs of ranks,
+        where each rank has its own interfaces.
     placement : Allocation, Placement or array of int, optional
         Where the ranks sit: an allocation of the machine, a placement, or a node id per rank (the ranks of a node take
         its cores in their order). By default one rank per core, node after node.
     model : str
-        Network model: "loggops", in which messages do not meet (Hoefler, Schneider and Lumsdaine, "LogGOPSim:
-        simulating large-scale applications in the LogGOPS model", 2010); "flow", in which those on the same links share
-        their bandwidth max-min fairly; "reserve", in which each takes its links whole, one after the other; "packet",
-        in which packets wait in the buffers of switches.
+        Network model. "loggops": no contention (Hoefler, Schneider and Lumsdaine, "LogGOPSim: simulating large-scale
+        applications in the LogGOPS model", 2010); "flow": messages on the same links share their bandwidth max-min
+        fairly; "reserve": each message reserves its links, one after the other; "packet": packets wait in the buffers
+        of switches.
     receive : {"loggp", "loggopsim"}
-        What a message keeps its receiver's processor for: o_recv and O of its bytes, the last of which it waits for
-        while the processor does other things (Alexandrov et al., "LogGP", 1995); or, as LogGOPSim has it, from the
-        arrival of its head on for o_recv and for O or G of its bytes, whichever takes longer, for comparison with it.
+        How long a message occupies its receiver's processor. "loggp": for o_recv and O of its bytes once the last byte
+        has arrived; the processor is free until then (Alexandrov et al., "LogGP", 1995). "loggopsim", for comparison
+        with LogGOPSim: from the arrival of its head for o_recv plus O or G of its bytes, whichever takes longer.
     routing : {"minimal", "random", "valiant", "adaptive"}
-        Routes of messages between nodes, in models where they meet: the machine's deterministic minimal routes, random
-        minimal ones, Valiant's through a random intermediate, or for each message the less loaded of the last two.
+        Routes of messages between nodes, in models with contention: the machine's deterministic minimal routes, random
+        minimal routes, Valiant's through a random intermediate, or for each message the less loaded of the last two.
     slices : int
-        Number of slices of time in which the traffic of every link is counted, at least; 0 for sums only.
+        Minimum number of time slices in which the traffic of every link is counted; 0 for sums only.
     resolution : float, optional
-        For the "flow" model: messages that end within this part of their own time of each other leave the links at the
-        same moment. 0 is exact; by default 0.01.
+        For the "flow" model: messages whose ends differ by less than this share of their own duration leave the links
+        at the same moment. 0 is exact; by default 0.01.
     packet : PacketOptions, optional
         For the "packet" model: sizes of packets and buffers.
     record : {"finish", "ranks", "ops"}
-        Finish times only; where the time of every rank went too; begin and end of every operation too, with what the
-        critical path and sensitivities need (about 70 bytes an operation).
+        What to record. "finish": finish times only; "ranks": also where the time of every rank went; "ops": also begin
+        and end of every operation, and the data for the critical path and sensitivities (about 70 bytes per operation).
     collectives : dict or DecisionTable, optional
         Algorithms for the collectives of a program, see :func:`isthmus.lower`.
     noise : Noise, optional
@@ -87,26 +87,27 @@ def simulate(
     seed : int
         Seed of the noise and of random routes.
     copy_rate, reduce_rate : float, optional
-        Seconds per byte of copy and reduce operations. By default from the memory bandwidth of a node, shared by its
-        cores: two bytes moved for a byte copied, three for a byte reduced; 0 where the machine does not say.
+        Seconds per byte of copy and reduce operations. By default derived from the memory bandwidth of a node, shared
+        by its cores: two bytes moved per byte copied, three per byte reduced; 0 if the machine does not give it.
     symmetry : bool
-        Simulate one of several ranks that are indistinguishable where that gives exactly the same result.
+        Simulate only one of several indistinguishable ranks if that gives exactly the same result.
     skip : bool
-        Leave out iterations that repeat others, where that gives exactly the same result.
+        Skip iterations that repeat others if that gives exactly the same result.
     progress : bool or callable
-        True: a progress bar on standard error. A callable gets the operations done and their number.
+        True: show a progress bar on standard error. A callable is called with the number of operations done and their
+        total.
     path_part : (int, int), optional
-        With ``record="ops"``: what the critical path needs is kept of a part of the run only, from when so many
-        operations are done, for about so many. :meth:`Timeline.critical_path` then covers that part, and there are no
-        sensitivities. No iterations are left out.
+        With ``record="ops"``: a pair (start, length) in operations. Data for the critical path are kept only from when
+        ``start`` operations are done, for about ``length`` operations. :meth:`Timeline.critical_path` then covers that
+        part, sensitivities are not available, and no iterations are skipped.
     until : float, optional
-        Seconds of simulated time: where the makespan turns out to be above it, the simulation is stopped.
-        :attr:`Timeline.stopped` is then True, the makespan a lower bound above ``until``, and the rest is what had
-        happened by then; of ranks and iterations that were simulated for others as well, only theirs is counted.
+        Stop the simulation when the makespan is known to exceed this time, seconds. :attr:`Timeline.stopped` is then
+        True, the makespan is a lower bound above ``until``, and everything else is the state at that point; ranks and
+        iterations that were not simulated themselves are not counted.
     after : ndarray of int64, optional
-        :attr:`Timeline.free_ps` of what comes before, on the same machine and placement, with the model "loggops" and
-        all done: processors and interfaces begin when they were free then, and all times count from its beginning.
-        What is sent to a rank before it begins is received when it begins.
+        :attr:`Timeline.free_ps` of a completed simulation that comes before this one, on the same machine and placement
+        and with the model "loggops". Processors and interfaces start when they became free there, and all times count
+        from its beginning. What is sent to a rank before it starts is received when it starts.
 
     Returns
     -------
@@ -115,9 +116,9 @@ def simulate(
     Raises
     ------
     InvalidInput
-        For parameters out of range, those of another model, or a placement that does not fit.
+        If a parameter is out of range or belongs to another model, or a placement does not fit.
     Unsupported
-        For routes that the machine does not have, and networks that are too large for the model.
+        If the machine does not have such routes, or its network is too large for the model.
 
     Examples
     --------
@@ -236,7 +237,7 @@ def core_options(
     skip: bool,
     receive: str = RECEIVE,
 ) -> _core.SimulationOptions:
-    """Parameters of :func:`simulate` as the core takes them, those of the network aside.
+    """Return parameters of :func:`simulate` as the core takes them, except those of the network.
 
     Raises
     ------
@@ -294,7 +295,7 @@ def _place(options: _core.SimulationOptions, ranks: int, machine: Machine, place
 
 
 def located(ranks: int, machine: Machine, placement: Any) -> Location:
-    """Where ranks sit.
+    """Return where ranks sit.
 
     Parameters
     ----------

@@ -54,58 +54,58 @@ TRAFFIC = ("link_bytes", "link_slices", "slice_width", "route_messages", "route_
 
 
 class Timeline(Tabular):
-    """The result of a simulation; immutable.
+    """The result of a simulation: what happened when, and why; immutable.
 
     Attributes
     ----------
     schedule : Schedule
-        What ran.
+        Schedule that was simulated.
     machine : Machine or Level
-        Where it ran.
+        Machine on which it ran.
     record : str
-        How much was written down: "finish", "ranks" or "ops".
+        What was recorded: "finish", "ranks" or "ops".
     makespan_ps : int
-        When the last rank finished, picoseconds; not before, where the simulation was stopped.
+        Time at which the last rank finished, picoseconds; a lower bound if the simulation was stopped.
     finish_ps : ndarray of int64, shape (ranks,)
-        When each rank finished, picoseconds.
+        Time at which each rank finished, picoseconds.
     free_ps : ndarray of int64
-        When CPU streams and interfaces were free at the end, picoseconds, for ``after`` of :func:`isthmus.simulate`;
-        not written to files.
+        Times at which CPU streams and interfaces became free at the end, picoseconds, for ``after`` of
+        :func:`isthmus.simulate`; not written to files.
     messages, bytes : int
-        What was sent.
+        Number of messages sent, and their bytes.
     executed, events : int
-        Operations done, and steps of the simulator.
+        Number of operations done, and of steps of the simulator.
     steps, network_steps : int
-        Steps that were done, without those of iterations left out, and what the model of the network did (rates,
-        packets or links): what the simulation cost. Not written to files.
+        Cost of the simulation: number of steps executed, without those of skipped iterations, and of steps of the
+        network model (rates, packets or links). Not written to files.
     simulated_ranks : int
-        Ranks that were simulated; fewer than there are where ranks are indistinguishable.
+        Number of ranks that were simulated; smaller than ``ranks`` if some are indistinguishable.
     skipped_iterations : int
-        Iterations that were not simulated because others are equal; not written to files.
+        Number of iterations that were skipped because they repeat others; not written to files.
     stopped : bool
         Whether the simulation was stopped because the makespan is above ``until``. The makespan and the finish times
-        are then lower bounds, and the rest is what had happened by then.
+        are then lower bounds, and everything else is the state at that point.
     wall : float
-        Seconds the simulation took.
+        Wall-clock time of the simulation, seconds.
     start_ps, end_ps : ndarray of int64, shape (operations,)
         With ``record="ops"``: begin and end of every operation, -1 where it never happened. A receive begins when it is
         posted and ends when its message has been handled.
     partner : ndarray of int64, shape (operations,)
-        With ``record="ops"``: of every send its receive and vice versa, as index of an operation; -1: there is none.
+        With ``record="ops"``: index of the receive of every send, and of the send of every receive; -1: none.
     busy_ps : ndarray of int64, shape (operations,)
-        With ``record="ops"``: time that the operation takes of its CPU stream; of a receive, to handle its message.
+        With ``record="ops"``: time that every operation occupies its CPU stream; a receive, to handle its message.
     lost_ps : ndarray of int64, shape (operations,)
-        With ``record="ops"`` and a model in which messages meet: what every send, put or get lost to other messages;
+        With ``record="ops"`` and a model with contention: time that every send, put or get lost to other messages;
         otherwise empty.
     lost_in_all_ps : int
-        What all messages together lost to others; rounded to 53 bits.
+        Time that all messages together lost to others; rounded to 53 bits.
     model, routing : str
         Network model and routing.
     traffic : Traffic or None
-        Traffic of the links, in models where messages meet.
+        Traffic of the links, in models with contention.
     handled_ps : ndarray of int64, shape (operations,)
-        With ``record="ops"``: of every send, when the receiver begins to handle its message; -1 where it never does and
-        of other operations.
+        With ``record="ops"``: time at which the receiver of every send begins to handle its message; -1 if it never
+        does, and for other operations.
     """
 
     def __init__(
@@ -189,27 +189,26 @@ class Timeline(Tabular):
 
     @property
     def makespan(self) -> float:
-        """When the last rank finished, seconds."""
+        """Time at which the last rank finished, seconds."""
         return self.makespan_ps / 1e12
 
     @property
     def finish(self) -> NDArray[np.float64]:
-        """When each rank finished, seconds."""
+        """Time at which each rank finished, seconds."""
         return self.finish_ps / 1e12
 
     @property
     def breakdown_ps(self) -> dict[str, NDArray[np.int64]]:
-        """Where the time of every rank went, picoseconds; see SHARES. For every rank the shares add up to the makespan,
-        once for each of its CPU streams."""
+        """Picoseconds of every rank by SHARES; they add up to the makespan, once for each CPU stream of the rank."""
         return {name: self._breakdown[:, i] for i, name in enumerate(SHARES)}
 
     @property
     def breakdown(self) -> dict[str, NDArray[np.float64]]:
-        """Where the time of every rank went, seconds."""
+        """Seconds of every rank by SHARES."""
         return {name: values / 1e12 for name, values in self.breakdown_ps.items()}
 
     def frame(self) -> dict[str, NDArray[Any]]:
-        """A row per rank, in seconds: rank, finish and, unless ``record="finish"``, where its time went; see SHARES."""
+        """Return one row per rank: rank, finish (s) and, unless ``record="finish"``, its seconds by SHARES."""
         import numpy as np
 
         out: dict[str, NDArray[Any]] = {"rank": np.arange(self.ranks), "finish": self.finish}
@@ -217,7 +216,7 @@ class Timeline(Tabular):
 
     @cached_property
     def traffic(self) -> Traffic | None:
-        """Bytes over every link of the network; None where messages do not meet."""
+        """Traffic of every link of the network; None for models without contention."""
         from .traffic import Traffic
 
         return Traffic.of(self, self._traffic_arrays)
@@ -231,7 +230,7 @@ class Timeline(Tabular):
 
     @property
     def orphans(self) -> Orphans:
-        """Messages that arrived and that nobody received."""
+        """Messages that arrived and were never received."""
         from .deadlock import Orphans
 
         return Orphans(self)
@@ -239,14 +238,14 @@ class Timeline(Tabular):
     def activities(
         self, ranks: Sequence[int] | NDArray[np.integer[Any]] | None = None, window: Window | None = None
     ) -> Activities:
-        """What the CPU streams did, as bars; needs ``record="ops"``.
+        """Return what the CPU streams did, as bars; needs ``record="ops"``.
 
         Parameters
         ----------
         ranks : sequence of int, optional
-            By default all.
+            Ranks to include, by default all.
         window : tuple of float, optional
-            Begin and end in seconds: only bars that touch it.
+            Begin and end in seconds; only bars that overlap it are included.
         """
         from .activity import activities, chosen_ranks, need_ops, window_ps
 
@@ -256,10 +255,10 @@ class Timeline(Tabular):
     def waits(
         self, ranks: Sequence[int] | NDArray[np.integer[Any]] | None = None, window: Window | None = None
     ) -> Activities:
-        """What operations wait for without the CPU, as bars, which may overlap; needs ``record="ops"``.
+        """Return waits of operations that do not use the CPU, as bars, which may overlap; needs ``record="ops"``.
 
-        A receive from being posted until its message is handled, a send by rendezvous until its receiver has it, a put
-        or get until it is done.
+        A receive waits from when it is posted until its message is handled, a send by rendezvous until its receiver has
+        it, a put or get until it is done.
         """
         from .activity import chosen_ranks, need_ops, waits, window_ps
 
@@ -267,13 +266,13 @@ class Timeline(Tabular):
         return waits(self, chosen_ranks(self, ranks), *window_ps(self, window))
 
     def critical_path(self) -> CriticalPath:
-        """The chain of causes that ends with the last rank; needs ``record="ops"``."""
+        """Return the chain of causes that ends with the last rank; needs ``record="ops"``."""
         from .critical import critical_path
 
         return critical_path(self)
 
     def sensitivities(self, parameters: Sequence[str] | None = None, *, verify: bool | None = None) -> Sensitivities:
-        """How the makespan changes with L, o, g, G, O and computation; needs ``record="ops"``.
+        """Return how the makespan changes with L, o, g, G, O and computation; needs ``record="ops"``.
 
         See :func:`isthmus.simulation.critical.sensitivities`.
         """
@@ -282,9 +281,9 @@ class Timeline(Tabular):
         return sensitivities(self, PARAMETERS if parameters is None else parameters, verify=verify)
 
     def save(self, path: str | os.PathLike[str], *, compression: str = "auto") -> None:
-        """Write an HDF5 file (.h5, .hdf5), whole or not at all; :func:`isthmus.read` gives an equal Timeline.
+        """Write an HDF5 file (.h5, .hdf5), atomically; :func:`isthmus.read` returns an equal Timeline.
 
-        The schedule and the machine are part of it. What :meth:`critical_path` and :meth:`sensitivities` need is not.
+        The file holds the schedule and the machine, but no data for :meth:`critical_path` and :meth:`sensitivities`.
 
         Parameters
         ----------

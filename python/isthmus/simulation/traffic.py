@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class HotLink(NamedTuple):
-    """One link; ``utilisation`` is the part of the makespan times its bandwidth that it carried."""
+    """One link; ``utilisation`` is its bytes divided by its bandwidth times the makespan."""
 
     link: int
     kind: str
@@ -34,7 +34,7 @@ class HotLink(NamedTuple):
 
 
 class Stream(NamedTuple):
-    """Messages from one rank to another over a link; ``lost``: seconds that they lost to others on all their way."""
+    """Messages between two ranks over a link; ``lost`` is the seconds they lost to others on their whole route."""
 
     sender: int
     receiver: int
@@ -45,15 +45,15 @@ class Stream(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Traffic(Tabular):
-    """Bytes over every link.
+    """Bytes that every link of the network carried in a simulation.
 
     Attributes
     ----------
     timeline : Timeline
-        What it is the traffic of.
+        Simulation that the traffic belongs to.
     bytes : ndarray of float64, shape (links,)
     slices : ndarray of float32, shape (links, slices)
-        The same by slices of time; no columns where none were asked for.
+        Bytes by time slice; no columns if no slices were requested.
     width_ps : int
         Length of a slice, picoseconds.
     route_op : ndarray of uint64
@@ -72,7 +72,7 @@ class Traffic(Tabular):
 
     @classmethod
     def of(cls, timeline: Timeline, result: dict[str, Any]) -> Traffic | None:
-        """From what the core returns; None where messages did not meet."""
+        """Make the traffic from the result of the core; None for models without contention."""
         if not len(result.get("link_bytes", ())):
             return None
         links = len(result["link_bytes"])
@@ -85,28 +85,28 @@ class Traffic(Tabular):
 
     @property
     def machine(self) -> Machine:
-        """Whose links they are."""
+        """Machine that the links belong to."""
         assert isinstance(self.timeline.machine, Machine)
         return self.timeline.machine
 
     @property
     def makespan_ps(self) -> int:
-        """Picoseconds in which the links carried the bytes."""
+        """Duration of the simulation, picoseconds."""
         return self.timeline.makespan_ps
 
     @property
     def utilisation(self) -> NDArray[np.float64]:
-        """Of every link: bytes over what it could have carried until the makespan, 0 to 1."""
+        """Utilisation of every link, 0 to 1: its bytes divided by its bandwidth times the makespan."""
         return self.bytes / np.maximum(self._bandwidth() * (self.makespan_ps / 1e12), 1e-300)
 
     @property
     def times(self) -> NDArray[np.float64]:
-        """Edges of the slices up to the one in which the simulation ends, seconds."""
+        """Edges of the time slices up to the one in which the simulation ends, seconds."""
         used = min(self.slices.shape[1], -(-self.makespan_ps // self.width_ps)) if self.slices.size else 0
         return np.arange(used + 1) * (self.width_ps / 1e12)
 
     def frame(self) -> dict[str, NDArray[Any]]:
-        """A row per link: link, class in words, from and to (vertices of the topology), bytes, utilisation."""
+        """Return one row per link: link, class in words, from and to (vertices of the topology), bytes, utilisation."""
         topology = self.machine.topology
         link = np.arange(len(self.bytes), dtype=np.uint32)
         ends = topology.link_ends(link)
@@ -121,7 +121,7 @@ class Traffic(Tabular):
         }
 
     def over_time(self) -> NDArray[np.float64]:
-        """Utilisation of every link in every slice, shape (links, slices); needs ``slices`` of simulate."""
+        """Return the utilisation of every link in every slice, shape (links, slices); needs ``slices`` of simulate."""
         if not self.slices.shape[1]:
             raise InvalidInput("links over time: simulate with slices=100 or so; this simulation has sums only")
         most = self._bandwidth() * (self.width_ps / 1e12)
@@ -129,7 +129,7 @@ class Traffic(Tabular):
         return out
 
     def hottest(self, count: int = 10) -> list[HotLink]:
-        """Links that were used most, by utilisation."""
+        """Return the most used links, by utilisation."""
         topology = self.machine.topology
         use = self.utilisation
         order = np.argsort(-use, kind="stable")[:count]
@@ -149,7 +149,7 @@ class Traffic(Tabular):
         ]
 
     def messages(self, link: int) -> NDArray[np.uint64]:
-        """Messages over a link, as indices of their operations; needs ``record="ops"``."""
+        """Return the messages over a link, as indices of their operations; needs ``record="ops"``."""
         if not len(self.route_op) and self.bytes.any():
             raise InvalidInput('messages of a link: simulate with record="ops"')
         place = np.flatnonzero(self.route_links == link)
@@ -157,7 +157,7 @@ class Traffic(Tabular):
         return out
 
     def streams(self, link: int) -> list[Stream]:
-        """Who sends to whom over a link, those with most bytes first; needs ``record="ops"``."""
+        """Return who sends to whom over a link, most bytes first; needs ``record="ops"``."""
         t = self.timeline
         op = self.messages(link).astype(np.int64)
         ops = t.schedule.ops[op]
@@ -174,7 +174,7 @@ class Traffic(Tabular):
         ]
 
     def table(self, links: int = 5, streams: int = 3) -> str:
-        """The hottest links in words, with who sends most over each; needs ``record="ops"``."""
+        """Return the most used links in words, with who sends most over each; needs ``record="ops"``."""
         lines = ["hottest links, with who sends over them"]
         for hot in self.hottest(links):
             lines.append(_link_words(hot))

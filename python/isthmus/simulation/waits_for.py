@@ -24,7 +24,7 @@ class Places(NamedTuple):
 
 
 def answers(schedule: Schedule, started: Places, blocked: Places) -> Numbers:
-    """For every operation that has started, the first blocked one that would end its waiting; -1: there is none."""
+    """Return for every started operation the first blocked one that would end its wait; -1: none."""
     first = schedule.op_first.view(np.int64)
     ops = schedule.ops
     one, other = ops[first[started.rank] + started.op], ops[first[blocked.rank] + blocked.op]
@@ -59,7 +59,7 @@ def answers(schedule: Schedule, started: Places, blocked: Places) -> Numbers:
 
 
 def first_equal(wanted: list[NDArray[np.uint32]], given: list[NDArray[np.uint32]]) -> Numbers:
-    """For every row of ``wanted`` (given as columns) the first row of ``given`` that is equal; -1: there is none."""
+    """Return for every row of ``wanted`` (given as columns) the first equal row of ``given``; -1: none."""
     number = len(given[0])
     rows = [np.concatenate([b, a]) for a, b in zip(wanted, given, strict=True)]
     order = np.lexsort(rows)  # stable: within equal rows the given ones come first, in their order
@@ -72,7 +72,7 @@ def first_equal(wanted: list[NDArray[np.uint32]], given: list[NDArray[np.uint32]
 
 
 def find_cycle(schedule: Schedule, started: Places, blocked: Places, answer: Numbers) -> list[int]:
-    """Positions in ``started``, each waiting for an operation that waits for the next; empty if there is no circle."""
+    """Return a cycle as positions in ``started``, each waiting for the next; empty if there is none."""
     begin, end = np.full(len(answer), 0), np.full(len(answer), 0)
     known = answer >= 0
     begin[known] = np.searchsorted(started.rank, blocked.rank[answer[known]], side="left")

@@ -30,7 +30,7 @@ def work_bound(
     reduce_rate: float | None = None,
     receive: str = RECEIVE,
 ) -> NDArray[np.float64] | None:
-    """Seconds that no simulation of a schedule is shorter than, as its messages grow.
+    """Return a lower bound of the simulated time of a schedule for several message sizes, seconds.
 
     Every rank handles its messages, copies and reductions one after the other, and every side of a network interface
     its messages; where ranks share the interface of a node, those of all of them. The bound is what the busiest one has

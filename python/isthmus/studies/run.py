@@ -18,20 +18,20 @@ from .study import Study
 
 @dataclass(frozen=True)
 class Outcome(Tabular):
-    """A study that was run.
+    """Result of running a study.
 
     Attributes
     ----------
     study : Study
-        As it was run.
+        The study as run.
     folder : str
-        Where its files are: ledger.sqlite, figure.png, figure.svg, index.html.
+        Folder of its files: ledger.sqlite, figure.png, figure.svg, index.html.
     entries : list of Entry
         One per point, in their order.
     computed : int
-        How many points this run computed; the others were in the ledger.
+        Number of points that this run computed; the others were in the ledger.
     summary : Summary or None
-        Table, figure and findings; None where no point succeeded.
+        Table, figure and findings; None if no point succeeded.
     """
 
     study: Study
@@ -42,16 +42,16 @@ class Outcome(Tabular):
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """Inputs and results of every point that did not fail."""
+        """Inputs and results of every point that succeeded."""
         return [{**e.inputs, **e.results} for e in self.entries if e.results is not None]
 
     def frame(self) -> list[dict[str, Any]]:
-        """The same as :attr:`rows`."""
+        """Return :attr:`rows`."""
         return self.rows
 
     @property
     def failures(self) -> list[Entry]:
-        """The points that failed, with their errors."""
+        """Points that failed, with their errors."""
         return [e for e in self.entries if e.results is None]
 
     @property
@@ -72,24 +72,24 @@ def study(
 ) -> Outcome:
     """Compute the points of a study, draw its figure and write its page.
 
-    Points that are in the ledger of the folder, for the same inputs and versions, are not computed again.
+    Points that the ledger of the folder holds for the same inputs and versions are not computed again.
 
     Parameters
     ----------
     what : Study or str
         A study, a name of the catalogue, or a TOML file.
     folder : str, optional
-        Where its files go; by default ``study-NAME`` here.
+        Folder for its files, by default ``study-NAME`` in the current folder.
     quick : bool
-        The form that takes seconds.
+        Run the quick form, which takes seconds.
     set : dict, optional
-        Other values of parameters: one or a list each.
+        New values of parameters, one value or a list each.
     workers : int, optional
         Number of processes; by default one per core.
     backend : Backend, optional
-        Where points are computed, instead of processes here. It is not closed.
+        Where to compute points instead of local processes. It is not closed.
     progress : bool or callable
-        True: a progress bar on standard error. A callable gets the points done and their number.
+        True: show a progress bar on standard error. A callable is called with the points done and their total.
 
     Returns
     -------
@@ -98,11 +98,11 @@ def study(
     Raises
     ------
     InvalidInput
-        For an unknown study or parameter, or a value out of range.
+        If a study or parameter is unknown, or a value is out of range.
     ParseError
-        For a malformed file.
+        If the file is malformed.
     Unsupported
-        Matplotlib is missing.
+        If Matplotlib is missing.
 
     Examples
     --------

@@ -15,7 +15,7 @@ from .parameters import Kind, Point, kind_named
 
 @dataclass(frozen=True)
 class Published:
-    """A statement to compare with."""
+    """A published statement to compare results with."""
 
     name: str
     statement: str
@@ -32,18 +32,18 @@ class Study:
     kind : str
         Kind of the experiment.
     reproduces, about : str
-        What was published, in a few words; what is done, in a few sentences.
+        What was published, in a few words; what the study does, in a few sentences.
     grids : tuple of dict
-        Each the values of every parameter; its points are all combinations. The study has the points of all grids.
+        Values of every parameter; the points of a grid are all combinations. The study has the points of all grids.
     published : tuple of Published
     seconds : float or None
         Processor time of one core for all points, as measured on the developers' machine.
     fast : dict
-        Values of parameters that make it quick.
+        Values of parameters for the quick form.
     fast_grids : tuple of int or None
-        Indices of the grids that the quick form has; None: all.
+        Indices of the grids of the quick form; None: all.
     fast_seconds : float or None
-        The same for the quick form.
+        Processor time of the quick form.
 
     Examples
     --------
@@ -66,18 +66,18 @@ class Study:
 
     @staticmethod
     def load(what: str) -> Study:
-        """A study of the catalogue, or of a file: see :func:`isthmus.studies.reading.load`."""
+        """Load a study from the catalogue or a file; see :func:`isthmus.studies.reading.load`."""
         found: Study = view("Study.load")(what)
         return found
 
     @property
     def experiment(self) -> Kind:
-        """What is done at each point."""
+        """Experiment that is run at each point."""
         return kind_named(self.kind)
 
     @property
     def points(self) -> list[Point]:
-        """The inputs of every point, none twice, in the order of the grids with the last parameter fastest."""
+        """Inputs of all distinct points, in the order of the grids, the last parameter varying fastest."""
         out: dict[str, Point] = {}
         for grid in self.grids:
             for values in itertools.product(*grid.values()):
@@ -86,14 +86,14 @@ class Study:
         return list(out.values())
 
     def quick(self) -> Study:
-        """The form that takes seconds."""
+        """Return the quick form of the study, which takes seconds."""
         if self.fast is None:
             return self
         kept = self if self.fast_grids is None else replace(self, grids=tuple(self.grids[i] for i in self.fast_grids))
         return replace(kept._with(self.fast), seconds=self.fast_seconds)
 
     def changed(self, settings: Mapping[str, Any]) -> Study:
-        """With other values of parameters, one or several each; raises InvalidInput.
+        """Return the study with new values of parameters, one or several each; raises InvalidInput.
 
         They replace the values of the grids that have several of the parameter, or of all grids where none has.
         """
@@ -113,7 +113,7 @@ class Study:
 
 
 def read_values(kind: Kind, name: str, given: Any, path: str) -> tuple[Any, ...]:
-    """The values of a parameter: one, or a list of them, none twice."""
+    """Return the values of a parameter, given as one value or a list, without duplicates."""
     try:
         parameter = kind.parameter(name)
     except InvalidInput as error:
@@ -133,7 +133,7 @@ def read_values(kind: Kind, name: str, given: Any, path: str) -> tuple[Any, ...]
 
 
 def complete(kind: Kind, grid: Mapping[str, tuple[Any, ...]]) -> dict[str, tuple[Any, ...]]:
-    """A grid with all parameters, in their order; raises InvalidInput where one is missing that has no default."""
+    """Return a grid with all parameters in order; raises InvalidInput if one without default is missing."""
     out = {}
     for parameter in kind.parameters:
         if parameter.name in grid:
