@@ -64,7 +64,7 @@ def test_one_message() -> None:
     assert mean["latency"] == pytest.approx(5.5 * US)
     assert mean["idle"] == pytest.approx(6.5 * US)
     assert p.dominant == "network"
-    assert "mostly lost to network: latency" in str(advice)
+    assert "largest loss: network (latency)" in str(advice)
 
 
 def test_calls_pairs_and_sizes_of_one_message() -> None:
@@ -145,7 +145,7 @@ def test_balance_is_between_synchronisations() -> None:
     assert p.dominant == "dependencies"
     (overlap,) = advice.bounds
     assert overlap.gain == pytest.approx(2e-3)
-    assert "An ideal network alone saves 0 s; for another 2 ms ranks wait" in overlap.text
+    assert "An ideal network alone saves 0 s. Ranks wait another 2 ms" in overlap.text
 
 
 def on_a_grid(heavy: Any, *, rows: bool, all_of_them: bool) -> isthmus.Program:
@@ -231,8 +231,8 @@ def test_the_parts_of_the_time_are_the_same_everywhere() -> None:
     assert p.losses["dependencies"] == pytest.approx(12e-3) == (1 - e.serialisation) * e.transfer * p.time
     assert p.losses["network"] == pytest.approx(saving(p, "network")) == (1 - e.transfer) * p.time
     assert plain["dominant"] == advice.json()["machines"][0]["dominant"] == p.dominant == "dependencies"
-    assert "mostly lost to dependencies" in str(advice)
-    assert "<span>mostly lost to</span><b>dependencies</b>" in advice.html()
+    assert "largest loss: dependencies" in str(advice)
+    assert "<span>largest loss</span><b>dependencies</b>" in advice.html()
     part = f"{100 * p.losses['dependencies'] / p.time:.1f} %"
     assert part in next(line for line in str(advice).splitlines() if "dependencies between ranks" in line)
     assert part in advice.html()
@@ -251,9 +251,9 @@ def test_bounds_stand_apart_from_what_is_simulated() -> None:
     assert [s["topic"] for s in plain["bounds"]] == ["overlap"]
     assert not any(s["bound"] for s in plain["sentences"])
     page, text = str(advice), advice.html()
-    assert page.index("\nadvice\n") < page.index(advice.sentences[0].text[:40]) < page.index("\nat most\n")
-    assert page.index("\nat most\n") < page.index(advice.bounds[0].text[:40])
-    assert text.index("<h3>At most</h3>") < text.index(advice.bounds[0].text[:40])
+    assert page.index("\nadvice\n") < page.index(advice.sentences[0].text[:40]) < page.index("\nupper bounds\n")
+    assert page.index("\nupper bounds\n") < page.index(advice.bounds[0].text[:40])
+    assert text.index("<h3>Upper bounds</h3>") < text.index(advice.bounds[0].text[:40])
 
 
 def test_ranks_that_compute_nothing_have_no_part_in_balance() -> None:
@@ -321,7 +321,7 @@ def test_scale_compute() -> None:
     (p,) = isthmus.advise(program, machine(L=100), scale_compute=0.5).predictions
     (q,) = isthmus.advise(program, machine(L=100)).predictions
     assert q.time - p.time == pytest.approx(1e-3)
-    assert "All computation is multiplied by 0.5." in isthmus.advise(program, machine(), scale_compute=0.5).notes
+    assert "All computation times are multiplied by 0.5." in isthmus.advise(program, machine(), scale_compute=0.5).notes
 
 
 def test_comparison_of_machines() -> None:

@@ -101,19 +101,19 @@ def test_links_of_every_machine_can_be_changed() -> None:
 def test_the_page_and_the_report(advice: isthmus.Advice, tmp_path: Path) -> None:
     page = str(advice)
     assert "contention (shared links)" in page
-    assert "no contention (LogGOPS: messages do not meet)" in page
-    assert "16 of 32 carry 48 MB; on average 100 % of what they could" in page
+    assert "no contention (LogGOPS model)" in page
+    assert "16 of 32 carry 48 MB; their utilisation is 100 % on average" in page
     assert "isend at halo.c:50" in page
     topics = {s.topic: s for s in advice.sentences}
-    assert "Messages that share links cost 2 ms (67 %)" in topics["contention"].text
+    assert "Contention for links costs 2 ms (67 %)" in topics["contention"].text
     assert any("flow model" in note for note in advice.notes)
-    assert any("Sensitivities are simulations at a few points" in note for note in advice.notes)
+    assert any("Sensitivities are simulated at a few points" in note for note in advice.notes)
     assert not any("do not slow each other down" in note for note in advice.notes)
     found = Page(advice.html())
     assert found.open == []
     assert "network" in found.anchors
     body = next(s.body for s in sections.sections(advice) if s.anchor == "network")
-    for words in ("Load of links", "How many links", "Hottest links", "Whose messages lose time", "halo.c:50"):
+    for words in ("Load of links", "Links by load", "Hottest links", "Time lost to contention", "halo.c:50"):
         assert words in body
     plain = json.loads(json.dumps(advice.json()))
     assert (plain["model"], plain["routing"]) == ("flow", "minimal")
@@ -166,7 +166,7 @@ def test_large_networks_are_drawn_coarsely() -> None:
     assert drawn is not None
     picture = load_picture(drawn, 1.0)
     assert len(picture) < 1_000_000
-    assert "cells with the largest load" in picture
+    assert "Each cell shows the largest load" in picture
 
 
 def test_command(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

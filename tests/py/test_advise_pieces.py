@@ -123,7 +123,7 @@ def test_advice_is_that_on_the_whole(monkeypatch: pytest.MonkeyPatch, collective
     for name in ("sentences", "bounds", "notes"):
         assert len(a.pop(name)) == len(b.pop(name))
     alike(a, b)
-    assert "critical path, a part" in str(large)
+    assert "critical path (part of the run)" in str(large)
     assert large.html().count("<svg") == once.html().count("<svg")
 
 

@@ -53,11 +53,11 @@ def test_before_and_after_by_simulation(advice: isthmus.Advice) -> None:
 
 def test_page_report_and_json_have_it(advice: isthmus.Advice) -> None:
     page = str(advice)
-    assert "placement by what ranks exchange" in page
+    assert "communication-aware placement" in page
     assert "isthmus map writes the file for the launcher" in page
     section = sections.placement(advice)
     assert section is not None
-    for words in ("simulated time (flow model)", "maximum congestion", "bytes in network", "What was tried"):
+    for words in ("simulated time (flow model)", "maximum congestion", "bytes in network", "Methods tried"):
         assert words in section.body
     plain = json.loads(json.dumps(advice.json()["predictions"][0]["placing"]))
     assert plain["after"]["average_dilation"] == 1
@@ -99,7 +99,7 @@ def test_advice_on_a_placement_that_is_given(tmp_path: Path, capsys: pytest.Capt
     assert placing_of(found).before == found.predictions[0].time
     assert placing_of(found).now.average_dilation == 1
     assert found.predictions[1].time == isthmus.simulate(program, "ring:64", model="flow").makespan
-    assert "32 ranks on 32 nodes, 1 a node, as the placement says" in str(found)
+    assert "32 ranks on 32 nodes, 1 a node, as given" in str(found)
     launch.write(best, "cray", tmp_path / "order", machine.allocate(ranks_per_node=1))
     program.save(tmp_path / "p.h5")
 

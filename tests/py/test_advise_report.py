@@ -203,18 +203,31 @@ def test_page(advice: isthmus.Advice) -> None:
         "isend at halo.c:50",
         "waitall at halo.c:60",
         "sensitivity",
-        "at most",
+        "upper bounds",
     ):
         assert words in text
     for line in lines:
-        if line.startswith("  together"):
+        if line.startswith("  total"):
             assert line.count("100.0 %") == 2
     # Shares as printed add up as well as their rounding allows.
-    block = text[text.index("where the time goes") : text.index("  together")]
-    rows = [line for line in block.split("\n")[1:] if line.strip() and "more than the mean" not in line]
+    block = text[text.index("where the time goes") : text.index("  total")]
+    rows = [line for line in block.split("\n")[1:] if line.strip() and "above the mean" not in line]
     parts = [[float(part) for part in re.findall(r"([0-9.]+) %", row)] for row in rows]
     assert sum(row[-1] for row in parts) == pytest.approx(100, abs=0.5)
     assert sum(row[0] for row in parts if len(row) == 2) == pytest.approx(100, abs=0.5)
+
+
+def test_bytes_have_one_family_of_units() -> None:
+    # 9,216 B are 9 KiB, 15,910 B are not a multiple of 1024.
+    b = isthmus.ProgramBuilder(2)
+    for size in (9216, 15910):
+        b.isend(0, 1, size)
+        b.recv(1, 0, size)
+        b.waitall(0)
+    found = isthmus.advise(b.build(), "cielo", ranks_per_node=1)
+    assert "9.216 kB to 15.91 kB (all)" in str(found)
+    assert "9.216 kB to 15.91 kB" in found.html()
+    assert "iB" not in str(found)
 
 
 def test_json_and_frame(advice: isthmus.Advice) -> None:
@@ -253,7 +266,7 @@ def test_recorded_program() -> None:
     program = dataclasses.replace(program, recording=dataclasses.replace(program.recording, event=np.array([1, 2])))
     advice = isthmus.advise(program, "cielo", ranks_per_node=1)
     assert {"MPI_Ssend", "MPI_Mrecv", "computation before MPI_Ssend"} == {c.name for c in advice.predictions[0].calls}
-    assert "7 calls of MPI_File_write have no part in the prediction." in advice.notes
+    assert "7 calls of MPI_File_write are not part of the prediction." in advice.notes
     assert any("scale_compute" in note for note in advice.notes)
     assert "recorded     2026-03-01, Open MPI v4.1.4, 1 host: ./app 1 2" in str(advice)
     page = Page(advice.html())
@@ -267,7 +280,7 @@ def test_oversubscribed_recording() -> None:
     assert program.recording is not None
     assert program.recording.oversubscribed
     advice = isthmus.advise(program, "cielo")
-    assert any(note.startswith("Computation was taken from processor time") for note in advice.notes)
+    assert any(note.startswith("Computation was measured in processor time") for note in advice.notes)
     body = next(s.body for s in sections.sections(advice) if s.anchor == "profile")
     assert "<table" not in body
 

@@ -18,7 +18,7 @@ def test_a_time_too_short_for_any_search_is_said() -> None:
     short = isthmus.map(pattern, "torus:16x16x16", seconds=0.01)
     assert short.unsearched
     assert short.method == "default"
-    assert "too short for any search: reading the pattern and its metrics alone take about" in str(short)
+    assert "too short for any search: reading the pattern and computing its metrics alone takes about" in str(short)
     longer = isthmus.map(pattern, "torus:16x16x16", seconds=2)
     assert not longer.unsearched
     assert longer.metrics.hop_bytes < short.metrics.hop_bytes

@@ -93,12 +93,12 @@ def test_advice_on_a_large_program(monkeypatch: pytest.MonkeyPatch) -> None:
     assert large.span / large.time == pytest.approx(0.25, abs=0.05)
     assert other.path is None
     page = str(advice)
-    assert "critical path, a part" in page
+    assert "critical path (part of the run)" in page
     assert re.search(
-        r"that of a part of the run, .* to .* of .*: the [\d,]+ operations are too many", " ".join(page.split())
+        r"covers a part of the run, .* to .* of .*: the run has too many operations \([\d,]+\)", " ".join(page.split())
     )
-    assert "are of" in next(note for note in advice.notes if "critical path" in note)
-    assert "is that of a part of the run" in advice.html()
+    assert "cover" in next(note for note in advice.notes if "critical path" in note)
+    assert "covers a part of the run" in advice.html()
     assert advice.json()["predictions"][0]["path_part"] == large.part
     assert small.part is None
 

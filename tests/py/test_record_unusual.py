@@ -66,7 +66,7 @@ def test_own_time(name: str, folder: Path, tmp_path: Path) -> None:
     assert overhead > 0
     # The loop itself compares eight names a call, which takes some 20 ns.
     assert computed < calls * 60e-9
-    assert "are taken off computing" in isthmus_("show", str(out)).stdout
+    assert "is subtracted from computing" in isthmus_("show", str(out)).stdout
 
 
 def test_limit(name: str, folder: Path, tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_limit(name: str, folder: Path, tmp_path: Path) -> None:
     assert int(recording.ending[0]) & (FULL | LIMITED) == FULL | LIMITED
     assert int(recording.lost.sum()) > 0
     shown = isthmus_("show", str(out)).stdout
-    assert "the limit of raw traces was reached by rank 0" in " ".join(shown.split())
+    assert "the limit on raw traces was reached by rank 0" in " ".join(shown.split())
 
 
 def test_output_that_exists(tmp_path: Path) -> None:

@@ -81,7 +81,7 @@ def test_simulations_stop_where_they_are_slower(kind: str, model: str, least: in
     # The second best is one that was not stopped.
     assert ((few.source == Source.simulated).sum(axis=0) >= 2).all()
     text = str(Tuning(tune("bcast", LEVEL, ranks=2, sizes=[1]).table, (few,), 0.0))
-    assert f"{stopped.sum()} by its own simulation, stopped when it was slower" in text
+    assert f"{stopped.sum()} by their own simulation, stopped once it was slower" in text
 
 
 @pytest.mark.parametrize("kind", ALL)
@@ -126,7 +126,7 @@ def test_schedules_that_are_too_large_are_continued(monkeypatch: pytest.MonkeyPa
     few = sweep("allreduce", scenario, sizes, choices)
     assert (few.source == Source.between).any()
     assert few.seconds[few.best, range(len(sizes))] == pytest.approx(whole.seconds.min(axis=0), rel=1e-3)
-    assert "~ between sizes" in str(Tuning(tune("bcast", LEVEL, ranks=2, sizes=[1]).table, (few,), 0.0))
+    assert "~ interpolated between" in str(Tuning(tune("bcast", LEVEL, ranks=2, sizes=[1]).table, (few,), 0.0))
 
 
 def test_tables_and_reports() -> None:

@@ -27,8 +27,8 @@ from .collectives.comparison import Choices
 
 #: Where the mean rank's time goes, in words. Only the first five and noise lie on the critical path too.
 TIME_CLASSES = {
-    "compute": "computing",
-    "overhead": "overhead of messages (o, O)",
+    "compute": "computation",
+    "overhead": "message overhead (o, O)",
     "latency": "latency (L)",
     "bandwidth": "bandwidth (g, G)",
     "contention": "contention (shared links)",
@@ -41,7 +41,7 @@ TIME_CLASSES = {
 
 #: What the predicted time is made of, in words: the parts add up to it, and efficiencies are ratios of their sums.
 LOSSES = {
-    "computation": "computation, mean of the ranks",
+    "computation": "computation (mean over ranks)",
     "imbalance": "load imbalance",
     "dependencies": "dependencies between ranks",
     "network": "network and overheads",

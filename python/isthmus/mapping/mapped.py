@@ -214,7 +214,7 @@ class Mapped(Tabular):
         for level in self.metrics.levels:
             columns = (*self.before.values(), self.metrics)
             rows.append([f"bytes in {level}", *(amount(m.levels.get(level, 0)) for m in columns), ""])
-        return ["", *self.before, "mapped", "at least"], rows
+        return ["", *self.before, "mapped", "lower bound"], rows
 
     def save(self, path: str | os.PathLike[str], format: str = "rankfile", **options: Any) -> None:
         """Write what the launcher reads; see :func:`isthmus.mapping.launch.write`."""

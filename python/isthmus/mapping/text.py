@@ -26,8 +26,8 @@ def report(mapped: Mapped) -> str:
         lines.append("Hops are links of the deterministic routes, some of which are longer than shortest paths.")
     if mapped.too_short is not None:
         lines.append(
-            f"The time was too short{' for any search' * mapped.unsearched}: reading the pattern and its metrics alone "
-            f"take about {text(mapped.too_short, 's', 2)}."
+            f"The time was too short{' for any search' * mapped.unsearched}: reading the pattern and computing its "
+            f"metrics alone takes about {text(mapped.too_short, 's', 2)}."
         )
     if mapped.warning is not None:
         lines.append(mapped.warning)

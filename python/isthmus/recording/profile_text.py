@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..schedule.recording import FULL, LIMITED
-from ..units import text
+from ..units import amount, text
 from ..visible import bar
 from .by_function_text import rows
 from .endings import endings, named
@@ -126,7 +126,7 @@ def _time_rows(p: Profile) -> list[tuple[str, str]]:
             part = f"{_percent(late / float(np.nansum(ranks.wall)))} of the time in collectives, "
             rows.append(("waiting", part + "until the last rank arrived"))
     else:
-        words = f"times in MPI mean nothing here and are left out: {p.oversubscribed}"
+        words = f"times in MPI are meaningless here and left out: {p.oversubscribed}"
         rows.append(("in MPI", words))
     computing = ranks.computing
     if computing.any():
@@ -152,7 +152,7 @@ def _rank_rows(p: Profile, rank: int) -> list[tuple[str, str]]:
             words = f"{text(float(ranks.waiting[rank]), 's', 3)} in collectives, until the last rank arrived"
             rows.append(("waiting", words))
     else:
-        rows.append(("in MPI", f"times in MPI mean nothing here and are left out: {p.oversubscribed}"))
+        rows.append(("in MPI", f"times in MPI are meaningless here and left out: {p.oversubscribed}"))
     mean = float(ranks.computing.mean())
     if mean > 0:
         words = f"{text(float(ranks.computing[rank]), 's', 3)} of processor time"
@@ -163,8 +163,8 @@ def _rank_rows(p: Profile, rank: int) -> list[tuple[str, str]]:
 def _message_words(p: Profile) -> str:
     number, volume = int(p.messages.number.sum()), int(p.messages.bytes.sum())
     if not number:
-        return "none but those of collectives" if len(p.collectives.low) else "none"
-    words = f"{number:,} of {_bytes(volume, 4) or '0 B'} together"
+        return "none except in collectives" if len(p.collectives.low) else "none"
+    words = f"{number:,} with {_bytes(volume, 4) or '0 B'} in total"
     partners = p.ranks.partners
     if p.rank is not None:
         return f"{words}, sent; {_many(int(partners[p.rank]), 'partner')}"
@@ -181,11 +181,11 @@ def _recorder_words(p: Profile) -> str:
     words = f"{calls:,} calls" + (f" and {untimed:,} that are only counted" if untimed else "")
     seconds, memory = float(np.nan_to_num(r.recorder).max()), float(r.memory.max())
     if seconds or memory:
-        words += f"; the recorder took {text(seconds, 's', 3)} in MPI_Init and MPI_Finalize, {text(memory, 'B', 3)}"
+        words += f"; the recorder took {text(seconds, 's', 3)} in MPI_Init and MPI_Finalize, {amount(memory)}"
     own = float(r.overhead.sum() if p.rank is None else r.overhead[p.rank]) if len(r.overhead) else 0.0
     if own > 0 and calls:
         each = text(own / calls, "s", 3)
-        words += f"; {text(own, 's', 3)} of its own between calls, {each} a call, are taken off computing"
+        words += f"; {text(own, 's', 3)} of its own between calls, {each} per call, is subtracted from computing"
     return words
 
 
@@ -198,7 +198,7 @@ def warnings(p: Profile) -> list[str]:
     limited = (r.ending[full] & LIMITED) > 0
     if limited.any():
         out.append(
-            f"the limit of raw traces was reached by {named(full[limited])}: isthmus record --limit sets another"
+            f"the limit on raw traces was reached by {named(full[limited])}: isthmus record --limit sets another"
         )
     if not limited.all():
         out.append(f"there was no room on the disk for the trace of {named(full[~limited])}")
@@ -210,7 +210,7 @@ def warnings(p: Profile) -> list[str]:
         calls = ", ".join(
             f"{number:,} {name}" for name, number in sorted(r.unmodelled.items(), key=lambda one: -one[1])
         )
-        out.append(f"not in the program, and so in no prediction: {calls}")
+        out.append(f"not part of the program, nor of any prediction: {calls}")
     return [*out, *r.notes]
 
 
@@ -335,7 +335,7 @@ def _range_words(low: int, high: int) -> str:
     if low == 0:
         return "0 B"
     first, last = 1 << (low - 1), 1 << (high - 1)
-    return "1 B" if last == 2 else f"{text(first, 'B')} to {text(last, 'B')}"
+    return "1 B" if last == 2 else f"{amount(first)} to {amount(last)}"
 
 
 def _pairs(p: Profile, width: int | None) -> str:
@@ -442,8 +442,8 @@ def _seconds(value: float) -> str:
 
 
 def _bytes(value: Any, digits: int = 3) -> str:
-    """Sums, rounded first: a column has decimal units, whether a number is a multiple of 1024 or not."""
-    return text(float(f"{int(value):.{digits}g}"), "B", digits) if value else ""
+    """Sums, rounded first, in decimal units whether a number is a multiple of 1024 or not."""
+    return text(float(f"{int(value):.{digits}g}"), "B", digits, decimal=True) if value else ""
 
 
 # For programs

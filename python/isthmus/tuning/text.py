@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 #: What was simulated, by model.
 MODELS = {
-    "loggops": "Model loggops: messages do not meet in the network.",
+    "loggops": "Model loggops: messages do not compete for links.",
     "flow": "Model flow: messages share links fairly.",
-    "reserve": "Model reserve: messages take links one after the other.",
+    "reserve": "Model reserve: messages occupy links one after another.",
     "packet": "Model packet: messages are packets that queue at links.",
 }
 
@@ -54,13 +54,15 @@ def _sweep(found: Sweep) -> list[str]:
         )
         lines.append(("  " + "  ".join(cells)).rstrip())
     if (found.source[found.best, range(len(found.sizes))] == Source.between).any():
-        lines.append("  ~ between sizes that were simulated: schedules too large for all of them")
+        lines.append("  ~ interpolated between simulated sizes: the schedules are too large to simulate all of them")
     return [*lines, *_effort(found)]
 
 
 def _effort(found: Sweep) -> list[str]:
     """How many candidates were simulated, how many not and why."""
-    lines = [f"  {len(found.choices)} candidates, {found.simulations} simulations of {found.source.size}; left out:"]
+    lines = [
+        f"  {len(found.choices)} candidates, {found.simulations} of {found.source.size} simulations were run; left out:"
+    ]
     lines += [f"    {count} by {RULES[rule]}" for rule, count in found.left_out.items()]
     between = int((found.source == Source.between).sum())
     if between:

@@ -332,12 +332,12 @@ def what_ifs(t: Timeline, varied: Mapping[str, Times]) -> list[WhatIf]:
         simulated("latency", "no latency (L = 0)"),
         simulated("bandwidth", "infinite bandwidth (g, G = 0)"),
         simulated("overhead", "no overhead (o, O = 0)"),
-        simulated("network", "ideal network (all of them 0)"),
+        simulated("network", "ideal network (L, o, g, G, O = 0)"),
     ]
     if "contention" in varied:
-        out.append(simulated("contention", "no contention (LogGOPS: messages do not meet)"))
+        out.append(simulated("contention", "no contention (LogGOPS model)"))
     if "balance" in varied:
-        out.append(simulated("balance", "computation even between synchronisations"))
+        out.append(simulated("balance", "balanced computation between synchronisations"))
     b = varied["bandwidth"].breakdown
     cpu = (b["compute"] + b["send_overhead"] + b["recv_overhead"]) / n
     waiting = sum(float(t.breakdown[name].mean()) for name in ("late_sender", "late_receiver", "idle")) / n

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...schedule.program import Program
-from ...units import text
+from ...units import amount, text
 from ..advice import Growth, Prediction, Sentence
 from ..analysis.numbers_used import SOURCED
 from .words import best_words, calls_words, now_words
@@ -68,7 +68,7 @@ def _worth(p: Prediction, what_if: WhatIf | None) -> bool:
 def _limited_by_computation(p: Prediction) -> Sentence:
     words = (
         f"{percent(p.efficiency.parallel)} of the time is computation that all ranks share: "
-        f"communication is not what limits this run on {p.machine.name}."
+        f"communication does not limit this run on {p.machine.name}."
     )
     return Sentence("efficient", words, 0.0)
 
@@ -81,12 +81,12 @@ def _balance(p: Prediction) -> list[Sentence]:
         return []
     assert what_if is not None
     rank = int(compute.argmax())
-    words = f"Computation is uneven: even between synchronisations, the run takes {_saves(p, what_if)} less."
+    words = f"Computation is imbalanced: balancing it between synchronisations saves {_saves(p, what_if)}."
     if most >= UNEVEN * mean:
         words += f" Rank {rank} computes {most / mean:.2g} times the mean ({seconds(most)} against {seconds(mean)})"
         words += _on_path(p, rank) + "."
     else:
-        words += " In total all ranks compute about as long: it is not always the same rank that is late."
+        words += " In total, all ranks compute about equally long: it is not always the same rank that is late."
     return [Sentence("balance", words, what_if.saving)]
 
 
@@ -100,17 +100,17 @@ def _on_path(p: Prediction, rank: int) -> str:
 def _network(p: Prediction) -> list[Sentence]:
     out = []
     advice = {
-        "latency": "fewer, larger messages, or computing while they are on their way, help",
-        "bandwidth": "fewer bytes, or bytes that stay within a node, help",
-        "overhead": "fewer, larger messages help",
+        "latency": "Send fewer, larger messages, or compute while they are in flight",
+        "bandwidth": "Send fewer bytes, or keep them within a node",
+        "overhead": "Send fewer, larger messages",
     }
     for name, help in advice.items():
         what_if = p.what_if(name)
         if not _worth(p, what_if):
             continue
         assert what_if is not None
-        named = {"latency": "Latency", "bandwidth": "Bandwidth", "overhead": "The overhead of messages"}[name]
-        words = f"{named} costs {_saves(p, what_if)}{_where(p, name)}: {help}."
+        named = {"latency": "Latency", "bandwidth": "Bandwidth", "overhead": "Message overhead"}[name]
+        words = f"{named} costs {_saves(p, what_if)}{_where(p, name)}. {help}."
         out.append(Sentence(name, words, what_if.saving))
     return [*out, *_contention(p)]
 
@@ -121,14 +121,14 @@ def _contention(p: Prediction) -> list[Sentence]:
     if not _worth(p, what_if):
         return []
     assert what_if is not None
-    words = f"Messages that share links cost {_saves(p, what_if)}{_where(p, 'contention')}."
+    words = f"Contention for links costs {_saves(p, what_if)}{_where(p, 'contention')}."
     if net is not None and net.hottest:
         hot = net.hottest[0]
-        words += f" The busiest link, {link_words(hot.hot)}, carries {percent(hot.hot.utilisation)} of what it could"
+        words += f" The busiest link, {link_words(hot.hot)}, carries {percent(hot.hot.utilisation)} of its capacity"
         if hot.calls:
             call = hot.calls[0]
             words += f", most of it for {call_words(call.name, call.location)}"
-        words += ": ranks placed nearer to their partners, other routes, or fewer bytes help."
+        words += ". Place ranks nearer to their partners, try other routes, or send fewer bytes."
     return [Sentence("contention", words, what_if.saving)]
 
 
@@ -144,11 +144,11 @@ def model_words(model: str, routing: str) -> str:
         )
     share = {
         "flow": "share links fairly, as fluids",
-        "reserve": "take links one after the other",
-        "packet": "are packets that wait in the buffers of switches",
+        "reserve": "occupy links one after another",
+        "packet": "are packets that wait in switch buffers",
     }[model]
     routes = {"minimal": "the machine's", "random": "random minimal", "valiant": "Valiant", "adaptive": "adaptive"}
-    return f"In the network messages {share}, on {routes[routing]} routes ({model} model)."
+    return f"Messages in the network {share}, on {routes[routing]} routes ({model} model)."
 
 
 def _where(p: Prediction, name: str) -> str:
@@ -175,15 +175,15 @@ def _bounds(p: Prediction) -> list[Sentence]:
         return []
     assert what_if is not None
     assert ideal is not None
-    words = f"Hiding all communication behind computation saves {_saves(p, what_if)} at most."
+    words = f"Hiding all communication behind computation saves at most {_saves(p, what_if)}."
     dependencies = p.losses["dependencies"]
     if dependencies >= WORTH * p.time:
         words += (
-            f" An ideal network alone saves {seconds(ideal.saving)}; for another {seconds(dependencies)} ranks wait "
-            "for each other's results: what others need has to be computed and sent earlier, or waited for later."
+            f" An ideal network alone saves {seconds(ideal.saving)}. Ranks wait another {seconds(dependencies)} for "
+            "each other's results: compute and send what others need earlier, or wait for it later."
         )
     else:
-        words += " Receives and sends have to start earlier, and waits to come later."
+        words += " Start receives and sends earlier, and wait for them later."
     return [Sentence("overlap", words, what_if.saving, bound=True)]
 
 
@@ -194,8 +194,8 @@ def _concentration(p: Prediction) -> list[Sentence]:
         return []
     pair = p.pairs[0]
     words = (
-        f"{percent(pair.path / total)} of what messages take on the critical path are those from rank {pair.sender} to "
-        f"rank {pair.receiver} ({pair.messages:,} messages, {text(pair.bytes, 'B', 3)}, {seconds(pair.path)})."
+        f"Messages from rank {pair.sender} to rank {pair.receiver} take {percent(pair.path / total)} of the time of "
+        f"messages on the critical path ({pair.messages:,} messages, {amount(pair.bytes)}, {seconds(pair.path)})."
     )
     return [Sentence("pair", words, 0.0)]
 
@@ -207,9 +207,9 @@ def _placing(p: Prediction) -> list[Sentence]:
         return []
     before, after = found.now, found.mapped.metrics
     words = (
-        f"Ranks placed by what they exchange save {seconds(found.saving)} ({percent(found.saving / found.before)}) "
-        f"where messages share links (flow model): a byte passes {after.average_dilation:.2f} links instead of "
-        f"{before.average_dilation:.2f}. isthmus map writes the file for the launcher."
+        f"Placing ranks by their communication saves {seconds(found.saving)} ({percent(found.saving / found.before)}) "
+        f"where messages share links (flow model): a byte crosses {after.average_dilation:.2f} links on average "
+        f"instead of {before.average_dilation:.2f}. isthmus map writes the file for the launcher."
     )
     return [Sentence("placement", words, found.saving)]
 
@@ -221,8 +221,8 @@ def _collectives(p: Prediction) -> list[Sentence]:
         return []
     most = max((c for c in found.compared if c.taken), key=lambda c: c.saving)
     words = (
-        f"Other algorithms of collectives than those of now ({found.library}) save {seconds(found.saving)} "
-        f"({percent(found.saving / found.before)}), most for {calls_words(most)}: {best_words(most)} instead of "
+        f"Other collective algorithms than the current ones ({found.library}) save {seconds(found.saving)} "
+        f"({percent(found.saving / found.before)}), most of it for {calls_words(most)}: {best_words(most)} instead of "
         f"{now_words(most)}. isthmus advise --export-collectives writes the file for the MPI library."
     )
     return [Sentence("collectives", words, found.saving)]
@@ -262,29 +262,30 @@ def notes_on(
     if recording is not None:
         if recording.oversubscribed:
             why = _lower_first(recording.oversubscribed).rstrip(".")
-            out.append(f"Computation was taken from processor time, not from the clock: {why}.")
+            out.append(f"Computation was measured in processor time, not wall-clock time: {why}.")
         for name, calls in sorted(recording.unmodelled.items(), key=lambda item: -item[1])[:3]:
-            out.append(f"{calls:,} calls of {name} have no part in the prediction.")
+            out.append(f"{calls:,} calls of {name} are not part of the prediction.")
         if lost := int(recording.lost.sum()):
             out.append(f"{lost:,} calls were not recorded.")
     if scale_compute != 1.0:
-        out.append(f"All computation is multiplied by {scale_compute:g}.")
+        out.append(f"All computation times are multiplied by {scale_compute:g}.")
     elif recording is not None:
         out.append(
-            "Computation takes as long as where it was recorded, on all machines; scale_compute is for faster or "
-            "slower cores."
+            "On every machine, computation takes as long as in the recording; set scale_compute for faster or slower "
+            "cores."
         )
     if p.part is not None:
         out.append(
-            f"The critical path, and what calls and messages have of it, are of {seconds(p.part[0])} to "
-            f"{seconds(p.part[1])} of the run; all else is of the whole run."
+            f"The critical path, and the shares of calls and messages on it, cover {seconds(p.part[0])} to "
+            f"{seconds(p.part[1])} of the run; everything else covers the whole run."
         )
     out += _doubts(p)
     out.append(model_words(model, routing))
     if model != "loggops":
         out.append(
-            "Sensitivities are simulations at a few points, with links as much slower as interfaces: where messages "
-            "meet, small changes may change their order, and the time by some per cent; derivatives would say nothing."
+            "Sensitivities are simulated at a few points, with links slowed down as much as interfaces. Where messages "
+            "share links, a small change may alter their order, and with it the time by some per cent, so derivatives "
+            "would mean nothing."
         )
     return tuple(out)
 
@@ -300,8 +301,8 @@ def _doubts(p: Prediction) -> list[str]:
         number = _number(p, s)
         if number is not None and s.ten_percent >= DOUBTFUL:
             out.append(
-                f"The {s.name} of {p.machine.name} ({number[0]}) is {number[1]}: 10 % more of it would make the time "
-                f"{percent(s.ten_percent)} longer."
+                f"The {s.name} of {p.machine.name} ({number[0]}) is {number[1]}: if it were 10 % worse, the run "
+                f"would take {percent(s.ten_percent)} longer."
             )
     return out
 

@@ -10,7 +10,7 @@ from ...machine import Allocation
 from ...mapping.metrics import DEFINITIONS, in_words
 from ...schedule.program import Program
 from ...simulation.text import machine_words
-from ...units import span, text
+from ...units import amount, text
 from ...visible import bar
 from ..advice import LOSSES, TIME_CLASSES, Advice, Growth, Prediction
 from ..analysis.numbers_used import quality
@@ -32,7 +32,7 @@ _NAME = 66
 _METRICS = ("hop_bytes", "average_dilation", "maximum_link_load")
 _COMPUTATIONS, _CALLS, _PAIRS, _LINKS, _COLLECTIVES = 4, 8, 5, 5, 6
 #: What bounds are.
-BOUNDS = "No run can save more than that; whether any saves as much is not known."
+BOUNDS = "No run can save more than this; it is not known whether any run can save as much."
 
 
 def dominant_words(p: Prediction) -> str:
@@ -40,7 +40,7 @@ def dominant_words(p: Prediction) -> str:
     if p.dominant != "network":
         return p.dominant
     costs = [w for w in p.what_ifs if w.name in ("latency", "bandwidth", "overhead")]
-    return f"network: {max(costs, key=lambda w: w.saving).name}"
+    return f"network ({max(costs, key=lambda w: w.saving).name})"
 
 
 def placement_words(p: Prediction) -> str:
@@ -56,8 +56,8 @@ def placement_words(p: Prediction) -> str:
 def order_words(p: Prediction) -> str:
     """In which order ranks come to nodes."""
     if not isinstance(p.placement, Allocation):
-        return "as the placement says"
-    return "node after node" if p.placement.order == "block" else "round the nodes"
+        return "as given"
+    return "node by node" if p.placement.order == "block" else "round-robin over the nodes"
 
 
 def page(advice: Advice) -> str:
@@ -82,11 +82,11 @@ def page(advice: Advice) -> str:
     for number, sentence in enumerate(advice.sentences, 1):
         lines += _wrapped(sentence.text, f"  {number}. ")
     if advice.bounds:
-        lines += ["", "at most"]
+        lines += ["", "upper bounds"]
         for sentence in advice.bounds:
             lines += _wrapped(sentence.text, "  - ")
         lines += _wrapped(BOUNDS, "    ")
-    lines += ["", "to know"]
+    lines += ["", "notes"]
     for note in advice.notes:
         lines += _wrapped(note, "  - ")
     return "\n".join(lines)
@@ -126,16 +126,23 @@ def _part(value: float | None, time: float) -> tuple[str, str]:
 def _losses(p: Prediction) -> list[str]:
     """What the time is made of."""
     parts = [(LOSSES[name], value) for name, value in p.losses.items() if value >= 0.0005 * p.time]
-    rows = [["what the time is made of", "", "", ""]]
+    rows = [["breakdown of the predicted time", "", "", ""]]
     rows += [[words, *_part(value, p.time), bar(value / p.time)] for words, value in parts]
-    return _table([*rows, [f"mostly lost to {dominant_words(p)}", "", "", ""]], (0, 3))
+    return _table([*rows, [f"largest loss: {dominant_words(p)}", "", "", ""]], (0, 3))
 
 
 def _shares(p: Prediction) -> list[str]:
     """The critical path beside the mean rank."""
     path = p.path
     rows = [
-        ["where the time goes", f"critical path{'' if p.part is None else ', a part'}", "", "mean of the ranks", "", ""]
+        [
+            "where the time goes",
+            "critical path" if p.part is None else "critical path (part of the run)",
+            "",
+            "mean over ranks",
+            "",
+            "",
+        ]
     ]
     for name, words in TIME_CLASSES.items():
         mean = p.mean[name]
@@ -144,8 +151,8 @@ def _shares(p: Prediction) -> list[str]:
             continue
         rows.append([words, *_part(on, p.span), *_part(mean, p.time), bar((mean or 0.0) / p.time)])
         if name == "compute" and p.beyond:
-            rows.append(["  more than the mean of the ranks", *_part(p.beyond, p.time), "", "", ""])
-    rows.append(["together", *(_part(p.span, p.span) if path is not None else ("", "")), *_part(p.time, p.time), ""])
+            rows.append(["  above the mean over ranks", *_part(p.beyond, p.time), "", "", ""])
+    rows.append(["total", *(_part(p.span, p.span) if path is not None else ("", "")), *_part(p.time, p.time), ""])
     if path is None:
         rows = [[row[0], *row[3:]] for row in rows]
         return _table(rows, (0, 3))
@@ -158,9 +165,9 @@ def part_words(p: Prediction) -> str:
     assert p.part is not None
     begin, end = p.part
     return (
-        f"The critical path is that of a part of the run, {text(begin, 's', 4)} to {text(end, 's', 4)} of "
-        f"{seconds(p.time)} ({percent(p.span / p.time)}): the {p.operations:,} operations are too many for "
-        "all of it."
+        f"The critical path covers a part of the run, {text(begin, 's', 4)} to {text(end, 's', 4)} of "
+        f"{seconds(p.time)} ({percent(p.span / p.time)}): the run has too many operations ({p.operations:,}) "
+        "for all of it."
     )
 
 
@@ -169,7 +176,7 @@ def _collectives(p: Prediction) -> list[str]:
     found = p.choices
     if found is None or not found.compared:
         return []
-    rows = [["algorithms of collectives", "calls", "a call", "now", "a call", "best", "saves"]]
+    rows = [["collective algorithms", "calls", "per call", "current", "per call", "best", "saving"]]
     for c in found.compared[:_COLLECTIVES]:
         rows.append(
             [
@@ -185,7 +192,7 @@ def _collectives(p: Prediction) -> list[str]:
     lines = _table(rows, (0, 3, 5))
     if len(found.compared) > _COLLECTIVES:
         lines.append(f"  and {len(found.compared) - _COLLECTIVES} more")
-    words = f"{whole_words(found)} Now: {source_words(found)}, {found.library.why}."
+    words = f"{whole_words(found)} Current: {source_words(found)}, {found.library.why}."
     return [*lines, *_wrapped(words, "  ")]
 
 
@@ -204,7 +211,7 @@ def _placing(p: Prediction) -> list[str]:
     """The ranks by what they exchange."""
     if p.placing is None:
         return []
-    heading = ["placement by what ranks exchange", "now", "mapped", "at least"]
+    heading = ["communication-aware placement", "current", "mapped", "lower bound"]
     return _table([heading, *placing_rows(p.placing, _METRICS)], (0,))
 
 
@@ -231,7 +238,7 @@ def _calls(p: Prediction) -> list[str]:
     shown = [*computing, *[label for label in order if not together[label][0].computes][:_CALLS]]
     if not shown:
         return []
-    rows = [["calls that matter", "on critical path", "", "waiting (mean)", "calls", "messages", "bytes"]]
+    rows = [["top calls", "on critical path", "", "waiting (mean)", "calls", "messages", "bytes"]]
     for label in shown:
         messages, size = int(total(label, "messages")), int(total(label, "bytes"))
         rows.append(
@@ -241,7 +248,7 @@ def _calls(p: Prediction) -> list[str]:
                 seconds(total(label, "waiting")) if not together[label][0].computes else "",
                 f"{int(total(label, 'calls')):,}",
                 f"{messages:,}" if messages else "",
-                text(size, "B", 3) if size else "",
+                amount(size) if size else "",
             ]
         )
     lines = _table(rows, (0,))
@@ -251,7 +258,7 @@ def _calls(p: Prediction) -> list[str]:
 
 def size_words(low: int, high: int) -> str:
     """Sizes of messages from the smallest to the largest."""
-    return span(low, high)
+    return amount(low) if low == high else f"{amount(low)} to {amount(high)}"
 
 
 def _messages(p: Prediction) -> list[str]:
@@ -259,13 +266,13 @@ def _messages(p: Prediction) -> list[str]:
     sizes = [s for s in p.sizes if s.path > 0]
     if not sizes and not pairs:
         return []
-    rows = [["messages that matter", "on critical path", "", "messages", "bytes"]]
+    rows = [["top messages", "on critical path", "", "messages", "bytes"]]
     for s in sorted(sizes, key=lambda s: -s.path)[:_PAIRS]:
-        rows.append([f"of {size_words(s.low, s.high)} (all)", *_part(s.path, p.span), f"{s.messages:,}",
-                     text(s.bytes, "B", 3)])  # fmt: skip
+        rows.append([f"{size_words(s.low, s.high)} (all)", *_part(s.path, p.span), f"{s.messages:,}",
+                     amount(s.bytes)])  # fmt: skip
     for pair in pairs:
-        rows.append([f"from rank {pair.sender} to {pair.receiver} (on the path)", *_part(pair.path, p.span),
-                     f"{pair.messages:,}", text(pair.bytes, "B", 3)])  # fmt: skip
+        rows.append([f"rank {pair.sender} to {pair.receiver} (on the path)", *_part(pair.path, p.span),
+                     f"{pair.messages:,}", amount(pair.bytes)])  # fmt: skip
     return _table(rows, (0,))
 
 
@@ -273,15 +280,15 @@ def load_words(n: NetworkUse) -> str:
     """How many links carry how much."""
     if not n.used:
         return f"none of {n.links:,} carries anything"
-    words = f"{n.used:,} of {n.links:,} carry {text(n.bytes, 'B', 3)}; "
-    return words + f"on average {percent(n.mean)} of what they could, at most {percent(n.most)}"
+    words = f"{n.used:,} of {n.links:,} carry {amount(n.bytes)}; "
+    return words + f"their utilisation is {percent(n.mean)} on average, {percent(n.most)} at most"
 
 
 def lost_words(n: NetworkUse, time: float) -> str:
     """What messages lose to others."""
     if not n.delayed:
         return f"nothing: none of {n.messages:,} messages is delayed by others"
-    words = f"{seconds(n.lost)} by {n.delayed:,} of {n.messages:,} messages together, "
+    words = f"{seconds(n.lost)} in total by {n.delayed:,} of {n.messages:,} messages, "
     return words + f"{seconds(n.on_path)} ({percent(n.on_path / time)}) on the critical path"
 
 
@@ -290,12 +297,12 @@ def _network(p: Prediction) -> list[str]:
     if n is None:
         return []
     out = [*_wrapped(load_words(n), "  links        "), *_wrapped(lost_words(n, p.span), "  lost         ")]
-    rows = [["hottest links", "load", "bytes", "messages", "mostly"]]
+    rows = [["hottest links", "load", "bytes", "messages", "main call"]]
     for link in n.hottest[:_LINKS]:
         mostly = call_label(link.calls[0]) if link.calls else ""
         hot = link.hot
         rows.append([f"{hot.link} ({hot.kind}) {hot.source} to {hot.target}", percent(hot.utilisation),
-                     text(hot.bytes, "B", 3), f"{link.messages:,}", mostly])  # fmt: skip
+                     amount(hot.bytes), f"{link.messages:,}", mostly])  # fmt: skip
     return [*out, *(_table(rows, (0, 4)) if n.hottest else [])]
 
 
@@ -317,7 +324,7 @@ def cost_words(s: Growth) -> str:
 def _sensitivities(p: Prediction) -> list[str]:
     if not p.sensitivities:
         return []
-    rows = [["sensitivity", "here", "10 % worse costs", "1 % is lost", "5 %", "10 %", "none at all saves"]]
+    rows = [["sensitivity", "value", "10 % worse costs", "1 % slower at", "5 %", "10 %", "saving if ideal"]]
     for s in p.sensitivities:
         what_if = p.what_if(s.name)
         rows.append(
@@ -334,8 +341,8 @@ def _sensitivities(p: Prediction) -> list[str]:
 
 def _what_ifs(p: Prediction) -> list[str]:
     rows: list[list[str]] = []
-    for bound, heading in ((False, "what would save how much, by simulation"), (True, "what nobody can save more by")):
-        rows.append([heading, "time", "at most" if bound else "saves", ""])
+    for bound, heading in ((False, "what-if savings, by simulation"), (True, "upper bounds on savings")):
+        rows.append([heading, "time", "at most" if bound else "saving", ""])
         for w in sorted((w for w in p.what_ifs if w.bound == bound), key=lambda w: w.time):
             if w.name in ("latency", "bandwidth", "overhead") and p.sensitivities:
                 continue
@@ -345,8 +352,8 @@ def _what_ifs(p: Prediction) -> list[str]:
 
 def _machines(advice: Advice) -> list[str]:
     if len(advice.predictions) == 1:
-        return [f"numbers of {advice.predictions[0].machine.name} used here: {quality(advice.predictions[0].used)}"]
-    rows = [["machines", "time", "ratio", "nodes", "efficiency", "transfer", "mostly lost to", "numbers"]]
+        return [f"parameters of {advice.predictions[0].machine.name}: {quality(advice.predictions[0].used)}"]
+    rows = [["machines", "time", "ratio", "nodes", "efficiency", "transfer", "largest loss", "parameters"]]
     for p, row in zip(advice.predictions, machine_rows(advice), strict=True):
         rows.append(
             [

@@ -45,7 +45,7 @@ def best_words(c: Compared) -> str:
 
 def whole_words(found: Choices) -> str:
     """The program with the algorithms of now and with better ones."""
-    now = f"{text(found.before, 's', 3)} with the algorithms of now"
+    now = f"{text(found.before, 's', 3)} with the current algorithms"
     many = found.excerpt
     sure = "" if many is None else f" Both times are estimates from pieces with {100 * many:.2g} % of its events."
     if many is not None and (not found.tuned or found.table is None):

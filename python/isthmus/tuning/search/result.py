@@ -39,17 +39,17 @@ class Source(IntEnum):
 
 #: Sentences of the rules by which candidates are left out.
 RULES = {
-    Source.same: "a segment that is not smaller than the message",
+    Source.same: "segments no smaller than the message",
     Source.form: "closed form with the machine's fastest parameters",
-    Source.work: "what its busiest rank or interface has to do",
-    Source.links: "what the busiest link has to carry",
+    Source.work: "the work of their busiest rank or interface",
+    Source.links: "the load on their busiest link",
     Source.bound: "lower bound of every algorithm",
-    Source.stopped: "its own simulation, stopped when it was slower",
-    Source.size: "its own times at smaller and larger sizes",
-    Source.uncontended: "its time where messages do not meet",
-    Source.beyond: "values of an option beyond which it was getting worse",
+    Source.stopped: "their own simulation, stopped once it was slower",
+    Source.size: "their own times at smaller and larger sizes",
+    Source.uncontended: "their time without contention",
+    Source.beyond: "smaller or larger values of an option that were already slower",
     Source.large: "too many operations",
-    Source.late: "no time was left",
+    Source.late: "lack of time",
 }
 
 

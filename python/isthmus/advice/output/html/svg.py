@@ -120,7 +120,7 @@ def timeline(p: Prediction) -> tuple[str, str]:
     chosen_words = (
         "All ranks"
         if len(ranks) == t.ranks
-        else "Ranks with most of the critical path, and those that compute most and least"
+        else "The ranks with most of the critical path, and those that compute most and least"
     )
     window = (
         "the whole run"
@@ -260,7 +260,7 @@ def sensitivity(advice: Advice) -> str:
             words_at(left - 8, y(value) + 4, f"{100 * (value - 1):+.6g} %" if abs(value - 1) > 1e-9 else "0", "end")
         )
     parts.append(line(left, y(1.0), left + width, y(1.0), "axis"))
-    parts.append(words_at(left + width / 2, top + height + 36, "cost, times that of the machine", "middle"))
+    parts.append(words_at(left + width / 2, top + height + 36, "cost relative to the machine", "middle"))
     for name, curve in curves.items():
         points = "L".join(f"{x(f):.1f} {y(v):.1f}" for f, v in curve.items())
         parts.append(f'<path class="curve c-{name}" d="M{points}"/>')

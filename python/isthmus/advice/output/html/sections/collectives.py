@@ -23,29 +23,30 @@ def collectives(advice: Advice) -> Section | None:
     rows: list[Row] = [
         [
             Cell(size_words(c), note=_calls(c)),
-            Cell(now_words(c), note=f"{seconds(c.now_seconds)} a call"),
+            Cell(now_words(c), note=f"{seconds(c.now_seconds)} per call"),
             Cell(seconds(c.cost), c.cost, c.cost / found.before, percent(c.cost / found.before)),
-            Cell(best_words(c), note="" if c.best_seconds is None else f"{seconds(c.best_seconds)} a call"),
+            Cell(best_words(c), note="" if c.best_seconds is None else f"{seconds(c.best_seconds)} per call"),
             Cell(seconds(c.saving) if c.saving > 0 else "", c.saving, note=_taken(c.taken, c.saving)),
             Cell("" if c.bound is None else seconds(c.use.per_rank * c.bound), c.bound),
         ]
         for c in found.compared
     ]
     body = paragraph(
-        "Calls that take much of the time if nobody is late, each simulated alone where its ranks sit: with the "
-        f"algorithm of now ({source_words(found)}), and with the best of all algorithms and options that were tried."
+        "Calls that take much of the time, not counting late ranks. Each is simulated alone on the places of its "
+        f"ranks: with the current algorithm ({source_words(found)}), and with the best of all algorithms and options "
+        "that were tried."
     )
-    headings = ["calls", "now", "all of them take", "best", "saves", "none takes less than"]
+    headings = ["calls", "current", "total time", "best", "saving", "lower bound"]
     body += table(headings, rows, left=(0, 1, 3))
     body += "<h3>The whole program</h3>" + paragraph(whole_words(found))
     if found.tuned:
-        drawn = [("with the algorithms of now", "simulated", found.before, escape(seconds(found.before)))]
+        drawn = [("with the current algorithms", "simulated", found.before, escape(seconds(found.before)))]
         if found.table is not None:
             drawn.append(("with better ones", "simulated", found.after, escape(seconds(found.after))))
         body += bars(drawn, found.before)
     if found.table is not None:
         body += paragraph(
-            f"isthmus advise --export-collectives FILE writes the file that makes {found.library.words} take them."
+            f"isthmus advise --export-collectives FILE writes the file that makes {found.library.words} use them."
         )
     for note in found.notes:
         body += paragraph(note, "note")
@@ -54,7 +55,7 @@ def collectives(advice: Advice) -> Section | None:
 
 def _calls(c: Compared) -> str:
     use = c.use
-    each = "" if use.per_rank == use.calls else f", {use.per_rank:,} on a rank"
+    each = "" if use.per_rank == use.calls else f", {use.per_rank:,} per rank"
     return f"{use.calls:,} calls on {use.ranks:,} ranks{each}"
 
 

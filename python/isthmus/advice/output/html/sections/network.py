@@ -23,7 +23,7 @@ from .....html.markup import (
     words_at,
 )
 from .....plot.load_map import Field, Layout, LoadMap, load_map, spaced
-from .....units import text
+from .....units import amount, text
 from ...sentences import model_words, percent, seconds
 from ...text import call_label, load_words, lost_words
 
@@ -43,7 +43,7 @@ def network(advice: Advice) -> Section | None:
     if n is None:
         return None
     body = paragraph(f"{model_words(advice.model, advice.routing)} Links: {load_words(n)}.")
-    body += paragraph(f"Lost to other messages: {lost_words(n, p.span)}.")
+    body += paragraph(f"Lost to contention: {lost_words(n, p.span)}.")
     if not n.used:
         return Section("Network", "network", body)
     traffic = p.timeline.traffic
@@ -53,7 +53,7 @@ def network(advice: Advice) -> Section | None:
     found = load_map(traffic.machine.topology, load)
     if found is not None:
         body += "<h3>Load of links</h3>" + paragraph(found.caption) + load_picture(found, most)
-    body += "<h3>How many links have which load</h3>" + histogram(load[load > 0], most) + scale(most)
+    body += "<h3>Links by load</h3>" + histogram(load[load > 0], most) + scale(most)
     classes: list[Row] = [
         [
             c.name,
@@ -65,7 +65,7 @@ def network(advice: Advice) -> Section | None:
         ]
         for c in n.classes
     ]
-    body += table(["links", "bandwidth", "number", "in use", "mean load of those", "most"], classes)
+    body += table(["links", "bandwidth", "number", "in use", "mean load of these", "maximum"], classes)
     body += "<h3>Hottest links</h3>" + _hottest(n.hottest)
     if n.calls:
         rows: list[Row] = [
@@ -74,12 +74,12 @@ def network(advice: Advice) -> Section | None:
                 Cell(seconds(c.lost), c.lost, c.lost / n.calls[0].lost),
                 Cell(percent(c.lost / n.lost), c.lost),
                 Cell(f"{c.messages:,}", c.messages),
-                Cell(text(c.bytes, "B", 3), c.bytes),
+                Cell(amount(c.bytes), c.bytes),
             ]
             for c in n.calls
         ]
-        headings = ["call that sends", "its messages lose", "of all that is lost", "messages", "bytes"]
-        body += "<h3>Whose messages lose time to others</h3>" + folded(headings, rows, "calls")
+        headings = ["sending call", "time lost", "share of the loss", "messages", "bytes"]
+        body += "<h3>Time lost to contention, by call</h3>" + folded(headings, rows, "calls")
     return Section("Network", "network", body)
 
 
@@ -87,19 +87,19 @@ def _hottest(links: tuple[LinkUse, ...]) -> str:
     rows: list[Row] = []
     for use in links:
         hot = use.hot
-        whom = ", ".join(f"{s.sender} to {s.receiver} ({text(s.bytes, 'B', 3)})" for s in use.streams)
+        whom = ", ".join(f"{s.sender} to {s.receiver} ({amount(s.bytes)})" for s in use.streams)
         more = f" and {use.pairs - len(use.streams):,} more" if use.pairs > len(use.streams) else ""
         calls = ", ".join(call_label(c) for c in use.calls)
         rows.append(
             [
                 Cell(f"{hot.link} ({hot.kind})", hot.link, note=f"{hot.source} to {hot.target}"),
                 Cell(percent(hot.utilisation), hot.utilisation, hot.utilisation),
-                Cell(text(hot.bytes, "B", 3), hot.bytes),
+                Cell(amount(hot.bytes), hot.bytes),
                 Cell(f"{use.messages:,}", use.messages),
                 Cell(f"{whom}{more}", note=calls),
             ]
         )
-    return table(["link", "load", "bytes", "messages", "from rank to rank"], rows, left=(0, 4))
+    return table(["link", "load", "bytes", "messages", "pairs of ranks"], rows, left=(0, 4))
 
 
 def scale(most: float) -> str:
@@ -131,7 +131,7 @@ def load_picture(drawn: LoadMap, most: float) -> str:
         parts.append(words_at(left, top - (20 if f.notes else 6), f.title, kind="field"))
         parts += _cells(_coarse(f.cells, share), left, top, across * share, down * share, most)
         parts += _words(f, left, top, across, down)
-    note = paragraph(f"Neighbours are drawn together, {share} x {share} cells with the largest load.", "note")
+    note = paragraph(f"Each cell shows the largest load of {share} x {share} neighbours.", "note")
     return svg(_WIDTH * _INCH, layout.height * _INCH + 4, parts, "Load of links", wide=True) + (
         note if share > 1 else ""
     )

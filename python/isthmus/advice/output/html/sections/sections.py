@@ -12,7 +12,7 @@ from .....html.markup import Cell, Row, Section, amount, folded, paragraph, tabl
 from .....lowering.pattern import pattern
 from .....mapping.metrics import DEFINITIONS
 from .....schedule.program import Program
-from .....units import text
+from .....units import amount as bytes_words
 from ....advice import LOSSES, TIME_CLASSES, Advice, Prediction
 from ...as_json import machine_rows
 from ...sentences import percent, seconds
@@ -53,11 +53,11 @@ def summary(advice: Advice) -> Section:
     e = p.efficiency
     tiles = [
         ("predicted time", seconds(p.time), placement_words(p)),
-        ("parallel efficiency", percent(e.parallel), "mean computation over time"),
-        ("load balance", percent(e.load_balance), "mean over most computation of a rank"),
-        ("serialisation", percent(e.serialisation), "what dependencies leave"),
-        ("transfer", percent(e.transfer), "what the network leaves"),
-        ("mostly lost to", dominant_words(p), "beside computation"),
+        ("parallel efficiency", percent(e.parallel), "mean computation / time"),
+        ("load balance", percent(e.load_balance), "mean / maximum computation of a rank"),
+        ("serialisation", percent(e.serialisation), "maximum computation / ideal-network time"),
+        ("transfer", percent(e.transfer), "ideal-network time / time"),
+        ("largest loss", dominant_words(p), "besides computation"),
     ]
     body = "".join(
         f'<div class="tile"><span>{escape(name)}</span><b>{escape(value)}</b><small>{escape(words)}</small></div>'
@@ -65,7 +65,7 @@ def summary(advice: Advice) -> Section:
     )
     body = f'<div class="tiles">{body}</div><h3>Advice</h3>{_listed("ol", advice.sentences)}'
     if advice.bounds:
-        body += f"<h3>At most</h3>{_listed('ul', advice.bounds)}{paragraph(BOUNDS, 'note')}"
+        body += f"<h3>Upper bounds</h3>{_listed('ul', advice.bounds)}{paragraph(BOUNDS, 'note')}"
     return Section("Summary", "summary", body)
 
 
@@ -85,8 +85,8 @@ def where(advice: Advice) -> Section:
             continue
         rows.append([words, amount(on, p.span), amount(value, p.time)])
         if name == "compute" and p.beyond:
-            rows.append(["… more than the mean of the ranks", amount(p.beyond, p.time), ""])
-    headings = ["", "critical path", "mean of the ranks"]
+            rows.append(["… above the mean over ranks", amount(p.beyond, p.time), ""])
+    headings = ["", "critical path", "mean over ranks"]
     if p.path is None:
         rows = [[row[0], row[2]] for row in rows]
         headings = [headings[0], headings[2]]
@@ -97,7 +97,7 @@ def where(advice: Advice) -> Section:
         "Where the time goes",
         "where",
         f'<div class="narrow">{table(headings, rows, sort=False)}</div>{part}'
-        f"<h3>What the predicted time is made of</h3>{drawn}"
+        f"<h3>Breakdown of the predicted time</h3>{drawn}"
         f"<h3>By rank</h3>{svg.breakdown(p)}",
     )
 
@@ -127,9 +127,9 @@ def what_ifs(advice: Advice) -> Section:
         ]
         return svg.bars(rows, most)
 
-    body = "<h3>By simulation, with one thing changed</h3>" + bars(False)
-    body += "<h3>At most</h3>" + bars(True)
-    return Section("What would save how much", "what-ifs", body + paragraph(BOUNDS, "note"))
+    body = "<h3>Simulated, with one change each</h3>" + bars(False)
+    body += "<h3>Upper bounds on savings</h3>" + bars(True)
+    return Section("What-if savings", "what-ifs", body + paragraph(BOUNDS, "note"))
 
 
 def sensitivities(advice: Advice) -> Section | None:
@@ -146,10 +146,10 @@ def sensitivities(advice: Advice) -> Section | None:
         ]
         for s in p.sensitivities
     ]
-    headings = ["", "level", "here", "10 % worse costs", "1 % is lost at", "5 % at", "10 % at"]
-    words = "The time by simulation, with one cost changed at all levels and the others as they are."
+    headings = ["", "level", "value", "10 % worse costs", "1 % slower at", "5 % at", "10 % at"]
+    words = "The simulated time when one cost changes at all levels and the others stay as they are."
     if not p.sensitivities[0].refined:
-        words += " Tolerances are read off the curve, as the program is large."
+        words += " Tolerances are read off the curve because the program is large."
     return Section(
         "Sensitivity",
         "sensitivity",
@@ -169,7 +169,7 @@ def calls(advice: Advice) -> Section | None:
             amount(c.waiting, p.time),
             Cell(f"{c.calls:,}", c.calls),
             Cell(f"{c.messages:,}" if c.messages else "", c.messages),
-            Cell(text(c.bytes, "B", 3) if c.bytes else "", c.bytes),
+            Cell(bytes_words(c.bytes) if c.bytes else "", c.bytes),
         ]
         for c in sorted(p.calls, key=lambda c: -(c.path / p.span + c.waiting / p.time))
         if not c.computes
@@ -179,11 +179,11 @@ def calls(advice: Advice) -> Section | None:
         for c in p.calls
         if c.computes
     ]
-    body = paragraph("A message on its way, and at its receiver, counts for the call that completes it.")
-    headings = ["call", "critical path", "busy, mean", "waiting, mean", "calls", "messages", "bytes"]
+    body = paragraph("A message in flight or at its receiver counts for the call that completes it.")
+    headings = ["call", "critical path", "busy (mean)", "waiting (mean)", "calls", "messages", "bytes"]
     body += folded(headings, called, "calls")
     if computed:
-        body += "<h3>Computation</h3>" + folded(["", "critical path", "mean of the ranks", "times"], computed, "places")
+        body += "<h3>Computation</h3>" + folded(["", "critical path", "mean over ranks", "count"], computed, "places")
     return Section("Calls", "calls", body)
 
 
@@ -193,14 +193,14 @@ def messages(advice: Advice) -> Section | None:
     if not len(found):
         return None
     drawing, cell = svg.matrix(found)
-    body = paragraph(f"Bytes between ranks, those of collectives included; {cell}.") + drawing
+    body = paragraph(f"Bytes between ranks, including those of collectives; {cell}.") + drawing
     if p.sizes:
         rows: list[Row] = [
             [
                 Cell(size_words(s.low, s.high), s.low),
                 amount(s.path, p.span),
                 Cell(f"{s.messages:,}", s.messages),
-                Cell(text(s.bytes, "B", 3), s.bytes),
+                Cell(bytes_words(s.bytes), s.bytes),
             ]
             for s in p.sizes
         ]
@@ -211,7 +211,7 @@ def messages(advice: Advice) -> Section | None:
                 Cell(f"{pair.sender:,} to {pair.receiver:,}", pair.sender),
                 amount(pair.path, p.span, bar=False),
                 Cell(f"{pair.messages:,}", pair.messages),
-                Cell(text(pair.bytes, "B", 3), pair.bytes),
+                Cell(bytes_words(pair.bytes), pair.bytes),
             ]
             for pair in p.pairs[:_PAIRS]
         ]
@@ -228,22 +228,22 @@ def placement(advice: Advice) -> Section | None:
     mapped = found.mapped
     p = mapped.placement
     words = (
-        f"{p.ranks:,} ranks on the same {len(p.nodes):,} nodes, by {mapped.method}. Both are simulated with messages "
-        "that share links (flow model); isthmus map writes the file for the launcher."
+        f"{p.ranks:,} ranks on the same {len(p.nodes):,} nodes, mapped by {mapped.method}. Both placements are "
+        "simulated with messages that share links (flow model). isthmus map writes the file for the launcher."
     )
     before, after = found.now, mapped.metrics
     # The time stands in the first row already, with the noise that is simulated.
     shown = [n for n in DEFINITIONS if n != "time" and after.value(n) is not None]
     rows: list[Row] = [list(row) for row in placing_rows(found, shown)]
     for level, bytes in after.levels.items():
-        now, then = (text(x, "B", 4, decimal=True) for x in (before.levels[level], bytes))
+        now, then = (bytes_words(x) for x in (before.levels[level], bytes))
         rows.append([f"bytes in {level}", now, then, ""])
-    body = paragraph(words) + table(["", "now", "mapped", "at least"], rows, sort=False)
+    body = paragraph(words) + table(["", "current", "mapped", "lower bound"], rows, sort=False)
     tried: list[Row] = [
         [t.name, t.metrics.words("hop_bytes"), t.metrics.words("maximum_link_load"), seconds(t.seconds)]
         for t in mapped.trials
     ]
-    body += "<h3>What was tried</h3>"
+    body += "<h3>Methods tried</h3>"
     body += table(["method", "hop-bytes", "maximum link load", "processor time"], tried, sort=False)
     return Section("Placement", "placement", body)
 
@@ -265,15 +265,15 @@ def machines(advice: Advice) -> Section:
                 Cell(f"{percent(row['sourced'])}", row["sourced"]),
             ]
         )
-    headings = ["machine", "time", "ratio", "nodes", "efficiency", "transfer", "mostly lost to", "numbers sourced"]
+    headings = ["machine", "time", "ratio", "nodes", "efficiency", "transfer", "largest loss", "parameters sourced"]
     body = table(headings, rows, left=(0, 6))
+    headings = ["parameter", "value", "status", "source", "note"]
     for p in advice.predictions:
         used: list[Row] = [[u.path, u.value, Cell(u.status), u.source, u.note] for u in p.used]
         opened = " open" if len(advice.predictions) == 1 else ""
         body += (
-            f'<details class="sources"{opened}><summary>{escape(p.machine.name)}: the numbers used, and where they '
-            "come from</summary>"
-            f"{table(['number', 'value', 'status', 'source', 'note'], used, left=(0, 2, 3, 4), sort=False)}</details>"
+            f'<details class="sources"{opened}><summary>{escape(p.machine.name)}: parameters used and their sources'
+            f"</summary>{table(headings, used, left=(0, 2, 3, 4), sort=False)}</details>"
         )
     return Section("Machines", "machines", body)
 
@@ -288,10 +288,10 @@ def profile(advice: Advice) -> Section | None:
     try:
         found = profile_of(program)
     except InvalidInput as error:
-        return Section("As it was recorded", "profile", paragraph(str(error)))
+        return Section("The recording", "profile", paragraph(str(error)))
     functions = _by_function(found)
     if sentence := program.recording.oversubscribed:
-        return Section("As it was recorded", "profile", paragraph(f"{_recorded(advice)} {sentence}") + functions)
+        return Section("The recording", "profile", paragraph(f"{_recorded(advice)} {sentence}") + functions)
     t = found.sites
     rows: list[Row] = []
     for i in range(len(t)):
@@ -300,12 +300,12 @@ def profile(advice: Advice) -> Section | None:
                 Cell(found.function_name(int(t.function[i])), note=found.site_name(int(t.site[i]))),
                 *(_measured(float(column[i])) for column in (t.time, t.waiting, t.communicating)),
                 Cell(f"{int(t.calls[i]):,}", int(t.calls[i])),
-                *(Cell(text(int(column[i]), "B", 3), int(column[i])) for column in (t.sent, t.received)),
+                *(Cell(bytes_words(int(column[i])), int(column[i])) for column in (t.sent, t.received)),
             ]
         )
-    headings = ["function", "time", "waiting for the last", "then", "calls", "sent", "received"]
-    words = f"{_recorded(advice)} Times are those measured there, of all ranks together."
-    return Section("As it was recorded", "profile", paragraph(words) + folded(headings, rows, "calls") + functions)
+    headings = ["function", "time", "waiting for the last rank", "after that", "calls", "sent", "received"]
+    words = f"{_recorded(advice)} Times were measured in that run and are summed over all ranks."
+    return Section("The recording", "profile", paragraph(words) + folded(headings, rows, "calls") + functions)
 
 
 def _by_function(found: Profile) -> str:
@@ -324,9 +324,8 @@ def _by_function(found: Profile) -> str:
             continue
         i = row.node
         computing = "" if tree.mpi[i] else seconds(float(tree.computing[i]))
-        # Rounded first: a column has decimal units, whether a number is a multiple of 1024 or not.
-        moved = (float(f"{int(column[i]):.3g}") for column in (tree.sent, tree.received))
-        sizes = (text(size, "B", 3) if size else "" for size in moved)
+        moved = (int(column[i]) for column in (tree.sent, tree.received))
+        sizes = (bytes_words(size) if size else "" for size in moved)
         body.append([name, f"{int(tree.calls[i]):,}", _measured(float(tree.time[i])), computing, *sizes])
     headings = ["function", "calls", "in MPI", "computing", "sent", "received"]
     return "<h3>By function</h3>" + table(headings, body, sort=False)
@@ -345,16 +344,16 @@ def how(advice: Advice) -> Section:
     t = p.timeline
     steps = [
         f"The program of {advice.ranks:,} ranks became a schedule of {p.operations:,} operations with "
-        f"{t.messages:,} messages ({text(t.bytes, 'B', 3)}); collectives are made of messages by textbook algorithms.",
+        f"{t.messages:,} messages ({bytes_words(t.bytes)}); collectives became messages by textbook algorithms.",
         f"{advice.simulations} simulations followed every message in the LogGOPS model (Hoefler, Schneider and "
         "Lumsdaine, 2010), with latency, overhead and bandwidth of the level that it passes: socket, node, or network "
         "with the length of its route.",
         *_how_contended(advice),
         f"Placement on {p.machine.name}: {placement_words(p)}, {order_words(p)}.",
-        "The critical path is the chain of causes that ends with the last rank; nobody waits on it. What it computes "
-        "more than the mean rank is what others wait for (Böhme and others, IPDPS 2012).",
-        "Efficiencies are those of the POP centre of excellence: load balance = mean / most computation; serialisation "
-        "= most computation / time on an ideal network; transfer = that time / the time.",
+        "The critical path is the chain of causes that ends with the last rank; no rank waits on it. Its computation "
+        "above that of the mean rank is what others wait for (Böhme and others, IPDPS 2012).",
+        "Efficiencies are those of the POP centre of excellence: load balance = mean / maximum computation; "
+        "serialisation = maximum computation / time on an ideal network; transfer = that time / the time.",
     ]
     body = "".join(f"<li>{escape(words)}</li>" for words in (*steps, *advice.notes))
     return Section("How this was computed", "how", f"<ul>{body}</ul>{paragraph(f'Isthmus {__version__}.')}")
@@ -364,8 +363,8 @@ def _how_contended(advice: Advice) -> list[str]:
     if advice.model == "loggops":
         return []
     return [
-        "What a message loses to others in the network was added to that, but not without contention, on an ideal "
-        "network, and with infinite bandwidth. Other bandwidths and latencies are those of the links too."
+        "The time that a message loses to others in the network was added, except without contention, on an ideal "
+        "network, and with infinite bandwidth. Changes of bandwidth and latency apply to the links too."
     ]
 
 
