@@ -10,6 +10,7 @@ from itertools import zip_longest
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..errors import InvalidInput, Unsupported
 from ..machine import Allocation, Machine, Noise
@@ -41,7 +42,7 @@ def advise(
     machines: Machine | str | Sequence[Machine | str],
     *,
     ranks_per_node: int | None = None,
-    placement: Any = None,
+    placement: Allocation | Placement | ArrayLike | None = None,
     scale_compute: float = 1.0,
     collectives: Mapping[str, Any] | Decisions | None = None,
     model: str = "loggops",

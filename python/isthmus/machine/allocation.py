@@ -71,7 +71,7 @@ class Allocation(Shown):
     def of(
         cls,
         machine: machines.Machine,
-        nodes: Any = None,
+        nodes: ArrayLike | str | None = None,
         *,
         fraction: float | None = None,
         seed: int = 0,
@@ -167,7 +167,7 @@ class Allocation(Shown):
         at = np.minimum(np.searchsorted(sorted_nodes, nodes), len(sorted_nodes) - 1)
         return np.where(sorted_nodes[at] == nodes, self._sorted[at], -1)
 
-    def rank_at(self, nodes: ArrayLike, cores: ArrayLike = 0) -> Any:
+    def rank_at(self, nodes: ArrayLike, cores: ArrayLike = 0) -> int | NDArray[np.uint32]:
         """Return the rank on a core of a node, -1 if there is none; the inverse of :meth:`location`."""
         index = self._index(self.machine._array(nodes))
         core = np.asarray(cores, dtype=np.int64)
@@ -228,7 +228,7 @@ class Allocation(Shown):
         inside: NDArray[np.int64] = (nodes - self._box[0]) % np.array(self.machine.topology.dims)
         return inside.astype(np.uint32)
 
-    def rank_of(self, coordinates: ArrayLike, cores: ArrayLike = 0) -> Any:
+    def rank_of(self, coordinates: ArrayLike, cores: ArrayLike = 0) -> int | NDArray[np.uint32]:
         """Return the rank on a core of the node at partition coordinates, -1 if there is none."""
         given = np.asarray(coordinates)
         if given.dtype.kind not in "iu" or given.shape[-1:] != (len(self.dims),):
@@ -238,7 +238,7 @@ class Allocation(Shown):
         found = np.where(inside, self.rank_at(self.machine.nodes_at(machine), cores), -1)
         return found if found.ndim else int(found)
 
-    def distance(self, a: ArrayLike, b: ArrayLike) -> Any:
+    def distance(self, a: ArrayLike, b: ArrayLike) -> int | NDArray[np.uint32]:
         """Return the number of links between the nodes of ranks; arrays are broadcast against each other."""
         return self.machine.distance(self.node_of(a), self.node_of(b))
 

@@ -296,7 +296,7 @@ class Machine(Tabular):
         flat = np.ascontiguousarray(given.reshape(-1, given.shape[-1]), dtype=np.uint32)
         return self.topology.nodes_at(flat).reshape(given.shape[:-1])
 
-    def distance(self, a: ArrayLike, b: ArrayLike) -> Any:
+    def distance(self, a: ArrayLike, b: ArrayLike) -> int | NDArray[np.uint32]:
         """Return the number of links on a shortest path between nodes; for routes see :meth:`route_length`.
 
         Parameters
@@ -310,7 +310,7 @@ class Machine(Tabular):
         """
         return self._of_pairs(self.topology.distances, a, b)
 
-    def route_length(self, a: ArrayLike, b: ArrayLike) -> Any:
+    def route_length(self, a: ArrayLike, b: ArrayLike) -> int | NDArray[np.uint32]:
         """Return the number of links on the deterministic minimal route from a to b, as counted by hop-bytes.
 
         On dragonflies this route has at most one local, one global and one local link. It may be longer than a shortest
@@ -327,7 +327,9 @@ class Machine(Tabular):
         """
         return self._of_pairs(self.topology.route_lengths, a, b)
 
-    def _of_pairs(self, numbers: Callable[..., NDArray[np.uint32]], a: ArrayLike, b: ArrayLike) -> Any:
+    def _of_pairs(
+        self, numbers: Callable[..., NDArray[np.uint32]], a: ArrayLike, b: ArrayLike
+    ) -> int | NDArray[np.uint32]:
         from .node_pairs import of_pairs
 
         return of_pairs(numbers, a, b, self.topology.nodes, self.name)
@@ -357,7 +359,7 @@ class Machine(Tabular):
         distance = max(hops - 1, 0) * p.per_hop
         return p.o_send + p.L + distance + bytes * (p.G + 2 * p.O) + p.o_recv
 
-    def allocate(self, nodes: Any = None, **options: Any) -> allocation.Allocation:
+    def allocate(self, nodes: ArrayLike | str | None = None, **options: Any) -> allocation.Allocation:
         """Allocate nodes of the machine to a job; see :meth:`isthmus.Allocation.of`."""
         from .allocation import Allocation
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -37,7 +37,9 @@ def columns_of(a: NDArray[np.uint32], b: NDArray[np.uint32]) -> tuple[NDArray[np
     return tuple(np.ascontiguousarray(v).reshape(-1) for v in np.broadcast_arrays(a, b))
 
 
-def of_pairs(numbers: Callable[..., NDArray[np.uint32]], a: ArrayLike, b: ArrayLike, count: int, name: str) -> Any:
+def of_pairs(
+    numbers: Callable[..., NDArray[np.uint32]], a: ArrayLike, b: ArrayLike, count: int, name: str
+) -> int | NDArray[np.uint32]:
     """Return one number per pair, in the shape of the pairs; an int for a single pair."""
     x, y = node_ids(a, count, name), node_ids(b, count, name)
     out = numbers(*columns_of(x, y))

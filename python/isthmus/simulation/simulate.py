@@ -9,12 +9,13 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from .. import _core
 from ..errors import InvalidInput
-from ..machine import Level, Levels, Machine, Noise
+from ..machine import Allocation, Level, Levels, Machine, Noise
 from ..machine.allocation import Location
+from ..machine.placement import Placement
 from ..schedule.program import Program
 from ..schedule.schedule import Schedule
 from ..units import parse, shown
@@ -25,7 +26,7 @@ from .timeline import Timeline
 def simulate(
     what: Program | Schedule,
     machine: Machine | Level | str,
-    placement: Any = None,
+    placement: Allocation | Placement | ArrayLike | None = None,
     *,
     model: str = "loggops",
     receive: str = RECEIVE,
@@ -227,7 +228,7 @@ def _level(level: Level, name: str) -> _core.LevelCost:
 def core_options(
     schedule: Schedule,
     machine: Machine | Level,
-    placement: Any,
+    placement: Allocation | Placement | ArrayLike | None,
     record: str,
     noise: Noise | None,
     seed: int,
@@ -281,9 +282,9 @@ def core_options(
     return options
 
 
-def _place(options: _core.SimulationOptions, ranks: int, machine: Machine, placement: Any) -> None:
-    import numpy as np
-
+def _place(
+    options: _core.SimulationOptions, ranks: int, machine: Machine, placement: Allocation | Placement | ArrayLike | None
+) -> None:
     if ranks == 0 and placement is None:
         return
     where = located(ranks, machine, placement)
@@ -294,7 +295,7 @@ def _place(options: _core.SimulationOptions, ranks: int, machine: Machine, place
     options.place(topology=machine.topology, node=nodes, socket=sockets, nic=interfaces, nics=nics)
 
 
-def located(ranks: int, machine: Machine, placement: Any) -> Location:
+def located(ranks: int, machine: Machine, placement: Allocation | Placement | ArrayLike | None) -> Location:
     """Return where ranks sit.
 
     Parameters
@@ -310,11 +311,6 @@ def located(ranks: int, machine: Machine, placement: Any) -> Location:
     InvalidInput
         For a placement that does not fit.
     """
-    import numpy as np
-
-    from ..machine import Allocation
-    from ..machine.placement import Placement
-
     if placement is None:
         cores = machine.node.cores
         if ranks > machine.cores:

@@ -139,7 +139,7 @@ class Scenario:
             found.append(levels.node)
         if not same_node.all():
             apart = pairs[:, ~same_node]
-            hops = float(self.machine.distance(where.node[apart[0]], where.node[apart[1]]).mean())
+            hops = float(np.mean(self.machine.distance(where.node[apart[0]], where.node[apart[1]])))
             way = max(hops - 1, 0.0) * levels.network.per_hop
             found += [levels.network, replace(levels.network, L=levels.network.L + way, per_hop=0.0)]
         return found

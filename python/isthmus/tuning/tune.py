@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InvalidInput
 from ..extras import Later
-from ..machine import Level, Machine
+from ..machine import Allocation, Level, Machine
+from ..machine.placement import Placement
 from ..tabular import Tabular
 from ..threads import Threads
 from ..views import view
@@ -103,7 +104,7 @@ def tune(
     *,
     ranks: int | Iterable[int],
     sizes: Sequence[int] | NDArray[np.int64] | None = None,
-    placement: Any = None,
+    placement: Allocation | Placement | ArrayLike | None = None,
     model: str | None = None,
     routing: str = "minimal",
     algorithms: Iterable[str] | None = None,
@@ -238,7 +239,7 @@ def _kinds(collective: str | Iterable[str]) -> list[str]:
     return list(dict.fromkeys(kinds))
 
 
-def _model(machine: Machine | Level, ranks: int, placement: Any) -> str:
+def _model(machine: Machine | Level, ranks: int, placement: Allocation | Placement | ArrayLike | None) -> str:
     """The model to choose with where none is given."""
     from ..simulation.simulate import located
 
