@@ -56,7 +56,7 @@ def test_before_and_after(run: Run, ring: str) -> None:
     out = run.ok(ring, "--machine", "ring:16", "--time", "0.5s")
     head, *lines = out.splitlines()
     assert head.startswith("16 ranks on 16 nodes of ring:16, 1600 B")
-    assert lines[0].split() == ["default", "block", "cyclic", "random", "mapped", "at", "least"]
+    assert lines[0].split() == ["default", "block", "cyclic", "random", "mapped", "lower", "bound"]
     hop_bytes = next(line for line in lines if line.startswith("hop-bytes"))
     # Every edge spans 5 links in the given order, and one in the best.
     words = hop_bytes.split()[1:]

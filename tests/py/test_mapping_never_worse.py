@@ -160,7 +160,7 @@ def test_with_noise_the_order_of_now_stays_where_nothing_is_faster(monkeypatch: 
     monkeypatch.setattr(clock.Clock, "seconds", lambda self, placement: 1 / right(self, placement))
     found = isthmus.advise(PROGRAMS["halo3d"](27, 1), "titan", ranks_per_node=1).predictions[0].placing
     assert found is not None
-    assert found.mapped.method == "the placement of now"
+    assert found.mapped.method == "the current placement"
     assert found.mapped.placement == isthmus.Placement.of(isthmus.load("titan").allocate(27, ranks_per_node=1), 27)
     assert found.after == found.before
 

@@ -261,7 +261,7 @@ def _facts(p: Profile) -> str:
 
 
 def _excuse(p: Profile) -> str:
-    return f"times in MPI mean nothing here: {p.oversubscribed}"
+    return f"times in MPI are meaningless here: {p.oversubscribed}"
 
 
 def _share(part: float) -> str:

@@ -81,6 +81,6 @@ def placing(
         # Ranks sit better than in any order that was found; or noise, which map does not simulate, decides.
         order = np.argsort(job.nodes)
         place = order[np.searchsorted(job.nodes, now.placement.node, sorter=order)].astype(np.uint32)
-        kept = Trial("the placement of now", {}, 0.0, place, mapped.problem.hop_bytes(place), lambda _: now)
+        kept = Trial("the current placement", {}, 0.0, place, mapped.problem.hop_bytes(place), lambda _: now)
         return Placing(replace(mapped, best=kept), now, before, before)
     return Placing(mapped, now, before, after)
