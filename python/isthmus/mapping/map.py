@@ -45,55 +45,55 @@ def map(
     collectives: Mapping[str, Any] | None = None,
     model: str | None = "flow",
 ) -> Mapped:
-    """A placement in which ranks that exchange much sit close together.
+    """Map ranks to nodes so that ranks that exchange much data sit close together.
 
     Parameters
     ----------
     what : Pattern, Program or Schedule
-        Who sends how much to whom; of a program, see :func:`isthmus.pattern`.
+        Communication to map; for a program, see :func:`isthmus.pattern`.
     where : Machine, Allocation or str
-        The nodes of a job, each with its number of ranks; of a machine (or what :func:`isthmus.load` makes one of), its
+        The nodes of a job, each with its number of ranks. For a machine (or whatever :func:`isthmus.load` accepts), its
         first nodes with one rank per core.
     method : str or (str, mapping)
-        "auto": looks for a regular pattern, runs several methods and keeps the best. Or the name of a method of
-        ``isthmus map --list``, with options.
+        "auto": look for a regular pattern, run several methods and keep the best. Otherwise the name of a method listed
+        by ``isthmus map --list``, optionally with options.
     seconds : float
-        Processor time that the methods may take, about; it is turned into a number of steps, so that results do not
-        depend on the speed of the computer.
+        Approximate processor time for the methods. It is converted to a number of steps, so that results do not depend
+        on the speed of the computer.
     seed : int
-        The same gives the same placement.
+        Seed of the methods: the same seed gives the same placement.
     objective : str, optional
-        What decides: "hop_bytes" and, of placements within 0.5 % (of a few tasks: the fewest possible, see method
-        "exact"; on dragonflies half the load is worth 3.5 %), the most congested link; "max_link", the most congested
-        link, then hop-bytes; "time", the fastest of a program or schedule by simulation. By default the time of what
-        can be simulated; of patterns, and of what would take longer to simulate than ``seconds`` allow, hop-bytes, but
-        no most congested link worse than in the order of the allocation, and no program slower without contention, if
-        there is time for that.
+        Objective to minimise. "hop_bytes": hop-bytes and, among placements within 0.5 %, the most congested link (for a
+        few tasks: only the minimum of hop-bytes, see method "exact"; on dragonflies half the load is worth 3.5 %);
+        "max_link": the most congested link, then hop-bytes; "time": the simulated time of a program or schedule. By
+        default "time" if it can be simulated within ``seconds``. Otherwise hop-bytes, provided that the most congested
+        link is no worse than in the order of the allocation and, if there is time to check, that no program is slower
+        without contention.
     balance : float, optional
-        Tasks may share cores: a node gets this part more than its share of the work at most (0.03: 3 %, rounded up);
-        the work is the pattern's load, or 1 for each task. By default one rank per core at most.
+        Let tasks share cores: a node gets at most this share more than its part of the work (0.03: 3 %, rounded up).
+        The work is the pattern's load, or 1 per task. By default at most one rank per core.
     tasks_per_node : int, optional
-        The same, said by the largest number of tasks on a node.
+        Let tasks share cores, with at most this number of tasks on a node.
     speeds : array of float, shape (places,), optional
-        Relative speed of the nodes of the job, to which shares are proportional; needs ``balance``.
+        Relative speeds of the nodes of the job, in proportion to which work is shared; needs ``balance``.
     coordinates : array of float, shape (ranks, dimensions), optional
-        Where ranks are in the space of the program, for geometric methods.
+        Coordinates of ranks in the space of the program, for geometric methods.
     undirected : bool
         As for :func:`isthmus.evaluate`.
     collectives : mapping, optional
         As for :func:`isthmus.pattern`.
     model : str or None
-        Network model for simulations of a program or schedule, see :func:`isthmus.simulate`; None: no simulations.
+        Network model to simulate a program or schedule with, see :func:`isthmus.simulate`; None: no simulations.
 
     Returns
     -------
     Mapped
-        The placement, its metrics beside those of the usual orders and of lower bounds, and what was tried.
+        The placement, its metrics beside those of the usual orders and lower bounds, and all trials.
 
     Raises
     ------
     InvalidInput
-        For ranks that do not fit, nodes without a route to each other, and arguments out of range.
+        If ranks do not fit, nodes have no route to each other, or an argument is out of range.
 
     Examples
     --------

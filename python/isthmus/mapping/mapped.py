@@ -34,7 +34,7 @@ BASELINES = ("default", "block", "cyclic", "random")
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """One method that was run.
+    """One trial: a method that was run, and its placement.
 
     Attributes
     ----------
@@ -46,9 +46,9 @@ class Trial:
         Index of each task's node in the job.
     hop_bytes : float
     evaluate : callable
-        Place to metrics.
+        Function from ``place`` to metrics.
     clock : Clock, optional
-        What placements of a program were simulated with.
+        Simulates placements of a program.
     """
 
     method: str
@@ -65,19 +65,19 @@ class Trial:
 
     @property
     def metrics(self) -> Metrics:
-        """Of the placement, with its time if it was simulated."""
+        """Metrics of the placement, with its time if it was simulated."""
         return timed(self._untimed, self.clock)
 
     @property
     def name(self) -> str:
-        """The method with its options."""
+        """Name of the method with its options."""
         given = ", ".join(f"{k}={v}" for k, v in self.options.items())
         return f"{self.method}({given})" if given else self.method
 
 
 @dataclass(frozen=True, eq=False)
 class Mapped(Tabular):
-    """A placement and what it is worth; ``print`` is the report.
+    """Result of :func:`isthmus.map`: a placement, its metrics and all trials; ``print`` shows the report.
 
     Attributes
     ----------
@@ -85,20 +85,20 @@ class Mapped(Tabular):
     pattern : Pattern
     problem : Problem
     best : Trial
-        What was kept.
+        The trial that was kept.
     trials : tuple of Trial
-        In the order in which they were run.
+        All trials, in the order in which they were run.
     objective : str
     undirected : bool
         As given to :func:`isthmus.map`.
     clock : Clock, optional
         Simulates placements of a program or schedule.
     spectral : bool
-        Do the bounds have the spectral one, where it is possible?
+        Whether the bounds include the spectral bound, if it is possible.
     unsearched : bool
-        Was the time too short for any search, so that this is one of the usual orders?
+        Whether the time was too short for any search, so that the placement is one of the usual orders.
     too_short : float, optional
-        Seconds that reading and metrics take alone, about, where that is more than there were.
+        Approximate seconds that reading and metrics alone take, if they exceed the given time.
     """
 
     what: Pattern | Program | Schedule
@@ -115,17 +115,17 @@ class Mapped(Tabular):
 
     @property
     def placement(self) -> Placement:
-        """The best that was found."""
+        """Best placement found."""
         return self.best.metrics.placement
 
     @cached_property
     def metrics(self) -> Metrics:
-        """Of the placement, with the simulated time of a program or schedule."""
+        """Metrics of the placement, with the simulated time of a program or schedule."""
         return timed(self.best.metrics, self.clock, simulate=True)
 
     @property
     def method(self) -> str:
-        """By which method it was found."""
+        """Name of the method that found the placement."""
         return self.best.name
 
     @property
@@ -149,14 +149,14 @@ class Mapped(Tabular):
 
     @cached_property
     def bounds(self) -> Bounds:
-        """What no placement on these nodes can beat."""
+        """Lower bounds that no placement on these nodes can beat."""
         return bounds(self.problem, directions=2.0 if self.undirected else 1.0, spectral=self.spectral)
 
     @cached_property
     def warning(self) -> str | None:
-        """In a sentence, where a usual order is better though less was looked at; None where none is.
+        """A sentence if one of the usual orders is better than this placement; None otherwise.
 
-        Where both were simulated, the time counts; otherwise the most congested link.
+        The time is compared if both were simulated; otherwise the most congested link.
         """
         name = "time" if self.metrics.time is not None else "maximum_congestion"
         orders = USUAL if name == "time" else USUAL[:1]
@@ -177,7 +177,7 @@ class Mapped(Tabular):
         return Placement(self.placement.machine, self.problem.job.nodes[place])
 
     def bound(self, name: str) -> float | None:
-        """The lower bound of a metric; None where there is none."""
+        """Return the lower bound of a metric; None if it has none."""
         total = self.metrics.bytes
         known = {
             "hop_bytes": self.bounds.hop_bytes,
@@ -187,7 +187,7 @@ class Mapped(Tabular):
         return known.get(name)
 
     def frame(self) -> list[dict[str, Any]]:
-        """A row per metric, in SI units: of the usual orders, of this placement, and the bound where there is one."""
+        """Return one row per metric, in SI units: the usual orders, this placement, and the bound if there is one."""
         return [
             {
                 "metric": name,
@@ -200,7 +200,7 @@ class Mapped(Tabular):
         ]
 
     def table(self) -> tuple[list[str], list[list[str]]]:
-        """Headings and rows of the comparison, in words."""
+        """Return headings and rows of the comparison as text."""
         shown = [d for d in DEFINITIONS if self.metrics.value(d) is not None]
         rows = [
             [
@@ -217,18 +217,18 @@ class Mapped(Tabular):
         return ["", *self.before, "mapped", "lower bound"], rows
 
     def save(self, path: str | os.PathLike[str], format: str = "rankfile", **options: Any) -> None:
-        """Write what the launcher reads; see :func:`isthmus.mapping.launch.write`."""
+        """Write the placement as a launcher's file; see :func:`isthmus.mapping.launch.write`."""
         from .launch import write
 
         write(self.placement, format, path, self.problem.job, **options)
 
     def plot(self, path: str | os.PathLike[str] | None = None, kind: str = "load") -> Figure:
-        """Draw it before and after; see :func:`isthmus.plot.placement.plot_mapped`."""
+        """Draw the placement before and after mapping; see :func:`isthmus.plot.placement.plot_mapped`."""
         drawn: Figure = view("Mapped.plot")(self, path, kind)
         return drawn
 
     def json(self) -> dict[str, Any]:
-        """Plain numbers, lists and dicts, in SI units."""
+        """Return the result as plain numbers, lists and dicts, in SI units."""
         return {
             "method": self.method,
             "objective": self.objective,

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Definition(NamedTuple):
-    """A metric in words; ``unit`` as in :mod:`isthmus.units`, "x" for a ratio, "%" for a part."""
+    """Definition of a metric; ``unit`` as in :mod:`isthmus.units`, "x" for a ratio, "%" for a share."""
 
     words: str
     unit: str
@@ -75,7 +75,7 @@ DEFINITIONS = {
 
 
 class ClassLoad(NamedTuple):
-    """Links of one part of the network; bytes of one direction, the mean over all ``links`` of the part."""
+    """Load of the links of one part of the network: bytes in one direction, mean over its ``links``."""
 
     name: str
     links: int
@@ -86,31 +86,31 @@ class ClassLoad(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Metrics(Tabular):
-    """What a placement costs; see DEFINITIONS. ``print`` shows it.
+    """Communication cost of a placement; see DEFINITIONS. ``print`` shows it.
 
     Attributes
     ----------
     placement : Placement
     bytes : float
-        Bytes of all messages; in an undirected pattern, of all edges, each counted once.
+        Bytes of all messages; for an undirected pattern, of all edges, each counted once.
     network_bytes : float
-        Those that leave their node.
+        Bytes that leave their node.
     hop_bytes, average_dilation, mean_distance : float
     maximum_dilation : int
     maximum_link_load, average_link_load : float
     maximum_congestion, average_congestion : float
     load_imbalance : float
     levels : dict of str to float
-        Bytes by the widest part of the machine that they pass: core, socket, node, then router, group, global or
-        whatever parts the network has.
+        Bytes by the widest part of the machine that they pass: core, socket, node, then the parts of the network, such
+        as router, group and global.
     classes : tuple of ClassLoad
         Links by part of the network.
     dilation_bytes : array of float64
-        Bytes by links on their route, from 0 links on.
+        Bytes by number of links on their route, from 0 links.
     link_bytes : array of float64, shape (links,)
         Bytes over every link of the machine.
     time : float, optional
-        Seconds by simulation, of a program.
+        Simulated time of a program, seconds.
     """
 
     placement: Placement
@@ -132,7 +132,7 @@ class Metrics(Tabular):
 
     @property
     def average_dilation(self) -> float:
-        """Hop-bytes over bytes."""
+        """Hop-bytes divided by bytes."""
         return self.hop_bytes / self.bytes if self.bytes else 0.0
 
     @property
@@ -141,16 +141,16 @@ class Metrics(Tabular):
         return self.average_dilation
 
     def value(self, name: str) -> float | None:
-        """A metric of DEFINITIONS; None for the time of what was not simulated."""
+        """Return a metric of DEFINITIONS; None for a time that was not simulated."""
         found: float | None = getattr(self, name)
         return found
 
     def words(self, name: str) -> str:
-        """The same for people."""
+        """Return a metric of DEFINITIONS as text with its unit."""
         return in_words(name, self.value(name))
 
     def frame(self) -> list[dict[str, Any]]:
-        """A row per metric: its name, its value in SI units, what it is in words."""
+        """Return one row per metric: name, value in SI units, definition in words."""
         return [
             {"metric": name, "value": self.value(name), "words": d.words}
             for name, d in DEFINITIONS.items()
@@ -158,7 +158,7 @@ class Metrics(Tabular):
         ]
 
     def json(self) -> dict[str, Any]:
-        """Plain numbers, in SI units."""
+        """Return all metrics as plain numbers, in SI units."""
         out: dict[str, Any] = {name: self.value(name) for name in DEFINITIONS}
         out |= {"bytes": self.bytes, "network_bytes": self.network_bytes, "levels": self.levels}
         out["dilation_bytes"] = self.dilation_bytes.tolist()
@@ -182,7 +182,7 @@ class Metrics(Tabular):
 
 
 def in_words(name: str, value: float | None) -> str:
-    """A value of a metric, for people."""
+    """Return a value of a metric as text with its unit."""
     if value is None:
         return ""
     unit = DEFINITIONS[name].unit
@@ -200,22 +200,23 @@ def evaluate(
     model: str | None = "flow",
     routing: str = "minimal",
 ) -> Metrics:
-    """What a placement costs.
+    """Compute the communication cost of a placement.
 
     Parameters
     ----------
     what : Pattern, Program or Schedule
-        In a program, point-to-point and one-sided messages count, and those of collectives if ``collectives`` is given.
+        For a program, point-to-point and one-sided messages count, and those of collectives if ``collectives`` is
+        given.
     placement : Placement
     undirected : bool
-        The pattern is an undirected graph that has the weight of an edge in both directions: bytes and hop-bytes count
-        each edge once, and both directions load links.
+        The pattern is an undirected graph with the weight of an edge in both directions: bytes and hop-bytes count each
+        edge once, and both directions load links.
     collectives : mapping, optional
         As for :func:`isthmus.pattern`.
     model : str or None
-        A program or schedule is simulated with this model of :func:`isthmus.simulate` too, unless None.
+        Also simulate a program or schedule with this model of :func:`isthmus.simulate`; None: no simulation.
     routing : str
-        Routing of the simulation; all other metrics use the machine's deterministic minimal routes.
+        Routing in the simulation; all other metrics use the machine's deterministic minimal routes.
 
     Returns
     -------
@@ -224,8 +225,8 @@ def evaluate(
     Raises
     ------
     InvalidInput
-        For another number of ranks than the placement has, a pattern that is not symmetric though ``undirected``, and a
-        program that hangs.
+        If the number of ranks differs from that of the placement, an ``undirected`` pattern is not symmetric, or a
+        program hangs.
 
     Examples
     --------
@@ -258,12 +259,12 @@ def evaluate(
 
 
 def metrics_of(what: Pattern, placement: Placement, *, undirected: bool) -> Metrics:
-    """:func:`evaluate` of a pattern that is known to fit, and to be symmetric if it is undirected."""
+    """Evaluate a pattern that is known to fit, and to be symmetric if it is undirected."""
     return _metrics(what, placement, 0.5 if undirected else 1.0, None)
 
 
 def pattern_of(what: Pattern | Program | Schedule, collectives: Mapping[str, Any] | None = None) -> Pattern:
-    """The pattern of whatever has one; raises InvalidInput for what has none."""
+    """Return the pattern of a program, schedule or pattern; raises InvalidInput for anything else."""
     if collectives and not isinstance(what, Program):
         raise InvalidInput("collectives are those of a program; patterns, graphs and schedules have messages only")
     if isinstance(what, Pattern):
@@ -274,7 +275,7 @@ def pattern_of(what: Pattern | Program | Schedule, collectives: Mapping[str, Any
 
 
 def require_symmetric(what: Pattern) -> None:
-    """Raises InvalidInput unless bytes are the same in both directions of every pair."""
+    """Raise InvalidInput unless every pair exchanges the same bytes in both directions."""
     source = what.sources().astype(np.int64)
     forth, back = source * what.ranks + what.peer, what.peer.astype(np.int64) * what.ranks + source
     order = np.argsort(back, kind="stable")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Structure:
-    """What :func:`structure` found.
+    """Regular structure found by :func:`structure`.
 
     Attributes
     ----------
@@ -35,11 +35,11 @@ class Structure:
         "star": neighbours along one dimension (5 points in 2-D, 7 in 3-D, 9 in 4-D); "box": along several at once (9
         points in 2-D, 27 in 3-D); "mixed": only some of these.
     coordinates : array of uint32, shape (tasks, dimensions)
-        Coordinates of every task; in a tree, a depth-first number.
+        Coordinates of every task; for a tree, its depth-first number.
     explained : float
-        Share of the bytes that go along the structure.
+        Share of the bytes that follow the structure.
     filled : float
-        Tasks over cells: less than 1 where tasks are missing from the grid.
+        Number of tasks divided by number of cells: less than 1 if tasks are missing from the grid.
     """
 
     kind: str
@@ -54,7 +54,7 @@ class Structure:
 
     @classmethod
     def of_arrays(cls, arrays: _core.StructureArrays) -> Structure:
-        """From what the core found."""
+        """Make a structure from the result of the core."""
         dimensions, extents = tuple(arrays.kinds), tuple(arrays.extents)
         coordinates = arrays.coordinates
         return cls(
@@ -71,7 +71,7 @@ class Structure:
 
     @property
     def points(self) -> int:
-        """Points of the stencil, the task itself among them, where nothing is at a boundary."""
+        """Points of the stencil away from boundaries, including the task itself."""
         lines = sum(d in ("path", "cycle") for d in self.dimensions)
         return 3**lines if self.stencil == "box" else 2 * lines + 1
 
@@ -108,24 +108,24 @@ def _kind(dimensions: tuple[str, ...], extents: tuple[int, ...]) -> str:
 
 
 def structure(pattern: Pattern, *, least_explained: float = 0.9) -> Structure | None:
-    """The regular pattern that tasks form, found from the graph alone: their numbers say nothing.
+    """Find the regular structure of a communication graph, regardless of how tasks are numbered.
 
-    Grids and tori of up to 32 dimensions, open, periodic or both, with and without diagonals; rings, hypercubes,
-    all-to-all along rows and columns, trees; several copies of one of these. These are recognised exactly. Then grids
-    in two to four dimensions with tasks or pairs missing or too many. Where pairs of very different bytes exist, the
-    light ones may be left out.
+    Recognised exactly are grids and tori of up to 32 dimensions (open, periodic or both, with or without diagonals),
+    rings, hypercubes, all-to-all along rows and columns, trees, and several copies of one of these. Grids in two to
+    four dimensions are also recognised with missing or extra tasks or pairs. If the bytes of pairs differ greatly,
+    light pairs may be ignored.
 
     Parameters
     ----------
     pattern : Pattern
-        Directions are added up; bytes within a task do not count.
+        Both directions of a pair are summed; bytes within a task are ignored.
     least_explained : float
-        Share of the bytes that must go along the structure.
+        Share of the bytes that must follow the structure.
 
     Returns
     -------
     Structure or None
-        None where nothing regular is found.
+        None if no regular structure is found.
 
     Notes
     -----
@@ -151,9 +151,9 @@ def structure(pattern: Pattern, *, least_explained: float = 0.9) -> Structure | 
 def of_graph(
     graph: _core.TaskGraph, least_explained: float = 0.9, seconds: float = float("inf")
 ) -> tuple[Structure | None, float]:
-    """:func:`structure` of a graph of the core, and the processor time that it took, about, by counted steps.
+    """Return the structure of a graph of the core, and the approximate processor time by counted steps.
 
-    None, too, where it would take more than ``seconds``.
+    The structure is also None if the search would take more than ``seconds``.
     """
     arrays, spent = _core.recognise(graph, least_explained, seconds)
     return None if arrays is None else Structure.of_arrays(arrays), spent

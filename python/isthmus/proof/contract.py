@@ -13,7 +13,7 @@ from ..errors import InvalidInput
 
 
 class Contract:
-    """What a schedule has to do; made by :meth:`collective` and :meth:`of`.
+    """Specification of what a schedule has to do; made by :meth:`collective` and :meth:`of`.
 
     Parameters
     ----------
@@ -38,21 +38,21 @@ class Contract:
         in_place: bool = True,
         ordered: bool = False,
     ) -> Contract:
-        """What ranks ask of a collective, in buffers "input" and "output".
+        """Return the contract of a collective on the buffers "input" and "output".
 
         Parameters
         ----------
         kind, ranks, bytes, root, counts
-            As of ``isthmus.collective``.
+            As for :func:`isthmus.collective`.
         in_place : bool
-            What a rank contributes to its own result is in the output at the start (MPI_IN_PLACE).
+            The contribution of a rank to its own result is in the output at the start (MPI_IN_PLACE).
         ordered : bool
-            Contributions are combined in the order of ranks, as an operator needs that does not commute.
+            Contributions must be combined in rank order, for operators that do not commute.
 
         Raises
         ------
         InvalidInput
-            For an unknown collective, a root that is no rank, and counts that do not fit.
+            If the collective is unknown, the root is not a rank, or counts do not fit.
 
         Examples
         --------
@@ -84,30 +84,30 @@ class Contract:
         synchronizes: bool = False,
         name: str = "the contract",
     ) -> Contract:
-        """A contract of your own.
+        """Make a contract of your own.
 
         Parameters
         ----------
         ranks : int
         start : rows of (rank, buffer, offset, bytes, contributor, origin)
-            These bytes of the buffer hold those of a contribution from byte ``origin`` on; ``contributor`` is the rank
-            that it belongs to. All other bytes hold nothing that may be read.
+            Initial content: these bytes of the buffer hold the contribution of rank ``contributor`` from its byte
+            ``origin`` on. All other bytes must not be read.
         end : rows of (rank, buffer, offset, bytes, contributors, origin)
-            The same of what they must hold in the end; ``contributors`` is a rank, or (first, last) of ranks whose
-            contributions are combined.
+            Required final content; ``contributors`` is a rank, or (first, last) of a range of ranks whose contributions
+            are combined.
         constant : names of buffers
             Buffers that must not be written.
         ordered : bool
-            Contributions are combined in the order of ranks.
+            Contributions must be combined in rank order.
         synchronizes : bool
-            No rank may be done before every rank has begun.
+            No rank may finish before every rank has started.
         name : str
-            For messages.
+            Name of the contract in messages.
 
         Raises
         ------
         InvalidInput
-            For rows of another shape, and ranks out of range.
+            If a row has another shape, or a rank is out of range.
 
         Examples
         --------
@@ -126,17 +126,17 @@ class Contract:
 
     @property
     def core(self) -> _core.Contract:
-        """What the core works on."""
+        """The contract in the core."""
         return self._core
 
     @property
     def name(self) -> str:
-        """What it is called in messages."""
+        """Name of the contract in messages."""
         return self._core.name
 
     @property
     def ranks(self) -> int:
-        """Ranks of the schedules that it is about."""
+        """Number of ranks of the schedules that it applies to."""
         return self._core.ranks
 
     def __str__(self) -> str:

@@ -22,7 +22,7 @@ _FLAVOUR = ("access", "sync", "protocol")
 
 @dataclass(frozen=True)
 class Defect:
-    """One thing that is wrong.
+    """One defect of a schedule.
 
     Attributes
     ----------
@@ -31,9 +31,9 @@ class Defect:
         docs/explanation/proof.md says what they mean.
     rank : int
     operation : int or None
-        Number within the rank; None for what is wrong in the end.
+        Operation number within the rank; None for a defect of the final state.
     text : str
-        A sentence that names all of it.
+        A sentence that describes the defect.
     """
 
     kind: str
@@ -47,21 +47,21 @@ class Defect:
 
 @dataclass(frozen=True)
 class Proof(Shown):
-    """What a proof has found.
+    """Result of a proof.
 
     Attributes
     ----------
     contract : str
-        What was to be proved.
+        Contract that was to be proved.
     defects : tuple of Defect
-        The first ones; empty if it is proved.
+        The first defects; empty if the schedule is proved.
     count : int
-        How many defects there are. One mistake may show in several places.
+        Number of all defects. One mistake may show in several places.
     operations, messages : int
     bytes_checked : int
-        Bytes of all ranks of which the contract says what they hold in the end.
+        Bytes, over all ranks, whose final content the contract specifies.
     needs_eager : bool
-        It comes to its end only where sends do not wait for their receives.
+        The schedule completes only if sends do not wait for their receives.
     seconds : float
     """
 
@@ -76,7 +76,7 @@ class Proof(Shown):
 
     @property
     def ok(self) -> bool:
-        """Is it proved?"""
+        """Whether the schedule is proved."""
         return self.count == 0
 
     def __bool__(self) -> bool:
@@ -102,7 +102,7 @@ def prove(
     most_defects: int = 10,
     **call: Any,
 ) -> Proof:
-    """Prove that every execution of a schedule does what it has to do, or say where it does not.
+    """Prove that every execution of a schedule fulfils its contract, or report where it does not.
 
     Parameters
     ----------
@@ -111,33 +111,34 @@ def prove(
         ``"allreduce:ranks=16,bytes=1kB,algorithm=ring"``; or an algorithm of your own, as
         :func:`isthmus.collectives.register` returns it.
     as_ : Contract or str, optional
-        What it has to do: a contract, or a collective in a line. By default what the line of ``what`` says.
+        What the schedule has to do: a contract, or a collective in one line. By default the collective of ``what``.
     ordered : bool
-        Contributions are combined in the order of ranks, as an operator needs that does not commute.
+        Require that contributions are combined in rank order, for operators that do not commute.
     most_defects : int
-        How many defects are written down.
+        Largest number of defects to report.
     **call
-        With an algorithm of your own: the arguments of :func:`isthmus.collective` that describe the call, such as
+        For an algorithm of your own: arguments of :func:`isthmus.collective` that describe the call, such as
         ``ranks=16, bytes=1000``.
 
     Returns
     -------
     Proof
-        True where a condition is asked for if it is proved.
+        True in a condition if the schedule is proved.
 
     Raises
     ------
     InvalidInput
-        For a schedule that is none or names no buffers, a contract that does not fit it, and arguments of a call
-        without an algorithm to call.
+        If the schedule is invalid or names no buffers, the contract does not fit it, or arguments of a call are given
+        without an algorithm.
     Unsupported
-        For receives from any rank, or of any tag, whose message depends on time.
+        If a receive from any rank, or of any tag, gets a message that depends on timing.
 
     Notes
     -----
-    The schedule is run once with sets of contributions in place of numbers. This stands for all executions because two
-    more things are checked: messages meet in one way only, whatever the time, and no two operations that may run at the
-    same time use the same bytes, if one of them writes. Sends wait for their receives, the hardest case that MPI has.
+    The schedule is run once with sets of contributions in place of numbers. This run represents all executions because
+    two more things are checked: messages match in one way only, whatever the timing, and no two operations that may run
+    at the same time access the same bytes if one of them writes. Sends wait for their receives, the strictest case that
+    MPI allows.
 
     Examples
     --------
@@ -181,7 +182,7 @@ def prove(
 
 
 def contract_of_line(line: str, *, ordered: bool = False) -> Contract:
-    """The contract of ``allreduce:ranks=16,bytes=1kB,in_place=no``; the algorithm is not looked at."""
+    """Return the contract of ``allreduce:ranks=16,bytes=1kB,in_place=no``; the algorithm is ignored."""
     from ..one_line import collective_arguments
 
     arguments = collective_arguments(line)

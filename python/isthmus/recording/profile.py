@@ -41,7 +41,7 @@ _LARGEST = 10
 
 
 def category(function: str) -> str:
-    """What a function is for: a key of CATEGORIES, or ``"other"``.
+    """Return the category of a function: a key of CATEGORIES, or ``"other"``.
 
     Examples
     --------
@@ -57,23 +57,23 @@ def _columns(table: Any) -> dict[str, NDArray[Any]]:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class CallTable(Tabular):
-    """Sums over calls, one element per function, or per function and place; those that took most come first.
+    """Sums over calls, one element per function, or per function and call site; the longest time comes first.
 
     Attributes
     ----------
     function, site : arrays of int
-        Indices into ``functions`` and ``sites`` of the recording; site NONE: not known, or (by function) all.
+        Indices into ``functions`` and ``sites`` of the recording; site NONE: unknown, or (by function) all.
     calls : array of uint64
-        With polls that found nothing.
+        Number of calls, including polls that found nothing.
     ranks : array of uint32
-        Ranks that call.
+        Number of ranks that call.
     time, longest : arrays of float64
-        Seconds of all calls, and of the longest one; nan where times mean nothing. A series of polls takes the time
-        from the first to the last, and is no call that could be the longest.
+        Seconds of all calls, and of the longest one; nan if times are meaningless. A series of polls takes the time
+        from the first to the last, and does not count as a longest call.
     waiting, communicating : arrays of float64
-        Seconds of collectives until the last rank arrived, and after that; nan where that is not known.
+        Seconds of collectives until the last rank arrived, and after that; nan if unknown.
     sent, received : arrays of uint64
-        Bytes put into MPI and got out of it.
+        Bytes passed to MPI and received from it.
     """
 
     function: NDArray[np.int64]
@@ -97,24 +97,24 @@ class CallTable(Tabular):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class RankTable(Tabular):
-    """One element per rank. Times are seconds; those in MPI are nan where they mean nothing.
+    """Sums per rank. Times are in seconds; times in MPI are nan if they are meaningless.
 
     Attributes
     ----------
     wall : array of float64
-        From the end of MPI_Init to the begin of MPI_Finalize.
+        Time from the end of MPI_Init to the beginning of MPI_Finalize.
     mpi : array of float64
-        In MPI between them; where several threads call MPI, on average over those.
+        Time in MPI between them; if several threads call MPI, the mean over these threads.
     waiting, collective : array of float64
         Part of ``mpi`` spent in collectives until the last rank arrived, and in collectives altogether.
     completion : array of float64
         Part of ``mpi`` spent waiting for or testing messages.
     computing : array of float64
-        Processor time outside MPI, as the Program has it.
+        Processor time outside MPI, as in the Program.
     calls, sent, received : arrays of uint64
-        Calls, bytes put into MPI and got out of it.
+        Number of calls, bytes passed to MPI, and bytes received from it.
     partners : array of uint32
-        Other ranks to which or from which messages go.
+        Number of other ranks with which the rank exchanges messages.
     """
 
     wall: NDArray[np.float64]
@@ -129,19 +129,19 @@ class RankTable(Tabular):
     partners: NDArray[np.uint32]
 
     def frame(self) -> dict[str, NDArray[Any]]:
-        """The attributes as columns, and the rank."""
+        """Return the attributes as columns, and the rank."""
         return {"rank": np.arange(len(self.wall)), **_columns(self)}
 
     @property
     def share(self) -> NDArray[np.float64]:
-        """Share of MPI in the time of each rank; nan where it means nothing."""
+        """Share of each rank's time spent in MPI; nan if it is meaningless."""
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.where(self.wall > 0, self.mpi / self.wall, np.nan)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class SizeTable(Tabular):
-    """How often sizes occur: element 0 is of 0 bytes, element k of sizes from ``low[k] = 2**(k - 1)`` to the next."""
+    """Counts of sizes: element 0 counts 0 bytes, element k sizes from ``low[k] = 2**(k - 1)`` to the next bound."""
 
     low: NDArray[np.uint64]
     number: NDArray[np.uint64]
@@ -158,7 +158,7 @@ class SizeTable(Tabular):
 
     @classmethod
     def summed(cls, parts: Iterable[NDArray[np.uint64]]) -> SizeTable:
-        """Count sizes, of one part after another."""
+        """Count the sizes of several parts."""
         number, total = np.zeros(0), np.zeros(0)
         for sizes in parts:
             here = cls._places(sizes)
@@ -179,31 +179,31 @@ class SizeTable(Tabular):
 
 @dataclass(frozen=True, eq=False, repr=False, slots=True, kw_only=True)
 class Profile(Shown):
-    """Sums of a recording; made by ``profile``, ``str`` of it is the report of ``isthmus show``.
+    """Profile of a recorded program, made by :func:`isthmus.profile`; ``print`` shows it as ``isthmus show`` does.
 
     Attributes
     ----------
     recording : Recording
         What was measured.
     rank : int or None
-        The rank whose calls, sizes and pairs these are; None: all.
+        Rank whose calls, sizes and pairs are counted; None: all ranks.
     oversubscribed : str or None
-        Why the times in MPI mean nothing; they are nan then.
+        Reason why times in MPI are meaningless and therefore nan; None if they are valid.
     functions, sites : CallTable
-        By function, and by function and place.
+        Calls by function, and by function and call site.
     ranks : RankTable
         Table of all ranks.
     messages, collectives : SizeTable
         Messages between two ranks, by size; and calls of collectives, by the larger of the bytes that they put in and
         get out at a rank.
     pattern : Pattern
-        Who sends how much to whom, collectives not counted.
+        Who sends how much to whom, without collectives.
     shape : Shape or None
-        The regular pattern in it.
+        Regular structure of the pattern.
     pairs : list of (sender, receiver, bytes, messages)
-        The ten that exchange most.
+        The ten pairs that exchange most.
     tree : FunctionTree or None
-        By function, by who called it; None where no call paths were recorded.
+        Calls by function and its callers; None if no call paths were recorded.
     """
 
     recording: Recording
@@ -221,7 +221,7 @@ class Profile(Shown):
 
     @property
     def imbalance(self) -> float:
-        """Computing of the rank that computes most over the mean; nan where nothing is computed."""
+        """Largest computation time of a rank divided by the mean; nan if nothing is computed."""
         mean = float(self.ranks.computing.mean())
         return float(self.ranks.computing.max()) / mean if mean > 0 else float("nan")
 
@@ -240,14 +240,14 @@ class Profile(Shown):
 
 
 def profile(program: Program, *, rank: int | None = None) -> Profile:
-    """Sum up what a program recorded did.
+    """Summarise a recorded program: its calls, times, sizes and pairs.
 
     Parameters
     ----------
     program : Program
-        With a recording.
+        Program with a recording.
     rank : int, optional
-        Only calls, sizes and pairs of this rank.
+        Count only calls, sizes and pairs of this rank.
 
     Returns
     -------
@@ -256,7 +256,7 @@ def profile(program: Program, *, rank: int | None = None) -> Profile:
     Raises
     ------
     InvalidInput
-        For a program that was not recorded, and a rank that does not exist.
+        If the program was not recorded, or the rank does not exist.
     """
     recording = program.recording
     if recording is None:
@@ -329,7 +329,7 @@ def _in_category(recording: Recording, *names: str) -> NDArray[np.bool_]:
 
 
 def different(parts: Iterable[NDArray[np.int64]]) -> NDArray[np.int64]:
-    """The different keys, in ascending order, of one part after another."""
+    """Return the distinct keys of several parts, in ascending order."""
     found = np.empty(0, np.int64)
     for key in parts:
         most = int(key.max(initial=-1)) + 1

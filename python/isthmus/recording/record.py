@@ -30,18 +30,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """What came of a recording.
+    """Result of a recording.
 
     Parameters
     ----------
     status : int
         Exit status of the command, as shells give it.
     program : Program or None
-        What was recorded; None if no rank called MPI_Init, or none that the recorder saw.
+        The recorded program; None if the recorder saw no rank call MPI_Init.
     raw : str or None
-        Where the raw traces are, if they were kept.
+        Folder of the raw traces, if they were kept.
     why : str
-        Why there is no program although MPI was called; empty where it was not.
+        Reason why there is no program although MPI was called; empty if MPI was not called.
     """
 
     status: int
@@ -67,7 +67,7 @@ def record(
     progress: Callable[[int, int], None] | None = None,
     stdout: int | None = None,
 ) -> Recorded:
-    """Run a command and record the MPI program that it starts; nothing is compiled again.
+    """Run a command and record the MPI program that it starts, without recompiling it.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def record(
     output : path, optional
         HDF5 file to write; by default none is written.
     mpicc : str, optional
-        Compiler of the MPI that the program uses, where it is not found.
+        Compiler of the MPI that the program uses, if it is not found automatically.
     begin, end : str or float, optional
         Part of the run to record: iterations of the marker, from the first named to the beginning of the second, or
         times since the end of MPI_Init such as ``"2.5s"``.
@@ -85,16 +85,16 @@ def record(
     limit : str or float, optional
         Bytes that each process may write, by default 2 GB, or ``"none"``; what comes after them is only counted.
     counters : str, optional
-        Counters of the processor that are read between calls, by default ``"instructions,cycles"``; see
-        :data:`isthmus.recording.counters.EVENTS`. ``"off"``: none. Those that the system does not allow are not there.
+        Processor counters to read between calls, by default ``"instructions,cycles"``; see
+        :data:`isthmus.recording.counters.EVENTS`. ``"off"``: none. Counters that the system does not allow are omitted.
     directory : path, optional
-        For the raw traces, on a disk that all ranks see; by default beside the output.
+        Folder for the raw traces, on a disk that all ranks see; by default beside the output.
     keep_raw : bool
         Keep the raw traces.
     force : bool
         Overwrite an output that exists.
     say : callable, optional
-        Told what takes time.
+        Called with a message when something takes time.
     progress : callable, optional
         Called with bytes merged and bytes of all.
     stdout : int, optional
@@ -107,8 +107,8 @@ def record(
     Raises
     ------
     InvalidInput
-        If there is no MPI, if MPI was called past the recorder, or if the output exists. What was recorded of a program
-        that failed is kept.
+        If there is no MPI, the program bypassed the recorder, or the output exists. The recording of a program that
+        failed is kept.
     OSError
         If the output could not be written; the message says where the raw traces are, which :func:`merge_raw` takes.
     """
@@ -156,12 +156,12 @@ def merge_raw(
     force: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> Recorded:
-    """Merge raw traces that a recording has left: after ``keep_raw``, or where it was killed or had no room.
+    """Merge raw traces left by a recording with ``keep_raw``, or by one that was killed or ran out of disk space.
 
     Parameters
     ----------
     directory : path
-        Where the raw traces are; they stay.
+        Folder of the raw traces, which are kept.
     output : path
         HDF5 file to write.
     force : bool
@@ -179,7 +179,7 @@ def merge_raw(
     InvalidInput
         If there are no traces, or if the output exists.
     ParseError
-        For traces that are damaged.
+        If a trace is damaged.
     """
     if not os.path.isdir(directory):
         raise InvalidInput(f"{os.fspath(directory)}: there is no such folder of raw traces")
@@ -188,7 +188,7 @@ def merge_raw(
 
 
 def check_output(output: str | os.PathLike[str], force: bool) -> None:
-    """Raise InvalidInput for a file that is there already."""
+    """Raise InvalidInput if the file already exists."""
     if not force and os.path.isfile(output):
         raise InvalidInput(f"{os.fspath(output)} exists: --force (in Python force=True) overwrites it")
 

@@ -28,7 +28,7 @@ def candidates(
     flavours: Sequence[str] | None = None,
     ordered: bool = False,
 ) -> list[Choice]:
-    """Algorithms of a collective with options, each once.
+    """Return the candidates for a collective: its algorithms with options, without duplicates.
 
     Parameters
     ----------

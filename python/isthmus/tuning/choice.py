@@ -28,8 +28,8 @@ class Choice:
     name : str
         Name of the algorithm, such as ``"knomial"``.
     options : mapping of str to int, float, str or sequence of int
-        Such as ``{"radix": 4, "segment": 8192}``; kept sorted by name, so that equal choices are equal. ``access``,
-        ``sync`` and ``protocol`` among them are its flavour.
+        Options such as ``{"radix": 4, "segment": 8192}``, sorted by name so that equal choices compare equal.
+        ``access``, ``sync`` and ``protocol`` among them are its flavour.
 
     Examples
     --------
@@ -57,23 +57,23 @@ class Choice:
         return ",".join([self.name, *(f"{key}={_text(value)}" for key, value in self.options.items())])
 
     def replace(self, **options: Option) -> Choice:
-        """The same algorithm with some options changed."""
+        """Return the same algorithm with some options changed."""
         return Choice(self.name, {**self.options, **options})
 
     @property
     def parts(self) -> tuple[Choice, dict[str, str]]:
-        """The algorithm with its own options, and its flavour: what it says of access, sync and protocol."""
+        """Return the algorithm with its own options, and its flavour: the options access, sync and protocol."""
         own = {key: value for key, value in self.options.items() if key not in KEYS}
         return Choice(self.name, own), {key: str(value) for key, value in self.options.items() if key in KEYS}
 
     @property
     def argument(self) -> str | tuple[str, dict[str, Any]]:
-        """As ``algorithm=`` of :func:`isthmus.collective`: a name, or a name with options."""
+        """Return the ``algorithm=`` argument of :func:`isthmus.collective`: a name, or a name with options."""
         return (self.name, dict(self.options)) if self.options else self.name
 
     @classmethod
     def of(cls, value: Any) -> Choice:
-        """From a choice, a name, a pair of name and options, or the text form.
+        """Make a choice from a choice, a name, a pair of name and options, or the text form.
 
         Raises
         ------

@@ -43,14 +43,14 @@ class Difference:
 
 
 def differences(first: Decisions, second: Decisions, ranks: Iterable[int] | None = None) -> list[Difference]:
-    """Where two sources of decisions differ.
+    """Return where two sources of decisions differ.
 
     Parameters
     ----------
     first, second : Decisions
         Tables, or rules of libraries.
     ranks : iterable of int, optional
-        Numbers of ranks to look at; by default those of the tables' rows.
+        Numbers of ranks to compare at; by default those of the tables' rows.
 
     Raises
     ------
@@ -87,7 +87,7 @@ def _between(kind: str, ranks: int, first: Decisions, second: Decisions) -> list
 
 @dataclass(frozen=True)
 class Check:
-    """One decision beside a fresh simulation.
+    """A decision compared with a fresh simulation.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ class Check:
     best : Choice
         The faster one of choice and runner-up now.
     loss : float
-        How much longer the choice takes than the best of both now, relative to it.
+        Extra time of the choice relative to ``best``.
     """
 
     collective: str
@@ -115,12 +115,12 @@ class Check:
 
     @property
     def drift(self) -> float | None:
-        """Fresh time over stored time, less 1."""
+        """Fresh time divided by stored time, minus 1."""
         return self.fresh / self.stored - 1 if self.stored else None
 
 
 def predictor(machine: Machine | Level, **options: Any) -> Predict:
-    """Times by simulation on a machine; ``options`` go to :func:`isthmus.simulate`."""
+    """Return a function that simulates times on a machine; ``options`` go to :func:`isthmus.simulate`."""
     from ..collectives import collective
     from ..simulation import simulate
 
@@ -134,7 +134,7 @@ def predictor(machine: Machine | Level, **options: Any) -> Predict:
 def validate(
     table: DecisionTable, machine: Machine | Level | Predict, *, most_ranks: int | None = None, **options: Any
 ) -> list[Check]:
-    """Simulate what a table chose, and its runners-up, again.
+    """Simulate the choices of a table and their runners-up again.
 
     Parameters
     ----------
@@ -142,14 +142,14 @@ def validate(
     machine : Machine, Level or callable
         Where to simulate; or a function of collective, ranks, bytes and choice that says the seconds.
     most_ranks : int, optional
-        Leave out rows of more ranks.
+        Leave out rows with more ranks.
     **options
         Of :func:`isthmus.simulate`, such as ``model="flow"``: those that the table was made with.
 
     Returns
     -------
     list of Check
-        One a decision.
+        One check per decision.
     """
     predict: Predict = machine if callable(machine) else predictor(machine, **options)
     out = []
@@ -165,7 +165,7 @@ def validate(
 
 
 def summary(checks: list[Check]) -> str:
-    """A sentence about a validation."""
+    """Return a sentence about a validation."""
     if not checks:
         return "nothing was checked"
     wrong = [check for check in checks if check.loss > 0]
@@ -181,5 +181,5 @@ def summary(checks: list[Check]) -> str:
 
 
 def today() -> str:
-    """The date for provenance, UTC."""
+    """Return today's date (UTC) for provenance."""
     return datetime.datetime.now(datetime.UTC).date().isoformat()

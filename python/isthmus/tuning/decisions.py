@@ -16,7 +16,7 @@ from .runnable import rules_for
 
 
 class Decisions(abc.ABC):
-    """Which algorithm a collective takes, for any number of ranks and any size."""
+    """Source of decisions: the algorithm of a collective for any number of ranks and any size."""
 
     #: May an algorithm that Isthmus has not stand in a decision? Its default stands in then.
     strange = True
@@ -24,14 +24,14 @@ class Decisions(abc.ABC):
     @property
     @abc.abstractmethod
     def collectives(self) -> tuple[str, ...]:
-        """Collectives that this says something about."""
+        """Collectives for which there are decisions."""
 
     @abc.abstractmethod
     def rules(self, collective: str, ranks: int) -> tuple[Rule, ...]:
-        """Rules of one collective at one number of ranks: the first begins at 0 bytes, sizes ascend."""
+        """Return the rules of a collective at a number of ranks; sizes ascend from 0 bytes."""
 
     def lookup(self, collective: str, ranks: int, bytes: int) -> Choice:
-        """The algorithm for one call.
+        """Return the algorithm for one call.
 
         Parameters
         ----------
@@ -42,7 +42,7 @@ class Decisions(abc.ABC):
         Raises
         ------
         InvalidInput
-            For a collective that nothing is said about, and negative numbers.
+            If there are no decisions for the collective, or a number is negative.
         """
         if bytes < 0:
             raise InvalidInput(f"bytes is {bytes}: a size from 0 is needed")
@@ -50,13 +50,13 @@ class Decisions(abc.ABC):
         return rules[bisect.bisect_right([rule.bytes for rule in rules], bytes) - 1].choice
 
     def at(self, ranks: int, collectives: Iterable[str] | None = None) -> dict[str, list[tuple[int | None, Any]]]:
-        """Rules at one number of ranks, as ``collectives=`` of :func:`isthmus.lower` takes them.
+        """Return rules at one number of ranks, for ``collectives=`` of :func:`isthmus.lower`.
 
         Parameters
         ----------
         ranks : int
         collectives : iterable of str, optional
-            Only these; by default all that something is said about.
+            Only these collectives; by default all with decisions.
 
         Returns
         -------
@@ -71,13 +71,13 @@ class Decisions(abc.ABC):
         return out
 
     def for_program(self, program: Program) -> dict[str, list[tuple[int, int | None, Any]]]:
-        """Rules for the communicators of a program, as ``collectives=`` of :func:`isthmus.lower` takes them.
+        """Return rules for the communicators of a program, for ``collectives=`` of :func:`isthmus.lower`.
 
         Returns
         -------
         dict of str to list of triples
-            Most ranks, most bytes (None: any) and the algorithm. What cannot run on a number of ranks has given way to
-            what :func:`isthmus.tuning.runnable.runnable` says.
+            Largest number of ranks, largest size in bytes (None: any) and the algorithm. An algorithm that cannot run
+            on a number of ranks is replaced as :func:`isthmus.tuning.runnable.runnable` describes.
         """
         return rules_for(self, program)[0]
 

@@ -15,7 +15,7 @@ _BYTES = 1 << 20  # of messages whose size makes no difference
 
 
 def operations(collective: str, choice: Choice, ranks: int, size: int) -> float:
-    """Roughly how many operations a collective takes: schedules on 64 and 128 ranks, continued as they grow.
+    """Estimate the number of operations of a collective by extrapolation from schedules on 64 and 128 ranks.
 
     Examples
     --------

@@ -13,7 +13,7 @@ from .rule import Rule, merged
 
 
 class Given(Decisions):
-    """Algorithms that a user chose.
+    """Algorithms chosen by a user.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class Given(Decisions):
 
 
 class InTurn(Decisions):
-    """For every collective the first of several sources that says something about it."""
+    """Several sources of decisions in turn: the first with decisions for a collective applies to it."""
 
     def __init__(self, *sources: Decisions) -> None:
         self.sources = sources

@@ -15,14 +15,14 @@ KINDS = COLLECTIVES
 
 @dataclass(frozen=True)
 class Rule:
-    """From so many bytes on, up to the next rule, this algorithm."""
+    """An algorithm for sizes from this number of bytes up to the next rule."""
 
     bytes: int
     choice: Choice
 
 
 def merged(rules: Iterable[Rule]) -> tuple[Rule, ...]:
-    """Neighbours with the same algorithm become one rule; of those that begin at the same size the last counts."""
+    """Merge neighbours with the same algorithm; of rules that begin at the same size, keep the last."""
     out: list[Rule] = []
     for rule in rules:
         if out and out[-1].bytes == rule.bytes:

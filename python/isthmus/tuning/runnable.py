@@ -27,7 +27,7 @@ _EVEN = frozenset({("allgather", "neighbor_exchange")})
 
 @dataclass(frozen=True)
 class Replaced:
-    """A choice that cannot be followed.
+    """A choice that cannot be followed, and its replacement.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class Replaced:
 
 
 def used(program: Program) -> dict[str, list[int]]:
-    """Collectives that a program calls, each with the numbers of ranks on which it does, ascending.
+    """Return the collectives that a program calls, each with its numbers of ranks, ascending.
 
     A fence counts as a barrier, the making of a communicator as an allgather, as in :func:`isthmus.lower`.
     """
@@ -73,7 +73,7 @@ def used(program: Program) -> dict[str, list[int]]:
 def rules_for(
     decisions: Decisions, program: Program
 ) -> tuple[dict[str, list[tuple[int, int | None, Any]]], tuple[Replaced, ...]]:
-    """Rules for the numbers of ranks on which a program calls collectives.
+    """Return rules for the numbers of ranks on which a program calls collectives.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def rules_for(
 def runnable(
     collective: str, choice: Choice, ranks: int, world: int | None = None, *, strange: bool = False
 ) -> tuple[Choice, str]:
-    """The choice, or what stands in for it where it cannot run on so many ranks.
+    """Return the choice, or its replacement if it cannot run on this number of ranks.
 
     Extents (``dims``) have to multiply to the number of ranks, a list of ``groups`` has to name one for every rank of
     the world, and neighbour exchange needs an even number. Otherwise an algorithm that sends alike stands in (ring for

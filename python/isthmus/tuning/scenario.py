@@ -32,7 +32,7 @@ def alike(model: str) -> float:
 
 @dataclass(frozen=True)
 class Work:
-    """What a candidate takes at least.
+    """Lower bounds of the time of a candidate.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class Work:
 
 @dataclass(frozen=True)
 class Scenario:
-    """What the time of a collective depends on beside its algorithm.
+    """Conditions that determine the time of a collective besides its algorithm.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ class Scenario:
         object.__setattr__(self, "typical", max(levels, key=lambda level: level.L + level.o_send + level.o_recv))
 
     def bound(self, collective: str, sizes: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Seconds that every algorithm takes at least, one entry for each size."""
+        """Return a lower bound of the time of every algorithm, seconds, one entry per size."""
         from ..collectives.models import bound
         from ..collectives.models.node_bounds import node_bound
         from ..simulation.simulate import located
@@ -145,13 +145,13 @@ class Scenario:
         return found
 
     def schedule(self, collective: str, choice: Choice, size: int) -> Any:
-        """Of one collective of so many bytes."""
+        """Return the schedule of one collective of this size in bytes."""
         from ..collectives import collective as schedule
 
         return schedule(collective, ranks=self.ranks, bytes=size, algorithm=choice.argument)
 
     def seconds(self, collective: str, choice: Choice, size: int) -> float:
-        """Simulated time of one collective of so many bytes.
+        """Return the simulated time of one collective of this size in bytes.
 
         Raises
         ------
@@ -188,7 +188,7 @@ class Scenario:
         )
 
     def work(self, collective: str, choice: Choice, sizes: NDArray[np.int64]) -> Work:
-        """What a candidate takes at least at each size.
+        """Return lower bounds of the time of a candidate at each size.
 
         One schedule tells it for all sizes where all amounts are multiples of the size, of vectors of a rank's share.
         Where they are not, and with segments, whose number grows with the size, nothing is known.
@@ -234,17 +234,17 @@ class Scenario:
 
     @property
     def effort(self) -> int:
-        """How many times as long an operation takes to simulate as without contention, about."""
+        """Approximate cost of simulating an operation relative to a simulation without contention."""
         return 8 if self.meet else 1
 
     def uncontended(self) -> Scenario:
-        """The same with messages that do not meet."""
+        """Scenario without contention."""
         return Scenario(
             self.machine, self.ranks, self.placement, copy_rate=self.copy_rate, reduce_rate=self.reduce_rate
         )
 
     def words(self) -> dict[str, str]:
-        """Machine, placement and model, for people."""
+        """Machine, placement and model as text."""
         machine = self.machine.name if isinstance(self.machine, Machine) else "one set of LogGOPS parameters"
         placement = (
             "one rank per core, node after node" if self.placement is None else str(self.placement).splitlines()[0]

@@ -29,7 +29,7 @@ class Point:
     Parameters
     ----------
     bytes : int
-        As of :func:`isthmus.collective`.
+        Size as for :func:`isthmus.collective`.
     choice : Choice
         The algorithm to take.
     seconds : float, optional
@@ -63,7 +63,7 @@ class Point:
 
     @property
     def margin(self) -> float | None:
-        """How much longer the runner-up takes, relative to the choice; None where a time is not known."""
+        """Extra time of the runner-up relative to the choice; None if a time is unknown."""
         if not self.seconds or self.runner_up_seconds is None:
             return None
         return self.runner_up_seconds / self.seconds - 1
@@ -76,9 +76,9 @@ class Row:
     Parameters
     ----------
     ranks : int
-        They hold from here up to the next row.
+        Smallest number of ranks to which the decisions apply, up to the next row.
     points : sequence of Point
-        Sizes ascend.
+        Decisions by ascending size.
     tuned : bool
         True: the sizes are those that were tuned, and rules change somewhere between them. False: each size is where a
         rule begins, the first is 0.
@@ -102,7 +102,7 @@ class Row:
 
     @functools.cached_property
     def rules(self) -> tuple[Rule, ...]:
-        """The sizes at which the algorithm changes."""
+        """Rules with the sizes at which the algorithm changes."""
         if not self.tuned:
             return merged(Rule(p.bytes, p.choice) for p in self.points)
         starts = [0, *(crossover(a, b) for a, b in zip(self.points, self.points[1:], strict=False))]
@@ -110,7 +110,7 @@ class Row:
 
 
 def crossover(low: Point, high: Point) -> int:
-    """The first size between two tuned ones at which the choice of the upper holds.
+    """Return the first size between two tuned ones at which the choice of the upper one applies.
 
     Where each choice is the runner-up at the other's size, four times are known, and it is where the two straight
     lines of log time over log size cross: a time that is a + b n is between constant and proportional, so that such a
@@ -138,7 +138,7 @@ def crossover(low: Point, high: Point) -> int:
 
 @dataclass(frozen=True)
 class Provenance:
-    """Where a table comes from; texts, empty where not known.
+    """Origin of a decision table, as texts; empty if unknown.
 
     Parameters
     ----------
@@ -229,7 +229,7 @@ class DecisionTable(Tabular, Decisions):
         return tuple(self.rows)
 
     def row(self, collective: str, ranks: int) -> Row:
-        """The row that counts at so many ranks."""
+        """Return the row that applies at this number of ranks."""
         self._known(collective)
         rows = self.rows[collective]
         return rows[max(bisect.bisect_right([row.ranks for row in rows], ranks) - 1, 0)]
@@ -238,14 +238,14 @@ class DecisionTable(Tabular, Decisions):
         return self.row(collective, ranks).rules
 
     def items(self) -> Iterator[tuple[str, Row, Point]]:
-        """Every decision with its collective and row."""
+        """Return every decision with its collective and row."""
         for kind, rows in self.rows.items():
             for row in rows:
                 for point in row.points:
                     yield kind, row, point
 
     def frame(self) -> dict[str, NDArray[np.generic]]:
-        """All decisions as columns of equal length, one row a decision; a data frame takes them as they are.
+        """Return all decisions as columns of equal length, one row per decision.
 
         Returns
         -------
@@ -275,13 +275,13 @@ class DecisionTable(Tabular, Decisions):
         return columns
 
     def only(self, *collectives: str) -> DecisionTable:
-        """The table of these collectives only."""
+        """Return the table restricted to these collectives."""
         for kind in collectives:
             self._known(kind)
         return DecisionTable({kind: self.rows[kind] for kind in collectives}, self.provenance)
 
     def merge(self, other: DecisionTable) -> DecisionTable:
-        """Both tables in one; where both have a row of the same collective and ranks, that of ``other`` counts.
+        """Merge two tables; rows of ``other`` replace rows of the same collective and ranks.
 
         Provenance that differs is kept side by side.
         """
@@ -298,7 +298,7 @@ class DecisionTable(Tabular, Decisions):
         return DecisionTable(rows, Provenance(**both))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the table: TOML, JSON where the name ends in .json, or the plain text for C where it ends in .txt."""
+        """Write the table as TOML, as JSON (.json), or as plain text for C (.txt)."""
         view("DecisionTable.save")(self, path)
 
     @classmethod

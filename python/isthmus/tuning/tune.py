@@ -40,16 +40,16 @@ SIZES = tuple(1 << k for k in range(3, 27))
 
 @dataclass(frozen=True, eq=False)
 class Tuning(Tabular):
-    """The best algorithms that were found, and how.
+    """Result of :func:`isthmus.tune`: the best algorithms, and the times behind them.
 
     Attributes
     ----------
     table : DecisionTable
-        The decisions.
+        The decision table.
     sweeps : tuple of Sweep
-        The times behind them: one for each collective and number of ranks.
+        Times of all candidates, one sweep per collective and number of ranks.
     wall : float
-        Seconds that it took.
+        Wall-clock time of the tuning, seconds.
     """
 
     table: DecisionTable
@@ -57,12 +57,12 @@ class Tuning(Tabular):
     wall: float
 
     def sweep(self, collective: str, ranks: int | None = None) -> Sweep:
-        """The sweep of a collective; of the most ranks if none are given.
+        """Return the sweep of a collective, by default for the largest number of ranks.
 
         Raises
         ------
         InvalidInput
-            For what was not tuned.
+            If the collective or number of ranks was not tuned.
         """
         found = [s for s in self.sweeps if s.collective == collective and ranks in (None, s.scenario.ranks)]
         if not found:
@@ -74,13 +74,13 @@ class Tuning(Tabular):
         return text
 
     def frame(self) -> dict[str, NDArray[np.generic]]:
-        """The decisions; see :meth:`isthmus.DecisionTable.frame`. The times behind them are those of ``sweeps``."""
+        """Return the decisions; see :meth:`isthmus.DecisionTable.frame`. ``sweeps`` has the times behind them."""
         return self.table.frame()
 
     def plot(
         self, path: str | os.PathLike[str] | None = None, collective: str | None = None, ranks: int | None = None
     ) -> matplotlib.figure.Figure:
-        """Draw time by size, a line for each algorithm; with several numbers of ranks see :meth:`plot_map`."""
+        """Draw time by size, one line per algorithm; for several numbers of ranks see :meth:`plot_map`."""
         drawn: matplotlib.figure.Figure = view("Tuning.plot")(
             self.sweep(collective or self.sweeps[0].collective, ranks), path
         )
@@ -121,13 +121,13 @@ def tune(
 ) -> Tuning:
     """Choose algorithms of collectives for a machine by simulation.
 
-    Every algorithm is tried with radices, segments and whatever other options it has. What cannot be best is not
-    simulated: :func:`isthmus.tuning.search.sweep.sweep` says how that is known.
+    Every algorithm is tried with radices, segments and its other options. Candidates that cannot be best are not
+    simulated; :func:`isthmus.tuning.search.sweep.sweep` describes the rules.
 
     Parameters
     ----------
     collective : str or iterable of str
-        Such as "allreduce"; "all" for all that need no counts.
+        Collectives such as "allreduce"; "all" for all that need no counts.
     machine : Machine, Level or str
         As of :func:`isthmus.simulate`.
     ranks : int or iterable of int
@@ -135,10 +135,10 @@ def tune(
         Bytes, ascending; by default powers of two from 8 B to 64 MiB. For gather, allgather, scatter, alltoall and
         reduce_scatter, bytes of one rank's block.
     placement : Allocation, Placement or array of int, optional
-        As of :func:`isthmus.simulate`; with several numbers of ranks an allocation.
+        As for :func:`isthmus.simulate`; for several numbers of ranks, an allocation.
     model : str, optional
-        As of :func:`isthmus.simulate`. By default "flow", in which messages share links, and "loggops" where there are
-        none: for a Level, and for ranks on one node.
+        As for :func:`isthmus.simulate`. By default "flow", in which messages share links, or "loggops" if there are no
+        links: for a Level, and for ranks on one node.
     routing : str
         As of :func:`isthmus.simulate`.
     algorithms : iterable of str, optional
@@ -150,21 +150,21 @@ def tune(
         "eager" and "rendezvous"; of the others "my" and "none"; "all" for barriers around everything. By default
         messages with a protocol by size: MPI libraries know no others.
     ordered : bool
-        Operators do not commute: only algorithms that combine operands in the order of ranks are tried (of reduce: in
-        that order for root 0), and others are refused.
+        Operators do not commute: only algorithms that combine operands in rank order (reduce: for root 0) are tried,
+        and others are refused.
     margin : float
-        How much slower than the best a candidate must be by its bound to be left out, relative to the best.
+        A candidate is left out if its lower bound exceeds the best time by this share.
     exhaustive : bool
         Simulate all candidates at all sizes.
     seconds : float, optional
-        Begin no simulation after so long for one collective and number of ranks.
+        Time after which no further simulation is started for one collective and number of ranks.
     workers : int
-        Collectives and numbers of ranks that are tuned at the same time, or simulations where there is only one. The
+        Number of collectives and numbers of ranks to tune in parallel, or of simulations if there is only one. The
         result does not depend on it.
     copy_rate, reduce_rate : float, optional
         As of :func:`isthmus.simulate`.
     progress : bool or callable
-        True: a progress bar on standard error. A callable gets the candidates that are decided and their number.
+        True: show a progress bar on standard error. A callable is called with the candidates decided and their total.
 
     Returns
     -------
@@ -174,7 +174,7 @@ def tune(
     Raises
     ------
     InvalidInput
-        For unknown names, sizes that do not ascend, and a placement that does not fit.
+        If a name is unknown, sizes do not ascend, or the placement does not fit.
 
     Examples
     --------

@@ -46,13 +46,13 @@ class Format:
     ----------
     name : str
     title : str
-        What it is, in a line.
+        Description of the format in one line.
     command : str
-        How a program is started with it, with ``{file}`` and ``{ranks}``; empty where no launcher reads it.
+        Command that starts a program with the file, with ``{file}`` and ``{ranks}``; empty if no launcher reads it.
     cores : bool
-        Does the file say cores? The others say nodes, and the ranks of a node take its cores in their order.
+        Whether the file gives cores. Other files give nodes only, and the ranks of a node take its cores in order.
     job : bool
-        Does the file count nodes, or give coordinates, within the job? Then it is read with the job's allocation.
+        Whether nodes are numbered, or coordinates given, within the job; such a file is read with the job's allocation.
     options : tuple of str
         Keyword arguments of :func:`write` and :func:`read`.
     """
@@ -107,7 +107,7 @@ _FIRST_LINES = (
 
 
 def formats() -> tuple[Format, ...]:
-    """All formats.
+    """Return all formats.
 
     Examples
     --------
@@ -118,7 +118,7 @@ def formats() -> tuple[Format, ...]:
 
 
 def text(placement: Placement, format: str, job: Allocation | None = None, **options: Any) -> str:
-    """A placement as the text of a launcher's file.
+    """Return a placement as the text of a launcher's file.
 
     Parameters
     ----------
@@ -126,8 +126,8 @@ def text(placement: Placement, format: str, job: Allocation | None = None, **opt
     format : str
         A name of :func:`formats`.
     job : Allocation, optional
-        The nodes of the job in their order, for formats that count them or give coordinates within the job. By default
-        the nodes that ranks sit on, in ascending order.
+        The nodes of the job in their order, for formats that number nodes or give coordinates within the job. By
+        default the nodes in use, in ascending order.
     **options
         ``threads`` (jsrun): hardware threads of a core that the job uses, 1 by default; 4 on Summit unless the job
         asked for ``smt1``.
@@ -135,9 +135,9 @@ def text(placement: Placement, format: str, job: Allocation | None = None, **opt
     Raises
     ------
     InvalidInput
-        For an unknown format or option, a node that is not in the job, and placements that the format cannot say.
+        If the format or an option is unknown, a node is not in the job, or the format cannot express the placement.
     Unsupported
-        For a machine without the coordinates that the format is made of.
+        If the machine lacks the coordinates that the format needs.
     """
     found = _format(format, options)
     if not placement.ranks:
@@ -165,14 +165,14 @@ def write(
 def read(
     file: str | os.PathLike[str], where: Machine | Allocation, format: str | None = None, **options: Any
 ) -> Placement:
-    """Read the placement that a launcher's file says.
+    """Read a placement from a launcher's file.
 
     Parameters
     ----------
     file : path
     where : Machine or Allocation
-        What it is for. Formats that count nodes or give coordinates within the job need the job's allocation, unless
-        the job is the whole machine.
+        Machine or job of the placement. Formats that number nodes or give coordinates within the job need the job's
+        allocation, unless the job is the whole machine.
     format : str, optional
         A name of :func:`formats`; by default told from the content.
     **options
@@ -181,12 +181,11 @@ def read(
     Raises
     ------
     ParseError
-        For a malformed file, a node or core that the machine or the job does not have, and ranks that are missing or
-        given twice.
+        If the file is malformed, the machine or job has no such node or core, or ranks are missing or given twice.
     InvalidInput
-        For an unknown format or option.
+        If the format or an option is unknown.
     OSError
-        The file cannot be read.
+        If the file cannot be read.
     """
     if format is not None:
         _format(format, options)
@@ -201,7 +200,7 @@ def read(
 
 
 def detect(reading: Reading) -> str:
-    """Tell the format from the first line; raises ParseError where it looks like none."""
+    """Detect the format from the first line; raises ParseError if no format fits."""
     for number, line in reading.lines():
         for name, pattern in _FIRST_LINES:
             if pattern.match(line):

@@ -21,16 +21,16 @@ METHODS = ("refine", "greedy")
 
 
 class Burden(NamedTuple):
-    """What a placement of objects costs per step.
+    """Cost of a placement of objects per step.
 
     Attributes
     ----------
     maximum : float
-        Seconds of the core that has most to do.
+        Work of the most loaded core, seconds.
     average : float
-        Seconds of all cores, if the work were spread in proportion to their speeds.
+        Work of every core if it were spread in proportion to their speeds, seconds.
     hop_bytes : float
-        Bytes times links on shortest paths; what proxies share counts once.
+        Bytes times links on shortest paths; data shared by proxies count once.
     """
 
     maximum: float
@@ -39,13 +39,13 @@ class Burden(NamedTuple):
 
     @property
     def imbalance(self) -> float:
-        """Maximum over average, minus 1."""
+        """Maximum divided by average, minus 1."""
         return self.maximum / self.average - 1 if self.average else 0.0
 
 
 @dataclass(frozen=True, eq=False)
 class Rebalanced:
-    """Where objects go; ``print`` shows it.
+    """Result of :func:`isthmus.rebalance`: the new places of objects; ``print`` shows it.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class Rebalanced:
     migration : float
         Bytes of moved objects that change their node.
     migration_hop_bytes : float
-        These times the links that they travel.
+        Migrated bytes times the links that they travel.
     """
 
     placement: Placement
@@ -97,38 +97,38 @@ def rebalance(
     busy: ArrayLike = 0.0,
     speeds: ArrayLike = 1.0,
 ) -> Rebalanced:
-    """Move objects so that no core has much more to do than the others, and objects are near those that they talk to.
+    """Move objects to balance the load of cores and to keep objects near those that they communicate with.
 
-    "refine" first unloads the cores that have too much to do: of their objects and of the cores that can take them, it
-    takes the pair that costs least per second of work. Then objects move that pay for their move. "greedy" places all
-    movable objects anew, the heaviest first, each on the cheapest core that can take it, and then does the same.
-    What a move costs is ``steps`` times the change of hop-bytes per step, plus the hop-bytes of moving the object.
+    "refine" first unloads the overloaded cores: among their objects and the cores that can take them, it picks the pair
+    with the lowest cost per second of work. Then it makes all moves that pay off. "greedy" first places all movable
+    objects anew, the heaviest first, each on the cheapest core that can take it, and then also makes all moves that pay
+    off. A move costs ``steps`` times the change of hop-bytes per step, plus the hop-bytes of moving the object.
 
     Parameters
     ----------
     pattern : Pattern
         Bytes per step between objects; ``load``: measured seconds of each object per step.
     placement : Placement
-        Where objects are. Any number of them may be on a core.
+        Current places of objects. Any number of them may be on a core.
     job : Allocation, optional
-        Nodes and cores that objects may go to; by default all cores of the nodes in use.
+        Nodes and cores that objects may move to; by default all cores of the nodes in use.
     fixed : array of bool, shape (objects,), optional
         Objects that stay.
     migration : array of float, shape (objects,) or ()
         Bytes of each object when it moves to another node.
     steps : float
-        Steps for which the new placement will do.
+        Number of steps for which the new placement will be used.
     tolerance : float
-        By how much a core may have more to do than it must: 0.03 is 3 % more than the average core, the heaviest object
-        or what stays on a core, whichever is most.
+        Allowed excess load of a core: 0.03 is 3 % more than the average core, the heaviest object or the work that
+        stays on a core, whichever is largest.
     method : {"refine", "greedy"}
     proxies : bool
-        What a fixed object exchanges with the movable ones on a node crosses the network once for all of them: NAMD's
-        patches, whose atoms all computes of a node share.
+        Data that a fixed object exchanges with the movable objects on a node cross the network once for all of them, as
+        with NAMD's patches, whose atoms are shared by all computes of a node.
     aware : bool
         False: balance as if all nodes were one hop apart, for comparison.
     busy : array of float, shape (places, cores), (places, 1) or ()
-        Seconds that cores have to do besides, per step; a place is a node of the job.
+        Other work of cores per step, seconds; a place is a node of the job.
     speeds : array of float, shape (places,) or ()
         Relative speeds of the cores of nodes.
 
@@ -139,7 +139,7 @@ def rebalance(
     Raises
     ------
     InvalidInput
-        For arguments of wrong shapes or out of range, and objects outside the job.
+        If an argument has the wrong shape or is out of range, or an object is outside the job.
 
     Notes
     -----

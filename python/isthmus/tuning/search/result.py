@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Source(IntEnum):
-    """Where a time comes from, or which rule left the candidate out."""
+    """Source of a time, or the rule that left the candidate out."""
 
     simulated = 0
     between = 1  # larger schedules: from simulated sizes beside it
@@ -55,7 +55,7 @@ RULES = {
 
 @dataclass(frozen=True, eq=False)
 class Sweep(Tabular):
-    """Times of candidates by size.
+    """Times of all candidates of one collective on one number of ranks, by size.
 
     Attributes
     ----------
@@ -66,13 +66,13 @@ class Sweep(Tabular):
     choices : list of Choice
         Candidates.
     seconds : array of float, shape (C, N)
-        Predicted times, NaN for those that were left out.
+        Predicted times, NaN for candidates that were left out.
     source : array of uint8, shape (C, N)
-        A :class:`Source` each.
+        A :class:`Source` per time.
     bound : array of float, shape (N,)
-        Seconds that no algorithm goes below; of a machine whose pairs of ranks differ, with its fastest parameters.
+        Lower bound of all algorithms, seconds; if pairs of ranks differ, with the fastest parameters of the machine.
     wall : float
-        Seconds that it took.
+        Wall-clock time of the sweep, seconds.
     """
 
     collective: str
@@ -85,7 +85,7 @@ class Sweep(Tabular):
     wall: float
 
     def frame(self) -> dict[str, NDArray[np.generic]]:
-        """A row per candidate and size: collective, ranks, bytes, algorithm, seconds (NaN: left out), source, bound."""
+        """Return one row per candidate and size: collective, ranks, bytes, algorithm, seconds, source, bound."""
         import numpy as np
 
         count, sizes = self.seconds.shape
@@ -102,12 +102,12 @@ class Sweep(Tabular):
 
     @property
     def simulations(self) -> int:
-        """How many candidates at how many sizes were simulated."""
+        """Number of simulations of a candidate at a size."""
         return int((self.source == Source.simulated).sum())
 
     @property
     def left_out(self) -> dict[Source, int]:
-        """How many were left out, by rule."""
+        """Number of candidates and sizes left out, by rule."""
         counts = Counter(self.source.ravel().tolist())
         return {rule: counts[rule] for rule in RULES if counts[rule]}
 
@@ -118,7 +118,7 @@ class Sweep(Tabular):
         return found
 
     def row(self) -> Row:
-        """The decisions, for a table."""
+        """Return the decisions as a row of a table."""
         points = []
         for i, first in enumerate(self.best):
             second = self._runner_up(i, int(first))
