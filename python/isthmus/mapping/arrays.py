@@ -1,4 +1,4 @@
-"""Several arrays of tasks that talk to each other, mapped one after another, each near its partners."""
+"""Several arrays of tasks that communicate, mapped one after another, each near its partners."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MOST = 1 << 28
 
 @dataclass(frozen=True, eq=False)
 class ArraysMapped:
-    """Where the tasks of all arrays go; ``print`` shows it.
+    """Placement of the tasks of all arrays; ``print`` shows it.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class ArraysMapped:
 
     @property
     def hop_bytes(self) -> float:
-        """Of all arrays together."""
+        """Metrics of all arrays together."""
         return sum(self.after.values())
 
     def __str__(self) -> str:
@@ -144,7 +144,7 @@ class _Arrays:
         )
 
     def hop_bytes(self, place: NDArray[np.int64]) -> dict[tuple[str, str], float]:
-        """Between every two arrays that talk to each other."""
+        """Metrics between every two arrays that communicate."""
         u, v, bytes = self.edges
         names = list(self.spans)
         pair = self.array[u] * len(names) + self.array[v]

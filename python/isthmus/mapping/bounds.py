@@ -1,4 +1,4 @@
-"""What no placement can beat."""
+"""Lower bounds that no placement can beat."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ class Bounds:
 
     @property
     def hop_bytes(self) -> float:
-        """The best bound of hop-bytes."""
+        """The largest lower bound of hop-bytes."""
         return max(self.one_hop, self.degree, self.spectral or 0.0)
 
 
 def bounds(problem: Problem, *, directions: float = 1.0, spectral: bool = True) -> Bounds:
-    """Lower bounds of hop-bytes and of the largest link load.
+    """Compute lower bounds of hop-bytes and of the largest link load.
 
     Parameters
     ----------
@@ -85,12 +85,12 @@ def bounds(problem: Problem, *, directions: float = 1.0, spectral: bool = True) 
 
 
 def has_spectral(problem: Problem) -> bool:
-    """Is the spectral bound possible?"""
+    """Return whether the spectral bound is possible."""
     return problem.places <= _EIGENVALUES and bool((problem.capacity == 1).all())
 
 
 def seconds_of_spectral(problem: Problem) -> float:
-    """Processor time, about, of the spectral bound; 0 where it is not possible."""
+    """Return the approximate processor time of the spectral bound; 0 if it is not possible."""
     return _SPECTRAL * float(problem.places) ** 3 if has_spectral(problem) else 0.0
 
 

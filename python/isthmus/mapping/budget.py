@@ -57,20 +57,20 @@ class Budget:
 
 
 def seconds_of_metrics(problem: Problem) -> float:
-    """Processor time, about, of the metrics of a placement."""
+    """Return the approximate processor time of the metrics of a placement."""
     return _METRICS * len(problem.pattern.peer) + _LINK * problem.job.machine.topology.links
 
 
 def seconds_of_halving(problem: Problem) -> float:
-    """Processor time, about, of the dual recursive bipartition."""
+    """Return the approximate processor time of the dual recursive bipartition."""
     return _core.seconds_of_bipartition(problem.graph, problem.target)
 
 
 def seconds_of_annealing(problem: Problem) -> float:
-    """Processor time, about, below which annealing is not worth beginning."""
+    """Return the approximate processor time below which annealing is not worth starting."""
     return _core.seconds_of_annealing(problem.graph, problem.target)
 
 
 def seconds_of_relief(problem: Problem) -> float:
-    """Processor time, about, below which relief of links is not worth beginning."""
+    """Return the approximate processor time below which relief of links is not worth starting."""
     return 2 * _core.seconds_of_relief(problem.graph, problem.target)

@@ -1,4 +1,4 @@
-"""Simulated times of placements."""
+"""Simulation of placements."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Clock:
 
     @cached_property
     def schedule(self) -> Schedule:
-        """The program with its collectives as messages."""
+        """The program with its collectives lowered to messages."""
         if isinstance(self._what, Schedule):
             return self._what
         from ..lowering.lower import lower
@@ -66,15 +66,15 @@ class Clock:
         return self._spent
 
     def without_contention(self) -> Clock:
-        """Of the same messages, as if nothing else were in the network: in a fraction of the time."""
+        """Return the time without contention, which takes a fraction of the time to simulate."""
         return Clock(self.schedule, None, "loggops")
 
     def known(self, placement: Placement) -> float | None:
-        """Seconds of the program, if the placement was simulated already."""
+        """Return the run time, seconds, if the placement was already simulated."""
         return self._known.get(key_of(placement))
 
     def seconds(self, placement: Placement) -> float:
-        """Seconds of the program; raises InvalidInput for one that hangs."""
+        """Return the run time, seconds; raises InvalidInput if the program hangs."""
         key = key_of(placement)
         if key not in self._known:
             from ..simulation.simulate import simulate
@@ -91,7 +91,7 @@ class Clock:
 
 
 def timed(metrics: Metrics, clock: Clock | None, *, simulate: bool = False) -> Metrics:
-    """The metrics with the simulated time, if it is known or ``simulate``."""
+    """Return the metrics with the simulated time, if it is known or ``simulate`` is true."""
     if clock is None:
         return metrics
     p = metrics.placement

@@ -1,4 +1,4 @@
-"""Methods that look at nothing but the graph of tasks and the machine."""
+"""Methods that use only the graph of tasks and the machine."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def _relieve(problem: Problem, options: Mapping[str, Any]) -> NDArray[np.uint32]
 
 
 def in_groups(problem: Problem) -> bool:
-    """Has the network groups whose links to each other are the bottleneck?"""
+    """Return whether the network has groups whose links to each other are the bottleneck."""
     return problem.job.machine.topology.kind == "dragonfly"
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Routed:
-    """What transfers between nodes do to a network.
+    """Load of a network by transfers between nodes.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ def _tier(name: str) -> tuple[str, int]:
 def routed(
     topology: Topology, source: NDArray[np.uint32], target: NDArray[np.uint32], bytes: NDArray[np.float64]
 ) -> Routed:
-    """Sends transfers along the deterministic minimal routes of their nodes.
+    """Send transfers along the deterministic minimal routes of their nodes.
 
     Parameters
     ----------

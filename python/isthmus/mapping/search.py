@@ -51,7 +51,7 @@ class Search:
         self._metrics = metrics
 
     def affordable(self, seconds: float) -> bool:
-        """Can the usual orders and one other placement be simulated in the part of the time for simulations?"""
+        """Return whether the time for simulations suffices for the usual orders and one other placement."""
         if self.clock is None or self._checks * self.clock.cost > CHECKING * seconds:
             return False
         # The first says what the others take.
@@ -66,7 +66,7 @@ class Search:
         return 2 if self.problem.imbalance is not None or self.problem.job.ranks_per_node == 1 else 3
 
     def attempt(self, name: str, **options: Any) -> Trial | None:
-        """Runs a method and keeps its map; None where it does not apply."""
+        """Run a method and keep its map; returns None if the method does not apply."""
         return self._on(self.problem, name, options, {})
 
     def by_rule(self, objective: str, seconds: float, *, guarded: bool) -> Trial:

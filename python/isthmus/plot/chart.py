@@ -32,7 +32,7 @@ Target = str | os.PathLike[str] | IO[bytes] | None
 
 
 def still_suffix(target: Target, format: str | None = None) -> str:
-    """Suffix of a file, or the format for a stream, or InvalidInput."""
+    """Return the suffix of a file or the format of a stream; raises InvalidInput for others."""
     if target is None:
         return ".png"
     if isinstance(target, (str, os.PathLike)):
@@ -45,7 +45,7 @@ def still_suffix(target: Target, format: str | None = None) -> str:
 
 
 def save(fig: Figure, target: Target, suffix: str) -> Figure:
-    """Write a figure, to a file whole or not at all, the same bytes every time; returns it."""
+    """Write a figure, to a file atomically and reproducibly to the byte; returns it."""
     import matplotlib
 
     if target is None:
@@ -67,7 +67,7 @@ def save(fig: Figure, target: Target, suffix: str) -> Figure:
 
 
 def figure(headline: str, words: str, height: float, width: float = _WIDTH) -> tuple[Any, Any]:
-    """A figure with its title and an axes; the legend's place is on the right."""
+    """Make a figure with a title and axes, and space for the legend on the right."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -139,7 +139,7 @@ def unit_of(ps: int) -> tuple[int, str]:
 
 
 def facts(timeline: Any) -> str:
-    """What ran, in one line."""
+    """Return what was simulated, in one line."""
     t = timeline
     parts = [f"{count(t.ranks)} rank{'s' * (t.ranks != 1)}", f"{count(len(t.schedule))} operations"]
     parts.append(f"{count(t.messages)} messages, {quantity(t.bytes, 'B')}")
@@ -148,7 +148,7 @@ def facts(timeline: Any) -> str:
 
 
 def title(timeline: Any, what: str) -> str:
-    """What is shown, and how long all of it took."""
+    """Return what is shown, and how long the run took."""
     if timeline.deadlock is not None:
         return f"{what}: deadlock after {quantity(timeline.makespan, 's')}"
     return f"{what}: makespan {quantity(timeline.makespan, 's')}"

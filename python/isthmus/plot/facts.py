@@ -21,7 +21,7 @@ def random_pairs(topology: Any, pairs: int, destinations: int = 0) -> tuple[Arra
 
 
 def affordable_pairs(net: Net) -> tuple[int, int]:
-    """How many pairs, and of how many destinations (0: any), take well below a second."""
+    """Return how many pairs and destinations (0: any) can be computed in well below a second."""
     t = net.topology
     if net.kind == "dragonfly" and "x" in net.text["a"] and net.text.get("arrangement") != "relative":
         return 12_000, 0  # searched pair by pair; in relative arrangement there is a table
@@ -31,7 +31,7 @@ def affordable_pairs(net: Net) -> tuple[int, int]:
 
 
 def distance_facts(net: Net) -> tuple[str, str]:
-    """Diameter and mean distance in words."""
+    """Return diameter and mean distance in words."""
     t = net.topology
     if t.nodes < 2:
         return "0", "0"

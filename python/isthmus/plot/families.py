@@ -1,4 +1,4 @@
-"""Which module draws which kind of interconnect."""
+"""Table of the modules that draw each kind of interconnect."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _GRIDS = {1: ("grid", "draw_line"), 2: ("grid", "draw_plane"), 3: ("lattice", "d
 
 
 def drawing_of(net: Net) -> tuple[Callable[[Net, Scene], None], Callable[[Net], str]]:
-    """What draws a network, and what names it.
+    """Functions that draw and name a network.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""How many pairs of nodes are how far apart."""
+"""Histogram of distances between nodes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PAIRS = 4_000_000
 
 
 def distances_of(net: Net) -> tuple[Any, bool]:
-    """Distances of all ordered pairs of different nodes, or of a sample; and whether they are all."""
+    """Return the distances of all ordered pairs of different nodes or of a sample, and whether they are all."""
     t = net.topology
     most, destinations = affordable_pairs(net)
     if t.nodes * t.nodes <= (_PAIRS if most >= 1_000_000 or net.kind == "graph" else most):

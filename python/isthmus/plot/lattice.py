@@ -31,12 +31,12 @@ class Lattice:
 
     @property
     def shell(self) -> bool:
-        """Are only the visible faces drawn?"""
+        """Whether only the visible faces are drawn."""
         return int(np.prod(self.extents)) > _ALL
 
     @property
     def flat(self) -> bool:
-        """Is it drawn as a plane, its first dimension upwards?"""
+        """Whether it is drawn as a plane, its first dimension upwards."""
         return len(self.names) < 3
 
     def place(self, coordinates: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Where things go: sizes shared by pictures and pages."""
+"""Layout: sizes shared by pictures and pages."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class Assembly:
-    """Takes rank after rank and makes the Program.
+    """Builds the Program rank by rank.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class Assembly:
         self._own: list[int] = []
 
     def add(self, traces: Sequence[raw.Trace], clock: Clock, begin: int, end: int) -> None:
-        """The next rank: traces of its threads, and when it began and ceased to do what it is about.
+        """Add the next rank: traces of its threads, and when it began and stopped its actual work.
 
         Parameters
         ----------
@@ -117,11 +117,11 @@ class Assembly:
         self._parts.add(rank, part)
 
     def nothing(self) -> None:
-        """The next rank, which left no trace."""
+        """Add the next rank, which left no trace."""
         self.add([raw.nothing()], Clock(), 0, 0)
 
     def finish(self, about: Mapping[str, Any], counters: Sequence[str] = ()) -> Program:
-        """The Program of all ranks.
+        """Return the Program of all ranks.
 
         Parameters
         ----------
@@ -192,7 +192,7 @@ class Assembly:
     def _match(
         self, events: dict[str, NDArray[Any]], details: NDArray[np.int64], halves: dict[str, NDArray[Any]]
     ) -> None:
-        """Messages without a partner go; receives get their wildcards back where that is wanted."""
+        """Drop messages without a partner, and restore wildcards of receives if requested."""
         found = match_halves(halves)
         lone = halves["receives"][found.alone]
         for what, count in (("send", len(lone) - int(lone.sum())), ("receive", int(lone.sum()))):
@@ -255,7 +255,7 @@ class Assembly:
 
 
 class _Numbers:
-    """New numbers of what was numbered before, all ones staying as they are."""
+    """Replace old numbers by new ones; all ones stay as they are."""
 
     def __init__(self, new: Sequence[int]) -> None:
         self.new = np.array([*new, NONE], np.uint32)

@@ -1,4 +1,4 @@
-"""Compiling the recorder, once for every MPI."""
+"""Compilation of the recorder, once per MPI library."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _WRAPPERS = ("-O1", "-fno-omit-frame-pointer", "-Wno-deprecated-declarations")
 
 
 def sources() -> Path:
-    """The folder of the recorder's sources: beside this package where it is installed, in the source tree otherwise.
+    """Return the folder of the recorder's sources: beside the installed package, else in the source tree.
 
     Raises
     ------
@@ -39,13 +39,13 @@ def sources() -> Path:
 
 
 def cache() -> Path:
-    """Where compiled recorders are kept: ``$XDG_CACHE_HOME/isthmus`` or ``~/.cache/isthmus``."""
+    """Return the folder of compiled recorders: ``$XDG_CACHE_HOME/isthmus`` or ``~/.cache/isthmus``."""
     home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     return Path(home) / "isthmus"
 
 
 def build(mpi: Mpi, say: Callable[[str], None] | None = None) -> Path:
-    """The recorder for an MPI, compiled where it is not there yet.
+    """Return the recorder for an MPI, and compile it first if necessary.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def build(mpi: Mpi, say: Callable[[str], None] | None = None) -> Path:
 
 
 def built(mpi: Mpi) -> bool:
-    """Is the recorder for an MPI compiled already?"""
+    """Return whether the recorder for an MPI is already compiled."""
     return (_place(mpi)[2] / LIBRARY).is_file()
 
 

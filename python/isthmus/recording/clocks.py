@@ -33,19 +33,19 @@ class Clock:
     error: int = 0
 
     def convert(self, times: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Times of the host as those of rank 0's host."""
+        """Convert times of the host to times of rank 0's host."""
         moved = times + self.offset
         if self.drift:
             moved += np.rint((times - self.at) * self.drift).astype(np.int64)
         return moved
 
     def since(self, zero: int) -> Clock:
-        """The same, counted from ``zero``."""
+        """Convert times as :meth:`convert` does, counted from ``zero``."""
         return replace(self, offset=self.offset - zero)
 
 
 def clocks(headers: Mapping[int, Any]) -> dict[int, Clock]:
-    """The clock of every rank, from the header of the first file of each.
+    """Return the clock of every rank, from the header of its first file.
 
     All ranks of a host take the comparison with the smallest error among theirs.
     """

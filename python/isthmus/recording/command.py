@@ -37,7 +37,7 @@ _VALUES = dict.fromkeys(_ONE.split(), 1) | dict.fromkeys(_TWO.split(), 2)
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command line, taken apart.
+    """A command line, split into its parts.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class Command:
         return (self.launcher + 1, *(i + 1 for i in more if self.words[i] == ":"))
 
     def path(self, index: int) -> str | None:
-        """File that a word names, through PATH and links; None if there is none."""
+        """Return the file that a word names, through PATH and links; None if there is none."""
         return executable(self.words[index])
 
 

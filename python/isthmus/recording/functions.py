@@ -55,27 +55,27 @@ class Functions:
         return np.array([bool(pattern.match(name.removesuffix(_LARGE))) for name in self.number], np.bool_)
 
     def polls(self) -> NDArray[np.bool_]:
-        """Which functions ask without waiting."""
+        """Return which functions test without waiting."""
         return self._are(_POLLS)
 
     def local(self) -> NDArray[np.bool_]:
-        """Which functions are work of the processor alone."""
+        """Return which functions only use the processor."""
         return self._are(_LOCAL)
 
     def silent(self) -> NDArray[np.bool_]:
-        """Which functions have no effect of their own in the model."""
+        """Return which functions have no effect in the model."""
         return self._are(_SILENT)
 
     def files(self) -> NDArray[np.bool_]:
-        """Which functions read and write files."""
+        """Return which functions read or write files."""
         return self._are(_FILES) & ~self.local()
 
     def of_members(self) -> NDArray[np.bool_]:
-        """Which functions make a communicator without the other members of an older one."""
+        """Return which functions make a communicator without all members of an older one."""
         return self._are(_OF_MEMBERS)
 
 
 def counted(functions: Sequence[str], number: NDArray[np.integer]) -> dict[str, int]:
-    """How often each of these functions occurs, by name."""
+    """Count how often each of these functions occurs, by name."""
     calls = np.bincount(number, minlength=len(functions))
     return {functions[i]: int(calls[i]) for i in np.flatnonzero(calls).tolist()}

@@ -15,7 +15,7 @@ from .mpi import MPICH, OPEN_MPI, launcher_family
 
 
 def with_recorder(command: Command, library: Path, settings: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:
-    """The command line and environment that load the recorder into the ranks, and into nothing else if possible.
+    """Return command line and environment that load the recorder into the ranks, and if possible only there.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def with_recorder(command: Command, library: Path, settings: Mapping[str, str]) 
 
 
 def run(words: list[str], environment: Mapping[str, str], stdout: int | None = None) -> int:
-    """Run a command to its end; signals that ask for an end reach it, and it is waited for nevertheless.
+    """Run a command to its end; forward signals that ask it to stop, and still wait for it.
 
     Returns
     -------

@@ -19,7 +19,7 @@ _AT_ONCE = 1 << 22
 
 @dataclass
 class Matched:
-    """What came of matching.
+    """Result of matching.
 
     Attributes
     ----------

@@ -38,7 +38,7 @@ def merge(
     scratch: str | os.PathLike[str] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Program:
-    """The Program that a recording left as raw traces.
+    """Build the Program from the raw traces of a recording.
 
     Parameters
     ----------

@@ -59,7 +59,7 @@ class Mpi:
 
 
 def find(command: Command, mpicc: str | None = None) -> Mpi:
-    """The MPI of a command.
+    """Find the MPI that a command uses.
 
     It is the library that the program links, otherwise that of the launcher, otherwise that of ``mpicc``.
 
@@ -105,7 +105,7 @@ def find(command: Command, mpicc: str | None = None) -> Mpi:
 
 
 def installed() -> list[Mpi]:
-    """The MPIs whose compilers are in PATH, each once."""
+    """Return the MPIs whose compilers are in PATH, without duplicates."""
     found = {mpi.library: mpi for mpi in reversed(list(_matching(_compilers(None, None), None, None)))}
     return list(reversed(found.values()))
 

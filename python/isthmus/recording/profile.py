@@ -153,12 +153,12 @@ class SizeTable(Tabular):
 
     @classmethod
     def of(cls, sizes: NDArray[np.uint64]) -> SizeTable:
-        """Count sizes."""
+        """Return the counts of these sizes."""
         return cls.summed([sizes])
 
     @classmethod
     def summed(cls, parts: Iterable[NDArray[np.uint64]]) -> SizeTable:
-        """Count the sizes of several parts."""
+        """Return the counts of the sizes of several parts."""
         number, total = np.zeros(0), np.zeros(0)
         for sizes in parts:
             here = cls._places(sizes)

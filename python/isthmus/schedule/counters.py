@@ -77,7 +77,7 @@ class Counters:
                 raise InvalidInput(f"{name} of counters names a path that does not exist: there are {paths}")
 
     def relabelled(self, to: NDArray[Any]) -> Counters:
-        """The same with rank r called ``to[r]``."""
+        """Return the counters with rank r renumbered as ``to[r]``."""
         rank = np.asarray(to, np.uint32)[self.rank]
         return Counters(self.names, rank, self.before, self.after, self.intervals, self.seconds, self.values)
 

@@ -148,7 +148,7 @@ class Program(Tabular):
         return np.repeat(np.arange(self.ranks, dtype=np.uint32), columns.lengths(self.first))
 
     def expanded(self, index: NDArray[np.integer[Any]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Details of the events ``index``, one after another, and how many each has; it has 0 also without a detail."""
+        """Return the details of the events ``index``, one after another, and how many each event has (or 0)."""
         from .details import expand
 
         return expand(self.details, self.detail[index])

@@ -39,14 +39,14 @@ class RankOperations:
         return len(self.ops)
 
     def requires(self, operation: int) -> list[tuple[int, bool]]:
-        """What an operation waits for: numbers within the rank, and whether only until they have started."""
+        """Return the operations that one waits for (numbers within the rank), and whether only for their start."""
         if not 0 <= operation < len(self):
             raise InvalidInput(f"rank {self.number} has no operation {operation}: it has {len(self)}")
         of = slice(self._first[operation], self._first[operation + 1])
         return [(int(on), bool(start)) for on, start in zip(self._on[of], self._start[of], strict=True)]
 
     def describe(self, operation: int) -> str:
-        """One operation as a line."""
+        """Return one operation as a line of text."""
         waits = self.requires(operation)
         op = self.ops[operation]
         kind, peer, tag = OpKind(op["kind"]), int(op["peer"]), int(op["tag"])

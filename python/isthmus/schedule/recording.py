@@ -269,7 +269,7 @@ class Recording:
         return len(self.function)
 
     def rank_of_calls(self) -> NDArray[np.uint32]:
-        """The rank of every call."""
+        """Return the rank of every call."""
         return np.repeat(np.arange(self.ranks, dtype=np.uint32), columns.lengths(self.first))
 
     @property
@@ -300,7 +300,7 @@ class Recording:
         return min(int(self.cpus_online[ranks].max()), int(self.cpus[ranks].sum()))
 
     def relabelled(self, to: NDArray[Any], events: NDArray[np.int64]) -> Recording:
-        """The recording with rank r called ``to[r]``, where event i of the Program has become ``events[i]``."""
+        """Return the recording with rank r renumbered as ``to[r]`` and event i of the Program as ``events[i]``."""
         at = np.empty(self.ranks, np.int64)
         at[to] = np.arange(self.ranks)
         lengths = columns.lengths(self.first)
@@ -319,7 +319,7 @@ class Recording:
         return replace(self, **changed)
 
     def differences(self, other: Recording) -> list[str]:
-        """Names of the attributes in which two recordings differ."""
+        """Return the names of the attributes in which two recordings differ."""
 
         def same(a: Any, b: Any) -> bool:
             if isinstance(a, np.ndarray):

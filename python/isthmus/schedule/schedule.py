@@ -334,7 +334,7 @@ class Schedule(Tabular):
         return Schedule(self._arrays.one_sided(access, bool(ask)))
 
     def with_protocol(self, protocol: str) -> Schedule:
-        """The same with all messages sent "eager", by "rendezvous", or, with "size", as the machine does by size."""
+        """Return the schedule with all messages "eager", by "rendezvous", or by "size" as the machine chooses."""
         modes = {"size": 0, "eager": 1, "rendezvous": 2}
         if protocol not in modes:
             raise InvalidInput(f"protocol {protocol!r}: allowed are {', '.join(modes)}")

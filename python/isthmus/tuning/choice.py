@@ -62,13 +62,13 @@ class Choice:
 
     @property
     def parts(self) -> tuple[Choice, dict[str, str]]:
-        """Return the algorithm with its own options, and its flavour: the options access, sync and protocol."""
+        """The algorithm with its own options, and its flavour: the options access, sync and protocol."""
         own = {key: value for key, value in self.options.items() if key not in KEYS}
         return Choice(self.name, own), {key: str(value) for key, value in self.options.items() if key in KEYS}
 
     @property
     def argument(self) -> str | tuple[str, dict[str, Any]]:
-        """Return the ``algorithm=`` argument of :func:`isthmus.collective`: a name, or a name with options."""
+        """The ``algorithm=`` argument of :func:`isthmus.collective`: a name, or a name with options."""
         return (self.name, dict(self.options)) if self.options else self.name
 
     @classmethod

@@ -163,8 +163,9 @@ class Scenario:
     def timeline(
         self, collective: str, choice: Choice, size: int, coarse: bool = False, until: float | None = None
     ) -> Timeline:
-        """Of one collective of so many bytes; ``coarse``: in half the time where messages meet; ``until``: stopped
-        where it takes longer.
+        """Return the timeline of one collective of this size in bytes.
+
+        ``coarse`` halves the time of simulations with contention; ``until`` stops those that take longer.
 
         Raises
         ------
@@ -238,13 +239,13 @@ class Scenario:
         return 8 if self.meet else 1
 
     def uncontended(self) -> Scenario:
-        """Scenario without contention."""
+        """Return the scenario without contention."""
         return Scenario(
             self.machine, self.ranks, self.placement, copy_rate=self.copy_rate, reduce_rate=self.reduce_rate
         )
 
     def words(self) -> dict[str, str]:
-        """Machine, placement and model as text."""
+        """Return machine, placement and model as text."""
         machine = self.machine.name if isinstance(self.machine, Machine) else "one set of LogGOPS parameters"
         placement = (
             "one rank per core, node after node" if self.placement is None else str(self.placement).splitlines()[0]

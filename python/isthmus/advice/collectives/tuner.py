@@ -121,7 +121,7 @@ class Tuner:
         return str(self.options.get("model", "loggops"))
 
     def time(self, decisions: Decisions) -> float:
-        """Seconds of the program."""
+        """Return the run time of the program, seconds."""
         begin = time.perf_counter()
         schedule = lower(self.tried, collectives=decisions)
         self.longest = max(self.longest, len(schedule))
@@ -148,7 +148,7 @@ class Tuner:
         return self._situations[key]
 
     def seconds(self, collective: str, ranks: int, bytes: int, choice: Choice) -> float:
-        """Of one call alone; raises InvalidInput for what is too large to simulate."""
+        """Return the time of a single call, seconds; raises InvalidInput if it is too large to simulate."""
         key = (collective, ranks, bytes, choice)
         if key not in self._known:
             if (collective, ranks) not in self._situations:
@@ -160,7 +160,7 @@ class Tuner:
         return self._known[key]
 
     def price(self, use: Use) -> Compared | None:
-        """What calls cost now; None where they are too large to simulate."""
+        """Return the present cost of calls; None if they are too large to simulate."""
         self.scenario(use)
         choice = self.runnable(use.collective, use.ranks, self.now.lookup(use.collective, use.ranks, use.bytes))
         try:
@@ -169,11 +169,11 @@ class Tuner:
             return None
 
     def runnable(self, collective: str, ranks: int, choice: Choice) -> Choice:
-        """What runs for a choice."""
+        """Return the algorithm that runs for a choice."""
         return runnable(collective, choice, ranks, self.program.ranks, strange=self.now.strange)[0]
 
     def tune(self, compared: list[Compared], end: float, progress: bool) -> tuple[list[Compared], int]:
-        """The best algorithms of these calls, and how many candidates there was no time for."""
+        """Return the best algorithms of these calls, and how many candidates there was no time for."""
         groups: dict[tuple[str, int], list[Compared]] = {}
         for c in compared:
             groups.setdefault((c.use.collective, c.use.ranks), []).append(c)

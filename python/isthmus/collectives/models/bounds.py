@@ -50,7 +50,7 @@ class Bound:
         return np.maximum(np.maximum(self.latency, self.bandwidth), self.computation)
 
     def gap(self, seconds: NDArray[np.float64]) -> NDArray[np.float64]:
-        """How much longer an algorithm takes than the bound, relative to it; infinite where the bound is 0."""
+        """Return the extra time of an algorithm relative to the bound; infinite if the bound is 0."""
         infinite = np.where(np.asarray(seconds) > 0, np.inf, 0.0)
         return np.divide(np.asarray(seconds) - self.time, self.time, out=infinite, where=self.time > 0)
 

@@ -31,32 +31,32 @@ class Work:
         return Work(self.cpu + other.cpu)
 
     def times(self, count: int | NDArray[np.int64]) -> Work:
-        """So many times this."""
+        """Return a multiple of this work."""
         return Work(self.cpu * count)
 
     @classmethod
     def none(cls, sizes: int) -> Work:
-        """Nothing, for so many sizes."""
+        """Return no work, for this number of sizes."""
         return cls(np.zeros(sizes, np.int64))
 
     @classmethod
     def send(cls, m: Message) -> Work:
-        """One message sent."""
+        """Return the work of sending one message."""
         return cls(m.send)
 
     @classmethod
     def recv(cls, m: Message) -> Work:
-        """One message received."""
+        """Return the work of receiving one message."""
         return cls(m.recv_cpu)
 
     @classmethod
     def of(cls, picoseconds: NDArray[np.int64]) -> Work:
-        """A reduction or a copy."""
+        """Return the work of a reduction or a copy."""
         return cls(picoseconds)
 
     @classmethod
     def most(cls, several: Iterable[Work]) -> Work:
-        """The largest of each number."""
+        """Return the maximum of each number."""
         return cls(np.maximum.reduce([w.cpu for w in several]))
 
 

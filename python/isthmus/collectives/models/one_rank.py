@@ -49,17 +49,17 @@ class OneRank:
         self.followed = False  # whether something waits for a receive to be posted
 
     def send(self, size: int, on: Iterable[int] = (), on_start: Iterable[int] = ()) -> int:
-        """Appends a send that waits for others; returns its number."""
+        """Append a send that waits for others; returns its number."""
         self.sends.append(len(self.kinds))
         return self._add(_SEND, size, on, on_start)
 
     def recv(self, size: int, on: Iterable[int] = (), on_start: Iterable[int] = ()) -> int:
-        """The same of a receive."""
+        """Append a receive that waits for others; returns its number."""
         self.receives.append(len(self.kinds))
         return self._add(_RECV, size, on, on_start)
 
     def reduce(self, size: int, on: Iterable[int] = ()) -> int:
-        """The same of a reduction."""
+        """Append a reduction that waits for others; returns its number."""
         return self._add(_REDUCE, size, on, ())
 
     def _add(self, kind: int, size: int, on: Iterable[int], on_start: Iterable[int]) -> int:

@@ -64,15 +64,15 @@ class Parameters:
         return cls(latency, sent, received, gap, by_wire, by_cpu, eager, copied, reduced, lanes)
 
     def message(self, sizes: Times) -> Message:
-        """Costs of messages of so many bytes."""
+        """Return the costs of messages of this size in bytes."""
         return Message(self, np.asarray(sizes, np.int64))
 
     def reduced(self, sizes: Times) -> NDArray[np.int64]:
-        """Picoseconds of reducing so many bytes."""
+        """Return the time to reduce this number of bytes, picoseconds."""
         return _rounded(np.asarray(sizes, np.int64) * self.reduce)
 
     def copied(self, sizes: Times) -> NDArray[np.int64]:
-        """Picoseconds of copying so many bytes."""
+        """Return the time to copy this number of bytes, picoseconds."""
         return _rounded(np.asarray(sizes, np.int64) * self.copy)
 
 

@@ -232,7 +232,7 @@ class Search:
             self.simulate(left_out[0], i)
 
     def hopeless(self, c: int, i: int, best: float | None = None) -> bool:
-        """Is it left out? Then the rule is noted."""
+        """Return whether the candidate is left out, and note the rule."""
         limit = (self.best(i) if best is None else best) * (1 + self.margins[c])
         if self.low[c, i] > limit:
             self.source[c, i] = self.why[c, i]
@@ -258,7 +258,7 @@ class Search:
         return float(self.low[c, i] if np.isnan(self.seconds[c, i]) else self.seconds[c, i])
 
     def best(self, i: int) -> float:
-        """The best time at a size so far."""
+        """Return the best time at a size so far."""
         return float(np.fmin.reduce(self.seconds[:, i], initial=np.inf))
 
     def _same_as_whole(self, choice: Choice, size: int) -> bool:
@@ -314,7 +314,7 @@ class Search:
         return count
 
     def in_time(self, count: float) -> bool:
-        """Will so many operations be simulated before the end, as fast as those so far?"""
+        """Return whether this many operations can be simulated in time, at the speed so far."""
         left = self.end - time.perf_counter()
         return left > 0 and count * self._spent <= left * max(self._simulated, 1.0) * self.workers
 

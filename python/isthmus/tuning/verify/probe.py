@@ -46,7 +46,7 @@ class Probe:
     counter: str | None
 
     def run(self, cases: Sequence[Case], settings: Mapping[str, str]) -> list[Counts]:
-        """Run cases with some environment variables; one entry a case. Errors as of :meth:`output`."""
+        """Run cases with some environment variables; returns one entry per case. Errors are those of :meth:`output`."""
         return counts(self.output(cases, settings))
 
     def output(self, cases: Sequence[Case], settings: Mapping[str, str]) -> str:
