@@ -1,46 +1,45 @@
 """Isthmus predicts, explains and improves the communication of parallel programs on real interconnects.
 
-- ``environment``: what this computer has of what Isthmus can use, and what to install
-- ``errors``: errors of the Python layer; every message says what was got and what is allowed
+- ``environment``: the programs and packages on this computer that Isthmus can use, and what to install
+- ``errors``: errors of the Python layer; every message says what was given and what is allowed
 - ``examples``: recorded programs that come with Isthmus
 - ``extras``: packages that only some functions need: the extras of pyproject.toml
-- ``filekinds``: what a file is, by its content: so that one given in the wrong place is called by its name
-- ``files``: files that are complete or untouched
+- ``filekinds``: kinds of files by content, so that messages can name a file given in the wrong place
+- ``files``: files that are written completely or left untouched
 - ``hostlist``: Slurm nodelist expressions such as ``tux[0-3,7],login1,rack[1-2]n[01-16]``
-- ``interruption``: Ctrl-C of commands: within two seconds, whatever the process is at, with nothing half-written
-- ``loading``: one way in for whatever names a machine: catalogue name, file, one-line specification
-- ``named``: the grammar of what is named in one line: ``NAME|FILE:key=value,...``
-- ``one_line``: what is given in one line: collectives, algorithms, noise; :mod:`isthmus.named` has the grammar
-- ``progress``: progress of what takes long: simulations, tuning, studies
-- ``reading``: reading nouns from files, whatever their format
+- ``interruption``: Ctrl-C of commands: they stop within two seconds, with nothing half-written
+- ``loading``: loading of machines: catalogue name, file, one-line specification
+- ``named``: the grammar of named things in one line: ``NAME|FILE:key=value,...``
+- ``one_line``: one-line forms of collectives, algorithms and noise; :mod:`isthmus.named` has the grammar
+- ``progress``: progress bars of long tasks: simulations, tuning, studies
+- ``reading``: reading of programs, schedules and timelines from files, whatever their format
 - ``separate``: libraries that crash, loop or print on damaged files: a child process gives them the file, and writes
-  what it holds into a file of ours, with checksums
-- ``sweeps``: the verb ``sweep``: many simulations to one table
-- ``tabular``: what nouns have in common in notebooks and for data frames
-- ``threads``: threads for independent work in the core, which an interruption ends
-- ``toml_text``: TOML with the lines on which keys stand, for messages
-- ``units``: quantities with units at the border: text in, SI floats inside, text out
-- ``views``: what nouns become by name: pictures, text, files
+  its content to a file with checksums
+- ``sweeps``: the verb ``sweep``: many simulations in one table
+- ``tabular``: what public classes have in common in notebooks and for data frames
+- ``threads``: threads for independent work in the core, which can be interrupted
+- ``toml_text``: TOML with the line numbers of keys, for messages
+- ``units``: quantities with units: text in and out, SI floats inside
+- ``views``: methods that turn objects into pictures, text or files, by name
 - ``visible``: text for terminals: control characters of names are shown, not sent, as they move and hide things; bars
   of blocks
-- ``advice/``: what limits a program on a machine, and what would help: the verb ``advise`` and its report
+- ``advice/``: the verb ``advise`` and its report: what limits a program on a machine, and what would help
 - ``cli/``: the command line
-- ``collectives/``: collectives and their algorithms: schedules of single ones, and the registry that lowering chooses
-  from
-- ``comparison/``: the verb compare: what differs between things of one kind
+- ``collectives/``: collectives and their algorithms: schedules of single collectives, and the registry that lowering
+  chooses from
+- ``comparison/``: the verb ``compare``: differences between things of one kind
 - ``gallery/``: the catalogue: machines and recorded programs that come with Isthmus, one file each
-- ``html/``: what pages of HTML share: markup, style and the frame of the page
-- ``imports/``: what other tools write: machines, traces and graphs
-- ``lowering/``: from programs to schedules: collectives become messages, and what it all sends becomes a pattern
-- ``machine/``: the first noun: machines, their parts, their text forms, and the partitions that jobs get
-- ``mapping/``: mapping: where ranks sit, what that costs, and where they had better sit
-- ``plot/``: pictures of interconnects: their parts, their cables, and what a route or a load looks like
+- ``html/``: what HTML pages share: markup, style and the frame of the page
+- ``imports/``: import of other tools' files: machines, traces and graphs
+- ``lowering/``: from programs to schedules: collectives become messages; communication patterns
+- ``machine/``: machines, their parts and text forms, and the nodes that jobs get
+- ``mapping/``: mapping: placements of ranks, their costs, and better ones
+- ``plot/``: pictures of interconnects, routes and loads
 - ``proof/``: proofs that a schedule does what it has to do, in every execution
 - ``recording/``: recordings of real MPI programs: raw traces become Programs that know when, where and how long every
   call took
-- ``schedule/``: what ranks do: programs in terms of MPI, and schedules, the DAGs of operations that are simulated and
-  run
-- ``simulation/``: simulation: when everything in a program or schedule happens on a machine, and why
+- ``schedule/``: programs in terms of MPI, and schedules: DAGs of operations that are simulated and run
+- ``simulation/``: simulation of a program or schedule on a machine: what happens when, and why
 - ``studies/``: studies: experiments at many points, their ledgers, figures and pages
 - ``tuning/``: choosing algorithms of collectives: tuning, decision tables, files for MPI libraries
 

@@ -1,10 +1,9 @@
 """Collectives and their algorithms: schedules of single ones, and the registry that lowering chooses from.
 
-- ``flavours``: flavours of collectives: how data move, how ranks synchronise, how many are under way
-- ``order``: which algorithms of reductions combine operands in the order of ranks, as operators need that do not
-  commute
-- ``registry``: the registry of algorithms: what there is, what each takes, and how new ones are added
-- ``single``: the verb ``collective``: the schedule of a single one
+- ``flavours``: flavours of collectives: how data move, how ranks synchronise, and how many calls are in progress
+- ``order``: the algorithms of reductions that combine operands in rank order, for operators that do not commute
+- ``registry``: the registry of algorithms: their names and options, and how to add new ones
+- ``single``: the verb ``collective``: the schedule of a single collective
 - ``models/``: closed forms of the costs of collectives, their lower bounds, and how much of them computation can hide
 """
 

@@ -1,4 +1,4 @@
-"""Flavours of collectives: how data move, how ranks synchronise, how many are under way."""
+"""Flavours of collectives: how data move, how ranks synchronise, and how many calls are in progress."""
 
 from __future__ import annotations
 

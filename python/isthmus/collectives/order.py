@@ -1,4 +1,4 @@
-"""Which algorithms of reductions combine operands in the order of ranks, as operators need that do not commute."""
+"""The algorithms of reductions that combine operands in rank order, for operators that do not commute."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The registry of algorithms: what there is, what each takes, and how new ones are added."""
+"""The registry of algorithms: their names and options, and how to add new ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The verb ``collective``: the schedule of a single one."""
+"""The verb ``collective``: the schedule of a single collective."""
 
 from __future__ import annotations
 

@@ -1,19 +1,17 @@
 """The first noun: machines, their parts, their text forms, and the partitions that jobs get.
 
-- ``allocation``: the nodes that a job really has, with coordinates of its own: rank <-> (node, socket, core) <->
-  coordinates
+- ``allocation``: the nodes of a job, and the conversions between rank, (node, socket, core) and coordinates
 - ``description``: the canonical description of a machine: nested dicts of plain SI values, and the provenance of each
 - ``graph``: networks given cable by cable
-- ``kinds``: the kinds of interconnects: their parameters, and how each is built by the core
-- ``machine``: the Machine: an interconnect, its nodes, LogGP parameters per level, and where every number comes from
+- ``kinds``: the kinds of interconnects: their parameters, and how the core builds each
+- ``machine``: the Machine: an interconnect, its nodes, LogGP parameters per level, and the source of every number
 - ``models``: closed forms for one message on a quiet network
-- ``networkx``: interconnects from and to graphs of NetworkX
-- ``node_pairs``: node ids and pairs of them as users give them: numbers, or arrays that are broadcast against each
-  other
-- ``parts``: what a machine is made of besides its interconnect: nodes, LogGP parameters per level, noise
+- ``networkx``: conversion of interconnects from and to NetworkX graphs
+- ``node_pairs``: node ids and pairs as users give them: numbers, or arrays that are broadcast against each other
+- ``parts``: the parts of a machine besides its interconnect: nodes, LogGP parameters per level, noise
 - ``placement``: the Placement: which rank sits on which core of which node
 - ``spec``: one-line specifications: ``torus:8x8x16 link=425MB/s hop=64ns cores=4``
-- ``text``: what ``print(machine)`` and ``isthmus machine show`` say
+- ``text``: the output of ``print(machine)`` and ``isthmus machine show``
 - ``toml``: the TOML form of a machine: reading with line numbers, writing with provenance
 """
 

@@ -1,4 +1,4 @@
-"""The nodes that a job really has, with coordinates of its own: rank <-> (node, socket, core) <-> coordinates."""
+"""The nodes of a job, and the conversions between rank, (node, socket, core) and coordinates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The kinds of interconnects: their parameters, and how each is built by the core."""
+"""The kinds of interconnects: their parameters, and how the core builds each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Machine: an interconnect, its nodes, LogGP parameters per level, and where every number comes from."""
+"""The Machine: an interconnect, its nodes, LogGP parameters per level, and the source of every number."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Interconnects from and to graphs of NetworkX."""
+"""Conversion of interconnects from and to NetworkX graphs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Node ids and pairs of them as users give them: numbers, or arrays that are broadcast against each other."""
+"""Node ids and pairs as users give them: numbers, or arrays that are broadcast against each other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a machine is made of besides its interconnect: nodes, LogGP parameters per level, noise.
+"""The parts of a machine besides its interconnect: nodes, LogGP parameters per level, noise.
 
 Every field carries its unit and its allowed range, which the readers and writers of all formats go by.
 """

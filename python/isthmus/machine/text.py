@@ -1,4 +1,4 @@
-"""What ``print(machine)`` and ``isthmus machine show`` say."""
+"""The output of ``print(machine)`` and ``isthmus machine show``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The verb ``map``: where ranks had better sit."""
+"""The verb ``map``: placements in which ranks that exchange much sit close together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a placement costs: metrics, each with its definition and source."""
+"""Metrics of a placement, each with its definition and source."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``method="auto"`` tries, in which order."""
+"""The methods that ``method="auto"`` tries, and their order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a mapping method is given: tasks with what they exchange, and the nodes of a job with what fits them."""
+"""The input of a mapping method: tasks and what they exchange, and the nodes of a job with their capacity."""
 
 from __future__ import annotations
 

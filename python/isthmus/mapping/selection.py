@@ -1,4 +1,4 @@
-"""Which of the maps that were found is kept: what decides, and what must not get worse."""
+"""The choice among the maps found: the objective, and what must not get worse."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Swaps of tasks that a judge of whole maps finds better: the simulation, mostly."""
+"""Swaps of tasks that improve a whole map, as judged mostly by simulation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``print(mapped)`` and ``isthmus map`` say."""
+"""The output of ``print(mapped)`` and ``isthmus map``."""
 
 from __future__ import annotations
 

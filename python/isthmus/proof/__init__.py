@@ -1,8 +1,8 @@
 """Proofs that a schedule does what it has to do, in every execution.
 
-- ``contract``: what a schedule has to do: what its buffers hold at the start, and what they must hold in the end
-- ``prove``: the verb: is a schedule right, in every execution?
-- ``sweep``: all algorithms at many numbers of ranks, roots, sizes and options
+- ``contract``: the contract of a schedule: the content of its buffers at the start, and the required content at the end
+- ``prove``: the verb ``prove``: whether a schedule is right in every execution
+- ``sweep``: proofs of all algorithms at many numbers of ranks, roots, sizes and options
 """
 
 from __future__ import annotations

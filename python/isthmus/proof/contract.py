@@ -1,4 +1,4 @@
-"""What a schedule has to do: what its buffers hold at the start, and what they must hold in the end."""
+"""The contract of a schedule: the content of its buffers at the start, and the required content at the end."""
 
 from __future__ import annotations
 

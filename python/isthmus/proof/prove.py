@@ -1,4 +1,4 @@
-"""The verb: is a schedule right, in every execution?"""
+"""The verb ``prove``: whether a schedule is right in every execution."""
 
 from __future__ import annotations
 

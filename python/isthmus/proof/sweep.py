@@ -1,4 +1,4 @@
-"""All algorithms at many numbers of ranks, roots, sizes and options."""
+"""Proofs of all algorithms at many numbers of ranks, roots, sizes and options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Traces of all ranks, whoever wrote them, as one Program with its Recording."""
+"""Assembly of the traces of all ranks into one Program with its Recording."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A recorded program by functions: who called whom, with calls, time, computation and bytes of every function path."""
+"""A recorded program by functions: calls, time, computation and bytes of every function path."""
 
 from __future__ import annotations
 

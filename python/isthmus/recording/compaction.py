@@ -1,4 +1,4 @@
-"""Events that do nothing, taken out of a Program in the making."""
+"""Removal of events that do nothing from a Program in the making."""
 
 from __future__ import annotations
 

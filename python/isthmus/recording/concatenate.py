@@ -1,4 +1,4 @@
-"""What the ranks did, put together: columns of all ranks, with communicators and ranks of the Program."""
+"""Concatenation of all ranks' columns, with communicators and ranks of the Program."""
 
 from __future__ import annotations
 

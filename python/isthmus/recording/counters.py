@@ -1,4 +1,4 @@
-"""Counters of the processor: what is asked for, and what they counted in the computations of a recording."""
+"""Processor counters: which are requested, and what they counted in the computations of a recording."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How ranks came to their end, in words."""
+"""Sentences on how ranks ended."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What MPI functions mean for a Program where their record does not say it."""
+"""The meaning of MPI functions for a Program where their records do not give it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the headers of raw traces say of the run and of its ranks."""
+"""The headers of raw traces: facts about the run and its ranks."""
 
 from __future__ import annotations
 

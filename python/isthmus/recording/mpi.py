@@ -1,4 +1,4 @@
-"""Which MPI library a command uses, and the compiler for it."""
+"""Detection of the MPI library that a command uses, and of its compiler."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One-sided calls of one rank as events.
+"""Conversion of one-sided calls of one rank to events.
 
 Puts and accumulates are puts, gets are gets, calls that do both are both. Fence, lock, flush and unlock keep their
 names; MPI_Win_lock_all and MPI_Win_sync do nothing in the model. MPI_Win_post, start, complete and wait are messages

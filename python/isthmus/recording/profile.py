@@ -1,4 +1,4 @@
-"""The profile of a recorded program: what its calls took and moved, by function, by place, by rank and by size."""
+"""The profile of a recorded program: time and bytes of its calls by function, place, rank and size."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one rank did: the records of all its threads in one order, by the clock of rank 0."""
+"""Records of one rank: those of all its threads in one order, by the clock of rank 0."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The verb ``record``: run an MPI program and write down what it communicated and computed."""
+"""The verb ``record``: run an MPI program and record its communication and computation."""
 
 from __future__ import annotations
 

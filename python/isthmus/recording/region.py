@@ -1,4 +1,4 @@
-"""Which part of a run is recorded, in words for the recorder: iteration markers and regions."""
+"""The recorded part of a run: iteration markers and regions, as passed to the recorder."""
 
 from __future__ import annotations
 

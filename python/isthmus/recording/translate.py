@@ -1,4 +1,4 @@
-"""Calls of one rank as events of a Program.
+"""Conversion of the calls of one rank to events of a Program.
 
 What each call becomes:
 

@@ -1,4 +1,4 @@
-"""Building programs: whole arrays of events at once, or event by event."""
+"""The builder of programs: whole arrays of events at once, or event by event."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a call on a :class:`ProgramBuilder` alone shows to be wrong."""
+"""Checks of a single call on a :class:`ProgramBuilder`."""
 
 from __future__ import annotations
 

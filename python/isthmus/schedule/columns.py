@@ -1,4 +1,4 @@
-"""Columns of numbers: what users pass becomes arrays of the core's types, or one clear sentence."""
+"""Columns of numbers: converts users' input to arrays of the core's types, or raises one clear sentence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Counters of the processor in a recording: what they counted in computations."""
+"""Processor counters in a recording: what they counted in computations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Events of a Program: their kinds, the columns that hold them, and one of them for people to read."""
+"""Events of a Program: their kinds, their columns, and a readable form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What messages call an event of a Program, and where they say it is."""
+"""Names of events in messages, and where they are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Events of a program, picked out of its columns."""
+"""Selection of events from the columns of a program."""
 
 from __future__ import annotations
 

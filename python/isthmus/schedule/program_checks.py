@@ -1,4 +1,4 @@
-"""What a program must be: columns that fit each other, and events that make sense."""
+"""Checks of a program: columns that fit each other, and events that make sense."""
 
 from __future__ import annotations
 

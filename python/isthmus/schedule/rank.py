@@ -1,4 +1,4 @@
-"""One rank of a schedule, for people to read."""
+"""The operations of one rank of a schedule in readable form."""
 
 from __future__ import annotations
 

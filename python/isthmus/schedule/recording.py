@@ -1,4 +1,4 @@
-"""The Recording: what was measured while a program ran, beside the Program of what it did."""
+"""The Recording: measurements of a run, beside the Program of what it did."""
 
 from __future__ import annotations
 
@@ -61,40 +61,40 @@ CALL_COLUMNS: dict[str, Any] = {
 
 @dataclass(frozen=True, eq=False, repr=False, slots=True, kw_only=True)
 class Recording:
-    """Immutable columns, one element per rank or per call; made by ``merge`` and the importers of traces.
+    """Measurements of a recorded run, as immutable columns with one element per rank or per call.
 
-    Arrays are taken over, not copied. Times of calls are whole nanoseconds, other times are seconds.
+    Arrays are not copied. Times of calls are whole nanoseconds, other times are seconds.
 
     Attributes
     ----------
     command, directory, started, library : str
-        What was run, where, when (ISO 8601, UTC), and what the MPI library calls itself.
+        Command, working directory, start time (ISO 8601, UTC), and the MPI library's name for itself.
     mpi : (int, int)
-        Version of the MPI standard that the library has; (0, 0) if it is not known.
+        Version of the MPI standard that the library implements; (0, 0) if unknown.
     version : str
-        Of Isthmus that recorded.
+        Version of Isthmus that made the recording.
     hosts : tuple of str
-        Names of the different hosts.
+        Names of the distinct hosts.
     host : array of uint32, ranks
         Index into ``hosts``.
     cpus, cpus_online : arrays of uint32, ranks
-        Processors that the rank may run on, and that its host has; 0: not known.
+        Number of processors that the rank may run on, and that its host has; 0: unknown.
     ending : array of uint32, ranks
-        How the rank came to its end, as bits: FINALIZED 1, ABORTED 2, SIGNALLED 4, EXITED 8, FULL 16 (no room for
-        what came then), LOST_CALLS 32, LIMITED 64 (with FULL: by the limit).
+        How the rank ended, as bits: FINALIZED 1, ABORTED 2, SIGNALLED 4, EXITED 8, FULL 16 (no room for later records),
+        LOST_CALLS 32, LIMITED 64 (with FULL: because of the limit).
     wall, cpu : arrays of float64, ranks
-        Seconds from the end of MPI_Init to the begin of MPI_Finalize, or to the last that is known of the rank, and
-        processor seconds of the process up to there; nan: not known.
+        Seconds from the end of MPI_Init to the beginning of MPI_Finalize, or to the last known event of the rank, and
+        processor seconds of the process until then; nan: unknown.
     init, finalize : arrays of float64, ranks
-        Seconds in MPI_Init and MPI_Finalize; nan: not called, or not known.
+        Seconds in MPI_Init and MPI_Finalize; nan: not called, or unknown.
     recorder : array of float64, ranks
-        Seconds that the recorder took in MPI_Init and MPI_Finalize.
+        Seconds that the recorder used in MPI_Init and MPI_Finalize.
     memory : array of int64, ranks
-        Bytes that the recorder took.
+        Memory used by the recorder, bytes.
     lost : array of uint64, ranks
-        Calls that were not recorded.
+        Number of calls that were not recorded.
     clock_error : array of float64, ranks
-        Seconds by which times of the rank may be wrong relative to those of rank 0.
+        Largest error of the rank's times relative to those of rank 0, seconds.
     first : array of uint64, ranks + 1
         Calls of rank r are ``first[r]`` up to ``first[r + 1]``, in the order in which they began.
     function : array of uint16
@@ -103,22 +103,22 @@ class Recording:
         Index into ``sites``, or all ones: the place in the program's own code (see ``isthmus.recording.own``) where
         paths are known, else that of the call.
     begin, end : arrays of int64
-        Nanoseconds since the recording began, by the clock of rank 0.
+        Nanoseconds since the start of the recording, by the clock of rank 0.
     count : array of uint32
-        Calls that this stands for: polling calls that found nothing are one.
+        Number of calls that the element stands for: polls that found nothing are merged into one.
     sent, received : arrays of uint64
-        Bytes of messages and collectives that the call put into MPI, and got out of it. Nonblocking receives count
+        Bytes of messages and collectives that the call passed to MPI, and received from it. Nonblocking receives count
         where they complete.
     peer : array of int32
-        World rank of the partner, if there is one only; otherwise -1.
+        World rank of the partner if there is exactly one; otherwise -1.
     comm : array of uint32
         Communicator of the Program; 0 where there is none.
     wait : array of int64
-        Collectives: nanoseconds until the last rank arrived; -1: not known, or no collective.
+        For collectives, nanoseconds until the last rank arrived; -1: unknown, or not a collective.
     thread : array of uint16
         Thread of the process, from 0.
     event : array of int64
-        First event of the Program that came of this call; -1: none.
+        First event of the Program that results from this call; -1: none.
     functions, sites : tuples of str
         Names such as "MPI_Isend", and places such as "halo2d.c:57".
     untimed : dict of str to array of uint64, ranks
@@ -126,7 +126,7 @@ class Recording:
     unmodelled : dict of str to int
         Functions whose effect the Program does not contain, with the number of calls.
     notes : tuple of str
-        What else the reader of the trace found: sentences for people.
+        Other findings of the trace reader, as sentences.
     cpus_shared : array of uint32, ranks
         Processors that the ranks of the same host may run on, all together; empty: not known.
     signal : array of int32, ranks
@@ -141,14 +141,14 @@ class Recording:
     site_function, site_module : tuples of str
         For every place, the function around it and the file that holds its code; empty: not known.
     counters : Counters or None
-        What counters of the processor counted between calls; None: nothing.
+        Counts of processor counters between calls; None if nothing was counted.
     uncounted : tuple of str
-        Why counters that were asked for are not there: sentences for people.
+        Reasons why requested counters are missing, as sentences.
 
     Raises
     ------
     InvalidInput
-        For columns that do not fit each other.
+        If columns do not fit each other.
     """
 
     command: str

@@ -1,4 +1,4 @@
-"""A file to which HDF5 writes: what does not fit onto the disk is an error after all is closed.
+"""A file that HDF5 writes to: a full disk is reported as an error after all is closed.
 
 HDF5 cannot close a file whose last pieces it cannot write: it tries again until the process ends, and may crash then.
 """

@@ -1,4 +1,4 @@
-"""Sentences that say what a program, schedule or pattern holds."""
+"""Sentences that summarise a program, schedule or pattern."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What CPU streams did: the bars of a picture of a simulation."""
+"""Activities of CPU streams: the bars in a picture of a simulation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Deadlock as a result: what waits, for whom, in which circle, and what arrived instead."""
+"""Deadlock as a result: what waits, for whom, in which cycle, and what arrived instead."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``simulate`` is told about the network: model, routes, and the options of single models."""
+"""Network arguments of ``simulate``: model, routes, and the options of single models."""
 
 from __future__ import annotations
 

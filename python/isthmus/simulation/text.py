@@ -1,4 +1,4 @@
-"""What ``print(timeline)`` and ``isthmus show`` say."""
+"""The output of ``print(timeline)`` and ``isthmus show``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the links of the network carried in a simulation in which messages meet."""
+"""The traffic of links in a simulation with contention."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who waits for whom, after a simulation has got stuck."""
+"""The wait-for graph of a simulation that got stuck."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ranks and interfaces have to do at least: lower bounds of simulated times, without a simulation."""
+"""Lower bounds of simulated times from the work of ranks and interfaces, without a simulation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is tried for a collective: every algorithm with sensible values of its options."""
+"""Candidates for a collective: every algorithm with sensible values of its options."""
 
 from __future__ import annotations
 

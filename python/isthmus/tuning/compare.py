@@ -1,4 +1,4 @@
-"""What differs between two sources of decisions, and what a table says today."""
+"""Differences between two sources of decisions, and a fresh check of a table."""
 
 from __future__ import annotations
 

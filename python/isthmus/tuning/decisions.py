@@ -1,4 +1,4 @@
-"""What every source of decisions can do: tuned tables and the rules that MPI libraries come with."""
+"""The interface of all sources of decisions: tuned tables and the rules of MPI libraries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many operations a schedule would have, without making it."""
+"""Estimates of the number of operations of a schedule, without making it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decisions from elsewhere than a table: those of a user, and several sources in turn."""
+"""Decisions of a user, and several sources of decisions in turn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A decision: from which size on a collective takes which algorithm."""
+"""A decision: the size from which a collective uses an algorithm."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decisions for the collectives that a program calls, where they can run."""
+"""Decisions for the collectives of a program, restricted to algorithms that can run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where collectives are tuned: a machine, ranks on it, a model of the network."""
+"""The conditions under which collectives are tuned: machine, ranks, placement, network model."""
 
 from __future__ import annotations
 

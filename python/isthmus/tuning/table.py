@@ -1,4 +1,4 @@
-"""Decision tables: which algorithm a collective takes at which number of ranks and size."""
+"""Decision tables: the algorithm of a collective by number of ranks and size."""
 
 from __future__ import annotations
 

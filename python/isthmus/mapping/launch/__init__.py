@@ -1,4 +1,4 @@
-"""Files that tell launchers where ranks go: Placements written and read, one format a module.
+"""Files for launchers: placements written and read, one format per module.
 
 - ``bluegene``: IBM Blue Gene mapfiles: line i has the coordinates of rank i in the partition, then t, its place on
   the node

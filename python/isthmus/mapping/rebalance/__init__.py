@@ -1,4 +1,4 @@
-"""Dynamic load balancing that knows the network.
+"""Dynamic load balancing that takes the network into account.
 
 - ``object_moves``: moves of objects that unload cores and shorten the ways of their messages
 - ``object_places``: where objects are, what each core has to do, and what the messages of an object cost on any node

@@ -1,4 +1,4 @@
-"""What MPI libraries decide without any file: rules for any number of ranks.
+"""The built-in decisions of MPI libraries: rules for any number of ranks.
 
 - ``mpich``: what MPICH decides without a file of its own
 - ``openmpi``: what Open MPI decides without a rules file

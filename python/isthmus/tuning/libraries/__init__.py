@@ -1,4 +1,4 @@
-"""What MPI libraries have: their algorithms in the terms of Isthmus, and how they count sizes.
+"""MPI libraries: their algorithms in the terms of Isthmus, and how they count sizes.
 
 - ``canonical``: choices written in one way: what does the same is equal
 - ``library``: an algorithm of a library, and the nearest one to a choice

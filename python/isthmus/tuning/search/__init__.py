@@ -1,4 +1,4 @@
-"""The search for the best algorithm at every size: what is simulated, and what is known without it.
+"""The search for the best algorithm at every size: what to simulate, and what can be ruled out without it.
 
 - ``intervals``: the best of large schedules of which is known what each has to do at least: few simulations settle it
 - ``large``: times of schedules that are too large to simulate at every size: from a few simulations, of smaller ones

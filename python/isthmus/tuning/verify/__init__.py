@@ -1,4 +1,4 @@
-"""Proof on a real run that an MPI library follows a file: messages are counted with it, without it, and forced.
+"""Checks by real runs that an MPI library follows a file: messages are counted with it, without it, and forced.
 
 - ``mpich``: what to run to see whether MPICH follows a selection tree
 - ``openmpi``: what to run to see whether Open MPI follows a rules file
