@@ -23,7 +23,7 @@ ORDERS = {
 
 
 def keeps_order(kind: str, algorithm: Choice | None = None, *, ranks: int = 0, root: int = 0) -> bool:
-    """Does an algorithm combine operands in the order of ranks? True where nothing is combined.
+    """Return whether an algorithm combines operands in rank order; True if it combines nothing.
 
     Brackets may stand anywhere, as in MPI. The answer is proved for all algorithms and many numbers of ranks by
     :func:`isthmus.prove` with ``ordered=True``.

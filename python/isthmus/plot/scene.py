@@ -111,7 +111,7 @@ class Panel:
 
     @property
     def spatial(self) -> bool:
-        """Is the panel three-dimensional?"""
+        """Whether the panel is three-dimensional."""
         return any(points_of(item)[0].shape[-1] == 3 for item in self.items)
 
     def bounds(self) -> tuple[Array, Array]:

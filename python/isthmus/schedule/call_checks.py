@@ -57,7 +57,7 @@ class CallChecks:
             raise InvalidInput(f"rank {rank} ({name}): {wrong}")
 
     def check_columns(self, kind: int, what: int, table: dict[str, NDArray[Any]], called: str = "peer") -> None:
-        """The same for arrays."""
+        """Check arrays in the same way."""
         rank, peer, tag, comm = (table[name] for name in ("rank", "peer", "tag", "comm"))
         # ANY and NULL may stand in columns of unsigned numbers.
         peer, tag = (column.view(np.int32) if column.itemsize == 4 else column for column in (peer, tag))

@@ -166,7 +166,7 @@ class Reader:
         return out
 
     def into(self, name: str, out: NDArray[Any]) -> None:
-        """The same into an array, which may be a field of a structured one."""
+        """Read a column into an array, which may be a field of a structured array."""
         self._copy(self._numbers(name, out.dtype, len(out)), name, out)
 
     def texts(self, name: str) -> list[str]:

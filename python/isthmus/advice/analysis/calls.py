@@ -61,7 +61,7 @@ class Call:
 
     @property
     def computes(self) -> bool:
-        """Is it computation rather than a call?"""
+        """Whether this is computation rather than a call."""
         return self.name.split()[0] == COMPUTATION
 
 
@@ -248,7 +248,7 @@ def _add_waits(
     since: NDArray[np.int64],
     ranks: NDArray[np.int64],
 ) -> None:
-    """Those of some ranks."""
+    """Fill in the elements of these ranks."""
     bars = timeline.activities(ranks)
     order = np.lexsort((bars.end, bars.begin, bars.cpu, bars.rank))
     bars = bars.pick(order)

@@ -90,7 +90,7 @@ def _picked(program: Program, pieces: list[tuple[NDArray[np.int64], NDArray[np.i
 
 
 def _stands_alone(program: Program) -> bool:
-    """Is every request opened and done in it, and every message sent and received?"""
+    """Return whether the excerpt opens and completes every request, and sends and receives every message."""
     try:
         program.validate()
         lower(program).validate()

@@ -36,7 +36,7 @@ def _more_calls(a: Call, b: Call) -> Call:
 
 
 def all_pairs(tables: Iterable[Iterable[Pair]]) -> tuple[Pair, ...]:
-    """By sender and receiver; the most of the critical path first."""
+    """Return the table by sender and receiver; the largest share of the critical path first."""
     rows: dict[tuple[int, int], Pair] = {}
     for table in tables:
         for pair in table:
@@ -54,7 +54,7 @@ def all_pairs(tables: Iterable[Iterable[Pair]]) -> tuple[Pair, ...]:
 
 
 def all_sizes(tables: Iterable[Iterable[SizeClass]]) -> tuple[SizeClass, ...]:
-    """By powers of two, ascending."""
+    """Return the table by powers of two, ascending."""
     rows: dict[int, SizeClass] = {}
     for table in tables:
         for size in table:

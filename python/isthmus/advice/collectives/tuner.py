@@ -221,7 +221,7 @@ class Tuner:
         return self._table(kinds, compared, of_now)
 
     def for_library(self, kinds: Sequence[str], compared: Sequence[Compared], whole: Container[str]) -> DecisionTable:
-        """The same with what the library decides by itself left to it.
+        """Return the same table without what the library decides by itself.
 
         ``whole``: collectives that get one rule for all sizes, that of their most expensive calls.
         """

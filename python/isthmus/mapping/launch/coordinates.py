@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def is_grid(machine: Machine) -> bool:
-    """Is the interconnect a linear array, ring, mesh or torus?"""
+    """Return whether the interconnect is a linear array, ring, mesh or torus."""
     return "wrap" in machine.description.values["topology"]
 
 

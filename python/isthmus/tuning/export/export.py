@@ -279,7 +279,7 @@ def _guarded(wanted: Choice, found: Fit, part: Part) -> Placed:
 
 
 def losses(collective: str, ranks: int, rules: Iterable[Placed]) -> list[Loss]:
-    """Those rules that the library does not follow exactly, or is slower with than without."""
+    """Return the rules that the library does not follow exactly, or that make it slower."""
     out = []
     for p in rules:
         if p.fit is None:

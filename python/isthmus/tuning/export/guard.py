@@ -44,7 +44,7 @@ class Guard:
     _known: dict[tuple[str, int, int, Choice], float | None] = field(default_factory=dict, repr=False, compare=False)
 
     def of(self, own: Decisions) -> Guard:
-        """The same with other decisions of the library."""
+        """Return the guard with other decisions of the library."""
         return replace(self, own=own)
 
     def split(

@@ -182,7 +182,7 @@ class Search:
         return quiet
 
     def _too_slow_alone(self, c: int, i: int, best: float) -> bool:
-        """Is it left out by its time without contention, which takes less to simulate?"""
+        """Return whether its time without contention, which is faster to simulate, rules the candidate out."""
         quiet = self.quiet
         if quiet is None or not np.isfinite(best) or quiet.source[c, i] == Source.simulated:
             return False
