@@ -62,19 +62,20 @@ Contract::Holdings holdings_of(const char* what, Rank ranks, std::size_t buffers
 
 using DefectRow = std::tuple<std::string, Rank, std::int64_t, std::string>;
 
-std::tuple<std::vector<DefectRow>, std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t, bool> prove_schedule(
-    const Schedule& schedule, const Contract& contract, std::size_t most) {
+std::tuple<std::vector<DefectRow>, std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t, bool, bool>
+prove_schedule(const Schedule& schedule, const Contract& contract, std::size_t most, bool symmetry) {
   Proof proof;
   {
     const nb::gil_scoped_release release;
-    proof = prove(schedule, contract, most);
+    proof = prove(schedule, contract, most, symmetry);
   }
   std::vector<DefectRow> rows;
   for (Defect& d : proof.defects) {
     rows.emplace_back(name_of(d.kind), d.rank, d.op == Defect::no_operation ? -1 : std::int64_t{d.op},
                       std::move(d.text));
   }
-  return {std::move(rows), proof.count, proof.operations, proof.messages, proof.bytes_checked, proof.needs_eager};
+  return {std::move(rows),     proof.count,       proof.operations, proof.messages,
+          proof.bytes_checked, proof.needs_eager, proof.by_symmetry};
 }
 
 }  // namespace
@@ -104,9 +105,9 @@ void bind_proof(nb::module_& module) {
       .def_ro("ranks", &Contract::ranks)
       .def_ro("ordered", &Contract::ordered);
   module.def(
-      "prove", &prove_schedule, "schedule"_a, "contract"_a, "most"_a,
+      "prove", &prove_schedule, "schedule"_a, "contract"_a, "most"_a, "symmetry"_a = true,
       "Defects (kind, rank, operation or -1, sentence), how many there are, operations, messages, bytes checked, "
-      "and whether it ends only with eager sends; see isthmus.prove.");
+      "whether it ends only with eager sends, and whether rank 0 stood for all; see isthmus.prove.");
 }
 
 }  // namespace isthmus::bindings

@@ -164,6 +164,28 @@ void neighbor_contract(Contract& c, const CollectiveCall& call, bool in_place) {
   c.end = [ends](Rank rank, List& out) { out.insert(out.end(), (*ends)[rank].begin(), (*ends)[rank].end()); };
 }
 
+/// Ranks of equal blocks are alike where there is no root and no order.
+std::vector<Rotation> rotations_of(const CollectiveCall& call, bool ordered) {
+  if (!call.counts.empty()) return {};
+  const std::uint64_t block = call.bytes;
+  switch (call.kind) {
+    case CollectiveKind::barrier: return {{{0, 0}, 0}};
+    case CollectiveKind::allgather: return {{{0, block}, 0}};
+    case CollectiveKind::alltoall: return {{{block, block}, block}};
+    case CollectiveKind::reduce_scatter:
+      if (ordered) return {};
+      return {{{block, 0}, block}};
+    case CollectiveKind::allreduce: {
+      if (ordered) return {};
+      std::vector<Rotation> out{{{0, 0}, 0}};
+      const std::uint64_t part = call.bytes / call.ranks;
+      if (part != 0 && call.bytes % call.ranks == 0) out.push_back({{part, part}, part});
+      return out;
+    }
+    default: return {};
+  }
+}
+
 }  // namespace
 
 Contract contract_of(const CollectiveCall& call, bool ordered) {
@@ -187,6 +209,7 @@ Contract contract_of(const CollectiveCall& call, bool ordered) {
   c.start = c.end = [](Rank, List&) {};
   if (!in_place || call.kind != CollectiveKind::reduce_scatter) c.constant = {"input"};
   c.ordered = ordered && reduces(call.kind);
+  c.rotations = rotations_of(call, c.ordered);
   switch (call.kind) {
     case CollectiveKind::barrier: c.synchronizes = true; break;
     case CollectiveKind::bcast: message_contract(c, call); break;

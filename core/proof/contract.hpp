@@ -23,6 +23,13 @@ struct Holding {
   RankRange ranks;  ///< one at the start
 };
 
+/// Ranks renamed round the circle, rank r to r + 1, and with them the bytes of buffers and the places of contributions:
+/// each turns by so many bytes, all of it being as many blocks as there are ranks. 0: it stays.
+struct Rotation {
+  std::vector<std::uint64_t> buffers;  ///< of Contract::buffers
+  std::uint64_t origin = 0;
+};
+
 /// Functions add the holdings of one rank to a list that they are given.
 struct Contract {
   using Holdings = std::function<void(Rank rank, std::vector<Holding>& out)>;
@@ -32,8 +39,9 @@ struct Contract {
   Holdings start;                     ///< everything else is unwritten
   Holdings end;                       ///< everything else may hold anything
   std::vector<std::string> constant;  ///< names of buffers that must not be written
-  bool ordered = false;       ///< contributions are combined in the order of ranks: (0 + 1) + (2 + 3), not 0 + 2
-  bool synchronizes = false;  ///< no rank is done before every rank has begun
+  bool ordered = false;             ///< contributions are combined in the order of ranks: (0 + 1) + (2 + 3), not 0 + 2
+  bool synchronizes = false;        ///< no rank is done before every rank has begun
+  std::vector<Rotation> rotations;  ///< those known under which it stays the same: what rank 0 holds says all
 };
 
 /// What ranks ask of a collective, in the buffers "input" and "output" of collectives/buffers.hpp. `call.rank` is

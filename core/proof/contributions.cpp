@@ -53,6 +53,27 @@ Contributions::Set Contributions::all_of(Set a, Set b) {
   return out;
 }
 
+Contributions::Set Contributions::rotated(Set set, Rank by) {
+  if (set <= unknown || by == 0) return set;
+  const auto old = ranges(set);
+  if (old.size() == 1 && old[0].end - old[0].first == ranks_) return set;
+  merged_.clear();
+  const auto add = [&](std::uint64_t first, std::uint64_t end) {
+    if (!merged_.empty() && merged_.back().end == first) merged_.back().end = static_cast<Rank>(end);
+    else merged_.push_back({static_cast<Rank>(first), static_cast<Rank>(end)});
+  };
+  // What comes round the end is first.
+  for (const RankRange range : old) {
+    const std::uint64_t first = std::uint64_t{range.first} + by, end = std::uint64_t{range.end} + by;
+    if (end > ranks_) add(std::max<std::uint64_t>(first, ranks_) - ranks_, end - ranks_);
+  }
+  for (const RankRange range : old) {
+    const std::uint64_t first = std::uint64_t{range.first} + by, end = std::uint64_t{range.end} + by;
+    if (first < ranks_) add(first, std::min<std::uint64_t>(end, ranks_));
+  }
+  return find(merged_);
+}
+
 Rank Contributions::common(Set a, Set b) const {
   const auto left = ranges(a), right = ranges(b);
   for (std::size_t i = 0, j = 0; i < left.size() && j < right.size();) {

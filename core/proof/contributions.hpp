@@ -38,6 +38,8 @@ class Contributions {
   Set sum(Set a, Set b);
   /// The same where the ranks of `b` must follow those of `a` immediately; `nothing` if they do not.
   Set concatenation(Set a, Set b);
+  /// The set of ranks so many further round the circle.
+  Set rotated(Set set, Rank by);
   /// All ranks of both.
   Set all_of(Set a, Set b);
 

@@ -37,7 +37,7 @@ bool meet(const Slices& slices, std::uint64_t bytes) {
 }  // namespace
 
 Execution::Execution(const Schedule& schedule, const Contract& contract, const Pairs& pairs, Defects& defects)
-    : schedule_(schedule), contract_(contract), pairs_(pairs), defects_(defects), sets_(schedule.ranks) {
+    : schedule_(schedule), contract_(contract), pairs_(pairs), defects_(defects), sets_(contract.ranks) {
   const auto& names = schedule.buffers.names;
   constant_.resize(names.size());
   for (const std::string& name : contract.constant) {
@@ -68,7 +68,7 @@ std::string Execution::value_text(const Piece& piece) const {
 bool Execution::run() {
   prepare();
   drain();
-  if (done_ < schedule_.ops.size()) halt();
+  if (done_ < schedule_.ops.size() && symmetry_ == nullptr) halt();
   if (done_ < schedule_.ops.size()) return false;
   check_end();
   if (contract_.synchronizes) check_synchronisation();
@@ -144,9 +144,32 @@ void Execution::release(Op op, bool on_start) {
   }
 }
 
+Execution::Op Execution::other_side(Op op) const {
+  if (symmetry_ != nullptr) return {0, symmetry_->partners[op.index]};
+  return {pairs_.peer(op.rank, op.index), pairs_.partner(op.rank, op.index)};
+}
+
+/// What rank 0 holds becomes what rank `by` holds.
+void Execution::rotate(std::vector<Piece>& pieces, Rank by) {
+  const std::uint64_t all = symmetry_->rotation.origin * contract_.ranks;
+  turned_.clear();
+  for (Piece piece : pieces) {
+    piece.set = sets_.rotated(piece.set, by);
+    if (all == 0 || piece.set <= Contributions::unknown) {
+      append(turned_, piece);
+      continue;
+    }
+    piece.origin = (piece.origin + by * symmetry_->rotation.origin) % all;
+    const std::uint64_t now = std::min(piece.bytes, all - piece.origin);
+    append(turned_, {now, piece.origin, piece.set});
+    append(turned_, {piece.bytes - now, 0, piece.set});
+  }
+  pieces.swap(turned_);
+}
+
 /// A send or a receive has begun: the message goes when both have.
 void Execution::message_part(Op op) {
-  const Op other{pairs_.peer(op.rank, op.index), pairs_.partner(op.rank, op.index)};
+  const Op other = other_side(op);
   const bool sends = operation(op).kind == OpKind::send;
   const Op send = sends ? op : other, recv = sends ? other : op;
   if (states_[at(other)] == State::waiting) {
@@ -157,23 +180,30 @@ void Execution::message_part(Op op) {
     }
     return;
   }
-  if (contract_.synchronizes) heard_[at(recv)] = sets_.all_of(heard_[at(recv)], heard_[at(send)]);
+  if (contract_.synchronizes) {
+    const Contributions::Set before = heard_[at(send)];
+    const Rank by = symmetry_ == nullptr ? 0 : operation(recv).peer;
+    heard_[at(recv)] = sets_.all_of(heard_[at(recv)], sets_.rotated(before, by));
+  }
   const auto sent = under_way_.find(at(send));
   if (sent != under_way_.end()) {
+    if (symmetry_ != nullptr) rotate(sent->second, operation(recv).peer);
     write(recv, recv.rank, slices(recv).to, sent->second);
     under_way_.erase(sent);
   } else if (states_[at(send)] == State::begun) {
-    transfer(send, slices(send).from, send.rank, slices(recv).to, recv.rank);
+    transfer(send, slices(send).from, send.rank, slices(recv).to, recv.rank,
+             symmetry_ == nullptr ? 0 : operation(recv).peer);
   }
   if (states_[at(send)] == State::begun) end(send);
   end(recv);
 }
 
-void Execution::transfer(Op by, Slice source, Rank source_rank, Slice target, Rank target_rank) {
+void Execution::transfer(Op by, Slice source, Rank source_rank, Slice target, Rank target_rank, Rank turn) {
   std::uint64_t bytes = operation(by).amount;
   if (bytes == 0) return;
   const std::uint64_t block = slices(by).block;
-  if (source_rank == target_rank && source.buffer == target.buffer && meet({source, target, block}, bytes)) {
+  if (source_rank == target_rank && turn == 0 && source.buffer == target.buffer &&
+      meet({source, target, block}, bytes)) {
     report(DefectKind::race, by, [&] {
       const char* blocks = block == 0 ? "" : " and further blocks";
       return message(text(by), ": it reads ",
@@ -187,6 +217,7 @@ void Execution::transfer(Op by, Slice source, Rank source_rank, Slice target, Ra
     const std::uint64_t now = block == 0 ? bytes : std::min(block, bytes);
     pieces_.clear();
     read(by, source_rank, source, now, pieces_);
+    if (turn != 0) rotate(pieces_, turn);
     write(by, target_rank, target, pieces_);
     bytes -= now;
     next(source);
@@ -361,7 +392,7 @@ void Execution::check_end() {
 }
 
 void Execution::check_synchronisation() {
-  const Contributions::Set all = sets_.range({0, schedule_.ranks});
+  const Contributions::Set all = sets_.range({0, contract_.ranks});
   for (Rank r = 0; r < schedule_.ranks; ++r) {
     Contributions::Set heard = sets_.single(r);
     for (std::uint32_t i = 0; i < schedule_.ops_in(r); ++i) heard = sets_.all_of(heard, heard_[at({r, i})]);

@@ -10,6 +10,7 @@
 #include "proof/contributions.hpp"
 #include "proof/defects.hpp"
 #include "proof/pairs.hpp"
+#include "proof/symmetry.hpp"
 #include "schedule/schedule.hpp"
 
 namespace isthmus::proof {
@@ -22,6 +23,13 @@ class Execution {
  public:
   /// All references outlive it; every message of `pairs` has its other side.
   Execution(const Schedule& schedule, const Contract& contract, const Pairs& pairs, Defects& defects);
+
+  /// Rank 0 alone, for all ranks: what it receives is what it sends, turned to where the sender is. Says only whether
+  /// there are defects; where it does not end, none is added.
+  Execution(const Symmetry& symmetry, const Contract& contract, const Pairs& pairs, Defects& defects)
+      : Execution(symmetry.first, contract, pairs, defects) {
+    symmetry_ = &symmetry;
+  }
 
   /// Runs everything that can run, then looks at what must be there in the end. Does everything end?
   bool run();
@@ -42,7 +50,10 @@ class Execution {
   void end(Op op);
   void release(Op op, bool on_start);
   void message_part(Op op);
-  void transfer(Op by, Slice source, Rank source_rank, Slice target, Rank target_rank);
+  [[nodiscard]] Op other_side(Op op) const;
+  void rotate(std::vector<Piece>& pieces, Rank by);
+  /// `turn`: how many ranks further the sender is, where rank 0 stands for all.
+  void transfer(Op by, Slice source, Rank source_rank, Slice target, Rank target_rank, Rank turn = 0);
   void combine(Op op);
   void halt();
   [[nodiscard]] Op waits_for(Op op, std::unordered_map<Rank, std::vector<std::uint32_t>>& blockers) const;
@@ -68,6 +79,7 @@ class Execution {
   const Schedule& schedule_;
   const Contract& contract_;
   const Pairs& pairs_;
+  const Symmetry* symmetry_ = nullptr;
   Defects& defects_;
   Contributions sets_;
   std::vector<Contents> contents_;
@@ -86,6 +98,7 @@ class Execution {
   std::vector<Piece> pieces_;
   std::vector<Piece> others_;
   std::vector<Piece> result_;
+  std::vector<Piece> turned_;
 };
 
 }  // namespace isthmus::proof

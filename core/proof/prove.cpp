@@ -1,6 +1,8 @@
 #include "proof/prove.hpp"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/interruption.hpp"
@@ -9,20 +11,21 @@
 #include "proof/pairs.hpp"
 #include "proof/races.hpp"
 #include "proof/remote_races.hpp"
+#include "proof/symmetry.hpp"
 #include "schedule/validate.hpp"
 
 namespace isthmus::proof {
 namespace {
 
 /// The contract's bytes lie in the schedule's buffers.
-void check_buffers(const Schedule& s, const Contract& contract) {
+void check_buffers(const Schedule& s, const Contract& contract, Rank ranks) {
   require(contract.ranks == s.ranks, "the schedule has ", s.ranks, " ranks, ", contract.name, " of ", contract.ranks,
           " is to be proved");
   const bool moves = std::any_of(s.ops.begin(), s.ops.end(),
                                  [](const Operation& op) { return op.kind != OpKind::calc && op.amount != 0; });
   require(!moves || !s.slices.empty(), "the operations of the schedule do not say which buffers they use");
   std::vector<Holding> holdings;
-  for (Rank r = 0; r < s.ranks; ++r) {
+  for (Rank r = 0; r < ranks; ++r) {
     if ((r & 0xFF) == 0) interruption_point();
     holdings.clear();
     contract.start(r, holdings);
@@ -41,12 +44,44 @@ void check_buffers(const Schedule& s, const Contract& contract) {
   }
 }
 
+/// Looks at rank 0 where it stands for all ranks: proved, or nothing is said.
+std::optional<Proof> prove_by_symmetry(const Schedule& schedule, const Contract& contract) {
+  const auto rotation = find_rotation(schedule, contract);
+  if (!rotation) return std::nullopt;
+  check_buffers(schedule, contract, 1);
+  Defects defects(0);
+  Pairs pairs(schedule);
+  LocalOrder order;
+  for (Rank r = 0; r < schedule.ranks; ++r) {
+    if ((r & 0xFF) == 0) interruption_point();
+    order.load(schedule, r);
+    pairs.add(r, order, defects);
+    if (r == 0 && !schedule.slices.empty()) Races(schedule).check(r, order, defects);
+    if (defects.size() != 0) return std::nullopt;
+  }
+  pairs.match(defects);
+  if (defects.size() != 0) return std::nullopt;
+  const auto symmetry = find_symmetry(schedule, *rotation, pairs);
+  if (!symmetry) return std::nullopt;
+  Execution execution(*symmetry, contract, pairs, defects);
+  if (!execution.run() || defects.size() != 0) return std::nullopt;
+  Proof out;
+  out.operations = schedule.ops.size();
+  out.messages = pairs.messages();
+  out.bytes_checked = execution.bytes_checked() * schedule.ranks;
+  out.by_symmetry = true;
+  return out;
+}
+
 }  // namespace
 
-Proof prove(const Schedule& schedule, const Contract& contract, std::size_t most_defects) {
+Proof prove(const Schedule& schedule, const Contract& contract, std::size_t most_defects, bool symmetry) {
   check_arrays(schedule);
   check_acyclic(schedule);
-  check_buffers(schedule, contract);
+  if (symmetry) {
+    if (auto proof = prove_by_symmetry(schedule, contract)) return *std::move(proof);
+  }
+  check_buffers(schedule, contract, schedule.ranks);
   Defects defects(most_defects);
   Proof out;
   out.operations = schedule.ops.size();

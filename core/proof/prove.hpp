@@ -18,6 +18,7 @@ struct Proof {
   std::uint64_t operations = 0;
   std::uint64_t messages = 0;
   std::uint64_t bytes_checked = 0;  ///< of what must be there in the end
+  bool by_symmetry = false;         ///< rank 0 was proved, and stands for all
   bool needs_eager = false;         ///< it ends only where sends do not wait for their receives
 };
 
@@ -30,8 +31,11 @@ struct Proof {
 ///   - in the end everything holds what it must.
 /// Memory and time grow with operations and with the parts that buffers fall into.
 ///
+/// Where every rank does the same as rank 0, each at its place on the circle (find_rotation), and `symmetry` is set,
+/// rank 0 is looked at alone. If that shows any defect, all ranks are.
+///
 /// Throws InvalidInput for a schedule that is none (check_arrays, check_acyclic), that does not name buffers, or whose
 /// buffers are too small; Unsupported for receives from any rank whose message depends on time.
-Proof prove(const Schedule& schedule, const Contract& contract, std::size_t most_defects = 10);
+Proof prove(const Schedule& schedule, const Contract& contract, std::size_t most_defects = 10, bool symmetry = true);
 
 }  // namespace isthmus::proof

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "base/rng.hpp"
 #include "proof/accesses.hpp"
 #include "proof/contents.hpp"
+#include "proof/contract.hpp"
 #include "proof/contributions.hpp"
 #include "proof/local_order.hpp"
 #include "schedule/builder.hpp"
@@ -50,6 +52,72 @@ Schedule random_rank(Rng& rng, std::uint32_t ops, std::uint32_t edges) {
 }
 
 }  // namespace
+
+TEST_CASE("sets of ranks turn round the circle") {
+  Rng rng(6);
+  constexpr Rank ranks = 11;
+  Contributions sets(ranks);
+  for (int trial = 0; trial < 500; ++trial) {
+    Contributions::Set set = Contributions::nothing;
+    for (Rank n = rng.below(ranks + 1); n > 0; --n) set = sets.all_of(set, sets.single(rng.below(ranks)));
+    const Rank by = rng.below(ranks);
+    std::set<Rank> wanted;
+    for (const Rank r : members(sets, set)) wanted.insert((r + by) % ranks);
+    const Contributions::Set turned = sets.rotated(set, by);
+    CHECK(members(sets, turned) == wanted);
+    CHECK(sets.rotated(turned, (ranks - by) % ranks) == set);
+  }
+  CHECK(sets.rotated(Contributions::unknown, 3) == Contributions::unknown);
+}
+
+TEST_CASE("contracts stay the same under their rotations") {
+  // Byte by byte: what the next rank holds is what this one holds, turned.
+  using Bytes = std::map<std::pair<std::uint32_t, std::uint64_t>, std::pair<std::uint64_t, std::set<Rank>>>;
+  std::size_t checked = 0;
+  for (const CollectiveKind kind :
+       {CollectiveKind::barrier, CollectiveKind::bcast, CollectiveKind::reduce, CollectiveKind::allreduce,
+        CollectiveKind::scan, CollectiveKind::exscan, CollectiveKind::gather, CollectiveKind::allgather,
+        CollectiveKind::scatter, CollectiveKind::alltoall, CollectiveKind::reduce_scatter}) {
+    for (Rank ranks = 2; ranks <= 6; ++ranks) {
+      for (const std::uint64_t bytes : {0, 1, 3, 5, 12}) {
+        for (const bool in_place : {false, true}) {
+          CollectiveCall call;
+          call.kind = kind;
+          call.ranks = ranks;
+          call.bytes = bytes;
+          call.in_place = in_place;
+          const Contract contract = contract_of(call, false);
+          for (const Rotation& rotation : contract.rotations) {
+            const auto held = [&](const Contract::Holdings& list, Rank rank, Rank turn) {
+              std::vector<Holding> holdings;
+              list(rank, holdings);
+              const auto moved = [&](std::uint64_t at, std::uint64_t block) {
+                return block == 0 || turn == 0 ? at : (at + block) % (block * ranks);
+              };
+              Bytes out;
+              for (const Holding& h : holdings) {
+                std::set<Rank> of;
+                for (Rank r = h.ranks.first; r < h.ranks.end; ++r) of.insert((r + turn) % ranks);
+                for (std::uint64_t b = 0; b < h.bytes; ++b) {
+                  out[{h.buffer, moved(h.offset + b, rotation.buffers[h.buffer])}] = {
+                      moved(h.origin + b, rotation.origin), of};
+                }
+              }
+              return out;
+            };
+            for (Rank r = 0; r < ranks; ++r) {
+              for (const auto& list : {contract.start, contract.end}) {
+                CHECK(held(list, r, 1) == held(list, (r + 1) % ranks, 0));
+              }
+            }
+            ++checked;
+          }
+        }
+      }
+    }
+  }
+  CHECK(checked > 100);
+}
 
 TEST_CASE("equal sets of ranks have equal numbers") {
   Rng rng(5);

@@ -139,6 +139,7 @@ def prove(
     two more things are checked: messages match in one way only, whatever the timing, and no two operations that may run
     at the same time access the same bytes if one of them writes. Sends wait for their receives, the strictest case that
     MPI allows.
+    Where all ranks do the same, seen from their places on the circle of ranks, rank 0 is run for all.
 
     Examples
     --------
@@ -173,7 +174,7 @@ def prove(
     if not isinstance(most_defects, int) or most_defects < 1:
         raise InvalidInput(f"most_defects is {most_defects!r}: a whole number from 1 is allowed")
     start = time.perf_counter()
-    defects, count, operations, messages, checked, needs_eager = _core.prove(
+    defects, count, operations, messages, checked, needs_eager, _ = _core.prove(
         schedule.arrays, contract.core, most_defects
     )
     seconds = time.perf_counter() - start
