@@ -47,19 +47,19 @@ from ..visible import guard, visible
 
 # Command -> (module, one line of help): the help page needs no import.
 _COMMANDS = {
-    "advise": ("advise", "What limits a program on a machine, and what would help."),
-    "compare": ("compare", "What differs: machines, tables, timelines, a program on machines."),
-    "completion": ("completion", "Completion of commands, options and names for bash, zsh and fish."),
-    "doctor": ("doctor", "What this computer has, what is missing, and what to install."),
-    "machine": ("machine", "Machines: interconnects, nodes, catalogue, routes, plots."),
-    "map": ("map", "Placements in which ranks that exchange much sit close together."),
-    "prove": ("prove", "Is a schedule right, in every execution? Proofs of collectives and your own."),
-    "record": ("record", "Run an MPI program and record what it communicates and computes."),
-    "schedule": ("schedule", "Programs and schedules: collectives, formats, checks, patterns."),
-    "show": ("show", "What anything holds: a machine, program, timeline, table, placement, ..."),
-    "simulate": ("simulate", "When everything in a program or schedule happens on a machine."),
-    "study": ("study", "Experiments at many points, beside what was published."),
-    "tune": ("tune", "The best algorithms of collectives for a machine: decision tables."),
+    "advise": ("advise", "Explain what limits a program on a machine, and what would help."),
+    "compare": ("compare", "Compare machines, tables, timelines, or a program on machines."),
+    "completion": ("completion", "Print shell completion for bash, zsh and fish."),
+    "doctor": ("doctor", "List what is installed, what is missing, and how to get it."),
+    "machine": ("machine", "Describe, convert and draw machines; list the catalogue."),
+    "map": ("map", "Place ranks that communicate much close together."),
+    "prove": ("prove", "Prove that every execution of a schedule is right."),
+    "record": ("record", "Run an MPI program and record its communication."),
+    "schedule": ("schedule", "Convert, check and generate programs and schedules."),
+    "show": ("show", "Describe anything: a machine, program, timeline, table, placement, ..."),
+    "simulate": ("simulate", "Simulate a program or schedule on a machine."),
+    "study": ("study", "Run experiments at many points, beside published results."),
+    "tune": ("tune", "Find the best collective algorithms for a machine."),
 }
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     "  isthmus advise app.h5 --machine cielo --model flow -o report.html\n"
     "  isthmus advise app.h5 --machine cielo --mpi openmpi-5.0.8 --export-collectives rules.conf\n"
     "  isthmus advise --example lammps --machine eos",
-    help="What limits a program on a machine, what would help, and by how much at most.\n\n"
+    help="Explain what limits a program on a machine, what would help, and by how much at most.\n\n"
     "FILE is a program (HDF5, such as isthmus record writes) or a schedule (HDF5, GOAL). The first machine is looked "
     "at in detail, others are compared with it. Ranks fill node after node, unless --placement says otherwise.",
 )
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     type=click.FloatRange(0, min_open=True),
     default=1.0,
     metavar="FACTOR",
-    help="Multiply all computation: 0.5 for cores twice as fast as those of the recording.",
+    help="Multiply all computation by a factor, such as 0.5 for cores twice as fast as those of the recording.",
 )
 @shared("own")
 @shared("output", "the report as one page, .html")
@@ -51,20 +51,21 @@ if TYPE_CHECKING:
 @click.option(
     "--mpi",
     metavar="LIBRARY",
-    help="openmpi or mpich, with a version or without, such as openmpi-5.0.8: collectives take its algorithms, in all "
-    "predictions. By default these are compared only, of the recording's library or Open MPI.",
+    help="Predict with the algorithms of an MPI library: openmpi or mpich, with or without a version, such as "
+    "openmpi-5.0.8. "
+    "By default the algorithms of the recording's library, or Open MPI, are only compared.",
 )
 @click.option(
     "--tune-time",
     default="10s",
     show_default=True,
     metavar="TIME",
-    help="To look for better algorithms of collectives, about; 0: look for none.",
+    help="Approximate time to search for better collective algorithms; 0: do not search.",
 )
 @click.option(
     "--export-collectives",
     metavar="FILE",
-    help="Write the better algorithms as a file for the MPI library, or as a decision table: .toml.",
+    help="Write the better algorithms to a file for the MPI library, or to a decision table (.toml).",
 )
 @shared("noise")
 @shared("seed")

@@ -23,7 +23,7 @@ from .things import THINGS, read_thing
     "  isthmus compare eos.toml openmpi --ranks 64\n"
     "  isthmus compare app.h5 timeline.h5 -o both.png\n"
     "  isthmus compare lammps cielo eos titan --model flow",
-    help="What differs between things of one kind, or a program on several machines.\n\n"
+    help="Compare things of one kind, or a program on several machines.\n\n"
     "The kind is seen from what is named: two or more machines (values that differ), two decision tables (sizes at "
     "which they choose differently), timelines (where the time goes; a recorded program is a measured timeline, so "
     "that a measurement stands beside predictions), or a program or schedule and the machines to simulate it on. The "

@@ -14,8 +14,9 @@ from .output import print_json, print_table
 @click.command(
     "doctor",
     epilog="\b\nExamples:\n  isthmus doctor\n  isthmus doctor --json",
-    help="What this computer has of what Isthmus can use: packages of Python, MPI libraries, launchers, counters of "
-    "the kernel. What is missing comes with what it is good for and how to install it. The exit status is 1 where "
+    help="List what Isthmus finds on this computer: Python packages, MPI libraries, launchers, counters of "
+    "the kernel. For everything that is missing it says what it is good for and how to install it. The exit status "
+    "is 1 if "
     "something is missing that Isthmus cannot do without.",
 )
 @json_option

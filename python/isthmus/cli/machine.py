@@ -33,10 +33,10 @@ def command() -> None:
 
 @command.command("list", epilog=_epilog("list", "list torus", "list --kinds"))
 @click.argument("words", nargs=-1)
-@click.option("--kinds", is_flag=True, help="The kinds of interconnects and their parameters instead.")
+@click.option("--kinds", is_flag=True, help="List the kinds of interconnects and their parameters instead.")
 @json_option
 def list_(words: tuple[str, ...], kinds: bool, as_json: bool) -> None:
-    """The machines of the catalogue, or those whose name, title or interconnect holds all WORDS."""
+    """List the machines of the catalogue, or those whose name, title or interconnect contains all WORDS."""
     if kinds:
         _list_kinds(as_json)
         return
@@ -86,10 +86,10 @@ def _list_kinds(as_json: bool) -> None:
     cls=Command,
     old={"--from": "--input-format"},
     epilog=_epilog("show cielo", "show cielo --brief", "show 'dragonfly:a=4,p=2,h=2,g=9' --json"),
-    help=f"What a machine is, and where every number comes from.\n\n{_WHAT}",
+    help=f"Describe a machine, and where every number comes from.\n\n{_WHAT}",
 )
 @machine_argument
-@click.option("--brief", is_flag=True, help="Without the table of values and sources.")
+@click.option("--brief", is_flag=True, help="Omit the table of values and sources.")
 @json_option
 def show(machine: Machine, brief: bool, as_json: bool) -> None:
     show_machine(machine, brief, as_json)
@@ -148,7 +148,7 @@ def _node(machine: Machine, text: str) -> int:
     cls=Command,
     old={"--from": "--input-format"},
     epilog=_epilog("distance titan 0 4711", "distance torus-4x4x4 0,0,0 3,3,3 --bytes '64 KiB'"),
-    help=f"Links between nodes A and B, and the time of a message on the quiet machine.\n\n{_WHAT}\n"
+    help=f"Print the number of links between nodes A and B, and the time of a message on the idle machine.\n\n{_WHAT}\n"
     "A and B are ids, names or coordinates (1,2,3) of nodes.",
 )
 @machine_argument
@@ -186,7 +186,7 @@ def distance(machine: Machine, a: str, b: str, size: str, as_json: bool) -> None
         "route torus-4x4x4 0 63 --routing minimal --count 5",
         "route dragonfly-small 0 71 --routing valiant --count 3 --seed 1",
     ),
-    help=f"The links that a message takes from node A to node B.\n\n{_WHAT}\n"
+    help=f"Print the links that a message takes from node A to node B.\n\n{_WHAT}\n"
     "A and B are ids, names or coordinates (1,2,3) of nodes.",
 )
 @machine_argument
@@ -199,7 +199,9 @@ def distance(machine: Machine, a: str, b: str, size: str, as_json: bool) -> None
     type=click.Choice(["deterministic", "minimal", "random", "valiant", "ugal"]),
     default="deterministic",
 )
-@click.option("--count", type=click.IntRange(1, 100_000), default=4, show_default=True, help="Routes at most.")
+@click.option(
+    "--count", type=click.IntRange(1, 100_000), default=4, show_default=True, help="Largest number of routes to print."
+)
 @shared("seed")
 @json_option
 def route(machine: Machine, a: str, b: str, routing: str, count: int, seed: int, as_json: bool) -> None:
@@ -279,7 +281,7 @@ def _hops(machine: Machine, links: Any, method: str) -> list[dict[str, Any]]:
 @machine_argument
 @shared("output", ".png, .svg, .pdf or .html", required=True)
 @click.option("--route", "pair", nargs=2, metavar="A B", help="Highlight the route between two nodes.")
-@click.option("--distances", is_flag=True, help="Histogram of the distances between nodes instead.")
+@click.option("--distances", is_flag=True, help="Draw a histogram of the distances between nodes instead.")
 @json_option
 def plot(machine: Machine, output: str, pair: tuple[str, str] | None, distances: bool, as_json: bool) -> None:
     from ..plot import plot_distance_histogram, plot_topology
@@ -299,7 +301,7 @@ def plot(machine: Machine, output: str, pair: tuple[str, str] | None, distances:
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @json_option
 def validate(files: tuple[str, ...], as_json: bool) -> None:
-    """Check machine files (TOML or any format that can be read): one line a file, exit status 2 if one is malformed."""
+    """Check machine files in any format: one line per file, exit status 2 if one is malformed."""
     import errno
     import os
     from collections import Counter

@@ -35,7 +35,7 @@ PLOTS = ("load", "dilation", "placement")
     "  isthmus map app.h5 --machine cielo --evaluate --placement rankfile\n"
     "  isthmus map app.h5 --machine cielo --plot load=before-and-after.png\n"
     "  isthmus map --list",
-    help="A placement of ranks in which those that exchange much sit close together.\n\n"
+    help="Find a placement in which ranks that communicate much sit close together.\n\n"
     "FILE is a program or schedule (HDF5; GOAL), an undirected graph in METIS format (.graph, .graph.gz), or one "
     "collective such as alltoall:ranks=64,bytes=4kB. Prints all metrics of the placement that was found beside those "
     "of the allocation's order, block, cyclic and random placements, and lower bounds.",
@@ -43,27 +43,39 @@ PLOTS = ("load", "dilation", "placement")
 @work_argument
 @shared("machine")
 @shared("nodes")
-@click.option("--fraction", type=float, metavar="PART", help="Instead: a random part of the nodes, as --seed draws it.")
+@click.option(
+    "--fraction", type=float, metavar="PART", help="Use a random fraction of the nodes instead, drawn with --seed."
+)
 @shared("ranks_per_node", "by default one rank per core")
 @click.option(
-    "--balance", type=float, metavar="PART", help="Tasks share cores; a node may exceed its share by this part."
+    "--balance", type=float, metavar="PART", help="Let tasks share cores; a node may exceed its share by this fraction."
 )
-@click.option("--tasks-per-node", type=click.IntRange(1), metavar="N", help="Tasks share cores; at most N on a node.")
+@click.option(
+    "--tasks-per-node", type=click.IntRange(1), metavar="N", help="Let tasks share cores, with at most N on a node."
+)
 @click.option(
     "--speeds",
     metavar="LIST|FILE",
-    help="With --balance: relative speeds of the nodes of the job, such as 1x12,0.5x4, or a file with one a line.",
+    help="With --balance: relative speeds of the nodes, such as 1x12,0.5x4, or a file with one speed per line.",
 )
-@click.option("--method", default="auto", show_default=True, metavar="NAME[:KEY=VALUE,...]", help="See --list.")
+@click.option(
+    "--method",
+    default="auto",
+    show_default=True,
+    metavar="NAME[:KEY=VALUE,...]",
+    help="Mapping method; --list shows all.",
+)
 @click.option(
     "--objective",
     type=click.Choice(["hop_bytes", "max_link", "time"]),
-    help="What is to be small: hop-bytes, the largest congestion of a link, or the simulated time. By default the time "
-    "of what can be simulated within --time; otherwise hop-bytes, without a link hotter than before.",
+    help="Minimise hop-bytes, the largest congestion of a link, or the simulated time. By default the simulated time "
+    "if --time allows simulations; otherwise hop-bytes, without making the hottest link hotter.",
 )
 @shared("time", "of processors", default="10s")
 @shared("seed")
-@click.option("--evaluate", is_flag=True, help="Only the metrics of --placement, with their definitions and sources.")
+@click.option(
+    "--evaluate", is_flag=True, help="Print only the metrics of --placement, with their definitions and sources."
+)
 @shared("placement", "with --evaluate, also default or random")
 @shared("collectives", "without it their messages do not count")
 @shared("model", "none: nothing is simulated", type=click.Choice([*MODELS, "none"]), default="flow")
@@ -74,7 +86,7 @@ PLOTS = ("load", "dilation", "placement")
     "KIND is load (of links, before and after, default), dilation, or placement (nodes in space, by their tasks); may "
     "be repeated",
 )
-@click.option("--list", "listed", is_flag=True, help="The methods and file formats.")
+@click.option("--list", "listed", is_flag=True, help="List the methods and file formats.")
 @json_option
 def command(
     work: Work,

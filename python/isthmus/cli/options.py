@@ -50,27 +50,29 @@ _SEED = {"type": click.IntRange(0, 2**64 - 1), "metavar": "N", "default": 0, "sh
 SHARED = {
     "algorithm": Shared(("--algorithm",), "Only this algorithm", _text("NAME", multiple=True)),
     "byte_time": Shared(
-        ("--byte-time",), "In GOAL, copy and reduce become calc of so much time per byte", _text("TIME")
+        ("--byte-time",), "Time per byte of the calc operations that stand for copy and reduce in GOAL", _text("TIME")
     ),
     "collectives": Shared(
         ("--collectives",),
-        "Algorithms of a program's collectives: KIND=ALGORITHM, a decision table (a file of isthmus tune), or openmpi "
-        "or mpich for what the library decides; may be repeated, KIND=ALGORITHM counts first",
+        "Algorithms for a program's collectives: KIND=ALGORITHM, a decision table (written by isthmus tune), or "
+        "openmpi "
+        "or mpich for the library's own choices; may be repeated, KIND=ALGORITHM takes precedence",
         _text("KIND=ALGORITHM|TABLE", multiple=True),
     ),
     "example": Shared(
-        ("--example",), "A recorded program that comes with Isthmus, such as lammps, instead of FILE", _text("NAME")
+        ("--example",), "Use a recorded program that comes with Isthmus, such as lammps, instead of FILE", _text("NAME")
     ),
-    "format": Shared(("--format",), "Format of the file that is written", _text("FORMAT")),
-    "full": Shared(("--full",), "Print everything, not only what matters most", {"is_flag": True}),
+    "format": Shared(("--format",), "Format of the output file", _text("FORMAT")),
+    "full": Shared(("--full",), "Print everything, not only the most important rows", {"is_flag": True}),
     "import": Shared(
         ("--import", "imports"),
-        "Option of an importer: root=SWITCH of several Slurm trees, topology=NAME of a topology.yaml, nodes=LIST of a "
+        "Option of an importer: root=SWITCH selects a Slurm tree, topology=NAME a topology of topology.yaml, "
+        "nodes=LIST the nodes of a "
         "flat one; may be repeated",
         _text("KEY=VALUE", multiple=True),
     ),
     "input_format": Shared(
-        ("--input-format",), "Format of a foreign file of a machine, where its content does not tell", _text("FORMAT")
+        ("--input-format",), "Format of a machine file that is not TOML, if its content does not tell", _text("FORMAT")
     ),
     "json": Shared(("--json", "as_json"), "Print JSON (numbers in SI units)", {"is_flag": True}),
     "launch": Shared(
@@ -78,38 +80,39 @@ SHARED = {
     ),
     "machine": Shared(
         ("--machine",),
-        "The machine: a name of the catalogue, a file, or a specification in quotes (see isthmus machine)",
+        "The machine: a name from the catalogue, a file, or a specification in quotes (see isthmus machine)",
         _text("MACHINE"),
     ),
     "model": Shared(
         ("--model",),
-        "Model of the network: loggops (messages never meet), flow (they share links fairly), reserve (they take links "
-        "one after the other), packet (they are packets)",
+        "Network model: loggops (no contention), flow (messages share links fairly), reserve (messages take links "
+        "one after the other), packet (packets in switch buffers)",
         {"type": click.Choice(MODELS), "metavar": "MODEL", "default": "loggops", "show_default": True},
     ),
-    "mpicc": Shared(("--mpicc",), "The compiler of the same MPI, where it is not found", _text("COMPILER")),
-    "node": Shared(("--node",), "hwloc or NCCL XML of one node, instead of the machine's own", _text("FILE")),
+    "mpicc": Shared(("--mpicc",), "The compiler wrapper of the same MPI, if it is not found", _text("COMPILER")),
+    "node": Shared(("--node",), "Take the node from an hwloc or NCCL XML file", _text("FILE")),
     "nodes": Shared(
-        ("--nodes",), "Nodes of the job: so many, or those of a list such as 'nid[00012-00075]'", _text("N|LIST")
+        ("--nodes",), "Nodes of the job: their number, or a list such as 'nid[00012-00075]'", _text("N|LIST")
     ),
     "noise": Shared(
         ("--noise",),
-        "Noise instead of the machine's: periodic:period=1ms,duration=10us, exponential:..., file:file=F, or none",
+        "Replace the machine's noise: periodic:period=1ms,duration=10us, exponential:..., file:file=F, or none",
         _text("KIND:KEY=VALUE,..."),
     ),
     "ordered": Shared(
-        ("--ordered",), "Operators do not commute: contributions are combined in the order of ranks", {"is_flag": True}
+        ("--ordered",), "Operators do not commute, so contributions must be combined in rank order", {"is_flag": True}
     ),
     "output": Shared(("-o", "--output"), "File to write", _text("FILE")),
     "own": Shared(
         ("--own",),
-        "Name calls by the place in this code: a function, source file or module, with * and ?; may be repeated",
+        "Attribute calls to this code: a function, source file or module, with * and ? as wildcards; may be repeated",
         _text("NAME", multiple=True),
     ),
     "placement": Shared(
         ("--placement",),
-        "Where the ranks sit: block (they fill node after node), cyclic (they go round the nodes), or a file: of "
-        "isthmus map in any format, or a node a line",
+        "Placement of the ranks: block (fill node after node), cyclic (one rank per node in turn), or a file: any "
+        "format that "
+        "isthmus map writes, or one node per line",
         _text("ORDER|FILE"),
     ),
     "plot": Shared(("--plot",), "Draw .png, .svg or .pdf", _text("[KIND=]FILE", multiple=True)),
@@ -119,16 +122,16 @@ SHARED = {
     "ranks": Shared(("--ranks",), "Numbers of ranks, such as 64 or 1-40,64", _text("LIST")),
     "ranks_per_node": Shared(("--ranks-per-node",), "Ranks on every node of the job", _number(1)),
     "routing": Shared(
-        ("--routing",), "How messages find their way", {"metavar": "METHOD", "default": "minimal", "show_default": True}
+        ("--routing",), "Routing of messages", {"metavar": "METHOD", "default": "minimal", "show_default": True}
     ),
-    "seed": Shared(("--seed",), "Seed of what is drawn at random", _SEED),
+    "seed": Shared(("--seed",), "Seed of the random numbers", _SEED),
     "time": Shared(("--time", "seconds"), "Stop the search after about this time", _text("TIME", show_default=True)),
     "unit": Shared(
         ("--unit",),
         "Unit of times in GOAL files",
         {"type": click.Choice(UNITS), "metavar": "UNIT", "default": "ns", "show_default": True},
     ),
-    "workers": Shared(("--workers",), "So many at once", _number(1)),
+    "workers": Shared(("--workers",), "Number of simultaneous workers", _number(1)),
 }
 
 
@@ -155,8 +158,9 @@ def several(*decorators: Decorator) -> Decorator:
 json_option = shared("json")
 routing_option = shared(
     "routing",
-    "where they meet, minimal (the machine's routes), random (random minimal ones), valiant, or adaptive (the less "
-    "loaded of those)",
+    "in models with contention, minimal (the machine's routes), random (random minimal routes), valiant, or "
+    "adaptive (the less "
+    "loaded of both)",
     type=click.Choice(["minimal", "random", "valiant", "adaptive"]),
 )
 job_options = several(shared("placement"), shared("nodes"), shared("ranks_per_node", "by default one rank per core"))

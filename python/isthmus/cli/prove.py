@@ -24,13 +24,15 @@ if TYPE_CHECKING:
     "  isthmus prove --all --kind barrier --ranks 1-20,64",
 )
 @click.argument("what", metavar="[FILE]", required=False)
-@click.option("--as", "as_", metavar="KIND:ranks=N,...", help="What it has to do: a collective in a line.")
+@click.option("--as", "as_", metavar="KIND:ranks=N,...", help="What the schedule has to do: a collective in one line.")
 @shared("ordered")
 @click.option("--all", "everything", is_flag=True, help="Prove all algorithms of all collectives instead of one FILE.")
-@click.option("--kind", "kinds", multiple=True, metavar="KIND", help="With --all: of these collectives only.")
+@click.option("--kind", "kinds", multiple=True, metavar="KIND", help="With --all: only these collectives.")
 @shared("algorithm", "with --all; may be repeated")
 @shared("ranks", "with --all, by default 1-40,64")
-@click.option("--defects", type=click.IntRange(1), default=10, show_default=True, help="How many are written down.")
+@click.option(
+    "--defects", type=click.IntRange(1), default=10, show_default=True, help="Largest number of defects to print."
+)
 @json_option
 def command(
     what: str | None,
@@ -43,7 +45,7 @@ def command(
     defects: int,
     as_json: bool,
 ) -> None:
-    """Prove that a schedule does what it has to do, in every execution, or say where it does not.
+    """Prove that every execution of a schedule does what it has to do, or say where it does not.
 
     FILE is a schedule whose operations name buffers (HDF5, GOAL text), or one collective such as
     allreduce:ranks=16,bytes=1kB,algorithm=ring. Exit status 1 if it is not proved.

@@ -30,14 +30,14 @@ if TYPE_CHECKING:
     "  isthmus record -o start.h5 --to 5s -- mpirun -n 16 ./app\n"
     "  isthmus record --merge .app.raw-x1y2z3 -o app.h5\n"
     "  isthmus record --build -- mpirun",
-    help="Run an MPI program and record what it communicates and computes; nothing is compiled again.\n\n"
+    help="Run an MPI program and record its communication and computation, without recompiling it.\n\n"
     "COMMAND starts the program as usual (mpirun, mpiexec, srun, or the program itself). Its output and its exit "
     "status stay its own. Open MPI, MPICH and what is compatible with MPICH are recognised; C, C++, Fortran and Python "
     "programs are recorded alike.\n\n"
     "A call to MPI_Pcontrol(0) in the program switches recording off, MPI_Pcontrol(1) on; other levels mark phases.",
 )
 @shared("output", ".h5; by default PROGRAM.h5, in this folder")
-@click.option("--force", is_flag=True, help="Overwrite the output where it exists.")
+@click.option("--force", is_flag=True, help="Overwrite the output file if it exists.")
 @shared("launch", "put before COMMAND")
 @shared("mpicc")
 @click.option(
@@ -52,25 +52,26 @@ if TYPE_CHECKING:
 @click.option(
     "--limit",
     metavar="BYTES",
-    help="Most that each process may write, such as 4GB, or none; by default 2GB. What comes then is only counted.",
+    help="Most that each process may write, such as 4GB, or none; by default 2GB. Later calls are only counted.",
 )
 @click.option(
     "--counters",
     metavar="NAMES",
-    help="Counters of the processor between calls, by default instructions,cycles; off; or others that perf has, such "
-    "as cache-misses. Where the kernel allows none, show says so.",
+    help="Hardware counters to read between calls: by default instructions,cycles; off; or other events of perf, such "
+    "as cache-misses. If the kernel allows none, isthmus show says so.",
 )
 @click.option(
     "--directory",
     metavar="DIR",
-    help="Where raw traces go meanwhile, on a disk that all ranks see; by default beside the output.",
+    help="Folder for raw traces, on a disk that all ranks see; by default beside the output.",
 )
 @click.option("--keep-raw", is_flag=True, help="Keep the raw traces.")
 @click.option(
     "--merge",
     "merged",
     metavar="DIR",
-    help="Run nothing: merge raw traces that were kept, or that a recording left which was killed or had no room.",
+    help="Run nothing; merge raw traces that were kept, or left by a recording that was killed or ran out of disk "
+    "space.",
 )
 @click.option(
     "--build", "only_build", is_flag=True, help="Only build the recorder for the MPI of COMMAND; print its path."

@@ -128,7 +128,7 @@ def lower(work: Work, output: str, collectives: tuple[str, ...], byte_time: str 
 @command.command(
     "pattern",
     epilog=_epilog("pattern alltoall:ranks=16,bytes=8", "pattern program.h5 -o pattern.csv --plot matrix.png"),
-    help=f"How much ranks send to each other, whatever the order.\n\n{WORK}",
+    help=f"Print how much ranks send to each other.\n\n{WORK}",
 )
 @work_argument
 @shared("output", "lines of source, target, bytes, messages: .csv")

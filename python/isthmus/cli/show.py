@@ -35,20 +35,22 @@ PLOTS = ("matrix", "sizes", "ranks", "calls")
     "  isthmus show schedule.goal --rank 0\n  isthmus show timeline.h5 --rank 3 --json\n"
     "  isthmus show bcast:ranks=8,bytes=1kB --rank 0\n  isthmus show cielo\n  isthmus show eos.toml\n"
     "  isthmus show rankfile --machine cielo --nodes 64",
-    help="What any one thing holds; of a program that was recorded, its profile.\n\n"
+    help="Describe any one thing; for a recorded program, print its profile.\n\n"
     f"FILE names the thing. {THINGS} With --machine it is a placement: a file of a launcher.",
 )
 @work_argument
 @click.option(
-    "--rank", type=click.IntRange(0), help="The events or operations of this rank, or its profile if it was recorded."
+    "--rank",
+    type=click.IntRange(0),
+    help="Print the events or operations of this rank, or its profile if it was recorded.",
 )
-@click.option("--events", is_flag=True, help="Of a recorded program: events, not the profile.")
-@shared("full", "of a profile all places, sizes and ranks, and the largest pairs")
+@click.option("--events", is_flag=True, help="Print the events of a recorded program, not its profile.")
+@shared("full", "for a profile all places, sizes and ranks, and the largest pairs")
 @click.option(
     "--depth",
     type=click.IntRange(1),
     metavar="LEVELS",
-    help="Of a profile: so many levels of functions, by who called whom; by default 4.",
+    help="Levels of the call tree in a profile; by default 4.",
 )
 @shared("own", "by default the program's own code, not libraries and functions that wrap MPI")
 @shared("output", "a program drawn instead of printed, as of --plot")
@@ -57,9 +59,11 @@ PLOTS = ("matrix", "sizes", "ranks", "calls")
     "KIND is matrix (who sends how much to whom, default), sizes (of messages), ranks (their time) or calls (their "
     "time); all but the matrix need a recording",
 )
-@click.option("--messages", is_flag=True, help="In the matrix: messages, not bytes.")
-@click.option("--lowered", is_flag=True, help="In the matrix: messages of collectives too, by default algorithms.")
-@shared("machine", "of a placement")
+@click.option("--messages", is_flag=True, help="Count messages in the matrix, not bytes.")
+@click.option(
+    "--lowered", is_flag=True, help="Include the messages of collectives, by their default algorithms, in the matrix."
+)
+@shared("machine", "needed for a placement")
 @shared("nodes")
 @shared("ranks_per_node", "by default one rank per core")
 @shared("ranks", "of a decision table, by default those that it has")

@@ -48,7 +48,7 @@ _SUFFIXES = {
     "  isthmus simulate alltoall:ranks=64,bytes=4kB --machine dragonfly-small --model flow --plot-links a.png\n"
     "  isthmus simulate program.h5 --machine cielo --collectives allreduce=ring -o timeline.h5\n"
     "  isthmus simulate schedule.goal --machine cielo --noise periodic:period=1ms,duration=10us --seed 7",
-    help="When everything in a program or schedule happens on a machine, and where the time goes.\n\n"
+    help="Simulate a program or schedule on a machine: when everything happens, and where the time goes.\n\n"
     f"{WORK}\n\n{_MACHINE}\n\n"
     "A deadlock is a result too: it is explained, and the exit status is 1.",
 )
@@ -58,7 +58,7 @@ _SUFFIXES = {
 @click.option(
     "--record",
     type=click.Choice(["finish", "ranks", "ops"]),
-    help="How much to write down: finish times, where the time of ranks goes (default), or every operation too.",
+    help="What to record: finish times, where the time of ranks goes (default), or every operation too.",
 )
 @shared("model")
 @click.option(
@@ -66,24 +66,26 @@ _SUFFIXES = {
     type=click.Choice(["loggp", "loggopsim"]),
     default="loggp",
     show_default=True,
-    help="A message keeps its receiver's processor for o and O of its bytes, or for G too, as LogGOPSim has it.",
+    help="What a message costs its receiver's processor: o and O of its bytes, or G too, as in LogGOPSim.",
 )
 @routing_option
 @click.option(
     "--resolution",
     type=float,
     metavar="X",
-    help="flow: messages that end within this part of their time of each other end at once; by default 0.01, 0: exact.",
+    help="flow: relative tolerance within which messages end together; by default 0.01, 0: exact.",
 )
 @click.option("--packet-bytes", metavar="BYTES", help="packet: size of a packet, by default 2KiB.")
-@click.option("--flit", metavar="BYTES", help="packet: what a switch needs of a packet to send it on, by default 32B.")
+@click.option(
+    "--flit", metavar="BYTES", help="packet: part of a packet that a switch needs before it forwards, by default 32B."
+)
 @click.option("--buffer", metavar="BYTES", help="packet: buffer of a virtual channel, by default 16 packets or more.")
 @shared("noise")
 @shared("seed")
 @shared("collectives")
-@click.option("--no-symmetry", is_flag=True, help="Simulate ranks that are indistinguishable one by one too.")
-@click.option("--no-skip", is_flag=True, help="Simulate iterations that repeat others exactly one by one too.")
-@click.option("--until", metavar="TIME", help="Stop where it takes longer: the makespan is then a lower bound.")
+@click.option("--no-symmetry", is_flag=True, help="Do not merge indistinguishable ranks.")
+@click.option("--no-skip", is_flag=True, help="Do not skip iterations that repeat others exactly.")
+@click.option("--until", metavar="TIME", help="Stop at this simulated time; the makespan is then a lower bound.")
 @shared("output", "the timeline, .h5")
 @click.option("--trace", metavar="FILE", help="Write a trace for Perfetto and chrome://tracing: .json, .json.gz.")
 @shared("plot", "KIND is ranks (what they did when, default) or breakdown (where their time goes); may be repeated")
@@ -100,9 +102,11 @@ _SUFFIXES = {
     metavar="N",
     help="Count the traffic of links in N slices of time or more; --plot-links time=FILE makes 100 without it.",
 )
-@click.option("--links", type=click.IntRange(1), metavar="N", help="The N hottest links too, with who sends over them.")
-@click.option("--critical", is_flag=True, help="The critical path too.")
-@click.option("--sensitivity", is_flag=True, help="How the makespan follows L, o, g, G, O and computation too.")
+@click.option(
+    "--links", type=click.IntRange(1), metavar="N", help="Print the N hottest links, with who sends over them."
+)
+@click.option("--critical", is_flag=True, help="Print the critical path.")
+@click.option("--sensitivity", is_flag=True, help="Print how the makespan depends on L, o, g, G, O and computation.")
 @shared("progress")
 @json_option
 def command(

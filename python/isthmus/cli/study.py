@@ -55,13 +55,13 @@ class _Studies(click.Group):
     "  isthmus study contention-distance --quick\n"
     "  isthmus study contention-distance -o bgp --set machine=bgp-8x8x16 --set hops=1,2,4,8\n"
     "  isthmus study run my.toml -o mine",
-    help="Experiments at many points: ledgers that can be continued, figures, pages beside what was published.",
+    help="Run experiments at many points: ledgers that can be continued, figures, pages beside published results.",
 )
 def command() -> None:
     """The group; see its help."""
 
 
-@command.command("list", help="The studies that come with Isthmus.", epilog=_epilog("list", "list --json"))
+@command.command("list", help="List the studies that come with Isthmus.", epilog=_epilog("list", "list --json"))
 @json_option
 def list_studies(as_json: bool) -> None:
     """Print the catalogue."""
@@ -114,9 +114,13 @@ def _estimate(seconds: float | None) -> str:
 @click.argument("file", metavar="FILE")
 @shared("output", "here a folder, for ledger, figure and page; by default study-NAME")
 @click.option(
-    "--set", "settings", multiple=True, metavar="KEY=VALUE,...", help="Other values of a parameter, one or several."
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="KEY=VALUE,...",
+    help="Change the values of a parameter, one or several.",
 )
-@click.option("--quick", is_flag=True, help="The form that takes seconds.")
+@click.option("--quick", is_flag=True, help="Run a short form that takes seconds.")
 @shared("workers", "by default one per core")
 @shared("progress")
 @json_option

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
         "export eos.toml --for openmpi-4.1.4 --machine eos -o rules.conf",
         "export openmpi --ranks 64 --for ucc -o ucc.env",
     ),
-    help="A file that makes an MPI library decide as a table says.\n\nPrints how to use it, what the library does not "
+    help="Write a file that makes an MPI library decide as a table says.\n\nPrints how to use it, what the library "
+    "does not "
     "have and what is lost by that. With --machine, what openmpi and mpich decide no worse by themselves is left to "
     f"them. 'isthmus tune verify' proves that it works.\n\n{TABLE}",
 )
@@ -41,10 +42,12 @@ if TYPE_CHECKING:
 )
 @shared("model", "on the machine")
 @click.option("--library", metavar="FILE", help="mpich: libmpi.so or libmpich.so to take the selection tree from.")
-@click.option("--tree", metavar="FILE", help="mpich: the selection tree, generic.json of the sources.")
-@click.option("--by-size", multiple=True, metavar="KIND", help="openmpi: rules by size for gather or scatter too.")
+@click.option("--tree", metavar="FILE", help="mpich: the selection tree, generic.json in its sources.")
+@click.option(
+    "--by-size", multiple=True, metavar="KIND", help="openmpi: write rules by size for gather or scatter too."
+)
 @click.option("--section", metavar="TEXT", help="ucc: write ucc.conf, with sections such as 'vendor=intel'.")
-@shared("ranks_per_node", "ucc, its sections are for so many")
+@shared("ranks_per_node", "for the sections of ucc")
 @json_option
 def export(
     table: str, target: str, output: str, ranks: str | None, machine: str | None, model: str, as_json: bool, **rest: Any
@@ -87,7 +90,7 @@ def export(
         "verify openmpi --launch 'mpirun --oversubscribe'",
         "verify ucc.env --launch 'mpirun --oversubscribe' --ucc /opt/ucc",
     ),
-    help="Whether an MPI library follows a table or an exported file, shown by the messages of real runs.\n\n"
+    help="Check by the messages of real runs whether an MPI library follows a table or an exported file.\n\n"
     "Every collective runs with the file, without it, and with the algorithm forced. openmpi and mpich stand for what "
     "the library is said to decide by itself. Exit status 1 if it does not follow.",
 )

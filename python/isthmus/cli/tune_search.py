@@ -25,7 +25,7 @@ from .tune_table import FORMS
     "  isthmus tune alltoall --machine torus-4x4x4 --ranks 32 --model flow --sizes 8..64KiB\n"
     "  isthmus tune scatter --machine eos --ranks 64 --sizes 8..8KiB --flavours message,put,get,none\n"
     "  isthmus tune all --machine loggops:L=2us,o=1us,g=1us,G=1ns --ranks 32 --sizes 8..8KiB --plot times.png",
-    help="The best algorithm of collectives for a machine, by size: a decision table.\n\n"
+    help="Find the best algorithms of collectives for a machine, by size: a decision table.\n\n"
     "COLLECTIVE is bcast, allreduce, alltoall, ..., or all. Every algorithm is tried with radices, segments and what "
     "other options it has; what cannot be the best by closed forms, bounds and its own times at other sizes is not "
     "simulated. Prints predicted times beside the second best and a lower bound.",
@@ -35,24 +35,27 @@ from .tune_table import FORMS
 @shared("ranks", "to tune for", required=True)
 @click.option(
     "--sizes", default="8..64MiB", show_default=True, metavar="FROM..TO|LIST",
-    help="Bytes, of the vector or of one rank's block: powers of two from one to the other, or a list with commas.",
+    help="Sizes of the vector, or of one rank's block: a range of powers of two, or a list with commas.",
 )  # fmt: skip
 @job_options
 @shared("model", "by default flow between nodes, loggops where there are no links", default=None)
 @shared("algorithm", "may be repeated")
-@click.option("--try", "tried", multiple=True, metavar="OPTION=VALUE,...", help="Values of an option. May be repeated.")
+@click.option(
+    "--try", "tried", multiple=True, metavar="OPTION=VALUE,...", help="Values of an option to try; may be repeated."
+)
 @click.option(
     "--flavours", metavar="WORD,...",
-    help="Of access (message, put, get), protocol of messages (size, eager, rendezvous) and synchronisation (my, none, "
+    help="Flavours to try: access (message, put, get), protocol (size, eager, rendezvous) and synchronisation (my, "
+    "none, "
     "all); by default message, size.",
 )  # fmt: skip
 @click.option(
     "--margin", type=click.FloatRange(0), default=0.1, show_default=True,
-    help="How much slower than the best something must be by its bound to be left out, relative to the best.",
+    help="Leave out candidates whose lower bound exceeds the best time by this fraction.",
 )  # fmt: skip
 @shared("ordered")
 @click.option("--exhaustive", is_flag=True, help="Simulate all candidates at all sizes.")
-@shared("time", "for each collective no simulation begins later; by default all are made")
+@shared("time", "for each collective; by default there is no limit")
 @shared("workers", "simulations", default=2, show_default=True)
 @shared("output", "the decision table, .toml, .json, or .txt (what C reads)")
 @shared(

@@ -53,11 +53,11 @@ def size(value: int | None) -> str:
 @click.command(
     "show",
     epilog=epilog("show eos.toml", "show openmpi --ranks 64,1024", "show eos.toml --rules --json"),
-    help=f"What a table decides.\n\n{TABLE}",
+    help=f"Print what a table decides.\n\n{TABLE}",
 )
 @click.argument("table", metavar="TABLE")
 @shared("ranks", "by default those of the table")
-@click.option("--rules", is_flag=True, help="Ranges of sizes, also between those that were tuned.")
+@click.option("--rules", is_flag=True, help="Print ranges of sizes, including sizes between the tuned ones.")
 @json_option
 def show(table: str, ranks: str | None, rules: bool, as_json: bool) -> None:
     show_decisions(table, read_decisions(table), counts(ranks), rules, as_json)
@@ -155,7 +155,7 @@ def compare(first: str, second: str, ranks: str | None, ranks_per_node: int, as_
 @click.command(
     "merge",
     epilog=epilog("merge eos.toml more.toml -o both.toml", "merge eos.toml more.toml -o both.json --json"),
-    help="One table of several; of rows with the same collective and ranks the last counts.",
+    help="Merge tables; among rows with the same collective and ranks the last counts.",
 )
 @click.argument("tables", metavar="TABLE...", nargs=-1, required=True)
 @shared("output", "the table, .toml, .json, or .txt (what C reads)", required=True)
@@ -200,12 +200,12 @@ def convert(table: str, output: str, as_json: bool) -> None:
 @click.command(
     "validate",
     epilog=epilog("validate eos.toml --machine eos", "validate eos.toml --machine eos --most-ranks 64 --json"),
-    help="Simulate what a table chose, and the second best, again.",
+    help="Simulate the choices of a table, and the second best, again.",
 )
 @click.argument("table", metavar="TABLE")
 @shared("machine", "that which the table was made for", required=True)
 @shared("model")
-@click.option("--most-ranks", type=click.IntRange(1), help="Leave out rows of more ranks.")
+@click.option("--most-ranks", type=click.IntRange(1), help="Leave out rows with more ranks.")
 @json_option
 def validate(table: str, machine: str, model: str, most_ranks: int | None, as_json: bool) -> None:
     from ..loading import load

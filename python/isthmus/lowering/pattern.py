@@ -85,7 +85,7 @@ def together(ranks: int, found: list[Pattern], load: NDArray[np.float64]) -> Pat
 
 
 def _of_events(program: Program, part: slice) -> Pattern:
-    """Of some events, without computation."""
+    """Pattern of some events, without computation."""
     index = part.start + np.flatnonzero(np.isin(program.kind[part], SENDS) & (program.peer[part] != NULL))
     source = (np.searchsorted(program.first, index, side="right") - 1).astype(np.uint32)
     peer, comm = program.peer[index].astype(np.int64), program.comm[index]

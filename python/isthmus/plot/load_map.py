@@ -96,7 +96,7 @@ class Layout:
 
     @property
     def height(self) -> float:
-        """Of all fields together."""
+        """Height of all fields together."""
         return float(self._rows.sum() + len(self._rows) * self._above + self._below.sum())
 
     def _natural(self, f: Field) -> float:
@@ -153,7 +153,7 @@ def _class_links(net: Net) -> tuple[Array, Array, Array]:
 
 
 def _grid(net: Net, values: Any, busy: Array) -> LoadMap:
-    """Of every direction a field: the links that leave routers in that direction, plane by plane."""
+    """One field per direction: the links that leave routers in that direction, plane by plane."""
     view = GridView(net)
     names = [c[0] for c in net.topology.link_classes]
     links, kind, ends = _class_links(net)

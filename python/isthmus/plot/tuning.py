@@ -124,7 +124,7 @@ def draw_map(sweeps: Sequence[Sweep], target: Target = None, format: str | None 
 
 
 def _by_merit(sweep: Sweep) -> dict[str, Any]:
-    """Of every algorithm the best time at each size; those that are the best most often first.
+    """Best time of every algorithm at each size; those that are best most often come first.
 
     NaN where none was predicted or it is far from the best: what is known there is a matter of chance, since only what
     may be best is simulated. No more algorithms than there are colours.

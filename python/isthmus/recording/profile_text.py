@@ -399,7 +399,7 @@ def _lines(table: Sequence[Column], width: int | None) -> list[str]:
 
 
 def _width(table: Iterable[Column], place: int) -> int:
-    """Of lines, where columns that fold are at most ``place`` wide."""
+    """Width of lines if columns that fold are at most ``place`` wide."""
     return sum(2 + (min(column.width(), place) if column.folds else column.width()) for column in table) - 2
 
 

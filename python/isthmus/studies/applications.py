@@ -27,7 +27,7 @@ class Halo:
 
     @property
     def pattern(self) -> Pattern:
-        """Of one exchange."""
+        """Pattern of one exchange."""
         return Pattern.of(self.ranks, source=self.source, target=self.target, bytes=self.bytes)
 
 

@@ -153,7 +153,7 @@ def _findings(rows: Sequence[Point]) -> dict[str, Finding]:
 
 
 def _radix(words: str) -> int | None:
-    """Of a k-nomial tree or of Bruck's algorithm, from a label."""
+    """Radix of a k-nomial tree or of Bruck's algorithm, from a label."""
     parts = words.split(",")[0].split()
     return int(parts[-1]) if "radix" in parts else None
 

@@ -188,7 +188,7 @@ def _lower_everywhere(cases: Sequence[Case]) -> bool:
 
 
 def _time(cases: Sequence[Case]) -> Finding | None:
-    """Of ocean steps with waiting and reductions, and of their exchanges alone."""
+    """Times of ocean steps with waiting and reductions, and of their exchanges alone."""
     with_all = [c for c in cases if next(iter(c.values()))["solves"] and fall(c, "time") is not None]
     alone = [c for c in cases if not next(iter(c.values()))["solves"] and fall(c, "time") is not None]
     if not with_all:
@@ -202,7 +202,7 @@ def _time(cases: Sequence[Case]) -> Finding | None:
 
 
 def _gain(cases: Sequence[Case]) -> Finding | None:
-    """Of steps with computation by the size of the machine: the largest gains, smaller ones do not."""
+    """Gains of steps with computation by machine size: the largest machine gains, smaller ones do not."""
     found = {}
     for case in cases:
         gain = fall(case, "time")

@@ -106,7 +106,7 @@ class Pieces:
 
     @property
     def events(self) -> int:
-        """Of the whole program."""
+        """Number of events of the whole program."""
         return len(self._program)
 
     def like(self, piece: Piece, other: Program) -> Program:

@@ -387,7 +387,7 @@ def sensitivities(
     tolerances: Iterable[dict[float, float | None]],
     refined: bool,
 ) -> tuple[Growth, ...]:
-    """Of every cost, by its curve."""
+    """Sensitivity to every cost, by its curve."""
     p = getattr(machine.level, level)
     value = {"latency": p.L, "bandwidth": 1 / p.G if p.G else float("inf"), "overhead": p.o_send}
     return tuple(

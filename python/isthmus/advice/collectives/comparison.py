@@ -81,7 +81,7 @@ class Choices:
 
     @property
     def simulations(self) -> int:
-        """Of single collectives and of the program."""
+        """Number of simulations of single collectives and of the program."""
         return self.tuner.simulations
 
     def export(self, target: str | None = None, **options: Any) -> Exported:

@@ -117,7 +117,7 @@ class Tuner:
 
     @property
     def model(self) -> str:
-        """Of the network."""
+        """Network model."""
         return str(self.options.get("model", "loggops"))
 
     def time(self, decisions: Decisions) -> float:

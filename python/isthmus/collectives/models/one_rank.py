@@ -142,7 +142,7 @@ class _Run:
                 self._operation(op, time)
 
     def _unclear(self, number: int, what: int, other: tuple[int, int, int, int]) -> bool:
-        """Of a message and something else that are found out at once not the same one goes first on all ranks."""
+        """If a message and something else are found out at the same time, ranks differ in which goes first."""
         return self.found[number] == self.found[other[1]] > 0 and (what == _LANDED) != (other[2] == _LANDED)
 
     def _number(self, time: int) -> int:

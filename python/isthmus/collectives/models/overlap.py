@@ -53,7 +53,7 @@ class Overlap:
 
     @property
     def share(self) -> NDArray[np.float64]:
-        """Of the time that the processor is taken, 0 to 1, shape (R, N); 1 where nothing takes time."""
+        """Fraction of the time for which the processor is busy, 0 to 1, shape (R, N); 1 where nothing takes time."""
         return np.divide(self.cpu, self.time, out=np.ones_like(self.time), where=self.time > 0)
 
     def exposed(self, computation: float) -> NDArray[np.float64]:

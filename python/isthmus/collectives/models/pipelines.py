@@ -114,7 +114,7 @@ class Recurrence(ABC):
         """The same; raises Unclear."""
 
     def spend(self, several: int) -> None:
-        """Of the messages that may be followed, so many for every segment."""
+        """Follow some messages, as many for every segment."""
         self.left -= several * self.messages
         if self.left < 0:
             raise Unclear

@@ -141,7 +141,7 @@ class _Up(Recurrence):
         return cpu, begins
 
     def _compare(self, arrivals: list[tuple[int, int, int]], taken: int, streams: list[tuple[array[int], int]]) -> None:
-        """Of messages that are sent at once those of ranks that look alike go in the order of ranks.
+        """Messages of ranks that look alike, sent at the same time, go in the order of ranks.
 
         Where the interface is slower than the processor, others may be in between.
         """

@@ -97,7 +97,7 @@ class Clock:
         return total
 
     def work_of(self, r: Round) -> Work:
-        """Of one of a Round's rounds."""
+        """Work of one of the rounds of a Round."""
         work = Work.of(self.computed(r))
         if r.sizes is not None:
             m = self.p.message(r.sizes)

@@ -32,7 +32,7 @@ class Segments:
         self.first, self.last = p.message(self.whole), p.message(self.rest)
 
     def work(self, one: str) -> Work:
-        """Of sending or receiving them all: ``one`` is "send" or "recv"."""
+        """Work of sending or receiving them all: ``one`` is "send" or "recv"."""
         make = Work.send if one == "send" else Work.recv
         return make(self.first).times(self.count - 1) + make(self.last)
 

@@ -99,7 +99,7 @@ def _token_range(low: int, high: int | None, own: bool) -> str:
 
 
 def _value(values: list[tuple[str, str]]) -> str:
-    """Of a variable: one value if it is the same at all sizes."""
+    """Value of a variable: a single one if it is the same at all sizes."""
     if len({value for _, value in values}) == 1:
         return values[0][1]
     return ",".join(f"{sizes}:host:{value}" for sizes, value in values)

@@ -78,7 +78,7 @@ class Continuation:
             self._infer()
 
     def _infer(self) -> None:
-        """Of what was too large to simulate where messages meet: at most so much above its bound as others are.
+        """Estimate what was too large to simulate with contention: at most as far above its bound as others are.
 
         Otherwise something that was simulated would be chosen though it is slower than what was not.
         """
@@ -118,7 +118,7 @@ class Continuation:
         return True
 
     def _pipelines(self, waiting: list[int], few: int, more: int) -> bool:
-        """Of messages in many segments twice as many take as long again, but for the first ones. Was there any?"""
+        """Extend times of many segments: twice as many take as long again, but for the first ones. Was there any?"""
         s = self.search
         tasks = []
         for c in waiting:

@@ -80,7 +80,7 @@ class Search:
         self._spent = self._simulated = 0.0  # seconds and operations of simulations
 
     def _form(self, choice: Choice, level: Level, lanes: int = 1) -> NDArray[np.float64]:
-        """Of the messages of a choice. Where memory is accessed, those of 0 bytes are sure to be there."""
+        """Messages of a choice. Where memory is accessed, those of 0 bytes are sure to be there."""
         own, flavour = choice.parts
         eager = {"eager": np.inf, "rendezvous": 0.0}.get(flavour.get("protocol", ""), level.S)
         sizes = self.sizes if flavour.get("access") is None else self.sizes * 0
