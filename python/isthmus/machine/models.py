@@ -42,7 +42,7 @@ def wormhole_latency(bytes: Number, hops: Any, *, bandwidth: float, flit: float)
     Examples
     --------
     >>> wormhole_latency(0.0, 4, bandwidth=425e6, flit=32.0) * 1e9  # ns
-    301.1764705882353
+    301.17647058823525
     """
     return flit / bandwidth * hops + bytes / bandwidth  # type: ignore[no-any-return]
 

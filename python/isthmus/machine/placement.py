@@ -42,7 +42,7 @@ class Placement(Tabular):
     >>> import isthmus
     >>> print(Placement(isthmus.load("torus-4x4x4"), [3, 2, 1, 0]))
     Placement of 4 ranks on 4 nodes of torus-4x4x4, 1 a node
-      ranks 0-3: node3 node2 node1 node0
+      ranks 0-3: node3/0 node2/0 node1/0 node0/0
     """
 
     def __init__(self, machine: Machine, node: ArrayLike, core: ArrayLike | None = None) -> None:

@@ -430,7 +430,7 @@ def together(schedules: Sequence[Schedule], *, under_way: int = 0) -> Schedule:
     >>> import isthmus
     >>> once = isthmus.collective("bcast", ranks=4, bytes=1000)
     >>> print(together([once, once], under_way=1))
-    Schedule of 4 ranks, 12 operations (6 send, 6 recv), 6 kB in 6 messages, 10 dependencies
+    Schedule of 4 ranks, 14 operations (6 send, 6 recv, 2 calc), 6 kB in 6 messages, 0 s of calc, 16 dependencies
     """
     if not isinstance(under_way, (int, np.integer)) or not 0 <= under_way < 2**32:
         raise InvalidInput(f"under_way is {under_way!r}: a whole number from 0 on is allowed")

@@ -48,8 +48,8 @@ class Study:
     Examples
     --------
     >>> study = Study.load("contention-distance")
-    >>> len(study.changed({"hops": [1, 8], "bytes": 1048576, "machine": "bgp-8x8x16", "traffic": "pairs"}).points)
-    2
+    >>> len(study.changed({"hops": [1, 8], "bytes": 1048576, "machine": "bgp-8x8x16"}).points)
+    5
     """
 
     name: str

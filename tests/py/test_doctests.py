@@ -1,0 +1,19 @@
+"""Examples in docstrings are what Python prints."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+
+import pytest
+
+from python_imports import modules
+
+WITH_EXAMPLES = [name for name, path in modules().items() if ">>>" in path.read_text(encoding="utf-8")]
+
+
+@pytest.mark.parametrize("name", WITH_EXAMPLES)
+def test_examples(name: str) -> None:
+    done = doctest.testmod(importlib.import_module(f"isthmus.{name}" if name else "isthmus"))
+    assert done.attempted > 0
+    assert done.failed == 0
