@@ -80,12 +80,13 @@ def test_swaps_stay_within_their_time() -> None:
         assert 0.1 * seconds < mapped.clock.spent <= seconds
 
 
-def test_routes_that_take_long_to_find_count() -> None:
-    # A route between the two groups of eos is one of 960: 5.5 ms were measured, and 1.2 within a group.
+def test_routes_between_groups_cost_little_more() -> None:
+    # A route between the two groups of eos is one of 960, which a table finds: 1.1 to 1.4 ms were measured, and 0.83
+    # within a group; 5.5 and 1.2 when every route compared all of them.
     program, eos = PROGRAMS["groups"](27, 1), isthmus.load("eos")
     costs = []
     for step in (1, 27):
         clock = Clock(program, None, "flow")
         clock.seconds(isthmus.Placement(eos, np.arange(27) * step % eos.nodes))
         costs.append(clock.cost)
-    assert costs[1] > 2 * costs[0]
+    assert costs[0] < costs[1] < 1.7 * costs[0]
