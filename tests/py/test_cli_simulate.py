@@ -259,7 +259,7 @@ def test_interrupted(tmp_path: Path) -> None:
 
 def on_a_terminal(patience: float, *words: str) -> str:
     """What appears on a pseudo terminal as standard error."""
-    code = "import sys; from isthmus.simulation import progress; from isthmus.cli import main\n"
+    code = "import sys; from isthmus import progress; from isthmus.cli import main\n"
     code += f"progress._PATIENCE = {patience}; main(sys.argv[1:])"
     master, slave = pty.openpty()
     process = subprocess.Popen([sys.executable, "-c", code, *words], stdout=subprocess.DEVNULL, stderr=slave)

@@ -49,7 +49,7 @@ class Study:
     --------
     >>> study = Study.load("contention-distance")
     >>> len(study.changed({"hops": [1, 8], "bytes": 1048576, "machine": "bgp-8x8x16"}).points)
-    5
+    7
     """
 
     name: str
