@@ -1,10 +1,10 @@
 """What a map costs, in NumPy alone: nothing here is of the program that made the map.
 
 Hop-bytes count every undirected edge once. Links carry both directions of every edge. Nodes of a torus are numbered
-with the first dimension fastest; it routes dimension by dimension in order, the shorter way round. At exactly half it takes
-the positive one if the source's coordinate there and the ways ahead in all other dimensions have an even sum. A dragonfly has all-to-all groups and one link between two groups: from group g to h at router
-(h - g - 1) mod (number of groups), and back accordingly; routes are minimal, and the links between nodes and routers
-count.
+with the first dimension fastest; it routes dimension by dimension in order, the shorter way round. At exactly half it
+takes the positive one if the source's coordinate there and the ways ahead in all other dimensions have an even sum. A
+dragonfly has all-to-all groups and one link between two groups: from group g to h at router (h - g - 1) mod (number of
+groups), and back accordingly; routes are minimal, and the links between nodes and routers count.
 """
 
 from __future__ import annotations

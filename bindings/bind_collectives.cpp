@@ -183,9 +183,9 @@ void bind_collectives(nb::module_& module) {
   nb::class_<Call>(module, "CollectiveCall", "One rank's view of one collective; see isthmus.collectives.register.")
       .def_prop_ro("kind", [](const Call& c) { return name_of(c.kind); })
       .def_ro("rank", &Call::rank, "Within the communicator.")
-      .def_ro("ranks", &Call::ranks, "Of the communicator.")
+      .def_ro("ranks", &Call::ranks, "Number of ranks of the communicator.")
       .def_ro("root", &Call::root)
-      .def_ro("bytes", &Call::bytes, "Of the vector, or of one rank's block.")
+      .def_ro("bytes", &Call::bytes, "Bytes of the vector, or of one rank's block.")
       .def_ro("in_place", &Call::in_place)
       .def_prop_ro(
           "counts", [](const Call& c) { return array_of(c.counts); }, nb::rv_policy::move, "Empty: bytes everywhere.");

@@ -132,7 +132,7 @@ void bind_options(nb::module_& module) {
             o.packet = {bytes, flit, buffer};
           },
           nb::kw_only(), "bytes"_a, "flit"_a, "buffer"_a,
-          "Of the packet model; buffer 0: as large as a message that is alone needs.")
+          "Options of the packet model; buffer 0: as large as a single message needs.")
       .def(
           "until", [](SimulationOptions& o, std::int64_t time) { o.until = std::clamp(time, std::int64_t{0}, latest); },
           "time"_a, "Stop when simulated time passes it (ps).")
@@ -191,7 +191,7 @@ void bind_results(nb::module_& module) {
       .def_ro("stopped", &Simulated::stopped)
       .def_ro("lost_in_all", &Simulated::lost_in_all)
       .def_prop_ro("finish", seen<Simulated>(&Simulated::finish))
-      .def_prop_ro("free", seen<Simulated>(&Simulated::free), "Of every resource: when it is free at the end.")
+      .def_prop_ro("free", seen<Simulated>(&Simulated::free), "When every resource is free at the end.")
       .def_prop_ro("breakdown", seen<Simulated>(&Simulated::breakdown), "Ranks x shares.")
       .def_prop_ro("start", seen<Simulated>(&Simulated::start))
       .def_prop_ro("end", seen<Simulated>(&Simulated::end))
@@ -206,7 +206,7 @@ void bind_results(nb::module_& module) {
                                    column<std::uint32_t>(s.stuck, &Stuck::op),
                                    column<std::uint8_t>(s.stuck, &Stuck::started));
           },
-          nb::rv_policy::automatic, "Of each operation that is not done: rank, number, whether it has begun.")
+          nb::rv_policy::automatic, "Operations that are not done: rank, number, whether each has begun.")
       .def_prop_ro(
           "orphans",
           [](const Simulated& s) {
@@ -215,7 +215,7 @@ void bind_results(nb::module_& module) {
                 column<std::uint32_t>(s.orphans, &Orphan::op), column<std::int64_t>(s.orphans, &Orphan::handled));
           },
           nb::rv_policy::automatic,
-          "Of each message that nobody received: rank, source, number of its send, when it was handled.")
+          "Messages that nobody received: rank, source, number of the send, when it was handled.")
       .def_prop_ro("link_bytes", seen<Simulated>([](const Simulated& s) -> auto& { return s.traffic.bytes(); }))
       .def_prop_ro("link_slices", seen<Simulated>([](const Simulated& s) -> auto& { return s.traffic.in_slice(); }))
       .def_prop_ro("slice_width", [](const Simulated& s) { return s.traffic.width(); })

@@ -263,7 +263,7 @@ void threads_mark(uint32_t flags, uint32_t signal, int32_t sender) {
     }
     if (!ending && flags & (TRACE_ABORTED | TRACE_SIGNALLED | TRACE_EXITED)) {
       thread->header->ended_ns = clock_now();
-      /* Of another thread nobody knows here what it did. */
+      /* Nobody knows here what another thread did. */
       const bool outside = thread == here && (depth == 0 || flags & TRACE_ABORTED);
       const int64_t used = clock_thread() - (thread->cpu_base + (thread->last_end - thread->wall_base));
       thread->header->tail_cpu_ns = outside && used > 0 ? used : 0;

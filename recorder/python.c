@@ -14,7 +14,7 @@
 
 #include "paths.h"
 
-/* Of a thread state: where the innermost frame is; in a frame: code, caller's frame, instruction. */
+/* In a thread state: where the innermost frame is; in a frame: code, caller's frame, instruction. */
 struct layout {
   int low, high;        /* minor versions of Python 3 */
   int current, through; /* through >= 0: the thread state has a pointer to where, at `through`, the frame is */

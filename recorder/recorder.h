@@ -63,7 +63,7 @@ void recorder_unlock(void);
 #define FUNCTIONS_MAX 1024
 struct thread {
   struct trace_header* header;
-  /* Of the file: what is mapped, the place of the next record, the end of what was touched, the end of the window. */
+  /* In the file: what is mapped, the place of the next record, the end of what was touched, the end of the window. */
   char *window, *next, *end, *window_end;
   size_t window_bytes;
   int64_t last_end;            /* of the record before */
@@ -312,7 +312,7 @@ void write_collective(const struct call* call, const struct trace_collective* re
 /* The collective of a persistent request; `first`: of all that the call has started. The others count as no call. */
 void record_started(const struct call* call, const struct persistent* again, bool first);
 int64_t* scratch_counts(int64_t n);
-/* Of a reduction: whether its operator commutes. */
+/* Whether the operator of a reduction commutes. */
 void set_op(struct collective* k, MPI_Op op);
 void op_freed(void);
 void set_barrier(struct collective* k, MPI_Comm comm);

@@ -39,7 +39,7 @@ struct AlgorithmInfo {
   OperandOrder order = OperandOrder::none;
 };
 
-/// Of an algorithm of the catalogue; any for others that reduce.
+/// The order in which an algorithm of the catalogue combines operands; `any` for other reductions.
 OperandOrder operand_order(CollectiveKind kind, const std::string& name);
 
 struct CatalogueEntry {

@@ -153,7 +153,7 @@ void View::add_run(std::vector<Step>& steps, Step run) const {
     return last.op == run.op && last.from_buffer == run.from_buffer && last.to_buffer == run.to_buffer &&
            last.bytes == run.bytes && last.block == run.block;
   };
-  // Of the last step: where its last block is.
+  // Where the last block of the last step is.
   std::uint64_t from = 0, to = 0;
   if (!steps.empty() && continues(steps.back())) {
     const Step& last = steps.back();

@@ -83,7 +83,7 @@ RawRecords raw_records(Words words) {
 
 RawPieces raw_pieces(Words words, std::int64_t records) {
   RawPieces found;
-  // Of each request: how many completions are to come, and whether it is open. Numbers may be given again.
+  // For each request: how many completions are to come, and whether it is open. Numbers may be given again.
   std::vector<std::uint32_t> completes;
   std::vector<bool> open;
   each_record(words, [&](std::size_t, Words record) {

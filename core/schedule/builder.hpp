@@ -35,7 +35,7 @@ class RankBuilder {
     if (slices_ != nullptr) slices_[size_] = Slices{};
     return ops_[size_++] = Operation{};
   }
-  /// Of the last operation.
+  /// Slices of the last operation.
   Slices& slices() {
     if (slices_ == nullptr) start_slices();
     return slices_[size_ - 1];

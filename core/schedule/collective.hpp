@@ -106,7 +106,7 @@ class Emitter {
   /// Messages get this mode (a Flavour).
   void set_mode(std::uint8_t mode) { mode_ = mode; }
 
-  /// Of an emitter that only counts.
+  /// Number of operations, of an emitter that only counts.
   [[nodiscard]] std::uint64_t operations() const { return operations_; }
   [[nodiscard]] std::uint64_t dependencies() const { return dependencies_; }
 

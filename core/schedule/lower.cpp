@@ -416,7 +416,7 @@ class Lowering {
   Point point_;
   std::map<std::tuple<const Algorithm*, std::uint32_t, Rank, std::uint64_t>, std::shared_ptr<const Plan>> plans_;
   std::vector<Access> accesses_;  // open ones, in the order of the program
-  // Of the last collective: operations that wait for none of its own, and those that none of its own waits for.
+  // The last collective: operations that wait for none of its own, and those that none of its own waits for.
   std::vector<std::uint32_t> entries_;
   std::vector<std::uint32_t> ends_;
   std::vector<std::uint8_t> waits_;

@@ -9,7 +9,7 @@ struct Levels {
   explicit Levels(const CollectiveCall& call) : after(call.rank + std::uint64_t{1}), ranks(call.ranks) {}
   /// Does the rank end a group of so many?
   [[nodiscard]] bool ends(std::uint64_t group) const { return (after & (group - 1)) == 0; }
-  /// Of the groups of twice as many, does it end the first half of one whose second half is whole?
+  /// Among groups of twice the size, does it end the first half of one whose second half is whole?
   [[nodiscard]] bool hands_up(std::uint64_t group) const {
     return ends(group) && !ends(2 * group) && after + group <= ranks;
   }

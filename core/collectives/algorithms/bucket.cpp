@@ -56,7 +56,7 @@ class Piece {
     if (up) return static_cast<Rank>(call_.rank + axis.stride - (axis.at + 1 == axis.extent ? axis.line() : 0));
     return static_cast<Rank>(call_.rank - axis.stride + (axis.at == 0 ? axis.line() : 0));
   }
-  /// Of the rank so many steps before.
+  /// Piece of the rank so many steps before.
   [[nodiscard]] Bytes piece(std::uint64_t steps) const {
     const Axis& axis = axes_[dimension_];
     std::uint64_t at = axis.at + (down_ ? steps : 2 * axis.extent - steps);

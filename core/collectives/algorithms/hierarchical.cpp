@@ -89,7 +89,7 @@ class Leader {
       pieces.send(out_, own_[member], pieces.several() ? room(call_.ranks) : at_input());
     }
   }
-  /// Of the block of any rank for a member.
+  /// Place of the block that any rank has for a member.
   [[nodiscard]] Place place_of(Rank rank, std::size_t member) const {
     const Rank group = groups_.of(rank);
     const std::uint64_t place = groups_.place(rank);

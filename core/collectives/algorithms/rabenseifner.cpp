@@ -7,7 +7,7 @@
 namespace isthmus::collectives::rabenseifner {
 namespace {
 
-/// Of the first 2 * excess places, odd ones hand over to the even one before them; those that stay are numbered anew.
+/// Odd places among the first 2 * excess hand over to the even one before them; those that stay are numbered anew.
 struct Staying {
   Staying(std::uint64_t ranks, std::uint64_t place)
       : count(std::bit_floor(ranks)),
@@ -36,7 +36,7 @@ void reduce(const CollectiveCall& call, Emitter& out) {
     return;
   }
   if (staying.paired) sum.take(rounds, at(at.me() + 1));
-  // Of the parts [begin, end) one keeps the first half and its partner the second: numbers that have been added are
+  // One rank keeps the first half of the parts [begin, end), its partner the second: numbers that have been added are
   // always neighbours.
   const EvenSplit parts(call.bytes, staying.count);
   const std::uint64_t me = staying.number;

@@ -11,7 +11,7 @@ OptionInfo radix(std::uint64_t standard, std::uint64_t least, const char* words)
   return {"radix", standard, least, words};
 }
 OptionInfo segment(std::uint64_t standard) { return {"segment", standard, 0, "bytes of a segment; 0: the whole"}; }
-/// Of reductions.
+/// The window of reductions.
 OptionInfo window() { return {"window", 2, 0, "receives ahead of the additions, each with its room; 0: all"}; }
 std::vector<OptionInfo> logp_times() {
   return {{"latency", 1'000'000, 0, "of a message"},

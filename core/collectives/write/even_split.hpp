@@ -13,7 +13,7 @@ class EvenSplit {
   std::uint64_t operator()(std::uint64_t part) const { return least_ + (part < longer_ ? 1 : 0); }
   /// Where a part begins; the end of the last one for `count`.
   [[nodiscard]] std::uint64_t offset(std::uint64_t part) const { return part * least_ + std::min(part, longer_); }
-  /// Of the parts from `first` to before `end`.
+  /// Size of the parts from `first` to before `end`.
   [[nodiscard]] std::uint64_t between(std::uint64_t first, std::uint64_t end) const {
     return offset(end) - offset(first);
   }

@@ -32,7 +32,7 @@ struct PowerOfTwo {
   std::uint32_t place;
 };
 
-/// Of what comes in from another place, beside what is there, so that the order of ranks is kept.
+/// The side on which what comes from another place is added, so that the order of ranks is kept.
 inline ReduceOrder order_from(std::uint64_t place, std::uint64_t me) {
   return place < me ? ReduceOrder::before : ReduceOrder::after;
 }

@@ -18,7 +18,7 @@ class RootBlocks {
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
   /// Are there bytes on both sides?
   [[nodiscard]] bool apart() const { return turned_ && until_end_ != 0 && until_end_ != bytes_; }
-  /// Of the blocks up to the last rank's, and where they are.
+  /// Bytes of the blocks up to the last rank's, and where they are.
   [[nodiscard]] std::uint64_t until_end() const { return until_end_; }
   [[nodiscard]] std::uint64_t offset() const { return until_end_ == 0 ? 0 : blocks_.offset(first_); }
 

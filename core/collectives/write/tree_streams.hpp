@@ -23,7 +23,7 @@ class Segments {
   explicit Segments(const CollectiveCall& call) : Segments(0, call.bytes, call.options->segment) {}
 
   [[nodiscard]] std::uint64_t count() const { return count_; }
-  /// Of all but the last.
+  /// Size of all segments but the last.
   [[nodiscard]] std::uint64_t size() const { return segment_; }
   [[nodiscard]] std::uint64_t size(std::uint64_t i) const { return i + 1 < count_ ? segment_ : bytes_ - i * segment_; }
   [[nodiscard]] std::uint64_t offset(std::uint64_t i) const { return offset_ + i * segment_; }

@@ -130,7 +130,7 @@ class Bipartition {
     }
   }
 
-  /// Of some of the places the one nearest to the others.
+  /// The place among some that is nearest to the others.
   [[nodiscard]] std::uint32_t centre(const std::vector<std::uint32_t>& places) const {
     constexpr std::size_t sample = 32;
     const std::size_t step = std::max<std::size_t>(1, places.size() / sample);

@@ -124,7 +124,7 @@ Map multilevel(const TaskGraph& graph, const Target& target, const MultilevelOpt
       const Map start = given && kept[i] == 0 ? o.start
                         : kind == 0           ? dual_bipartition(graph, target, own.next())
                                     : max_heap_map(graph, target, own.next(), effort::max_heap(graph, target));
-      // Of one start there is nothing to choose: it is annealed once.
+      // With one start there is nothing to choose: it is annealed once.
       maps[i] = starts == 1 ? start : anneal(graph, target, start, first);
     }
   });

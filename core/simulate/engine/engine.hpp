@@ -149,7 +149,7 @@ class Engine {
       if (noisy()) out_.log_noise.push_back(lost);
     }
   }
-  /// Of a log that is a part: does an entry belong to it? The two of a meeting stay together.
+  /// Does an entry belong to the part of the log that is kept? Both entries of a meeting stay together.
   [[nodiscard]] bool is_in_part(LogEntry::Kind kind) const {
     if (kind == LogEntry::Kind::sender) return !out_.log.empty() && out_.log.back().kind() == LogEntry::Kind::meet;
     return out_.executed >= options_.log_from && out_.log.size() < options_.log_most;

@@ -26,7 +26,7 @@ class Noise {
     Picoseconds begin;
     Picoseconds end;
   };
-  /// Of the stream, number k.
+  /// Interruption number k of the stream.
   [[nodiscard]] Interruption interruption(std::size_t stream, std::uint64_t k) const;
   void advance(std::size_t stream);
 

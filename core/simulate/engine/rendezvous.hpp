@@ -71,7 +71,7 @@ void Engine<detail, variant>::prefetch_pairs() {
   const auto issued = [&](const Event& e) {
     return e.type() == EventType::operation && operations_.of(e).kind == OpKind::send;
   };
-  // Of a send the key is that of its message, told to its target.
+  // The key of a send is that of its message, told to its target.
   const auto key = [&](const Event& e) {
     const Operation& op = operations_.of(e);
     return MatchKey{e.rank, op.tag, op.comm};

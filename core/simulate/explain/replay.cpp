@@ -87,7 +87,7 @@ class Replay {
   [[nodiscard]] Rank rank_of(std::uint64_t op) const { return rank_[op]; }
 
  private:
-  /// Of every send by rendezvous that does not begin before its receive is posted, that receive.
+  /// The receive of every send by rendezvous that begins only when the receive is posted.
   void find_receives() {
     if (options_.receive == Receive::loggopsim) return;
     std::vector<std::uint8_t> wildcards(s_.ranks);
@@ -338,7 +338,7 @@ class Replay {
   Costs* costs_ = nullptr;
   Resources* resources_ = nullptr;
   std::vector<Moment> free_;  // of every resource
-  /// Of every operation: ready, posted; then its message: arrives, handled, lands. A log of a part tells of few.
+  /// For every operation: ready, posted; then its message: arrives, handled, lands. A log of a part tells of few.
   SparseArray<Moment> at_;
   std::vector<Moment> handled_;  // with several streams, of every send: when the receiver is through with its message
   std::vector<std::uint64_t> ready_;

@@ -11,7 +11,7 @@
 namespace isthmus::simulate {
 namespace {
 
-/// Of one resource: picoseconds, and more of them for every byte of the size.
+/// Work of one resource: picoseconds, and picoseconds per byte of the size.
 struct Work {
   double fixed = 0;
   double per_byte = 0;
@@ -28,7 +28,7 @@ struct Work {
   [[nodiscard]] double at(std::uint64_t size) const { return fixed + per_byte * static_cast<double>(size); }
 };
 
-/// Of sums of millions of numbers.
+/// Relative rounding error of sums of millions of numbers.
 constexpr double rounding = 1e-9;
 
 }  // namespace

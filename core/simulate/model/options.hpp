@@ -85,7 +85,7 @@ enum class Detail : std::uint8_t {
   ops,     ///< begin and end of every operation, matches, and what critical_path() needs
 };
 
-/// Of the packet model.
+/// Options of the packet model.
 struct PacketOptions {
   static constexpr std::uint32_t most_bytes = 1 << 28;
   std::uint32_t bytes = 2048;  ///< of a packet

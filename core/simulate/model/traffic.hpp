@@ -44,7 +44,7 @@ class Traffic {
   }
 
   [[nodiscard]] const std::vector<double>& bytes() const { return bytes_; }
-  /// Of every link, slices() numbers.
+  /// slices() numbers for every link.
   [[nodiscard]] const std::vector<float>& in_slice() const { return in_slice_; }
   /// Logged messages, the links of all of them one after another, and where those of each end.
   [[nodiscard]] const std::vector<std::uint64_t>& messages() const { return messages_; }

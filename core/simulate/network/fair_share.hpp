@@ -38,7 +38,7 @@ class FairShare {
   void solve();
   [[nodiscard]] const std::vector<FlowId>& changed() const { return changed_; }
 
-  /// Of each flow of the bundle.
+  /// Rate of each flow of the bundle.
   [[nodiscard]] double rate(FlowId flow) const { return flows_[flow].rate; }
   [[nodiscard]] std::uint32_t weight(FlowId flow) const { return flows_[flow].weight; }
   /// The link that holds the bundle back; no_link: its cap.

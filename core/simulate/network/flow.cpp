@@ -9,7 +9,7 @@
 namespace isthmus::simulate {
 namespace {
 
-// Of the resolution: rates that change so much later change times by less than ends that are taken together do.
+// A part of the resolution: rates that change so much later change times by less than merging ends does.
 constexpr double patience_part = 0.25;
 
 }  // namespace

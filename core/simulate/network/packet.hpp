@@ -83,7 +83,7 @@ class PacketNetwork final : public Network {
     std::uint64_t turn;
     std::uint32_t order;
     std::uint32_t packet;
-    /// Of equal turns the packet that left its node first has the first.
+    /// Among equal turns, the packet that left its node first goes first.
     [[nodiscard]] bool before(const Waiting& o) const {
       return turn != o.turn ? turn < o.turn : static_cast<std::int32_t>(order - o.order) < 0;
     }

@@ -68,7 +68,7 @@ class Expansion {
     }
   }
 
-  /// Of an operation of the short schedule, the one of the whole that comes `later` iterations after it.
+  /// The operation of the whole schedule that comes `later` iterations after one of the short schedule.
   [[nodiscard]] std::uint64_t whole_of(std::uint64_t op, std::uint32_t later) const {
     const auto rank = static_cast<Rank>(std::upper_bound(brief_.op_first.begin(), brief_.op_first.end(), op) -
                                         brief_.op_first.begin() - 1);

@@ -153,7 +153,7 @@ bool same_coincidences(const Schedule& s, const Kinds& kind, const std::vector<R
     std::stable_sort(receives[k].begin(), receives[k].end(),
                      [](const Receive& a, const Receive& b) { return a.channel < b.channel; });
   }
-  // Of every source: on which rank's channel it was last met, and at which receive.
+  // For every source: on which rank's channel it was last met, and at which receive.
   std::vector<std::uint64_t> met(s.ranks, 0);
   std::vector<std::uint32_t> at(s.ranks);
   std::uint64_t turn = 0;
