@@ -55,7 +55,8 @@ void record_collective_init(const struct call* call, struct collective* k, uint6
   write_collective(call, &k->record, k->counts);
 }
 
-/* Where a call on a communicator is: at the root, at one that only watches (MPI_PROC_NULL between groups), or neither. */
+/* Where a call on a communicator is: at the root, at one that only watches (MPI_PROC_NULL between groups), or neither.
+ */
 enum place { ROOT, LEAF, WATCHER };
 
 static enum place begin(struct collective* k, int kind, bool in_place, int root, MPI_Comm comm) {
