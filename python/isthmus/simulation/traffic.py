@@ -12,7 +12,7 @@ from ..errors import InvalidInput
 from ..machine import Machine
 from ..schedule.schedule import OpKind
 from ..tabular import Tabular
-from ..units import text
+from ..units import amount, text
 from ..views import view
 
 if TYPE_CHECKING:
@@ -182,12 +182,12 @@ class Traffic(Tabular):
             for s in found[:streams]:
                 one = "message" if s.messages == 1 else "messages"
                 lines.append(
-                    f"    {text(s.bytes, 'B', 4):>10}  rank {s.sender} to {s.receiver}, {s.messages:,} {one}, lost "
+                    f"    {amount(s.bytes):>10}  rank {s.sender} to {s.receiver}, {s.messages:,} {one}, lost "
                     f"{text(s.lost, 's', 3)} to others"
                 )
             if more := found[streams:]:
                 lines.append(
-                    f"    {text(sum(s.bytes for s in more), 'B', 4):>10}  {len(more):,} more pairs of ranks, "
+                    f"    {amount(sum(s.bytes for s in more)):>10}  {len(more):,} more pairs of ranks, "
                     f"{sum(s.messages for s in more):,} messages"
                 )
         return "\n".join(lines)
@@ -205,10 +205,10 @@ class Traffic(Tabular):
 
     def __str__(self) -> str:
         used = self.bytes > 0
-        lines = [f"traffic: {text(float(self.bytes.sum()), 'B', 4)} over {int(used.sum()):,} of {len(used):,} links"]
+        lines = [f"traffic: {amount(float(self.bytes.sum()))} over {int(used.sum()):,} of {len(used):,} links"]
         return "\n".join([*lines, *map(_link_words, self.hottest(5))])
 
 
 def _link_words(hot: HotLink) -> str:
     where = f"link {hot.link} ({hot.kind}) from {hot.source} to {hot.target}"
-    return f"  {hot.utilisation:6.1%}  {text(hot.bytes, 'B', 4):>10}  {where}"
+    return f"  {hot.utilisation:6.1%}  {amount(hot.bytes):>10}  {where}"
