@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
-import importlib
 import itertools
 from math import isqrt
 from pathlib import Path
@@ -77,11 +75,6 @@ def processor_time(schedule: isthmus.Schedule, level: isthmus.Level) -> float:
     seconds = np.select([kind == 1, kind == 2, kind == 6, kind == 7], times)
     rank = np.repeat(np.arange(schedule.ranks), np.diff(schedule.op_first.astype(int)))
     return float(np.bincount(rank, seconds, minlength=schedule.ranks).max())
-
-
-@pytest.mark.parametrize("name", ["closed_forms", "overlap", "bounds"])
-def test_examples(name: str) -> None:
-    assert doctest.testmod(importlib.import_module(f"isthmus.collectives.models.{name}")).failed == 0
 
 
 @pytest.mark.parametrize("case", cases(), ids=named)

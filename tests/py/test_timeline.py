@@ -29,7 +29,13 @@ def test_report() -> None:
     t = isthmus.simulate(isthmus.collective("bcast", ranks=8, bytes=1000), level_of(EAGER))
     text = str(t)
     assert text.startswith(f"Timeline: 8 ranks, {len(t.schedule)} operations, makespan ")
-    for words in ("LogGOPS L 10 ps, o_send 1 ps", "7, 7 kB in total", "simulated in", "sending (o, O)", "nothing to do"):
+    for words in (
+        "LogGOPS L 10 ps, o_send 1 ps",
+        "7, 7 kB in total",
+        "simulated in",
+        "sending (o, O)",
+        "nothing to do",
+    ):
         assert words in text
     assert "deadlock" not in text
     # Shares that are nothing are no lines.

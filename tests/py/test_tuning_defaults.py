@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import doctest
 import itertools
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import isthmus.tuning.defaults
 from isthmus.errors import InvalidInput
 from isthmus.tuning.choice import Choice
 from isthmus.tuning.defaults import defaults
@@ -20,10 +18,6 @@ from isthmus.tuning.libraries.canonical import canonical
 from isthmus.tuning.libraries.mpich_tree import installed as in_library
 from isthmus.tuning.rule import Rule
 from mpi_programs import installed
-
-
-def test_examples() -> None:
-    assert doctest.testmod(isthmus.tuning.defaults).failed == 0
 
 
 @pytest.mark.parametrize(

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import doctest
-
 import numpy as np
 import pytest
 
 import isthmus
 from isthmus import InvalidInput
-from isthmus.simulation import work
 from isthmus.simulation.work import work_bound
 from isthmus.tuning.candidates import candidates
 from isthmus.tuning.choice import Choice
@@ -21,10 +18,6 @@ from isthmus.tuning.tune import ALL, tune
 
 LEVEL = isthmus.Level(L=1e-6, o_send=0.3e-6, o_recv=0.4e-6, g=0.5e-6, G=0.1e-9, O=0.05e-9, S=8192)
 MACHINE = "torus:4x4x4 link=5GB/s hop=50ns cores=4"
-
-
-def test_examples() -> None:
-    assert doctest.testmod(work).failed == 0
 
 
 @pytest.mark.parametrize("kind", ALL)

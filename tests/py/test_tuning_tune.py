@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
-import importlib
 import itertools
 from pathlib import Path
 from typing import Any
@@ -25,11 +23,6 @@ from isthmus.tuning.tune import ALL, Tuning, tune
 SIZES = [0, 8, 100, 1024, 10_000, 65_536, 1 << 20]
 LEVEL = isthmus.Level(L=1e-6, o_send=0.3e-6, o_recv=0.4e-6, g=0.5e-6, G=0.1e-9, S=8192)
 MACHINE = "torus:4x4x4 link=5GB/s hop=50ns cores=4"
-
-
-@pytest.mark.parametrize("name", ["tune", "search.search", "operations"])
-def test_examples(name: str) -> None:
-    assert doctest.testmod(importlib.import_module(f"isthmus.tuning.{name}")).failed == 0
 
 
 def assert_nothing_lost(kind: str, scenario: Scenario, sizes: list[int], **options: Any) -> tuple[int, int]:
