@@ -137,6 +137,22 @@ def test_values_of_old_options_are_not_renamed(files: Path, capsys: pytest.Captu
     assert "--plot breakdown=" in found.err
 
 
+def test_pictures_of_links_are_asked_for_as_all_pictures(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = "simulate bcast.goal --machine ring-16 --ranks-per-node 1 --model flow --json".split()
+    new = ["--plot", "load=a.png", "--plot", "time=b.svg", "--plot=network=c.html", "--plot", "breakdown=d.png"]
+    main([*words, *new])
+    found = capsys.readouterr()
+    written = ["a.png", "b.svg", "c.html", "d.png"]
+    assert (json.loads(found.out)["files"], found.err) == ({"plot": written}, "")
+    before = {path: (files / path).read_bytes() for path in written if not path.endswith(".html")}
+    old = ["--plot-links", "a.png", "--plot-links", "time=b.svg", "--plot-links=network=c.html", "--breakdown", "d.png"]
+    main([*words, *old])
+    found = capsys.readouterr()
+    assert json.loads(found.out)["files"] == {"plot": written}
+    assert found.err.count("--plot-links is now --plot [load=]") == 3
+    assert {path: (files / path).read_bytes() for path in before} == before
+
+
 @pytest.mark.parametrize("words", ["simulate bcast.goal", "schedule convert bcast.goal", "simulate --machine ring-16"])
 def test_what_is_missing_is_said(words: str, files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stop:

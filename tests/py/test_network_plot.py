@@ -244,7 +244,7 @@ def command(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, 
 
 def test_command(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    words = ["--model", "flow", "--links", "2", "--plot-links", "a.png", "--plot-links", "time=b.svg"]
+    words = ["--model", "flow", "--links", "2", "--plot", "load=a.png", "--plot", "time=b.svg"]
     status, out, err = command(capsys, *words)
     assert (status, err) == (0, "")
     assert out.endswith("wrote a.png\nwrote b.svg\n")
@@ -252,7 +252,7 @@ def test_command(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a.png", "b.svg"]
     status, out, _ = command(capsys, *words, "--json")
     found = json.loads(out)
-    assert found["files"] == {"plot_links": ["a.png", "b.svg"]}
+    assert found["files"] == {"plot": ["a.png", "b.svg"]}
     assert len(found["traffic"]["hottest"]) == 2
     hot = found["traffic"]["hottest"][0]
     # What an interface sends takes a byte less than a message has.
@@ -263,10 +263,10 @@ def test_command(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch
     ("words", "reason"),
     [
         (["--links", "2"], "--links needs --model flow, reserve or packet"),
-        (["--plot-links", "a.png"], "--plot-links needs --model"),
-        (["--model", "flow", "--plot-links", "heat=a.png"], "load=FILE, network=FILE, histogram=FILE, time=FILE or"),
-        (["--model", "flow", "--plot-links", "a.html"], "a file in .png, .svg, .pdf is allowed"),
-        (["--model", "flow", "--plot-links", "no/a.png"], "there is no folder no"),
+        (["--plot", "load=a.png"], "--plot load=FILE needs --model"),
+        (["--model", "flow", "--plot", "heat=a.png"], "breakdown=FILE, load=FILE, network=FILE, histogram=FILE, time=FILE or"),
+        (["--model", "flow", "--plot", "load=a.html"], "a file in .png, .svg, .pdf is allowed"),
+        (["--model", "flow", "--plot", "load=no/a.png"], "there is no folder no"),
         (["--model", "flow", "--links", "2", "--record", "ranks"], "--links needs --record ops"),
     ],
 )

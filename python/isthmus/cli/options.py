@@ -290,7 +290,8 @@ class Command(click.Command):
     Parameters
     ----------
     old : dict of str to str
-        Old option -> new one; ``"--plot map="`` puts ``map=`` before the value.
+        Old option -> new one; ``"--plot map="`` puts ``map=`` before the value, ``"--plot [load=]"`` puts ``load=``
+        before a value that has no ``KIND=`` of its own.
     """
 
     def __init__(self, *args: Any, old: dict[str, str] | None = None, **rest: Any) -> None:
@@ -303,14 +304,21 @@ class Command(click.Command):
         for word in args[:end]:
             name, equals, value = word.partition("=")
             if name not in self.old or prefix:
-                renewed.append(prefix + word)
+                renewed.append(_prefixed(prefix, word))
                 prefix = ""
                 continue
             tell_old(name, self.old[name])
             new, _, prefix = self.old[name].partition(" ")
-            renewed.append(f"{new}={prefix}{value}" if equals else new)
+            renewed.append(f"{new}={_prefixed(prefix, value)}" if equals else new)
             prefix = "" if equals else prefix
         return super().parse_args(ctx, [*renewed, *args[end:]])
+
+
+def _prefixed(prefix: str, value: str) -> str:
+    """The value of an old option as the new one takes it."""
+    if prefix.startswith("["):
+        return value if "=" in value else prefix[1:-1] + value
+    return prefix + value
 
 
 class OldArgument(click.Argument):

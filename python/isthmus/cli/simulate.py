@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import InvalidInput
-from ..files import PICTURES
 from ..one_line import parse_noise
 from .collectives import parse_collectives, tell_replaced
 from .inputs import WORK, parse_packets, parse_placement, parse_time
@@ -27,25 +26,26 @@ from .options import (
 from .output import print_json
 
 if TYPE_CHECKING:
-    pass
+    from ..simulation import Timeline
 
 _MACHINE = """MACHINE is a name of the catalogue, a file, a specification in quotes (see isthmus machine), or
 LogGOPS parameters such as loggops:L=2.5us,o=1.5us,g=1us,G=6ns,O=0,S=65535, one set for all pairs of ranks."""
 _SUFFIXES = {
     "-o": (".h5", ".hdf5"),
     "--trace": (".json", ".json.gz"),
-    "--breakdown": PICTURES,
 }
+#: Pictures of the load of links.
+_OF_LINKS = ("load", "network", "histogram", "time")
 
 
 @click.command(
     "simulate",
     cls=Command,
-    old={"--from": "--input-format", "--breakdown": "--plot breakdown="},
+    old={"--from": "--input-format", "--breakdown": "--plot breakdown=", "--plot-links": "--plot [load=]"},
     epilog="\b\nExamples:\n"
     "  isthmus simulate allreduce:ranks=64,bytes=1MB,algorithm=ring --machine torus-4x4x4 --ranks-per-node 1\n"
     "  isthmus simulate barrier:ranks=1024 --machine loggops:L=2.5us,o=1.5us,g=1us,G=6ns\n"
-    "  isthmus simulate alltoall:ranks=64,bytes=4kB --machine dragonfly-small --model flow --plot-links a.png\n"
+    "  isthmus simulate alltoall:ranks=64,bytes=4kB --machine dragonfly-small --model flow --plot load=a.png\n"
     "  isthmus simulate program.h5 --machine cielo --collectives allreduce=ring -o timeline.h5\n"
     "  isthmus simulate schedule.goal --machine cielo --noise periodic:period=1ms,duration=10us --seed 7",
     help="Simulate a program or schedule on a machine: when everything happens, and where the time goes.\n\n"
@@ -88,19 +88,17 @@ _SUFFIXES = {
 @click.option("--until", metavar="TIME", help="Stop at this simulated time; the makespan is then a lower bound.")
 @shared("output", "the timeline, .h5")
 @click.option("--trace", metavar="FILE", help="Write a trace for Perfetto and chrome://tracing: .json, .json.gz.")
-@shared("plot", "KIND is ranks (what they did when, default) or breakdown (where their time goes); may be repeated")
-@click.option(
-    "--plot-links",
-    multiple=True,
-    metavar="[KIND=]FILE",
-    help="Draw the load of links, where messages meet: .png, .svg, .pdf. KIND is load (by place, default), network (on "
-    "a drawing of it; .html too), histogram, or time. May be repeated.",
+@shared(
+    "plot",
+    "KIND is ranks (what they did when, default) or breakdown (where their time goes); in models where messages share "
+    "links also load (of links by place), network (load on a drawing of it; .html too), histogram (of loads), or time "
+    "(load over time); may be repeated",
 )
 @click.option(
     "--slices",
     type=click.IntRange(1, 4096),
     metavar="N",
-    help="Count the traffic of links in N slices of time or more; --plot-links time=FILE makes 100 without it.",
+    help="Count the traffic of links in N slices of time or more; --plot time=FILE makes 100 without it.",
 )
 @click.option(
     "--links", type=click.IntRange(1), metavar="N", help="Print the N hottest links, with who sends over them."
@@ -132,7 +130,6 @@ def command(
     output: str | None,
     trace: str | None,
     plot: tuple[str, ...],
-    plot_links: tuple[str, ...],
     slices: int | None,
     links: int | None,
     critical: bool,
@@ -146,16 +143,15 @@ def command(
     for option, path in files.items():
         if path is not None:
             check_file(option, path, _SUFFIXES[option])
-    of_ranks = pictures("--plot", plot, ("ranks", "breakdown"))
-    of_links = pictures("--plot-links", plot_links, ("load", "network", "histogram", "time"), html="network")
-    breakdown = any(kind == "breakdown" for kind, _ in of_ranks)
-    timed = any(kind == "ranks" for kind, _ in of_ranks)
-    if model == "loggops" and (plot_links or slices or links):
-        option = "--plot-links" if plot_links else "--slices" if slices else "--links"
+    drawn = pictures("--plot", plot, ("ranks", "breakdown", *_OF_LINKS), html="network")
+    kinds = {kind for kind, _ in drawn}
+    of_links = [kind for kind, _ in drawn if kind in _OF_LINKS]
+    if model == "loggops" and (of_links or slices or links):
+        option = f"--plot {of_links[0]}=FILE" if of_links else "--slices" if slices else "--links"
         raise InvalidInput(f"{option} needs --model flow, reserve or packet: in loggops no links are shared")
-    wanted = {"--trace": trace, "--plot": timed, "--critical": critical, "--sensitivity": sensitivity, "--links": links}
+    wanted = {"--trace": trace, "--plot": "ranks" in kinds, "--critical": critical, "--sensitivity": sensitivity, "--links": links}
     record = _record(record, wanted)
-    if record == "finish" and breakdown:
+    if record == "finish" and "breakdown" in kinds:
         raise InvalidInput("--plot breakdown=FILE needs --record ranks or ops")
     if until is not None and (critical or sensitivity):
         option = "--critical" if critical else "--sensitivity"
@@ -171,7 +167,7 @@ def command(
         model=model,
         receive=receive,
         routing=routing,
-        slices=slices or (100 if any(kind == "time" for kind, _ in of_links) else 0),
+        slices=slices or (100 if "time" in kinds else 0),
         resolution=resolution,
         packet=parse_packets(packet_bytes, flit, buffer),
         record=record,
@@ -187,11 +183,8 @@ def command(
         timeline.save(output)
     if trace:
         timeline.save_chrome(trace)
-    for kind, path in of_ranks:
-        (timeline.plot if kind == "ranks" else timeline.plot_breakdown)(path)
-    for kind, path in of_links:
-        assert timeline.traffic is not None
-        timeline.traffic.plot(path, kind)
+    for kind, path in drawn:
+        _draw(timeline, kind, path)
     stuck = timeline.deadlock is not None
     more = {
         "links": timeline.traffic.table(links) if links and timeline.traffic is not None else None,
@@ -204,20 +197,28 @@ def command(
         written: dict[str, Any] = {
             {"-o": "output"}.get(name, name.removeprefix("--")): path for name, path in files.items() if path
         }
-        if of_ranks:
-            written["plot"] = [path for _, path in of_ranks]
-        if of_links:
-            written["plot_links"] = [path for _, path in of_links]
+        if drawn:
+            written["plot"] = [path for _, path in drawn]
         print_json(summary(timeline, links or 5) | {"files": written} | _plain(more))
     else:
         click.echo(str(timeline))
         for part in more.values():
             if part is not None:
                 click.echo(f"\n{part}")
-        for path in (*filter(None, files.values()), *(path for _, path in (*of_ranks, *of_links))):
+        for path in (*filter(None, files.values()), *(path for _, path in drawn)):
             click.echo(f"wrote {path}")
     if stuck:
         raise click.exceptions.Exit(1)
+
+
+def _draw(timeline: Timeline, kind: str, path: str) -> None:
+    if kind == "ranks":
+        timeline.plot(path)
+    elif kind == "breakdown":
+        timeline.plot_breakdown(path)
+    else:
+        assert timeline.traffic is not None
+        timeline.traffic.plot(path, kind)
 
 
 def _record(record: str | None, wanted: dict[str, Any]) -> str:
