@@ -138,7 +138,7 @@ def test_values_of_old_options_are_not_renamed(files: Path, capsys: pytest.Captu
 
 
 def test_pictures_of_links_are_asked_for_as_all_pictures(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = "simulate bcast.goal --machine ring-16 --ranks-per-node 1 --model flow --json".split()
+    words = ["simulate", "bcast.goal", "--machine", "ring-16", "--ranks-per-node", "1", "--model", "flow", "--json"]
     new = ["--plot", "load=a.png", "--plot", "time=b.svg", "--plot=network=c.html", "--plot", "breakdown=d.png"]
     main([*words, *new])
     found = capsys.readouterr()
@@ -192,17 +192,32 @@ def test_examples_everywhere(words: str, files: Path, capsys: pytest.CaptureFixt
     ("text", "words", "ranks"),
     [
         ("mpirun", ["mpirun"], None),
-        ("mpirun -n 4", ["mpirun"], 4),
-        ("mpirun --oversubscribe -np 12", ["mpirun", "--oversubscribe"], 12),
-        ("srun --ntasks=8 --mpi=pmix", ["srun", "--mpi=pmix"], 8),
-        ("'my mpirun' -n 2", ["my mpirun"], 2),
+        ("mpirun -n 4", ["mpirun", "-n", "4"], 4),
+        ("mpirun --oversubscribe -np 12", ["mpirun", "--oversubscribe", "-np", "12"], 12),
+        ("mpirun -c 3 -H a,b", ["mpirun", "-c", "3", "-H", "a,b"], 3),
+        ("srun --ntasks=8 -c 2 --mpi=pmix", ["srun", "--ntasks=8", "-c", "2", "--mpi=pmix"], 8),
+        ("srun -n8 -c 2", ["srun", "-n8", "-c", "2"], 8),
+        ("'my mpirun' -n 2", ["my mpirun", "-n", "2"], 2),
     ],
 )
 def test_launchers(text: str, words: list[str], ranks: int | None) -> None:
     assert parse_launch(text) == (words, ranks)
 
 
-@pytest.mark.parametrize("text", ["", "  ", "mpirun -n", "mpirun -n x", "mpirun -n 0", "mpirun -n 4 -n 5", "mpirun '"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "  ",
+        "mpirun -n",
+        "mpirun -n x",
+        "mpirun -n 0",
+        "mpirun -n 4 -n 5",
+        "mpirun -n4 --np 4",
+        "srun --ntasks=",
+        "mpirun '",
+    ],
+)
 def test_wrong_launchers(text: str) -> None:
     with pytest.raises(InvalidInput, match="--launch"):
         parse_launch(text)

@@ -264,7 +264,10 @@ def test_command(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch
     [
         (["--links", "2"], "--links needs --model flow, reserve or packet"),
         (["--plot", "load=a.png"], "--plot load=FILE needs --model"),
-        (["--model", "flow", "--plot", "heat=a.png"], "breakdown=FILE, load=FILE, network=FILE, histogram=FILE, time=FILE or"),
+        (
+            ["--model", "flow", "--plot", "heat=a.png"],
+            "load=FILE, network=FILE, histogram=FILE, time=FILE or",
+        ),
         (["--model", "flow", "--plot", "load=a.html"], "a file in .png, .svg, .pdf is allowed"),
         (["--model", "flow", "--plot", "load=no/a.png"], "there is no folder no"),
         (["--model", "flow", "--links", "2", "--record", "ranks"], "--links needs --record ops"),

@@ -81,8 +81,61 @@ def test_a_file_of_a_later_version_is_ignored(tmp_path: Path, capsys: pytest.Cap
     assert "does not read the file" in found["report"]
 
 
+def noting(folder: Path, run: list[str], more: str = "") -> tuple[Path, Path]:
+    """A launcher that notes how it is called, and where."""
+    path, notes = folder / "mpirun", folder / "notes"
+    start = f"shift 2; exec {shlex.join(run)} {more}" if more else f"exec {shlex.join(run)}"
+    path.write_text(f'#!/bin/sh\nprintf "%s\\n" "$*" >>{notes}\n{start} "$@"\n')
+    path.chmod(0o755)
+    return path, notes
+
+
+@pytest.mark.parametrize("name", ["openmpi", "mpich"])
+def test_a_launcher_runs_as_it_is_given(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run, notes = noting(tmp_path, launcher(name))
+    mpicc = installed(name).mpi.mpicc
+    table = tmp_path / "t.toml"
+    BOTH.only("bcast").save(table)
+    main(["tune", "verify", str(table), "--launch", f"{run} -n 4 -wdir /", "--mpicc", mpicc, "--json"])
+    assert json.loads(capsys.readouterr().out)["ranks"] == 4
+    lines = notes.read_text().splitlines()
+    assert len(lines) >= 3
+    assert all(line.startswith("-n 4 -wdir / /") and "bcast=" in line for line in lines if "/probe" in line)
+    # Where none is said, it is added.
+    notes.unlink()
+    report = verify(BOTH.only("bcast"), [str(run)], ranks=3, mpicc=mpicc)
+    assert all(len(verdict.with_file) == 3 for verdict in report.verdicts)
+    assert all(line.startswith("-n 3 /") for line in notes.read_text().splitlines() if "/probe" in line)
+
+
+def test_a_launcher_that_starts_other_ranks(tmp_path: Path) -> None:
+    run, _ = noting(tmp_path, launcher("openmpi"), "-n 3")
+    with pytest.raises(InvalidInput, match=r"started 3 ranks, not 2: say their number by -n"):
+        verify(BOTH.only("bcast"), [str(run)], ranks=2, mpicc=installed("openmpi").mpi.mpicc)
+
+
+@pytest.mark.parametrize(
+    ("launch", "ranks", "reason"),
+    [
+        ("mpirun -n 4", "5", "--ranks 5: --launch starts 4"),
+        ("mpirun -n 1", None, "--launch starts 1 rank"),
+        ("mpirun", "1", "one number of ranks from 2"),
+        ("mpirun", "2,3", "one number of ranks from 2"),
+    ],
+)
+def test_numbers_of_ranks_that_are_refused(
+    launch: str, ranks: str | None, reason: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(["tune", "verify", "openmpi", "--launch", launch, *(["--ranks", ranks] if ranks else [])])
+    assert stop.value.code == 2
+    assert reason in capsys.readouterr().err
+
+
 def test_wrong_launchers(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="there is no such program"):
         verify(BOTH, ["no-such-mpirun"])
     with pytest.raises(InvalidInput, match="two at least"):
         build(["mpirun"], 1, str(tmp_path))
+    with pytest.raises(InvalidInput, match="it starts 4 ranks, 3 are to run"):
+        build(["mpirun", "-n", "4"], 3, str(tmp_path))

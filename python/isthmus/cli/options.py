@@ -337,7 +337,7 @@ def tell_old(old: str, new: str) -> None:
 
 
 def parse_launch(text: str) -> tuple[list[str], int | None]:
-    """The words of a launcher without the number of ranks, and that number: ``mpirun -n 4 --oversubscribe``.
+    """The words of a launcher, and the number of ranks that they ask for: ``mpirun -n 4 --oversubscribe``.
 
     Raises
     ------
@@ -346,24 +346,18 @@ def parse_launch(text: str) -> tuple[list[str], int | None]:
     """
     import shlex
 
+    from ..recording.command import launched
+
     try:
         words = shlex.split(text)
     except ValueError as error:
         raise InvalidInput(f"--launch {text}: {error}".rstrip(".").replace("No closing", "no closing")) from None
     if not words:
         raise InvalidInput("--launch is empty: a command such as 'mpirun -n 4' is needed")
-    kept, ranks = [words[0]], None
-    rest = iter(words[1:])
-    for word in rest:
-        name, equals, value = word.partition("=")
-        if name not in ("-n", "-np", "--np", "--ntasks"):
-            kept.append(word)
-            continue
-        number = value if equals else next(rest, "")
-        if ranks is not None or not number.isdecimal() or not 0 < int(number) < 10**9:
-            raise InvalidInput(f"--launch {text}: one number of ranks is allowed behind {name}, such as {name} 4")
-        ranks = int(number)
-    return kept, ranks
+    try:
+        return words, launched(words)
+    except InvalidInput as error:
+        raise InvalidInput(f"--launch {error}") from None
 
 
 def pictures(option: str, given: tuple[str, ...], kinds: tuple[str, ...], html: str = "") -> list[tuple[str, str]]:

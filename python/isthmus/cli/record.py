@@ -98,7 +98,7 @@ def command(
     command: tuple[str, ...],
 ) -> None:
     if launch is not None and command:
-        command = (*_words(launch), *command)
+        command = (*parse_launch(launch)[0], *command)
 
     def say(text: str) -> None:
         click.echo(visible(f"isthmus: {text}"), err=True)
@@ -154,14 +154,6 @@ def command(
     _tell(recorded, output, say, as_json)
     if recorded.status:
         raise click.exceptions.Exit(recorded.status)
-
-
-def _words(launch: str) -> list[str]:
-    """The launcher's words, its number of ranks checked."""
-    import shlex
-
-    parse_launch(launch)
-    return shlex.split(launch)
 
 
 def _tell(recorded: Recorded, output: str, say: Callable[[str], None], as_json: bool) -> None:

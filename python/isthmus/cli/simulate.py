@@ -149,7 +149,13 @@ def command(
     if model == "loggops" and (of_links or slices or links):
         option = f"--plot {of_links[0]}=FILE" if of_links else "--slices" if slices else "--links"
         raise InvalidInput(f"{option} needs --model flow, reserve or packet: in loggops no links are shared")
-    wanted = {"--trace": trace, "--plot": "ranks" in kinds, "--critical": critical, "--sensitivity": sensitivity, "--links": links}
+    wanted = {
+        "--trace": trace,
+        "--plot": "ranks" in kinds,
+        "--critical": critical,
+        "--sensitivity": sensitivity,
+        "--links": links,
+    }
     record = _record(record, wanted)
     if record == "finish" and "breakdown" in kinds:
         raise InvalidInput("--plot breakdown=FILE needs --record ranks or ops")

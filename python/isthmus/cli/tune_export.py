@@ -95,8 +95,8 @@ def export(
     "the library is said to decide by itself. Exit status 1 if it does not follow.",
 )
 @click.argument("what", metavar="TABLE|FILE")
-@shared("launch", required=True)
-@shared("ranks", "one number of ranks to run, by default that of --launch, or 6")
+@shared("launch", "run as given; -n and the number of ranks are added if it does not say any", required=True)
+@shared("ranks", "one number of ranks to run, where --launch does not say one; by default 6")
 @shared("mpicc")
 @click.option("--ucc", metavar="FOLDER", help="Verify UCC as it is installed there; 'auto': where ucc_info is.")
 @shared("machine", "as of isthmus tune export")
@@ -154,9 +154,11 @@ def _predictor(machine: str | None, model: str) -> tuple[Predict | None, int]:
 
 def _ranks(given: str | None, launched: int | None) -> int:
     """Ranks to run: at least two, or nothing is sent."""
+    if launched == 1:
+        raise InvalidInput("--launch starts 1 rank: 2 at least are needed for a message")
     numbers = [launched or 6] if given is None else whole_numbers("--ranks", given)
     if len(numbers) != 1 or numbers[0] < 2:
-        raise InvalidInput(f"--ranks {given or launched}: one number of ranks from 2 is allowed")
+        raise InvalidInput(f"--ranks {given}: one number of ranks from 2 is allowed")
     if launched not in (None, numbers[0]):
         raise InvalidInput(f"--ranks {given}: --launch starts {launched}")
     return numbers[0]

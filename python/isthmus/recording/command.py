@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+from ..errors import InvalidInput
 
 _LAUNCHERS = (
     "mpirun",
@@ -32,6 +35,8 @@ _ONE = """
     -rankfile -rf --output -output -nodes
 """
 _TWO = "--mca -mca --gmca -gmca -genv -env --prtemca --pmixmca"
+#: Options that say how many ranks there are; -c is another thing to srun and aprun.
+_RANKS = ("-n", "-np", "--n", "--np", "--ntasks")
 _VALUES = dict.fromkeys(_ONE.split(), 1) | dict.fromkeys(_TWO.split(), 2)
 
 
@@ -103,3 +108,31 @@ def take_apart(words: Sequence[str]) -> Command:
             searching = False
         i += 1
     return Command(found, launcher, tuple(programs))
+
+
+def launched(words: Sequence[str]) -> int | None:
+    """How many ranks a launcher's words ask for; None where they do not say.
+
+    Raises
+    ------
+    InvalidInput
+        For no number behind the option, and for two numbers.
+
+    Examples
+    --------
+    >>> launched(["srun", "--mpi=pmix", "-n8"])
+    8
+    """
+    options = (*_RANKS, "-c") if words and launcher_name(words[0]) not in ("srun", "aprun") else _RANKS
+    ranks, rest = None, iter(words[1:])
+    for word in rest:
+        name, equals, value = word.partition("=")
+        if joined := re.fullmatch("(-np?)([0-9]+)", word):
+            name, equals, value = joined[1], "", joined[2]
+        if name not in options:
+            continue
+        number = value if value or equals else next(rest, "")
+        if ranks is not None or not number.isdecimal() or not 0 < int(number) < 10**9:
+            raise InvalidInput(f"{' '.join(words)}: one number of ranks is allowed behind {name}, such as {name} 4")
+        ranks = int(number)
+    return ranks

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...errors import InvalidInput, Unsupported
-from ...recording.command import executable, take_apart
+from ...recording.command import executable, launched, take_apart
 from ...recording.mpi import MPICH, OPEN_MPI, Mpi, find
 
 #: A collective as MPI calls it, and its size in bytes as of :func:`isthmus.collective`.
@@ -29,7 +29,7 @@ class Probe:
     Parameters
     ----------
     launcher : sequence of str
-        Such as ``["mpirun", "--oversubscribe"]``; ``-n`` and the number of ranks are added.
+        Such as ``["mpirun", "--oversubscribe", "-n", "6"]``.
     ranks : int
     mpi : Mpi
         Library and compiler.
@@ -55,9 +55,9 @@ class Probe:
         Raises
         ------
         InvalidInput
-            If the run fails, with its last words.
+            If the run fails, with its last words, and if it has another number of ranks.
         """
-        words = [*self.launcher, "-n", str(self.ranks), self.program, *(f"{kind}={size}" for kind, size in cases)]
+        words = [*self.launcher, self.program, *(f"{kind}={size}" for kind, size in cases)]
         environment = {**os.environ, **_counting(self.mpi), **settings}
         if self.counter is not None:
             environment["LD_PRELOAD"] = ":".join(filter(None, (self.counter, os.environ.get("LD_PRELOAD"))))
@@ -67,7 +67,7 @@ class Probe:
             )
         except subprocess.TimeoutExpired:
             raise InvalidInput(
-                f"{' '.join(words[:4])} ... hung for {_SECONDS} s: ranks may run different algorithms"
+                f"{' '.join(self.launcher)} ... hung for {_SECONDS} s: ranks may run different algorithms"
             ) from None
         if done.returncode != 0 or len(counts(done.stdout)) != len(cases):
             if "nothing counts messages" in done.stderr:
@@ -75,6 +75,11 @@ class Probe:
             lines = [line for line in done.stderr.splitlines() if line.strip(" -")]
             raise InvalidInput(
                 f"the run failed with status {done.returncode}: {' / '.join(lines[-3:]) or 'no message'}"
+            )
+        started = {len(of_case) for of_case in counts(done.stdout)} - {self.ranks}
+        if started:
+            raise InvalidInput(
+                f"{' '.join(self.launcher)} started {min(started)} ranks, not {self.ranks}: say their number by -n"
             )
         return done.stdout
 
@@ -96,7 +101,7 @@ def build(
     Parameters
     ----------
     mpirun : sequence of str
-        The launcher and its options.
+        The launcher and its options; ``-n`` and the number of ranks are added where these do not say any.
     ranks : int
     folder : str
         Where to put what is compiled.
@@ -116,7 +121,11 @@ def build(
         raise InvalidInput(f"{ranks} ranks: two at least are needed for a message")
     if not mpirun or executable(mpirun[0]) is None:
         raise InvalidInput(f"launcher {mpirun[0] if mpirun else ''!r}: there is no such program")
-    mpi = find(take_apart([*mpirun, "-n", "2", "true"]), mpicc)
+    given = launched(mpirun)
+    if given not in (None, ranks):
+        raise InvalidInput(f"{' '.join(mpirun)}: it starts {given} ranks, {ranks} are to run")
+    launcher = [*mpirun] if given else [*mpirun, "-n", str(ranks)]
+    mpi = find(take_apart([*launcher, "true"]), mpicc)
     if ucc is None and mpi.family not in (OPEN_MPI, MPICH):
         raise Unsupported(f"{mpi}: files of Open MPI and MPICH can be verified")
     program = os.path.join(folder, "probe")
@@ -128,7 +137,7 @@ def build(
     if ucc is not None or mpi.family == MPICH or major(mpi) < 5:
         counter = os.path.join(folder, "counter.so")
         _compile([mpi.mpicc, "-O1", "-w", "-shared", "-fPIC", str(_SOURCES / "counter.c"), "-o", counter, "-ldl"])
-    return Probe(list(mpirun), ranks, mpi, program, counter)
+    return Probe(launcher, ranks, mpi, program, counter)
 
 
 def major(mpi: Mpi) -> int:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from ...recording.command import launched
 from ...recording.mpi import OPEN_MPI
 from ..decisions import Decisions
 from . import ucc as of_ucc
@@ -22,7 +23,7 @@ def verify(
     what: Decisions | str | os.PathLike[str],
     mpirun: Sequence[str],
     *,
-    ranks: int = 6,
+    ranks: int | None = None,
     mpicc: str | None = None,
     predict: Predict | None = None,
     most_bytes: int = 1 << 20,
@@ -39,9 +40,10 @@ def verify(
         A table, which is exported for the version of the library first, or an exported file; or what the library is
         said to decide by itself (:func:`isthmus.tuning.defaults.defaults`), which is then compared with what it does.
     mpirun : sequence of str
-        The launcher and its options, such as ``["mpirun", "--oversubscribe"]``.
-    ranks : int
-        Ranks to run. Rules of more ranks are tried on so few: they are relabelled in a copy of the file.
+        The launcher and its options, such as ``["mpirun", "--oversubscribe", "-n", "8"]``, run as they are given.
+    ranks : int, optional
+        Ranks to run, where the launcher does not say how many; by default 6. Rules of more ranks are tried on so few:
+        they are relabelled in a copy of the file.
     mpicc : str, optional
         The compiler, where the launcher does not tell.
     predict : callable, optional
@@ -54,12 +56,13 @@ def verify(
     Raises
     ------
     InvalidInput
-        If the program cannot be compiled or run.
+        If the program cannot be compiled or run, and for two different numbers of ranks.
     Unsupported
         If messages cannot be counted, and where UCC is wanted and there is none.
     ParseError
         If the file is none of the library's.
     """
+    ranks = ranks or launched(mpirun) or 6
     with tempfile.TemporaryDirectory(prefix="isthmus-") as folder:
         if ucc is not None or of_ucc.reads(what):
             probe = build(mpirun, ranks, folder, mpicc, of_ucc.installed(ucc or "auto"))
