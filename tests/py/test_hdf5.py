@@ -138,7 +138,7 @@ def deleted(name: str) -> Defect:
 ANY_NOUN: list[tuple[Defect, str]] = [
     (attribute("format", "other"), "format: an HDF5 file, but not of Isthmus"),
     (lambda file: file.attrs.__delitem__("format"), "format: an HDF5 file, but not of Isthmus"),
-    (attribute("version", 5), "version: the file is of version 5: an Isthmus that reads it is needed"),
+    (attribute("version", 6), "version: the file is of version 6: an Isthmus that reads it is needed"),
     (attribute("version", 0), "version: the file is of version 0: versions start at 1"),
     (attribute("version", "1"), "version: the attribute is of type str instead of int"),
     (lambda file: file.attrs.__delitem__("version"), "version: the attribute is missing"),

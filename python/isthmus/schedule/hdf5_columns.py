@@ -36,8 +36,9 @@ if TYPE_CHECKING:
 
     from .storing import Storing
 
-#: Versions up to this one are read; written is the lowest that has what is to be written. Version 2 has recordings.
-VERSION = 4
+#: Versions up to this one are read; written is the lowest that has what is to be written. Version 2 has recordings,
+#: version 5 samples of measurements.
+VERSION = 5
 #: Elements of the largest column that "auto" compresses.
 AUTO = 1 << 24
 #: Elements of a chunk of a dataset, and of a block in which columns are copied.
