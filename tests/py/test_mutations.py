@@ -1,7 +1,8 @@
-"""Ten thousand damaged inputs of all formats; ``./bootstrap proof`` goes on with a million of each."""
+"""More than ten thousand damaged inputs of all formats; ``./bootstrap proof`` goes on with a million of each."""
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -13,8 +14,8 @@ from isthmus import read
 SCRIPT = Path(__file__).parents[1] / "proof" / "mutations.py"
 #: As many as go into about half a minute of processor time, most where reading is quick.
 CASES = {
-    "hdf5": 3000, "hdf5-columns": 300, "hdf5-unsealed": 200, "goal": 2500, "goal-binary": 2500, "metis": 1000,
-    "edges": 1000, "specifications": 1000, "ranks": 500, "machines": 100, "dumpi": 400, "raw": 200, "otf2": 100,
+    "hdf5": 3000, "hdf5-columns": 3000, "hdf5-unsealed": 200, "goal": 2500, "goal-binary": 2500, "metis": 1000,
+    "edges": 1000, "specifications": 1000, "ranks": 500, "machines": 1000, "dumpi": 400, "raw": 200, "otf2": 200,
 }  # fmt: skip
 
 
@@ -47,6 +48,49 @@ def test_a_finding_is_one(tmp_path: Path) -> None:
     total, *kinds = done.stdout.strip().split("|")
     assert total == "12"
     assert [kind.split(" at ")[0] for kind in kinds] == ["KeyError", "hangs", "signal 11"]
+
+
+def test_time_without_a_processor_is_no_hang() -> None:
+    """On a machine that is busy otherwise a case may stand still for minutes."""
+    code = (
+        "import sys, os, signal, subprocess; sys.path[:0] = [sys.argv[1]]; import mutations as m\n"
+        "def read(path):\n"
+        "    if path.read_bytes() == b'0':\n"
+        "        subprocess.Popen(['sh', '-c', f'sleep 2; kill -CONT {os.getpid()}'])\n"
+        "        os.kill(os.getpid(), signal.SIGSTOP)\n"
+        "m.HANGS = 0.5\n"
+        "m.FORMATS['x'] = m.Format(lambda folder: (folder / 'x').write_bytes(b'9'), lambda data, rng: b'0', read)\n"
+        "print(m.run('x', range(1)))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(SCRIPT.parent)], capture_output=True, text=True, check=True)
+    assert done.stdout == "(Counter({'read': 1, 'refused': 0}), [])\n"
+
+
+def test_a_ledger_is_gone_on_with(tmp_path: Path) -> None:
+    def run(cases: int, *more: str) -> str:
+        words = [sys.executable, str(SCRIPT), "edges", "--workers", "1", "--cases", str(cases), *more]
+        return subprocess.run(words, capture_output=True, text=True, check=True).stdout
+
+    ledger = ["--ledger", str(tmp_path / "ledger")]
+    assert run(40, *ledger).startswith("edges: 40 of 40 cases")
+    second = run(100, *ledger)
+    assert json.loads((tmp_path / "ledger").read_text())["edges"]["first"] == 0
+    # The same cases as in one run, each once.
+    assert second.startswith("edges: 100 of 100 cases")
+    assert second.split(": ")[2] == run(100).split(": ")[2]
+
+
+@pytest.mark.parametrize(("name", "cases"), [("hdf5-columns", 300), ("otf2", 40)])
+def test_short_ways_end_as_whole_ways_do(name: str, cases: int) -> None:
+    code = (
+        "import sys, dataclasses; sys.path[:0] = [sys.argv[1]]; import mutations as m\n"
+        "short = m.run(sys.argv[2], range(int(sys.argv[3])))\n"
+        "m.FORMATS[sys.argv[2]] = dataclasses.replace(m.FORMATS[sys.argv[2]], short=None)\n"
+        "whole = m.run(sys.argv[2], range(int(sys.argv[3])))\n"
+        "assert short[0]['read'] and short[0]['refused'], short\n"
+        "assert short == whole, (short, whole)\n"
+    )
+    subprocess.run([sys.executable, "-c", code, str(SCRIPT.parent), name, str(cases)], check=True)
 
 
 def test_what_a_contained_library_does_is_none() -> None:

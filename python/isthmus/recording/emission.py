@@ -62,6 +62,8 @@ class Emission:
     def add(self, point: NDArray[np.int64], kind: ArrayLike, step: ArrayLike = -1, **columns: ArrayLike) -> Any:
         """Events of one kind; columns that are not given are 0. Returns their numbers in the order of emission."""
         size = len(point)
+        if not size:  # most kinds do not occur in a piece
+            return np.empty(0, np.int64)
         given: dict[str, ArrayLike] = {"comm": -1, "kind": kind, _STEP: step, **columns}
         block = {}
         for name, dtype in _TYPES.items():
@@ -85,7 +87,7 @@ class Emission:
         """Columns in the order of the program, their points and steps, and the place of each emitted event."""
         names = (*_COLUMNS, _STEP)
         joined = {
-            name: np.concatenate([b[name] for b in self._blocks]) if self._blocks else np.empty(0, np.int64)
+            name: np.concatenate([b[name] for b in self._blocks]) if self._blocks else np.empty(0, _TYPES[name])
             for name in names
         }
         point = np.concatenate([np.empty(0, np.int64), *self._points])
