@@ -35,6 +35,7 @@
 - ``machine/``: machines, their parts and text forms, and the nodes that jobs get
 - ``mapping/``: mapping: placements of ranks, their costs, and better ones
 - ``measure/``: measuring a machine: raw samples, what is fitted to them, and the machine file that comes out
+- ``mpi/``: the MPI of the user: which one a command uses, C compiled for it, ranks started with it and stopped again
 - ``plot/``: pictures of interconnects, routes and loads
 - ``proof/``: proofs that a schedule does what it has to do, in every execution
 - ``recording/``: recordings of real MPI programs: raw traces become Programs that know when, where and how long every

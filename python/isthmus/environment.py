@@ -83,8 +83,8 @@ def _python() -> Iterator[Check]:
 
 
 def _mpi() -> Iterator[Check]:
+    from .mpi.detection import installed
     from .recording.build import built
-    from .recording.mpi import installed
 
     compiler = shutil.which(os.environ.get("CC") or "cc")
     if compiler:

@@ -10,8 +10,8 @@ import shlex
 import shutil
 import sys
 
-from isthmus.recording.command import take_apart
-from isthmus.recording.mpi import OPEN_MPI, find
+from isthmus.mpi.command import take_apart
+from isthmus.mpi.detection import OPEN_MPI, find
 from isthmus.tuning.choice import Choice
 from isthmus.tuning.defaults import defaults
 from isthmus.tuning.table import DecisionTable, Point, Row

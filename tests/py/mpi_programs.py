@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
+from isthmus.mpi.command import take_apart
+from isthmus.mpi.detection import Mpi, probe
+from isthmus.mpi.launch import with_variables
 from isthmus.recording import raw
 from isthmus.recording.build import build
-from isthmus.recording.command import take_apart
-from isthmus.recording.launch import with_recorder
-from isthmus.recording.mpi import Mpi, probe
 
 SOURCES = Path(__file__).parents[1] / "mpi"
 # Several ranks on few processors, by root as in containers.
@@ -112,7 +112,7 @@ def run(command: list[str], name: str, folder: Path, **settings: str) -> Run:
     shutil.rmtree(traces, ignore_errors=True)
     traces.mkdir()
     library = build(installed(name).mpi)
-    line, environment = with_recorder(take_apart(command), library, {"ISTHMUS_DIRECTORY": str(traces), **settings})
+    line, environment = with_variables(take_apart(command), {"ISTHMUS_DIRECTORY": str(traces), **settings}, library)
     done = subprocess.run(line, env=environment, capture_output=True, text=True, timeout=120, check=False)
     files = sorted(traces.glob("*.trace"))
     return Run(done.returncode, done.stdout, done.stderr, [raw.read_trace(path) for path in files])

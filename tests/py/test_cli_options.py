@@ -12,8 +12,9 @@ import pytest
 
 import isthmus
 from isthmus.cli import cli, main
-from isthmus.cli.options import SHARED, parse_launch, whole_numbers
+from isthmus.cli.options import SHARED, whole_numbers
 from isthmus.errors import InvalidInput
+from isthmus.mpi.launcher import parse_launch
 
 
 def leaves(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:

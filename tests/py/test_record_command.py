@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 import isthmus
+from isthmus.mpi.command import take_apart
+from isthmus.mpi.launch import run, with_variables
 from isthmus.recording.build import sources
-from isthmus.recording.command import take_apart
-from isthmus.recording.launch import run, with_recorder
 from isthmus.recording.region import lines, marking, region
 
 
@@ -53,7 +53,7 @@ def test_taken_apart(launchers: Path, command: str, launcher: str | None, progra
 
 
 def put_together(command: str) -> tuple[str, dict[str, str]]:
-    words, environment = with_recorder(take_apart(command.split()), Path("/lib/r.so"), {"ISTHMUS_A": "b"})
+    words, environment = with_variables(take_apart(command.split()), {"ISTHMUS_A": "b"}, Path("/lib/r.so"))
     return " ".join(words), environment
 
 

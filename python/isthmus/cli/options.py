@@ -333,31 +333,7 @@ def tell_old(old: str, new: str) -> None:
     click.echo(f"isthmus: note: {old} is now {new}; the next version does not know the old spelling", err=True)
 
 
-# -- launchers, lists and pictures -------------------------------------------------------------------------------------
-
-
-def parse_launch(text: str) -> tuple[list[str], int | None]:
-    """The words of a launcher, and the number of ranks that they ask for: ``mpirun -n 4 --oversubscribe``.
-
-    Raises
-    ------
-    InvalidInput
-        For no command, and a number of ranks that is none.
-    """
-    import shlex
-
-    from ..recording.command import launched
-
-    try:
-        words = shlex.split(text)
-    except ValueError as error:
-        raise InvalidInput(f"--launch {text}: {error}".rstrip(".").replace("No closing", "no closing")) from None
-    if not words:
-        raise InvalidInput("--launch is empty: a command such as 'mpirun -n 4' is needed")
-    try:
-        return words, launched(words)
-    except InvalidInput as error:
-        raise InvalidInput(f"--launch {error}") from None
+# -- lists and pictures ------------------------------------------------------------------------------------------------
 
 
 def pictures(option: str, given: tuple[str, ...], kinds: tuple[str, ...], html: str = "") -> list[tuple[str, str]]:

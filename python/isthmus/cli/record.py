@@ -10,7 +10,7 @@ import click
 
 from ..errors import InvalidInput
 from ..visible import visible
-from .options import json_option, parse_launch, shared
+from .options import json_option, shared
 from .output import print_json
 
 if TYPE_CHECKING:
@@ -98,15 +98,17 @@ def command(
     command: tuple[str, ...],
 ) -> None:
     if launch is not None and command:
+        from ..mpi.launcher import parse_launch
+
         command = (*parse_launch(launch)[0], *command)
 
     def say(text: str) -> None:
         click.echo(visible(f"isthmus: {text}"), err=True)
 
     if only_build:
+        from ..mpi.command import take_apart
+        from ..mpi.detection import find
         from ..recording.build import build
-        from ..recording.command import take_apart
-        from ..recording.mpi import find
 
         built = str(build(find(take_apart(command), mpicc), say))
         if as_json:
@@ -181,7 +183,7 @@ def _tell(recorded: Recorded, output: str, say: Callable[[str], None], as_json: 
 
 def _output_of(command: tuple[str, ...]) -> str:
     """The default output: named as the program is, in the current folder."""
-    from ..recording.command import take_apart
+    from ..mpi.command import take_apart
 
     words = take_apart(command)
     name = words.words[words.programs[0]] if words.programs else words.words[0]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import InvalidInput
-from .options import Command, json_option, parse_launch, shared, whole_numbers
+from .options import Command, json_option, shared, whole_numbers
 from .output import print_json, print_table
 from .tune_table import TABLE, counts, epilog, read_decisions
 
@@ -113,6 +113,7 @@ def verify(
     as_json: bool,
     **options: Any,
 ) -> None:
+    from ..mpi.launcher import parse_launch
     from ..tuning.verify import verify as verified
     from ..tuning.verify.verdict import ALIKE, AS_MODELLED, IN_EFFECT
 

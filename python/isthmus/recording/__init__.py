@@ -6,8 +6,6 @@
 - ``by_function``: a recorded program by functions: calls, time, computation and bytes of every function path
 - ``by_function_text``: the tree of functions of a profile as lines of a table
 - ``clocks``: clocks of hosts: times of every rank by the clock of rank 0
-- ``command``: the command that starts an MPI program: which word is the launcher, which are programs, where options
-  may go
 - ``communicators``: communicators of a recording: ids that all members share become communicators of the Program
 - ``compaction``: removal of events that do nothing from a Program in the making
 - ``concatenate``: concatenation of all ranks' columns, with communicators and ranks of the Program
@@ -16,10 +14,8 @@
 - ``endings``: sentences on how ranks ended
 - ``functions``: the meaning of MPI functions for a Program where their records do not give it
 - ``headers``: the headers of raw traces: facts about the run and its ranks
-- ``launch``: running a command with the recorder loaded into its ranks
 - ``matching``: messages of a recording: the k-th send of a channel goes to its k-th receive
 - ``merge``: raw traces of all ranks as one Program with its Recording
-- ``mpi``: detection of the MPI library that a command uses, and of its compiler
 - ``one_sided``: conversion of one-sided calls of one rank to events
 - ``own``: which place of a call path is the user's own code: what is named in tables, and what libraries and wrappers
   hide

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 
 from ..errors import InvalidInput, ParseError
 from ..interruption import undone
+from ..mpi.command import take_apart
+from ..mpi.detection import find
+from ..mpi.launch import loadable, run, with_variables
 from ..units import parse
 from .build import build
-from .command import take_apart
 from .counters import asked
-from .launch import run, with_recorder
 from .merge import note_command
-from .mpi import find
 from .region import marking, region
 from .unseen import cause
 
@@ -123,9 +123,8 @@ def record(
     mpi = find(words, mpicc)
     library = build(mpi, say)
     with _raw_folder(directory, output, keep_raw) as (folder, keep):
-        line, environment = with_recorder(
-            words, _loadable(library, folder), settings | {"ISTHMUS_DIRECTORY": str(folder)}
-        )
+        settings["ISTHMUS_DIRECTORY"] = str(folder)
+        line, environment = with_variables(words, settings, preload=loadable(library, folder))
         note_command(folder, shlex.join(command))
         status = run(line, environment, stdout)
         if not any(folder.glob("*.trace")):
@@ -232,18 +231,6 @@ def _settings(
             raise InvalidInput(f"limit {limit}: at least 100 kB are needed for each process")
         settings["ISTHMUS_LIMIT"] = str(int(count))
     return settings
-
-
-def _loadable(library: Path, folder: Path) -> Path:
-    """The library under a path that LD_PRELOAD takes, which is a list with blanks and colons between."""
-    for path in (library, folder / library.name):
-        if not set(str(path)) & set(" :,"):
-            if path != library:
-                path.symlink_to(library)
-            return path
-    raise InvalidInput(
-        f"{library}: LD_PRELOAD takes no path with blanks, colons or commas: set XDG_CACHE_HOME to another"
-    )
 
 
 @contextmanager

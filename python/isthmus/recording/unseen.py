@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from .command import Command
-from .mpi import contains_mpi, loaded_files
+from ..mpi.command import Command
+from ..mpi.detection import contains_mpi, loaded_files
 
 
 def cause(folder: Path, words: Command) -> str | None:

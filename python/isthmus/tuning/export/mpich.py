@@ -14,7 +14,7 @@ import shutil
 from collections.abc import Collection
 
 from ...errors import InvalidInput
-from ...recording.mpi import MPICH, probe
+from ...mpi.detection import MPICH, probe
 from ...toml_text import read_text
 from ..decisions import Decisions
 from ..libraries import mpich as library

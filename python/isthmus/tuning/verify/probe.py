@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from ...errors import InvalidInput, Unsupported
-from ...recording.command import executable, launched, take_apart
-from ...recording.mpi import MPICH, OPEN_MPI, Mpi, find
+from ...mpi import build as building
+from ...mpi.command import executable, launched, take_apart
+from ...mpi.detection import MPICH, OPEN_MPI, Mpi, find
+from ...mpi.launch import loadable
+from ...mpi.launcher import captured
 
 #: A collective as MPI calls it, and its size in bytes as of :func:`isthmus.collective`.
 Case = tuple[str, int]
@@ -61,27 +63,21 @@ class Probe:
         environment = {**os.environ, **_counting(self.mpi), **settings}
         if self.counter is not None:
             environment["LD_PRELOAD"] = ":".join(filter(None, (self.counter, os.environ.get("LD_PRELOAD"))))
-        try:
-            done = subprocess.run(
-                words, env=environment, capture_output=True, text=True, errors="replace", timeout=_SECONDS, check=False
-            )
-        except subprocess.TimeoutExpired:
+        done = captured(words, environment, _SECONDS)
+        if done.late:
             raise InvalidInput(
                 f"{' '.join(self.launcher)} ... hung for {_SECONDS} s: ranks may run different algorithms"
-            ) from None
-        if done.returncode != 0 or len(counts(done.stdout)) != len(cases):
-            if "nothing counts messages" in done.stderr:
-                raise Unsupported(f"{self.mpi}: its messages cannot be counted: {_needed(self.mpi)}")
-            lines = [line for line in done.stderr.splitlines() if line.strip(" -")]
-            raise InvalidInput(
-                f"the run failed with status {done.returncode}: {' / '.join(lines[-3:]) or 'no message'}"
             )
-        started = {len(of_case) for of_case in counts(done.stdout)} - {self.ranks}
+        if done.status != 0 or len(counts(done.output)) != len(cases):
+            if "nothing counts messages" in done.errors:
+                raise Unsupported(f"{self.mpi}: its messages cannot be counted: {_needed(self.mpi)}")
+            raise InvalidInput(f"the run failed with status {done.status}: {done.last_words()}")
+        started = {len(of_case) for of_case in counts(done.output)} - {self.ranks}
         if started:
             raise InvalidInput(
                 f"{' '.join(self.launcher)} started {min(started)} ranks, not {self.ranks}: say their number by -n"
             )
-        return done.stdout
+        return done.output
 
 
 def counts(output: str) -> list[Counts]:
@@ -104,7 +100,7 @@ def build(
         The launcher and its options; ``-n`` and the number of ranks are added where these do not say any.
     ranks : int
     folder : str
-        Where to put what is compiled.
+        For the links to what is compiled.
     mpicc : str, optional
         The compiler to take, where the launcher does not tell.
     ucc : path, optional
@@ -128,15 +124,15 @@ def build(
     mpi = find(take_apart([*launcher, "true"]), mpicc)
     if ucc is None and mpi.family not in (OPEN_MPI, MPICH):
         raise Unsupported(f"{mpi}: files of Open MPI and MPICH can be verified")
-    program = os.path.join(folder, "probe")
-    source, flags = "probe.c", []
-    if ucc is not None:
-        source, flags = "ucc_probe.c", [f"-I{ucc}/include", f"-L{ucc}/lib", f"-Wl,-rpath,{ucc}/lib", "-lucc"]
-    _compile([mpi.mpicc, "-O1", "-w", str(_SOURCES / source), "-o", program, *flags])
+    if ucc is None:
+        program = _compiled(mpi, "probe", "probe.c", "probe")
+    else:
+        libraries = (f"-L{ucc}/lib", f"-Wl,-rpath,{ucc}/lib", "-lucc")
+        program = _compiled(mpi, "probe of UCC", "ucc_probe.c", "probe", (f"-I{ucc}/include",), libraries)
     counter = None
     if ucc is not None or mpi.family == MPICH or major(mpi) < 5:
-        counter = os.path.join(folder, "counter.so")
-        _compile([mpi.mpicc, "-O1", "-w", "-shared", "-fPIC", str(_SOURCES / "counter.c"), "-o", counter, "-ldl"])
+        library = _compiled(mpi, "counter of messages", "counter.c", "counter.so", libraries=("-ldl",))
+        counter = str(loadable(Path(library), Path(folder)))
     return Probe(launcher, ranks, mpi, program, counter)
 
 
@@ -157,8 +153,9 @@ def _needed(mpi: Mpi) -> str:
     return "its monitoring component is needed" if mpi.family == OPEN_MPI else "one that is built on UCX is needed"
 
 
-def _compile(words: list[str]) -> None:
-    done = subprocess.run(words, capture_output=True, text=True, errors="replace", check=False)
-    if done.returncode != 0:
-        lines = done.stderr.strip().splitlines()
-        raise InvalidInput(f"{words[0]} cannot compile the probe: {lines[0] if lines else 'no message'}")
+def _compiled(
+    mpi: Mpi, name: str, source: str, target: str, flags: tuple[str, ...] = (), libraries: tuple[str, ...] = ()
+) -> str:
+    flags = ("-w", *flags)
+    sources = building.Sources(name, _SOURCES, target, (source,), flags, libraries, optimise="-O1")
+    return str(building.build(sources, mpi))

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from ...recording.command import launched
-from ...recording.mpi import OPEN_MPI
+from ...mpi.command import launched
+from ...mpi.detection import OPEN_MPI
 from ..decisions import Decisions
 from . import ucc as of_ucc
 from .probe import Counts, Probe, build

@@ -123,16 +123,42 @@ def launched(words: Sequence[str]) -> int | None:
     >>> launched(["srun", "--mpi=pmix", "-n8"])
     8
     """
+    found = _number(words)
+    return None if found is None else found[2]
+
+
+def with_ranks(words: Sequence[str], ranks: int) -> list[str]:
+    """Return a launcher's words with this number of ranks, in place of the one that they ask for or behind them.
+
+    Examples
+    --------
+    >>> with_ranks(["mpirun", "-np", "8", "--bind-to", "core"], 2)
+    ['mpirun', '-np', '2', '--bind-to', 'core']
+    >>> with_ranks(["srun", "-n8"], 2), with_ranks(["srun", "-N", "2"], 2)
+    (['srun', '-n', '2'], ['srun', '-N', '2', '-n', '2'])
+    """
+    first, last, _, name = _number(words) or (len(words), len(words), 0, "-n")
+    return [*words[:first], name, str(ranks), *words[last:]]
+
+
+def _number(words: Sequence[str]) -> tuple[int, int, int, str] | None:
+    """Where a launcher's words say the number of ranks (first word, and that behind the last), it, and its option."""
     options = (*_RANKS, "-c") if words and launcher_name(words[0]) not in ("srun", "aprun") else _RANKS
-    ranks, rest = None, iter(words[1:])
-    for word in rest:
-        name, equals, value = word.partition("=")
-        if joined := re.fullmatch("(-np?)([0-9]+)", word):
+    found: tuple[int, int, int, str] | None = None
+    i = 1
+    while i < len(words):
+        first = i
+        name, equals, value = words[i].partition("=")
+        if joined := re.fullmatch("(-np?)([0-9]+)", words[i]):
             name, equals, value = joined[1], "", joined[2]
+        i += 1
         if name not in options:
             continue
-        number = value if value or equals else next(rest, "")
-        if ranks is not None or not number.isdecimal() or not 0 < int(number) < 10**9:
+        number = value
+        if not value and not equals:
+            number = words[i] if i < len(words) else ""
+            i += 1
+        if found is not None or not number.isdecimal() or not 0 < int(number) < 10**9:
             raise InvalidInput(f"{' '.join(words)}: one number of ranks is allowed behind {name}, such as {name} 4")
-        ranks = int(number)
-    return ranks
+        found = first, i, int(number), name
+    return found

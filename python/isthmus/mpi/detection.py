@@ -35,7 +35,7 @@ isthmus_other MPI_VERSION.MPI_SUBVERSION
 
 @dataclass(frozen=True, slots=True)
 class Mpi:
-    """An MPI that a recorder can be built for.
+    """An MPI that C can be compiled for.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Running a command with the recorder loaded into its ranks."""
+"""Running a command whose ranks get environment variables, with or without libraries loaded into them."""
 
 from __future__ import annotations
 
@@ -10,26 +10,29 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import FrameType
 
+from ..errors import InvalidInput
 from .command import Command, launcher_name
-from .mpi import MPICH, OPEN_MPI, launcher_family
+from .detection import MPICH, OPEN_MPI, launcher_family
 
 
-def with_recorder(command: Command, library: Path, settings: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:
-    """Return command line and environment that load the recorder into the ranks, and if possible only there.
+def with_variables(
+    command: Command, settings: Mapping[str, str], preload: Path | None = None
+) -> tuple[list[str], dict[str, str]]:
+    """Return command line and environment that give variables to the ranks, on other hosts too.
 
     Parameters
     ----------
     command : Command
         What is to be run.
-    library : Path
-        The recorder.
     settings : mapping
-        ``ISTHMUS_...`` variables for it.
+        Environment variables.
+    preload : Path, optional
+        A library to load into the ranks, and if possible only there.
     """
     words = list(command.words)
     environment = dict(os.environ)
-    preload = " ".join(filter(None, (str(library), environment.get("LD_PRELOAD"))))
-    values = {"LD_PRELOAD": preload, **settings}
+    loaded = " ".join(filter(None, (str(preload), environment.get("LD_PRELOAD")))) if preload else ""
+    values = {"LD_PRELOAD": loaded, **settings} if loaded else dict(settings)
     if command.launcher is None:
         return words, environment | values
     path = command.path(command.launcher) or words[command.launcher]
@@ -37,7 +40,8 @@ def with_recorder(command: Command, library: Path, settings: Mapping[str, str]) 
     if family == OPEN_MPI:
         # The values are taken from the environment of mpirun but for LD_PRELOAD, which would be loaded into mpirun too.
         environment |= settings
-        options = ["-x", f"LD_PRELOAD={preload}"] + [word for key in settings for word in ("-x", key)]
+        options = ["-x", f"LD_PRELOAD={loaded}"] if loaded else []
+        options += [word for key in settings for word in ("-x", key)]
         for at in reversed(command.parts):
             words[at:at] = options
     elif family == MPICH:
@@ -48,12 +52,30 @@ def with_recorder(command: Command, library: Path, settings: Mapping[str, str]) 
         at = command.parts[0]
         given = next((i for i in range(at, len(words)) if words[i].startswith("--export=")), None)
         if given is None:
-            words.insert(at, f"--export=ALL,LD_PRELOAD={preload}")
+            words.insert(at, f"--export=ALL,LD_PRELOAD={loaded}" if loaded else "--export=ALL")
         else:
             words[given] += "".join(f",{key}={value}" for key, value in values.items())
     else:
         environment |= values
     return words, environment
+
+
+def loadable(library: Path, folder: Path) -> Path:
+    """Return a library under a path that LD_PRELOAD takes, which is a list with blanks and colons between.
+
+    Raises
+    ------
+    InvalidInput
+        If there is no such path: neither its own nor one in the folder, where a link to it is made.
+    """
+    for path in (library, folder / library.name):
+        if not set(str(path)) & set(" :,"):
+            if path != library:
+                path.symlink_to(library)
+            return path
+    raise InvalidInput(
+        f"{library}: LD_PRELOAD takes no path with blanks, colons or commas: set XDG_CACHE_HOME to another"
+    )
 
 
 def run(words: list[str], environment: Mapping[str, str], stdout: int | None = None) -> int:

@@ -1,0 +1,139 @@
+"""Runs under a launcher: none of their processes is left behind, whatever ends them; C that is compiled once."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import mpi_programs
+from isthmus.errors import InvalidInput
+from isthmus.mpi.build import Sources, build, built
+from isthmus.mpi.launcher import MARK, Launcher, captured, marked
+
+SLEEPER = "#include <mpi.h>\n#include <unistd.h>\nint main(void) { MPI_Init(0, 0); sleep(100); MPI_Finalize(); }\n"
+TELLER = (
+    "#include <mpi.h>\n#include <stdio.h>\n#include <stdlib.h>\n"
+    'int main(void) { MPI_Init(0, 0); printf("%s\\n", getenv("ISTHMUS_A")); MPI_Finalize(); }\n'
+)
+
+
+def compiled(text: str, name: str, folder: Path) -> Path:
+    (folder / "program.c").write_text(text)
+    sources = Sources("program", folder, "program", flags=("-w",))
+    return build(sources, mpi_programs.installed(name).mpi)
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+def left(pattern: str) -> list[str]:
+    """Processes that run a program of this path."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            command = (path / "cmdline").read_bytes().split(b"\0")[0].decode()
+        except OSError:
+            continue
+        if command.startswith(pattern):
+            found.append(command)
+    return found
+
+
+@pytest.mark.parametrize("name", ["openmpi", "mpich"])
+def test_variables_reach_the_ranks(name: str, tmp_path: Path) -> None:
+    program = compiled(TELLER, name, tmp_path)
+    launcher = Launcher.parse(" ".join(mpi_programs.launcher(name, 2)))
+    assert launcher.ranks == 2
+    assert launcher.mpi().family == mpi_programs.installed(name).mpi.family
+    ended = launcher.run(program, variables={"ISTHMUS_A": "two words"}, limit=60)
+    assert (ended.status, ended.output, ended.late) == (0, "two words\n" * 2, False), ended.errors
+    assert launcher.run(program, variables={"ISTHMUS_A": "x"}, ranks=3, limit=60).output == "x\n" * 3
+
+
+@pytest.mark.parametrize("name", ["openmpi", "mpich"])
+def test_ranks_that_hang_are_ended_in_time(name: str, tmp_path: Path) -> None:
+    program = compiled(SLEEPER, name, tmp_path)
+    begin = time.monotonic()
+    seen: list[int] = []
+    ended = Launcher.parse(" ".join(mpi_programs.launcher(name, 2))).run(
+        program, limit=1.5, watch=lambda: seen.append(len(left(str(program))))
+    )
+    assert ended.late
+    assert ended.status != 0
+    assert max(seen) == 2
+    assert 1.5 <= ended.seconds <= time.monotonic() - begin < 15
+    assert left(str(program)) == []
+
+
+def test_an_interruption_leaves_no_ranks(tmp_path: Path) -> None:
+    program = compiled(SLEEPER, "openmpi", tmp_path)
+    words = mpi_programs.launcher("openmpi", 2)
+    code = f"from isthmus.mpi.launcher import Launcher\nLauncher({tuple(words)!r}).run({str(program)!r})"
+    process = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL)
+    until = time.monotonic() + 30
+    while len(left(str(program))) < 2 and time.monotonic() < until:
+        time.sleep(0.05)
+    assert len(left(str(program))) == 2
+    process.send_signal(signal.SIGINT)
+    assert process.wait(20) != 0
+    assert left(str(program)) == []
+
+
+def test_processes_in_groups_of_their_own_are_ended_too() -> None:
+    script = "import os, time\nfor _ in range(2):\n    os.fork() or os.setsid()\ntime.sleep(100)"
+    ended = captured([sys.executable, "-c", script], {**os.environ, MARK: "of-this-test"}, limit=0.5)
+    assert ended.late
+    assert list(marked("of-this-test")) == []
+
+
+def test_what_a_program_says_last() -> None:
+    script = "import sys; print('out'); print('-----\\n\\nfirst\\nlast', file=sys.stderr); sys.exit(3)"
+    ended = captured([sys.executable, "-c", script], os.environ)
+    assert (ended.status, ended.output, ended.last_words()) == (3, "out\n", "first / last")
+    assert captured(["sh", "-c", "kill -9 $$"], os.environ).status == 128 + 9
+    with pytest.raises(InvalidInput, match="no-such-program cannot be started: No such file"):
+        captured(["no-such-program"], os.environ)
+
+
+def test_without_a_launcher() -> None:
+    assert Launcher(()).command("app", "x", ranks=1) == ["app", "x"]
+    assert Launcher(("mpirun", "--map-by", "node")).command("app", ranks=4)[1:] == [
+        "--map-by",
+        "node",
+        "-n",
+        "4",
+        "app",
+    ]
+    assert Launcher(("mpirun", "-n=8", "-x", "A")).command("app", ranks=4)[1:] == ["-n", "4", "-x", "A", "app"]
+    with pytest.raises(InvalidInput, match="--launch nolauncher -n 2: there is no program nolauncher"):
+        Launcher.parse("nolauncher -n 2")
+
+
+def test_programs_without_mpi_are_compiled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "one.c").write_text('#include "one.h"\nint main(void) { return VALUE; }\n')
+    (tmp_path / "one.h").write_text("#define VALUE 5\n")
+    sources = Sources("test", tmp_path, "one", flags=("-Wall", "-Werror"))
+    said: list[str] = []
+    assert not built(sources, None)
+    path = build(sources, None, said.append)
+    assert build(sources, None, said.append) == path
+    assert said == ["building the test (once)"]
+    assert subprocess.run([path], check=False).returncode == 5
+    # Another header, another program.
+    (tmp_path / "one.h").write_text("#define VALUE 6\n")
+    assert not built(sources, None)
+    (tmp_path / "one.c").write_text("int main(void) { return nothing; }\n")
+    with pytest.raises(InvalidInput, match=r"could not compile the test: .*error.*nothing"):
+        build(sources, None)
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.delenv("CC", raising=False)
+    with pytest.raises(InvalidInput, match="no C compiler was found: the test cannot be built"):
+        build(sources, None)
