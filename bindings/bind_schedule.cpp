@@ -14,6 +14,7 @@
 #include "base/error.hpp"
 #include "schedule/columns.hpp"
 #include "schedule/compose.hpp"
+#include "schedule/handshakes.hpp"
 #include "schedule/one_sided.hpp"
 #include "schedule/pattern.hpp"
 #include "schedule/schedule.hpp"
@@ -125,6 +126,13 @@ void bind_schedule(nb::module_& module) {
             return together(parts, under_way);
           },
           "parts"_a, "under_way"_a, "All of them on the same ranks, begun in their order; see isthmus.together.")
+      .def(
+          "with_handshakes",
+          [](const Schedule& s, const Input<std::uint32_t>& node, std::uint64_t largest_eager) {
+            const nb::gil_scoped_release release;
+            return with_handshakes(s, view(node), largest_eager);
+          },
+          "node"_a, "largest_eager"_a, "Messages by rendezvous wait for a request and its answer.")
       .def(
           "with_protocol",
           [](const Schedule& s, std::uint8_t mode) {

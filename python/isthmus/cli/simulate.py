@@ -68,6 +68,11 @@ _OF_LINKS = ("load", "network", "histogram", "time")
     show_default=True,
     help="What a message costs its receiver's processor: o and O of its bytes, or G too, as in LogGOPSim.",
 )
+@click.option(
+    "--handshakes",
+    is_flag=True,
+    help="Messages by rendezvous between nodes wait for a request and its answer, which are messages too.",
+)
 @routing_option
 @click.option(
     "--resolution",
@@ -116,6 +121,7 @@ def command(
     record: str | None,
     model: str,
     receive: str,
+    handshakes: bool,
     routing: str,
     resolution: float | None,
     packet_bytes: str | None,
@@ -172,6 +178,7 @@ def command(
         parse_placement(machine, what.ranks, placement, nodes, ranks_per_node),
         model=model,
         receive=receive,
+        handshakes=handshakes,
         routing=routing,
         slices=slices or (100 if "time" in kinds else 0),
         resolution=resolution,

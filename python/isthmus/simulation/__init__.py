@@ -5,6 +5,7 @@
 - ``critical``: why the makespan is what it is: the critical path, and how the makespan follows the machine's
   parameters
 - ``deadlock``: deadlock as a result: what waits, for whom, in which cycle, and what arrived instead
+- ``handshakes``: requests and answers of messages by rendezvous as messages of their own
 - ``hdf5``: HDF5 files of Timelines: the result, the schedule and the machine in one file
 - ``network``: network arguments of ``simulate``: model, routes, and the options of single models
 - ``noise``: traces of operating system noise

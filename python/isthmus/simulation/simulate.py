@@ -30,6 +30,7 @@ def simulate(
     *,
     model: str = "loggops",
     receive: str = RECEIVE,
+    handshakes: bool = False,
     routing: str = "minimal",
     slices: int = 0,
     resolution: float | None = None,
@@ -68,6 +69,10 @@ def simulate(
         How long a message occupies its receiver's processor. "loggp": for o_recv and O of its bytes once the last byte
         has arrived; the processor is free until then (Alexandrov et al., "LogGP", 1995). "loggopsim", for comparison
         with LogGOPSim: from the arrival of its head for o_recv plus O or G of its bytes, whichever takes longer.
+    handshakes : bool
+        Messages by rendezvous between nodes wait for a request of their sender and the answer of their receiver, which
+        are messages of one byte: an answer waits behind what its rank is sending. Parameters fitted to messages above
+        ``S`` may have the round trip in them already. The timeline is that of the schedule with these messages.
     routing : {"minimal", "random", "valiant", "adaptive"}
         Routes of messages between nodes, in models with contention: the machine's deterministic minimal routes, random
         minimal routes, Valiant's through a random intermediate, or for each message the less loaded of the last two.
@@ -146,6 +151,15 @@ def simulate(
         from ..loading import load
 
         machine = load(machine)
+    if handshakes:
+        from .handshakes import with_handshakes
+
+        if not isinstance(machine, (Machine, Level)):
+            raise InvalidInput(
+                f"machine: {type(machine).__name__}; a Machine, a Level, a name or specification is allowed"
+            )
+        if isinstance(machine, Machine) or placement is None:  # otherwise a placement is refused below
+            what = with_handshakes(what, machine, placement)
     # Iterations that are left out are in no log: a part that lies among them would be empty.
     skip = skip and path_part is None
     if path_part is not None and record != "ops":

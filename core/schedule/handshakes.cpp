@@ -1,0 +1,150 @@
+#include "schedule/handshakes.hpp"
+
+#include <algorithm>
+#include <compare>
+#include <tuple>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/interruption.hpp"
+#include "schedule/builder.hpp"
+
+namespace isthmus::schedule {
+namespace {
+
+/// A send to a rank, or a receive of it that names its source.
+struct End {
+  Rank to, from;
+  std::uint32_t comm, tag;
+  std::uint64_t op;  ///< of the whole schedule
+
+  [[nodiscard]] auto key() const { return std::tie(to, from, comm, tag); }
+  auto operator<=>(const End&) const = default;
+};
+
+class Handshakes {
+ public:
+  Handshakes(const Schedule& schedule, std::span<const std::uint32_t> node, std::uint64_t largest_eager)
+      : s_(schedule), node_(node), largest_eager_(largest_eager), large_(schedule.ops.size()) {
+    require(node.empty() || node.size() == schedule.ranks, "with_handshakes: ", node.size(), " nodes for ",
+            schedule.ranks, " ranks; one for each is needed");
+    std::uint32_t comms = 0;
+    for (const Operation& op : s_.ops) comms = std::max(comms, op.comm);
+    // Requests and answers of a communicator have one of their own each.
+    require(comms < (1U << 30), "with_handshakes: communicators up to ", 1U << 30, " are allowed");
+    first_comm_ = comms + 1;
+    pair_up();
+  }
+
+  Schedule build() {
+    ScheduleBuilder builder;
+    RankBuilder rank;
+    for (Rank r = 0; r < s_.ranks; ++r) {
+      if ((r & 0xFF) == 0) interruption_point();
+      write(r, rank);
+      builder.append(rank);
+    }
+    return builder.build();
+  }
+
+ private:
+  [[nodiscard]] bool is_large(Rank from, const Operation& send) const {
+    if (node_.empty() ? from == send.peer : node_[from] == node_[send.peer]) return false;
+    return send.mode == static_cast<std::uint8_t>(Protocol::rendezvous) ||
+           (send.mode == static_cast<std::uint8_t>(Protocol::by_size) && send.amount > largest_eager_);
+  }
+
+  /// Marks large sends and the receives that take them: the n-th of a source, target, tag and communicator each.
+  void pair_up() {
+    std::vector<char> wild(s_.ranks), target(s_.ranks);
+    for (Rank r = 0; r < s_.ranks; ++r) {
+      for (const Operation& op : s_.ops_of(r)) {
+        if (op.kind == OpKind::recv) wild[r] |= op.peer == any_rank || op.tag == any_tag;
+        if (op.kind == OpKind::send) target[op.peer] |= is_large(r, op);
+      }
+    }
+    std::vector<End> sends, recvs;
+    for (Rank r = 0; r < s_.ranks; ++r) {
+      for (std::uint64_t i = s_.op_first[r]; i < s_.op_first[r + 1]; ++i) {
+        const Operation& op = s_.ops[i];
+        if (op.kind == OpKind::send && target[op.peer] && !wild[op.peer])
+          sends.push_back({op.peer, r, op.comm, op.tag, i});
+        if (op.kind == OpKind::recv && target[r] && !wild[r]) recvs.push_back({r, op.peer, op.comm, op.tag, i});
+      }
+    }
+    std::sort(sends.begin(), sends.end());
+    std::sort(recvs.begin(), recvs.end());
+    std::size_t at = 0;
+    for (const End& send : sends) {
+      while (at < recvs.size() && recvs[at].key() < send.key()) ++at;
+      require(at < recvs.size() && recvs[at].key() == send.key(), "with_handshakes: rank ", send.to,
+              " has no receive for a message of tag ", send.tag, " from rank ", send.from);
+      if (is_large(send.from, s_.ops[send.op])) large_[send.op] = large_[recvs[at].op] = 1;
+      ++at;
+    }
+  }
+
+  void write(Rank r, RankBuilder& out) {
+    const std::span<const Operation> ops = s_.ops_of(r);
+    first_.clear();
+    last_.clear();
+    const auto mark = large_.begin() + static_cast<std::ptrdiff_t>(s_.op_first[r]);
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+      Operation op = ops[i];
+      op.needs = op.first_edge = 0;
+      first_.push_back(out.size());
+      if (mark[static_cast<std::ptrdiff_t>(i)]) {
+        Operation request = op, answer = op;
+        const bool sends = op.kind == OpKind::send;
+        request.amount = answer.amount = 1;
+        request.comm = first_comm_ + 2 * op.comm;
+        answer.comm = request.comm + 1;
+        answer.kind = sends ? OpKind::recv : OpKind::send;
+        (sends ? request : answer).mode = static_cast<std::uint8_t>(Protocol::eager);
+        (sends ? answer : request).mode = 0;
+        const std::uint32_t asked = out.add(request), told = out.add(answer);
+        out.require(told, asked);
+        if (sends) {
+          op.mode = static_cast<std::uint8_t>(Protocol::eager);
+          out.require(out.add(op), told);
+        } else {
+          out.add(op);
+        }
+      } else {
+        out.add(op);
+      }
+      last_.push_back(out.size() - 1);
+    }
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+      const bool sends = ops[i].kind == OpKind::send;
+      for (const Edge edge : s_.dependants(r, static_cast<std::uint32_t>(i))) {
+        const std::uint32_t to = edge.to();
+        // A send has started when its request has; a receive is posted with that of its request.
+        const std::uint32_t started = sends ? first_[i] : last_[i];
+        link(out, first_[to], edge.on_start() ? started : last_[i], edge.on_start());
+        if (ops[to].kind == OpKind::recv && first_[to] != last_[to])
+          link(out, last_[to], edge.on_start() ? started : last_[i], edge.on_start());
+      }
+    }
+  }
+
+  static void link(RankBuilder& out, std::uint32_t op, std::uint32_t on, bool on_start) {
+    if (on_start) out.require_start(op, on);
+    else out.require(op, on);
+  }
+
+  const Schedule& s_;
+  std::span<const std::uint32_t> node_;
+  std::uint64_t largest_eager_;
+  std::vector<char> large_;  // of every operation
+  std::uint32_t first_comm_ = 0;
+  std::vector<std::uint32_t> first_, last_;  // of a rank's operations in the result
+};
+
+}  // namespace
+
+Schedule with_handshakes(const Schedule& schedule, std::span<const std::uint32_t> node, std::uint64_t largest_eager) {
+  return Handshakes(schedule, node, largest_eager).build();
+}
+
+}  // namespace isthmus::schedule
