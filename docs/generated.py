@@ -24,7 +24,7 @@ from isthmus.collectives import registry
 from isthmus.collectives.order import ORDERS
 from isthmus.gallery import machines
 from isthmus.imports.machines.formats import FORMATS
-from isthmus.machine import parts
+from isthmus.machine import measured, parts
 from isthmus.machine.kinds import KINDS, Parameter
 from isthmus.mapping.launch import formats
 from isthmus.mapping.methods import methods
@@ -62,7 +62,7 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def _default(field: dataclasses.Field[Any], value: Any) -> str:
-    if value is None:
+    if value is None or value == ():
         return "not set"
     if isinstance(value, str):
         return f"`{value}`"
@@ -74,6 +74,8 @@ def _allowed(field: dataclasses.Field[Any]) -> str:
     meta = field.metadata
     if "choices" in meta:
         return ", ".join(f"`{choice}`" for choice in meta["choices"])
+    if "of" in meta:
+        return "tables of " + ", ".join(f"`{f.name}`" for f in dataclasses.fields(meta["of"]))
     if "least" in meta:
         return f"whole, from {meta['least']}"
     return {"stream": "square matrix, numbers from 0", "file": "path"}.get(field.name, "from 0")
@@ -105,6 +107,16 @@ def _levels() -> str:
             for f in dataclasses.fields(parts.Level)
         ],
     )
+
+
+def _measured() -> str:
+    """The keys of [measured]."""
+    kinds = {"": "text", 0: "whole, from 0", (): "list of text"}
+    rows = [
+        [f"`{f.name}`", "s" if isinstance(f.default, float) else kinds[f.default], f.metadata["doc"]]
+        for f in dataclasses.fields(measured.Measured)
+    ]
+    return _table(["key", "type", "meaning"], rows)
 
 
 def _units() -> str:

@@ -74,9 +74,11 @@ if TYPE_CHECKING:
     from .lowering.lower import lower as lower
     from .lowering.pattern import pattern as pattern
     from .machine import Allocation as Allocation
+    from .machine import Curve as Curve
     from .machine import Level as Level
     from .machine import Levels as Levels
     from .machine import Machine as Machine
+    from .machine import Measured as Measured
     from .machine import Node as Node
     from .machine import Noise as Noise
     from .machine import Provenance as Provenance

@@ -33,7 +33,10 @@ _SPELLINGS: dict[str, dict[str, float]] = {
     "s/B": _with(_SMALL, "s/B"),
     "Hz": _with(_PREFIX, "Hz"),
     "flop/s": _with(_PREFIX, "flop/s"),
+    "1/s": {"1/s": 1.0, **_with(_PREFIX, "/s")},
 }
+#: Base units.
+UNITS = tuple(_SPELLINGS)
 # What people read: the prefixes used for output, largest first.
 _OUTPUT: dict[str, list[str]] = {
     "B": ["PB", "TB", "GB", "MB", "kB", "B"],
@@ -42,6 +45,7 @@ _OUTPUT: dict[str, list[str]] = {
     "s/B": ["s/B", "ms/B", "us/B", "ns/B", "ps/B"],
     "Hz": ["GHz", "MHz", "kHz", "Hz"],
     "flop/s": ["Eflop/s", "Pflop/s", "Tflop/s", "Gflop/s", "Mflop/s", "flop/s"],
+    "1/s": ["G/s", "M/s", "k/s", "/s"],
     "": [""],
 }
 # What text without a unit lacks, and likely units: 5 for a latency is hardly 5 s. A number of bytes is one.
@@ -89,7 +93,7 @@ def parse(value: object, unit: str, *, plain: bool = False) -> float:
     value : str, int or float
         ``"425 MB/s"``, ``"64ns"``; a number that is no text is in SI already. In text, 0 and bytes need no unit.
     unit : str
-        Base unit: ``""``, ``"B"``, ``"B/s"``, ``"s"``, ``"s/B"``, ``"Hz"`` or ``"flop/s"``.
+        Base unit: ``""``, ``"B"``, ``"B/s"``, ``"s"``, ``"s/B"``, ``"Hz"``, ``"flop/s"`` or ``"1/s"`` (events).
     plain : bool
         Text without a unit is in SI too: for columns of numbers in files.
 

@@ -108,6 +108,10 @@ def show_machine(machine: Machine, brief: bool, as_json: bool) -> None:
             "noise": machine.noise,
             "notes": machine.notes,
         }
+        if machine.measured is not None:
+            out["measured"] = machine.measured
+        if machine.curves:
+            out["curves"] = {name: asdict(curve) for name, curve in machine.curves.items()}
         print_json(out if brief else out | {"values": rows(machine)})
         return
     click.echo(str(machine))
@@ -120,11 +124,16 @@ def show_machine(machine: Machine, brief: bool, as_json: bool) -> None:
     sources = machine.description.sources
     numbers = {key: i for i, key in enumerate(sources, 1)}
     cells = []
-    for row in rows(machine):
+    values = rows(machine)
+    measured = any(row["interval"] for row in values)
+    for row in values:
         p = machine.provenance(str(row["path"]))
-        cells.append([row["path"], row["value"], p.status, f"[{numbers[p.source]}]" if p.source else "", p.note])
+        known = [row["interval"], "" if p.samples is None else f"{p.samples:,}"] if measured else []
+        note = "; ".join(filter(None, (p.method, p.note)))
+        cells.append([row["path"], row["value"], *known, p.status, f"[{numbers[p.source]}]" if p.source else "", note])
     click.echo()
-    print_table(["value of", "is", "status", "from", "note"], cells, wrap=["is", "note"])
+    columns = ["value of", "is", *(["interval (95 %)", "samples"] if measured else []), "status", "from", "note"]
+    print_table(columns, cells, right=["samples"], wrap=["is", "note"])
     if sources:
         click.echo("\nSources")
         for key, i in numbers.items():

@@ -5,6 +5,8 @@
 - ``graph``: networks given cable by cable
 - ``kinds``: the kinds of interconnects: their parameters, and how the core builds each
 - ``machine``: the Machine: an interconnect, its nodes, LogGP parameters per level, and the source of every number
+- ``measured``: what a measurement adds to a machine: how it was taken, and curves of what the model has no parameter
+  for
 - ``models``: closed forms for one message on a quiet network
 - ``networkx``: conversion of interconnects from and to NetworkX graphs
 - ``node_pairs``: node ids and pairs as users give them: numbers, or arrays that are broadcast against each other
@@ -18,19 +20,25 @@
 from .allocation import Allocation, Location
 from .description import Description
 from .machine import Machine
+from .measured import Curve, Measured
 from .models import alpha_beta_gamma, wormhole_latency
-from .parts import Level, Levels, Node, Noise, Provenance
+from .parts import Cache, Level, Levels, Node, Noise, Provenance, Spmv, Threads
 
 __all__ = [
     "Allocation",
+    "Cache",
+    "Curve",
     "Description",
     "Level",
     "Levels",
     "Location",
     "Machine",
+    "Measured",
     "Node",
     "Noise",
     "Provenance",
+    "Spmv",
+    "Threads",
     "alpha_beta_gamma",
     "wormhole_latency",
 ]

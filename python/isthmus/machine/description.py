@@ -7,22 +7,26 @@ knows every field, its unit and its range; all errors about a machine's contents
 from __future__ import annotations
 
 import dataclasses
+import math
 import os
 import re
 from collections import Counter
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any, NoReturn
 
 from .. import units
 from ..errors import InvalidInput, ParseError
 from ..hostlist import expand
 from .kinds import KINDS, Parameter, kind_named
+from .measured import curves_of, measured_of
 from .parts import STATUSES, Level, Node, Noise, Provenance
 
-FORMAT = 1
+#: The newest version of the TOML form; version 1 has no intervals, records, curves and table [measured].
+FORMAT = 2
 LEVELS = ("socket", "node", "network")
 _LINK_FIELDS = {"bandwidth": "B/s", "latency": "s"}
-_PROVENANCE_KEYS = {"value", "source", "status", "note"}
+_PROVENANCE_KEYS = {"value", "source", "status", "note", "interval", "samples", "method"}
 _TOP = (
     "format",
     "name",
@@ -36,6 +40,8 @@ _TOP = (
     "node",
     "level",
     "noise",
+    "measured",
+    "curves",
 )
 
 Line = Callable[[str], int | None]
@@ -84,8 +90,11 @@ class _Reader:
     def unknown(self, path: str, key: str, allowed: Any) -> NoReturn:
         self.fail(f"{path}.{key}" if path else key, f"unknown key: allowed are {', '.join(allowed)}")
 
-    def plain(self, value: Any, path: str) -> Any:
-        """The value of ``{ value = ..., source = ..., status = ..., note = ... }``, whose rest is kept apart."""
+    def plain(self, value: Any, path: str, unit: str | None = None) -> Any:
+        """The value of ``{ value = ..., source = ..., status = ..., note = ... }``, whose rest is kept apart.
+
+        ``unit`` is that of a number; only numbers have an interval.
+        """
         if not isinstance(value, dict):
             return value
         for key in value:
@@ -101,8 +110,27 @@ class _Reader:
             self.fail(path, f"status {status!r}: allowed are {', '.join(STATUSES)}")
         if not isinstance(note, str):
             self.fail(path, f"note {note!r}: text is allowed")
-        self.provenance[path] = Provenance(source, status, note)
+        method, samples = value.get("method", ""), value.get("samples")
+        if not isinstance(method, str):
+            self.fail(path, f"method {method!r}: text is allowed")
+        if samples is not None:
+            samples = self.integer(samples, path, 1)
+        interval = self.interval(value.get("interval"), value["value"], path, unit)
+        self.provenance[path] = Provenance(source, status, note, interval, samples, method)
         return value["value"]
+
+    def interval(self, given: Any, value: Any, path: str, unit: str | None) -> tuple[float, float] | None:
+        """Both ends of ``interval = [low, high]``, between which the value lies."""
+        if given is None:
+            return None
+        if unit is None:
+            self.fail(path, "has an interval: only numbers are allowed one")
+        if not isinstance(given, list) or len(given) != 2:
+            self.fail(path, f"interval {units.shown(given)}: [low, high] is allowed")
+        low, high = (self.number(end, path, unit) for end in given)
+        if not low <= self.number(value, path, unit) <= high:
+            self.fail(path, f"interval {units.shown(given)} does not hold the value, {units.shown(value)}")
+        return low, high
 
     def text(self, value: Any, path: str) -> str:
         if not isinstance(value, str):
@@ -208,7 +236,8 @@ class _Reader:
             if key not in allowed:
                 self.unknown("topology", key, ["kind", *allowed])
             path = f"topology.{key}"
-            out[key] = self.parameter(allowed[key], self.plain(value, path), path)
+            unit = "" if allowed[key].type == "int" else None
+            out[key] = self.parameter(allowed[key], self.plain(value, path, unit), path)
         for p in kind.parameters:
             if p.name in out:
                 continue
@@ -226,11 +255,15 @@ class _Reader:
                 self.unknown(path, key, fields)
             where = f"{path}.{key}"
             meta = fields[key].metadata
-            value = self.plain(value, where)
+            if "of" in meta:
+                out[key] = self.records(value, where, meta["of"])
+                continue
+            words = "choices" in meta or key in ("stream", "file")
+            value = self.plain(value, where, None if words else meta["unit"])
             if "choices" in meta:
                 if value not in meta["choices"]:
                     self.fail(where, f"is {units.shown(value)}: allowed are {', '.join(meta['choices'])}")
-            elif "least" in meta:
+            elif "least" in meta and not meta["unit"]:
                 value = self.integer(value, where, meta["least"])
             elif key == "stream":
                 value = self.matrix(value, where, meta["unit"])
@@ -238,8 +271,23 @@ class _Reader:
                 value = self.path(value, where)
             else:
                 value = self.number(value, where, meta["unit"])
+                if value < meta.get("least", 0):
+                    allowed = units.text(meta["least"], meta["unit"])
+                    self.fail(where, f"is {units.text(value, meta['unit'])}: numbers from {allowed} are allowed")
             out[key] = value
         return out
+
+    def records(self, raw: Any, path: str, cls: type) -> tuple[Any, ...]:
+        """Several tables of one dataclass, ``[[path]]``; each ascends in its first field, 0 meaning any size."""
+        if not isinstance(raw, list):
+            self.fail(path, f"is {units.shown(raw)}: a list of tables is allowed")
+        made = tuple(cls(**self.part(table, f"{path}.{i}", cls)) for i, table in enumerate(raw))
+        first = dataclasses.fields(cls)[0].name
+        order = [getattr(one, first) or math.inf for one in made]
+        for i, (a, b) in enumerate(pairwise(order), 1):
+            if a >= b:
+                self.fail(f"{path}.{i}.{first}", "does not ascend: more than in the table before is allowed")
+        return made
 
 
 def normalise(raw: dict[str, Any], file: str, line: Line = _no_line, *, folder: str = "") -> Description:
@@ -265,8 +313,8 @@ def normalise(raw: dict[str, Any], file: str, line: Line = _no_line, *, folder: 
     for key in raw:
         if key not in _TOP:
             reader.unknown("", key, _TOP)
-    if raw.get("format", FORMAT) != FORMAT:
-        reader.fail("format", f"is {raw['format']!r}: this version of Isthmus reads format {FORMAT}")
+    if raw.get("format", FORMAT) not in range(1, FORMAT + 1) or isinstance(raw.get("format"), (bool, float)):
+        reader.fail("format", f"is {raw['format']!r}: this version of Isthmus reads formats 1 to {FORMAT}")
     for key, value in reader.table(raw.get("sources", {}), "sources").items():
         reader.sources[key] = reader.text(value, f"sources.{key}")
     notes = raw.get("notes", [])
@@ -284,7 +332,7 @@ def normalise(raw: dict[str, Any], file: str, line: Line = _no_line, *, folder: 
     compute = raw.get("compute_nodes")
     values["compute_nodes"] = None
     if compute is not None:
-        values["compute_nodes"] = reader.integer(reader.plain(compute, "compute_nodes"), "compute_nodes", 1)
+        values["compute_nodes"] = reader.integer(reader.plain(compute, "compute_nodes", ""), "compute_nodes", 1)
     values["links"] = {}
     for name, table in reader.table(raw.get("links", {}), "links").items():
         link: dict[str, float] = {}
@@ -292,7 +340,8 @@ def normalise(raw: dict[str, Any], file: str, line: Line = _no_line, *, folder: 
             path = f"links.{name}.{key}"
             if key not in _LINK_FIELDS:
                 reader.unknown(f"links.{name}", key, _LINK_FIELDS)
-            link[key] = reader.number(reader.plain(value, path), path, _LINK_FIELDS[key])
+            unit = _LINK_FIELDS[key]
+            link[key] = reader.number(reader.plain(value, path, unit), path, unit)
             if key == "bandwidth" and link[key] == 0:
                 reader.fail(path, "is 0: a positive bandwidth is allowed")
         values["links"][name] = link
@@ -327,4 +376,6 @@ def normalise(raw: dict[str, Any], file: str, line: Line = _no_line, *, folder: 
         reader.fail(
             "noise.duration", f"is {noise['duration']:g} s: less than the period, {noise['period']:g} s, is allowed"
         )
+    values["measured"] = measured_of(reader, raw.get("measured"))
+    values["curves"] = curves_of(reader, raw.get("curves"))
     return Description(values, reader.provenance, reader.sources, file, line)

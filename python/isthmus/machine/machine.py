@@ -7,8 +7,9 @@ import math
 import operator
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, cast
 
 import numpy as np
@@ -22,6 +23,7 @@ from ..tabular import Tabular
 from ..views import view
 from .description import LEVELS, Description, normalise
 from .kinds import KINDS
+from .measured import Curve, Measured
 from .parts import DEFAULT_LEVELS, Level, Levels, Node, Noise, Provenance
 
 if TYPE_CHECKING:
@@ -49,6 +51,8 @@ class Machine(Tabular):
         LogGP parameters: ``level.socket``, ``level.node``, ``level.network``.
     noise : Noise
         Operating system noise.
+
+    Of a machine that was measured, :attr:`measured` says how, and :attr:`curves` has what no parameter stands for.
     """
 
     def __init__(self, description: Description) -> None:
@@ -220,8 +224,19 @@ class Machine(Tabular):
         """Number of cores of all usable nodes."""
         return self.nodes * self.node.cores
 
+    @property
+    def measured(self) -> Measured | None:
+        """When, where and how the machine was measured; None for one that was not."""
+        return cast("Measured | None", self.description.values["measured"])
+
+    @property
+    def curves(self) -> Mapping[str, Curve]:
+        """Measured curves by name, such as latency over the size of messages; read-only."""
+        return MappingProxyType(self.description.values["curves"])
+
     def provenance(self, path: str) -> Provenance:
-        """Return source, status and note of a value by its TOML path, such as ``"links.default.bandwidth"``."""
+        """Return what is known of a value by its TOML path, such as ``"links.default.bandwidth"``: its source, status
+        and note, and of a measured one interval, samples and method."""
         return self.description.provenance.get(path, Provenance())
 
     @cached_property
@@ -366,7 +381,8 @@ class Machine(Tabular):
         return Allocation.of(self, nodes, **options)
 
     def frame(self) -> list[dict[str, Any]]:
-        """Return one row per given value: path, value (with unit), source, status, note."""
+        """Return one row per given value: path, value (with unit), source, status, note, interval (with unit; empty
+        where nobody knows), samples and method."""
         rows: list[dict[str, Any]] = view("Machine.frame")(self)
         return rows
 

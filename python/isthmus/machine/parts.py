@@ -18,6 +18,31 @@ def _field(default: Any, unit: str, doc: str, **more: Any) -> Any:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Cache:
+    """Caches of one level of a node."""
+
+    level: int = _field(1, "", "1 is nearest to the core", least=1)
+    size: float = _field(0.0, "B", "size of one, for data")
+    cores: int = _field(1, "", "cores that share one", least=1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Threads:
+    """Memory bandwidth of some cores of a node."""
+
+    threads: int = _field(1, "", "number of cores that use memory at once", least=1)
+    bandwidth: float = _field(0.0, "B/s", "memory bandwidth of all of them together")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spmv:
+    """Speed of sparse matrix-vector products up to a size, as caches make classes of it."""
+
+    up_to: float = _field(0.0, "B", "largest working set of the class: matrix and vectors; 0 for any size")
+    time_per_flop: float = _field(0.0, "s", "time of a floating-point operation, one core")
+
+
+@dataclass(frozen=True, kw_only=True)
 class Node:
     """A node of the machine; numbers of cores and domains count the whole node."""
 
@@ -37,6 +62,11 @@ class Node:
     )
     clock: float | None = _field(None, "Hz", "clock of a core")
     flops: float | None = _field(None, "flop/s", "peak rate of a node without its accelerators")
+    caches: tuple[Cache, ...] = _field((), "", "caches, level by level", of=Cache)
+    memory_bandwidth_by_threads: tuple[Threads, ...] = _field(
+        (), "", "memory bandwidth by the number of cores that use it", of=Threads
+    )
+    spmv: tuple[Spmv, ...] = _field((), "", "speed of sparse matrix-vector products by working set", of=Spmv)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,13 +112,23 @@ class Noise:
     file: str | None = _field(None, "", "trace of interruptions: lines of start and duration in s")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Provenance:
-    """Source of a number, its status, and a note."""
+    """Source of a number, its status, and a note; of a measured one its interval (95 %, in SI units), the number of
+    samples and the method."""
 
     source: str = ""
     status: str = "stated"
     note: str = ""
+    interval: tuple[float, float] | None = None
+    samples: int | None = None
+    method: str = ""
+
+    def __repr__(self) -> str:
+        # What only measured numbers have is left out of others.
+        known = vars(self)
+        shown = [f"{key}={known[key]!r}" for key in known if key in ("source", "status", "note") or known[key]]
+        return f"Provenance({', '.join(shown)})"
 
 
 STATUSES = ("exact", "derived", "estimated", "recalled", "measured", "stated")

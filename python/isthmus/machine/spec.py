@@ -16,8 +16,8 @@ from .parts import Level, Node
 if TYPE_CHECKING:
     from .._core import Topology
 
-_LEVEL_FIELDS = [f.name for f in dataclasses.fields(Level)]
-_NODE_FIELDS = [f.name for f in dataclasses.fields(Node)]
+_LEVEL_FIELDS = [f.name for f in dataclasses.fields(Level) if "of" not in f.metadata]
+_NODE_FIELDS = [f.name for f in dataclasses.fields(Node) if "of" not in f.metadata]
 _TOP = {"name": "name", "title": "title", "compute": "compute_nodes", "hosts": "hostnames"}
 
 
@@ -213,14 +213,27 @@ def _option(key: str, value: Any, unit: str) -> str:
     return f"{key}={str(value).replace(' ', '')}"
 
 
-def format_spec(description: Description) -> str:
-    """Return the specification of a machine, without notes and provenance; :func:`parse_spec` reads it back.
+def spec_or_name(description: Description) -> str:
+    """Return the specification, or the name of a machine that has none."""
+    try:
+        return format_spec(description)
+    except Unsupported:
+        return str(description.values["name"] or description.file)
 
-    Raises Unsupported if the network was given cable by cable in TOML, or if the name of a file cannot be written in a
-    specification.
+
+def format_spec(description: Description) -> str:
+    """Return the specification of a machine, without notes, provenance, and curves; :func:`parse_spec` reads it back.
+
+    Raises Unsupported if the network was given cable by cable in TOML, if a field is a list of records, or if the name
+    of a file cannot be written in a specification.
     """
     v = description.values
     topology = v["topology"]
+    parts = [("node", Node, v["node"]), *((f"level.{name}", Level, table) for name, table in v["level"].items())]
+    for path, cls, table in parts:
+        for field in dataclasses.fields(cls):
+            if "of" in field.metadata and table.get(field.name):
+                raise Unsupported(f"{path}.{field.name} has no place in a specification: write TOML")
     for file in (topology.get("file") or "", v["noise"].get("file", "")):
         if re.search(r"[\s,=]", file):
             raise Unsupported(f"{file!r} has blanks, commas or '=', which end a word of a specification: write TOML")

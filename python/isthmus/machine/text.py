@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 from .. import units
@@ -29,7 +30,9 @@ def rows(machine: Machine) -> list[dict[str, Any]]:
         elif isinstance(value, float):
             value = units.text(value, unit)
         source = machine.description.sources.get(p.source, p.source)
-        out.append({"path": path, "value": value, "source": source, "status": p.status, "note": p.note})
+        row = {"path": path, "value": value, "source": source, "status": p.status, "note": p.note}
+        interval = "" if p.interval is None else " to ".join(units.text(end, unit, 4) for end in p.interval)
+        out.append(row | {"interval": interval, "samples": p.samples, "method": p.method})
 
     if v["compute_nodes"] is not None:
         add("compute_nodes", v["compute_nodes"])
@@ -49,10 +52,20 @@ def rows(machine: Machine) -> list[dict[str, Any]]:
     parts += [(f"level.{name}", Level, v["level"].get(name, {})) for name in LEVELS]
     parts.append(("noise", Noise, v["noise"]))
     for path, cls, values in parts:
-        for field in dataclasses.fields(cls):
-            if field.name in values:
-                add(f"{path}.{field.name}", values[field.name], field.metadata["unit"])
+        _add_fields(path, cls, values, add)
     return out
+
+
+def _add_fields(path: str, cls: Any, values: dict[str, Any], add: Callable[[str, Any, str], None]) -> None:
+    for field in dataclasses.fields(cls):
+        value = values.get(field.name)
+        if field.name not in values or value is None:
+            continue
+        if "of" in field.metadata:
+            for i, record in enumerate(value):
+                _add_fields(f"{path}.{field.name}.{i}", field.metadata["of"], vars(record), add)
+        else:
+            add(f"{path}.{field.name}", value, field.metadata["unit"])
 
 
 def _plain(parameters: tuple[Parameter, ...], name: str) -> Any:
@@ -161,4 +174,24 @@ def report(machine: Machine) -> str:
         lines.append(f"    {name:<9}" + "".join(f"{cell:>10}" for cell in cells))
     if machine.noise.kind != "none":
         lines.append(f"  noise          {machine.noise.kind}")
-    return "\n".join(lines)
+    return "\n".join([*lines, *_measured(machine)])
+
+
+def _measured(machine: Machine) -> list[str]:
+    """How it was measured, in short."""
+    known = machine.measured
+    if known is None:
+        return []
+    ranks = f"{known.ranks} rank{'' if known.ranks == 1 else 's'}" if known.ranks else ""
+    lines = [f"  measured       {', '.join(filter(None, (known.date, known.mpi, ranks, known.cpu)))}"]
+    if machine.curves:
+        kinds = dict.fromkeys(curve.kind for curve in machine.curves.values())
+        lines += textwrap.wrap(
+            f"{len(machine.curves)} of {', '.join(kinds)}", 110, initial_indent="  curves         ",
+            subsequent_indent=" " * 17,
+        )  # fmt: skip
+    for i, warning in enumerate(known.warnings):
+        lines += textwrap.wrap(
+            warning, 110, initial_indent=f"  {'warnings' if i == 0 else '':<15}", subsequent_indent=" " * 17
+        )
+    return lines

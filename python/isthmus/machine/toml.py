@@ -10,7 +10,8 @@ from ..files import write_atomically
 from ..toml_text import Lines, parse, read_text
 from .description import FORMAT, Description, normalise
 from .kinds import KINDS
-from .parts import Level, Node, Noise
+from .measured import curve_table, measured_table
+from .parts import Level, Node, Noise, Provenance
 
 
 def parse_toml(text: str, file: str) -> Description:
@@ -35,11 +36,9 @@ def format_toml(description: Description) -> str:
         elif isinstance(value, tuple):
             value = [list(row) for row in value]
         p = description.provenance.get(path)
-        if p is None:
-            return value
-        return {"value": value} | {k: t for k, t in (("source", p.source), ("status", p.status), ("note", p.note)) if t}
+        return value if p is None else {"value": value} | _provenance(p, unit)
 
-    out: dict[str, Any] = {"format": FORMAT}
+    out: dict[str, Any] = {"format": _format(description)}
     out |= {key: v[key] for key in ("name", "title", "notes", "hostnames") if v[key]}
     if v["compute_nodes"] is not None:
         out["compute_nodes"] = leaf("compute_nodes", v["compute_nodes"])
@@ -66,12 +65,51 @@ def format_toml(description: Description) -> str:
             out[key] = _part(v[key], key, cls, leaf)
     if v["level"]:
         out["level"] = {name: _part(table, f"level.{name}", Level, leaf) for name, table in v["level"].items()}
+    if v["measured"] is not None:
+        out["measured"] = measured_table(v["measured"])
+    if v["curves"]:
+        out["curves"] = {name: curve_table(curve) for name, curve in v["curves"].items()}
     return tomli_w.dumps(out, multiline_strings=False)
 
 
+def _format(description: Description) -> int:
+    """The lowest version of the form that has what is to be written."""
+    v = description.values
+    tables = [(Node, v["node"]), *((Level, table) for table in v["level"].values())]
+    new = v["measured"] is not None or v["curves"] or any(_is_new(*pair) for pair in tables)
+    new = new or any(p.interval or p.samples or p.method for p in description.provenance.values())
+    return FORMAT if new else 1
+
+
+#: Fields that came with version 2, besides those that are lists of records.
+_LATER = {"O_recv"}
+
+
+def _is_new(cls: type, table: dict[str, Any]) -> bool:
+    fields = cls.__dataclass_fields__  # type: ignore[attr-defined]
+    return any(key in _LATER or "of" in fields[key].metadata for key in table)
+
+
+def _provenance(p: Provenance, unit: str) -> dict[str, Any]:
+    """What is known of a number, besides its value."""
+    out: dict[str, Any] = {k: t for k, t in (("source", p.source), ("status", p.status), ("note", p.note)) if t}
+    if p.interval is not None:
+        out["interval"] = [units.text(end, unit) if unit else end for end in p.interval]
+    if p.samples is not None:
+        out["samples"] = p.samples
+    return out | ({"method": p.method} if p.method else {})
+
+
 def _part(table: dict[str, Any], path: str, cls: type, leaf: Any) -> dict[str, Any]:
-    unit = {name: f.metadata["unit"] for name, f in cls.__dataclass_fields__.items()}  # type: ignore[attr-defined]
-    return {key: leaf(f"{path}.{key}", value, unit[key]) for key, value in table.items()}
+    meta = {name: f.metadata for name, f in cls.__dataclass_fields__.items()}  # type: ignore[attr-defined]
+    out: dict[str, Any] = {}
+    for key, value in table.items():
+        if "of" in meta[key]:
+            records = [{k: x for k, x in vars(record).items() if x is not None} for record in value]
+            out[key] = [_part(one, f"{path}.{key}.{i}", meta[key]["of"], leaf) for i, one in enumerate(records)]
+        else:
+            out[key] = leaf(f"{path}.{key}", value, meta[key]["unit"])
+    return out
 
 
 def _cable(edge: list[Any]) -> list[Any]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..machine import Level
+from ..machine.spec import spec_or_name
 from ..schedule.schedule import OpKind
 from ..units import text
 from ..visible import bar
@@ -69,7 +70,7 @@ def summary(timeline: Timeline, links: int = 5) -> dict[str, Any]:
     t = timeline
     finish = t.finish_ps
     first, last = int(finish.argmin()), int(finish.argmax())
-    machine: Any = t.machine if isinstance(t.machine, Level) else t.machine.spec
+    machine: Any = t.machine if isinstance(t.machine, Level) else spec_or_name(t.machine.description)
     out: dict[str, Any] = {
         "machine": machine,
         "ranks": t.ranks,

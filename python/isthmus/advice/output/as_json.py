@@ -6,6 +6,7 @@ import dataclasses
 import math
 from typing import TYPE_CHECKING, Any
 
+from ...machine.spec import spec_or_name
 from ...tuning.table_file import content
 from ..analysis.numbers_used import quality, sourced
 
@@ -36,7 +37,7 @@ def plain(advice: Advice) -> dict[str, Any]:
 
 def _prediction(p: Prediction) -> dict[str, Any]:
     return {
-        "machine": p.machine.spec,
+        "machine": spec_or_name(p.machine.description),
         "nodes": len(p.placement.nodes),
         "ranks_per_node": p.placement.ranks_per_node,
         "time": p.time,
