@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import NDArray
 
-from ..machine import Allocation, Level, Machine
-from ..machine.placement import Placement
 from ..schedule.schedule import Schedule
 
 
-def with_handshakes(
-    schedule: Schedule, machine: Machine | Level, placement: Allocation | Placement | ArrayLike | None = None
-) -> Schedule:
+def with_handshakes(schedule: Schedule, node: NDArray[np.integer] | None, largest_eager: float) -> Schedule:
     """Return the schedule in which messages by rendezvous between nodes wait for a request and its answer.
 
     Both are messages of one byte, which take processors and interfaces in their turn: an answer waits behind the data
@@ -21,16 +17,10 @@ def with_handshakes(
     Parameters
     ----------
     schedule : Schedule
-    machine : Machine or Level
-        Its network level says which messages are by rendezvous: those of more than ``S`` bytes.
-    placement : Allocation, Placement or array of int, optional
-        As of :func:`isthmus.simulate`.
+    node : array of int, optional
+        Node of each rank; by default each has its own.
+    largest_eager : float
+        Bytes up to which messages are eager.
     """
-    from .simulate import located
-
-    if isinstance(machine, Level):
-        node, eager = np.empty(0, np.uint32), machine.S
-    else:
-        node = np.ascontiguousarray(located(schedule.ranks, machine, placement).node, np.uint32)
-        eager = machine.level.network.S
-    return Schedule(schedule.arrays.with_handshakes(node, int(min(max(eager, 0.0), 2.0**63))))
+    where = np.empty(0, np.uint32) if node is None else np.ascontiguousarray(node, np.uint32)
+    return Schedule(schedule.arrays.with_handshakes(where, int(min(max(largest_eager, 0.0), 2.0**63))))

@@ -152,14 +152,7 @@ def simulate(
 
         machine = load(machine)
     if handshakes:
-        from .handshakes import with_handshakes
-
-        if not isinstance(machine, (Machine, Level)):
-            raise InvalidInput(
-                f"machine: {type(machine).__name__}; a Machine, a Level, a name or specification is allowed"
-            )
-        if isinstance(machine, Machine) or placement is None:  # otherwise a placement is refused below
-            what = with_handshakes(what, machine, placement)
+        what = _with_handshakes(what, machine, placement)
     # Iterations that are left out are in no log: a part that lies among them would be empty.
     skip = skip and path_part is None
     if path_part is not None and record != "ops":
@@ -217,6 +210,17 @@ def _all_options(
         # A message has five entries: start, handle and those of the receive, which are three.
         options.log_part(from_=first, most=max(5 * most // 2, 1))
     return options
+
+
+def _with_handshakes(
+    schedule: Schedule, machine: Machine | Level, placement: Allocation | Placement | ArrayLike | None
+) -> Schedule:
+    from .handshakes import with_handshakes
+
+    if isinstance(machine, Machine):
+        return with_handshakes(schedule, located(schedule.ranks, machine, placement).node, machine.level.network.S)
+    # Whatever else it is, and a placement without a machine, is refused with the other parameters.
+    return with_handshakes(schedule, None, machine.S) if isinstance(machine, Level) else schedule
 
 
 def _ps(seconds: float, name: str) -> int:
