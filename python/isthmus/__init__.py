@@ -34,7 +34,7 @@
 - ``lowering/``: from programs to schedules: collectives become messages; communication patterns
 - ``machine/``: machines, their parts and text forms, and the nodes that jobs get
 - ``mapping/``: mapping: placements of ranks, their costs, and better ones
-- ``measure/``: measuring a machine: raw samples, what is fitted to them, and the machine file that comes out
+- ``measuring/``: measuring a machine: raw samples, what is fitted to them, and the machine file that comes out
 - ``mpi/``: the MPI of the user: which one a command uses, C compiled for it, ranks started with it and stopped again
 - ``plot/``: pictures of interconnects, routes and loads
 - ``proof/``: proofs that a schedule does what it has to do, in every execution

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isthmus.errors import InvalidInput, ParseError
-from isthmus.measure.samples import COLUMNS, Item, Samples, Series, read_journal
+from isthmus.measuring.samples import COLUMNS, Item, Samples, Series, read_journal
 
 PING = Item("pp.8", "pingpong", {"a": 0, "b": 1, "bytes": 8})
 REDUCE = Item("ar.8", "collective", {"name": "allreduce", "bytes": 8, "ranks": 2, "blocking": 1})
