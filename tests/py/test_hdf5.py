@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import mmap
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -289,6 +291,32 @@ def test_a_million_operations(tmp_path: Path) -> None:
     )
     s.save(tmp_path / "s.h5")
     assert read(tmp_path / "s.h5") == s
+
+
+@pytest.mark.parametrize("room", [True, False])
+def test_large_columns_are_mapped_where_reports_do_not_look(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, room: bool
+) -> None:
+    """So that the system can have their memory back; without room in the folder of temporary files they are not."""
+    b = ProgramBuilder(2)
+    for tag in range(40):
+        b.send(0, 1, 8, tag)
+        b.recv(1, 0, 8, tag)
+    program = b.build()
+    program.save(tmp_path / "p.h5")
+    monkeypatch.setattr(hdf5_columns, "MAPPED", 10)
+    if not room:
+        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
+    found = read(tmp_path / "p.h5")
+    assert isinstance(found, Program)
+    assert found == program
+
+    def is_mapped(column: Any) -> bool:
+        while isinstance(column, np.ndarray):
+            column = column.base
+        return isinstance(getattr(column, "obj", column), mmap.mmap)
+
+    assert [is_mapped(found.tag), is_mapped(found.peer)] == [room, False]
 
 
 def test_columns_of_one_number_take_no_memory(tmp_path: Path) -> None:

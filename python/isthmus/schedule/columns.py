@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +36,20 @@ def drop(column: NDArray[Any]) -> None:
         at = at.obj
     if isinstance(at, mmap.mmap):
         at.madvise(mmap.MADV_DONTNEED)
+
+
+def mapped(size: int, dtype: DTypeLike) -> NDArray[Any]:
+    """A new column that is mapped from a file without a name (see :func:`drop`); in memory where there is no room."""
+    import tempfile
+
+    length = size * np.dtype(dtype).itemsize
+    try:
+        with tempfile.TemporaryFile(buffering=0) as file:
+            # Room that is not there is found now; later it would end the process.
+            os.posix_fallocate(file.fileno(), 0, length)
+            return np.frombuffer(mmap.mmap(file.fileno(), length), dtype)
+    except (OSError, OverflowError):
+        return np.empty(size, dtype)
 
 
 def integers(name: str, values: ArrayLike, dtype: DTypeLike, lowest: int = 0) -> NDArray[Any]:

@@ -27,7 +27,7 @@ import numpy as np
 
 from ..errors import InvalidInput, ParseError
 from .checksums import Checksums, writing
-from .columns import drop, is_repeated, repeated
+from .columns import drop, is_repeated, mapped, repeated
 from .unsealed import copied
 
 if TYPE_CHECKING:
@@ -41,6 +41,10 @@ if TYPE_CHECKING:
 VERSION = 5
 #: Elements of the largest column that "auto" compresses.
 AUTO = 1 << 24
+#: Elements of a column from which on it is mapped from a file without a name, where reports do not look at it: what it
+#: takes of memory the system can have back.
+MAPPED = 1 << 21
+_SELDOM = ("tag", "request", "detail", "details", "location")
 #: Elements of a chunk of a dataset, and of a block in which columns are copied.
 _CHUNK = 1 << 17
 _BLOCK = 1 << 20
@@ -157,13 +161,15 @@ class Reader:
     def column(self, name: str, dtype: DTypeLike, size: int | None = None) -> NDArray[Any]:
         """Numbers of this type, and if ``size`` is given so many; of one that repeats them all take no memory."""
         dataset = self._numbers(name, dtype, size)
+        count, stored = int(dataset.shape[0]), dataset.id.get_storage_size() > 0
         try:
-            out = np.empty(dataset.shape, dtype)
+            out = mapped(count, dtype) if stored and name in _SELDOM and count > MAPPED else np.empty(count, dtype)
         except (MemoryError, ValueError):
-            raise self.fail(name, f"{dataset.shape[0]} elements do not fit into memory") from None
-        if dataset.chunks is not None and len(out) > 1 and not dataset.id.get_storage_size():
-            return repeated(np.dtype(dtype).type(dataset.fillvalue), len(out))
+            raise self.fail(name, f"{count} elements do not fit into memory") from None
+        if dataset.chunks is not None and count > 1 and not stored:
+            return repeated(np.dtype(dtype).type(dataset.fillvalue), count)
         self._copy(dataset, name, out)
+        drop(out)
         return out
 
     def into(self, name: str, out: NDArray[Any]) -> None:

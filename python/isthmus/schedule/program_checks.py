@@ -65,6 +65,7 @@ def check_columns(p: Program) -> None:
         column = getattr(p, name)
         if events and column.max() >= limit:
             _fail(p, int(np.argmax(column >= limit)), f"{name} {column.max()} does not exist, there are {limit}")
+        columns.drop(column)
     for name, names in (("location", p.locations), ("phase", p.phases)):
         column = getattr(p, name)
         for part in columns.blocks(len(column)):
@@ -80,6 +81,8 @@ def check_columns(p: Program) -> None:
         if (wrong := (length < 0) | (length > room)).any():
             at = int(np.argmax(wrong))
             _fail(p, int(used[at]), f"detail of {length[at]} numbers, where {room[at]} follow")
+    columns.drop(p.detail)
+    columns.drop(p.details)
 
 
 def check_recording(p: Program, recording: Recording) -> None:
