@@ -7,27 +7,9 @@
 
 #include "base/assert.hpp"
 #include "base/error.hpp"
+#include "simulate/network/clean.hpp"
 
 namespace isthmus::simulate {
-namespace {
-
-// Sums of rates are rounded; what differs by less is the same.
-constexpr double tolerance = 1e-9;
-
-// Links that are filled less than this and hold nobody back are not looked at before they turn out to be too full.
-constexpr double roomy = 0.6;
-
-bool above(double a, double b) { return a > b * (1 + tolerance); }
-
-/// The number without its last 14 bits: what is the same but for rounding is the same then, whatever was added and
-/// subtracted to get there. Flows that are alike stay alike, and rates do not depend on which others were solved too.
-double clean(double rate) {
-  constexpr std::uint64_t last = 1 << 14;
-  return std::bit_cast<double>((std::bit_cast<std::uint64_t>(rate) + last / 2) & ~(last - 1));
-}
-
-}  // namespace
-
 FairShare::FairShare(double cap) : cap_(cap > 0 ? cap : std::numeric_limits<double>::infinity()) {}
 
 std::uint32_t FairShare::add_link(double capacity) {
@@ -35,6 +17,7 @@ std::uint32_t FairShare::add_link(double capacity) {
   passages_.emplace_back();
   tight_.push_back(0);
   is_touched_.push_back(0);
+  if (grouped()) groups_.emplace_back();
   return static_cast<std::uint32_t>(links_.size() - 1);
 }
 
@@ -83,11 +66,20 @@ FairShare::FlowId FairShare::add(std::span<const std::uint32_t> links, std::uint
     passages.push_back({id, at});
   }
   if (!admit(id)) fresh_.push_back(id);
+  if (grouped()) {
+    member_.resize(flows_.size());
+    listed_.resize(route_.size());
+    for (const std::uint32_t l : links) {
+      groups_[l].weight += weight;
+      groups_[l].unheld += weight;
+    }
+  }
   return id;
 }
 
 void FairShare::set_weight(FlowId id, std::uint32_t weight) {
   Flow& flow = flows_[id];
+  if (grouped()) count_weight(id, weight);
   for (const std::uint32_t l : links(id)) {
     Link& link = links_[l];
     link.load += (static_cast<double>(weight) - flow.weight) * flow.rate;
@@ -125,13 +117,13 @@ void FairShare::choose(FlowId id) {
   chosen_.push_back(id);
 }
 
+void FairShare::choose_all() {
+  for (FlowId id = 0; id < flows_.size(); ++id) choose(id);
+}
+
 void FairShare::choose_held(std::uint32_t link) {
   for (const Passage& p : passages_[link])
     if (flows_[p.flow].bottleneck == link) choose(p.flow);
-}
-
-void FairShare::choose_all() {
-  for (FlowId id = 0; id < flows_.size(); ++id) choose(id);
 }
 
 /// Opens the links that may hold chosen bundles back.
@@ -290,15 +282,36 @@ void FairShare::forget() {
   gone_.clear();
   chosen_.clear();
   changed_.clear();
-  wide_ = 0;
+  groups_.clear();
+  wide_ = crowded_ = 0;
 }
 
 void FairShare::solve() {
   changed_.clear();
-  // Bundles that have gone may have been chosen before.
-  std::erase_if(chosen_, [&](FlowId id) { return flows_[id].weight == 0 || state_[id] == State::settled; });
   unused_.insert(unused_.end(), gone_.begin(), gone_.end());
   gone_.clear();
+  if (grouped()) solve_all();
+  else solve_chosen();
+}
+
+/// All bundles anew, unless nothing has changed.
+void FairShare::solve_all() {
+  const bool same = touched_.empty() && chosen_.empty() && fresh_.empty();
+  for (const std::uint32_t l : touched_) is_touched_[l] = 0;
+  touched_.clear();
+  for (const FlowId id : chosen_) state_[id] = State::settled;
+  chosen_.clear();
+  if (same) return;
+  solve_groups();
+  // Too many crossings were looked at for the few bundles that have changed.
+  constexpr std::uint32_t calm = 8, crossings_of_one = 32;
+  calm_ = crossings_of_one * changed_.size() < crossings_ ? calm_ + 1 : 0;
+  if (calm_ == calm) ungroup();
+}
+
+void FairShare::solve_chosen() {
+  // Bundles that have gone may have been chosen before.
+  std::erase_if(chosen_, [&](FlowId id) { return flows_[id].weight == 0 || state_[id] == State::settled; });
   for (const std::uint32_t l : touched_) {
     is_touched_[l] = 0;
     if (links_[l].held > 0) choose_held(l);
@@ -312,18 +325,22 @@ void FairShare::solve() {
   }
   fresh_.clear();
   if (chosen_.empty()) return;
-  // Where most changes reach most bundles in the end, taking all at once is cheaper than finding them out.
+  // Where most changes reach most bundles in the end, taking all at once is cheaper than finding them out; groups are
+  // cheaper still where there are many.
   constexpr std::uint32_t stay_wide = 8;
+  constexpr std::size_t some = 64, many = 512;
+  const std::size_t third = (flows_.size() - unused_.size()) / 3;
   if (wide_ > 0 && --wide_ > 0) {
     choose_all();
     rate_chosen();
   } else {
     const std::size_t few = chosen_.size();
     rate_chosen();
-    if (chosen_.size() > 2 * few && chosen_.size() > std::max<std::size_t>(64, (flows_.size() - unused_.size()) / 3))
-      wide_ = stay_wide;
+    if (chosen_.size() > 2 * few && chosen_.size() > std::max(some, third)) wide_ = stay_wide;
   }
+  crowded_ = chosen_.size() > std::max(many, third) ? crowded_ + 1 : 0;
   settle();
+  if (crowded_ == 2) group_all();
 }
 
 }  // namespace isthmus::simulate

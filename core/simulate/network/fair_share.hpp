@@ -3,7 +3,8 @@
 // A rate is max-min fair if every flow is at its cap or has a bottleneck: a link that is full and on which no flow is
 // faster (Bertsekas and Gallager, "Data Networks", 1992, section 6.5.2). There is exactly one such allocation. After a
 // change the flows of the links that the change touches are solved anew, the others keeping theirs; then those whose
-// condition no longer holds join, until it holds for all.
+// condition no longer holds join, until it holds for all. Where most join each time, all are solved anew, by groups of
+// those with the same bottleneck: fair_share_groups.cpp.
 #pragma once
 
 #include <cstdint>
@@ -96,8 +97,40 @@ class FairShare {
   void fix(FlowId flow, double rate, std::uint32_t bottleneck);
   bool spread();
   void rate_chosen();
+  void solve_chosen();
   void settle();
   bool admit(FlowId flow);
+
+  // All bundles anew, group by group (fair_share_groups.cpp).
+  struct Crossing {  // of a group over a link
+    std::uint32_t link;
+    std::uint32_t weight;  // flows; may be 0
+  };
+  struct Crossed {  // the other way round: by which group, and where that lists the link
+    std::uint32_t group;
+    std::uint32_t at;
+  };
+  struct Group {                      // bundles whose bottleneck a link is, and what is known of the link itself
+    std::vector<Crossing> crossings;  // of their routes
+    std::vector<Crossed> crossed;     // by which groups the link is
+    std::vector<FlowId> members;
+    std::uint32_t weight = 0;        // flows over the link
+    std::uint32_t unheld = 0;        // of them, those that no link holds back
+    std::uint32_t listed = 0;        // place in some other group's crossings, if that was looked up last
+    std::uint32_t looker = no_link;  // which group that was
+    bool fixed = false;
+  };
+  [[nodiscard]] bool grouped() const { return !groups_.empty(); }
+  void group_all();
+  void ungroup();
+  void count_weight(FlowId flow, std::uint32_t weight);
+  void solve_all();
+  void solve_groups();
+  void hold_back(std::uint32_t link, double share, double level);
+  void move(FlowId flow, std::uint32_t link);
+  void join_group(FlowId flow, std::uint32_t link);
+  void leave_group(FlowId flow);
+  void set_rate(FlowId flow, double rate);
 
   double cap_;
   std::vector<Flow> flows_;
@@ -120,7 +153,13 @@ class FairShare {
   MinTree least_;  // shares of open_
   std::vector<FlowId> changed_;
   std::uint64_t solved_ = 0;
-  std::uint32_t wide_ = 0;  // solve()s to come that start with all bundles
+  std::uint32_t wide_ = 0;                // solve()s to come that start with all bundles
+  std::uint32_t crowded_ = 0;             // solve()s in turn that chose most of many
+  std::vector<Group> groups_;             // of every link; empty: bundles are chosen one by one
+  LargeVector<std::uint32_t> listed_;     // of links in route_: place in the crossings of the bundle's group
+  std::vector<std::uint32_t> member_;     // of bundles: place in the members of their group
+  std::size_t crossings_ = 0, idle_ = 0;  // of all groups; without flows
+  std::uint32_t calm_ = 0;                // solve()s in turn that changed few bundles
 };
 
 }  // namespace isthmus::simulate

@@ -46,17 +46,14 @@ void FlowNetwork::advance(Picoseconds now, std::vector<Passed>& passed) {
     Bundle& b = bundles_[id];
     b.stale = false;
     // One that still has to get a rate.
-    if (b.members.empty() || b.rate == 0) continue;
-    const double left = std::max(b.members.front().until - b.work, 0.0) / b.rate;
-    // Flows that are slower than this are none: the time would not fit.
-    ISTHMUS_ASSERT(left < 9e18);
-    set_end(id, b.at + static_cast<Picoseconds>(std::llround(left)));
+    if (!b.empty && b.rate > 0) set_end(id, end_of(b));
   }
   stale_.clear();
   if (starts_.empty() && shares_.empty()) {
     // Nothing depends on what was before.
     shares_.forget();
     bundles_.clear();
+    members_.clear();
     order_ = 0;
     due_ = never;
     solved_at_ = -never;
@@ -73,12 +70,26 @@ void FlowNetwork::request_solve(Picoseconds now, double duration) {
 void FlowNetwork::solve(Picoseconds now) {
   due_ = never;
   shares_.solve();
-  if (!shares_.changed().empty()) solved_at_ = now;
-  for (const FairShare::FlowId id : shares_.changed()) {
-    bring_up_to(bundles_[id], id, now);
-    bundles_[id].rate = shares_.rate(id);
-    mark(id);
+  const std::vector<FairShare::FlowId>& changed = shares_.changed();
+  if (!changed.empty()) solved_at_ = now;
+  const bool most = changed.size() > ends_.size() / 4;
+  for (const FairShare::FlowId id : changed) {
+    Bundle& b = bundles_[id];
+    bring_up_to(b, id, now);
+    b.rate = shares_.rate(id);
+    if (most && b.heap != 0) ends_[b.heap - 1].time = end_of(b);
+    else mark(id);
   }
+  if (most) order_ends();
+}
+
+/// When the first message of a bundle is through at its rate.
+Picoseconds FlowNetwork::end_of(const Bundle& b) {
+  const double left = std::max(b.until - b.work, 0.0) / b.rate;
+  // Flows that are slower than this are none: the time would not fit.
+  ISTHMUS_ASSERT(left < 9e18);
+  const auto whole = static_cast<Picoseconds>(left);
+  return b.at + whole + (left - static_cast<double>(whole) >= 0.5 ? 1 : 0);
 }
 
 /// How long a message takes if those on its links share them evenly.
@@ -90,13 +101,21 @@ double FlowNetwork::expected_duration(FairShare::FlowId id, std::uint64_t bytes)
 }
 
 Picoseconds FlowNetwork::grace(FairShare::FlowId id, Picoseconds now) const {
-  return static_cast<Picoseconds>(resolution_ * static_cast<double>(now - bundles_[id].members.front().began));
+  return static_cast<Picoseconds>(resolution_ * static_cast<double>(now - bundles_[id].began));
 }
 
 void FlowNetwork::mark(FairShare::FlowId id) {
   if (bundles_[id].stale) return;
   bundles_[id].stale = true;
   stale_.push_back(id);
+}
+
+void FlowNetwork::note_first(FairShare::FlowId id) {
+  Bundle& b = bundles_[id];
+  b.empty = members_[id].empty();
+  if (b.empty) return;
+  b.until = members_[id].front().until;
+  b.began = members_[id].front().began;
 }
 
 void FlowNetwork::bring_up_to(Bundle& b, FairShare::FlowId id, Picoseconds now) {
@@ -131,7 +150,10 @@ void FlowNetwork::start(const Passage& p, std::uint64_t order) {
     for (const LinkId l : *links) path_.push_back(index_of(l));
     if (per_byte_ > 0) path_.push_back(index_of(static_cast<std::uint32_t>(topology_->links() + 2 * in + 1)));
     id = shares_.add(path_, 1);
-    if (id >= bundles_.size()) bundles_.resize(id + 1);
+    if (id >= bundles_.size()) {
+      bundles_.resize(id + 1);
+      members_.resize(id + 1);
+    }
     Bundle& b = bundles_[id];
     b.work = 0;
     b.rate = shares_.rate(id);
@@ -144,10 +166,11 @@ void FlowNetwork::start(const Passage& p, std::uint64_t order) {
     shares_.set_weight(id, shares_.weight(id) + 1);
     request_solve(p.leaves, expected_duration(id, p.bytes));
   }
-  Bundle& b = bundles_[id];
-  b.members.push_back({b.work + static_cast<double>(p.bytes), p.message, static_cast<std::uint32_t>(order), p.leaves,
-                       p.leaves + p.duration});
-  std::push_heap(b.members.begin(), b.members.end(), later);
+  std::vector<Member>& members = members_[id];
+  members.push_back({bundles_[id].work + static_cast<double>(p.bytes), p.message, static_cast<std::uint32_t>(order),
+                     p.leaves, p.leaves + p.duration});
+  std::push_heap(members.begin(), members.end(), later);
+  note_first(id);
   if (traffic_.slices() == 0)
     for (const std::uint32_t l : shares_.links(id))
       if (link_of_[l] < topology_->links()) traffic_.add(link_of_[l], static_cast<double>(p.bytes), p.leaves, p.leaves);
@@ -159,19 +182,20 @@ void FlowNetwork::take_ended(FairShare::FlowId id, Picoseconds now, std::vector<
   bring_up_to(b, id, now);
   const Picoseconds end = std::max(ends_[b.heap - 1].time, now);
   remove_end(id);
-  request_solve(now, static_cast<double>(now - b.members.front().began));
-  const std::size_t before = b.members.size();
-  const double until = b.members.front().until;
-  while (!b.members.empty() && b.members.front().until <= until) {
-    const Member& m = b.members.front();
+  request_solve(now, static_cast<double>(now - b.began));
+  std::vector<Member>& members = members_[id];
+  const std::size_t before = members.size();
+  while (!members.empty() && members.front().until <= b.until) {
+    const Member& m = members.front();
     // One that nobody slowed down may still differ by the rounding of its duration.
     const Picoseconds lost = end - m.due;
     passed.push_back({m.message, end, lost > 1 ? lost : 0});
-    std::pop_heap(b.members.begin(), b.members.end(), later);
-    b.members.pop_back();
+    std::pop_heap(members.begin(), members.end(), later);
+    members.pop_back();
   }
-  shares_.set_weight(id, shares_.weight(id) - static_cast<std::uint32_t>(before - b.members.size()));
-  if (b.members.empty()) {
+  note_first(id);
+  shares_.set_weight(id, shares_.weight(id) - static_cast<std::uint32_t>(before - members.size()));
+  if (members.empty()) {
     if (router_.fixed()) by_ends_.erase(b.key);
   } else {
     mark(id);
@@ -215,6 +239,11 @@ void FlowNetwork::remove_end(FairShare::FlowId id) {
   put(at, last);
   sift_up(at);
   sift_down(bundles_[last.bundle].heap - 1);
+}
+
+/// Makes a heap of the ends again when many have changed.
+void FlowNetwork::order_ends() {
+  for (std::size_t at = (ends_.size() + 2) / 4; at-- > 0;) sift_down(at);
 }
 
 void FlowNetwork::sift_up(std::size_t at) {

@@ -37,14 +37,16 @@ class FlowNetwork final : public Network {
     Picoseconds began;
     Picoseconds due;  // when it would have been through alone
   };
-  struct Bundle {
-    double work = 0;  // bytes of each message since the bundle began, at `at`
+  struct alignas(64) Bundle {  // what a change of rates looks at: a cache line
+    double work = 0;           // bytes of each message since the bundle began, at `at`
     double rate = 0;
     Picoseconds at = 0;
+    double until = 0;       // of the first member
+    Picoseconds began = 0;  // the same
     std::uint64_t key = 0;
-    std::uint32_t heap = 0;       // place in ends_, from 1
-    bool stale = false;           // its end must be computed again
-    std::vector<Member> members;  // a heap, the first to end first
+    std::uint32_t heap = 0;  // place in ends_, from 1
+    bool stale = false;      // its end must be computed again
+    bool empty = true;       // no members
   };
   struct Start {
     Passage passage;
@@ -71,6 +73,8 @@ class FlowNetwork final : public Network {
   [[nodiscard]] double expected_duration(FairShare::FlowId id, std::uint64_t bytes) const;
   void bring_up_to(Bundle& bundle, FairShare::FlowId id, Picoseconds now);
   void mark(FairShare::FlowId id);
+  void note_first(FairShare::FlowId id);
+  [[nodiscard]] static Picoseconds end_of(const Bundle& bundle);
   std::uint32_t index_of(std::uint32_t link);
 
   // A heap of ends whose entries know their places, so that rates can change.
@@ -79,6 +83,7 @@ class FlowNetwork final : public Network {
   void sift_up(std::size_t at);
   void sift_down(std::size_t at);
   void put(std::size_t at, const End& end);
+  void order_ends();
 
   const Topology* topology_;
   Router router_;
@@ -91,6 +96,7 @@ class FlowNetwork final : public Network {
   std::vector<std::uint32_t> index_;  // of every link of the topology, then of every interface out and in: number + 1
   std::vector<LinkId> link_of_;       // the other way round; numbers beyond the topology's are interfaces
   std::vector<Bundle> bundles_;
+  std::vector<std::vector<Member>> members_;  // of bundles; heaps, the first to end first
   std::unordered_map<std::uint64_t, FairShare::FlowId> by_ends_;
   std::priority_queue<Start, std::vector<Start>, std::greater<>> starts_;
   std::vector<End> ends_;
