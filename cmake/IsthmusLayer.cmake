@@ -2,7 +2,7 @@
 # what DEPENDS names; tests/py/test_layers.py reads the #include lines and holds the code to it.
 function(isthmus_layer name)
   cmake_parse_arguments(layer "" "" "SOURCES;DEPENDS" ${ARGN})
-  set(target isthmus_${name})
+  set(target isthmus_${ISTHMUS_LAYER_PREFIX}${name})
   if(layer_SOURCES)
     list(TRANSFORM layer_SOURCES PREPEND ${name}/)
     add_library(${target} STATIC ${layer_SOURCES})
@@ -14,6 +14,9 @@ function(isthmus_layer name)
     set(scope INTERFACE)
   endif()
   target_include_directories(${target} ${scope} ${PROJECT_SOURCE_DIR}/core)
+  if(ISTHMUS_LAYER_PREFIX)
+    target_include_directories(${target} ${scope} ${PROJECT_SOURCE_DIR})
+  endif()
   target_compile_definitions(${target} ${scope} ISTHMUS_ASSERT_LEVEL=${ISTHMUS_ASSERT_LEVEL})
   if(ISTHMUS_SANITIZE)
     # The core is checked for all; to check the tests themselves for these would take half as long again to compile.

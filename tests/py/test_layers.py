@@ -21,9 +21,9 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 PRINTS = re.compile(r"<iostream>|<cstdio>|<stdio\.h>|<print>|\bf?printf\s*\(|\bputs\s*\(|\bstd::c(?:out|err|log)\b")
 
 
-def layers() -> dict[str, dict[str, list[str]]]:
-    """Sources and dependencies of every isthmus_layer() of core/CMakeLists.txt."""
-    text = re.sub(r"#.*", "", (CORE / "CMakeLists.txt").read_text())
+def layers(folder: Path = CORE) -> dict[str, dict[str, list[str]]]:
+    """Sources and dependencies of every isthmus_layer() of a CMakeLists.txt."""
+    text = re.sub(r"#.*", "", (folder / "CMakeLists.txt").read_text())
     found = {}
     for call in re.findall(r"isthmus_layer\(([^)]*)\)", text):
         name, *words = call.split()
@@ -39,6 +39,9 @@ def layers() -> dict[str, dict[str, list[str]]]:
 
 
 LAYERS = layers()
+RUNTIME = ROOT / "runtime"
+#: Of the runtime, which may use some layers of the core.
+RUNTIME_LAYERS = layers(RUNTIME)
 
 
 def sources(folder: Path) -> list[Path]:
@@ -87,6 +90,30 @@ def test_files_of_a_layer_open_its_namespace(name: str) -> None:
         opened = NAMESPACE.findall(path.read_text())
         assert opened or path.name == "vector.hpp", path
         assert all(space == wanted or space.startswith(f"{wanted}::") for space in opened), path
+
+
+@pytest.mark.parametrize("name", RUNTIME_LAYERS)
+def test_layers_of_the_runtime_use_what_they_name(name: str) -> None:
+    """Transports know no schedules, and the executor knows no collectives."""
+    layer = RUNTIME_LAYERS[name]
+    assert sorted(layer["SOURCES"]) == sorted(
+        str(p.relative_to(RUNTIME / name)) for p in (RUNTIME / name).rglob("*.cpp")
+    )
+    used = set()
+    for path in sources(RUNTIME / name):
+        assert set(NAMESPACE.findall(path.read_text())) == {"isthmus::runtime"}, path
+        for include in INCLUDE.findall(path.read_text()):
+            root = ROOT if include.startswith("runtime/") else CORE
+            assert (root / include).is_file(), (path, include)
+            used.add(
+                include.removeprefix("runtime/").split("/")[0] if root == CORE else f"runtime_{include.split('/')[1]}"
+            )
+    assert used - {f"runtime_{name}"} == set(layer["DEPENDS"])
+    assert {word for word in layer["DEPENDS"] if not word.startswith("runtime_")} <= {"base", "schedule", "collectives"}
+
+
+def test_the_runtime_prints_nothing() -> None:
+    assert [str(p) for p in sources(RUNTIME) if PRINTS.search(p.read_text())] == []
 
 
 def test_algorithms_of_collectives_stand_in_files_of_their_names() -> None:

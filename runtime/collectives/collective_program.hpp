@@ -1,0 +1,16 @@
+// One rank's part of a collective, made for that rank alone: what it costs does not grow with the number of ranks, but
+// for algorithms whose own part does.
+#pragma once
+
+#include "runtime/executor/program.hpp"
+#include "schedule/collective.hpp"
+
+namespace isthmus::runtime {
+
+/// Buffers are those of collectives/buffers.hpp: input, output and scratch. Sizes of `call`, its counts, which are the
+/// rank's own, and segments among the options are those of elements of so many bytes, which no message takes apart.
+/// Throws InvalidInput as the algorithm does.
+Program collective_program(const schedule::CollectiveCall& call, const schedule::Algorithm& algorithm,
+                           std::uint64_t element_bytes);
+
+}  // namespace isthmus::runtime

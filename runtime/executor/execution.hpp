@@ -1,0 +1,71 @@
+// A program that is being carried out.
+//
+// What an operation costs: its step (a line of cache), its number in the list of ready ones, and for each dependant its
+// edge and its counter. Nothing is allocated, locked or looked up by hash; start() copies the counters.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "runtime/executor/program.hpp"
+#include "runtime/transport/transport.hpp"
+
+namespace isthmus::runtime {
+
+/// inout = in (+) inout for so many bytes, which are whole elements.
+using Combine = void (*)(const std::byte* in, std::byte* inout, std::size_t bytes, const void* data);
+
+/// The operator of reductions. Where the order of operands matters, `after` and `before` differ.
+struct Operator {
+  Combine before = nullptr;  ///< inout = in (+) inout
+  Combine after = nullptr;   ///< inout = inout (+) in
+  const void* data = nullptr;
+};
+
+enum class Status { done, in_progress, failed };
+
+/// May be started again when it is done, with other buffers. Program and transport outlive it.
+class Execution {
+ public:
+  explicit Execution(const Program& program);
+  Execution(const Execution&) = delete;
+  Execution& operator=(const Execution&) = delete;
+
+  /// Begins; `buffers`: where each buffer of the program is. `context` tells its messages from those of others that go
+  /// on between the same ranks, and is the same on all ranks. Computation is waited for if `computes`.
+  Status start(Transport& transport, std::uint32_t context, std::span<std::byte* const> buffers, const Operator& op,
+               bool computes = false);
+  /// A step of its own has ended, see Transport::poll().
+  void ended(std::uint32_t step) { finish(step); }
+  /// Carries out whatever can be.
+  Status go_on();
+  [[nodiscard]] Status status() const;
+
+ private:
+  void begin(std::uint32_t step);
+  void finish(std::uint32_t step);
+  void release(std::uint32_t step, bool on_start);
+  void copy(const Step& step) const;
+  void combine(const Step& step) const;
+  [[nodiscard]] std::byte* at(std::uint8_t buffer, std::uint64_t offset) const {
+    return buffer == Program::no_buffer ? nullptr : buffers_[buffer] + offset;
+  }
+
+  const Program& program_;
+  std::vector<std::uint32_t> needs_;
+  std::vector<std::uint32_t> ready_;  // every step once, in the order in which they became ready
+  std::size_t next_ = 0, end_ = 0;    // of ready_
+  std::size_t left_ = 0;              // steps that have not ended
+  Transport* transport_ = nullptr;
+  std::uint32_t context_ = 0;
+  std::byte* buffers_[Program::no_buffer] = {};
+  Operator operator_;
+  bool computes_ = false;
+};
+
+/// Goes on with all executions that were started on a transport, until nothing can be done at once.
+void progress(Transport& transport);
+
+}  // namespace isthmus::runtime

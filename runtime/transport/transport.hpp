@@ -1,0 +1,58 @@
+// The one interface of all means of sending. A transport knows ranks, keys and bytes; it knows nothing of schedules.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace isthmus::runtime {
+
+using Rank = std::uint32_t;
+
+/// By what messages between two ranks meet: the n-th one sent with a key is the n-th one received with it.
+struct Key {
+  std::uint32_t context = 0;  ///< of what runs at the same time, each has its own
+  std::uint32_t comm = 0;
+  std::uint32_t tag = 0;
+
+  bool operator==(const Key&) const = default;
+};
+
+/// Who asked for a message, and for which of its steps.
+struct Token {
+  void* owner = nullptr;
+  std::uint32_t step = 0;
+};
+
+/// Messages between the ranks of a job, as one of them sees it. One thread at a time may call it. Nothing here throws;
+/// after a failure every call returns at once, and failure() says what it was.
+class Transport {
+ public:
+  Transport() = default;
+  Transport(const Transport&) = delete;
+  Transport& operator=(const Transport&) = delete;
+  virtual ~Transport() = default;
+
+  [[nodiscard]] virtual Rank rank() const = 0;
+  [[nodiscard]] virtual Rank ranks() const = 0;
+
+  /// Begins to send. True if the bytes may be overwritten at once; otherwise poll() gives the token when they may.
+  virtual bool send(Rank to, const Key& key, const std::byte* bytes, std::size_t count, Token token) = 0;
+  /// Begins to receive a message of exactly so many bytes. True if it is there; otherwise poll() gives the token.
+  virtual bool recv(Rank from, const Key& key, std::byte* bytes, std::size_t count, Token token) = 0;
+  /// Goes on with what has begun, and writes the tokens of what ended; returns their number.
+  virtual std::size_t poll(Token* ended, std::size_t most) = 0;
+
+  /// Empty as long as all is well.
+  [[nodiscard]] const std::string& failure() const { return failure_; }
+
+ protected:
+  void fail(std::string words) {
+    if (failure_.empty()) failure_ = std::move(words);
+  }
+
+ private:
+  std::string failure_;
+};
+
+}  // namespace isthmus::runtime
