@@ -1,0 +1,161 @@
+/* Rounds: every round takes one batch of every item that is not done, in another order, so that a disturbed second hits
+ * all items alike. */
+#include "probe.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LEAST_ROUNDS = 4 };
+
+typedef struct {
+  bool begun, done;
+  int round;
+  double each; /* seconds of one repetition, with all that belongs to it */
+  double* value;
+  long count, room;
+} State;
+
+static uint64_t next_random(uint64_t* state) {
+  uint64_t z = (*state += 0x9e3779b97f4a7c15u);
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+
+static int ascending(const void* a, const void* b) {
+  const double x = *(const double*)a, y = *(const double*)b;
+  return (x > y) - (x < y);
+}
+
+bool median_is_known(double* values, long count, double tolerance) {
+  if (count < 6) return false;
+  qsort(values, (size_t)count, sizeof *values, ascending);
+  /* Ranks of order statistics between which the median lies with 95 %, by the normal approximation of the binomial. */
+  const double half = 0.98 * sqrt((double)count);
+  long low = (long)floor((double)count / 2 - half) - 1, high = (long)ceil((double)count / 2 + half);
+  if (low < 0) low = 0;
+  if (high > count - 1) high = count - 1;
+  const double median = 0.5 * (values[(count - 1) / 2] + values[count / 2]);
+  return (values[high] - values[low]) / 2 <= tolerance * fabs(median);
+}
+
+static bool known(const State* state, double tolerance) {
+  double* sorted = malloc(sizeof *sorted * (size_t)state->count);
+  if (sorted == NULL) return false;
+  memcpy(sorted, state->value, sizeof *sorted * (size_t)state->count);
+  const bool answer = median_is_known(sorted, state->count, tolerance);
+  free(sorted);
+  return answer;
+}
+
+static void finish(const Item* item, State* state, const char* why) {
+  journal_add("done %s %s", item->id, why);
+  journal_end_line();
+  state->done = true;
+}
+
+/* How many repetitions a batch has: as many as fit into its share of time. */
+static int batch_size(const Plan* plan, const State* state, int left, double seconds_left) {
+  double share = seconds_left / (left * 12.0);
+  share = share < 5e-4 ? 5e-4 : share > 0.05 ? 0.05 : share;
+  long count = state->each > 0 ? (long)(share / state->each) : 1;
+  const long limit = 100;
+  if (count > plan->most - state->count) count = plan->most - state->count;
+  /* The least comes in several rounds. */
+  const long quarter = (plan->least + LEAST_ROUNDS - 1) / LEAST_ROUNDS;
+  if (count > limit) count = limit;
+  if (count > 4 * quarter) count = 4 * quarter;
+  return count < 1 ? 1 : (int)count;
+}
+
+static void keep(State* state, const double* values, int count, int columns) {
+  if (state->count + count > state->room) {
+    state->room = 2 * (state->count + count);
+    state->value = realloc(state->value, sizeof(double) * (size_t)state->room);
+    if (state->value == NULL) abort();
+  }
+  for (int i = 0; i < count; i++) state->value[state->count++] = values[(size_t)i * (size_t)columns];
+}
+
+static void take(const Plan* plan, const Work* work, State* all, int i, int left, double start, double* values) {
+  Item* item = &plan->item[i];
+  State* state = &all[i];
+  if (!state->begun) {
+    state->begun = true;
+    const char* reason = work->prepare(item, work->context);
+    if (reason) {
+      journal_add("skip %s %s", item->id, reason);
+      journal_end_line();
+      state->done = true;
+      return;
+    }
+    if (!item->kind->once) {
+      /* To warm up; what it takes is known better the second time. */
+      for (int k = 1; k <= 2; k++) {
+        const double begin = now();
+        (void)work->batch(item, i, k, values, work->context);
+        state->each = elapsed(begin) / k;
+        if (state->each > 0.02) break;
+      }
+    }
+  }
+  const int count = batch_size(plan, state, left, start + plan->budget - now());
+  const double begin = now();
+  journal_add("begin %s %d %.6f", item->id, state->round, begin - start);
+  journal_end_line();
+  const int columns = item->kind->columns;
+  const int taken = work->batch(item, i, count, values, work->context);
+  if (taken > 0) {
+    state->each = elapsed(begin) / taken;
+    journal_add("sample %s %d", item->id, state->round);
+    for (int k = 0; k < taken * columns; k++) journal_add(" %.9g", values[k]);
+    journal_end_line();
+    keep(state, values, taken, columns);
+  }
+  state->round++;
+  if (item->kind->once) {
+    if (taken > 0) finish(item, state, "most");
+    state->done = true;
+    return;
+  }
+  const int rounds = plan->least < LEAST_ROUNDS ? (int)plan->least : LEAST_ROUNDS;
+  if (state->count >= plan->least && state->round >= rounds && known(state, plan->tolerance)) {
+    finish(item, state, "tolerance");
+  } else if (state->count >= plan->most) {
+    finish(item, state, "most");
+  }
+}
+
+const char* rounds_run(const Plan* plan, const Work* work) {
+  State* state = calloc((size_t)plan->items, sizeof *state);
+  int* order = malloc(sizeof *order * (size_t)plan->items);
+  double* values = malloc(sizeof *values * MOST_BATCH * MOST_COLUMNS);
+  if (state == NULL || order == NULL || values == NULL) return "there is no memory for the items";
+  for (int i = 0; i < plan->items; i++) order[i] = i;
+  uint64_t random = plan->seed;
+  const double start = now();
+  const char* error = NULL;
+  int left = plan->items;
+  while (left && !error && now() - start < plan->budget) {
+    for (int i = plan->items - 1; i > 0; i--) {
+      const int k = (int)(next_random(&random) % (uint64_t)(i + 1)), other = order[k];
+      order[k] = order[i];
+      order[i] = other;
+    }
+    for (int i = 0; i < plan->items && !error && now() - start < plan->budget; i++) {
+      if (state[order[i]].done) continue;
+      take(plan, work, state, order[i], left, start, values);
+      left -= state[order[i]].done;
+      error = journal_flush();
+    }
+  }
+  for (int i = 0; i < plan->items; i++) {
+    if (!state[i].done && !error) finish(&plan->item[i], &state[i], "budget");
+    free(state[i].value);
+  }
+  free(state);
+  free(order);
+  free(values);
+  return error ? error : journal_flush();
+}

@@ -1,0 +1,44 @@
+"""The programs that measure: compiled from ``probes/`` for the MPI at hand, and their kinds of items.
+
+``probe`` runs under MPI, ``node`` without; ``probes/probe.h`` describes the plans and journals that both are called with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from ..mpi import build as building
+from ..mpi.detection import Mpi
+
+_FLAGS = (
+    *("-std=c11", "-D_GNU_SOURCE", "-Wall", "-Wextra"),
+    "-Wno-stringop-overflow",  # MPICH declares MPI_STATUSES_IGNORE as an array, and GCC complains of its size
+)
+_SHARED = ("clock.c", "plan.c", "journal.c", "rounds.c", "facts.c", "noise.c", "numa.c")
+_MPI = ("main_mpi.c", "team.c", "alone.c", "pairs.c", "overheads.c")
+
+
+def sources() -> Path:
+    """Return the folder of the programs' sources: in the installed package, else in the source tree."""
+    return building.folder_of("probes", "probe.h")
+
+
+def mpi_program(mpi: Mpi, say: Callable[[str], None] | None = None) -> Path:
+    """Return the program that measures messages, compiled for an MPI at first use.
+
+    Parameters
+    ----------
+    mpi : Mpi
+        As :meth:`isthmus.mpi.launcher.Launcher.mpi` finds it.
+    say : callable, optional
+        Told that it is being compiled.
+
+    Raises
+    ------
+    InvalidInput
+        If it does not compile.
+    """
+    libraries = ("-lm", "-lpthread")
+    program = building.Sources("probe", sources(), "probe", (*_SHARED, *_MPI), _FLAGS, libraries)
+    return building.build(program, mpi, say)
