@@ -382,10 +382,17 @@ def _directive(thing: Any, path: str) -> list[str]:
     # Fields are in the docstring of the class, as attributes or parameters.
     members = [
         name
-        for name, member in vars(thing).items()
+        for name, member in _members(thing).items()
         if not name.startswith("_") and not _is_field(thing, name) and _documented(member)
     ]
     return [f".. autoclass:: {path}", *([f"   :members: {', '.join(members)}"] if members else []), ""]
+
+
+def _members(cls: Any) -> dict[str, Any]:
+    """What stands in a class and in those of its package that it is made of."""
+    package = cls.__module__.rpartition(".")[0]
+    own = [base for base in cls.__mro__ if base.__module__.rpartition(".")[0] == package]
+    return {name: member for base in reversed(own) for name, member in vars(base).items()}
 
 
 def _is_field(cls: Any, name: str) -> bool:

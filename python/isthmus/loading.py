@@ -55,7 +55,7 @@ def load(
     *,
     format: str | None = None,
     node: str | os.PathLike[str] | None = None,
-    **options: Any,
+    **options: str,
 ) -> Machine:
     """Load a machine from a catalogue name, a file or a one-line specification.
 

@@ -22,7 +22,7 @@ def sweep(
     model: str | Sequence[str] = "loggops",
     placement: str | Sequence[str] | None = None,
     workers: int | None = None,
-    **values: Any,
+    **values: object,
 ) -> Table:
     """Simulate every combination of the given values in parallel and return a table.
 

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 else:
     pandas = Later("pandas")
 
+#: What stands in a row of a table.
+Cell = str | int | float | bool | None
+
 
 class Shown:
     """An object whose ``str`` is its report; notebooks show it."""

@@ -18,6 +18,7 @@ VIEWS = {
     "Advice.html": "advice.output.html.page:html",
     "Advice.json": "advice.output.as_json:plain",
     "Advice.save": "advice.output.html.page:save",
+    "Comparison.save": "comparison.page:save",
     "DecisionTable.load": "tuning.table_file:read",
     "DecisionTable.save": "tuning.table_file:write",
     "Machine.__str__": "machine.text:report",

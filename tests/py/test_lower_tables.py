@@ -13,10 +13,11 @@ from isthmus import DecisionTable
 from isthmus.cli import main
 from isthmus.collectives import algorithms, describe
 from isthmus.tuning.choice import Choice
+from isthmus.tuning.decisions import rules_for
 from isthmus.tuning.defaults import LIBRARIES, defaults
 from isthmus.tuning.programs import Given, InTurn
 from isthmus.tuning.rule import KINDS
-from isthmus.tuning.runnable import rules_for, runnable, used
+from isthmus.tuning.runnable import runnable, used
 from isthmus.tuning.table import Point, Row
 
 MACHINE, DOUBLING = "torus-4x4x4", "recursive_doubling"

@@ -193,6 +193,7 @@ def test_nearest_slots(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
     exact = slots.min(axis=0)[:20]
     assert nearest_slots(p, 20).tolist() == exact.tolist()
     # Where there are too many places to look at all, the answer is a bound.
-    monkeypatch.setattr("isthmus.mapping.bounds._PAIRS", 1)
+    monkeypatch.setattr("isthmus.mapping.within.PAIRS", 1)
+    p = problem(Pattern.of(2, source=0, target=1, bytes=1), machine)
     assert (nearest_slots(p, 20) <= exact).all()
     assert nearest_slots(p, 20)[2] == exact[2]

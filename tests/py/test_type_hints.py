@@ -5,14 +5,16 @@ from __future__ import annotations
 import inspect
 import subprocess
 import sys
-from collections.abc import Iterator
-from typing import Any, get_type_hints
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Literal, TypedDict, get_args, get_origin, get_overloads, get_type_hints, is_typeddict
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import isthmus
 from isthmus.extras import Later
+from isthmus.schedule.collective_calls import CollectiveCalls, Requests
 
 
 def functions(thing: Any) -> Iterator[tuple[str, Any]]:
@@ -35,6 +37,77 @@ def test_hints_of_every_public_name(name: str) -> None:
     if inspect.isclass(thing) or inspect.isfunction(thing):
         for called, found in functions(thing):
             assert get_type_hints(found) is not None, called
+
+
+def says_any(hint: Any) -> bool:
+    """Whether `Any` stands in a type. What NumPy's own types are made of is not ours."""
+    if hint is Any:
+        return True
+    kind = get_origin(hint) or hint
+    if getattr(kind, "__module__", "").partition(".")[0] in ("numpy", "networkx", "scipy", "pandas", "matplotlib"):
+        return False
+    if is_typeddict(hint):
+        return any(map(says_any, get_type_hints(hint).values()))
+    # Arguments of a callable are a list.
+    return any(map(says_any, hint if isinstance(hint, list) else get_args(hint)))
+
+
+def test_any_is_found_wherever_it_stands() -> None:
+    options = get_type_hints(isthmus.compare)["options"]
+    assert not says_any(options)
+    assert says_any(Mapping[str, list[Any]])
+    assert says_any(Callable[[Any], int])
+    assert says_any(isthmus.Machine | tuple[Any, ...])
+    assert not says_any(NDArray[np.integer[Any]] | None)
+    assert says_any(TypedDict("Loose", {"model": Any}))
+
+
+#: Nested numbers, lists and dicts as JSON has them, which no union says that type checkers could use.
+PLAIN = {("Advice.json", "return")}
+
+
+def test_public_names_say_their_types() -> None:
+    """No parameter and no result of a public function is `Any` where a union can be said."""
+    things = [getattr(isthmus, name) for name in isthmus.__all__]
+    found = {
+        (called, name)
+        for thing in things
+        if inspect.isclass(thing) or inspect.isfunction(thing)
+        for called, function in functions(thing)
+        for name, hint in get_type_hints(function).items()
+        if says_any(hint)
+    }
+    assert found == PLAIN
+
+
+@pytest.mark.parametrize(
+    ("handed", "on", "without"),
+    [
+        (isthmus.compare, isthmus.simulate, ("what", "machine", "placement")),
+        (isthmus.prove, isthmus.collective, ("kind", "algorithm", "buffers", "count", "under_way", "ordered")),
+    ],
+)
+def test_options_that_are_handed_on_are_those_that_are_taken(handed: Any, on: Any, without: tuple[str, ...]) -> None:
+    """Their type names each with the type that it has there."""
+    (last,) = (p.name for p in inspect.signature(handed).parameters.values() if p.kind is p.VAR_KEYWORD)
+    (options,) = get_args(get_type_hints(handed)[last])
+    taken = {name: hint for name, hint in get_type_hints(on).items() if name not in (*without, "return")}
+    assert get_type_hints(options) == taken
+
+
+def test_requests_are_there_where_calls_are_nonblocking() -> None:
+    """What type checkers read of every collective: nothing, a request, or either."""
+    names = [name for name, member in vars(CollectiveCalls).items() if inspect.isfunction(member) and name[0] != "_"]
+    assert len(names) == 13
+    for name in names:
+        declared = get_overloads(getattr(CollectiveCalls, name))
+        assert [(hints["nonblocking"], hints["return"]) for hints in map(get_type_hints, declared)] == [
+            (Literal[False], type(None)),
+            (Literal[True], Requests),
+            (bool, Requests | None),
+        ], name
+        whole = inspect.signature(getattr(isthmus.ProgramBuilder, name)).parameters
+        assert all(list(inspect.signature(one).parameters) == list(whole) for one in declared), name
 
 
 def test_what_hints_say() -> None:

@@ -16,7 +16,7 @@ from ..schedule.pattern import Pattern
 from ..schedule.program import Program
 from ..schedule.schedule import Schedule
 from ..simulation.timeline import Timeline
-from ..tabular import Tabular
+from ..tabular import Cell, Tabular
 from ..views import view
 from .analysis.calls import Call, Pair, SizeClass
 from .analysis.links import NetworkUse
@@ -311,9 +311,9 @@ class Advice(Tabular):
     def ranks(self) -> int:
         return self.program.ranks
 
-    def frame(self) -> list[dict[str, Any]]:
+    def frame(self) -> list[dict[str, Cell]]:
         """Return the comparison of the machines, one row per machine, in SI units."""
-        rows: list[dict[str, Any]] = view("Advice.frame")(self)
+        rows: list[dict[str, Cell]] = view("Advice.frame")(self)
         return rows
 
     def json(self) -> dict[str, Any]:

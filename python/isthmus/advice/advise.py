@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import InvalidInput, Unsupported
+from ..lowering.rules import Rules
 from ..machine import Allocation, Machine, Noise
 from ..machine.placement import Placement
 from ..schedule.program import Program
@@ -23,7 +24,8 @@ from .advice import Advice, Prediction
 from .analysis.excerpt import excerpt
 from .analysis.pieces import NotInPieces, pieces_of
 from .analysis.piecewise import predict_in_pieces
-from .analysis.prediction import MOST_RECORDED, Simulator, even_schedule, predict
+from .analysis.prediction import MOST_RECORDED, even_schedule, predict
+from .analysis.simulator import Simulator
 from .analysis.what_if import balanced, scaled
 from .collectives.comparison import choices
 from .collectives.library import library_of
@@ -44,7 +46,7 @@ def advise(
     ranks_per_node: int | None = None,
     placement: Allocation | Placement | ArrayLike | None = None,
     scale_compute: float = 1.0,
-    collectives: Mapping[str, Any] | Decisions | None = None,
+    collectives: Mapping[str, Rules] | Decisions | None = None,
     model: str = "loggops",
     routing: str = "minimal",
     noise: Noise | None = None,
@@ -210,7 +212,7 @@ def _noisy(machine: Machine, noise: Noise | None) -> bool:
 def _in_pieces(
     program: Program,
     where: Sequence[tuple[Machine, Allocation | Placement]],
-    collectives: Mapping[str, Any] | Decisions | None,
+    collectives: Mapping[str, Rules] | Decisions | None,
     seed: int,
     progress: bool,
 ) -> tuple[tuple[Prediction, ...], int] | None:
@@ -234,7 +236,7 @@ def _in_pieces(
         return predictions, simulator.simulations
 
 
-def _given(collectives: Mapping[str, Any] | Decisions | None) -> Decisions | None:
+def _given(collectives: Mapping[str, Rules] | Decisions | None) -> Decisions | None:
     """Algorithms that the user chose, for any number of ranks."""
     from ..tuning.programs import Given
 

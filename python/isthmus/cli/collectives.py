@@ -63,8 +63,7 @@ def _names_decisions(text: str) -> bool:
 def tell_replaced(collectives: Any, program: Any) -> None:
     """Say on standard error which decisions of a table cannot be followed on the program's communicators."""
     from ..schedule.program import Program
-    from ..tuning.decisions import Decisions
-    from ..tuning.runnable import rules_for
+    from ..tuning.decisions import Decisions, rules_for
 
     if isinstance(collectives, Decisions) and isinstance(program, Program):
         for replaced in rules_for(collectives, program)[1]:

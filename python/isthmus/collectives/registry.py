@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .. import _core
 from ..errors import InvalidInput
@@ -14,8 +15,11 @@ from ..errors import InvalidInput
 #: What an algorithm is: it writes the operations of ``call.rank`` into ``out``.
 Algorithm = Callable[["_core.CollectiveCall", "_core.CollectiveOut"], Any]
 
+#: A value of an option: a number, a word, or several of them.
+Value = int | float | str | Sequence[int] | Sequence[str] | NDArray[np.integer[Any]]
+
 #: How an algorithm is chosen: by name, or by name and options.
-Choice = str | tuple[str, Mapping[str, Any]]
+Choice = str | tuple[str, Mapping[str, Value]]
 
 # Algorithms written in Python; the core looks them up here.
 _functions: dict[tuple[str, str], Algorithm] = {}

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
 from ..errors import InvalidInput
 from ..machine import Level, Machine
 from ..schedule.program import Program
 from ..schedule.schedule import Schedule
+from ..simulation.options import Options
 from ..simulation.timeline import Timeline
 from ..tuning.decisions import Decisions
 from .comparison import Comparison
 from .machines import compare_machines
-from .programs import compare_machines_for
+from .programs import Place, compare_machines_for
 from .tables import compare_tables
 from .times import Times, compare_times, measured, predicted
+
+#: What is compared.
+Thing = Machine | Level | Decisions | Timeline | Program | Schedule
 
 _ALLOWED = (
     "machines, two decision tables, timelines (a recorded program is a measured one), or a program or schedule and "
@@ -24,11 +28,11 @@ _ALLOWED = (
 
 
 def compare(
-    *things: Any,
+    *things: Thing,
     names: Sequence[str] | None = None,
     ranks: Sequence[int] | None = None,
-    placements: Sequence[Any] | None = None,
-    **options: Any,
+    placements: Sequence[Place | None] | None = None,
+    **options: Unpack[Options],
 ) -> Comparison:
     """Compare machines, decision tables, timelines, or one program on several machines.
 
@@ -65,20 +69,26 @@ def compare(
     if len(things) < 2:
         raise InvalidInput(f"{len(things)} thing is given: two at least are needed, {_ALLOWED}")
     called = _names(things, names)
-    tables = [isinstance(thing, Decisions) for thing in things]
-    machines = [isinstance(thing, (Machine, Level)) for thing in things]
-    if options and not (isinstance(things[0], (Program, Schedule)) and all(machines[1:])):
+    first, others = things[0], things[1:]
+    tables = [thing for thing in things if isinstance(thing, Decisions)]
+    machines = [thing for thing in things if isinstance(thing, Machine)]
+    times = [
+        (thing, name) for thing, name in zip(things, called, strict=True) if isinstance(thing, (Timeline, Program))
+    ]
+    where = [thing for thing in others if isinstance(thing, (Machine, Level))]
+    on_machines = isinstance(first, (Program, Schedule)) and len(where) == len(others)
+    if options and not on_machines:
         raise InvalidInput(f"{next(iter(options))}= is for a program on machines")
-    if ranks is not None and not all(tables):
+    if ranks is not None and len(tables) < len(things):
         raise InvalidInput("ranks= is for decision tables")
-    if all(isinstance(thing, Machine) for thing in things):
-        return compare_machines(things, called)
-    if all(tables) and len(things) == 2:
-        return compare_tables(things[0], things[1], called, ranks)
-    if isinstance(things[0], (Program, Schedule)) and all(machines[1:]):
-        return compare_machines_for(things[0], called[0], things[1:], called[1:], placements, **options)
-    if all(isinstance(thing, (Timeline, Program)) for thing in things):
-        return compare_times([_times(thing, name) for thing, name in zip(things, called, strict=True)], called)
+    if len(machines) == len(things):
+        return compare_machines(machines, called)
+    if len(tables) == len(things) == 2:
+        return compare_tables(tables[0], tables[1], called, ranks)
+    if isinstance(first, (Program, Schedule)) and on_machines:
+        return compare_machines_for(first, called[0], where, called[1:], placements, **options)
+    if len(times) == len(things):
+        return compare_times([_times(thing, name) for thing, name in times], called)
     given = ", ".join(type(thing).__name__ for thing in things)
     raise InvalidInput(f"{given}: allowed are {_ALLOWED}")
 

@@ -11,6 +11,7 @@ from .. import units
 from ..errors import InvalidInput
 from ..files import PICTURES
 from ..tabular import Tabular
+from ..views import view
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -98,9 +99,6 @@ class Comparison(Tabular):
         if suffix in PICTURES:
             self.plot(path)
         elif suffix == ".html":
-            from ..files import write_atomically
-            from .page import page
-
-            write_atomically(path, page(self))
+            view("Comparison.save")(self, path)
         else:
             raise InvalidInput(f"{os.fspath(path)}: a file in .html, {', '.join(PICTURES)} is allowed")

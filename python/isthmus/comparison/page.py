@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from html import escape
 from typing import TYPE_CHECKING
+
+from ..files import write_atomically
 
 if TYPE_CHECKING:
     from .comparison import Comparison
@@ -12,6 +15,11 @@ _STYLE = (
     "body{font:15px/1.5 system-ui,sans-serif;margin:2em auto;max-width:70em;padding:0 1em;color:#26323D}"
     "table{border-collapse:collapse}th,td{padding:.25em 1em .25em 0;text-align:left;border-bottom:1px solid #E4E8EC}"
 )
+
+
+def save(found: Comparison, path: str | os.PathLike[str]) -> None:
+    """Write the page."""
+    write_atomically(path, page(found))
 
 
 def page(found: Comparison) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -15,21 +15,13 @@ from ..errors import InvalidInput
 from ..schedule.program import CollectiveKind, EventKind, Program
 from ..schedule.schedule import Schedule
 from .marked import in_order
-from .rules import Rules, triples
-
-
-class Decided(Protocol):
-    """A source of choices for every number of ranks: a :class:`isthmus.DecisionTable` or a library's choices."""
-
-    def for_program(self, program: Program) -> Mapping[str, Rules]:
-        """Return rules for the numbers of ranks on which the program calls collectives."""
-        ...
+from .rules import Collectives, Rules, triples
 
 
 def lower(
     program: Program,
     *,
-    collectives: Mapping[str, Rules] | Decided | None = None,
+    collectives: Collectives | None = None,
     progress_stream: int = 0,
     ordered: Sequence[str] = (),
 ) -> Schedule:
@@ -117,6 +109,7 @@ def _in_order(
                 (ranks, most, algorithm if keeps_order(kind, algorithm, ranks=ranks or 0, root=root) else first)
             )
         require_order(kind, first, root=root)
+        assert first is not None, "otherwise it was refused"
         out[kind] = [*rules, (None, None, first)]
     return out
 

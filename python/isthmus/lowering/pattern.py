@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,13 +12,14 @@ from ..schedule import columns
 from ..schedule.pattern import Pattern
 from ..schedule.program import NULL, SENDS, EventKind, Program
 from ..schedule.schedule import Schedule
-from .lower import Decided, lower
+from .lower import lower
+from .rules import Collectives
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def pattern(what: Program | Schedule, collectives: Mapping[str, Any] | Decided | None = None) -> Pattern:
+def pattern(what: Program | Schedule, collectives: Collectives | None = None) -> Pattern:
     """Return the communication pattern of a program or schedule: who sends how much to whom.
 
     Parameters

@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 
 from ..collectives import Choice, named
 from ..collectives.flavours import split
 from ..errors import InvalidInput
+from ..schedule.program import Program
 
-#: An algorithm for all sizes, or a list of rules: (most bytes, algorithm) or (most ranks, most bytes, algorithm), None
-#: for any number.
-Rules = Choice | Sequence[tuple[Any, ...]]
+#: Limits up to which an algorithm is taken, None for any number: of bytes, or of ranks and bytes.
+Rule = tuple[int | None, Choice] | tuple[int | None, int | None, Choice]
+#: An algorithm for all sizes, or a list of rules.
+Rules = Choice | Sequence[Rule]
+
+
+class Decided(Protocol):
+    """A source of choices for every number of ranks: a :class:`isthmus.DecisionTable` or a library's choices."""
+
+    def for_program(self, program: Program) -> Mapping[str, Rules]:
+        """Return rules for the numbers of ranks on which the program calls collectives."""
+        ...
+
+
+#: What ``collectives=`` of verbs takes.
+Collectives = Mapping[str, Rules] | Decided
 
 
 def triples(kind: str, choice: Rules) -> list[tuple[int | None, int | None, Choice]]:

@@ -76,7 +76,8 @@ class Allocation(Shown):
         fraction: float | None = None,
         seed: int = 0,
         first: int = 0,
-        **options: Any,
+        ranks_per_node: int | None = None,
+        order: str = "block",
     ) -> Allocation:
         """Make an allocation of a whole machine, a block of nodes, a node list or a random share.
 
@@ -91,9 +92,10 @@ class Allocation(Shown):
             with other jobs.
         seed : int
             Seed of the random share; the same seed gives the same nodes.
-        **options
-            ``ranks_per_node`` and ``order`` of :class:`Allocation`.
+        ranks_per_node, order
+            As for :class:`Allocation`.
         """
+        options: dict[str, Any] = {"ranks_per_node": ranks_per_node, "order": order}
         usable = machine.nodes
         if first and (fraction is not None or not isinstance(nodes, (int, np.integer, type(None)))):
             raise InvalidInput(f"first = {first}: it is allowed with a number of nodes only")

@@ -24,7 +24,7 @@ from ..views import view
 from .description import LEVELS, Description, normalise
 from .kinds import KINDS
 from .measured import Curve, Measured
-from .parts import DEFAULT_LEVELS, Level, Levels, Node, Noise, Provenance
+from .parts import DEFAULT_LEVELS, Level, Levels, Node, Noise, Provenance, ValueRow
 
 if TYPE_CHECKING:
     import networkx
@@ -111,12 +111,12 @@ class Machine(Tabular):
         return cls(parse_spec(spec))
 
     @classmethod
-    def from_dict(cls, raw: dict[str, Any], file: str = "machine") -> Machine:
+    def from_dict(cls, raw: Mapping[str, object], file: str = "machine") -> Machine:
         """Make a machine from a dict in the form of its TOML file; raises ParseError, which names ``file``."""
-        return cls(normalise(raw, file))
+        return cls(normalise(dict(raw), file))
 
     @classmethod
-    def from_networkx(cls, graph: networkx.Graph, *, switch: str = "switch", **description: Any) -> Machine:
+    def from_networkx(cls, graph: networkx.Graph, *, switch: str = "switch", **description: object) -> Machine:
         """Make a machine whose interconnect is a NetworkX graph.
 
         Parameters
@@ -374,16 +374,27 @@ class Machine(Tabular):
         distance = max(hops - 1, 0) * p.per_hop
         return p.o_send + p.L + distance + bytes * (p.G + 2 * p.O) + p.o_recv
 
-    def allocate(self, nodes: ArrayLike | str | None = None, **options: Any) -> allocation.Allocation:
+    def allocate(
+        self,
+        nodes: ArrayLike | str | None = None,
+        *,
+        fraction: float | None = None,
+        seed: int = 0,
+        first: int = 0,
+        ranks_per_node: int | None = None,
+        order: str = "block",
+    ) -> allocation.Allocation:
         """Allocate nodes of the machine to a job; see :meth:`isthmus.Allocation.of`."""
         from .allocation import Allocation
 
-        return Allocation.of(self, nodes, **options)
+        return Allocation.of(
+            self, nodes, fraction=fraction, seed=seed, first=first, ranks_per_node=ranks_per_node, order=order
+        )
 
-    def frame(self) -> list[dict[str, Any]]:
+    def frame(self) -> list[ValueRow]:
         """Return one row per given value: path, value (with unit), source, status, note, interval (with unit; empty
         where nobody knows), samples and method."""
-        rows: list[dict[str, Any]] = view("Machine.frame")(self)
+        rows: list[ValueRow] = view("Machine.frame")(self)
         return rows
 
     def __str__(self) -> str:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, overload
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+import numpy as np
+from numpy.typing import NDArray
 
-    Number = TypeVar("Number", float, NDArray[np.float64])
-else:
-    Number = TypeVar("Number")
+#: One number, or one for each element of an array.
+Numbers = float | NDArray[np.floating[Any]] | NDArray[np.integer[Any]]
 
 
-def wormhole_latency(bytes: Number, hops: Any, *, bandwidth: float, flit: float) -> Number:
+@overload
+def wormhole_latency(bytes: float, hops: float, *, bandwidth: float, flit: float) -> float: ...
+@overload
+def wormhole_latency(bytes: Numbers, hops: Numbers, *, bandwidth: float, flit: float) -> Numbers: ...
+def wormhole_latency(bytes: Numbers, hops: Numbers, *, bandwidth: float, flit: float) -> Numbers:
     """Return the time of a message over ``hops`` links with wormhole routing: ``(L_f / B) D + L / B``.
 
     Distance adds one flit per link, so that without contention it matters for short messages only.
@@ -44,10 +46,14 @@ def wormhole_latency(bytes: Number, hops: Any, *, bandwidth: float, flit: float)
     >>> wormhole_latency(0.0, 4, bandwidth=425e6, flit=32.0) * 1e9  # ns
     301.17647058823525
     """
-    return flit / bandwidth * hops + bytes / bandwidth  # type: ignore[no-any-return]
+    return flit / bandwidth * hops + bytes / bandwidth
 
 
-def alpha_beta_gamma(bytes: Number, hops: Any, *, alpha: float, beta: float, gamma: float) -> Number:
+@overload
+def alpha_beta_gamma(bytes: float, hops: float, *, alpha: float, beta: float, gamma: float) -> float: ...
+@overload
+def alpha_beta_gamma(bytes: Numbers, hops: Numbers, *, alpha: float, beta: float, gamma: float) -> Numbers: ...
+def alpha_beta_gamma(bytes: Numbers, hops: Numbers, *, alpha: float, beta: float, gamma: float) -> Numbers:
     """Return the time of a message from latency, bandwidth and distance: ``alpha + n beta + h gamma``.
 
     Parameters
@@ -73,4 +79,4 @@ def alpha_beta_gamma(bytes: Number, hops: Any, *, alpha: float, beta: float, gam
     Gahvari, Gropp, Jordan, Schulz and Yang, "Algebraic multigrid on a dragonfly network: first experiences on a Cray
     XC30", PMBS 2014.
     """
-    return alpha + beta * bytes + gamma * hops  # type: ignore[no-any-return]
+    return alpha + beta * bytes + gamma * hops

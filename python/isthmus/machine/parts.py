@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 NOISE_KINDS = ("none", "periodic", "exponential", "file")
 CORE_ORDERS = ("block", "cyclic")
@@ -132,3 +132,16 @@ class Provenance:
 
 
 STATUSES = ("exact", "derived", "estimated", "recalled", "measured", "stated")
+
+
+class ValueRow(TypedDict):
+    """What the table of a machine says of one value."""
+
+    path: str
+    value: str | int | float | bool
+    source: str
+    status: str
+    note: str
+    interval: str
+    samples: int | None
+    method: str

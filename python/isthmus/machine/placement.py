@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InvalidInput
-from ..tabular import Tabular
+from ..tabular import Cell, Tabular
 from ..units import shown
 from .allocation import Allocation, Location
 from .machine import Machine
@@ -146,7 +145,7 @@ class Placement(Tabular):
         names = self.machine.hostnames
         return [names[n] for n in self.node]
 
-    def frame(self) -> list[dict[str, Any]]:
+    def frame(self) -> list[dict[str, Cell]]:
         """Return one row per rank: rank, node id, name of the node, socket, core."""
         where = self.location
         return [

@@ -10,7 +10,7 @@ from .. import units
 from ..errors import Unsupported
 from .description import LEVELS
 from .kinds import KINDS, Parameter
-from .parts import Level, Node, Noise, Provenance
+from .parts import Level, Node, Noise, Provenance, ValueRow
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from .machine import Machine
 
 
-def rows(machine: Machine) -> list[dict[str, Any]]:
+def rows(machine: Machine) -> list[ValueRow]:
     """Return one row per given value, in the order of the TOML form, without parameters at their defaults."""
     v = machine.description.values
-    out: list[dict[str, Any]] = []
+    out: list[ValueRow] = []
 
     def add(path: str, value: Any, unit: str = "") -> None:
         p = machine.provenance(path)
@@ -30,9 +30,13 @@ def rows(machine: Machine) -> list[dict[str, Any]]:
         elif isinstance(value, float):
             value = units.text(value, unit)
         source = machine.description.sources.get(p.source, p.source)
-        row = {"path": path, "value": value, "source": source, "status": p.status, "note": p.note}
         interval = "" if p.interval is None else " to ".join(units.text(end, unit, 4) for end in p.interval)
-        out.append(row | {"interval": interval, "samples": p.samples, "method": p.method})
+        out.append(
+            ValueRow(
+                path=path, value=value, source=source, status=p.status, note=p.note, interval=interval,
+                samples=p.samples, method=p.method,
+            )
+        )  # fmt: skip
 
     if v["compute_nodes"] is not None:
         add("compute_nodes", v["compute_nodes"])

@@ -21,6 +21,8 @@
   rows
 - ``swaps``: swaps of tasks that improve a whole map, as judged mostly by simulation
 - ``text``: the output of ``print(mapped)`` and ``isthmus map``
+- ``trial``: one method that was run, and the placement that it found
+- ``within``: how many places there are within a distance of one place
 - ``launch/``: files for launchers: placements written and read, one format per module
 - ``rebalance/``: dynamic load balancing that takes the network into account
 """

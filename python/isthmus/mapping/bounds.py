@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .within import PAIRS, pair_by_pair
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -16,8 +18,8 @@ if TYPE_CHECKING:
 _SPECTRAL = 1.4e-9
 #: Processor time for a pair of places.
 _PAIR = 16e-9
-#: Places up to which distances are looked at one by one, and up to which eigenvalues are computed.
-_PAIRS, _EIGENVALUES = 4096, 1024
+#: Places up to which eigenvalues are computed.
+_EIGENVALUES = 1024
 
 
 @dataclass(frozen=True)
@@ -78,8 +80,8 @@ def bounds(problem: Problem, *, directions: float = 1.0, spectral: bool = True) 
     load = directions * best / max(topology.links, 1)
     if (problem.capacity == 1).all() and n > 1:
         sent = np.bincount(task, weight, n) * directions / 2
-        out = max(len(topology.out_links(int(node))) for node in problem.job.nodes[:_PAIRS])
-        if problem.places <= _PAIRS and out:
+        out = max(len(topology.out_links(int(node))) for node in problem.job.nodes[:PAIRS])
+        if problem.places <= PAIRS and out:
             load = max(load, float(sent.max()) / out)
     return Bounds(one_hop, degree, eigenvalues, load)
 
@@ -110,35 +112,8 @@ def nearest_slots(problem: Problem, count: int) -> NDArray[np.int64]:
 
 def seconds_of_pairs(problem: Problem) -> float:
     """Processor time, about, of looking at the distances of places one by one; 0 where that is not done."""
-    topology = problem.job.machine.topology
-    whole = topology.kind in ("torus", "ring") and problem.places == topology.nodes
-    return 0.0 if problem.places > _PAIRS or whole else _PAIR * float(problem.places) ** 2
-
-
-def places_within(problem: Problem) -> list[int]:
-    """For every distance from 0 on, how many places there are at most within it of one place; the last has all."""
-    topology, nodes = problem.job.machine.topology, problem.job.nodes
-    places = len(nodes)
-    grid = "slot" not in topology.dim_names and topology.kind in ("torus", "ring", "mesh", "linear")
-    whole = grid and topology.kind in ("torus", "ring") and places == topology.nodes
-    if places <= _PAIRS and not whole:
-        most = np.zeros(1, np.int64)
-        every = np.arange(places)
-        for a in every:
-            count = np.cumsum(np.bincount(problem.distance(np.full(places, a), every)))
-            size = max(len(most), len(count))
-            # Beyond its farthest place, a place has all of them.
-            most = np.maximum(*(np.pad(c, (0, size - len(c)), mode="edge") for c in (most, count)))
-        return [int(c) for c in most]
-    if grid:
-        # No place of a part of a torus, or of a mesh, has more within a distance than one of the whole torus.
-        count = np.ones(1, np.int64)
-        for extent in topology.dims:
-            x = np.arange(extent)
-            count = np.convolve(count, np.bincount(np.minimum(x, extent - x)))
-        return [int(min(c, places)) for c in np.cumsum(count)]
-    terminals = "slot" in topology.dim_names or topology.switches > 0
-    return [1, 1, places] if terminals else [1, places]
+    searched = pair_by_pair(problem.job.machine.topology, problem.places)
+    return _PAIR * float(problem.places) ** 2 if searched else 0.0
 
 
 def _spectral(problem: Problem) -> float:

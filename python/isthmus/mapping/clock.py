@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..errors import InvalidInput
 from ..schedule.program import Program
 from ..schedule.schedule import Schedule
 
 if TYPE_CHECKING:
+    from ..lowering.rules import Collectives
     from ..machine.placement import Placement
     from .metrics import Metrics
 
@@ -36,7 +36,7 @@ class Clock:
         Of :func:`isthmus.simulate`.
     """
 
-    def __init__(self, what: Program | Schedule, collectives: Mapping[str, Any] | None, model: str) -> None:
+    def __init__(self, what: Program | Schedule, collectives: Collectives | None, model: str) -> None:
         self._what, self._collectives, self._model = what, collectives, model
         self._known: dict[tuple[bytes, bytes], float] = {}
         self._spent = 0.0

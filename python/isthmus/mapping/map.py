@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InvalidInput
+from ..lowering.rules import Collectives
 from ..machine.allocation import Allocation
 from ..machine.machine import Machine
 from ..machine.placement import job_of
@@ -33,7 +34,7 @@ def map(
     what: Pattern | Program | Schedule,
     where: Machine | Allocation | str,
     *,
-    method: str | tuple[str, Mapping[str, Any]] = "auto",
+    method: str | tuple[str, Mapping[str, int | float | str]] = "auto",
     seconds: float = 10.0,
     seed: int = 0,
     objective: str | None = None,
@@ -42,7 +43,7 @@ def map(
     speeds: ArrayLike | None = None,
     coordinates: ArrayLike | None = None,
     undirected: bool = False,
-    collectives: Mapping[str, Any] | None = None,
+    collectives: Collectives | None = None,
     model: str | None = "flow",
 ) -> Mapped:
     """Map ranks to nodes so that ranks that exchange much data sit close together.

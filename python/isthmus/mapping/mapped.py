@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ..machine.placement import Placement
-from ..tabular import Tabular
+from ..tabular import Cell, Tabular
 from ..units import amount
 from ..views import view
 from .bounds import Bounds, bounds
@@ -21,58 +18,15 @@ from .portfolio import USUAL
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-    from numpy.typing import NDArray
 
     from ..schedule.pattern import Pattern
     from ..schedule.program import Program
     from ..schedule.schedule import Schedule
     from .problem import Problem
+    from .trial import Trial
 
 #: Placements that a map is compared with.
 BASELINES = ("default", "block", "cyclic", "random")
-
-
-@dataclass(frozen=True, eq=False)
-class Trial:
-    """One trial: a method that was run, and its placement.
-
-    Attributes
-    ----------
-    method : str
-    options : dict
-    seconds : float
-        Processor time.
-    place : array of uint32, shape (tasks,)
-        Index of each task's node in the job.
-    hop_bytes : float
-    evaluate : callable
-        Function from ``place`` to metrics.
-    clock : Clock, optional
-        Simulates placements of a program.
-    """
-
-    method: str
-    options: dict[str, Any]
-    seconds: float
-    place: NDArray[np.uint32] = field(repr=False)
-    hop_bytes: float
-    evaluate: Callable[[NDArray[np.uint32]], Metrics] = field(repr=False)
-    clock: Clock | None = field(default=None, repr=False)
-
-    @cached_property
-    def _untimed(self) -> Metrics:
-        return self.evaluate(self.place)
-
-    @property
-    def metrics(self) -> Metrics:
-        """Metrics of the placement, with its time if it was simulated."""
-        return timed(self._untimed, self.clock)
-
-    @property
-    def name(self) -> str:
-        """Name of the method with its options."""
-        given = ", ".join(f"{k}={v}" for k, v in self.options.items())
-        return f"{self.method}({given})" if given else self.method
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,7 +140,7 @@ class Mapped(Tabular):
         }
         return known.get(name)
 
-    def frame(self) -> list[dict[str, Any]]:
+    def frame(self) -> list[dict[str, Cell]]:
         """Return one row per metric, in SI units: the usual orders, this placement, and the bound if there is one."""
         return [
             {

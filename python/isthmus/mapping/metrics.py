@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -10,12 +9,13 @@ import numpy as np
 
 from ..errors import InvalidInput
 from ..lowering.pattern import pattern
+from ..lowering.rules import Collectives
 from ..machine.machine import Machine
 from ..machine.placement import Placement
 from ..schedule.pattern import Pattern
 from ..schedule.program import Program
 from ..schedule.schedule import Schedule
-from ..tabular import Tabular
+from ..tabular import Cell, Tabular
 from ..units import amount, shown, text
 from .links import routed, tiers
 
@@ -149,7 +149,7 @@ class Metrics(Tabular):
         """Return a metric of DEFINITIONS as text with its unit."""
         return in_words(name, self.value(name))
 
-    def frame(self) -> list[dict[str, Any]]:
+    def frame(self) -> list[dict[str, Cell]]:
         """Return one row per metric: name, value in SI units, definition in words."""
         return [
             {"metric": name, "value": self.value(name), "words": d.words}
@@ -196,7 +196,7 @@ def evaluate(
     placement: Placement,
     *,
     undirected: bool = False,
-    collectives: Mapping[str, Any] | None = None,
+    collectives: Collectives | None = None,
     model: str | None = "flow",
     routing: str = "minimal",
 ) -> Metrics:
@@ -263,7 +263,7 @@ def metrics_of(what: Pattern, placement: Placement, *, undirected: bool) -> Metr
     return _metrics(what, placement, 0.5 if undirected else 1.0, None)
 
 
-def pattern_of(what: Pattern | Program | Schedule, collectives: Mapping[str, Any] | None = None) -> Pattern:
+def pattern_of(what: Pattern | Program | Schedule, collectives: Collectives | None = None) -> Pattern:
     """Return the pattern of a program, schedule or pattern; raises InvalidInput for anything else."""
     if collectives and not isinstance(what, Program):
         raise InvalidInput("collectives are those of a program; patterns, graphs and schedules have messages only")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from .bounds import bounds
@@ -11,11 +10,9 @@ from .graphs import in_groups
 from .selection import best_of
 
 if TYPE_CHECKING:
-    from .mapped import Trial
     from .problem import Problem
+    from .trial import Attempt, Trial
 
-#: Runs a method with options and keeps the result; None where it does not apply.
-Attempt = Callable[..., "Trial | None"]
 #: A structured map within this factor of the lower bound is kept: graph methods do not come near it.
 _CLOSE = 1.1
 #: Tasks up to which all structured methods are tried even if the first is close to the bound.

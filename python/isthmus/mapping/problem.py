@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InvalidInput
+from .within import places_within
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -110,9 +111,7 @@ class Problem:
     @cached_property
     def places_within(self) -> list[int]:
         """For every distance from 0 on, how many places there are at most within it of one place."""
-        from .bounds import places_within
-
-        return places_within(self)
+        return places_within(self.job.machine.topology, self.places, self.distance)
 
     @property
     def recognition(self) -> float:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .graphs import granted
-from .mapped import Trial
 from .methods import find
 from .metrics import pattern_of
 from .portfolio import USUAL, portfolio
@@ -17,6 +16,7 @@ from .problem import Problem
 from .selection import best_of, cooler_than_usual, no_hotter
 from .sockets import placement_of
 from .swaps import Swaps
+from .trial import Trial
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

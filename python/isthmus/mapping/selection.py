@@ -11,9 +11,8 @@ from .budget import seconds_of_metrics, seconds_of_relief
 from .graphs import in_groups
 
 if TYPE_CHECKING:
-    from .mapped import Trial
-    from .portfolio import Attempt
     from .problem import Problem
+    from .trial import Attempt, Trial
 
 #: What is to be small, and the metrics that decide, the first first.
 OBJECTIVES = {

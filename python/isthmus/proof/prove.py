@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict, Unpack
+
+from numpy.typing import ArrayLike
 
 from .. import _core
 from ..collectives import Registered
@@ -18,6 +21,19 @@ from .contract import Contract
 #: Arguments of a call that a contract depends on, and those that it does not depend on.
 _CALL = ("ranks", "bytes", "root", "counts", "in_place")
 _FLAVOUR = ("access", "sync", "protocol")
+
+
+class Call(TypedDict, total=False):
+    """A call of a collective: arguments of :func:`isthmus.collective`."""
+
+    ranks: int
+    bytes: int
+    root: int
+    counts: ArrayLike | None
+    in_place: bool
+    access: str
+    sync: str | Sequence[str]
+    protocol: str
 
 
 @dataclass(frozen=True)
@@ -100,7 +116,7 @@ def prove(
     *,
     ordered: bool = False,
     most_defects: int = 10,
-    **call: Any,
+    **call: Unpack[Call],
 ) -> Proof:
     """Prove that every execution of a schedule fulfils its contract, or report where it does not.
 
@@ -157,9 +173,8 @@ def prove(
                 f"{', '.join((*_CALL, *_FLAVOUR))} describe"
             )
         if as_ is None:
-            as_ = Contract.collective(
-                what.kind, ordered=ordered, **{name: call[name] for name in _CALL if name in call}
-            )
+            given: dict[str, Any] = {name: value for name, value in call.items() if name in _CALL}
+            as_ = Contract.collective(what.kind, ordered=ordered, **given)
         what = collective(what.kind, algorithm=what, buffers=True, **call)
     elif call:
         raise InvalidInput(f"{', '.join(call)}: arguments of a call go with an algorithm that register() returned")

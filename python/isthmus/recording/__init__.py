@@ -19,6 +19,7 @@
 - ``one_sided``: conversion of one-sided calls of one rank to events
 - ``own``: which place of a call path is the user's own code: what is named in tables, and what libraries and wrappers
   hide
+- ``part``: what one rank of a recording did: its events, messages and calls, in numbers of its own
 - ``paths``: call paths of all ranks as one tree: every path is its caller's path and a place, and stands in it once
 - ``profile``: the profile of a recorded program: time and bytes of its calls by function, place, rank and size
 - ``profile_text``: what ``print(profile)`` and ``isthmus show`` say of a recorded program

@@ -10,13 +10,13 @@ import numpy as np
 from ..schedule.program import NO_COMMUNICATOR, NULL, PEERED, EventKind
 from . import raw
 from .communicators import UNKNOWN, Local, worlds
+from .part import Part
 from .spill import Group, Spill
-from .translate import Part
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-#: Messages of all ranks; see :class:`isthmus.recording.translate.Halves`.
+#: Messages of all ranks; see :class:`isthmus.recording.part.Halves`.
 _HALVES: dict[str, Any] = {
     "event": np.int64, "at": np.uint32, "receives": np.bool_, "comm": np.int32, "peer": np.int32, "tag": np.int32,
     "any_peer": np.bool_, "any_tag": np.bool_, "begin": np.int64, "end": np.int64,

@@ -4,6 +4,7 @@
 - ``call_checks``: checks of a single call on a :class:`ProgramBuilder`
 - ``checksums``: checksums of HDF5 files: a table behind the HDF5 content, by which damage is found before libhdf5
   sees the file
+- ``collective_calls``: the collectives of the builder of programs
 - ``columns``: columns of numbers: converts users' input to arrays of the core's types, or raises one clear sentence
 - ``counters``: processor counters in a recording: what they counted in computations
 - ``details``: details of events: lists of numbers in one array, each preceded by its length

@@ -16,6 +16,7 @@ from .. import _core
 from ..errors import InvalidInput
 from . import columns
 from .call_checks import CallChecks
+from .collective_calls import CollectiveCalls, Requests
 from .program import ANY, EVENT_COLUMNS, NONE, REDUCTIONS, CollectiveKind, EventKind, Program
 
 #: Events added one by one, as records until the program is built.
@@ -32,7 +33,7 @@ _COLLECTIVES = {kind.name: kind.value for kind in CollectiveKind}
 ) = (kind.value for kind in EventKind)  # fmt: skip
 
 
-class ProgramBuilder:
+class ProgramBuilder(CollectiveCalls):
     """Builds a program from events; calls on the same rank are in program order.
 
     Each call checks its own arguments and refuses a rank, peer, root or communicator that does not exist, a rank that
@@ -104,15 +105,17 @@ class ProgramBuilder:
 
     def isend(
         self, rank: ArrayLike | None, peer: ArrayLike, bytes: ArrayLike, tag: ArrayLike = 0, comm: ArrayLike = 0
-    ) -> Any:
+    ) -> Requests:
         """Add a nonblocking send; returns its request (an array of requests unless all arguments are numbers)."""
-        return self._add(_ISEND, rank, 0, peer, tag, comm, bytes, opens=True)
+        # With opens=True there is a request.
+        return self._add(_ISEND, rank, 0, peer, tag, comm, bytes, opens=True)  # type: ignore[return-value]
 
     def irecv(
         self, rank: ArrayLike | None, peer: ArrayLike, bytes: ArrayLike, tag: ArrayLike = 0, comm: ArrayLike = 0
-    ) -> Any:
+    ) -> Requests:
         """Add a nonblocking receive; returns requests as :meth:`isend` does."""
-        return self._add(_IRECV, rank, 0, peer, tag, comm, bytes, opens=True)
+        # With opens=True there is a request.
+        return self._add(_IRECV, rank, 0, peer, tag, comm, bytes, opens=True)  # type: ignore[return-value]
 
     def sendrecv(
         self,
@@ -161,34 +164,17 @@ class ProgramBuilder:
 
     # Collectives and communicators.
 
-    def collective(
+    def _collective(
         self,
         kind: str | int,
         rank: ArrayLike | None,
-        bytes: ArrayLike = 0,
-        root: ArrayLike = 0,
-        comm: ArrayLike = 0,
-        *,
-        counts: Any = None,
-        nonblocking: bool = False,
-        commutes: bool = True,
-    ) -> Any:
-        """Add one collective, called by these ranks.
-
-        Parameters
-        ----------
-        kind : str or CollectiveKind
-        bytes : array of int
-            Size of the vector (bcast, reduce, allreduce, scan, exscan) or of one rank's block.
-        counts : array of int, optional
-            Bytes per rank instead of equal blocks: one list that all ranks know, or one row per rank. gather,
-            allgather, scatter, reduce_scatter: bytes of each block; alltoall: bytes to each rank, then from each rank;
-            neighbor_alltoall: triples of neighbour, bytes to it, bytes from it.
-        nonblocking : bool
-            Make the call nonblocking and return a request as :meth:`isend` does.
-        commutes : bool
-            Whether the operator of a reduction commutes. If not, only algorithms that keep the rank order are used.
-        """
+        bytes: ArrayLike,
+        root: ArrayLike,
+        comm: ArrayLike,
+        counts: ArrayLike | None,
+        nonblocking: bool,
+        commutes: bool,
+    ) -> Requests | None:
         what = _COLLECTIVES.get(str(kind)) or int(columns.kinds("collective", kind, CollectiveKind)[0])
         detail = 0 if counts is None else self._detail(rank, counts)
         if not commutes and what not in REDUCTIONS:
@@ -196,118 +182,6 @@ class ProgramBuilder:
         return self._add(
             _COLLECTIVE, rank, what, root, int(not commutes), comm, bytes, detail=detail, opens=nonblocking
         )
-
-    def barrier(self, rank: ArrayLike | None, comm: ArrayLike = 0, *, nonblocking: bool = False) -> Any:
-        """Add a barrier; see :meth:`collective`."""
-        return self.collective("barrier", rank, comm=comm, nonblocking=nonblocking)
-
-    def bcast(
-        self,
-        rank: ArrayLike | None,
-        bytes: ArrayLike,
-        root: ArrayLike = 0,
-        comm: ArrayLike = 0,
-        *,
-        nonblocking: bool = False,
-    ) -> Any:
-        """Add a broadcast of a vector from the root; see :meth:`collective`."""
-        return self.collective("bcast", rank, bytes, root, comm, nonblocking=nonblocking)
-
-    def reduce(
-        self,
-        rank: ArrayLike | None,
-        bytes: ArrayLike,
-        root: ArrayLike = 0,
-        comm: ArrayLike = 0,
-        *,
-        nonblocking: bool = False,
-    ) -> Any:
-        """Add a reduction of a vector to the root; see :meth:`collective`."""
-        return self.collective("reduce", rank, bytes, root, comm, nonblocking=nonblocking)
-
-    def allreduce(
-        self, rank: ArrayLike | None, bytes: ArrayLike, comm: ArrayLike = 0, *, nonblocking: bool = False
-    ) -> Any:
-        """Add a reduction of a vector to all ranks; see :meth:`collective`."""
-        return self.collective("allreduce", rank, bytes, comm=comm, nonblocking=nonblocking)
-
-    def gather(
-        self,
-        rank: ArrayLike | None,
-        bytes: ArrayLike = 0,
-        root: ArrayLike = 0,
-        comm: ArrayLike = 0,
-        *,
-        counts: Any = None,
-        nonblocking: bool = False,
-    ) -> Any:
-        """Add a gather of blocks from all ranks to the root; see :meth:`collective`."""
-        return self.collective("gather", rank, bytes, root, comm, counts=counts, nonblocking=nonblocking)
-
-    def allgather(
-        self,
-        rank: ArrayLike | None,
-        bytes: ArrayLike = 0,
-        comm: ArrayLike = 0,
-        *,
-        counts: Any = None,
-        nonblocking: bool = False,
-    ) -> Any:
-        """Add a gather of blocks from all ranks to all ranks; see :meth:`collective`."""
-        return self.collective("allgather", rank, bytes, comm=comm, counts=counts, nonblocking=nonblocking)
-
-    def scatter(
-        self,
-        rank: ArrayLike | None,
-        bytes: ArrayLike = 0,
-        root: ArrayLike = 0,
-        comm: ArrayLike = 0,
-        *,
-        counts: Any = None,
-        nonblocking: bool = False,
-    ) -> Any:
-        """Add a scatter of blocks from the root to all ranks; see :meth:`collective`."""
-        return self.collective("scatter", rank, bytes, root, comm, counts=counts, nonblocking=nonblocking)
-
-    def alltoall(
-        self,
-        rank: ArrayLike | None,
-        bytes: ArrayLike = 0,
-        comm: ArrayLike = 0,
-        *,
-        counts: Any = None,
-        nonblocking: bool = False,
-    ) -> Any:
-        """Add an exchange of one block from each rank to each rank; see :meth:`collective`."""
-        return self.collective("alltoall", rank, bytes, comm=comm, counts=counts, nonblocking=nonblocking)
-
-    def reduce_scatter(
-        self,
-        rank: ArrayLike | None,
-        bytes: ArrayLike = 0,
-        comm: ArrayLike = 0,
-        *,
-        counts: Any = None,
-        nonblocking: bool = False,
-    ) -> Any:
-        """Add a reduction whose result is scattered, one block per rank; see :meth:`collective`."""
-        return self.collective("reduce_scatter", rank, bytes, comm=comm, counts=counts, nonblocking=nonblocking)
-
-    def scan(self, rank: ArrayLike | None, bytes: ArrayLike, comm: ArrayLike = 0, *, nonblocking: bool = False) -> Any:
-        """Add an inclusive prefix reduction of a vector; see :meth:`collective`."""
-        return self.collective("scan", rank, bytes, comm=comm, nonblocking=nonblocking)
-
-    def exscan(
-        self, rank: ArrayLike | None, bytes: ArrayLike, comm: ArrayLike = 0, *, nonblocking: bool = False
-    ) -> Any:
-        """Add an exclusive prefix reduction of a vector; see :meth:`collective`."""
-        return self.collective("exscan", rank, bytes, comm=comm, nonblocking=nonblocking)
-
-    def neighbor_alltoall(
-        self, rank: ArrayLike | None, counts: Any, comm: ArrayLike = 0, *, nonblocking: bool = False
-    ) -> Any:
-        """Add an exchange with neighbours: triples of neighbour, bytes to, bytes from; see :meth:`collective`."""
-        return self.collective("neighbor_alltoall", rank, comm=comm, counts=counts, nonblocking=nonblocking)
 
     def communicator(self, members: ArrayLike) -> int:
         """Return a new communicator of these world ranks, in this order, without adding an event."""
@@ -446,7 +320,7 @@ class ProgramBuilder:
         request: ArrayLike = 0,
         detail: ArrayLike = 0,
         opens: bool = False,
-    ) -> Any:
+    ) -> Requests | None:
         """One event, or an array of them; returns the requests that they open, if they do."""
         if opens:
             request = self._next_request
@@ -463,7 +337,7 @@ class ProgramBuilder:
         self._records += record
         if opens:
             self._next_request += 1
-            return request
+            return self._next_request - 1
         return None
 
     def _add_columns(

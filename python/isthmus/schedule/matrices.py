@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     import scipy.sparse
     from numpy.typing import NDArray
 
-    from .pattern import Pattern
 
 #: What the largest entry becomes where entries are no whole numbers.
 _LARGEST = 2.0**40
@@ -51,10 +50,10 @@ def entries(
     return shape[0], row[kept].astype(np.int64), column[kept].astype(np.int64), value[kept].astype(np.uint64)
 
 
-def sparse(pattern: Pattern, what: str) -> scipy.sparse.csr_array:
-    """The bytes or messages of a pattern in rows of senders."""
+def sparse(first: NDArray[np.uint64], column: NDArray[np.uint32], values: NDArray[np.uint64]) -> scipy.sparse.csr_array:
+    """A square matrix: row i has the columns and values from first[i] to first[i + 1]."""
     csr_array = optional("scipy.sparse", "sparse matrices", "data").csr_array
-    values = getattr(pattern, what).astype(np.int64)
-    arrays = (values, pattern.peer.astype(np.int64), pattern.first.astype(np.int64))
-    made: scipy.sparse.csr_array = csr_array(arrays, shape=(pattern.ranks, pattern.ranks))
+    rows = len(first) - 1
+    arrays = (values.astype(np.int64), column.astype(np.int64), first.astype(np.int64))
+    made: scipy.sparse.csr_array = csr_array(arrays, shape=(rows, rows))
     return made

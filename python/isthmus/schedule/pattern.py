@@ -132,7 +132,13 @@ class Pattern(Tabular):
         return {"source": self.sources(), "target": self.peer, "bytes": self.bytes, "messages": self.messages}
 
     @classmethod
-    def from_scipy(cls, matrix: Any, *, messages: Any = None, scale: float | None = None) -> Pattern:
+    def from_scipy(
+        cls,
+        matrix: scipy.sparse.spmatrix | scipy.sparse.sparray | ArrayLike,
+        *,
+        messages: scipy.sparse.spmatrix | scipy.sparse.sparray | ArrayLike | None = None,
+        scale: float | None = None,
+    ) -> Pattern:
         """Make a pattern from a sparse or dense matrix of senders by receivers.
 
         Parameters
@@ -184,7 +190,7 @@ class Pattern(Tabular):
 
         if what not in ("bytes", "messages"):
             raise InvalidInput(f"a matrix of {what!r}: 'bytes' and 'messages' are allowed")
-        return sparse(self, what)
+        return sparse(self.first, self.peer, getattr(self, what))
 
     def matrix(self, what: str = "bytes") -> NDArray[np.uint64]:
         """Return ``"bytes"`` or ``"messages"`` as a dense matrix of senders by receivers.

@@ -9,6 +9,7 @@
 - ``hdf5``: HDF5 files of Timelines: the result, the schedule and the machine in one file
 - ``network``: network arguments of ``simulate``: model, routes, and the options of single models
 - ``noise``: traces of operating system noise
+- ``options``: the options of ``simulate`` as one type, for verbs that hand them on
 - ``saved_result``: the result of a simulation as files of Timelines keep it
 - ``simulate``: the verb ``simulate``
 - ``text``: the output of ``print(timeline)`` and ``isthmus show``

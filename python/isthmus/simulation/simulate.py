@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import _core
 from ..errors import InvalidInput
+from ..lowering.rules import Collectives
 from ..machine import Allocation, Level, Levels, Machine, Noise
 from ..machine.allocation import Location
 from ..machine.placement import Placement
@@ -36,7 +37,7 @@ def simulate(
     resolution: float | None = None,
     packet: PacketOptions | None = None,
     record: str = "ranks",
-    collectives: Any = None,
+    collectives: Collectives | None = None,
     noise: Noise | None = None,
     seed: int = 0,
     copy_rate: float | None = None,

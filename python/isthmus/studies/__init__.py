@@ -15,6 +15,7 @@
 - ``models``: the same communication in several models of the network: how far they are from each other
 - ``models_page``: what the models say of the same communication: their differences, as table and figure
 - ``molecules``: molecular dynamics in the manner of NAMD: patches of atoms in space, computes that need two of them
+- ``outcome``: the result of ``study``
 - ``page``: the page of a study: what was published beside what came out, the figure, all points; one file without
   others
 - ``pairs``: ping-pong between partners a given number of hops apart: the experiment of Bhatele and Kale
@@ -31,7 +32,8 @@
 
 from __future__ import annotations
 
-from .run import Outcome, study
+from .outcome import Outcome
+from .run import study
 from .study import Published, Study
 
 __all__ = ["Outcome", "Published", "Study", "study"]

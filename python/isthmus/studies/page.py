@@ -15,8 +15,8 @@ from ..plot.chart import save
 from ..visible import visible
 
 if TYPE_CHECKING:
+    from .outcome import Outcome
     from .parameters import Summary
-    from .run import Outcome
 
 _VERDICTS = {"agrees": "agrees", "partly": "agrees in part", "differs": "differs", "open": "open"}
 _STYLE = """

@@ -15,6 +15,8 @@ from ..errors import InvalidInput
 
 #: Inputs, or inputs and results, of one point: what JSON holds.
 Point = dict[str, Any]
+#: A value of a parameter, as JSON holds it.
+Value = str | int | float | bool
 
 # Kind -> module: imported when a study uses it.
 _MODULES = {

@@ -3,61 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..errors import InvalidInput
 from ..extras import optional
-from ..tabular import Tabular
 from .backend import Backend, Processes, Task
-from .ledger import Entry, Ledger, key
-from .parameters import Summary
+from .ledger import Ledger, key
+from .outcome import Outcome
+from .page import write
+from .parameters import Value
 from .study import Study
-
-
-@dataclass(frozen=True)
-class Outcome(Tabular):
-    """Result of running a study.
-
-    Attributes
-    ----------
-    study : Study
-        The study as run.
-    folder : str
-        Folder of its files: ledger.sqlite, figure.png, figure.svg, index.html.
-    entries : list of Entry
-        One per point, in their order.
-    computed : int
-        Number of points that this run computed; the others were in the ledger.
-    summary : Summary or None
-        Table, figure and findings; None if no point succeeded.
-    """
-
-    study: Study
-    folder: str
-    entries: list[Entry]
-    computed: int
-    summary: Summary | None
-
-    @property
-    def rows(self) -> list[dict[str, Any]]:
-        """Inputs and results of every point that succeeded."""
-        return [{**e.inputs, **e.results} for e in self.entries if e.results is not None]
-
-    def frame(self) -> list[dict[str, Any]]:
-        """Return :attr:`rows`."""
-        return self.rows
-
-    @property
-    def failures(self) -> list[Entry]:
-        """Points that failed, with their errors."""
-        return [e for e in self.entries if e.results is None]
-
-    @property
-    def page(self) -> str:
-        """Path of the HTML page."""
-        return os.path.join(self.folder, "index.html")
 
 
 def study(
@@ -65,7 +21,7 @@ def study(
     folder: str | os.PathLike[str] | None = None,
     *,
     quick: bool = False,
-    set: Mapping[str, Any] | None = None,
+    set: Mapping[str, Value | Sequence[Value]] | None = None,
     workers: int | None = None,
     backend: Backend | None = None,
     progress: bool | Callable[[int, int], None] = False,
@@ -132,8 +88,6 @@ def study(
     rows = [{**e.inputs, **e.results} for e in entries if e.results is not None]
     outcome = Outcome(chosen, place, entries, len(todo), kind.summarise(rows) if rows else None)
     if outcome.summary is not None:
-        from .page import write
-
         write(outcome)
     return outcome
 

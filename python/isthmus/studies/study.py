@@ -10,7 +10,7 @@ from typing import Any
 
 from ..errors import InvalidInput
 from ..views import view
-from .parameters import Kind, Point, kind_named
+from .parameters import Kind, Point, Value, kind_named
 
 
 @dataclass(frozen=True)
@@ -55,12 +55,12 @@ class Study:
     name: str
     title: str
     kind: str
-    grids: tuple[Mapping[str, tuple[Any, ...]], ...]
+    grids: tuple[Mapping[str, tuple[Value, ...]], ...]
     reproduces: str = ""
     about: str = ""
     published: tuple[Published, ...] = ()
     seconds: float | None = None
-    fast: Mapping[str, tuple[Any, ...]] | None = None
+    fast: Mapping[str, tuple[Value, ...]] | None = None
     fast_grids: tuple[int, ...] | None = None
     fast_seconds: float | None = None
 
@@ -76,7 +76,7 @@ class Study:
         return kind_named(self.kind)
 
     @property
-    def points(self) -> list[Point]:
+    def points(self) -> list[dict[str, Value]]:
         """Inputs of all distinct points, in the order of the grids, the last parameter varying fastest."""
         out: dict[str, Point] = {}
         for grid in self.grids:
@@ -92,7 +92,7 @@ class Study:
         kept = self if self.fast_grids is None else replace(self, grids=tuple(self.grids[i] for i in self.fast_grids))
         return replace(kept._with(self.fast), seconds=self.fast_seconds)
 
-    def changed(self, settings: Mapping[str, Any]) -> Study:
+    def changed(self, settings: Mapping[str, Value | Sequence[Value]]) -> Study:
         """Return the study with new values of parameters, one or several each; raises InvalidInput.
 
         They replace the values of the grids that have several of the parameter, or of all grids where none has.
@@ -102,7 +102,7 @@ class Study:
             new[name] = read_values(self.experiment, name, given, name)
         return replace(self._with(new), seconds=None)
 
-    def _with(self, new: Mapping[str, tuple[Any, ...]]) -> Study:
+    def _with(self, new: Mapping[str, tuple[Value, ...]]) -> Study:
         """Other values in the grids that have several of a parameter; in all grids where none has."""
         grids = [dict(grid) for grid in self.grids]
         for name, values in new.items():
@@ -132,7 +132,7 @@ def read_values(kind: Kind, name: str, given: Any, path: str) -> tuple[Any, ...]
     return tuple(out)
 
 
-def complete(kind: Kind, grid: Mapping[str, tuple[Any, ...]]) -> dict[str, tuple[Any, ...]]:
+def complete(kind: Kind, grid: Mapping[str, tuple[Value, ...]]) -> dict[str, tuple[Any, ...]]:
     """Return a grid with all parameters in order; raises InvalidInput if one without default is missing."""
     out = {}
     for parameter in kind.parameters:

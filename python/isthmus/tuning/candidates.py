@@ -12,6 +12,7 @@ from .choice import Choice
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from ..collectives.registry import Value
     from .scenario import Scenario
 
 RADICES = (2, 3, 4, 8, 16, 32)
@@ -24,7 +25,7 @@ def candidates(
     scenario: Scenario,
     *,
     algorithms: Iterable[str] | None = None,
-    options: Mapping[str, Sequence[Any]] | None = None,
+    options: Mapping[str, Sequence[Value]] | None = None,
     flavours: Sequence[str] | None = None,
     ordered: bool = False,
 ) -> list[Choice]:

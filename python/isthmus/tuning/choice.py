@@ -14,6 +14,8 @@ from ..units import shown
 
 #: What an option may be: a number, a word, or extents such as those of a torus.
 Option = int | float | str | tuple[int, ...]
+#: A name, or a name with options, as the argument ``algorithm`` of :func:`isthmus.collective`.
+Argument = str | tuple[str, dict[str, Option]]
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_ .+-]*")
 _KEY = re.compile(r"[a-z][a-z0-9_]*")
@@ -67,7 +69,7 @@ class Choice:
         return Choice(self.name, own), {key: str(value) for key, value in self.options.items() if key in KEYS}
 
     @property
-    def argument(self) -> str | tuple[str, dict[str, Any]]:
+    def argument(self) -> Argument:
         """The ``algorithm=`` argument of :func:`isthmus.collective`: a name, or a name with options."""
         return (self.name, dict(self.options)) if self.options else self.name
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import abc
 import bisect
 from collections.abc import Iterable
-from typing import Any
 
 from ..errors import InvalidInput
 from ..schedule.program import Program
 from ..units import shown
-from .choice import Choice
-from .rule import Rule
-from .runnable import rules_for
+from .choice import Argument, Choice
+from .rule import Rule, merged
+from .runnable import Replaced, runnable, used
 
 
 class Decisions(abc.ABC):
@@ -49,7 +48,7 @@ class Decisions(abc.ABC):
         rules = self.rules(collective, ranks)
         return rules[bisect.bisect_right([rule.bytes for rule in rules], bytes) - 1].choice
 
-    def at(self, ranks: int, collectives: Iterable[str] | None = None) -> dict[str, list[tuple[int | None, Any]]]:
+    def at(self, ranks: int, collectives: Iterable[str] | None = None) -> dict[str, list[tuple[int | None, Argument]]]:
         """Return rules at one number of ranks, for ``collectives=`` of :func:`isthmus.lower`.
 
         Parameters
@@ -63,14 +62,14 @@ class Decisions(abc.ABC):
         dict of str to list of pairs
             Most bytes (None: any) and the algorithm, a name or a pair of name and options.
         """
-        out: dict[str, list[tuple[int | None, Any]]] = {}
+        out: dict[str, list[tuple[int | None, Argument]]] = {}
         for kind in self.collectives if collectives is None else collectives:
             rules = self.rules(kind, ranks)
             ends = [rule.bytes - 1 for rule in rules[1:]]
             out[kind] = [(end, rule.choice.argument) for end, rule in zip([*ends, None], rules, strict=True)]
         return out
 
-    def for_program(self, program: Program) -> dict[str, list[tuple[int, int | None, Any]]]:
+    def for_program(self, program: Program) -> dict[str, list[tuple[int, int | None, Argument]]]:
         """Return rules for the communicators of a program, for ``collectives=`` of :func:`isthmus.lower`.
 
         Returns
@@ -85,3 +84,40 @@ class Decisions(abc.ABC):
         if collective not in self.collectives:
             allowed = ", ".join(self.collectives) or "none"
             raise InvalidInput(f"collective {shown(collective)}: there are decisions for {allowed}")
+
+
+def rules_for(
+    decisions: Decisions, program: Program
+) -> tuple[dict[str, list[tuple[int, int | None, Argument]]], tuple[Replaced, ...]]:
+    """Return rules for the numbers of ranks on which a program calls collectives.
+
+    Parameters
+    ----------
+    decisions : Decisions
+    program : Program
+
+    Returns
+    -------
+    rules : dict of str to list of triples
+        Most ranks, most bytes (None: any) and the algorithm, as :func:`isthmus.lower` takes them; exact for the
+        program's communicators.
+    replaced : tuple of Replaced
+        See :func:`isthmus.tuning.runnable.runnable`.
+    """
+    rules: dict[str, list[tuple[int, int | None, Argument]]] = {}
+    replaced: dict[Replaced, None] = {}
+    for kind, counts in used(program).items():
+        if kind not in decisions.collectives:
+            continue
+        rules[kind] = []
+        for ranks in counts:
+            found = []
+            for rule in decisions.rules(kind, ranks):
+                choice, why = runnable(kind, rule.choice, ranks, program.ranks, strange=decisions.strange)
+                found.append(Rule(rule.bytes, choice))
+                if why:
+                    replaced[Replaced(kind, ranks, rule.choice, choice, why)] = None
+            found = list(merged(found))
+            ends = [rule.bytes - 1 for rule in found[1:]]
+            rules[kind] += [(ranks, end, r.choice.argument) for end, r in zip([*ends, None], found, strict=True)]
+    return rules, tuple(replaced)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..collectives import algorithms, describe
 from .choice import Choice
-from .rule import KINDS, Rule, merged
+from .rule import KINDS
 
 if TYPE_CHECKING:
     from ..schedule.program import Program
-    from .decisions import Decisions
 
 #: What stands in for algorithms that do not run on every number of ranks: what sends alike on all of them.
 _AKIN = {
@@ -68,43 +67,6 @@ def used(program: Program) -> dict[str, list[int]]:
         if 0 < number <= len(KINDS) and comm < len(members):
             found.setdefault(CollectiveKind(number).name, set()).add(int(members[comm]))
     return {name: sorted(found[name]) for name in KINDS if name in found}
-
-
-def rules_for(
-    decisions: Decisions, program: Program
-) -> tuple[dict[str, list[tuple[int, int | None, Any]]], tuple[Replaced, ...]]:
-    """Return rules for the numbers of ranks on which a program calls collectives.
-
-    Parameters
-    ----------
-    decisions : Decisions
-    program : Program
-
-    Returns
-    -------
-    rules : dict of str to list of triples
-        Most ranks, most bytes (None: any) and the algorithm, as :func:`isthmus.lower` takes them; exact for the
-        program's communicators.
-    replaced : tuple of Replaced
-        See :func:`runnable`.
-    """
-    rules: dict[str, list[tuple[int, int | None, Any]]] = {}
-    replaced: dict[Replaced, None] = {}
-    for kind, counts in used(program).items():
-        if kind not in decisions.collectives:
-            continue
-        rules[kind] = []
-        for ranks in counts:
-            found = []
-            for rule in decisions.rules(kind, ranks):
-                choice, why = runnable(kind, rule.choice, ranks, program.ranks, strange=decisions.strange)
-                found.append(Rule(rule.bytes, choice))
-                if why:
-                    replaced[Replaced(kind, ranks, rule.choice, choice, why)] = None
-            found = list(merged(found))
-            ends = [rule.bytes - 1 for rule in found[1:]]
-            rules[kind] += [(ranks, end, r.choice.argument) for end, r in zip([*ends, None], found, strict=True)]
-    return rules, tuple(replaced)
 
 
 def runnable(

@@ -7,11 +7,12 @@ import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..collectives.registry import Value
 from ..errors import InvalidInput
 from ..extras import Later
 from ..machine import Allocation, Level, Machine
@@ -108,7 +109,7 @@ def tune(
     model: str | None = None,
     routing: str = "minimal",
     algorithms: Iterable[str] | None = None,
-    options: Mapping[str, Sequence[Any]] | None = None,
+    options: Mapping[str, Sequence[Value]] | None = None,
     flavours: Sequence[str] | None = None,
     ordered: bool = False,
     margin: float = 0.1,

@@ -12,6 +12,7 @@
 - ``piecewise``: the prediction of a large program, by simulations that go through its pieces
 - ``prediction``: one program on one machine: the simulations that a prediction takes, and what they tell
 - ``remapping``: what another placement of the ranks would change
+- ``simulator``: the simulations that an analysis takes, in threads
 - ``tables``: tables of calls and messages of pieces, added up to those of the whole
 - ``what_if``: machines and programs with something changed: what what-ifs simulate
 """

@@ -13,11 +13,9 @@ from ...schedule.program import NULL, EventKind, Program
 from ...schedule.schedule import OpKind
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from numpy.typing import NDArray
 
-    from ...lowering.lower import Decided
+    from ...lowering.rules import Collectives
     from ...schedule.schedule import Schedule
 
 #: Events that become as many operations as their collective's algorithm makes.
@@ -28,7 +26,7 @@ _OPENING = (EventKind.isend, EventKind.irecv)
 
 
 def events_of_operations(
-    program: Program, schedule: Schedule, collectives: Mapping[str, Any] | Decided | None = None
+    program: Program, schedule: Schedule, collectives: Collectives | None = None
 ) -> NDArray[np.integer[Any]]:
     """The event of every operation, as an index into the program's columns, shape (operations,).
 
@@ -54,7 +52,7 @@ def events_of_operations(
     return event[np.maximum(place, 0, out=place)] if len(event) else np.zeros(len(place), small)
 
 
-def _operations_per_event(program: Program, collectives: Mapping[str, Any] | Decided | None) -> NDArray[np.int64]:
+def _operations_per_event(program: Program, collectives: Collectives | None) -> NDArray[np.int64]:
     p = program
     number = np.zeros(len(p), np.int64)
     number[(p.kind == EventKind.compute) & (p.amount > 0)] = 1
@@ -69,7 +67,7 @@ def _operations_per_event(program: Program, collectives: Mapping[str, Any] | Dec
 
 
 def _operations_of_collectives(
-    program: Program, event: NDArray[np.int64], collectives: Mapping[str, Any] | Decided | None
+    program: Program, event: NDArray[np.int64], collectives: Collectives | None
 ) -> NDArray[np.int64]:
     """How many operations each of these events makes."""
     if not len(event):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,7 +21,7 @@ from .excerpt import cuts
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ...lowering.lower import Decided
+    from ...lowering.rules import Collectives
     from ...schedule.schedule import Schedule
 
 #: Operations of a piece, about, and programs that are worth cutting: with this number of events, and of operations.
@@ -75,7 +75,7 @@ class Pieces:
         self,
         program: Program,
         at: NDArray[np.int64],
-        collectives: Mapping[str, Any] | Decided | None,
+        collectives: Collectives | None,
         events: int,
     ) -> None:
         self._program, self._at, self._collectives = program, at, collectives
@@ -147,7 +147,7 @@ class Pieces:
             return None
 
 
-def pieces_of(program: Program, collectives: Mapping[str, Any] | Decided | None, most: int) -> Pieces | None:
+def pieces_of(program: Program, collectives: Collectives | None, most: int) -> Pieces | None:
     """The program in pieces; None where it has fewer operations than so many, about, or cannot be cut.
 
     Pieces end after a blocking collective of all ranks, where no request is open. Whether messages pass from one into

@@ -38,13 +38,13 @@ from .what_if import COSTS, changed
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ...lowering.lower import Decided
+    from ...lowering.rules import Collectives
     from ...machine import Allocation, Machine
     from ...machine.placement import Placement
     from ...schedule.pattern import Pattern
     from ...schedule.program import Program
     from ...schedule.schedule import Schedule
-    from .prediction import Simulator
+    from .simulator import Simulator
 
 _IDLE = SHARES.index("idle")
 
@@ -147,7 +147,7 @@ class _Details:
         machine: Machine,
         placement: Allocation | Placement,
         ranks: int,
-        collectives: Mapping[str, Any] | Decided | None,
+        collectives: Collectives | None,
     ) -> None:
         self._parameters = Parameters(machine, placement, ranks)
         self._ranks, self._collectives = ranks, collectives
@@ -233,7 +233,7 @@ def predict_in_pieces(
     simulator: Simulator,
     *,
     even: Program | None,
-    collectives: Mapping[str, Any] | Decided | None,
+    collectives: Collectives | None,
     detailed: bool,
 ) -> Prediction:
     """The same as :func:`predict` of a large program, with the memory of one piece.

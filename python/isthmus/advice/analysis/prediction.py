@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import threading
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -11,12 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ...errors import InvalidInput
-from ...machine import Noise
-from ...progress import Reporter
 from ...schedule.program import Program
 from ...simulation.critical import critical_path
-from ...simulation.simulate import simulate
-from ...threads import Threads
 from ..advice import Growth, Prediction, WhatIf
 from .calls import Rows, call_table, pair_table, rows_of_events, size_table, waits_by_event
 from .event_of_operation import completions, events_of_operations
@@ -29,11 +23,12 @@ from .what_if import COSTS, balanced, changed
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ...lowering.lower import Decided
+    from ...lowering.rules import Collectives
     from ...machine import Allocation, Machine
     from ...machine.placement import Placement
     from ...schedule.schedule import Schedule
     from ...simulation.timeline import Timeline
+    from .simulator import Simulator
 
 #: Operations up to which the critical path is that of the whole run, about 3 GB with what is made of it; of a larger
 #: one it is that of a part with as many, from when this share of the operations is done.
@@ -46,95 +41,6 @@ FACTORS, FEW_FACTORS = (0.25, 0.5, 2.0, 4.0), (2.0, 4.0)
 LOSSES = (0.01, 0.05, 0.1)
 NOTHING = dict.fromkeys(COSTS, 0.0)
 _MOST_FACTOR = 1024.0
-
-
-class Simulator:
-    """Simulations of schedules in threads, with one bar of progress for all of them.
-
-    Parameters
-    ----------
-    model, routing : str
-        Network model and routing, unless :meth:`run` is asked for others.
-    progress : bool
-        Show the bar on standard error.
-    planned : int
-        Operations of all simulations, about.
-    """
-
-    def __init__(
-        self,
-        noise: Noise | None,
-        seed: int,
-        progress: bool,
-        planned: int,
-        operations: int,
-        model: str = "loggops",
-        routing: str = "minimal",
-    ) -> None:
-        self.noise, self.seed, self.model, self.routing = noise, seed, model, routing
-        # A simulation takes up to 60 bytes an operation while it runs.
-        workers = max(1, min(os.cpu_count() or 1, 32_000_000 // max(operations, 1)))
-        self._pool = Threads(workers)
-        self._reporter = Reporter(planned, None) if progress else None
-        self._lock = threading.Lock()
-        self._done: dict[int, int] = {}
-        self.simulations = 0
-
-    def __enter__(self) -> Simulator:
-        return self
-
-    def __exit__(self, *raised: Any) -> None:
-        self._pool.__exit__(*raised)
-        if self._reporter is not None:
-            self._reporter.close()
-
-    def begin(self) -> int:
-        """The number of a new simulation."""
-        with self._lock:
-            self.simulations += 1
-            return self.simulations
-
-    def run(
-        self,
-        schedule: Schedule,
-        machine: Machine,
-        placement: Allocation | Placement,
-        record: str = "finish",
-        model: str | None = None,
-        path_part: tuple[int, int] | None = None,
-        after: NDArray[np.int64] | None = None,
-        number: int | None = None,
-    ) -> Timeline:
-        """One simulation, in this thread; with the ``number`` of another, what comes ``after`` that."""
-        number = self.begin() if number is None else number
-        before = self._done.get(number, 0)
-
-        def report(done: int, total: int) -> None:
-            with self._lock:
-                self._done[number] = before + done
-                if self._reporter is not None:
-                    self._reporter(min(sum(self._done.values()), self._reporter.total))
-
-        timeline = simulate(
-            schedule,
-            machine,
-            placement,
-            model=model or self.model,
-            # What is simulated without links for comparison has no routes.
-            routing="minimal" if model == "loggops" else self.routing,
-            record=record,
-            noise=self.noise,
-            seed=self.seed,
-            progress=report,
-            path_part=path_part,
-            after=after,
-        )
-        report(len(schedule), len(schedule))
-        return timeline
-
-    def map(self, function: Callable[..., Any], *arguments: Iterable[Any]) -> list[Any]:
-        """The function of each, in threads; it must not call map itself."""
-        return list(self._pool.map(function, *arguments))
 
 
 class Times(NamedTuple):
@@ -152,7 +58,7 @@ def predict(
     simulator: Simulator,
     *,
     even: Callable[[], Schedule] | None,
-    collectives: Mapping[str, Any] | Decided | None,
+    collectives: Collectives | None,
     detailed: bool,
 ) -> Prediction:
     """Simulate and explain; ``even`` makes the schedule with computation balanced, None where there is none.
@@ -247,9 +153,7 @@ class _Columns(NamedTuple):
     rows: Rows | None
 
 
-def _columns(
-    program: Program, schedule: Schedule, collectives: Mapping[str, Any] | Decided | None, detailed: bool
-) -> _Columns:
+def _columns(program: Program, schedule: Schedule, collectives: Collectives | None, detailed: bool) -> _Columns:
     """Made before the simulation is recorded, as it takes a gigabyte for a while of ten million events."""
     event = events_of_operations(program, schedule, collectives)
     completing = completions(program).astype(event.dtype)

@@ -11,15 +11,15 @@ from ...lowering.pattern import pattern
 from ...machine import Allocation
 from ...machine.placement import Placement
 from ...mapping.map import map as map_ranks
-from ...mapping.mapped import Trial
 from ...mapping.metrics import evaluate
+from ...mapping.trial import Trial
 
 if TYPE_CHECKING:
     from ...machine import Machine
     from ...mapping.mapped import Mapped
     from ...mapping.metrics import Metrics
     from ...schedule.schedule import Schedule
-    from .prediction import Simulator
+    from .simulator import Simulator
 
 #: Operations up to which placements are compared: messages that share links take long to simulate.
 _MOST = 1_000_000

@@ -13,9 +13,8 @@ import numpy as np
 from ...errors import InvalidInput
 from ...lowering.marked import marked
 from ...schedule.program import CollectiveKind
-from ...tuning.decisions import Decisions
+from ...tuning.decisions import Decisions, rules_for
 from ...tuning.programs import InTurn
-from ...tuning.runnable import rules_for
 from .tuner import Compared, Tuner, as_run, worth_changing
 from .usage import Use, uses
 
