@@ -6,6 +6,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "global_clock.h"
 #include "team.h"
 
 static const Kind kinds[] = {
@@ -25,6 +26,20 @@ static const Kind kinds[] = {
     {"irecvcall", "a:rank b:rank bytes:size", 1, false, &code_irecvcall},
     {"eager", "a:rank b:rank bytes:size hold:seconds=0.002 progress:flag=1", 1, false, &code_eager},
     {"threshold", "a:rank b:rank most:size=4194304 hold:seconds=0.002 progress:flag=1", 1, false, &code_threshold},
+    {"rate",
+     "bytes:size ranks:count=0 members:list= peers:count=1 stride:count=1 count:count=16 "
+     "mode:single|pair|prepost|allstart=allstart cold:flag=0 cache:size=33554432",
+     1, false, &code_rate},
+    {"inject", "senders:count bytes:size n:count=16 pairs:list=", 1, false, &code_inject},
+    {"queue", "a:rank b:rank kind:posted|unexpected length:number", 1, false, &code_queue},
+    {"shift", "bytes:size pairs:list alone:flag=0 distance:number=0", 1, false, &code_shift},
+    {"collective",
+     "name:barrier|bcast|reduce|allreduce|gather|gatherv|allgather|allgatherv|scatter|scatterv|alltoall|alltoallv|"
+     "alltoallw|reduce_scatter|reduce_scatter_block|scan|exscan|neighbor_allgather|neighbor_allgatherv|"
+     "neighbor_alltoall|neighbor_alltoallv|neighbor_alltoallw bytes:size ranks:count=0 members:list= blocking:flag=1 "
+     "tests:number=0 compute:seconds=0",
+     0, false, &code_collective},
+    {"startup", "ranks:count=0", 6, true, &code_startup},
     {"noise", "kind:fwq|ftq=fwq rank:rank=0 quantum:seconds=0.001 seconds:seconds=1", 1, true, &code_noise},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
@@ -96,7 +111,7 @@ static void obey(void) {
     } else {
       double* values = room_for_values();
       const int taken = code_of(item)->batch(item, &team, command.count, values);
-      if (team.me == 0) MPI_Send(values, taken * item->kind->columns, MPI_DOUBLE, 0, VALUES, control);
+      if (team.me == 0) MPI_Send(values, taken * item_columns(item), MPI_DOUBLE, 0, VALUES, control);
     }
     free(team.world);
   }
@@ -153,7 +168,7 @@ static int batch(const Item* item, int index, int count, double* values, void* c
     await(team.world[0], VALUES, &status);
     MPI_Get_count(&status, MPI_DOUBLE, &taken);
     MPI_Recv(values, taken, MPI_DOUBLE, team.world[0], VALUES, control, MPI_STATUS_IGNORE);
-    taken /= item->kind->columns;
+    taken /= item_columns(item);
   }
   free(team.world);
   return taken;
@@ -236,6 +251,28 @@ static void write_begin(const Facts* all) {
   write_facts(all, "begin");
 }
 
+/* How far the clock of rank 0 is ahead of each rank's, where that was compared at all. */
+static void compare_clocks(void) {
+  Team all = {.me = world_rank, .size = world_size, .world = malloc(sizeof(int) * (size_t)world_size)};
+  double* seconds = malloc(sizeof *seconds * (size_t)world_size);
+  bool several = measured_clocks;
+  for (int i = 0; i < world_size; i++) {
+    all.world[i] = i;
+    several |= boot_of[i] != boot_of[0];
+  }
+  if (several) {
+    all.comm = team_comm(all.world, world_size);
+    const Offset offset = global_clock(&all);
+    const double mine = ahead(&offset, now());
+    MPI_Gather(&mine, 1, MPI_DOUBLE, seconds, 1, MPI_DOUBLE, 0, all.comm);
+    if (world_rank == 0) journal_add("machine clocks_ahead");
+    for (int i = 0; i < world_size && world_rank == 0; i++) journal_add(" %.6g", seconds[i]);
+    if (world_rank == 0) journal_end_line();
+  }
+  free(seconds);
+  free(all.world);
+}
+
 /* Hosts get numbers; where a host has more ranks than cores that they may use, waiting ranks sleep. */
 static void know_hosts(const Facts* all) {
   host_of = malloc(sizeof *host_of * (size_t)world_size);
@@ -248,6 +285,14 @@ static void know_hosts(const Facts* all) {
     host_of[i] = of;
     hosts += of == hosts;
   }
+  boot_of = malloc(sizeof *boot_of * (size_t)world_size);
+  for (int i = 0; i < world_size; i++) {
+    boot_of[i] = i;
+    for (int k = i - 1; k >= 0; k--) {
+      if (strcmp(all[i].boot, all[k].boot) == 0) boot_of[i] = boot_of[k];
+    }
+  }
+  measured_clocks = plan.measured_clocks;
   int here = 0;
   for (int i = 0; i < world_size; i++) here += strcmp(all[i].boot, all[world_rank].boot) == 0;
   crowded = here > sysconf(_SC_NPROCESSORS_ONLN);
@@ -274,7 +319,9 @@ static int give_up(const char* sentence, int status) {
 }
 
 int main(int argc, char** argv) {
+  startup_begin();
   MPI_Init(&argc, &argv);
+  startup_initialised();
   MPI_Comm_dup(MPI_COMM_WORLD, &control);
   MPI_Comm_dup(MPI_COMM_WORLD, &tests);
   MPI_Comm_rank(control, &world_rank);
@@ -311,8 +358,9 @@ int main(int argc, char** argv) {
   MPI_Bcast(&failed, 1, MPI_INT, 0, control);
   if (failed) return give_up(wrong ? wrong : "", 1);
   if (world_rank == 0) write_facts(facts, "end");
+  compare_clocks();
   free(facts);
-  MPI_Finalize();
+  startup_finalize();
   if (world_rank != 0) return 0;
   journal_add("end");
   journal_end_line();

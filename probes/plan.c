@@ -51,7 +51,7 @@ static size_t described(const Kind* kind, const char* key, const char** found) {
 static const char* check_value(const Item* item, const char* key, const char* value) {
   const char* what = NULL;
   size_t length = described(item->kind, key, &what);
-  char type[128];
+  char type[512];
   const char* equals = memchr(what, '=', length);
   if (equals) length = (size_t)(equals - what);
   snprintf(type, sizeof type, "%.*s", (int)length, what);
@@ -189,6 +189,12 @@ const char* item_text(const Item* item, const char* key) {
   if (equals == NULL) return "";
   snprintf(value[turn], sizeof value[turn], "%.*s", (int)(length - (size_t)(equals + 1 - what)), equals + 1);
   return value[turn];
+}
+
+int item_columns(const Item* item) {
+  /* A nonblocking collective has its time, that in calls, the time alone, and what is exposed; others time and skew. */
+  if (item->kind->columns == 0) return item_integer(item, "blocking") ? 2 : 4;
+  return item->kind->columns;
 }
 
 long item_integer(const Item* item, const char* key) { return atol(item_text(item, key)); }

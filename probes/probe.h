@@ -48,7 +48,7 @@ struct Item;
 typedef struct {
   const char* name;
   const char* keys; /* "a:rank bytes:size n:count=8 mode:single|pair": those without a default are required */
-  int columns;      /* values of one repetition */
+  int columns;      /* values of one repetition; 0: see item_columns() */
   bool once;        /* one batch is all there is, and says itself how many repetitions it has */
   const void* code; /* how it is done, for the program that does it */
 } Kind;
@@ -75,6 +75,7 @@ typedef struct {
 /* Reads the text of a plan, which is changed and must stay. Returns NULL, or one sentence that says what is wrong. */
 const char* plan_read(Plan* plan, char* text, const char* file, const Kind* kinds, int count);
 
+int item_columns(const Item* item);                   /* values of one repetition */
 long item_integer(const Item* item, const char* key); /* also of rank, size, count, flag */
 double item_real(const Item* item, const char* key);
 const char* item_text(const Item* item, const char* key);

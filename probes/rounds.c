@@ -104,7 +104,7 @@ static void take(const Plan* plan, const Work* work, State* all, int i, int left
   const double begin = now();
   journal_add("begin %s %d %.6f", item->id, state->round, begin - start);
   journal_end_line();
-  const int columns = item->kind->columns;
+  const int columns = item_columns(item);
   const int taken = work->batch(item, i, count, values, work->context);
   if (taken > 0) {
     state->each = elapsed(begin) / taken;

@@ -1,6 +1,6 @@
 """The programs that measure: compiled from ``probes/`` for the MPI at hand, and their kinds of items.
 
-``probe`` runs under MPI, ``node`` without; ``probes/probe.h`` describes the plans and journals that both are called with.
+``probe`` runs under MPI, ``node`` without. ``probes/probe.h`` describes plans and journals, with which both are called.
 """
 
 from __future__ import annotations
@@ -16,7 +16,10 @@ _FLAGS = (
     "-Wno-stringop-overflow",  # MPICH declares MPI_STATUSES_IGNORE as an array, and GCC complains of its size
 )
 _SHARED = ("clock.c", "plan.c", "journal.c", "rounds.c", "facts.c", "noise.c", "numa.c")
-_MPI = ("main_mpi.c", "team.c", "alone.c", "pairs.c", "overheads.c")
+_MPI = (
+    *("main_mpi.c", "team.c", "alone.c", "pairs.c", "overheads.c", "rates.c", "queues.c", "shifts.c"),
+    *("operations.c", "collectives.c", "global_clock.c", "startup.c"),
+)
 
 
 def sources() -> Path:

@@ -21,6 +21,8 @@ from .launch import with_variables
 
 #: Every process of a run has this variable; its value is the run's own.
 MARK = "ISTHMUS_RUN"
+#: When the run was started, in seconds since 1970.
+LAUNCHED = "ISTHMUS_LAUNCHED"
 #: Seconds between asking processes to end and ending them.
 GRACE = 3.0
 
@@ -141,7 +143,8 @@ class Launcher:
             Called every 0.2 s meanwhile, to show progress.
         """
         command = take_apart(self.command(program, *arguments, ranks=ranks))
-        words, environment = with_variables(command, {**(variables or {}), MARK: uuid.uuid4().hex}, preload)
+        own = {MARK: uuid.uuid4().hex, LAUNCHED: f"{time.time():.6f}"}
+        words, environment = with_variables(command, {**(variables or {}), **own}, preload)
         return captured(words, environment, limit, watch)
 
 

@@ -1,0 +1,224 @@
+/* Times of collectives: all ranks begin at agreed times of one clock, as a barrier lets its ranks go at different times
+ * and favours some algorithms. Starts that were late are left out. Where no start is in time, or ranks share cores,
+ * ranks begin behind a barrier, and the time is that of the slowest rank.
+ *
+ * Nonblocking ones are done twice: alone ("pure"), and while each rank computes for as long as that took, in pieces
+ * with MPI_Test between. Exposed is what the whole takes longer than computing alone. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "global_clock.h"
+#include "operations.h"
+
+/* What the first member knows of an item. */
+typedef struct {
+  const Item* item;
+  double window;  /* seconds between two starts */
+  double compute; /* seconds of computing beside a nonblocking one */
+  int late;       /* batches without any start in time, one after another */
+} Known;
+
+static Known* known_of(const Item* item) {
+  static Known** all;
+  static int count;
+  for (int i = 0; i < count; i++) {
+    if (all[i]->item == item) return all[i];
+  }
+  all = realloc(all, sizeof *all * (size_t)(count + 1));
+  all[count] = calloc(1, sizeof **all);
+  all[count]->item = item;
+  return all[count++];
+}
+
+/* What all members are told before a batch. */
+typedef struct {
+  double first, window, compute; /* no window: behind barriers */
+} Start;
+
+static Start agree(const Item* item, const Team* team, const Offset* offset) {
+  Start start = {0};
+  if (team->me == 0) {
+    const Known* known = known_of(item);
+    start = (Start){0, crowded || known->late > 5 ? 0 : known->window, known->compute};
+    const double time = now();
+    start.first = time + ahead(offset, time) + 2e-4 + 2 * known->window;
+  }
+  MPI_Bcast(&start, 3, MPI_DOUBLE, 0, team->comm);
+  return start;
+}
+
+/* Waits for the i-th start; returns the time of this process's clock that stands for it. */
+static double wait_for(const Start* start, int i, const Offset* offset, const Team* team) {
+  if (start->window == 0) {
+    MPI_Barrier(team->comm);
+    return now();
+  }
+  const double global = start->first + i * start->window;
+  const double target = global - ahead(offset, global - offset->ahead);
+  while (now() < target) continue;
+  return target;
+}
+
+/* For each repetition, over all members: the latest end, the latest start, and the earliest start, against the agreed
+ * one; at the first member. */
+static void gather(const Team* team, double* end, double* start, double* early, int count) {
+  for (int i = 0; i < count; i++) early[i] = -early[i];
+  greatest(team, end, count);
+  greatest(team, start, count);
+  greatest(team, early, count);
+  for (int i = 0; i < count; i++) early[i] = -early[i];
+}
+
+static bool in_time(const Start* start, double latest) {
+  const double allowed = 0.02 * start->window > 1e-6 ? 0.02 * start->window : 1e-6;
+  return start->window == 0 || latest <= allowed;
+}
+
+/* Windows grow where starts are late, and the first member remembers how often none was in time. */
+static void learn(const Item* item, const Start* start, int taken, int count) {
+  Known* known = known_of(item);
+  if (taken * 4 < count * 3 && known->window < 1) known->window *= 2;
+  known->late = taken ? 0 : known->late + 1;
+  if (known->late == 6 && world_rank == 0 && start->window > 0) {
+    journal_add("machine behind_barriers.%s starts were late", item->id);
+    journal_end_line();
+  }
+}
+
+static double* columns(int count) {
+  static double* memory;
+  static int room;
+  if (room < count) {
+    free(memory);
+    memory = malloc(sizeof *memory * 8 * (size_t)count);
+    room = count;
+  }
+  return memory;
+}
+
+static int blocking(const Item* item, const Team* team, int count, double* values) {
+  Operation operation;
+  (void)operation_make(&operation, item_text(item, "name"), (int)item_integer(item, "bytes"), team);
+  const Offset offset = global_clock(team);
+  const Start start = agree(item, team, &offset);
+  double *end = columns(count), *begin = end + count, *early = begin + count;
+  for (int i = 0; i < count; i++) {
+    const double target = wait_for(&start, i, &offset, team), begun = now();
+    operation_do(&operation, NULL);
+    end[i] = now() - clock_cost() - target;
+    /* Behind a barrier nobody knows the agreed time: starts are compared by the clock of all. */
+    begin[i] = early[i] = start.window > 0 ? begun - target : begun + ahead(&offset, begun) - start.first;
+    if (start.window == 0) end[i] = now() - clock_cost() - begun;
+  }
+  gather(team, end, begin, early, count);
+  if (team->me != 0) return 0;
+  int taken = 0;
+  for (int i = 0; i < count; i++) {
+    if (!in_time(&start, begin[i])) continue;
+    values[2 * taken] = end[i] > 0 ? end[i] : 0;
+    values[2 * taken++ + 1] = begin[i] - early[i];
+  }
+  learn(item, &start, taken, count);
+  return taken;
+}
+
+/* Computes in tests + 1 pieces; between them looks after the request. Returns the seconds within MPI_Test. */
+static double compute(double seconds, int tests, MPI_Request* request) {
+  const long units = (long)(seconds / work_unit() / (tests + 1)) + 1;
+  double within = 0;
+  for (int k = 0; k <= tests; k++) {
+    (void)work(units);
+    if (k == tests || request == NULL) continue;
+    int done;
+    const double begin = now();
+    MPI_Test(request, &done, MPI_STATUS_IGNORE);
+    within += elapsed(begin);
+  }
+  return within;
+}
+
+static int nonblocking(const Item* item, const Team* team, int count, double* values) {
+  Operation operation;
+  (void)operation_make(&operation, item_text(item, "name"), (int)item_integer(item, "bytes"), team);
+  const int calls = (int)item_integer(item, "tests");
+  const Offset offset = global_clock(team);
+  const Start start = agree(item, team, &offset);
+  double *total = columns(count), *pure = total + count, *cpu = pure + count, *begin = cpu + count;
+  double *early = begin + count, *alone = early + count;
+  for (int i = 0; i < count; i++) {
+    MPI_Request request;
+    double target = wait_for(&start, 2 * i, &offset, team), begun = now();
+    double lateness = begun - target;
+    operation_do(&operation, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    pure[i] = elapsed(start.window > 0 ? target : begun);
+    /* Beside the pure one, so that both see the processor in the same state. */
+    const double computing = now();
+    (void)compute(start.compute, calls, NULL);
+    alone[i] = elapsed(computing);
+    target = wait_for(&start, 2 * i + 1, &offset, team);
+    begun = now();
+    lateness = begun - target > lateness ? begun - target : lateness;
+    operation_do(&operation, &request);
+    cpu[i] = elapsed(begun);
+    cpu[i] += compute(start.compute, calls, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    total[i] = elapsed(start.window > 0 ? target : begun);
+    begin[i] = early[i] = lateness;
+  }
+  greatest(team, pure, count);
+  greatest(team, alone, count);
+  gather(team, total, begin, early, count);
+  MPI_Reduce(team->me == 0 ? MPI_IN_PLACE : cpu, cpu, count, MPI_DOUBLE, MPI_SUM, 0, team->comm);
+  if (team->me != 0) return 0;
+  int taken = 0;
+  for (int i = 0; i < count; i++) {
+    if (!in_time(&start, begin[i])) continue;
+    double* row = &values[4 * taken++];
+    row[0] = total[i];
+    row[1] = cpu[i] / team->size;
+    row[2] = pure[i];
+    row[3] = total[i] > alone[i] ? total[i] - alone[i] : 0;
+  }
+  learn(item, &start, taken, count);
+  return taken;
+}
+
+/* The window is found from runs behind barriers, what is computed beside a nonblocking one from the time that it takes.
+ */
+static const char* prepare(Item* item, const Team* team) {
+  Operation operation;
+  const char* reason = operation_make(&operation, item_text(item, "name"), (int)item_integer(item, "bytes"), team);
+  if (reason) return reason;
+  const bool blocks = item_integer(item, "blocking") != 0;
+  enum { TRIES = 5 };
+  double took[TRIES];
+  for (int i = 0; i < TRIES; i++) {
+    MPI_Request request;
+    MPI_Barrier(team->comm);
+    const double begin = now();
+    operation_do(&operation, blocks ? NULL : &request);
+    if (!blocks) MPI_Wait(&request, MPI_STATUS_IGNORE);
+    took[i] = elapsed(begin);
+  }
+  greatest(team, took, TRIES);
+  if (team->me != 0) return NULL;
+  double least = took[1], most = took[1];
+  for (int i = 2; i < TRIES; i++) {
+    least = took[i] < least ? took[i] : least;
+    most = took[i] > most ? took[i] : most;
+  }
+  /* One that was held up must not make all wait. */
+  if (most > 10 * least) most = 10 * least;
+  Known* known = known_of(item);
+  known->compute = item_real(item, "compute") > 0 ? item_real(item, "compute") : least;
+  known->window = 1.5 * most + 2e-5 + (blocks ? 0 : 2.5 * known->compute);
+  return NULL;
+}
+
+static int collective(const Item* item, const Team* team, int count, double* values) {
+  const bool blocks = item_integer(item, "blocking") != 0;
+  return blocks ? blocking(item, team, count, values) : nonblocking(item, team, count, values);
+}
+
+const Code code_collective = {prepare, collective, true};
