@@ -257,7 +257,10 @@ def _extras() -> str:
 
 
 #: Commands in the order of the work; others follow.
-_ORDER = ("record", "show", "advise", "map", "tune", "simulate", "compare", "prove", "schedule", "machine", "study")
+_ORDER = (
+    *("record", "measure", "show", "advise", "map", "tune", "simulate", "compare", "prove", "schedule", "machine"),
+    "study",
+)
 
 
 def _commands() -> str:
@@ -328,6 +331,7 @@ _GROUPS = {
     "proof": "Proofs",
     "simulation": "Simulation",
     "recording": "Recordings and profiles",
+    "measuring": "Measuring a machine",
     "examples": "Examples",
     "advice": "Advice",
     "mapping": "Mapping and load balancing",

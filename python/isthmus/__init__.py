@@ -89,6 +89,7 @@ if TYPE_CHECKING:
     from .mapping.metrics import evaluate as evaluate
     from .mapping.rebalance.rebalance import rebalance as rebalance
     from .mapping.structure import structure as structure
+    from .measuring.measure import measure as measure
     from .proof import Contract as Contract
     from .proof import Proof as Proof
     from .proof.prove import prove as prove

@@ -25,6 +25,7 @@ VIEWS = {
     "Machine.frame": "machine.text:rows",
     "Mapped.__str__": "mapping.text:report",
     "Mapped.plot": "plot.placement:plot_mapped",
+    "Measurement.__str__": "measuring.text:report",
     "Overlap.plot": "plot.overlap:draw_overlap",
     "Pattern.read": "imports.graphs.metis:read_metis",
     "Profile.__str__": "recording.profile_text:report",

@@ -96,6 +96,7 @@ def test_the_commands() -> None:
         "doctor",
         *(f"machine {name}" for name in ("convert", "distance", "list", "plot", "route", "show", "validate")),
         "map",
+        "measure",
         "prove",
         "record",
         *(f"schedule {name}" for name in ("collective", "convert", "lower", "pattern", "validate")),
@@ -144,9 +145,9 @@ def examples() -> list[str]:
     return found
 
 
-# Those of record and tune verify need MPI programs: test_record_command and test_tuning_verify run the like; advice on
-# the example is a command of the README.
-_APART = (" plot ", " record ", " verify ", " advise --example lammps --machine eos")
+# Those of record, measure and tune verify need MPI: test_record_command, test_measure_command and test_tuning_verify run
+# the like; advice on the example is a command of the README.
+_APART = (" plot ", " record ", " measure ", " verify ", " advise --example lammps --machine eos")
 #: Quick forms of all studies are computed in test_study_run; on the command line one of them is enough.
 _STUDIES = tuple(f" study {name} " for name in catalogue() if name != "wrf")
 

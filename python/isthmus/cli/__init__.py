@@ -10,6 +10,7 @@
   placements
 - ``machine``: isthmus machine
 - ``map``: isthmus map
+- ``measure``: isthmus measure
 - ``options``: options that several commands have: each declared once, with the same words, form and meaning
   everywhere
 - ``output``: what commands print: JSON for programs, tables for people
@@ -53,6 +54,7 @@ _COMMANDS = {
     "doctor": ("doctor", "List what is installed, what is missing, and how to get it."),
     "machine": ("machine", "Describe, convert and draw machines; list the catalogue."),
     "map": ("map", "Place ranks that communicate much close together."),
+    "measure": ("measure", "Measure the machine at hand, as a machine file."),
     "prove": ("prove", "Prove that every execution of a schedule is right."),
     "record": ("record", "Run an MPI program and record its communication."),
     "schedule": ("schedule", "Convert, check and generate programs and schedules."),

@@ -95,24 +95,31 @@ def show(machine: Machine, brief: bool, as_json: bool) -> None:
     show_machine(machine, brief, as_json)
 
 
-def show_machine(machine: Machine, brief: bool, as_json: bool) -> None:
-    """Print what a machine is, and unless ``brief`` where every number comes from."""
+def machine_json(machine: Machine, brief: bool) -> dict[str, Any]:
+    """What a machine is, in plain numbers, and unless ``brief`` where every one comes from."""
+    from dataclasses import asdict
+
     from ..machine.text import rows, summary
 
-    if as_json:
-        from dataclasses import asdict
+    out = summary(machine) | {
+        "node": machine.node,
+        "level": asdict(machine.level),
+        "noise": machine.noise,
+        "notes": machine.notes,
+    }
+    if machine.measured is not None:
+        out["measured"] = machine.measured
+    if machine.curves:
+        out["curves"] = {name: asdict(curve) for name, curve in machine.curves.items()}
+    return out if brief else out | {"values": rows(machine)}
 
-        out = summary(machine) | {
-            "node": machine.node,
-            "level": asdict(machine.level),
-            "noise": machine.noise,
-            "notes": machine.notes,
-        }
-        if machine.measured is not None:
-            out["measured"] = machine.measured
-        if machine.curves:
-            out["curves"] = {name: asdict(curve) for name, curve in machine.curves.items()}
-        print_json(out if brief else out | {"values": rows(machine)})
+
+def show_machine(machine: Machine, brief: bool, as_json: bool) -> None:
+    """Print what a machine is, and unless ``brief`` where every number comes from."""
+    from ..machine.text import rows
+
+    if as_json:
+        print_json(machine_json(machine, brief))
         return
     click.echo(str(machine))
     if brief:

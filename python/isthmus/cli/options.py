@@ -62,6 +62,7 @@ SHARED = {
     "example": Shared(
         ("--example",), "Use a recorded program that comes with Isthmus, such as lammps, instead of FILE", _text("NAME")
     ),
+    "force": Shared(("--force",), "Overwrite files that exist", {"is_flag": True}),
     "format": Shared(("--format",), "Format of the output file", _text("FORMAT")),
     "full": Shared(("--full",), "Print everything, not only the most important rows", {"is_flag": True}),
     "import": Shared(
@@ -119,6 +120,7 @@ SHARED = {
     "progress": Shared(
         ("--progress/--no-progress",), "Show progress on standard error; by default on a terminal", {"default": None}
     ),
+    "quick": Shared(("--quick",), "Run a short form that takes seconds", {"is_flag": True}),
     "ranks": Shared(("--ranks",), "Numbers of ranks, such as 64 or 1-40,64", _text("LIST")),
     "ranks_per_node": Shared(("--ranks-per-node",), "Ranks on every node of the job", _number(1)),
     "routing": Shared(

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     "A call to MPI_Pcontrol(0) in the program switches recording off, MPI_Pcontrol(1) on; other levels mark phases.",
 )
 @shared("output", ".h5; by default PROGRAM.h5, in this folder")
-@click.option("--force", is_flag=True, help="Overwrite the output file if it exists.")
+@shared("force")
 @shared("launch", "put before COMMAND")
 @shared("mpicc")
 @click.option(

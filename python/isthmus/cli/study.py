@@ -120,7 +120,7 @@ def _estimate(seconds: float | None) -> str:
     metavar="KEY=VALUE,...",
     help="Change the values of a parameter, one or several.",
 )
-@click.option("--quick", is_flag=True, help="Run a short form that takes seconds.")
+@shared("quick")
 @shared("workers", "by default one per core")
 @shared("progress")
 @json_option

@@ -209,6 +209,9 @@ def captured(
                         watch()
     finally:
         stop()
+        for pipe in (process.stdout, process.stderr):
+            if pipe is not None:  # left open by an interruption
+                pipe.close()
     status = process.returncode
     if late and status == 0:  # that of MPICH says at times that all went well
         status = -signal.SIGTERM

@@ -1,0 +1,283 @@
+"""Curves of a measured machine: medians of what was measured over sizes, ranks or threads, with their intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..machine import Curve
+from .samples import Samples, Series
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from .node import NodeShape
+    from .places import Places
+
+Point = tuple[float, float, float, float]
+#: Names of levels in titles.
+LEVEL_WORDS = {"socket": "within a socket", "node": "between sockets", "network": "between nodes"}
+
+
+def median(values: NDArray[np.float64]) -> tuple[float, float, float]:
+    """Return the median, and the ends of its distribution-free 95 % interval: order statistics (binomial)."""
+    ordered = np.sort(values)
+    size = len(ordered)
+    reach = 0.98 * np.sqrt(size)
+    low = max(int(np.floor(size / 2 - reach)), 0)
+    high = min(int(np.ceil(size / 2 + reach)), size - 1)
+    return float(np.median(ordered)), float(ordered[low]), float(ordered[high])
+
+
+class _Maker:
+    """Curves by name."""
+
+    def __init__(self) -> None:
+        self.out: dict[str, Curve] = {}
+
+    def add(self, name: str, points: Iterable[Point], **words: Any) -> None:
+        """A curve of (x, y, low, high), unless it has no points."""
+        unique = {point[0]: point for point in points}
+        ordered = [unique[x] for x in sorted(unique)]
+        if not ordered:
+            return
+        x, y, low, high = (tuple(float(f"{v:.6g}") for v in column) for column in zip(*ordered, strict=True))
+        # Rounding to six digits must not put a value out of its interval.
+        low, high = tuple(map(min, y, low)), tuple(map(max, y, high))
+        self.out[name] = Curve(x=x, y=y, low=low, high=high, **words)
+
+
+def curves(samples: Samples, places: Places | None, shape: NodeShape) -> dict[str, Curve]:
+    """Return all curves that the samples give, by name."""
+    make = _Maker()
+    if places is not None:
+        for level, pairs in places.pairs(shape).items():
+            _messages(make, samples, level, *pairs[0])
+    _stream(make, samples)
+    _points(make, samples.of("spmv"), "spmv", "spmv", "Sparse matrix-vector product", "bytes", "B", "s", "working set")
+    _rates(make, samples)
+    _collectives(make, samples)
+    _startup(make, samples)
+    _noise(make, samples)
+    return make.out
+
+
+def _over(series: Iterable[Series], key: str, value: Callable[[Series], tuple[float, float, float]]) -> list[Point]:
+    return [(float(one.parameters[key]), *value(one)) for one in series]
+
+
+def _points(
+    make: _Maker,
+    series: list[Series],
+    name: str,
+    kind: str,
+    title: str,
+    key: str,
+    x_unit: str,
+    y_unit: str,
+    x_label: str,
+    **parameters: str | int,
+) -> None:
+    points = _over(series, key, lambda one: median(one.column()))
+    words = {"title": title, "x_unit": x_unit, "y_unit": y_unit, "x_label": x_label, "parameters": parameters}
+    make.add(name, points, kind=kind, **words)
+
+
+def _inverse(factor: Callable[[Series], float]) -> Callable[[Series], tuple[float, float, float]]:
+    """Of times, what is done a second: the ends of the interval change places."""
+
+    def value(one: Series) -> tuple[float, float, float]:
+        y, low, high = median(one.column())
+        times = factor(one)
+        return times / y, times / high, times / max(low, 1e-15)
+
+    return value
+
+
+def _bytes(one: Series) -> float:
+    return float(one.parameters["bytes"])
+
+
+def _messages(make: _Maker, samples: Samples, level: str, a: int, b: int) -> None:
+    where = LEVEL_WORDS[level]
+    size = ("bytes", "B")
+    kinds: tuple[tuple[str, str, str, dict[str, str]], ...] = (
+        ("pingpong", "latency", f"Latency {where}, half a round trip", {}),
+        ("sendrecv", "sendrecv", f"SendRecv {where}, both directions at once", {}),
+        ("sendcall", "overhead", f"Time in MPI_Send {where}", {"side": "send"}),
+        ("receivecall", "overhead", f"Time in MPI_Recv {where}, message there already", {"side": "receive"}),
+    )
+    for kind, drawn, title, more in kinds:
+        name = "-".join([drawn, *more.values(), level])
+        found = samples.of(kind, a=a, b=b)
+        _points(make, found, name, drawn, title, *size, "s", "size of the message", level=level, **more)
+    words = {"x_unit": "B", "x_label": "size of the message"}
+    for kind, drawn, title in (
+        ("window", "bandwidth", f"Streaming bandwidth {where}"),
+        ("bidirectional", "bidirectional", f"Bandwidth in both directions together {where}"),
+    ):
+        both = 2.0 if kind == "bidirectional" else 1.0
+        found = [one for one in samples.of(kind, a=a, b=b) if _bytes(one) > 0]
+        points = _over(found, "bytes", _inverse(lambda one, both=both: both * _bytes(one)))  # type: ignore[misc]
+        make.add(
+            f"{drawn}-{level}", points, kind=drawn, title=title, y_unit="B/s", parameters={"level": level}, **words
+        )
+    make.add(
+        f"gap-{level}",
+        _gaps(samples, a, b),
+        kind="gap",
+        title=f"Time between messages of a burst {where}, G s + g",
+        y_unit="s",
+        parameters={"level": level},
+        **words,
+    )
+    for which in ("posted", "unexpected"):
+        found = samples.of("queue", a=a, b=b, kind=which)
+        title = f"Message behind a queue of {which} ones {where}"
+        name = f"queue-{which}-{level}"
+        _points(make, found, name, "queue", title, "length", "", "s", "length of the queue", level=level, queue=which)
+
+
+def _gaps(samples: Samples, a: int, b: int) -> list[Point]:
+    """(PRTT(n) - PRTT(1)) / (n - 1) by size, of messages sent without a pause."""
+    single = {one.parameters["bytes"]: one for one in samples.of("pingpong", a=a, b=b)}
+    out = []
+    for one in samples.of("prtt", a=a, b=b, delay=0):
+        n, first = int(one.parameters["n"]), single.get(one.parameters["bytes"])
+        if n < 2 or first is None:
+            continue
+        base = 2 * float(np.median(first.column()))
+        y, low, high = ((time - base) / (n - 1) for time in median(one.column()))
+        if y > 0:
+            out.append((_bytes(one), y, max(low, 0.0), high))
+    return out
+
+
+def _stream(make: _Maker, samples: Samples) -> None:
+    plain = [one for one in samples.of("stream") if "numa_core" not in one.parameters]
+    for op in dict.fromkeys(str(one.parameters["op"]) for one in plain):
+        make.add(
+            f"stream-{op}",
+            _over([one for one in plain if one.parameters["op"] == op], "threads", _inverse(lambda one: 1.0)),
+            kind="stream",
+            title=f"Memory bandwidth, STREAM {op}",
+            y_unit="B/s",
+            x_label="threads",
+            parameters={"op": op},
+        )
+
+
+def _groups(series: Iterable[Series], *keys: str) -> dict[tuple[Any, ...], list[Series]]:
+    out: dict[tuple[Any, ...], list[Series]] = {}
+    for one in series:
+        out.setdefault(tuple(one.parameters.get(key) for key in keys), []).append(one)
+    return out
+
+
+def _rates(make: _Maker, samples: Samples) -> None:
+    for (mode, cold), found in _groups(samples.of("rate"), "mode", "cold").items():
+        make.add(
+            f"rate-{mode}{'-cold' if cold else ''}",
+            _over(found, "ranks", _inverse(lambda one: 1.0)),
+            kind="rate",
+            title=f"Message rate of a node, {mode}{', cold caches' if cold else ''}",
+            y_unit="1/s",
+            x_label="ranks of the node",
+            parameters={"mode": mode, "cold": int(cold or 0)},
+        )
+    make.add(
+        "injection",
+        _over(samples.of("inject"), "senders", _inverse(lambda one: 1.0)),
+        kind="injection",
+        title="Bandwidth into the network of a node",
+        y_unit="B/s",
+        x_label="ranks that send",
+    )
+
+
+def _collectives(make: _Maker, samples: Samples) -> None:
+    size = {"x_unit": "B", "x_label": "size"}
+    every = samples.of("collective")
+    for (name, ranks), found in _groups(
+        [one for one in every if one.item.columns[1] == "skew"], "name", "ranks"
+    ).items():
+        of = {"collective": name, "ranks": ranks}
+        points = _over(found, "bytes", lambda one: median(one.column("time")))
+        make.add(
+            f"collective-{name}-{ranks}", points, kind="collective", title=f"{name}, {ranks} ranks", y_unit="s",
+            parameters=of, **size,
+        )  # fmt: skip
+        skews = _over(found, "bytes", lambda one: median(np.abs(one.column("skew"))))
+        make.add(
+            f"skew-{name}-{ranks}", skews, kind="skew", title=f"Skew of starts of {name}, {ranks} ranks", y_unit="s",
+            parameters=of, **size,
+        )  # fmt: skip
+    waited = [one for one in every if one.item.columns[1] == "cpu"]
+    for (name, ranks, tests), found in _groups(waited, "name", "ranks", "tests").items():
+        of = {"collective": name, "ranks": ranks, "tests": tests}
+        words = f"i{name}, {ranks} ranks, {tests} calls of MPI_Test"
+        parts: tuple[tuple[str, str, str, Callable[[Series], NDArray[np.float64]]], ...] = (
+            ("cpu_share", f"Processor's share of {words}", "", lambda one: one.column("cpu") / _pure(one)),
+            ("overlap", f"Overlap of {words}", "", lambda one: np.clip(1 - one.column("exposed") / _pure(one), 0, 1)),
+            ("exposed", f"Time not hidden of {words}", "s", lambda one: one.column("exposed")),
+        )
+        for kind, title, unit, column in parts:
+            points = _over(found, "bytes", lambda one, column=column: median(column(one)))  # type: ignore[misc]
+            make.add(
+                f"{kind}-{name}-{ranks}-{tests}", points, kind=kind, title=title, y_unit=unit, parameters=of, **size
+            )
+
+
+def _pure(one: Series) -> NDArray[np.float64]:
+    return np.maximum(one.column("pure"), 1e-9)
+
+
+def merged(series: Iterable[Series], key: str) -> dict[float, Mapping[str, NDArray[np.float64]]]:
+    """Columns of series that were taken in launches of their own, put together by one parameter."""
+    out: dict[float, dict[str, NDArray[np.float64]]] = {}
+    for one in series:
+        known = out.setdefault(float(one.parameters[key]), {})
+        for name in one.item.columns:
+            known[name] = np.append(known.get(name, np.empty(0)), one.column(name))
+    return dict(sorted(out.items()))
+
+
+def _startup(make: _Maker, samples: Samples) -> None:
+    found = merged(samples.of("startup"), "ranks")
+    words = {
+        "launch": ("startup", "Time from the launcher to main", "s"),
+        "init": ("startup", "Time in MPI_Init", "s"),
+        "finalize": ("startup", "Time in MPI_Finalize", "s"),
+        "memory_before": ("memory", "Memory of a rank before MPI_Init", "B"),
+        "memory_after": ("memory", "Memory of a rank after MPI_Init", "B"),
+        "memory_contacted": ("memory", "Memory of a rank after contact with all others", "B"),
+    }
+    for name, (kind, title, unit) in words.items():
+        points = [(ranks, *median(columns[name])) for ranks, columns in found.items()]
+        what = name.removeprefix("memory_")
+        make.add(
+            f"{kind}-{what}", points, kind=kind, title=title, y_unit=unit, x_label="ranks", parameters={"what": what}
+        )
+
+
+def _noise(make: _Maker, samples: Samples) -> None:
+    """Histogram of how much longer quanta of fixed work took than the shortest: how often a second, by length."""
+    for one in samples.of("noise", kind="fwq"):
+        times = one.column()
+        least = float(times.min())
+        longer = times - least
+        edges = np.geomspace(1e-7, max(float(longer.max()) * 1.001, 2e-7), 25)
+        counts, _ = np.histogram(longer, edges)
+        seconds = float(times.sum())
+        points = [
+            (float(edge), count / seconds, count / seconds, count / seconds)
+            for edge, count in zip(edges[:-1], counts.tolist(), strict=True)
+        ]
+        core = int(one.parameters["core"])
+        make.add(
+            f"noise-{core}", points, kind="noise", title=f"Interruptions of core {core}",
+            x_unit="s", y_unit="1/s", x_label="length of the interruption, at least",
+            parameters={"core": core, "quantum": least},
+        )  # fmt: skip

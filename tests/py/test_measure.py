@@ -1,0 +1,314 @@
+"""The verb measure, with programs that make up a machine: plans, continuing, what goes wrong, what comes out."""
+
+from __future__ import annotations
+
+import os
+import stat
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import isthmus
+from isthmus.errors import InvalidInput
+from isthmus.measuring import measure as verb
+from isthmus.measuring import plan
+from isthmus.measuring.node import NodeShape, node_shape, processors, ranges
+from isthmus.measuring.places import Places
+from isthmus.measuring.samples import Samples
+from isthmus.mpi.detection import Mpi
+from isthmus.mpi.launcher import Launcher
+
+FAKE = Path(__file__).with_name("fake_probe.py")
+TWO = NodeShape(
+    {"cores": 4, "sockets": 2, "numa": 2}, "test", [], {c: c for c in range(4)}, dict(enumerate([0, 0, 1, 1]))
+)
+
+
+@pytest.fixture(autouse=True)
+def _fake(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A launcher that starts one process, which plays all ranks; four cores in one socket."""
+    launcher = tmp_path / "bin" / "mpirun"
+    launcher.parent.mkdir()
+    launcher.write_text('#!/bin/sh\nwhile [ "${1#-}" != "$1" ]; do shift 2; done\nexec "$@"\n')
+    launcher.chmod(launcher.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("PATH", f"{launcher.parent}:{os.environ['PATH']}")
+    monkeypatch.setattr(
+        Launcher, "mpi", lambda self, mpicc=None: Mpi("Fake MPI", "1.0", "/bin/mpicc", "/lib/libmpi.so")
+    )
+    monkeypatch.setattr(verb.programs, "mpi_program", lambda mpi, say=None: FAKE)
+    monkeypatch.setattr(verb.programs, "node_program", lambda say=None: FAKE, raising=False)
+    monkeypatch.setattr(verb.conditions, "others", lambda seconds=0.3: 0.0)
+    shape = NodeShape(
+        {"cores": 4, "sockets": 1, "numa": 1, "caches": [{"level": 1, "size": 1 << 20, "cores": 1}]}, "test", [],
+        {c: c for c in range(4)}, dict.fromkeys(range(4), 0), dict.fromkeys(range(4), 0),
+    )  # fmt: skip
+    monkeypatch.setattr(verb, "node_shape", lambda: shape)
+    monkeypatch.chdir(tmp_path)
+    for name in list(os.environ):
+        if name.startswith("FAKE_"):
+            monkeypatch.delenv(name)
+
+
+def measured(**options: object) -> isthmus.Machine:
+    return isthmus.measure("here.toml", launch="mpirun -n 2", quick=True, **options).machine  # type: ignore[arg-type]
+
+
+def test_a_whole_measurement() -> None:
+    said: list[str] = []
+    found = isthmus.measure("here.toml", launch="mpirun -n 2", quick=True, say=said.append)
+    here = isthmus.load("here.toml")
+    assert here == found.machine
+    assert found.files == ("here.toml", "here.h5")
+    assert sorted(p.name for p in Path().iterdir()) == ["bin", "here.h5", "here.toml"]
+    assert len(Samples.load("here.h5")) == len(found.samples) > 50
+    known = here.measured
+    assert known is not None
+    assert (known.ranks, known.hosts, known.mpi, known.launch) == (2, 1, "Fake MPI v1.0", "mpirun -n 2")
+    assert known.hostnames == ()
+    assert known.pinning == "bound to cores 0, 1"
+    # What the machine was made of.
+    assert here.node.memory_bandwidth == pytest.approx(20e9, rel=2e-3)
+    assert [t.threads for t in here.node.memory_bandwidth_by_threads] == [1, 2, 3, 4]
+    assert here.node.flops == pytest.approx(16e9, rel=2e-3)
+    assert [s.up_to for s in here.node.spmv] == [2.0**20, 0.0]
+    assert here.node.spmv[1].time_per_flop == pytest.approx(1e-9, rel=2e-3)
+    interval = here.provenance("node.memory_bandwidth").interval
+    assert interval is not None
+    assert 19.9e9 < interval[0] <= here.node.memory_bandwidth <= interval[1] < 20.1e9
+    latency = here.curves["latency-socket"]
+    assert latency.y[0] == pytest.approx(0.5e-6, rel=2e-3)
+    assert latency.low[0] <= latency.y[0] <= latency.high[0]
+    assert here.curves["startup-init"].y == pytest.approx((0.11, 0.12), rel=2e-3)
+    assert here.curves["cpu_share-allreduce-2-0"].y[0] == pytest.approx(0.3, rel=5e-3)
+    assert here.curves["overlap-allreduce-2-0"].y[0] == pytest.approx(0.6, rel=5e-3)
+    assert here.curves["bandwidth-socket"].y[-1] == pytest.approx(1 / 1e-10, rel=5e-3)
+    text = str(found)
+    assert "took" in text
+    assert f"samples of {len(found.samples)} items" in text
+
+
+def test_nodes_and_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAKE_HOSTS", "red blue")
+    monkeypatch.setenv("FAKE_RANKS", "4")
+    monkeypatch.setenv("FAKE_AFFINITY", "0 1 0 1")
+    here = isthmus.measure(
+        "here.toml", launch="mpirun -n 4", quick=True, hostnames=True, topology="clos2:leaves=2,down=2,spines=2"
+    ).machine
+    assert here.measured is not None
+    assert here.measured.hostnames == ("red", "blue")
+    assert here.nodes == 4
+    assert here.topology.kind == "clos2"
+    assert here.curves["latency-network"].y[0] == pytest.approx(2e-6, rel=2e-3)
+    assert here.curves["latency-socket"].y[0] == pytest.approx(0.5e-6, rel=2e-3)
+    with pytest.raises(InvalidInput, match="has 1 nodes: 2, those that were measured, are needed"):
+        isthmus.measure(launch="mpirun -n 4", only="loggp", quick=True, topology="ring:1")
+    alone = isthmus.measure(launch="mpirun -n 4", only="loggp", quick=True).machine
+    assert alone.nodes == 2
+    assert "all nodes are taken to be on one switch" in alone.notes[-1]
+
+
+def test_killed_measurement_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Killed in the middle of a line, it leaves no machine file; the same command measures only what is missing."""
+    monkeypatch.setenv("FAKE_STOP", "20")
+    monkeypatch.setenv("FAKE_STOP_PARENT", "1")
+    with pytest.raises(KeyboardInterrupt):
+        measured()
+    assert not Path("here.toml").exists()
+    assert not Path("here.h5").exists()
+    kept = Path("here.journal")
+    done = {
+        line.split()[1] for path in kept.glob("*.0") for line in path.read_text().splitlines() if line[:4] == "done"
+    }
+    assert len(done) >= 20
+    monkeypatch.delenv("FAKE_STOP")
+    with pytest.raises(InvalidInput, match=r"here\.journal holds another measurement .*: --force starts again"):
+        measured(seed=3)
+    said: list[str] = []
+    seen: list[set[str]] = []
+    run = Launcher.run
+
+    def watched(self: Launcher, program: Path, *arguments: str, **options: object) -> object:
+        seen.append({line.split()[1] for line in Path(arguments[0]).read_text().splitlines() if line[:4] == "item"})
+        return run(self, program, *arguments, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Launcher, "run", watched)
+    again = measured(say=said.append)
+    assert said[0] == "going on with the measurement in here.journal"
+    assert seen
+    assert not set().union(*seen) & done
+    monkeypatch.setattr(Launcher, "run", run)
+    whole = isthmus.measure(launch="mpirun -n 2", quick=True)
+    assert set(again.curves) == set(whole.machine.curves)
+    assert not Path("here.journal").exists()
+    with pytest.raises(InvalidInput, match=r"here\.toml exists already: --force overwrites it"):
+        measured()
+    measured(force=True)
+
+
+@pytest.mark.parametrize("variable", ["FAKE_CRASH", "FAKE_HANG"])
+def test_items_that_crash_or_hang_are_left_out(variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(variable, "pingpong.0.1.4096")
+    monkeypatch.setattr(plan, "QUICK", 0.2)
+    found = isthmus.measure(launch="mpirun -n 2", only="loggp", quick=True, wait=1.0)
+    lost = found.samples["pingpong.0.1.4096"]
+    assert lost.skipped == (
+        "the program ended with status 139 here" if variable == "FAKE_CRASH" else "the program hung here"
+    )
+    assert any(lost.skipped in sentence for sentence in found.missing)
+    assert 4096.0 not in found.machine.curves["latency-socket"].x
+    assert len(found.machine.curves["latency-socket"].x) == len(plan.sizes(True)) - 1
+
+
+def launch(text: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A launcher of this text."""
+    path = folder / "bin" / "srun"
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return "srun -n 2"
+
+
+#: Passes over a launcher's options.
+_SKIP = 'while :; do case "$1" in --*) shift;; -*) shift 2;; *) break;; esac; done\n'
+
+
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [
+        ("echo 'no nodes are free' >&2; exit 7", "srun -n 2 ended with status 7: no nodes are free"),
+        ("sleep 100", "srun -n 2 did not end within 1 s and was stopped: --wait says how long it may take"),
+        ("exit 0", "srun -n 2 ended without measuring anything: no message"),
+        (f'{_SKIP}FAKE_RANKS=1 exec "$@"', "srun -n 2 started 1 rank instead of 2: is it the launcher of"),
+    ],
+)
+def test_launchers_that_fail(script: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(InvalidInput) as error:
+        isthmus.measure("here.toml", launch=launch(script, tmp_path, monkeypatch), only="loggp", wait=1.0)
+    assert words in str(error.value)
+    assert not Path("here.toml").exists()
+
+
+@pytest.mark.parametrize(
+    ("affinity", "words"),
+    [
+        ("1 1", r"ranks 0 and 1 are bound to the same core \(1\) of red"),
+        ("0-1 0-1 0-1", "3 ranks share 2 cores of red"),
+    ],
+)
+def test_ranks_that_share_cores(affinity: str, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    ranks = len(affinity.split())
+    monkeypatch.setenv("FAKE_RANKS", str(ranks))
+    monkeypatch.setenv("FAKE_AFFINITY", affinity)
+    with pytest.raises(InvalidInput, match=words):
+        isthmus.measure(launch=f"mpirun -n {ranks}", only="loggp", quick=True)
+    found = isthmus.measure(launch=f"mpirun -n {ranks}", only="loggp", quick=True, oversubscribe=True)
+    assert any("not those of a machine with enough cores" in sentence for sentence in found.warnings)
+
+
+def test_full_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAKE_FULL", "5")
+    with pytest.raises(OSError, match="No space left on device") as error:
+        measured(only="loggp")
+    assert error.value.filename == "here.journal"
+    assert not Path("here.toml").exists()
+    monkeypatch.delenv("FAKE_FULL")
+    assert measured(only="loggp").curves["latency-socket"].y
+
+
+def test_less_than_everything(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One rank; no MPI; no compiler: what can be measured is, the rest is said."""
+    monkeypatch.setenv("FAKE_RANKS", "1")
+    alone = isthmus.measure(launch="mpirun -n 1", quick=True)
+    assert any("there is one rank only" in sentence for sentence in alone.missing)
+    assert alone.machine.node.flops is not None
+    assert alone.machine.curves["startup-init"].x == (1.0,)
+
+    def nothing(*_: object) -> Path:
+        raise InvalidInput("no C compiler was found")
+
+    monkeypatch.setattr(verb.programs, "node_program", nothing)
+    monkeypatch.setattr(Launcher, "mpi", nothing)
+    bare = isthmus.measure(quick=True)
+    assert len(bare.missing) == 2
+    assert bare.machine.node.cores == 4
+    assert "The node was not measured: no C compiler was found." in str(bare)
+    with pytest.raises(InvalidInput, match="no C compiler"):
+        isthmus.measure(launch="mpirun -n 2", quick=True)
+
+
+def test_ranks_that_are_not_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAKE_AFFINITY", "0-3 0-3")
+    found = isthmus.measure(launch="mpirun -n 2", only="loggp", quick=True)
+    assert any(sentence.startswith("The ranks are not bound to cores") for sentence in found.warnings)
+    assert "not bound to cores" in Path("x.toml").write_text(found.machine.toml()) * "not bound to cores"
+    assert tomllib.loads(Path("x.toml").read_text())["measured"]["pinning"] == "not bound to cores"
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"only": "logp"}, "--only 'logp': allowed are stream, flops"),
+        ({"budget": 0.0}, "budget 0.0: seconds above 0"),
+        ({"wait": -1.0}, "wait -1.0: seconds above 0"),
+        ({"seed": -1}, "seed -1: whole numbers from 0"),
+        ({"output": "here.txt"}, r"-o here\.txt: a file in \.toml is allowed"),
+        ({"output": "no/here.toml"}, r"-o no/here\.toml: there is no folder no"),
+        ({"launch": "nolauncher -n 2"}, "there is no program nolauncher"),
+        ({"topology": "no-such-machine"}, "neither a machine of the catalogue"),
+    ],
+)
+def test_wrong_arguments(options: dict[str, object], words: str) -> None:
+    with pytest.raises(InvalidInput, match=words):
+        isthmus.measure(**options)  # type: ignore[arg-type]
+    assert sorted(p.name for p in Path().iterdir()) == ["bin"]
+
+
+def test_folders_of_others_are_left_alone() -> None:
+    Path("here.journal").mkdir()
+    Path("here.journal/thesis.tex").write_text("mine")
+    for force in (False, True):
+        with pytest.raises(InvalidInput, match=r"here\.journal holds no measurement of isthmus measure"):
+            measured(force=force)
+    assert Path("here.journal/thesis.tex").read_text() == "mine"
+
+
+def test_levels_of_pairs() -> None:
+    places = Places(("a", "a", "a", "b"), (0, 1, 2, 0), ((0,), (1,), (2,), (0,)))
+    assert {level: pairs[0] for level, pairs in places.pairs(TWO).items()} == {
+        "socket": (0, 1),
+        "node": (0, 2),
+        "network": (0, 3),
+    }
+    loose = Places(("a", "a"), (0, 2), ((0, 1, 2, 3), (0, 1, 2, 3)))
+    assert loose.pairs(TWO) == {}
+    half = Places(("a", "a"), (0, 1), ((0, 1), (0, 1)))
+    assert half.pairs(TWO) == {"socket": [(0, 1)]}
+    assert half.crowded(TWO) == ""
+
+
+def test_plans_grow_with_the_machine() -> None:
+    places = Places(("a", "b") * 4, tuple(range(8)), tuple((c,) for c in range(8)))
+    small = plan.mpi_launch(TWO, places, list(plan.PARTS), True, 10.0)
+    large = plan.mpi_launch(TWO, places, list(plan.PARTS), False, 100.0, hops=lambda a, b: 2)
+    assert small is not None
+    assert large is not None
+    assert len(small.items) < len(large.items) < 3000
+    lines = large.text(3).splitlines()
+    assert lines[:5] == ["isthmus-plan 1", "budget 100.000", "tolerance 0.02", "samples 8 1000", "seed 3"]
+    assert len({line.split()[1] for line in lines[5:]}) == len(large.items)
+    share = plan.shares(list(plan.PARTS), 100.0)
+    assert sum(share.values()) == pytest.approx(100.0)
+    assert [one.ranks for one in plan.startup_launches(6, True, 1.0)] == [1, 2, 4, 6] * 2
+
+
+def test_the_node_is_known_with_and_without_hwloc() -> None:
+    with_it, without = node_shape(), node_shape(hwloc=False)
+    assert without.source == "kernel (/sys, /proc)"
+    assert without.table["cores"] == without.cores == len(without.first_processors)
+    assert with_it.table["cores"] == without.table["cores"]
+    assert with_it.table["sockets"] == without.table["sockets"]
+    assert [cache["level"] for cache in without.table.get("caches", [])] == sorted(
+        cache["level"] for cache in without.table.get("caches", [])
+    )
+    isthmus.Machine.from_dict({"topology": {"kind": "ring", "dims": [1]}, "node": without.table})
+    assert processors(ranges([5, 1, 2, 3])) == [1, 2, 3, 5]
