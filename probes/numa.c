@@ -39,3 +39,10 @@ int core_of_domain(int domain, int n) {
   }
   return -1;
 }
+
+int first_allowed_core(void) {
+  for (int core = 0; core < CPU_SETSIZE; core++) {
+    if (CPU_ISSET(core, allowed())) return core;
+  }
+  return 0;
+}

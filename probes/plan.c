@@ -62,6 +62,7 @@ static const char* check_value(const Item* item, const char* key, const char* va
   if (strcmp(type, "size") == 0 && !integer(value, 0, 1 << 30, &n)) allowed = "bytes, up to 1073741824";
   if (strcmp(type, "count") == 0 && !integer(value, 1, 1 << 30, &n)) allowed = "a whole number from 1";
   if (strcmp(type, "number") == 0 && !integer(value, 0, 1 << 30, &n)) allowed = "a whole number from 0";
+  if (strcmp(type, "core") == 0 && !integer(value, -1, 1023, &n)) allowed = "a core, from 0, or -1 for any";
   if (strcmp(type, "flag") == 0 && !integer(value, 0, 1, &n)) allowed = "0 or 1";
   if (strcmp(type, "seconds") == 0 && !real(value, 0, 1e6, &x)) allowed = "seconds, from 0";
   if (allowed) return wrong("item %s: %s=%s: %s is allowed", item->id, key, value, allowed);

@@ -27,6 +27,9 @@
 
 enum { MOST_KEYS = 16, MOST_COLUMNS = 6, MOST_BATCH = 65536 };
 
+/* One batch is all there is, and says itself how many repetitions it has. */
+enum { ONCE = -1 };
+
 /* -- clock.c: seconds since some time in the past, the same for all processes of a host */
 
 void clock_start(void); /* chooses the clock and finds what it costs; before all others */
@@ -49,7 +52,7 @@ typedef struct {
   const char* name;
   const char* keys; /* "a:rank bytes:size n:count=8 mode:single|pair": those without a default are required */
   int columns;      /* values of one repetition; 0: see item_columns() */
-  bool once;        /* one batch is all there is, and says itself how many repetitions it has */
+  int batch;        /* repetitions of a batch at least, where what comes before the first takes long; or ONCE */
   const void* code; /* how it is done, for the program that does it */
 } Kind;
 
@@ -140,5 +143,7 @@ int noise_batch(const Item* item, double* values);
 bool pin(int core);
 /* The n-th core that this process may use of a NUMA domain; -1 if there are not so many. */
 int core_of_domain(int domain, int n);
+/* The first core that this process might use when it started. */
+int first_allowed_core(void);
 
 #endif

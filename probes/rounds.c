@@ -56,7 +56,7 @@ static void finish(const Item* item, State* state, const char* why) {
 }
 
 /* How many repetitions a batch has: as many as fit into its share of time. */
-static int batch_size(const Plan* plan, const State* state, int left, double seconds_left) {
+static int batch_size(const Plan* plan, long least, const State* state, int left, double seconds_left) {
   double share = seconds_left / (left * 12.0);
   share = share < 5e-4 ? 5e-4 : share > 0.05 ? 0.05 : share;
   long count = state->each > 0 ? (long)(share / state->each) : 1;
@@ -66,6 +66,7 @@ static int batch_size(const Plan* plan, const State* state, int left, double sec
   const long quarter = (plan->least + LEAST_ROUNDS - 1) / LEAST_ROUNDS;
   if (count > limit) count = limit;
   if (count > 4 * quarter) count = 4 * quarter;
+  if (count < least) count = least;
   return count < 1 ? 1 : (int)count;
 }
 
@@ -90,7 +91,7 @@ static void take(const Plan* plan, const Work* work, State* all, int i, int left
       state->done = true;
       return;
     }
-    if (!item->kind->once) {
+    if (item->kind->batch != ONCE) {
       /* To warm up; what it takes is known better the second time. */
       for (int k = 1; k <= 2; k++) {
         const double begin = now();
@@ -100,7 +101,7 @@ static void take(const Plan* plan, const Work* work, State* all, int i, int left
       }
     }
   }
-  const int count = batch_size(plan, state, left, start + plan->budget - now());
+  const int count = batch_size(plan, item->kind->batch, state, left, start + plan->budget - now());
   const double begin = now();
   journal_add("begin %s %d %.6f", item->id, state->round, begin - start);
   journal_end_line();
@@ -114,7 +115,7 @@ static void take(const Plan* plan, const Work* work, State* all, int i, int left
     keep(state, values, taken, columns);
   }
   state->round++;
-  if (item->kind->once) {
+  if (item->kind->batch == ONCE) {
     if (taken > 0) finish(item, state, "most");
     state->done = true;
     return;

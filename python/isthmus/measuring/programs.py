@@ -15,7 +15,8 @@ _FLAGS = (
     *("-std=c11", "-D_GNU_SOURCE", "-Wall", "-Wextra"),
     "-Wno-stringop-overflow",  # MPICH declares MPI_STATUSES_IGNORE as an array, and GCC complains of its size
 )
-_SHARED = ("clock.c", "plan.c", "journal.c", "rounds.c", "facts.c", "noise.c", "numa.c")
+_SHARED = ("clock.c", "plan.c", "journal.c", "rounds.c", "facts.c", "noise.c")
+_NODE = ("main_node.c", "numa.c", "stream.c", "kernels.c")
 _MPI = (
     *("main_mpi.c", "team.c", "alone.c", "pairs.c", "overheads.c", "rates.c", "queues.c", "shifts.c"),
     *("operations.c", "collectives.c", "global_clock.c", "startup.c"),
@@ -45,3 +46,9 @@ def mpi_program(mpi: Mpi, say: Callable[[str], None] | None = None) -> Path:
     libraries = ("-lm", "-lpthread")
     program = building.Sources("probe", sources(), "probe", (*_SHARED, *_MPI), _FLAGS, libraries)
     return building.build(program, mpi, say)
+
+
+def node_program(say: Callable[[str], None] | None = None) -> Path:
+    """Return the program that measures a node without MPI, compiled at first use; errors as of :func:`mpi_program`."""
+    program = building.Sources("probe of nodes", sources(), "node", (*_SHARED, *_NODE), _FLAGS, ("-lm", "-lpthread"))
+    return building.build(program, None, say)
