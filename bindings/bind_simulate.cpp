@@ -82,9 +82,17 @@ void bind_options(nb::module_& module) {
       .def(
           "__init__",
           [](LevelCost* self, std::int64_t L, std::int64_t o_send, std::int64_t o_recv, std::int64_t g, double G,
-             double O, std::uint64_t S,
-             std::int64_t per_hop) { new (self) LevelCost{L, o_send, o_recv, g, G, O, S, per_hop}; },
-          nb::kw_only(), "L"_a, "o_send"_a, "o_recv"_a, "g"_a, "G"_a, "O"_a, "S"_a, "per_hop"_a);
+             double O, std::uint64_t S, std::int64_t per_hop,
+             std::optional<double> O_recv) { new (self) LevelCost{L, o_send, o_recv, g, G, O, S, per_hop, O_recv}; },
+          nb::kw_only(), "L"_a, "o_send"_a, "o_recv"_a, "g"_a, "G"_a, "O"_a, "S"_a, "per_hop"_a,
+          "O_recv"_a = nb::none())
+      .def(
+          "add_piece",
+          [](LevelCost& self, std::uint64_t above, std::uint64_t after, std::int64_t L, std::int64_t o_send,
+             std::int64_t o_recv, std::int64_t g, double G, double O,
+             double O_recv) { self.pieces.push_back({L, o_send, o_recv, g, G, O, 0, 0, O_recv, after, above}); },
+          nb::kw_only(), "above"_a, "after"_a, "L"_a, "o_send"_a, "o_recv"_a, "g"_a, "G"_a, "O"_a, "O_recv"_a,
+          "What holds for messages of more than so many bytes; pieces are added in this order.");
   nb::class_<SimulationOptions>(module, "SimulationOptions", "Parameters of a simulation; see isthmus.simulate.")
       .def(
           "__init__",

@@ -64,6 +64,8 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 def _default(field: dataclasses.Field[Any], value: Any) -> str:
     if value is None or value == ():
         return "not set"
+    if value == ():
+        return "none"
     if isinstance(value, str):
         return f"`{value}`"
     unit = field.metadata["unit"]
@@ -82,7 +84,7 @@ def _allowed(field: dataclasses.Field[Any]) -> str:
 
 
 def _fields(name: str) -> str:
-    """The fields of Node or Noise."""
+    """The fields of Node, Piece or Noise."""
     return _table(
         ["field", "unit", "default", "allowed", "meaning"],
         [

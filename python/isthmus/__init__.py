@@ -81,6 +81,7 @@ if TYPE_CHECKING:
     from .machine import Measured as Measured
     from .machine import Node as Node
     from .machine import Noise as Noise
+    from .machine import Piece as Piece
     from .machine import Provenance as Provenance
     from .machine import alpha_beta_gamma as alpha_beta_gamma
     from .machine import wormhole_latency as wormhole_latency

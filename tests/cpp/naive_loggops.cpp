@@ -47,7 +47,7 @@ class Simulator {
     wild_.resize(s_.ranks);
     for (Rank r = 0; r < s_.ranks; ++r)
       for (const Operation& op : s_.ops_of(r)) {
-        rendezvous_ = rendezvous_ || (op.kind == OpKind::send && op.amount > cost(r, op.peer).S);
+        rendezvous_ = rendezvous_ || (op.kind == OpKind::send && op.amount > cost(r, op.peer, op.amount).S);
         if (op.kind == OpKind::recv && (op.peer == any_rank || op.tag == any_tag)) wild_[r] = true;
       }
   }
@@ -85,15 +85,23 @@ class Simulator {
     if (p.topology == nullptr || p.node[a] != p.node[b]) return static_cast<int>(Level::network);
     return static_cast<int>(p.socket[a] == p.socket[b] ? Level::socket : Level::node);
   }
-  [[nodiscard]] const LevelCost& cost(Rank a, Rank b) const { return o_.cost[level(a, b)]; }
-  [[nodiscard]] Picoseconds latency(Rank a, Rank b) const {
-    const LevelCost& c = cost(a, b);
+  /// The last piece that the message is larger than, with what pieces leave to their level.
+  [[nodiscard]] LevelCost cost(Rank a, Rank b, std::uint64_t bytes) const {
+    const LevelCost& level_cost = o_.cost[level(a, b)];
+    LevelCost found = level_cost;
+    for (const LevelCost& piece : level_cost.pieces)
+      if (bytes > piece.above) found = piece;
+    found.S = level_cost.S;
+    found.per_hop = level_cost.per_hop;
+    return found;
+  }
+  [[nodiscard]] Picoseconds latency(Rank a, Rank b, const LevelCost& c) const {
     if (o_.places.topology == nullptr || level(a, b) != static_cast<int>(Level::network)) return c.L;
     const auto hops = o_.places.topology->route_length(o_.places.node[a], o_.places.node[b]);
     return c.L + static_cast<Picoseconds>(std::max(hops, 1U) - 1) * c.per_hop;
   }
-  static Picoseconds rest(std::uint64_t bytes, double rate) {
-    return bytes == 0 ? 0 : static_cast<Picoseconds>(static_cast<double>(bytes - 1) * rate + 0.5);
+  static Picoseconds rest(std::uint64_t bytes, const LevelCost& c, double rate) {
+    return bytes < c.after ? 0 : static_cast<Picoseconds>(static_cast<double>(bytes - c.after) * rate + 0.5);
   }
   Picoseconds& cpu(Rank rank, const Operation& op) { return clocks_[{Side::cpu, rank, op.cpu}]; }
   /// The interface of `rank` that a message of `op` between it and `other` passes.
@@ -163,8 +171,9 @@ class Simulator {
     const Rank owner = owner_[event.op];
     const bool has_peer = op.kind == OpKind::send || op.kind == OpKind::put || op.kind == OpKind::get;
     const Rank peer = has_peer ? op.peer : owner;
-    const LevelCost& c = cost(owner, peer);
-    const Picoseconds G = rest(op.amount, c.G), O = rest(op.amount, c.O), L = latency(owner, peer);
+    const LevelCost c = cost(owner, peer, op.amount);
+    const Picoseconds G = rest(op.amount, c, c.G), O = rest(op.amount, c, c.O), L = latency(owner, peer, c);
+    const Picoseconds O_recv = c.O_recv ? rest(op.amount, c, *c.O_recv) : O;
     switch (event.what) {
       case What::start:
         if (op.kind == OpKind::recv) {
@@ -202,12 +211,13 @@ class Simulator {
         in = now_ + c.g + G;
         // The same number: it takes the CPU before whatever was sent later.
         queue_.insert(
-            {whole ? now_ : now_ + std::max<Picoseconds>(0, G - O), event.number, What::landed, peer, event.op});
+            {whole ? now_ : now_ + std::max<Picoseconds>(0, G - O_recv), event.number, What::landed, peer, event.op});
         return;
       }
       case What::landed: {
         if (blocked(event, cpu(peer, op))) return;
-        handled_[event.op] = occupy(peer, op, c.o_recv + (o_.receive == Receive::loggopsim ? std::max(G, O) : O));
+        handled_[event.op] =
+            occupy(peer, op, c.o_recv + (o_.receive == Receive::loggopsim ? std::max(G, O_recv) : O_recv));
         auto& posted = posted_[peer];
         const auto match = std::find_if(posted.begin(), posted.end(), [&](std::uint64_t r) {
           return paired(peer) ? place_[r] == place_[event.op] && accepts(r, event.op) : accepts(r, event.op);
@@ -226,14 +236,14 @@ class Simulator {
         if (blocked(event, in)) return;
         in = now_ + c.g + G;
         count(op);
-        push(now_ + G + latency(peer, owner), What::back, owner, event.op);
+        push(now_ + G + latency(peer, owner, c), What::back, owner, event.op);
         return;
       }
       case What::get_asks: {
         Picoseconds& out = nic(Side::sending, peer, owner, op);
         if (blocked(event, out)) return;
         out = now_ + c.g + G;
-        push(now_ + latency(peer, owner), What::get_arrives, owner, event.op);
+        push(now_ + latency(peer, owner, c), What::get_arrives, owner, event.op);
         return;
       }
       case What::get_arrives: {
@@ -269,7 +279,8 @@ class Simulator {
     const Key key{event.rank, op.peer, op.tag, op.comm};
     const std::size_t place = place_[event.op] = sent_[key]++;
     const std::vector<Picoseconds>& posted = posted_at_[key];
-    if (op.amount <= cost(event.rank, op.peer).S || (place < posted.size() && posted[place] <= now_)) return false;
+    if (op.amount <= cost(event.rank, op.peer, op.amount).S || (place < posted.size() && posted[place] <= now_))
+      return false;
     if (place < posted.size()) push(posted[place], What::start, event.rank, event.op);
     aside_.insert(event.op);
     start(event.op);
@@ -306,7 +317,7 @@ class Simulator {
     end_[recv] = handled_[send];
     finish(recv);
     const Operation& op = s_.ops[send];
-    if (op.amount <= cost(owner_[send], op.peer).S) return;
+    if (op.amount <= cost(owner_[send], op.peer, op.amount).S) return;
     for (Picoseconds* clock : {&cpu(owner_[send], op), &nic(Side::sending, owner_[send], op.peer, op)})
       *clock = std::max(*clock, now_);
     finish(send);

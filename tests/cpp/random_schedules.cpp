@@ -104,6 +104,22 @@ Schedule random_schedule(Random& random, const Recipe& recipe) {
   return builder.build();
 }
 
+void add_pieces(Random& random, LevelCost& c) {
+  for (std::uint64_t above = 1; above < 6; above += 1 + below(random, 4)) {
+    LevelCost piece;
+    piece.above = above;
+    piece.after = 1 + below(random, above);
+    piece.L = static_cast<Picoseconds>(below(random, 6));
+    piece.o_send = static_cast<Picoseconds>(below(random, 4));
+    piece.o_recv = static_cast<Picoseconds>(below(random, 4));
+    piece.g = static_cast<Picoseconds>(below(random, 6));
+    piece.G = static_cast<double>(below(random, 5)) / 2;
+    piece.O = static_cast<double>(below(random, 4)) / 2;
+    if (once_in(random, 2)) piece.O_recv = static_cast<double>(below(random, 4)) / 2;
+    c.pieces.push_back(piece);
+  }
+}
+
 SimulationOptions small_machine(Random& random) {
   SimulationOptions options;
   for (LevelCost& c : options.cost) {
@@ -115,6 +131,8 @@ SimulationOptions small_machine(Random& random) {
     c.O = once_in(random, 2) ? 0 : static_cast<double>(below(random, 4)) / 2;
     c.S = once_in(random, 2) ? 65535 : below(random, 6);
     c.per_hop = static_cast<Picoseconds>(below(random, 3));
+    if (once_in(random, 3)) c.O_recv = static_cast<double>(below(random, 4)) / 2;
+    if (once_in(random, 3)) add_pieces(random, c);
   }
   options.copy_rate = static_cast<double>(below(random, 4)) / 2;
   options.reduce_rate = static_cast<double>(below(random, 4)) / 2;

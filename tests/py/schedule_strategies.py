@@ -14,6 +14,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 import isthmus
+from isthmus.machine import Piece
 from oracles.loggops import ANY, CALC, COPY, GET, PUT, RECV, REDUCE, SEND, Op, Parameters
 
 Ranks = list[list[Op]]
@@ -221,9 +222,26 @@ def parameters(most: int = 5) -> st.SearchStrategy[Parameters]:
     return st.builds(
         Parameters,
         L=time, o_send=time, o_recv=time, g=time, G=per_byte, O=per_byte, S=st.sampled_from([0, 1, 3, 10**6]),
+        O_recv=st.one_of(st.none(), per_byte), pieces=st.one_of(st.just(()), pieces(time, per_byte)),
     )  # fmt: skip
 
 
+@st.composite
+def pieces(draw: st.DrawFn, time: st.SearchStrategy[int], per_byte: st.SearchStrategy[float]) -> tuple[Parameters, ...]:
+    """Of a level, for sizes up to 30."""
+    out = []
+    for above in sorted(draw(st.sets(st.integers(1, 8), max_size=3))):
+        times = {name: draw(time) for name in ("L", "o_send", "o_recv", "g")}
+        rates = {name: draw(per_byte) for name in ("G", "O")}
+        O_recv = draw(st.one_of(st.none(), per_byte))
+        out.append(Parameters(**times, **rates, O_recv=O_recv, above=above, after=draw(st.integers(1, above))))
+    return tuple(out)
+
+
 def level_of(p: Parameters) -> isthmus.Level:
-    seconds = {name: getattr(p, name) * 1e-12 for name in ("L", "o_send", "o_recv", "g", "G", "O")}
-    return isthmus.Level(**seconds, S=p.S)
+    def seconds(p: Parameters) -> dict[str, float]:
+        times = {name: getattr(p, name) for name in ("L", "o_send", "o_recv", "g", "G", "O", "O_recv")}
+        return {name: time * 1e-12 for name, time in times.items() if time is not None}
+
+    pieces = tuple(Piece(**seconds(piece), above=piece.above, after=piece.after) for piece in p.pieces)
+    return isthmus.Level(**seconds(p), S=p.S, pieces=pieces)

@@ -119,8 +119,16 @@ MACHINES = [
 
 
 def spelled(level: str, p: Parameters) -> str:
-    times = [f"{level}.{name}={getattr(p, name)}ps" for name in ("L", "o_send", "o_recv", "g")]
-    return " ".join([*times, f"{level}.G={p.G}ps/B", f"{level}.O={p.O}ps/B", f"{level}.S={p.S}B"])
+    def numbers(p: Parameters) -> list[str]:
+        times = [f"{name}={getattr(p, name)}ps" for name in ("L", "o_send", "o_recv", "g")]
+        rates = [f"{name}={getattr(p, name)}ps/B" for name in ("G", "O", "O_recv") if getattr(p, name) is not None]
+        return [*times, *rates]
+
+    words = [f"{level}.{word}" for word in [*numbers(p), f"S={p.S}B"]]
+    if p.pieces:
+        pieces = [":".join([f"{piece.above}B", f"after={piece.after}B", *numbers(piece)]) for piece in p.pieces]
+        words.append(f"{level}.pieces={';'.join(pieces)}")
+    return " ".join(words)
 
 
 @settings(max_examples=250, deadline=None)
@@ -153,7 +161,9 @@ def test_schedules_on_machines(
         if nodes[a] == nodes[b]:
             return levels[0 if socket[a] == socket[b] else 1]
         hops = machine.topology.route_length(nodes[a], nodes[b])
-        return dataclasses.replace(levels[2], L=levels[2].L + (hops - 1) * per_hop)
+        further = (hops - 1) * per_hop
+        pieces = tuple(dataclasses.replace(piece, L=piece.L + further) for piece in levels[2].pieces)
+        return dataclasses.replace(levels[2], L=levels[2].L + further, pieces=pieces)
 
     def interface(rank: int, peer: int, nic: int) -> tuple[str, int, int]:
         """Ranks of a node share its interfaces to other nodes."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from random import Random
 
@@ -101,12 +102,18 @@ def test_names_of_ranks_do_not_matter_to_collectives(name: str) -> None:
 @EXAMPLES
 @given(schedules(arbitrary), parameters(), st.integers(2, 1000))
 def test_times_scale(ranks: Ranks, p: Parameters, factor: int) -> None:
-    p = dataclasses.replace(p, G=round(p.G), O=round(p.O))  # nothing to round
+
+    def times(p: Parameters, change: Callable[[float], float]) -> Parameters:
+        names = ("L", "o_send", "o_recv", "g", "G", "O", "O_recv")
+        new = {name: change(getattr(p, name)) for name in names if getattr(p, name) is not None}
+        return dataclasses.replace(p, **new, pieces=tuple(times(piece, change) for piece in p.pieces))
+
+    p = times(p, round)  # nothing to round
     a = isthmus.simulate(schedule_of(ranks), level_of(p), record="ops", copy_rate=2e-12, reduce_rate=1e-12)
     for ops in ranks:
         for op in ops:
             op.amount *= factor if op.kind == CALC else 1
-    slower = Parameters(**{k: v if k == "S" else v * factor for k, v in dataclasses.asdict(p).items()})
+    slower = times(p, lambda time: time * factor)
     b = isthmus.simulate(
         schedule_of(ranks),
         level_of(slower),

@@ -45,7 +45,8 @@ class Engine {
         noisy_(options.noise.kind != NoiseSpec::Kind::none),
         whole_(options.receive == Receive::loggopsim),
         pairing_(!whole_ && may_wait()),
-        in_order_(plain && !whole_ && !dependencies_.shape().one_sided),
+        in_order_(plain && !whole_ && !dependencies_.shape().one_sided &&
+                  options.cost[static_cast<int>(Level::network)].pieces.empty()),
         one_stream_(plain || dependencies_.shape().cpus == 1),
         // With one stream receives are posted in the order in which they become ready, whatever their times.
         post_ahead_(one_stream_ && !dependencies_.shape().receives_free_on_start) {
@@ -131,7 +132,7 @@ class Engine {
   }
   /// The sending side of an interface; the receiving side is the one after it.
   [[nodiscard]] std::uint32_t interface_of(Rank rank, std::uint8_t nic, const MessageCost& cost) const {
-    return plain ? rank * 3 + 1 : resources_.nic(rank, nic, costs_.is_network(cost));
+    return plain ? rank * 3 + 1 : resources_.nic(rank, nic, cost.network);
   }
   const MessageCost& cost_of(Rank from, Rank to, std::uint64_t bytes) {
     return plain ? costs_.uniform(bytes) : costs_.of(from, to, bytes);
@@ -568,7 +569,7 @@ class Engine {
   bool noisy_;
   bool whole_;     // does a message keep its receiver's CPU all the time?
   bool pairing_;   // are sends paired with receives when they are issued?
-  bool in_order_;  // do messages come to an interface in the order in which they are sent?
+  bool in_order_;  // do messages come to an interface in the order in which they are sent? Pieces may have a smaller L
   bool one_stream_;
   bool post_ahead_;
   EventQueue queue_;

@@ -10,7 +10,10 @@ namespace isthmus::simulate {
 template <Detail detail, Variant variant>
 bool Engine<detail, variant>::is_late(const Event& event) {
   require_in_time(now_);
-  out_.stopped = event.type() != EventType::wake && event.type() != EventType::network;
+  // A send whose interface is free only then may wait for a receive for ever, and take no time.
+  const bool may_stand_aside =
+      pairing_ && event.type() == EventType::operation && !event.called() && operations_.of(event).kind == OpKind::send;
+  out_.stopped = event.type() != EventType::wake && event.type() != EventType::network && !may_stand_aside;
   return out_.stopped;
 }
 

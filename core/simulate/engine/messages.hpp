@@ -155,7 +155,7 @@ inline void Engine<detail, variant>::meet_on_way(const Meeting& m, unsigned phas
   if (m.rendezvous && !whole_) {
     const MessageCost& cost = cost_of(m.source, m.rank, s_.ops[m.send].amount);
     // Processors that copy more slowly than bytes travel meet before the last byte is there: the last one has left.
-    const Picoseconds ahead = cost.bytes_O > cost.bytes_G ? cost.wire : 0;
+    const Picoseconds ahead = cost.bytes_O_recv > cost.bytes_G ? cost.wire : 0;
     gate(m.source, m.send, ahead);
     if (tail == never) in_flight_.hold_sender(flight, m.source, ahead);
   }

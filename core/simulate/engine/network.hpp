@@ -9,7 +9,7 @@ namespace isthmus::simulate {
 template <Detail detail, Variant variant>
 void Engine<detail, variant>::enter(std::uint64_t op, Rank from, Rank to, std::uint8_t nic, std::uint64_t bytes,
                                     const MessageCost& cost, Picoseconds leaves) {
-  if (bytes < 2 || !costs_.is_network(cost)) return;
+  if (bytes < 2 || !cost.network) return;
   in_flight_.send(op, from, to, nic, bytes, cost.bytes_G, leaves, cost.wire);
   arm();
 }

@@ -126,22 +126,24 @@ class Replay {
   }
 
   struct Spans {
-    Span o_send, o_recv, g, G, O, wire;
+    Span o_send, o_recv, g, G, O, O_recv, wire;
   };
   const MessageCost& consider(std::uint64_t op) {
     const Operation& o = s_.ops[op];
     const MessageCost& c = costs_->of(rank_[op], o.peer, o.amount);
-    network_ = costs_->is_network(c);
+    network_ = c.network;
     eager_ = is_eager(o, c);
     return c;
   }
   [[nodiscard]] Spans spans(std::uint64_t op) {
     const MessageCost& c = consider(op);
     const std::uint64_t bytes = s_.ops[op].amount;
-    const double rest = bytes > 1 ? static_cast<double>(bytes - 1) : 0;
+    const std::uint64_t first = c.level->after;
+    const double rest = bytes > first ? static_cast<double>(bytes - first) : 0;
     return {span(c.level->o_send, Parameter::o, 1), span(c.level->o_recv, Parameter::o, 1),
             span(c.level->g, Parameter::g, 1),      span(c.bytes_G, Parameter::G, rest),
-            span(c.bytes_O, Parameter::O, rest),    span(c.wire, Parameter::L, 1)};
+            span(c.bytes_O, Parameter::O, rest),    span(c.bytes_O_recv, Parameter::O, rest),
+            span(c.wire, Parameter::L, 1)};
   }
   /// L from the peer, which may differ where routes do.
   [[nodiscard]] Span back(std::uint64_t op) {
@@ -215,7 +217,7 @@ class Replay {
         Moment& in = interface(op.peer, op.nic, true);
         const bool whole = options_.receive == Receive::loggopsim;
         const Moment when = begin(event, at_[index], stream, whole ? in : Moment{});
-        stream = after(when, c.o_recv + (whole ? longer(c.O, c.G) : c.O) + lost(event), event, Via::handle);
+        stream = after(when, c.o_recv + (whole ? longer(c.O_recv, c.G) : c.O_recv) + lost(event), event, Via::handle);
         if (whole) in = after(when, c.g + c.G, event, Via::interface);
         if (!handled_.empty()) handled_[index] = stream;
         at_[index] = when;
@@ -241,7 +243,7 @@ class Replay {
           if (!tails_.empty() && tails_[send].cause != nobody && options_.receive == Receive::loggp) {
             // As in Engine::meet_on_way.
             Moment tail = tails_[send];
-            if (c.bytes_O > c.bytes_G) tail.a -= c.wire;
+            if (c.bytes_O_recv > c.bytes_G) tail.a -= c.wire;
             sent = later(sent, tail);
             last_ = later(last_, sent);
           }
@@ -269,7 +271,7 @@ class Replay {
         const Moment when = begin(event, at_[index], in);
         in = after(when, c.g + c.G, event, Via::interface);
         if (send) {
-          at_[index] = after(when, longer(c.G - c.O, {}), event, Via::landing);
+          at_[index] = after(when, longer(c.G - c.O_recv, {}), event, Via::landing);
           break;
         }
         at_[index] = after(when, put ? c.G + back(index) : c.G, event, Via::landing);
@@ -355,7 +357,7 @@ void change(SimulationOptions& options, Parameter parameter, double x) {
     t = std::max<Picoseconds>(0, t + static_cast<Picoseconds>(std::llround(x)));
   };
   const auto rate = [&](double& r) { r = std::max(0.0, r + x); };
-  for (LevelCost& c : options.cost) {
+  const auto change = [&](LevelCost& c) {
     switch (parameter) {
       case Parameter::L: time(c.L); break;
       case Parameter::o:
@@ -364,9 +366,16 @@ void change(SimulationOptions& options, Parameter parameter, double x) {
         break;
       case Parameter::g: time(c.g); break;
       case Parameter::G: rate(c.G); break;
-      case Parameter::O: rate(c.O); break;
+      case Parameter::O:
+        rate(c.O);
+        if (c.O_recv) rate(*c.O_recv);
+        break;
       case Parameter::compute: break;
     }
+  };
+  for (LevelCost& c : options.cost) {
+    change(c);
+    std::ranges::for_each(c.pieces, change);
   }
   if (parameter == Parameter::compute) options.compute_factor = std::max(0.0, options.compute_factor * (1 + x));
 }
@@ -405,24 +414,20 @@ std::vector<Step> critical_path(const Schedule& schedule, const SimulationOption
 Sensitivity sensitivity(const Schedule& schedule, const SimulationOptions& options, std::span<const LogEntry> log,
                         std::span<const Picoseconds> noise, Parameter parameter) {
   Replay replay(schedule, options, log, noise);
-  // Only levels that messages use bound how far a parameter may fall.
-  bool used[levels] = {};
-  {
+  // Only levels and pieces that messages use bound how far a parameter may fall.
+  double least = parameter == Parameter::compute ? 1 : std::numeric_limits<double>::infinity();
+  if (parameter != Parameter::compute) {
     Costs costs(options.cost, options.places);
     for (const LogEntry& entry : log) {
       const Operation& op = schedule.ops[entry.op()];
-      if (entry.kind() == LogEntry::Kind::start && op.kind != OpKind::calc && op.kind != OpKind::copy &&
-          op.kind != OpKind::reduce)
-        used[static_cast<int>(costs.level_of(replay.rank_of(entry.op()), op.peer))] = true;
+      if (entry.kind() != LogEntry::Kind::start || op.kind == OpKind::calc || op.kind == OpKind::copy ||
+          op.kind == OpKind::reduce)
+        continue;
+      const LevelCost& c = *costs.of(replay.rank_of(entry.op()), op.peer, op.amount).level;
+      const double now[] = {static_cast<double>(c.L), static_cast<double>(std::min(c.o_send, c.o_recv)),
+                            static_cast<double>(c.g), c.G, std::min(c.O, c.O_recv.value_or(c.O))};
+      least = std::min(least, now[static_cast<int>(parameter)]);
     }
-  }
-  double least = parameter == Parameter::compute ? 1 : std::numeric_limits<double>::infinity();
-  for (int i = 0; i < levels; ++i) {
-    if (!used[i] || parameter == Parameter::compute) continue;
-    const LevelCost& c = options.cost[i];
-    const double now[] = {static_cast<double>(c.L), static_cast<double>(std::min(c.o_send, c.o_recv)),
-                          static_cast<double>(c.g), c.G, c.O};
-    least = std::min(least, now[static_cast<int>(parameter)]);
   }
   if (!std::isfinite(least)) least = 0;
 

@@ -44,6 +44,9 @@ std::vector<double> work_bound(const Schedule& schedule, const SimulationOptions
   }
   const Resources resources(schedule.ranks, cpus, nics, options.places);
   const Costs costs(options.cost, options.places);
+  // Which piece of a level holds depends on the size.
+  LevelCost least_costs[levels];
+  std::ranges::transform(options.cost, least_costs, least_of);
   std::vector<Work> work(resources.size());
   std::uint64_t last = 0, units = 0;  // amounts repeat: no division for each
   for (Rank r = 0; r < schedule.ranks; ++r) {
@@ -67,17 +70,17 @@ std::vector<double> work_bound(const Schedule& schedule, const SimulationOptions
         continue;
       }
       const Level level = costs.level_of(r, op.peer);
-      const LevelCost& cost = options.cost[static_cast<int>(level)];
+      const LevelCost& cost = least_costs[static_cast<int>(level)];
       work[resources.cpu(r, op.cpu)].add(cost.o_send, cost.O, units);
-      work[resources.cpu(op.peer, op.cpu)].add(
-          cost.o_recv, options.receive == Receive::loggopsim ? std::max(cost.O, cost.G) : cost.O, units);
+      const double received = options.receive == Receive::loggopsim ? std::max(*cost.O_recv, cost.G) : *cost.O_recv;
+      work[resources.cpu(op.peer, op.cpu)].add(cost.o_recv, received, units);
       work[resources.nic(r, op.nic, level == Level::network)].add(cost.g, cost.G, units);
       work[resources.nic(op.peer, op.nic, level == Level::network) + 1].add(cost.g, cost.G, units);
     }
   }
   // The gap of the last message need not be over.
   double after = std::numeric_limits<double>::infinity();
-  for (const LevelCost& cost : options.cost)
+  for (const LevelCost& cost : least_costs)
     after = std::min(after, static_cast<double>(cost.o_send + cost.L + cost.o_recv - cost.g));
   std::vector<double> least(sizes.size(), 0);
   for (std::uint32_t i = 0; i < work.size(); ++i) {

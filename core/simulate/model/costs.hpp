@@ -1,7 +1,9 @@
 // What a message costs between two ranks.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <vector>
 
 #include "base/error.hpp"
 #include "simulate/model/options.hpp"
@@ -10,16 +12,20 @@ namespace isthmus::simulate {
 
 /// Costs of one message.
 struct MessageCost {
-  Picoseconds wire = 0;     ///< L with the distance
-  Picoseconds bytes_G = 0;  ///< (s - 1) G
-  Picoseconds bytes_O = 0;  ///< (s - 1) O
-  const LevelCost* level = nullptr;
+  Picoseconds wire = 0;              ///< L with the distance
+  Picoseconds bytes_G = 0;           ///< (s - 1) G
+  Picoseconds bytes_O = 0;           ///< (s - 1) O of the sender
+  Picoseconds bytes_O_recv = 0;      ///< of the receiver
+  const LevelCost* level = nullptr;  ///< or its piece, with S and per_hop of the level
+  bool network = false;              ///< at that level
   [[nodiscard]] Picoseconds send_cpu() const { return level->o_send + bytes_O; }
   /// With Receive::loggopsim.
-  [[nodiscard]] Picoseconds recv_all() const { return level->o_recv + (bytes_O > bytes_G ? bytes_O : bytes_G); }
-  [[nodiscard]] Picoseconds recv_cpu() const { return level->o_recv + bytes_O; }
+  [[nodiscard]] Picoseconds recv_all() const {
+    return level->o_recv + (bytes_O_recv > bytes_G ? bytes_O_recv : bytes_G);
+  }
+  [[nodiscard]] Picoseconds recv_cpu() const { return level->o_recv + bytes_O_recv; }
   /// From the first byte at the receiver's interface until its CPU can begin, so that it ends o after the last byte.
-  [[nodiscard]] Picoseconds ahead_of_cpu() const { return bytes_G > bytes_O ? bytes_G - bytes_O : 0; }
+  [[nodiscard]] Picoseconds ahead_of_cpu() const { return bytes_G > bytes_O_recv ? bytes_G - bytes_O_recv : 0; }
   [[nodiscard]] Picoseconds gap() const { return level->g + bytes_G; }
 };
 
@@ -47,13 +53,38 @@ inline Picoseconds product(Picoseconds a, Picoseconds b) {
 /// Longest time of a message, 20 hours: sums of many fit 64 bits.
 inline constexpr Picoseconds longest_message = Picoseconds{1} << 56;
 
-/// (s - 1) bytes at a rate, to the nearest picosecond.
-inline Picoseconds bytes_after_first(std::uint64_t bytes, double rate) {
-  if (bytes <= 1 || rate == 0) return 0;
-  const double time = static_cast<double>(bytes - 1) * rate;
+/// The bytes after so many at a rate, to the nearest picosecond.
+inline Picoseconds bytes_after(std::uint64_t first, std::uint64_t bytes, double rate) {
+  if (bytes <= first || rate == 0) return 0;
+  const double time = static_cast<double>(bytes - first) * rate;
   require(time < static_cast<double>(longest_message), "a message of ", bytes, " bytes at ", rate / 1e12,
           " s per byte: it may take up to ", longest_message / 1'000'000'000'000, " s");
   return static_cast<Picoseconds>(time + 0.5);
+}
+
+/// The piece of a level that holds for messages of so many bytes, or the level itself.
+inline const LevelCost& piece_of(const LevelCost& level, std::uint64_t bytes) {
+  const auto more = std::ranges::partition_point(level.pieces, [&](const LevelCost& p) { return p.above < bytes; });
+  return more == level.pieces.begin() ? level : *(more - 1);
+}
+
+/// A level without pieces at which no message takes longer anywhere: the least of every parameter.
+inline LevelCost least_of(const LevelCost& level) {
+  LevelCost least = level;
+  least.pieces.clear();
+  least.O_recv = level.O_recv.value_or(level.O);
+  for (const LevelCost& p : level.pieces) {
+    // The smallest message of the piece has the fewest bytes that cost something, of all but the first.
+    const double part = p.above == 1 ? 1 : static_cast<double>(p.above - p.after) / static_cast<double>(p.above - 1);
+    least.L = std::min(least.L, p.L);
+    least.o_send = std::min(least.o_send, p.o_send);
+    least.o_recv = std::min(least.o_recv, p.o_recv);
+    least.g = std::min(least.g, p.g);
+    least.G = std::min(least.G, part * p.G);
+    least.O = std::min(least.O, part * p.O);
+    least.O_recv = std::min(*least.O_recv, part * p.O_recv.value_or(p.O));
+  }
+  return least;
 }
 
 /// CPU time of a calc, copy or reduce.
@@ -77,7 +108,11 @@ class Costs {
   Costs(const LevelCost (&levels_in)[levels], const Places& places) : places_(&places) {
     for (int i = 0; i < levels; ++i) {
       level_[i] = levels_in[i];
-      last_[i] = {level_[i].L, 0, 0, &level_[i]};
+      for (LevelCost& piece : level_[i].pieces) {
+        piece.S = level_[i].S;
+        piece.per_hop = level_[i].per_hop;
+      }
+      last_[i] = {level_[i].L, 0, 0, 0, &level_[i], i == static_cast<int>(Level::network)};
     }
   }
 
@@ -90,10 +125,6 @@ class Costs {
   [[nodiscard]] bool is_uniform() const { return places_->topology == nullptr; }
   /// The largest message, in bytes, that is eager at the level.
   [[nodiscard]] std::uint64_t eager(Level level) const { return level_[static_cast<int>(level)].S; }
-
-  [[nodiscard]] bool is_network(const MessageCost& cost) const {
-    return cost.level == &level_[static_cast<int>(Level::network)];
-  }
 
   /// of() where all ranks are equally far from each other.
   const MessageCost& uniform(std::uint64_t bytes) { return sized(static_cast<int>(Level::network), bytes); }
@@ -108,16 +139,19 @@ class Costs {
     MessageCost& last = last_[at];
     if (bytes != bytes_[at]) {
       bytes_[at] = bytes;
-      last.bytes_G = bytes_after_first(bytes, level_[at].G);
-      last.bytes_O = bytes_after_first(bytes, level_[at].O);
+      const LevelCost& c = level_[at].pieces.empty() ? level_[at] : piece_of(level_[at], bytes);
+      last.level = &c;
+      last.wire = c.L;
+      last.bytes_G = bytes_after(c.after, bytes, c.G);
+      last.bytes_O = bytes_after(c.after, bytes, c.O);
+      last.bytes_O_recv = c.O_recv ? bytes_after(c.after, bytes, *c.O_recv) : last.bytes_O;
     }
     return last;
   }
   const MessageCost& placed(Rank from, Rank to, std::uint64_t bytes) {
     const auto at = static_cast<int>(level_of(from, to));
-    const LevelCost& level = level_[at];
     MessageCost& last = sized(at, bytes);
-    if (at == static_cast<int>(Level::network) && level.per_hop != 0) {
+    if (const LevelCost& level = *last.level; last.network && level.per_hop != 0) {
       const std::uint32_t hops = places_->topology->route_length(places_->node[from], places_->node[to]);
       const Picoseconds further = product(hops > 0 ? hops - 1 : 0, level.per_hop);
       if (further > longest_parameter) require_in_time(-1);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "schedule/schedule.hpp"
@@ -21,16 +22,22 @@ inline constexpr Picoseconds latest = (Picoseconds{1} << 62) - 1;
 /// Longest latency, overhead or gap of a message, 13 days.
 inline constexpr Picoseconds longest_parameter = Picoseconds{1} << 60;
 
-/// LogGOPS parameters of one level (Hoefler, Schneider and Lumsdaine, "LogGOPSim", 2010).
+/// LogGOPS parameters of one level (Hoefler, Schneider and Lumsdaine, "LogGOPSim", 2010), or of one of its pieces, the
+/// messages of more than so many bytes.
 struct LevelCost {
   Picoseconds L = 0;
   Picoseconds o_send = 0;
   Picoseconds o_recv = 0;
   Picoseconds g = 0;
-  double G = 0;             ///< picoseconds per byte, NIC
-  double O = 0;             ///< picoseconds per byte, CPU
-  std::uint64_t S = 65535;  ///< largest message that is sent eagerly
-  Picoseconds per_hop = 0;  ///< per link of the route beyond the first
+  double G = 0;                                 ///< picoseconds per byte, NIC
+  double O = 0;                                 ///< picoseconds per byte, CPU
+  std::uint64_t S = 65535;                      ///< largest message that is sent eagerly
+  Picoseconds per_hop = 0;                      ///< per link of the route beyond the first
+  std::optional<double> O_recv = std::nullopt;  ///< O of the receiver; nothing: the same
+  std::uint64_t after = 1;                      ///< bytes cost G and O after so many
+  std::uint64_t above = 0;                      ///< of a piece: for larger messages
+  /// Ascending. Of each, S, per_hop and pieces mean nothing: those of the level hold.
+  std::vector<LevelCost> pieces = {};
 };
 
 enum class Level : std::uint8_t { socket, node, network };

@@ -5,6 +5,7 @@
 
 #include "base/assert.hpp"
 #include "base/error.hpp"
+#include "simulate/model/costs.hpp"
 
 namespace isthmus::simulate {
 namespace {
@@ -18,7 +19,7 @@ FlowNetwork::FlowNetwork(const SimulationOptions& options)
     : topology_(options.places.topology),
       router_(*topology_, options.route, options.seed),
       resolution_(options.resolution),
-      per_byte_(options.cost[static_cast<int>(Level::network)].G),
+      per_byte_(least_of(options.cost[static_cast<int>(Level::network)]).G),
       nics_(options.places.nics),
       shares_(per_byte_ > 0 ? 1 / per_byte_ : 0),
       traffic_(topology_->links(), options.slices),

@@ -6,6 +6,7 @@
 #include "base/assert.hpp"
 #include "base/error.hpp"
 #include "base/prefetch.hpp"
+#include "simulate/model/costs.hpp"
 
 namespace isthmus::simulate {
 
@@ -336,7 +337,7 @@ void PacketNetwork::report(std::uint32_t id) {
     if (lost <= static_cast<Picoseconds>(p.bytes / fabric_.packet() + 1)) lost = 0;
   }
   const std::uint32_t links = topology_->route_length(p.from, p.to);
-  const Picoseconds wire = cost_.L + (links > 0 ? links - 1 : 0) * cost_.per_hop;
+  const Picoseconds wire = piece_of(cost_, p.bytes + 1).L + (links > 0 ? links - 1 : 0) * cost_.per_hop;
   passed_->push_back({p.message, std::max(p.leaves + p.duration + lost, now_ - wire), lost});
   unused_messages_.push_back(id);
 }

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/error.hpp"
+#include "simulate/model/costs.hpp"
 #include "simulate/network/network.hpp"
 #include "simulate/network/packet.hpp"
 
@@ -50,11 +51,10 @@ PacketFabric::PacketFabric(const SimulationOptions& options)
     most = std::max(most, p.room / packet);
     kinds_.push_back(p);
   }
-  require(o.bytes * options.cost[static_cast<int>(Level::network)].G <= longest, "interfaces, of ",
-          options.cost[static_cast<int>(Level::network)].G / 1e12, " s per byte: a packet of ", o.bytes,
-          " bytes may take up to ", longest / 1e12, " s");
   PortClass interface;
-  interface.per_byte = options.cost[static_cast<int>(Level::network)].G;
+  interface.per_byte = least_of(options.cost[static_cast<int>(Level::network)]).G;
+  require(o.bytes * interface.per_byte <= longest, "interfaces, of ", interface.per_byte / 1e12,
+          " s per byte: a packet of ", o.bytes, " bytes may take up to ", longest / 1e12, " s");
   interface.full = rounded(o.bytes, interface.per_byte);
   interface.room = o.buffer > 0 ? static_cast<std::int64_t>(o.buffer) : buffered * packet;
   kinds_.push_back(interface);

@@ -4,13 +4,14 @@
 
 #include "base/error.hpp"
 #include "base/prefetch.hpp"
+#include "simulate/model/costs.hpp"
 
 namespace isthmus::simulate {
 
 ReserveNetwork::ReserveNetwork(const SimulationOptions& options)
     : topology_(options.places.topology),
       router_(*topology_, options.route, options.seed),
-      interface_per_byte_(options.cost[static_cast<int>(Level::network)].G),
+      interface_per_byte_(least_of(options.cost[static_cast<int>(Level::network)]).G),
       nics_(options.places.nics),
       log_routes_(options.detail == Detail::ops),
       traffic_(topology_->links(), options.slices),

@@ -76,7 +76,11 @@ def parse_level(text: str) -> Level | None:
         return None
     from ..machine import Level
 
-    fields = {field.name: field.metadata["unit"] for field in dataclasses.fields(Level) if field.name != "per_hop"}
+    fields = {
+        field.name: field.metadata["unit"]
+        for field in dataclasses.fields(Level)
+        if field.name not in ("per_hop", "pieces")
+    }
     values: dict[str, float] = {}
     for key, value in pairs(text, text.partition(":")[2], ("o", *fields)).items():
         unit = fields["o_send" if key == "o" else key]

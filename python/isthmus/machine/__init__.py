@@ -22,7 +22,7 @@ from .description import Description
 from .machine import Machine
 from .measured import Curve, Measured
 from .models import alpha_beta_gamma, wormhole_latency
-from .parts import Cache, Level, Levels, Node, Noise, Provenance, Spmv, Threads
+from .parts import Cache, Level, Levels, Node, Noise, Piece, Provenance, Spmv, Threads
 
 __all__ = [
     "Allocation",
@@ -36,6 +36,7 @@ __all__ = [
     "Measured",
     "Node",
     "Noise",
+    "Piece",
     "Provenance",
     "Spmv",
     "Threads",

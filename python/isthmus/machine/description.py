@@ -20,7 +20,7 @@ from ..errors import InvalidInput, ParseError
 from ..hostlist import expand
 from .kinds import KINDS, Parameter, kind_named
 from .measured import curves_of, measured_of
-from .parts import STATUSES, Level, Node, Noise, Provenance
+from .parts import STATUSES, Level, Node, Noise, Piece, Provenance
 
 #: The newest version of the TOML form; version 1 has no intervals, records, curves and table [measured].
 FORMAT = 2
@@ -71,8 +71,10 @@ class Description:
         raise ParseError(self.file, self.line(path), path, message)
 
 
-class _Reader:
-    def __init__(self, file: str, line: Line, folder: str) -> None:
+class Reader:
+    """Checks the parts of a raw description, whose file, lines and folder its messages and paths go by."""
+
+    def __init__(self, file: str, line: Line = _no_line, folder: str = "") -> None:
         self.file = file
         self.folder = folder
         self.line = line
@@ -256,7 +258,8 @@ class _Reader:
             where = f"{path}.{key}"
             meta = fields[key].metadata
             if "of" in meta:
-                out[key] = self.records(value, where, meta["of"])
+                is_piece = meta["of"] is Piece
+                out[key] = self.pieces(value, where) if is_piece else self.records(value, where, meta["of"])
                 continue
             words = "choices" in meta or key in ("stream", "file")
             value = self.plain(value, where, None if words else meta["unit"])
@@ -289,6 +292,38 @@ class _Reader:
                 self.fail(f"{path}.{i}.{first}", "does not ascend: more than in the table before is allowed")
         return made
 
+    def pieces(self, value: Any, path: str) -> tuple[Piece, ...]:
+        """The pieces of a level, as tables or as in a specification: ``8KiB:L=2us:G=1ns/B;64KiB:L=5us:G=0.1ns/B``."""
+        if isinstance(value, str):
+            words = [piece.split(":") for piece in value.split(";")]
+            if any("=" in first or not all("=" in word for word in rest) for first, *rest in words):
+                self.fail(path, f"is {units.shown(value)}: pieces such as 8KiB:L=2us:G=1ns/B;64KiB:L=5us are allowed")
+            value = [{"above": first} | dict(word.split("=", 1) for word in rest) for first, *rest in words]
+        if not isinstance(value, list):
+            self.fail(path, f"is {units.shown(value)}: a list of tables with above, L, o_send, ... is allowed")
+        out: list[Piece] = []
+        for i, table in enumerate(value):
+            where = f"{path}.{i}"
+            piece = self.part(table, where, Piece)
+            if "above" not in piece:
+                self.fail(where, "has no above: the bytes above which it holds, such as 8 KiB, are needed")
+            before = out[-1].above if out else 0.0
+            if piece["above"] <= before or piece["above"] % 1:
+                self.fail(
+                    f"{where}.above",
+                    f"is {units.text(piece['above'], 'B')}: a whole number of bytes above those of the piece before, "
+                    f"{units.text(before, 'B')}, is allowed",
+                )
+            after = piece.get("after", 1.0)
+            if not 1 <= after <= piece["above"] or after % 1:
+                self.fail(
+                    f"{where}.after",
+                    f"is {units.text(after, 'B')}: a whole number of bytes from 1 to above, "
+                    f"{units.text(piece['above'], 'B')}, is allowed",
+                )
+            out.append(Piece(**piece))
+        return tuple(out)
+
 
 def normalise(raw: dict[str, Any], file: str, line: Line = _no_line, *, folder: str = "") -> Description:
     """Check a raw description and convert every value to SI units.
@@ -309,7 +344,7 @@ def normalise(raw: dict[str, Any], file: str, line: Line = _no_line, *, folder: 
     ParseError
         If a key is unknown, a parameter is missing, or a value has the wrong type, unit or range.
     """
-    reader = _Reader(file, line, folder)
+    reader = Reader(file, line, folder)
     for key in raw:
         if key not in _TOP:
             reader.unknown("", key, _TOP)

@@ -362,8 +362,9 @@ class Machine(Tabular):
     def message_time(self, bytes: float, a: int, b: int, *, level: Literal["socket", "node"] = "node") -> float:
         """Return the time of one message on a quiet machine by LogGOPS, seconds.
 
-        The time is ``o_send + L + (hops - 1) per_hop + bytes (G + 2 O) + o_recv``: both processors spend O on every
-        byte. For two cores of the same node, ``level`` says how near they are.
+        The time is ``o_send + L + (hops - 1) per_hop + bytes (G + O + O_recv) + o_recv``: both processors spend time on
+        every byte. Where the level has pieces, the one for this size holds, and bytes count after as many as it says.
+        For two cores of the same node, ``level`` says how near they are.
         """
         if not 0 <= bytes < math.inf:
             raise InvalidInput(f"bytes = {bytes}: a number from 0 is allowed")
@@ -372,7 +373,9 @@ class Machine(Tabular):
         hops = self.topology.route_length(self.node_id(a), self.node_id(b))
         p = self.level.network if hops else getattr(self.level, level)
         distance = max(hops - 1, 0) * p.per_hop
-        return p.o_send + p.L + distance + bytes * (p.G + 2 * p.O) + p.o_recv
+        piece = p.piece(bytes)
+        paid = bytes - piece.after if piece.above else bytes
+        return piece.o_send + piece.L + distance + paid * (piece.G + piece.O + piece.O_of_receiver) + piece.o_recv
 
     def allocate(
         self,

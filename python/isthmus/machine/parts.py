@@ -5,6 +5,7 @@ Every field carries its unit and its allowed range, which the readers and writer
 
 from __future__ import annotations
 
+import bisect
 import dataclasses
 from dataclasses import dataclass
 from typing import Any, TypedDict
@@ -70,9 +71,40 @@ class Node:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Piece:
+    """LogGOPS parameters of the messages of one level that have more than so many bytes: all of them, in place of the
+    level's own.
+
+    A message of s bytes costs ``(s - after) G`` and so on beside what does not depend on its size. ``after`` is 1 as in
+    LogGP, so that L, the overheads and g are those of a message of one byte if all were like these; where the line
+    through the times of the piece would be below 0 there, it is larger, and they are those of a message of that many
+    bytes.
+    """
+
+    above: float = _field(0.0, "B", "for messages of more bytes than these, up to those of the next piece")
+    after: float = _field(1.0, "B", "bytes that cost nothing by the byte: the first, as in LogGP, or more")
+    L: float = _field(0.0, "s", "latency")
+    o_send: float = _field(0.0, "s", "processor time to send a message")
+    o_recv: float = _field(0.0, "s", "processor time to receive a message")
+    g: float = _field(0.0, "s", "time between two messages of one interface")
+    G: float = _field(0.0, "s/B", "time per byte")
+    O: float = _field(0.0, "s/B", "processor time per byte")  # noqa: E741 - the literature's name
+    O_recv: float | None = _field(None, "s/B", "processor time per byte of the receiver; without it that of the sender")
+
+    @property
+    def O_of_receiver(self) -> float:
+        """O_recv, or O where that is not given, seconds per byte."""
+        return self.O if self.O_recv is None else self.O_recv
+
+
+@dataclass(frozen=True, kw_only=True)
 class Level:
     """LogGOPS parameters of one level (Hoefler, Schneider, Lumsdaine, "LogGOPSim", 2010), after LogP (Culler et al.,
-    1993) and LogGP (Alexandrov et al., 1995)."""
+    1993) and LogGP (Alexandrov et al., 1995).
+
+    Where one line over all sizes does not describe a level, as protocols change with the size and caches end,
+    ``pieces`` give other parameters for larger messages, the smallest first.
+    """
 
     L: float = _field(0.0, "s", "latency")
     o_send: float = _field(0.0, "s", "processor time to send a message")
@@ -82,6 +114,37 @@ class Level:
     O: float = _field(0.0, "s/B", "processor time per byte")  # noqa: E741 - the literature's name
     S: float = _field(65535.0, "B", "largest message that is sent eagerly; above it rendezvous")
     per_hop: float = _field(0.0, "s", "added for every link of a route beyond the first (network only)")
+    O_recv: float | None = _field(None, "s/B", "processor time per byte of the receiver; without it that of the sender")
+    pieces: tuple[Piece, ...] = _field((), "", "what holds for messages of more than so many bytes", of=Piece)
+
+    @property
+    def O_of_receiver(self) -> float:
+        """O_recv, or O where that is not given, seconds per byte."""
+        return self.O if self.O_recv is None else self.O_recv
+
+    @property
+    def all_pieces(self) -> tuple[Piece, ...]:
+        """The level's own parameters as a piece for all messages, and the pieces."""
+        own = {name: getattr(self, name) for name in ("L", "o_send", "o_recv", "g", "G", "O", "O_recv")}
+        return (Piece(**own), *self.pieces)
+
+    def piece(self, bytes: float) -> Piece:
+        """Return the parameters that hold for a message of this size."""
+        return self.all_pieces[bisect.bisect_left([piece.above for piece in self.pieces], bytes)]
+
+    def least(self) -> Level:
+        """Return a level without pieces at which no message takes longer: the least of every parameter."""
+        if not self.pieces:
+            return self
+        pieces = self.all_pieces
+        times = {name: min(getattr(p, name) for p in pieces) for name in ("L", "o_send", "o_recv", "g")}
+        # The smallest message of a piece has the fewest bytes that cost something, of all but the first.
+        part = [(p.above - p.after) / (p.above - 1) if p.above > 1 else 1.0 for p in pieces]
+        rates = {
+            name: min(share * getattr(p, of) for share, p in zip(part, pieces, strict=True))
+            for name, of in (("G", "G"), ("O", "O"), ("O_recv", "O_of_receiver"))
+        }
+        return Level(**times, **rates, S=self.S, per_hop=self.per_hop)
 
 
 # What a level has where neither the machine nor its specification says: a current cluster, to the order of magnitude.

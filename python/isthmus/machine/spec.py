@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Any
 from .. import units
 from ..errors import InvalidInput, ParseError, Unsupported
 from ..named import split
-from .description import LEVELS, Description, normalise
+from .description import LEVELS, Description, Reader, normalise
 from .kinds import KINDS, Kind, Links, kind_named, spec_of
-from .parts import Level, Node
+from .parts import Level, Node, Piece
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from .._core import Topology
 
-_LEVEL_FIELDS = [f.name for f in dataclasses.fields(Level) if "of" not in f.metadata]
+_LEVEL_FIELDS = [f.name for f in dataclasses.fields(Level) if f.metadata.get("of", Piece) is Piece]
 _NODE_FIELDS = [f.name for f in dataclasses.fields(Node) if "of" not in f.metadata]
 _TOP = {"name": "name", "title": "title", "compute": "compute_nodes", "hosts": "hostnames"}
 
@@ -126,7 +128,8 @@ def parse_spec(text: str) -> Description:
     ``key=value``: ``link`` and
     ``hop`` (bandwidth and latency of all links; ``link.x``, ``hop.global`` of one class), the fields of a node
     (``cores``, ``sockets``, ``nics``, ``memory``, ...), LogGP parameters of the network (``L o g G O S per_hop o_send
-    o_recv``; ``socket.L``, ``node.o`` of the other levels), ``noise`` (``noise.period``, ...), ``compute`` (usable
+    o_recv O_recv``, and ``pieces`` such as ``8KiB:L=2us:G=1ns/B;64KiB:L=5us`` for larger messages; ``socket.L``,
+    ``node.o`` of the other levels), ``noise`` (``noise.period``, ...), ``compute`` (usable
     nodes), ``hosts`` (node names), ``name``.
 
     Raises
@@ -205,8 +208,29 @@ def _set(raw: dict[str, Any], text: str, word: str) -> None:
         _place(raw, path, value, text, key)
 
 
+def format_pieces(pieces: Iterable[Piece]) -> str:
+    """Return the pieces of a level as one word, ``8KiB:L=2us:G=1ns/B;64KiB:L=5us:G=0.1ns/B``; :func:`parse_pieces`
+    reads it back."""
+    words = []
+    for piece in pieces:
+        word = units.text(piece.above, "B")
+        for field in dataclasses.fields(Piece):
+            value = getattr(piece, field.name)
+            if field.name != "above" and value != field.default:
+                word += f":{field.name}={units.text(value, field.metadata['unit'])}"
+        words.append(word)
+    return ";".join(words).replace(" ", "")
+
+
+def parse_pieces(text: str) -> tuple[Piece, ...]:
+    """Read the pieces of a level from one word; raises ParseError."""
+    return Reader(text).pieces(text, "pieces")
+
+
 def _option(key: str, value: Any, unit: str) -> str:
-    if isinstance(value, tuple):
+    if key.endswith("pieces"):
+        value = format_pieces(value)
+    elif isinstance(value, tuple):
         value = ";".join(",".join(units.text(v, unit) for v in row) for row in value)
     elif isinstance(value, float):
         value = units.text(value, unit)
@@ -232,7 +256,7 @@ def format_spec(description: Description) -> str:
     parts = [("node", Node, v["node"]), *((f"level.{name}", Level, table) for name, table in v["level"].items())]
     for path, cls, table in parts:
         for field in dataclasses.fields(cls):
-            if "of" in field.metadata and table.get(field.name):
+            if field.metadata.get("of", Piece) is not Piece and table.get(field.name):
                 raise Unsupported(f"{path}.{field.name} has no place in a specification: write TOML")
     for file in (topology.get("file") or "", v["noise"].get("file", "")):
         if re.search(r"[\s,=]", file):

@@ -118,6 +118,25 @@ def summary(machine: Machine) -> dict[str, Any]:
     }
 
 
+def _levels(machine: Machine) -> list[str]:
+    """A table of the levels, each with its pieces below it; O where a processor has to do with bytes."""
+    levels = {name: getattr(machine.level, name) for name in LEVELS}
+    by_processor = any(piece.O or piece.O_of_receiver for level in levels.values() for piece in level.all_pieces)
+    width = 12 if any(level.pieces for level in levels.values()) else 9
+    names = ["L", "o_send", "o_recv", "g", "G", *(["O", "O_recv"] if by_processor else []), "S", "per_hop"]
+    lines = [f"  LogGP  {'':<{width - 5}}" + "".join(f"{name:>10}" for name in names)]
+    for name, level in levels.items():
+        for piece in level.all_pieces:
+            cells = [units.text(x, "s", 3) for x in (piece.L, piece.o_send, piece.o_recv, piece.g)]
+            rates = [piece.G, *([piece.O, piece.O_of_receiver] if by_processor else [])]
+            cells += [units.text(x, "s/B", 3) for x in rates]
+            if not piece.above:
+                cells += [units.text(level.S, "B", 5), units.text(level.per_hop, "s", 3)]
+            title = f"> {units.text(piece.above, 'B', 5)}" if piece.above else name
+            lines.append(f"    {title:<{width}}" + "".join(f"{cell:>10}" for cell in cells))
+    return lines
+
+
 def report(machine: Machine) -> str:
     """Return a short description of the machine, without the provenance of every number."""
     s = summary(machine)
@@ -170,12 +189,7 @@ def report(machine: Machine) -> str:
         if value is not None:
             node.append(f"{units.text(value, unit, 4)} {what}")
     lines.append(f"  node           {', '.join(node)}")
-    lines.append("  LogGP               L    o_send    o_recv         g         G         S   per_hop")
-    for name in LEVELS:
-        p = getattr(machine.level, name)
-        cells = [units.text(x, "s", 3) for x in (p.L, p.o_send, p.o_recv, p.g)]
-        cells += [units.text(p.G, "s/B", 3), units.text(p.S, "B", 5), units.text(p.per_hop, "s", 3)]
-        lines.append(f"    {name:<9}" + "".join(f"{cell:>10}" for cell in cells))
+    lines += _levels(machine)
     if machine.noise.kind != "none":
         lines.append(f"  noise          {machine.noise.kind}")
     return "\n".join([*lines, *_measured(machine)])

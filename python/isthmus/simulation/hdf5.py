@@ -10,6 +10,7 @@ import numpy as np
 
 from ..errors import InvalidInput, ParseError
 from ..machine import Level, Machine
+from ..machine.spec import format_pieces, parse_pieces
 from ..schedule.hdf5 import read_schedule, schedule_columns, schedule_version
 from ..schedule.hdf5_columns import Column, Reader, write_columns
 from .saved_result import SavedResult
@@ -86,7 +87,12 @@ def write_timeline(timeline: Timeline, path: str | os.PathLike[str], *, compress
             for name, (_, unit, meaning) in _TRAFFIC.items()
         ]
     if isinstance(t.machine, Level):
-        attributes |= {f"level.{field.name}": float(getattr(t.machine, field.name)) for field in _level_fields()}
+        for field in dataclasses.fields(Level):
+            value = getattr(t.machine, field.name)
+            if field.name == "pieces":
+                value = format_pieces(value)
+            if value not in (None, ""):
+                attributes[f"level.{field.name}"] = value if field.name == "pieces" else float(value)
     else:
         columns.append(Column("machine", [t.machine.toml()], "", "the TOML form of the machine"))
     columns += schedule_columns(t.schedule, "schedule/")
@@ -163,7 +169,7 @@ def _check(reader: Reader, name: str, values: NDArray[Any], low: int, end: int |
 
 def _machine(reader: Reader) -> Machine | Level:
     if not reader.has("machine"):
-        return Level(**{field.name: reader.attribute(f"level.{field.name}", float) for field in _level_fields()})
+        return _level(reader)
     from ..machine.toml import parse_toml
 
     text = "\n".join(reader.texts("machine"))
@@ -173,5 +179,15 @@ def _machine(reader: Reader) -> Machine | Level:
         raise reader.fail("machine", str(error)) from None
 
 
-def _level_fields() -> tuple[dataclasses.Field[Any], ...]:
-    return dataclasses.fields(Level)
+def _level(reader: Reader) -> Level:
+    names = [field.name for field in dataclasses.fields(Level)]
+    # What a level need not have.
+    given = [name for name in names if name not in ("O_recv", "pieces") or f"level.{name}" in reader.file.attrs]
+    values = {name: reader.attribute(f"level.{name}", float) for name in given if name != "pieces"}
+    if "pieces" in given:
+        text = reader.attribute("level.pieces", str)
+        try:
+            values["pieces"] = parse_pieces(text)
+        except ParseError as error:
+            raise reader.fail("level.pieces", str(error)) from None
+    return Level(**values)

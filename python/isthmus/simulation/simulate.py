@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from .. import _core
 from ..errors import InvalidInput
 from ..lowering.rules import Collectives
-from ..machine import Allocation, Level, Levels, Machine, Noise
+from ..machine import Allocation, Level, Levels, Machine, Noise, Piece
 from ..machine.allocation import Location
 from ..machine.placement import Placement
 from ..schedule.program import Program
@@ -231,17 +231,31 @@ def _ps(seconds: float, name: str) -> int:
     return round(ps)
 
 
+def _costs(piece: Piece, name: str) -> dict[str, Any]:
+    """Times in ps and rates in ps per byte."""
+    times = {f: _ps(getattr(piece, f), f"{name}.{f}") for f in ("L", "o_send", "o_recv", "g")}
+    rates = {f: rate for f in ("G", "O", "O_recv") if (rate := getattr(piece, f)) is not None}
+    for f, rate in rates.items():
+        if not 0 <= rate * 1e12 < 1e15:
+            raise InvalidInput(f"{name}.{f} = {rate} s/B: 0 to 1000 s/B is allowed")
+    return times | {f: rate * 1e12 for f, rate in rates.items()}
+
+
 def _level(level: Level, name: str) -> _core.LevelCost:
-    times = [_ps(getattr(level, f), f"{name}.{f}") for f in ("L", "o_send", "o_recv", "g")]
-    rates = [getattr(level, f) * 1e12 for f in ("G", "O")]
-    for f, rate in zip("GO", rates, strict=True):
-        if not 0 <= rate < 1e15:
-            raise InvalidInput(f"{name}.{f} = {getattr(level, f)} s/B: 0 to 1000 s/B is allowed")
+    own, *pieces = level.all_pieces
     eager = min(max(level.S, 0.0), float(2**63))
-    per_hop = _ps(level.per_hop, f"{name}.per_hop")
-    return _core.LevelCost(
-        L=times[0], o_send=times[1], o_recv=times[2], g=times[3], G=rates[0], O=rates[1], S=int(eager), per_hop=per_hop
-    )
+    cost = _core.LevelCost(**_costs(own, name), S=int(eager), per_hop=_ps(level.per_hop, f"{name}.per_hop"))
+    for i, piece in enumerate(pieces):
+        where = f"{name}.pieces[{i}]"
+        before = pieces[i - 1].above if i else 0
+        if not before < piece.above < 2**63 or not 1 <= piece.after <= piece.above:
+            raise InvalidInput(
+                f"{where}: above = {piece.above:g} and after = {piece.after:g} bytes: above more than {before:g}, and "
+                "after from 1 to above, are allowed"
+            )
+        costs = {"O_recv": piece.O * 1e12} | _costs(piece, where)
+        cost.add_piece(above=int(piece.above), after=round(piece.after), **costs)
+    return cost
 
 
 def core_options(

@@ -32,12 +32,16 @@ WORDS = {
 }
 
 
+_RATES = ("G", "O", "O_recv")
+
+
 def machine_words(machine: Machine | Level) -> str:
     """The machine on one line."""
     if isinstance(machine, Level):
         times = [f"{name} {text(getattr(machine, name), 's', 4)}" for name in ("L", "o_send", "o_recv", "g")]
-        rates = [f"{name} {text(getattr(machine, name), 's/B', 4)}" for name in ("G", "O")]
-        return "LogGOPS " + ", ".join([*times, *rates, f"S {text(machine.S, 'B')}"])
+        rates = [f"{name} {text(rate, 's/B', 4)}" for name in _RATES if (rate := getattr(machine, name)) is not None]
+        pieces = [f"others above {text(piece.above, 'B')}" for piece in machine.pieces]
+        return "LogGOPS " + ", ".join([*times, *rates, f"S {text(machine.S, 'B')}", *pieces])
     nodes = f"{machine.nodes:,} node{'' if machine.nodes == 1 else 's'}"
     title = machine.title if machine.title == machine.name else f"{machine.name}: {machine.title}"
     return f"{title} ({machine.topology.spec}; {nodes}, {machine.cores:,} cores)"

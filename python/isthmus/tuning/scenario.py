@@ -91,8 +91,11 @@ class Scenario:
         levels = self._levels()
         # The least value of each parameter: closed forms with them are not above the time on the machine.
         least = {
-            name: min(getattr(level, name) for level in levels) for name in ("L", "o_send", "o_recv", "g", "G", "O")
+            name: min(getattr(level.least(), name) for level in levels)
+            for name in ("L", "o_send", "o_recv", "g", "G", "O")
         }
+        if any(level.pieces or level.O_recv is not None for level in levels):
+            least["O_recv"] = min(level.least().O_of_receiver for level in levels)
         object.__setattr__(self, "rates", rates)
         # Within a node messages take another interface than between nodes.
         object.__setattr__(self, "lanes", min(len(levels), 2))

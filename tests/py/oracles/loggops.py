@@ -11,7 +11,7 @@ import heapq
 import math
 from collections import defaultdict
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 SEND, RECV, CALC, PUT, GET, COPY, REDUCE = range(1, 8)
 WITH_PEER = (SEND, RECV, PUT, GET)
@@ -35,7 +35,8 @@ class Op:
 
 @dataclass(frozen=True)
 class Parameters:
-    """LogGOPS parameters in ps and ps per byte; S in bytes."""
+    """LogGOPS parameters in ps and ps per byte; S in bytes. `pieces` hold for messages of more than `above` bytes, and
+    leave S to what they are pieces of."""
 
     L: int = 0
     o_send: int = 0
@@ -44,12 +45,24 @@ class Parameters:
     G: float = 0
     O: float = 0  # noqa: E741 - the literature's name
     S: float = 65535
+    O_recv: float | None = None
+    after: int = 1
+    above: int = 0
+    pieces: tuple[Parameters, ...] = ()
+
+    def of(self, size: int) -> Parameters:
+        """Of messages of this size."""
+        larger = [piece for piece in self.pieces if size > piece.above]
+        return replace(larger[-1], S=self.S) if larger else self
 
     def wire(self, size: int) -> int:
-        return nearest(max(size - 1, 0) * self.G)
+        return nearest(max(size - self.after, 0) * self.G)
 
     def handling(self, size: int) -> int:
-        return nearest(max(size - 1, 0) * self.O)
+        return nearest(max(size - self.after, 0) * self.O)
+
+    def receiving(self, size: int) -> int:
+        return self.handling(size) if self.O_recv is None else nearest(max(size - self.after, 0) * self.O_recv)
 
 
 def nearest(x: float) -> int:
@@ -241,7 +254,7 @@ class Simulation:
             return free
         if op.kind == SEND and self.stands_aside(now, at):
             return now
-        p = self.params(rank, op.peer)
+        p = self.params(rank, op.peer).of(op.amount)
         noise = self.occupy(now, rank, op.cpu, "send_overhead", p.o_send + p.handling(op.amount))
         self.send_free[self.near(at)] = now + p.g + p.wire(op.amount)
         if at in self.aside:
@@ -271,8 +284,8 @@ class Simulation:
         after its last byte has arrived."""
         op = self.op(send)
         rank = op.peer
-        p = self.params(send[0], rank)
-        by_wire, by_cpu = p.wire(op.amount), p.handling(op.amount)
+        p = self.params(send[0], rank).of(op.amount)
+        by_wire, by_cpu = p.wire(op.amount), p.receiving(op.amount)
         if send not in self.landed:
             free = max(self.recv_free[self.far(send)], self.cpu_free[rank, op.cpu] if self.whole else 0)
             if free > now:
@@ -315,16 +328,16 @@ class Simulation:
         op = self.op(at)
         if self.recv_free[self.far(at)] > now:
             return self.recv_free[self.far(at)]
-        p = self.params(at[0], op.peer)
+        p = self.params(at[0], op.peer).of(op.amount)
         self.recv_free[self.far(at)] = now + p.g + p.wire(op.amount)
-        self.add(now + p.wire(op.amount) + self.params(op.peer, at[0]).L, self.complete, at)
+        self.add(now + p.wire(op.amount) + self.params(op.peer, at[0]).of(op.amount).L, self.complete, at)
         return now
 
     def get(self, now: int, at: At) -> int:
         op, rank = self.op(at), at[0]
         if self.cpu_free[rank, op.cpu] > now:
             return self.cpu_free[rank, op.cpu]
-        p = self.params(rank, op.peer)
+        p = self.params(rank, op.peer).of(op.amount)
         noise = self.occupy(now, rank, op.cpu, "send_overhead", p.o_send)
         self.handled[at] = self.cpu_free[rank, op.cpu]
         self.started(now, at)
@@ -336,7 +349,7 @@ class Simulation:
         op = self.op(at)
         if self.send_free[self.far(at)] > now:
             return self.send_free[self.far(at)]
-        p = self.params(op.peer, at[0])
+        p = self.params(op.peer, at[0]).of(op.amount)
         self.send_free[self.far(at)] = now + p.g + p.wire(op.amount)
         self.add(now + p.L, self.get_arrives, at)
         return now
@@ -346,7 +359,7 @@ class Simulation:
         op, rank = self.op(at), at[0]
         if self.recv_free[self.near(at)] > now:
             return self.recv_free[self.near(at)]
-        p = self.params(op.peer, rank)
+        p = self.params(op.peer, rank).of(op.amount)
         self.recv_free[self.near(at)] = now + p.g + p.wire(op.amount)
         self.add(now + p.wire(op.amount), self.complete, at)
         return now

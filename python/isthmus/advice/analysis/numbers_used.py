@@ -88,6 +88,8 @@ def numbers_used(machine: Machine, levels: Sequence[str], copied: bool) -> tuple
     for level in levels:
         for field in fields(Level):
             number = getattr(getattr(machine.level, level), field.name)
+            if field.name == "pieces" or number is None:
+                continue
             follows: list[str] = []
             if level == "network" and field.name == "G":
                 follows = [path for path in links if path.endswith("bandwidth")] + ["node.nic_bandwidth"]
@@ -99,6 +101,8 @@ def numbers_used(machine: Machine, levels: Sequence[str], copied: bool) -> tuple
             if number == 0 and f"level.{level}.{field.name}" not in rows:
                 continue
             add(f"level.{level}.{field.name}", units.text(number, field.metadata["unit"], 4), follows)
+        for path in (path for path in rows if path.startswith(f"level.{level}.pieces.")):
+            add(path, rows[path]["value"])
     if copied and machine.node.memory_bandwidth:
         add("node.memory_bandwidth", units.text(machine.node.memory_bandwidth, "B/s", 4))
     return tuple(out)

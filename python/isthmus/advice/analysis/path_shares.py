@@ -59,8 +59,7 @@ class Parameters:
         where = located(ranks, machine, placement)
         self._node, self._socket = where.node, where.socket
         levels = (machine.level.socket, machine.level.node, machine.level.network)
-        self._o_recv = np.array([round(level.o_recv * 1e12) for level in levels])
-        self._bytes = np.array([level.O * 1e12 for level in levels])
+        self._levels = levels
 
     def level(self, sender: NDArray[np.int64], receiver: NDArray[np.int64]) -> NDArray[np.int64]:
         """0: on one socket, 1: on one node, 2: between nodes."""
@@ -73,9 +72,15 @@ class Parameters:
         self, sender: NDArray[np.int64], receiver: NDArray[np.int64], size: NDArray[np.int64]
     ) -> NDArray[np.int64]:
         """o and O of receiving a message."""
-        level = self.level(sender, receiver)
-        per_byte = np.rint(np.maximum(size - 1, 0) * self._bytes[level]).astype(np.int64)
-        out: NDArray[np.int64] = self._o_recv[level] + per_byte
+        at = self.level(sender, receiver)
+        out = np.zeros(len(at), np.int64)
+        for number, level in enumerate(self._levels):
+            chosen = np.flatnonzero(at == number)
+            pieces = level.all_pieces
+            piece = np.searchsorted([p.above for p in level.pieces], size[chosen])
+            overhead = np.array([round(p.o_recv * 1e12) for p in pieces])[piece]
+            rate, after = np.array([(p.O_of_receiver * 1e12, p.after) for p in pieces])[piece].T
+            out[chosen] = overhead + np.rint(np.maximum(size[chosen] - after, 0) * rate).astype(np.int64)
         return out
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 COSTS = {
     "latency": ("L", "per_hop"),
     "bandwidth": ("g", "G"),
-    "overhead": ("o_send", "o_recv", "O"),
+    "overhead": ("o_send", "o_recv", "O", "O_recv"),
 }
 #: Turns in which computation is balanced among some ranks and among all.
 _TURNS = 100
@@ -46,14 +46,16 @@ def changed(machine: Machine, factors: Mapping[str, float]) -> Machine:
         By the names of COSTS. A bandwidth twice as large is a factor of 1/2: it is the time that is scaled. Where it is
         0 the links stay as they are, as no model in which messages meet knows infinite ones.
     """
-    by_field = {field: factor for name, factor in factors.items() for field in COSTS[name]}
-    levels = {
-        level.name: replace(
-            getattr(machine.level, level.name),
-            **{name: getattr(getattr(machine.level, level.name), name) * factor for name, factor in by_field.items()},
-        )
-        for level in fields(Levels)
-    }
+    by_field = {cost: factor for name, factor in factors.items() for cost in COSTS[name]}
+
+    def scaled_costs(what: Any) -> Any:
+        given = {name: getattr(what, name, None) for name in by_field}
+        return replace(what, **{name: value * by_field[name] for name, value in given.items() if value is not None})
+
+    levels = {}
+    for field in fields(Levels):
+        level = getattr(machine.level, field.name)
+        levels[field.name] = replace(scaled_costs(level), pieces=tuple(map(scaled_costs, level.pieces)))
     out = copy.copy(machine)
     out.level = Levels(**levels)
     slower, longer = factors.get("bandwidth", 1.0), factors.get("latency", 1.0)

@@ -120,7 +120,7 @@ def bound(
     if ranks < 1 or (table < 0).any():
         raise InvalidInput(f"{ranks} ranks and sizes from {table.min(initial=0)} bytes: from 1 rank and 0 bytes on")
     needs = _needs(collective, ranks)
-    p = Parameters.of(level, reduce_rate=reduce_rate)
+    p = Parameters.of(level.least(), reduce_rate=reduce_rate)
     zero = np.zeros(len(table))
     if ranks == 1:
         return Bound(zero, zero, zero)
@@ -131,12 +131,12 @@ def bound(
         for overhead, wanted in ((p.o_send, needs.spreads), (p.o_recv, needs.gathers))
         if wanted
     ]
-    coming = per_byte(p.o_recv, p.O, p.g / lanes, p.G / lanes)
+    coming = per_byte(p.o_recv, p.O_recv, p.g / lanes, p.G / lanes)
     leaving = per_byte(p.o_send, p.O, p.g / lanes, p.G / lanes)
     passing = leaving if collective == "scatter" else coming
     most = delay + np.maximum(needs.bytes * table - lanes, 0) * passing
     each = delay + np.maximum(needs.average * table - lanes, 0) * coming
-    handling, reduced = min(p.O, p.o_recv), needs.reduced * table * p.reduce
+    handling, reduced = min(p.O_recv, p.o_recv), needs.reduced * table * p.reduce
     each = np.maximum(each, delay + np.maximum(needs.average * table - 1, 0) * handling + reduced)
     # On average a processor sends as many bytes as it receives.
     each = np.maximum(each, needs.average * table * (handling + min(p.O, p.o_send)) + reduced)

@@ -34,7 +34,9 @@ def _alltoall(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm:
     # The i-th message has come by i * send + way, and is handled not before the i-1 before it.
     time = np.maximum(first + (count - 1) * m.recv_cpu, (count - 1) * m.send + way) + m.recv_cpu
     for at in np.flatnonzero(m.gap > m.send):
-        time[at] = _between(count, m.way, int(m.send[at]), int(m.ahead[at]), int(m.recv_cpu[at]), int(m.gap[at]))
+        time[at] = _between(
+            count, int(m.way[at]), int(m.send[at]), int(m.ahead[at]), int(m.recv_cpu[at]), int(m.gap[at])
+        )
     if 0 < window < count:
         # Sends wait for others, messages do not wait for all sends.
         least = np.maximum(work.cpu, m.way + (count - 1) * np.maximum(m.recv_cpu, m.gap) + m.recv)

@@ -17,7 +17,7 @@ def fan_in(
     runs: list[tuple[NDArray[np.int64], Message, int]],
     reduced: NDArray[np.int64],
     begin: NDArray[np.int64],
-    way: int,
+    way: NDArray[np.int64],
     ordered: bool,
     asked: NDArray[np.bool_] | None = None,
 ) -> NDArray[np.int64]:
@@ -31,7 +31,7 @@ def fan_in(
         Picoseconds of a reduction.
     begin : array of int64
         When the rank's processor is free.
-    way : int
+    way : array of int64
         From the begin of a send to its arrival.
     ordered : bool
         Whether a receive waits for the reduction of the one before.
@@ -59,14 +59,17 @@ def fan_in(
             for _ in range(count)
         ]
         if ordered:
-            cpu[at] = _one_by_one(messages, int(reduced[at]), int(begin[at]), way)
+            cpu[at] = _one_by_one(messages, int(reduced[at]), int(begin[at]), int(way[at]))
         else:
             cpu[at] = _as_they_come(messages, int(begin[at]))
     return cpu
 
 
 def _asked(
-    runs: list[tuple[NDArray[np.int64], Message, int]], reduced: NDArray[np.int64], begin: NDArray[np.int64], way: int
+    runs: list[tuple[NDArray[np.int64], Message, int]],
+    reduced: NDArray[np.int64],
+    begin: NDArray[np.int64],
+    way: NDArray[np.int64],
 ) -> NDArray[np.int64]:
     """Where a message begins when it is ready and its receive has been posted, the first at once."""
     cpu, posted, interface = begin.copy(), np.zeros_like(reduced), np.zeros_like(reduced)

@@ -38,7 +38,7 @@ def node_bound(
     sizes : array of int
         Bytes of the collective.
     """
-    p = Parameters.of(network)
+    p = Parameters.of(network.least())
     here = np.asarray(ranks_of_nodes, np.int64)
     nodes, ranks, most = len(here), int(here.sum()), int(here.max())
     if nodes < 2:
@@ -54,8 +54,8 @@ def node_bound(
         "alltoall": float((here * (ranks - here)).max()),
         "reduce_scatter": ranks * (nodes - 1) / nodes,
     }.get(collective, 1.0)
-    overhead = p.o_send if collective == "scatter" else p.o_recv
-    byte = per_byte(overhead / most, p.O / most, p.g / interfaces, p.G / interfaces)
+    overhead, by_processor = (p.o_send, p.O) if collective == "scatter" else (p.o_recv, p.O_recv)
+    byte = per_byte(overhead / most, by_processor / most, p.g / interfaces, p.G / interfaces)
     moved = delay + np.maximum(blocks * sizes - max(interfaces, most), 0) * byte
     some = np.ones(len(sizes), bool) if collective == "barrier" else sizes > 0
     return np.asarray(np.where(some, np.maximum(heard, moved), 0.0) * 1e-12)

@@ -228,7 +228,7 @@ def follow(
     found, right = times.copy(), np.zeros(len(times), bool)
     for at in range(len(times)):
         costs = _Costs(
-            messages[0].way,
+            int(messages[0].way[at]),
             [int(m.send[at]) for m in messages],
             [int(m.ahead[at]) for m in messages],
             [int(m.recv_cpu[at]) for m in messages],

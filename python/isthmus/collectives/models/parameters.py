@@ -12,7 +12,7 @@ from ...errors import InvalidInput
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ...machine import Level
+    from ...machine import Level, Piece
 
 #: Picoseconds, one for each size.
 Times = Any
@@ -30,6 +30,12 @@ class Parameters:
         Picoseconds per byte; those of copies and reductions are the node's memory.
     S : int
         Bytes of the largest message that is sent eagerly.
+    O_recv : float
+        O of the receiver.
+    after, above : int
+        Bytes that cost nothing by the byte, and those above which all this holds.
+    pieces : tuple of Parameters
+        What holds for messages of more bytes than their ``above``.
     lanes : int
         Interfaces of a rank: the simulator has one where all pairs of ranks are alike, but one within a node and one to
         others on a machine. With more than one, a message is not taken to wait for the interface.
@@ -44,7 +50,11 @@ class Parameters:
     S: int
     copy: float
     reduce: float
+    O_recv: float
     lanes: int = 1
+    after: int = 1
+    above: int = 0
+    pieces: tuple[Parameters, ...] = ()
 
     @classmethod
     def of(cls, level: Level, *, copy_rate: float = 0.0, reduce_rate: float = 0.0, lanes: int = 1) -> Parameters:
@@ -55,13 +65,20 @@ class Parameters:
         InvalidInput
             For negative numbers.
         """
-        numbers = (level.L, level.o_send, level.o_recv, level.g, level.G, level.O, copy_rate, reduce_rate)
-        if not all(0 <= number < 1e6 for number in numbers):
-            raise InvalidInput(f"LogGOPS parameters and rates are {numbers}: numbers from 0 are allowed")
-        latency, sent, received, gap = (round(number * 1e12) for number in numbers[:4])
-        by_wire, by_cpu, copied, reduced = (number * 1e12 for number in numbers[4:])
         eager = int(min(max(level.S, 0.0), 2.0**63 - 1024))
-        return cls(latency, sent, received, gap, by_wire, by_cpu, eager, copied, reduced, lanes)
+
+        def of(p: Piece, pieces: tuple[Parameters, ...] = ()) -> Parameters:
+            numbers = (p.L, p.o_send, p.o_recv, p.g, p.G, p.O, copy_rate, reduce_rate, p.O_of_receiver)
+            if not all(0 <= number < 1e6 for number in numbers):
+                raise InvalidInput(f"LogGOPS parameters and rates are {numbers}: numbers from 0 are allowed")
+            latency, sent, received, gap = (round(number * 1e12) for number in numbers[:4])
+            by_wire, by_cpu, copied, reduced, by_receiver = (number * 1e12 for number in numbers[4:])
+            rates = (copied, reduced, by_receiver)
+            after, above = round(p.after), int(p.above)
+            return cls(latency, sent, received, gap, by_wire, by_cpu, eager, *rates, lanes, after, above, pieces)
+
+        own, *more = level.all_pieces
+        return of(own, tuple(map(of, more)))
 
     def message(self, sizes: Times) -> Message:
         """Return the costs of messages of this size in bytes."""
@@ -89,21 +106,28 @@ class Message:
         Both together: until an idle receiver has the message.
     gap : array of int64
         Picoseconds that an interface is taken.
-    way : int
+    way : array of int64
         From the begin of the send to the arrival of the first byte.
     step : array of int64
         From the begin of the send until an idle receiver has it.
     """
 
     def __init__(self, p: Parameters, sizes: NDArray[np.int64]) -> None:
-        after_first = np.maximum(sizes - 1, 0)
-        by_wire, by_cpu = _rounded(after_first * p.G), _rounded(after_first * p.O)
-        self.send = p.o_send + by_cpu
-        self.recv_cpu = p.o_recv + by_cpu
-        self.ahead = np.maximum(by_wire - by_cpu, 0)
+        all_pieces = (p, *p.pieces)
+        # With one piece these are numbers, which are added to all.
+        at = np.searchsorted([piece.above for piece in p.pieces], sizes) if p.pieces else 0
+
+        def of(name: str) -> Any:
+            return np.array([getattr(piece, name) for piece in all_pieces])[at]
+
+        paid = np.maximum(sizes - of("after"), 0)
+        by_wire, by_cpu, by_receiver = (_rounded(paid * of(name)) for name in ("G", "O", "O_recv"))
+        self.send = of("o_send") + by_cpu
+        self.recv_cpu = of("o_recv") + by_receiver
+        self.ahead = np.maximum(by_wire - by_receiver, 0)
         self.recv = self.ahead + self.recv_cpu
-        self.gap = p.g + by_wire if p.lanes == 1 else np.zeros_like(by_wire)
-        self.way = p.o_send + p.L
+        self.gap = of("g") + by_wire if p.lanes == 1 else np.zeros_like(by_wire)
+        self.way = np.broadcast_to(of("o_send") + of("L"), by_wire.shape)
         self.step = self.way + self.recv
 
 

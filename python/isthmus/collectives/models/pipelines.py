@@ -78,8 +78,8 @@ class Recurrence(ABC):
     """Segments of one size, of which it is known when each is where."""
 
     def __init__(self, p: Parameters, s: Segments, at: int) -> None:
-        self.way = p.o_send + p.L
         self.messages = int(s.count[at])
+        self.way = self.of_each(s.first.way[at], s.last.way[at])
         self.send = self.of_each(s.first.send[at], s.last.send[at])
         self.recv_cpu = self.of_each(s.first.recv_cpu[at], s.last.recv_cpu[at])
         self.ahead = self.of_each(s.first.ahead[at], s.last.ahead[at])
@@ -95,7 +95,7 @@ class Recurrence(ABC):
         interface = 0
         found = []
         for begin, segment in begins:
-            come = max(begin + self.way, interface)
+            come = max(begin + self.way[segment], interface)
             interface = come + self.gap[segment]
             found.append(come + self.ahead[segment])
         return found

@@ -85,7 +85,7 @@ class Clock:
         for at in range(len(self.cpu)):
             costs = [(int(m.send[at]), int(m.ahead[at]), int(m.recv_cpu[at]), int(m.gap[at])) for m in messages]
             clock = (int(self.cpu[at]), int(self.sending[at]), int(self.receiving[at]))
-            self.cpu[at], self.sending[at], self.receiving[at] = all_at_once(costs, clock, messages[0].way)
+            self.cpu[at], self.sending[at], self.receiving[at] = all_at_once(costs, clock, int(messages[0].way[at]))
 
     def computed(self, r: Round) -> NDArray[np.int64]:
         """Picoseconds of reductions and copies."""

@@ -127,7 +127,7 @@ def up(
         begin = zero if copied is None or node is tree else copied
         each = zero if reduced is None else reduced
         asked = None if reduced is None or ahead or not node.taken else bytes_from(node.taken[0][0]) > p.S
-        known[node] = fan_in(runs, each, begin, p.o_send + p.L, reduced is not None, asked) if runs else zero
+        known[node] = fan_in(runs, each, begin, runs[0][1].way, reduced is not None, asked) if runs else zero
     return known[tree], exact
 
 
