@@ -3,8 +3,7 @@
     python bench/hosts.py [--rate 200mbit] [--burst 8k] [--repeat N] [--part examples|collectives] [--check]
         [--json FILE]
 
-Every host is a network namespace; the kernel's token bucket shapes its link to a bridge in both directions. Messages
-then take time that no processor spends, which shared memory never shows. Two hosts with one rank each run the examples,
+Hosts are those of tests/py/emulated_hosts.py. Two hosts with one rank each run the examples,
 N times without the recorder and N times with it; recordings are simulated with the parameters that ping-pongs say, with
 both rules of receiving. Printed are medians: what the program says that it took, predictions and their errors.
 
@@ -13,29 +12,26 @@ as messages: times were ten times too long. Ranks therefore run under the kernel
 bench/host.py). Two cores must be there; the rest of the host stands still meanwhile.
 
 The part "collectives" compares algorithms that Open MPI is told to take, on two hosts, with their simulation.
-
-A bucket lets its bytes pass at once after a pause, as no wire does: messages below it say nothing.
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
 import os
-import shutil
-import signal
 import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from host import HERE, environment, undisturbed
 
-SUBNET = "10.78.0"
+sys.path.insert(0, str(HERE.parent / "tests" / "py"))
+import emulated_hosts
+from emulated_hosts import hosts
+
 #: By example: as it runs without arguments, and larger.
 SHOWN = {
     "halo2d": ("512 200", "2048 60"),
@@ -52,8 +48,6 @@ FORCED = {
     ("alltoall", "pairwise"): 2,
     ("alltoall", "linear"): 1,
 }
-#: Those that end the program: its hosts go first.
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 #: Per cent, of examples under the rule "loggp".
 WITHIN = 15
 RULES = ("loggp", "loggopsim")
@@ -61,109 +55,14 @@ SIZES = (64 << 10, 256 << 10, 1 << 20)
 
 
 def obstacle() -> str:
-    """What keeps hosts from being made here; nothing where they can be."""
-    if os.geteuid() != 0:
-        return "needs root"
-    if absent := [tool for tool in ("ip", "tc", "chrt", "unshare", "mpirun.openmpi") if shutil.which(tool) is None]:
-        return f"needs {', '.join(absent)}"
+    """What keeps hosts from being made and measured here; nothing where they can be."""
+    if reason := emulated_hosts.obstacle("chrt", "mpirun.openmpi"):
+        return reason
     if len(os.sched_getaffinity(0)) < 2:
         return "needs two cores, one for each rank"
     if not undisturbed():
         return "needs the kernel's real-time scheduler (chrt --rr 1)"
-    for kind in ("--net", "--uts"):
-        if subprocess.run(["unshare", kind, "true"], capture_output=True).returncode:
-            return f"'unshare {kind}' is not permitted"
     return ""
-
-
-def _ip(*words: str) -> None:
-    subprocess.run(words, check=True, capture_output=True)
-
-
-@contextlib.contextmanager
-def hosts(count: int, rate: str, burst: str) -> Iterator[list[str]]:
-    """Names of namespaces that stand for hosts, while they are there."""
-    tag = f"ism{os.getpid()}"
-    names, switch = [f"{tag}h{i}" for i in range(count)], f"{tag}sw"
-    table = "127.0.0.1 localhost\n" + "".join(f"{SUBNET}.{i + 1} {name}\n" for i, name in enumerate(names))
-    try:
-        _ip("ip", "netns", "add", switch)
-        _ip("ip", "-n", switch, "link", "add", "bridge", "type", "bridge")
-        _ip("ip", "-n", switch, "link", "set", "bridge", "up")
-        for i, name in enumerate(names):
-            port = f"p{i}"
-            _ip("ip", "netns", "add", name)
-            _ip("ip", "link", "add", "eth0", "netns", name, "type", "veth", "peer", "name", port, "netns", switch)
-            _ip("ip", "-n", switch, "link", "set", port, "master", "bridge", "up")
-            _ip("ip", "-n", name, "addr", "add", f"{SUBNET}.{i + 1}/24", "dev", "eth0")
-            for device in ("eth0", "lo"):
-                _ip("ip", "-n", name, "link", "set", device, "up")
-            shape = ["root", "tbf", "rate", rate, "burst", burst, "latency", "50ms"]
-            _ip("tc", "-n", name, "qdisc", "add", "dev", "eth0", *shape)
-            _ip("tc", "-n", switch, "qdisc", "add", "dev", port, *shape)
-            # BBR loses much of the rate whenever a host changes its partner.
-            reno = ["sysctl", "-qw", "net.ipv4.tcp_congestion_control=reno"]
-            subprocess.run(["ip", "netns", "exec", name, *reno], check=False, capture_output=True)
-            folder = Path("/etc/netns", name)
-            folder.mkdir(parents=True)
-            (folder / "hosts").write_text(table)
-        yield names
-    finally:
-        for number in SIGNALS:
-            signal.signal(number, signal.SIG_IGN)
-        for name in (*names, switch):
-            # Ranks that are still running would keep their host alive without its name.
-            left = subprocess.run(["ip", "netns", "pids", name], check=False, capture_output=True, text=True).stdout
-            for process in left.split():
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(int(process), signal.SIGKILL)
-            subprocess.run(["ip", "netns", "del", name], check=False, capture_output=True)
-            (Path("/etc/netns", name) / "hosts").unlink(missing_ok=True)
-            with contextlib.suppress(OSError):
-                Path("/etc/netns", name).rmdir()
-
-
-def end(number: int, _: Any) -> None:
-    """Of the program by a signal, with hosts removed on the way."""
-    raise SystemExit(128 + number)
-
-
-def inside(name: str) -> list[str]:
-    """What runs the command after it on a host, under its name."""
-    return ["ip", "netns", "exec", name, "unshare", "--uts", "sh", "-c", f'hostname {name}; exec "$@"', "-"]
-
-
-def launch(names: list[str], agent: Path, *options: str) -> list[str]:
-    """mpirun of Open MPI over the hosts, one rank each."""
-    agent.write_text(
-        "#!/bin/sh\n# In place of ssh: options, host, command.\n"
-        'while [ "${1#-}" != "$1" ]; do shift; done\nhost=$1; shift\n'
-        'exec ip netns exec "$host" unshare --uts sh -c \'hostname "$0"; exec sh -c "$*"\' "$host" "$@"\n'
-    )
-    agent.chmod(0o755)
-    mca = {
-        "plm_rsh_agent": str(agent),
-        "btl": "tcp,self",
-        "btl_tcp_if_include": f"{SUBNET}.0/24",
-        "oob_tcp_if_include": f"{SUBNET}.0/24",
-        # Connections are made in MPI_Init, as under the recorder, whose ranks agree on their clocks there; else they
-        # are made by the first messages, which then take 10 ms.
-        "mpi_preconnect_mpi": "1",
-    }
-    words = [
-        "mpirun.openmpi",
-        "-n",
-        str(len(names)),
-        "--host",
-        ",".join(names),
-        "--map-by",
-        "node",
-        "--bind-to",
-        "none",
-    ]
-    for name, value in mca.items():
-        words += ["--mca", name, value]
-    return [*words, *options]
 
 
 def output(words: list[str], folder: Path) -> str:
@@ -268,12 +167,10 @@ def main() -> None:
     if missing := obstacle():
         print(f"no hosts with a network between them: {missing}")
         return
-    for number in SIGNALS:
-        signal.signal(number, end)
-    with tempfile.TemporaryDirectory() as scratch, hosts(2, options.rate, options.burst) as names:
+    with tempfile.TemporaryDirectory() as scratch, hosts(2, options.rate, options.burst) as there:
         folder = Path(scratch)
         folder.chmod(0o755)
-        words, home = launch(names, folder / "agent"), inside(names[0])
+        words, home = there.openmpi(), there.inside()
         subprocess.run(["mpicc.openmpi", "-O2", "-w", "-o", folder / "hosts", HERE / "hosts.c"], check=True)
         level = parameters(times(output([*home, *words, *undisturbed(), str(folder / "hosts")], folder)))
         print(f"two hosts, {options.rate}, bucket of {options.burst}: {level}", flush=True)

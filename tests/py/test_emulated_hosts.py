@@ -1,4 +1,4 @@
-"""bench/hosts.py: hosts made of network namespaces, and the parameters of the link between them."""
+"""Hosts made of network namespaces: what is measured between them is what was made; bench/hosts.py, which uses them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,15 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+import emulated_hosts
+import mpi_programs
+from isthmus.measuring.programs import mpi_program
+from isthmus.measuring.samples import Item, Samples, read_journal
+from isthmus.mpi.launcher import captured
+from probe_runs import plan, undisturbed
 
 BENCH = Path(__file__).resolve().parents[2] / "bench"
 sys.path.insert(0, str(BENCH))
@@ -42,19 +50,27 @@ def test_a_sender_that_delivers_itself_leaves_no_latency() -> None:
     assert level.O == 0
 
 
-@pytest.mark.skipif(bool(hosts.obstacle()), reason="hosts of namespaces cannot be made here")
+HERE = emulated_hosts.obstacle("mpirun.openmpi", "mpicc.openmpi")
+needs_hosts = pytest.mark.skipif(bool(HERE), reason=f"hosts of namespaces: {HERE}")
+#: Two ranks that wait keep two cores busy; they need them to themselves for times.
+needs_cores = pytest.mark.skipif(not undisturbed(), reason="needs two cores and the kernel's real-time scheduler")
+
+
+@needs_hosts
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_leaves_no_hosts_behind(number: signal.Signals) -> None:
-    process = subprocess.Popen(
-        [sys.executable, BENCH / "hosts.py", "--part", "examples"],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
+    """Nor what runs on them."""
+    code = (
+        "import emulated_hosts, subprocess\n"
+        "with emulated_hosts.hosts(2) as there:\n"
+        "    subprocess.run([*there.inside(1), 'sleep', '98.7'])\n"
     )
+    process = subprocess.Popen([sys.executable, "-c", code], cwd=Path(__file__).parent, start_new_session=True)
     try:
         deadline = time.monotonic() + 20
         while len(namespaces(process.pid)) < 3 and time.monotonic() < deadline:
             time.sleep(0.02)
+        time.sleep(0.3)
         assert len(namespaces(process.pid)) == 3
         process.send_signal(number)
         assert process.wait(20) == 128 + number
@@ -63,6 +79,70 @@ def test_a_signal_leaves_no_hosts_behind(number: signal.Signals) -> None:
         process.wait()
     assert namespaces(process.pid) == []
     assert not list(Path("/etc/netns").glob(f"ism{process.pid}*"))
+    commands = [path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline") if path.exists()]
+    assert not any(command.endswith(b"sleep\x0098.7\0") for command in commands)
+
+
+@needs_hosts
+def test_hosts_of_a_killed_program_go_when_new_ones_are_made() -> None:
+    code = "import emulated_hosts, os\nwith emulated_hosts.hosts(1):\n    os.kill(os.getpid(), 9)\n"
+    process = subprocess.Popen([sys.executable, "-c", code], cwd=Path(__file__).parent)
+    assert process.wait(20) == -9
+    assert len(namespaces(process.pid)) == 2
+    with emulated_hosts.hosts(1) as there:
+        assert len(namespaces(process.pid)) == 0
+        name = subprocess.run([*there.inside(), "hostname"], capture_output=True, text=True, check=True).stdout
+        assert name.strip() == there.names[0]
+    assert namespaces(os.getpid()) == []
+
+
+def between(items: list[str], name: str, there: emulated_hosts.Hosts, folder: Path, per_host: int = 1) -> Samples:
+    """What the program of ``measure`` finds over hosts."""
+    words = there.openmpi(per_host) if name == "openmpi" else there.mpich(per_host)
+    (folder / "plan").write_text(plan(items, budget=3, samples="5 15"))
+    (folder / "journal").unlink(missing_ok=True)
+    folder.chmod(0o755)
+    program = mpi_program(mpi_programs.installed(name).mpi)
+    # Four ranks that never give way would keep the network itself from the two cores.
+    first = undisturbed() if per_host == 1 else ()
+    command = [*there.inside(), *words, *first, str(program), str(folder / "plan"), str(folder / "journal")]
+    ended = captured(command, os.environ, limit=60)
+    assert ended.status == 0, ended.last_words(8)
+    return read_journal(folder / "journal", [Item.parse(item) for item in items], "hosts")
+
+
+@needs_hosts
+@needs_cores
+@pytest.mark.parametrize("name", ["openmpi", "mpich"])
+def test_the_rate_of_a_link_is_found_in_each_direction(name: str, tmp_path: Path) -> None:
+    """Within 3 % of what was imposed, the frames counted; one direction is four times as fast as the other."""
+    small, large = 100_000, 400_000
+    items = [
+        f"{a}{b}.{size} window a={a} b={b} bytes={size} n=1" for a, b in ((0, 1), (1, 0)) for size in (small, large)
+    ]
+    with emulated_hosts.hosts(2, [("200mbit", "200mbit"), ("50mbit", "200mbit")]) as there:
+        samples = between(items, name, there, tmp_path)
+        assert samples.fact("hosts").split() == list(there.names)
+    median = {one.item.name: float(np.median(one.column())) for one in samples}
+    for pair, rate in (("01", "200mbit"), ("10", "50mbit")):
+        slope = (median[f"{pair}.{large}"] - median[f"{pair}.{small}"]) / (large - small)
+        assert slope == pytest.approx(emulated_hosts.seconds_per_byte(rate), rel=0.03), pair
+
+
+@needs_hosts
+@pytest.mark.parametrize("name", ["openmpi", "mpich"])
+def test_ranks_of_a_host_are_near_each_other(name: str, tmp_path: Path) -> None:
+    """Structure alone: four ranks on two hosts share the cores of this one."""
+    items = ["near pingpong a=0 b=1 bytes=300000", "far pingpong a=0 b=2 bytes=300000"]
+    items += ["sum collective name=allreduce bytes=8", "inject inject senders=2 bytes=1000"]
+    with emulated_hosts.hosts(2, "20mbit") as there:
+        samples = between(items, name, there, tmp_path, per_host=2)
+        hosts = samples.fact("hosts").split()
+        assert hosts == [there.names[0]] * 2 + [there.names[1]] * 2
+    assert all(len(one) for one in samples if one.item.name != "sum")
+    # 300 kB take 0.12 s on the link.
+    assert samples["far"].column().min() > 0.1
+    assert samples["near"].column().min() < 0.05
 
 
 def test_without_permission_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
