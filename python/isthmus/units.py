@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import re
 import sys
+from collections.abc import Iterable, Sequence
 
 from .errors import InvalidInput
 
@@ -57,6 +58,7 @@ _LIKELY = {
     "Hz": ("GHz", "MHz"),
     "flop/s": ("Gflop/s", "Tflop/s"),
 }
+_SIZE = re.compile(r"[0-9.]+ [kKMGTP]?i?B")
 _NUMBER = re.compile(r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))(?:[eE]([+-]?[0-9]{1,4}))?\s*(.*)", re.DOTALL)
 
 
@@ -185,20 +187,48 @@ def text(value: float, unit: str, digits: int | None = None, *, decimal: bool = 
     return f"{value!r} {unit}".strip()
 
 
-def span(low: float, high: float, digits: int = 4) -> str:
-    """Two sizes in bytes in one family of units: powers of 1024 where both are written so, otherwise of 1000.
+def mixed(sizes: Iterable[float], digits: int | None = None) -> bool:
+    """Whether numbers of bytes, each by itself, would be in powers of 1000 here and of 1024 there."""
+    words = {text(size, "B", digits) for size in sizes}
+    return any(word.endswith("iB") for word in words) and any(word[-2] in "kMGTP" for word in words)
+
+
+def column(sizes: Sequence[float], digits: int | None = None) -> list[str]:
+    """Numbers of bytes that are read together, in one family of units: powers of 1000 if not all are multiples of 1024.
 
     Examples
     --------
-    >>> span(9216, 15910), span(9216, 16384), span(8, 8)
-    ('9.216 kB to 15.91 kB', '9 KiB to 16 KiB', '8 B')
+    >>> column([8, 1024, 65536]), column([8, 1000, 65536])
+    (['8 B', '1 KiB', '64 KiB'], ['8 B', '1 kB', '65.536 kB'])
     """
-    words = [text(size, "B", digits) for size in (low, high)]
-    if "i" in "".join(words) and not all(
-        "i" in word or abs(size) < 1000 for word, size in zip(words, (low, high), strict=True)
-    ):
-        words = [text(size, "B", digits, decimal=True) for size in (low, high)]
-    return words[0] if low == high else " to ".join(words)
+    decimal = mixed(sizes, digits)
+    return [text(size, "B", digits, decimal=decimal) for size in sizes]
+
+
+def alike(texts: Iterable[str]) -> list[str]:
+    """Quantities as text, those that are numbers of bytes in one family of units.
+
+    Examples
+    --------
+    >>> alike(["512 GB", "8 KiB", "2 us", "25 GB/s"])
+    ['512 GB', '8.192 kB', '2 us', '25 GB/s']
+    """
+    given = list(texts)
+    sizes = {word: parse(word, "B") for word in given if _SIZE.fullmatch(word)}
+    if not mixed(sizes.values()):
+        return given
+    return [text(sizes[word], "B", decimal=True) if word in sizes else word for word in given]
+
+
+def span(low: float, high: float) -> str:
+    """One or two amounts of bytes, in powers of 1000 as all amounts of a report.
+
+    Examples
+    --------
+    >>> span(9216, 15910), span(8, 8)
+    ('9.216 kB to 15.91 kB', '8 B')
+    """
+    return amount(low) if low == high else f"{amount(low)} to {amount(high)}"
 
 
 def amount(bytes: float) -> str:

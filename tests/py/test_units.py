@@ -223,12 +223,19 @@ def test_amounts_of_a_column_are_in_powers_of_1000():
     ("low", "high", "words"),
     [
         (9216, 15910, "9.216 kB to 15.91 kB"),
-        (9216, 16384, "9 KiB to 16 KiB"),
-        (8, 1024, "8 B to 1 KiB"),
+        (9216, 16384, "9.216 kB to 16.38 kB"),
+        (8, 1024, "8 B to 1.024 kB"),
         (1024, 1500, "1.024 kB to 1500 B"),
         (64, 64, "64 B"),
         (2000, 3000, "2 kB to 3 kB"),
     ],
 )
-def test_a_range_has_one_family_of_units(low: int, high: int, words: str) -> None:
+def test_a_range_is_in_powers_of_1000(low: int, high: int, words: str) -> None:
     assert units.span(low, high) == words
+
+
+@given(st.lists(st.one_of(st.integers(0, 2**40), st.integers(0, 2**30).map(lambda k: k * 1024), st.just(10**6))))
+def test_a_column_has_one_family_of_units(sizes: list[int]) -> None:
+    words = units.column(sizes)
+    assert not (any(word.endswith("iB") for word in words) and any(word[-2] in "kMGTP" for word in words))
+    assert [units.parse(word, "B") for word in words] == sizes

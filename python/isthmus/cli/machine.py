@@ -133,11 +133,11 @@ def show_machine(machine: Machine, brief: bool, as_json: bool) -> None:
     cells = []
     values = rows(machine)
     measured = any(row["interval"] for row in values)
-    for row in values:
+    for row, value in zip(values, units.alike(str(row["value"]) for row in values), strict=True):
         p = machine.provenance(str(row["path"]))
         known = [row["interval"], "" if p.samples is None else f"{p.samples:,}"] if measured else []
         note = "; ".join(filter(None, (p.method, p.note)))
-        cells.append([row["path"], row["value"], *known, p.status, f"[{numbers[p.source]}]" if p.source else "", note])
+        cells.append([row["path"], value, *known, p.status, f"[{numbers[p.source]}]" if p.source else "", note])
     click.echo()
     columns = ["value of", "is", *(["interval (95 %)", "samples"] if measured else []), "status", "from", "note"]
     print_table(columns, cells, right=["samples"], wrap=["is", "note"])

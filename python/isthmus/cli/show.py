@@ -197,7 +197,10 @@ def _show_program(program: Program, rank: int | None, as_json: bool) -> None:
         rows = [event._asdict() | {"kind": event.kind.name, "what": event.what and event.what.name} for event in events]
         print_json({"noun": "program", "rank": rank, "events": rows})
         return
-    print_table(["event", "what"], [[i, str(event)] for i, event in enumerate(events)], right=["event"], wrap=["what"])
+    from ..schedule.event import describe_all
+
+    lines = enumerate(describe_all(events))
+    print_table(["event", "what"], [[i, line] for i, line in lines], right=["event"], wrap=["what"])
 
 
 def _show_schedule(schedule: Schedule, rank: int | None, as_json: bool) -> None:

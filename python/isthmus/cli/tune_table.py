@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import click
@@ -46,8 +47,11 @@ def counts(text: str | None) -> list[int] | None:
     return None if text is None else whole_numbers("--ranks", text)
 
 
-def size(value: int | None) -> str:
-    return "any" if value is None else units.text(float(value), "B", 4)
+def sizes(values: Iterable[int | None]) -> Iterator[str]:
+    """Sizes of one table, in one family of units; None is any size."""
+    given = list(values)
+    known = iter(units.column([value for value in given if value is not None]))
+    return ("any" if value is None else next(known) for value in given)
 
 
 @click.command(
@@ -88,7 +92,8 @@ def show_decisions(table: str, decisions: Decisions, at: list[int] | None, rules
         keys = ("collective", "ranks", "bytes", "algorithm")
         print_json([dict(zip(keys, (*row[:3], str(row[3])), strict=True)) for row in found])
         return
-    rows = [(kind, count, size(first), choice) for kind, count, first, choice in found]
+    starts = sizes(row[2] for row in found)
+    rows = [(kind, count, start, choice) for (kind, count, _, choice), start in zip(found, starts, strict=True)]
     print_table(("collective", "ranks", "from", "algorithm"), rows, right=("ranks", "from"))
 
 
@@ -100,18 +105,19 @@ def _print_points(table: object) -> None:
     for name, value in vars(table.provenance).items():
         if value:
             click.echo(f"{name}: {value}")
+    points = list(table.items())
     rows = [
         (
             kind,
             row.ranks,
-            size(p.bytes),
+            size,
             p.choice,
             "" if p.seconds is None else units.text(p.seconds, "s", 4),
             "" if p.runner_up is None else p.runner_up,
             "" if p.margin is None else f"{p.margin:.1%}",
             "" if p.bound is None else units.text(p.bound, "s", 4),
         )
-        for kind, row, p in table.items()
+        for (kind, row, p), size in zip(points, sizes(p.bytes for _, _, p in points), strict=True)
     ]
     columns = ("collective", "ranks", "bytes", "algorithm", "time", "second best", "slower by", "bound")
     print_table(columns, rows, right=("ranks", "bytes", "time", "slower by", "bound"))
@@ -148,7 +154,8 @@ def compare(first: str, second: str, ranks: str | None, ranks_per_node: int, as_
     if not found:
         click.echo("no differences")
         return
-    lines = [(d.collective, d.ranks, size(d.low), size(d.high), d.first or "-", d.second or "-") for d in found]
+    ends = sizes(end for d in found for end in (d.low, d.high))
+    lines = [(d.collective, d.ranks, next(ends), next(ends), d.first or "-", d.second or "-") for d in found]
     print_table(("collective", "ranks", "from", "to", first, second), lines, right=("ranks", "from", "to"))
 
 
@@ -220,10 +227,10 @@ def validate(table: str, machine: str, model: str, most_ranks: int | None, as_js
         rows = [{**vars(c), "choice": str(c.choice), "best": str(c.best), "drift": c.drift} for c in checks]
         print_json({"summary": summary(checks), "decisions": rows})
         return
+    worse = [c for c in checks if c.loss > 0]
     lines = [
-        (c.collective, c.ranks, size(c.bytes), c.choice, units.text(c.fresh, "s", 4), c.best, f"{c.loss:.1%}")
-        for c in checks
-        if c.loss > 0
+        (c.collective, c.ranks, size, c.choice, units.text(c.fresh, "s", 4), c.best, f"{c.loss:.1%}")
+        for c, size in zip(worse, sizes(c.bytes for c in worse), strict=True)
     ]
     if lines:
         columns = ("collective", "ranks", "bytes", "chosen", "time", "best now", "loss")

@@ -54,15 +54,18 @@ class Comparison(Tabular):
     def cells(self) -> tuple[list[str], list[list[str]]]:
         """Return the headings, and the rows as text."""
         columns = list(self.rows[0]) if self.rows else []
-        return columns, [[self._cell(column, row[column]) for column in columns] for row in self.rows]
+        sized = [column for column in columns if self.units.get(column) == "B"]
+        decimal = units.mixed(row[column] for row in self.rows for column in sized if row[column] is not None)
+        return columns, [[self._cell(column, row[column], decimal) for column in columns] for row in self.rows]
 
-    def _cell(self, column: str, value: Any) -> str:
+    def _cell(self, column: str, value: Any, decimal: bool) -> str:
         if value is None:
             return "-"
         unit = self.units.get(column)
         if unit == "ratio":
             return f"{100 * value:+.1f} %"
-        return str(value) if unit is None else units.text(float(value), unit, 4)
+        digits = None if unit == "B" else 4
+        return str(value) if unit is None else units.text(float(value), unit, digits, decimal=decimal)
 
     def __str__(self) -> str:
         columns, rows = self.cells()

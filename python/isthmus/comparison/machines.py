@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from .. import units
 from .comparison import Comparison
 
 if TYPE_CHECKING:
@@ -28,4 +29,7 @@ def compare_machines(machines: Sequence[Machine], names: Sequence[str]) -> Compa
         if any(value != values[0] for value in values):
             cells = [None if value is None else str(value) for value in values]
             rows.append({"value of": path, **dict(zip(names, cells, strict=True))})
+    given = [text for row in rows for name in names if (text := row[name]) is not None]
+    words = iter(units.alike(given))
+    rows = [row | {name: next(words) for name in names if row[name] is not None} for row in rows]
     return Comparison("machines", tuple(names), tuple(rows))

@@ -118,7 +118,7 @@ def summary(machine: Machine) -> dict[str, Any]:
     }
 
 
-def _levels(machine: Machine) -> list[str]:
+def _levels(machine: Machine, decimal: bool) -> list[str]:
     """A table of the levels, each with its pieces below it; O where a processor has to do with bytes."""
     levels = {name: getattr(machine.level, name) for name in LEVELS}
     by_processor = any(piece.O or piece.O_of_receiver for level in levels.values() for piece in level.all_pieces)
@@ -131,8 +131,8 @@ def _levels(machine: Machine) -> list[str]:
             rates = [piece.G, *([piece.O, piece.O_of_receiver] if by_processor else [])]
             cells += [units.text(x, "s/B", 3) for x in rates]
             if not piece.above:
-                cells += [units.text(level.S, "B", 5), units.text(level.per_hop, "s", 3)]
-            title = f"> {units.text(piece.above, 'B', 5)}" if piece.above else name
+                cells += [units.text(level.S, "B", 5, decimal=decimal), units.text(level.per_hop, "s", 3)]
+            title = f"> {units.text(piece.above, 'B', 5, decimal=decimal)}" if piece.above else name
             lines.append(f"    {title:<{width}}" + "".join(f"{cell:>10}" for cell in cells))
     return lines
 
@@ -179,6 +179,10 @@ def report(machine: Machine) -> str:
     for i, ((_, numbers), name) in enumerate(shown.items()):
         lines.append(f"  {'link classes' if i == 0 else '':<14} {name:<{width}} {numbers}")
     n = machine.node
+    # Memory and the sizes of messages are read on one page.
+    levels = [getattr(machine.level, name) for name in LEVELS]
+    sizes = [n.memory, *(level.S for level in levels), *(p.above for level in levels for p in level.all_pieces)]
+    decimal = units.mixed([size for size in sizes if size], 5)
     counted = ((n.sockets, "socket"), (n.numa, "NUMA domain"), (n.cores, "core"), (n.nics, "NIC"), (n.gpus, "GPU"))
     node = [f"{count} {what}{'' if count == 1 else 's'}" for count, what in counted if count]
     for value, unit, what in (
@@ -187,9 +191,9 @@ def report(machine: Machine) -> str:
         (n.flops, "flop/s", "peak"),
     ):
         if value is not None:
-            node.append(f"{units.text(value, unit, 4)} {what}")
+            node.append(f"{units.text(value, unit, 4, decimal=decimal)} {what}")
     lines.append(f"  node           {', '.join(node)}")
-    lines += _levels(machine)
+    lines += _levels(machine, decimal)
     if machine.noise.kind != "none":
         lines.append(f"  noise          {machine.noise.kind}")
     return "\n".join([*lines, *_measured(machine)])

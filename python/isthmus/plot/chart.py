@@ -10,9 +10,9 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
+from .. import units
 from ..errors import InvalidInput
 from ..files import PICTURES, replacing
-from ..units import text
 from .common import FAINT, INK, MUTED, count, quantity
 
 if TYPE_CHECKING:
@@ -100,16 +100,21 @@ def legend(fig: Any, ax: Any, rows: list[tuple[Any, str]], heading: str, letters
     made.get_title().set(size=10, weight="bold", color=INK)
 
 
-def size_axis(ax: Any, sizes: Any) -> None:
-    """A logarithmic axis of message sizes in bytes, with about nine ticks, and a faint grid."""
+def size_axis(ax: Any, sizes: Any) -> bool:
+    """A logarithmic axis of message sizes in bytes, with about nine ticks, and a faint grid.
+
+    Returns whether sizes on it are in powers of 1000.
+    """
     ax.set_xscale("log", base=2)
     shown = sizes[:: max(1, -(-len(sizes) // 9))]
-    ax.set_xticks(shown, [text(int(size), "B", 3) for size in shown], minor=False)
+    words = units.column([int(size) for size in shown], 3)
+    ax.set_xticks(shown, words, minor=False)
     ax.minorticks_off()
     ax.set_xlabel("message size")
     ax.tick_params(colors=INK)
     ax.grid(color="#EEF2F5", linewidth=0.8)
     ax.set_axisbelow(True)
+    return any(word[-2] in "kMGTP" for word in words)
 
 
 def stack_ranks(ax: Any, ranks: int, parts: list[tuple[Any, str]]) -> float:

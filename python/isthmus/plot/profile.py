@@ -107,7 +107,8 @@ def plot_sizes(
     below.yaxis.set_major_formatter(lambda y, _: quantity(y, "B"))
     step = -(-(last - first) // 14)
     ticks = np.arange(first, last, step)
-    low = [text(0 if k == 0 else 1 << (int(k) - 1), "B") for k in ticks]
+    # The sums on the other axis are in powers of 1000.
+    low = [text(0 if k == 0 else 1 << (int(k) - 1), "B", 3, decimal=True) for k in ticks]
     above.set_xticks(ticks, [""] * len(ticks))
     below.set_xticks(ticks, low)
     below.set_xlabel("size, from this one to the next power of two", color=INK, size=11)

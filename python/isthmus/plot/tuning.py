@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..units import text
+from ..units import column, text
 from .chart import Target, figure, legend, save, size_axis, still_suffix
 from .common import CLASSES, FAINT, INK, MUTED
 
@@ -57,17 +57,17 @@ def draw_times(sweep: Sweep, target: Target = None, format: str | None = None) -
     rows.append((line, "lower bound of all algorithms"))
     if more := sum(1 for name in {choice.name for choice in sweep.choices} if name not in names):
         rows.append((ax.plot([], [], " ")[0], f"{more} more, not near the best"))
+    decimal = size_axis(ax, sizes)
     for low, high in zip(row.rules, row.rules[1:], strict=False):
         if low.choice.name != high.choice.name:
             ax.axvline(high.bytes, color=FAINT, linewidth=1, zorder=0)
             ax.annotate(
-                _binary(high.bytes), (high.bytes, 1), xycoords=("data", "axes fraction"), xytext=(3, -3),
+                _boundary(high.bytes, decimal), (high.bytes, 1), xycoords=("data", "axes fraction"), xytext=(3, -3),
                 textcoords="offset points", size=8.5, color=MUTED, va="top", rotation=90,
             )  # fmt: skip
     ax.set_yscale("log")
     ax.set_ylabel("predicted time")
     ax.yaxis.set_major_formatter(lambda y, _: text(y, "s", 3))
-    size_axis(ax, sizes)
     legend(fig, ax, rows, "algorithm, with its best options")
     return save(fig, target, suffix)
 
@@ -107,16 +107,18 @@ def draw_map(sweeps: Sequence[Sweep], target: Target = None, format: str | None 
     colours = [CLASSES[k % len(CLASSES)] for k in range(len(names))]
     ax.pcolormesh(cells, cmap=ListedColormap(colours), vmin=-0.5, vmax=len(names) - 0.5)
     ax.hlines(range(1, len(sweeps)), 0, len(sizes), color="white", linewidth=2)
+    shown = range(0, len(sizes), max(1, len(sizes) // 8))
+    labels = column([int(sweeps[0].sizes[k]) for k in shown], 3)
+    decimal = any(label[-2] in "kMGTP" for label in labels)
     for y, line in enumerate(choices):
         for begin, end, choice in _runs(line):
             ax.vlines(end, y, y + 1, color="white", linewidth=1)
-            words = _options(choice)
+            words = _options(choice, decimal)
             if words and 7.5 * (end - begin) / len(line) * 12 > len(words):
                 ink = _on(colours[names.index(choice.name)])
                 ax.text((begin + end) / 2, y + 0.5, words, ha="center", va="center", size=8.5, color=ink)
     ax.set_yticks(np.arange(len(sweeps)) + 0.5, [f"{s.scenario.ranks:,}" for s in sweeps])
-    shown = range(0, len(sizes), max(1, len(sizes) // 8))
-    ax.set_xticks([k + 0.5 for k in shown], [text(int(sweeps[0].sizes[k]), "B", 3) for k in shown])
+    ax.set_xticks([k + 0.5 for k in shown], labels)
     ax.set_ylabel("ranks")
     ax.set_xlabel("message size")
     legend(fig, ax, [(Patch(color=colour), name) for name, colour in zip(names, colours, strict=True)], "algorithm")
@@ -164,8 +166,10 @@ def _joined(times: Any) -> Any:
     return np.where(known[:-2] | known[2:] | (len(times) == 1), times, np.nan)
 
 
-def _binary(bytes: int) -> str:
-    """As the sizes of the axis, which are powers of two."""
+def _boundary(bytes: int, decimal: bool) -> str:
+    """A size between those of the axis, in its family of units."""
+    if decimal:
+        return text(bytes, "B", 3, decimal=True)
     power = max((bytes.bit_length() - 1) // 10, 0)
     return f"{bytes / 1024**power:.3g} {('B', 'KiB', 'MiB', 'GiB', 'TiB')[min(power, 4)]}"
 
@@ -176,7 +180,10 @@ def _on(colour: str) -> str:
     return INK if 0.299 * red + 0.587 * green + 0.114 * blue > 140 else "white"
 
 
-def _options(choice: Choice) -> str:
-    parts = (f"{key} {text(value, 'B', 3) if key == 'segment' and isinstance(value, int) else value}"
-             for key, value in choice.options.items() if value)  # fmt: skip
+def _options(choice: Choice, decimal: bool) -> str:
+    parts = (
+        f"{key} {text(value, 'B', 3, decimal=decimal) if key == 'segment' and isinstance(value, int) else value}"
+        for key, value in choice.options.items()
+        if value
+    )
     return ", ".join(parts)

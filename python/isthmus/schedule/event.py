@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import IntEnum
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..units import text
+from ..units import mixed, text
 
 #: MPI_ANY_SOURCE and MPI_ANY_TAG.
 ANY = -1
@@ -121,8 +122,23 @@ _FROM = (EventKind.recv, EventKind.irecv, EventKind.get)
 _TAGGED = (EventKind.send, EventKind.isend, EventKind.sendrecv, EventKind.recv, EventKind.irecv)
 
 
-def describe(event: Event) -> str:
-    """One event as a line."""
+def describe_all(events: Sequence[Event]) -> list[str]:
+    """Events as lines, with their sizes in one family of units."""
+    sizes = {event.amount for event in events if _sized(event)}
+    sizes |= {event.detail[2] for event in events if event.kind == EventKind.sendrecv and event.detail is not None}
+    decimal = mixed(sizes)
+    return [describe(event, decimal) for event in events]
+
+
+def _sized(event: Event) -> bool:
+    """Whether its amount counts bytes."""
+    if event.kind == EventKind.collective:
+        return event.what != CollectiveKind.barrier and event.detail is None
+    return event.kind in _TO or event.kind in _FROM
+
+
+def describe(event: Event, decimal: bool = False) -> str:
+    """One event as a line, sizes in powers of 1000 only where ``decimal``."""
     kind = event.kind
     words = [event.what.name if event.what else kind.name]
     match kind:
@@ -137,12 +153,10 @@ def describe(event: Event) -> str:
             words.append(f"request {event.request}")
         case EventKind.waitall | EventKind.waitany:
             words.append("all open" if event.detail is None else "requests " + " ".join(map(str, event.detail)))
-        case EventKind.collective if event.what != CollectiveKind.barrier and event.detail is None:
-            words.append(text(event.amount, "B"))
+        case _ if _sized(event):
+            words.append(text(event.amount, "B", decimal=decimal))
         case EventKind.collective if event.detail is not None:
             words.append("bytes " + " ".join(map(str, event.detail)))
-        case _ if kind in _TO or kind in _FROM:
-            words.append(text(event.amount, "B"))
     if kind in (EventKind.test, EventKind.waitany):
         words.append(f"completed {event.amount}")
     if kind in _TO or kind in _FROM:
@@ -157,7 +171,7 @@ def describe(event: Event) -> str:
         words.append(f"tag {_tag(event.tag)}")
     if kind == EventKind.sendrecv and event.detail is not None:
         source, tag, size = event.detail
-        words.append(f"and {text(size, 'B')} from {_peer(source)} tag {_tag(tag)}")
+        words.append(f"and {text(size, 'B', decimal=decimal)} from {_peer(source)} tag {_tag(tag)}")
     if event.comm and kind != EventKind.comm_create:
         words.append(f"comm {event.comm}")
     if event.request and kind not in (EventKind.wait, EventKind.test):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import InvalidInput
-from ..units import text
+from ..units import mixed, text
 from .columns import lengths
 from .operation import ALL_ONES, START_BIT, OpKind
 
@@ -45,15 +46,21 @@ class RankOperations:
         of = slice(self._first[operation], self._first[operation + 1])
         return [(int(on), bool(start)) for on, start in zip(self._on[of], self._start[of], strict=True)]
 
+    @cached_property
+    def _decimal(self) -> bool:
+        """Sizes are in powers of 1000 where some are no multiples of 1024."""
+        return mixed(np.unique(self.ops["amount"][self.ops["kind"] != OpKind.calc]).tolist())
+
     def describe(self, operation: int) -> str:
         """Return one operation as a line of text."""
         waits = self.requires(operation)
         op = self.ops[operation]
         kind, peer, tag = OpKind(op["kind"]), int(op["peer"]), int(op["tag"])
-        words = [
-            kind.name,
-            text(int(op["amount"]) / 1e12, "s") if kind == OpKind.calc else text(int(op["amount"]), "B"),
-        ]
+        words = [kind.name]
+        if kind == OpKind.calc:
+            words.append(text(int(op["amount"]) / 1e12, "s"))
+        else:
+            words.append(text(int(op["amount"]), "B", decimal=self._decimal))
         if kind in (OpKind.send, OpKind.recv, OpKind.put, OpKind.get):
             words += ["from" if kind in (OpKind.recv, OpKind.get) else "to", "any" if peer == ALL_ONES else str(peer)]
         if kind in (OpKind.send, OpKind.recv):

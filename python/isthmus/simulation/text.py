@@ -9,7 +9,7 @@ import numpy as np
 from ..machine import Level
 from ..machine.spec import spec_or_name
 from ..schedule.schedule import OpKind
-from ..units import text
+from ..units import amount, text
 from ..visible import bar
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ def report(timeline: Timeline) -> str:
     lines = [f"Timeline: {ranks}, {len(t.schedule):,} operations, {stop} {ended}"]
     rows = [
         ("machine", machine_words(t.machine)),
-        ("messages", f"{t.messages:,}, {text(t.bytes, 'B', 4)} in total" if t.messages else "none"),
+        ("messages", f"{t.messages:,}, {amount(t.bytes)} in total" if t.messages else "none"),
     ]
     if t.ranks > 1:
         times = f"first rank {first} after {text(int(finish[first]) / 1e12, 's', 4)}, last rank {last} after {ended}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..units import text
+from ..units import mixed, text
 from .search.result import RULES, Source
 
 if TYPE_CHECKING:
@@ -24,19 +24,20 @@ MODELS = {
 def report(tuning: Tuning) -> str:
     """Decisions with times, margins and bounds, and what was not simulated."""
     lines = [f"{tuning.table} in {tuning.wall:.1f} s", MODELS[tuning.table.provenance.model]]
+    decimal = mixed(size for found in tuning.sweeps for size in found.sizes)
     for found in tuning.sweeps:
-        lines += ["", *_sweep(found)]
+        lines += ["", *_sweep(found, decimal)]
     return "\n".join(lines)
 
 
-def _sweep(found: Sweep) -> list[str]:
+def _sweep(found: Sweep, decimal: bool) -> list[str]:
     ranks = found.scenario.ranks
     rows = [("bytes", "algorithm", "time", "second best", "slower by", "bound")]
     for i, point in enumerate(found.row().points):
         mark = "" if found.source[found.best[i], i] == Source.simulated else " ~"
         rows.append(
             (
-                text(point.bytes, "B", 4),
+                text(point.bytes, "B", decimal=decimal),
                 str(point.choice),
                 text(point.seconds or 0.0, "s", 4) + mark,
                 "" if point.runner_up is None else str(point.runner_up),

@@ -100,7 +100,7 @@ def numbers_used(machine: Machine, levels: Sequence[str], copied: bool) -> tuple
             # A cost of 0 that nobody gave is a parameter that the model does not use.
             if number == 0 and f"level.{level}.{field.name}" not in rows:
                 continue
-            add(f"level.{level}.{field.name}", units.text(number, field.metadata["unit"], 4), follows)
+            add(f"level.{level}.{field.name}", units.text(number, field.metadata["unit"], 4, decimal=True), follows)
         for path in (path for path in rows if path.startswith(f"level.{level}.pieces.")):
             add(path, rows[path]["value"])
     if copied and machine.node.memory_bandwidth:

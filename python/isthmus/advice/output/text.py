@@ -10,7 +10,7 @@ from ...machine import Allocation
 from ...mapping.metrics import DEFINITIONS, in_words
 from ...schedule.program import Program
 from ...simulation.text import machine_words
-from ...units import amount, text
+from ...units import amount, span, text
 from ...visible import bar
 from ..advice import LOSSES, TIME_CLASSES, Advice, Growth, Prediction
 from ..analysis.numbers_used import quality
@@ -256,11 +256,6 @@ def _calls(p: Prediction) -> list[str]:
     return [*lines, f"  and {more} more"] if more else lines
 
 
-def size_words(low: int, high: int) -> str:
-    """Sizes of messages from the smallest to the largest."""
-    return amount(low) if low == high else f"{amount(low)} to {amount(high)}"
-
-
 def _messages(p: Prediction) -> list[str]:
     pairs = [pair for pair in p.pairs if pair.path > 0.005 * p.span][:_PAIRS]
     sizes = [s for s in p.sizes if s.path > 0]
@@ -268,7 +263,7 @@ def _messages(p: Prediction) -> list[str]:
         return []
     rows = [["top messages", "on critical path", "", "messages", "bytes"]]
     for s in sorted(sizes, key=lambda s: -s.path)[:_PAIRS]:
-        rows.append([f"{size_words(s.low, s.high)} (all)", *_part(s.path, p.span), f"{s.messages:,}",
+        rows.append([f"{span(s.low, s.high)} (all)", *_part(s.path, p.span), f"{s.messages:,}",
                      amount(s.bytes)])  # fmt: skip
     for pair in pairs:
         rows.append([f"rank {pair.sender} to {pair.receiver} (on the path)", *_part(pair.path, p.span),

@@ -66,9 +66,18 @@ class Loss:
     slower: float | None = None
 
     def __str__(self) -> str:
-        high = "any size" if self.high is None else units.text(float(self.high), "B")
-        sizes = f"{units.text(float(self.low), 'B')} to {high}"
-        return f"{self.collective}, {self.ranks} ranks, {sizes}: {self._words()}" + self._without()
+        return self.line(units.mixed(self.sizes))
+
+    @property
+    def sizes(self) -> list[int]:
+        """The sizes that it names."""
+        return [size for size in (self.low, self.high) if size is not None]
+
+    def line(self, decimal: bool) -> str:
+        """A sentence, with sizes in powers of 1000 only where ``decimal``."""
+        ends = [units.text(size, "B", decimal=decimal) for size in self.sizes]
+        words = " to ".join(ends if self.high is not None else [*ends, "any size"])
+        return f"{self.collective}, {self.ranks} ranks, {words}: {self._words()}" + self._without()
 
     def _words(self) -> str:
         if self.running is not None:
@@ -131,7 +140,9 @@ class Export:
         settings = self.settings if path is None else self.environment(path)
         lines += [f"  export {key}='{value}'" for key, value in settings.items()]
         if self.losses:
-            lines += ["what the library does otherwise, or slower:", *(f"  {loss}" for loss in self.losses)]
+            decimal = units.mixed(size for loss in self.losses for size in loss.sizes)
+            lines += ["what the library does otherwise, or slower:"]
+            lines += [f"  {loss.line(decimal)}" for loss in self.losses]
         lines += [f"note: {note}" for note in self.notes]
         return "\n".join(lines)
 

@@ -13,6 +13,7 @@ from .....lowering.pattern import pattern
 from .....mapping.metrics import DEFINITIONS
 from .....schedule.program import Program
 from .....units import amount as bytes_words
+from .....units import span
 from ....advice import LOSSES, TIME_CLASSES, Advice, Prediction
 from ...as_json import machine_rows
 from ...sentences import percent, seconds
@@ -26,7 +27,6 @@ from ...text import (
     placement_words,
     placing_rows,
     recorded,
-    size_words,
 )
 from .. import svg
 from .collectives import collectives
@@ -197,7 +197,7 @@ def messages(advice: Advice) -> Section | None:
     if p.sizes:
         rows: list[Row] = [
             [
-                Cell(size_words(s.low, s.high), s.low),
+                Cell(span(s.low, s.high), s.low),
                 amount(s.path, p.span),
                 Cell(f"{s.messages:,}", s.messages),
                 Cell(bytes_words(s.bytes), s.bytes),
