@@ -42,6 +42,7 @@
   call took
 - ``schedule/``: programs in terms of MPI, and schedules: DAGs of operations that are simulated and run
 - ``simulation/``: simulation of a program or schedule on a machine: what happens when, and why
+- ``skeletons/``: applications as Programs with parameters
 - ``studies/``: studies: experiments at many points, their ledgers, figures and pages
 - ``tuning/``: choosing algorithms of collectives: tuning, decision tables, files for MPI libraries
 

@@ -7,7 +7,8 @@ import pytest
 
 import isthmus
 from isthmus.errors import InvalidInput
-from isthmus.studies.applications import Halo, openatom, pop, program, square, stencil, wrf
+from isthmus.skeletons.halos import Halo, pop, program, square, stencil, wrf
+from isthmus.studies.applications import openatom
 from isthmus.studies.mapping import measure
 from isthmus.studies.mapping_page import summarise
 from isthmus.studies.parameters import kind_named

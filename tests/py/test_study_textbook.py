@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 import isthmus
 from isthmus.errors import InvalidInput
 from isthmus.simulation.network import MODELS
+from isthmus.skeletons.multigrid import box
 from isthmus.studies import models_page
-from isthmus.studies.intensity import box, place
+from isthmus.studies.intensity import place
 from isthmus.studies.models import PATTERNS
 from isthmus.studies.pairs import partners
 from isthmus.studies.parameters import kind_named

@@ -20,6 +20,7 @@
 - ``schedule``: isthmus schedule
 - ``show``: isthmus show
 - ``simulate``: isthmus simulate
+- ``skeleton``: isthmus skeleton
 - ``study``: isthmus study
 - ``things``: whatever a line can name: a machine, a table, a placement, a graph, a program, a schedule or a timeline
 - ``tune``: isthmus tune ...: a search where the first word is a collective, otherwise what works on its tables
@@ -60,6 +61,7 @@ _COMMANDS = {
     "schedule": ("schedule", "Convert, check and generate programs and schedules."),
     "show": ("show", "Describe anything: a machine, program, timeline, table, placement, ..."),
     "simulate": ("simulate", "Simulate a program or schedule on a machine."),
+    "skeleton": ("skeleton", "List programs with parameters; print or save one."),
     "study": ("study", "Run experiments at many points, beside published results."),
     "tune": ("tune", "Find the best collective algorithms for a machine."),
 }

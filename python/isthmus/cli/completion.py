@@ -82,7 +82,13 @@ def _algorithms() -> list[str]:
 def _examples() -> Iterable[str]:
     from ..gallery import programs
 
-    return programs()
+    return [*programs(), *_skeletons()]
+
+
+def _skeletons() -> Iterable[str]:
+    from ..skeletons import SKELETONS
+
+    return [f"{name}:" for name in SKELETONS]
 
 
 def _formats() -> Iterable[str]:
@@ -104,6 +110,7 @@ _OFFERS: dict[tuple[str, ...], Callable[[], Iterable[str]]] = {
     ("KIND:ranks=N,...", "simulate file"): lambda: [f"{kind}:" for kind in _kinds()],
     ("prove algorithm", "search algorithm"): _algorithms,
     ("--example",): _examples,
+    ("show skeleton",): _skeletons,
     ("map format",): _formats,
     ("map method",): _methods,
     ("ORDER|FILE",): lambda: ["block", "cyclic"],

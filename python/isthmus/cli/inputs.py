@@ -34,19 +34,17 @@ def is_collective(text: str) -> bool:
 def read_any(text: str, unit: str = "ns") -> Program | Schedule | Timeline:
     """What a file holds (``FILE:unit=us`` says the unit of GOAL), an example, or the schedule of a collective."""
     if not os.path.exists(text):
-        from ..gallery import programs
+        from ..examples import example, known
 
         what = named(text)
         if os.path.exists(what.name):
             text, unit = what.name, what.values("unit").get("unit", unit)
             if unit not in UNITS:
                 raise InvalidInput(f"{what.text}: unit={unit}: allowed are {', '.join(UNITS)}")
+        elif what.name in known():
+            return example(text)
         elif is_collective(text):
             return parse_collective(text)
-        elif text in programs():
-            from ..examples import example
-
-            return example(text)
     from ..reading import read
 
     return read(text, unit=unit)

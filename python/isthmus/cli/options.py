@@ -60,7 +60,10 @@ SHARED = {
         _text("KIND=ALGORITHM|TABLE", multiple=True),
     ),
     "example": Shared(
-        ("--example",), "Use a recorded program that comes with Isthmus, such as lammps, instead of FILE", _text("NAME")
+        ("--example",),
+        "Use a program that comes with Isthmus instead of FILE: lammps, which was recorded, or a skeleton with "
+        "parameters, such as stencil:ranks=256 (see isthmus skeleton list)",
+        _text("NAME[:KEY=VALUE,...]"),
     ),
     "force": Shared(("--force",), "Overwrite files that exist", {"is_flag": True}),
     "format": Shared(("--format",), "Format of the output file", _text("FORMAT")),

@@ -11,8 +11,9 @@ from ..named import named
 from .inputs import parse_level, read_any
 
 THINGS = """A thing is a machine (a name of the catalogue, a file, a specification, loggops:L=...), a decision table (a
-file, or openmpi or mpich), a timeline, program or schedule (HDF5, GOAL, traces, the name of an example), a graph in
-METIS format, or one collective such as allreduce:ranks=1024,bytes=8,algorithm=ring."""
+file, or openmpi or mpich), a timeline, program or schedule (HDF5, GOAL, traces, the name of an example, or a skeleton
+such as stencil:ranks=256), a graph in METIS format, or one collective such as
+allreduce:ranks=1024,bytes=8,algorithm=ring."""
 
 
 def read_thing(text: str, unit: str = "ns") -> Any:
@@ -25,7 +26,8 @@ def read_thing(text: str, unit: str = "ns") -> Any:
     ParseError
         For a damaged file.
     """
-    from ..gallery import machines, programs
+    from ..examples import known
+    from ..gallery import machines
     from ..loading import load
     from ..machine.kinds import KINDS
     from ..schedule.program import CollectiveKind
@@ -40,7 +42,7 @@ def read_thing(text: str, unit: str = "ns") -> Any:
             return load(text)
         if (level := parse_level(text)) is not None:
             return level
-        if name in programs() or name in CollectiveKind.__members__:
+        if name in known() or name in CollectiveKind.__members__:
             return read_any(text, unit)
         if os.path.splitext(name)[1] or "/" in name:
             return read_any(text, unit)  # a file that is not there

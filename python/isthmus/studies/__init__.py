@@ -1,6 +1,6 @@
 """Studies: experiments at many points, their ledgers, figures and pages.
 
-- ``applications``: programs whose maps are known from publications: who sends how much to whom
+- ``applications``: programs of several arrays of tasks: who sends how much to whom
 - ``backend``: where points are computed: the interface of backends, and the one of this machine
 - ``collectives``: collectives on machines: algorithms and flavours by size
 - ``collectives_page``: algorithms of collectives by size or ranks: table, figure and findings

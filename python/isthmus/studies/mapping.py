@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import InvalidInput
-from .applications import Halo, openatom, pop, program, stencil, wrf
+from ..skeletons.halos import Halo, pop, program, stencil, wrf
+from .applications import openatom
 from .parameters import Kind, Parameter, Point, Summary
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import InvalidInput
 from ..simulation.network import MODELS, ROUTINGS
-from .intensity import box
+from ..skeletons.multigrid import box
 from .parameters import Kind, Parameter, Point, Summary
 
 if TYPE_CHECKING:

@@ -1,0 +1,76 @@
+"""isthmus skeleton ..."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import click
+
+from .options import check_file, json_option, shared
+from .output import print_json, print_table
+
+
+@click.group(
+    "skeleton",
+    epilog="\b\nExamples:\n  isthmus skeleton list\n  isthmus skeleton show stencil:ranks=256,bytes=64KiB\n"
+    "  isthmus skeleton show multigrid:ranks=512,cycles=3 -o multigrid.h5\n"
+    "  isthmus advise --example wrf:ranks=1024,compute=20ms --machine cielo",
+)
+def command() -> None:
+    """Programs with parameters: applications reduced to who sends how much to whom, and when.
+
+    Wherever a program is read, --example takes NAME:key=value,... as well.
+    """
+
+
+@command.command(
+    "list",
+    epilog="\b\nExamples:\n  isthmus skeleton list\n  isthmus skeleton list --json",
+    help="List the skeletons with their parameters: default, range and meaning.",
+)
+@json_option
+def list_(as_json: bool) -> None:
+    from ..gallery import programs
+    from ..skeletons import SKELETONS
+
+    if as_json:
+        rows = [
+            {"name": one.name, "doc": one.doc, "parameters": [asdict(p) for p in one.parameters]}
+            for one in SKELETONS.values()
+        ]
+        print_json(rows)
+        return
+    cells = []
+    for one in SKELETONS.values():
+        cells.append([one.name, "", "", "", one.doc + "."])
+        cells += [["", p.name, p.text(p.default), p.range, p.doc] for p in one.parameters]
+    print_table(["skeleton", "parameter", "default", "allowed", "what it is"], cells, wrap=["what it is"])
+    click.echo(f"\nRecorded programs, which have no parameters: {', '.join(programs())}.")
+
+
+@command.command(
+    "show",
+    epilog="\b\nExamples:\n  isthmus skeleton show pop:ranks=48,solves=20\n"
+    "  isthmus skeleton show stencil:ranks=1024,compute=5ms,spread=0.1 -o stencil.h5",
+    help="Print the program of a skeleton as isthmus show prints programs.\n\n"
+    "SKELETON is NAME:key=value,..., such as stencil:ranks=256,bytes=64KiB; parameters that are left out have their "
+    "defaults.",
+)
+@click.argument("skeleton", metavar="SKELETON")
+@shared("output", "the program, .h5")
+@json_option
+def show(skeleton: str, output: str | None, as_json: bool) -> None:
+    from ..skeletons import skeleton as built
+    from .show import program_summary
+
+    if output is not None:
+        check_file("-o", output, (".h5", ".hdf5"))
+    program = built(skeleton)
+    if output is not None:
+        program.save(output)
+    if as_json:
+        print_json(program_summary(program) | ({} if output is None else {"file": output}))
+        return
+    click.echo(str(program))
+    if output is not None:
+        click.echo(f"wrote {output}")

@@ -1,0 +1,94 @@
+"""What a skeleton is, and how its parameters are read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .. import units
+from ..errors import InvalidInput
+
+if TYPE_CHECKING:
+    from ..schedule.program import Program
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One number that a skeleton takes.
+
+    Attributes
+    ----------
+    name, doc : str
+    default : float
+    least, most : float
+        Smallest and largest number that is allowed.
+    unit : str
+        ``""``, ``"B"`` or ``"s"``.
+    whole : bool
+        Fractions are refused.
+    """
+
+    name: str
+    doc: str
+    default: float
+    least: float = 0
+    most: float = 1e9
+    unit: str = ""
+    whole: bool = True
+
+    def read(self, text: str) -> float:
+        """The number that a text stands for.
+
+        Raises
+        ------
+        InvalidInput
+            If it is none, or out of range.
+        """
+        try:
+            number = units.parse(text, self.unit)
+        except InvalidInput as error:
+            raise InvalidInput(f"{self.name}={text}: {error}") from None
+        if not self.least <= number <= self.most or (self.whole and number != int(number)):
+            kind = "a whole number" if self.whole else "a number"
+            raise InvalidInput(f"{self.name}={text}: {kind} {self.range} is allowed")
+        return int(number) if self.whole else number
+
+    def text(self, number: float) -> str:
+        """A number of this parameter, for people."""
+        return units.text(number, self.unit) if self.unit else f"{number:g}" if number < 1e6 else f"{number:,.0f}"
+
+    @property
+    def range(self) -> str:
+        """What is allowed, in words."""
+        return f"from {self.text(self.least)} to {self.text(self.most)}"
+
+
+@dataclass(frozen=True)
+class Skeleton:
+    """A program with parameters.
+
+    Attributes
+    ----------
+    name, doc : str
+    parameters : tuple of Parameter
+    make : callable
+        Takes all parameters by name and returns the Program.
+    """
+
+    name: str
+    doc: str
+    parameters: tuple[Parameter, ...]
+    make: Callable[..., Program]
+
+    def build(self, given: Mapping[str, str] | None = None) -> Program:
+        """The program with these parameters as text, the others by default.
+
+        Raises
+        ------
+        InvalidInput
+            For a number that is not allowed.
+        """
+        given = given or {}
+        values = {p.name: p.read(given[p.name]) if p.name in given else p.default for p in self.parameters}
+        return self.make(**values)
