@@ -21,7 +21,6 @@ _DECIMAL = re.compile(r"[0-9]\s?[kMGTP]B(?![/\w])")
 LINES = [
     "advise mixed.h5 --machine cielo --ranks-per-node 4 -o page.html --tune-time 2s",
     "advise mixed.h5 --machine torus-4x4x4 --machine eos --ranks-per-node 1 --model flow -o page.html --tune-time 0",
-    "advise --example lammps --machine cielo --ranks-per-node 4 -o page.html --tune-time 1s",
     "compare cielo eos -o page.html",
     "compare mixed.toml binary.toml",
     "compare mixed.toml openmpi --ranks 8",
@@ -67,6 +66,8 @@ LINES = [
     "show bcast:ranks=8,bytes=64KiB --rank 0",
     "simulate mixed.h5 --machine torus-4x4x4 --ranks-per-node 1 --model flow --links 5 --critical --plot load=load.svg",
     "simulate alltoall:ranks=16,bytes=64KiB --machine torus-4x4x4 --ranks-per-node 1 --model packet --links 3",
+    "skeleton list",
+    "skeleton show stencil:ranks=16,bytes=1kB",
     "study list",
     "tune all --machine eos --ranks 16 --sizes 8,1kB,1KiB,3000,1MB,1MiB,1234567 --plot times.svg --plot map=map.svg",
     "tune bcast --machine eos --ranks 16 --sizes 8..64KiB --try segment=1KiB,1000,8KiB --plot times.svg",
