@@ -73,6 +73,41 @@ def test_bash_completes_for_real(capsys: pytest.CaptureFixture[str], tmp_path: P
     assert done.stdout.split() == ["cielo"]
 
 
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("isthmus machine show ciel", ["cielo"]),
+        ("isthmus skel", ["skeleton"]),
+        ("isthmus skeleton show sten", ["stencil:"]),
+        ("isthmus map --objective t", ["time"]),
+        ("isthmus simulate --example lam", ["lammps"]),
+    ],
+)
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_zsh_and_fish_complete_for_real(
+    shell: str, line: str, found: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The script runs in the shell itself; zsh's own functions, which need a terminal, print what they are given."""
+    if shutil.which(shell) is None:
+        pytest.skip(f"{shell} is not installed")
+    main(["completion", shell])
+    script = tmp_path / "script"
+    script.write_text(capsys.readouterr().out)
+    if shell == "fish":
+        words = f"source {script}; complete -C '{line}'"
+        command = ["fish", "--no-config", "-c", words]
+    else:
+        words = (
+            "compdef() { }; compadd() { print -l -- ${(P)argv[-1]} }; "
+            "_describe() { print -l -- ${${(P)argv[3]}%%:*} }; "
+            f"source {script}; words=({line}); CURRENT=${{#words}}; _isthmus_completion"
+        )
+        command = ["zsh", "-f", "-c", words]
+    env = {**os.environ, "PATH": f"{ISTHMUS.parent}:{os.environ['PATH']}", "HOME": str(tmp_path)}
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
+    assert [word.split("\t")[0] for word in done.stdout.split("\n") if word] == found
+
+
 def test_unknown_shell(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("SHELL", "/bin/tcsh")
     with pytest.raises(SystemExit) as stop:

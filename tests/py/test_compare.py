@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -182,3 +183,17 @@ def test_show_refuses(words: str, message: str, files: Path, capsys: pytest.Capt
         main(["show", *words.split()])
     assert stop.value.code == 2
     assert message in capsys.readouterr().err
+
+
+def test_long_values_fold_into_a_pipe(capsys: pytest.CaptureFixture[str]) -> None:
+    """No line is wider than its columns at 60 letters, and no letter is lost."""
+    main(["compare", "cielo", "eos"])
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 3 * 60 + 2 * 3
+    main(["compare", "cielo", "eos", "--json"])
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    long = [value for row in rows for value in row.values() if value is not None and len(value) > 60]
+    assert long
+    columns = [lines[0].index("cielo"), lines[0].index("eos"), 10_000]
+    text = ["".join("".join(line[a:b].split()) for line in lines) for a, b in itertools.pairwise(columns)]
+    assert all(any("".join(value.split()) in column for column in text) for value in long)

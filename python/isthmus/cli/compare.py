@@ -69,7 +69,10 @@ def command(
         return
     columns, rows = found.cells()
     if rows:
-        print_table(columns, rows, right=[c for c in columns if c in found.units], wrap=columns if line_width() else ())
+        numbers = [c for c in columns if c in found.units]
+        # Into a pipe a few long values would make all lines as long.
+        wide = columns if line_width() else [c for c in columns if c not in numbers]
+        print_table(columns, rows, right=numbers, wrap=wide, most=None if line_width() else 60)
     else:
         click.echo("no differences")
     for note in found.notes:

@@ -46,9 +46,13 @@ def line_width() -> int | None:
 
 
 def print_table(
-    columns: Sequence[str], rows: Iterable[Sequence[object]], right: Sequence[str] = (), wrap: Sequence[str] = ()
+    columns: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    right: Sequence[str] = (),
+    wrap: Sequence[str] = (),
+    most: int | None = None,
 ) -> None:
-    """A table; columns in ``wrap`` fold at the width of the terminal, the others never do."""
+    """A table; columns in ``wrap`` fold at the width of the terminal, and at ``most`` letters into a pipe too."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -57,7 +61,11 @@ def print_table(
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for column in columns:
         table.add_column(
-            column, justify="right" if column in right else "left", no_wrap=column not in wrap, overflow="fold"
+            column,
+            justify="right" if column in right else "left",
+            no_wrap=column not in wrap,
+            overflow="fold",
+            max_width=most if column in wrap else None,
         )
     for row in rows:
         # A table is as wide as what is shown.
