@@ -139,7 +139,10 @@ def _show_level(level: Level, as_json: bool) -> None:
         print_json({"noun": "level"} | dataclasses.asdict(level))
         return
     fields = dataclasses.fields(level)
-    rows = [[field.name, units.text(getattr(level, field.name), field.metadata["unit"])] for field in fields]
+    known = ((field, getattr(level, field.name)) for field in fields)
+    rows = [
+        [field.name, units.text(value, field.metadata["unit"])] for field, value in known if isinstance(value, float)
+    ]
     print_table(["LogGOPS", "is"], rows)
 
 
