@@ -84,7 +84,7 @@ LINES = [
     "tune export mixed.toml --for openmpi-4.1.4 -o rules.conf",
     "tune export mixed.toml --for ucc -o ucc.env --ranks 8",
 ]
-#: Tested where MPI programs are run: test_record_json.py, test_tuning_verify.py, those of measure. A script has no sizes.
+#: Tested where MPI programs run: test_record_json.py, test_tuning_verify.py, those of measure. A script has no sizes.
 ELSEWHERE = {"record", "measure", "tune verify", "completion", "study run"}
 
 
