@@ -77,6 +77,7 @@ def processor_time(schedule: isthmus.Schedule, level: isthmus.Level) -> float:
     return float(np.bincount(rank, seconds, minlength=schedule.ranks).max())
 
 
+@pytest.mark.sampled(60)
 @pytest.mark.parametrize("case", cases(), ids=named)
 def test_time_and_work_are_those_of_the_simulator(case: Case) -> None:
     for number, ranks in enumerate(RANKS):

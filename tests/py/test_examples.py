@@ -56,6 +56,7 @@ def run(library: str, ranks: int, *command: str | Path) -> subprocess.CompletedP
     return alone(f"mpirun.{library}", *oversubscribe, "-n", str(ranks), *command)
 
 
+@pytest.mark.sampled(12, always=["openmpi-halo3d-4", "mpich-cg-4", "openmpi-ring-1", "mpich-master_worker-2"])
 @pytest.mark.parametrize("ranks", [1, 2, 4])
 @pytest.mark.parametrize("name", ARGUMENTS)
 def test_is_correct(built: tuple[str, Path], name: str, ranks: int) -> None:

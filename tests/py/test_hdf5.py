@@ -198,6 +198,7 @@ CASES = [
 ]
 
 
+@pytest.mark.sampled(20)
 @pytest.mark.parametrize(("make", "defect", "words"), CASES, ids=[f"{make.__name__}-{w}" for make, _, w in CASES])
 def test_one_defect(tmp_path: Path, make: Callable[[], Any], defect: Defect, words: str) -> None:
     path = tmp_path / "x.h5"

@@ -82,6 +82,7 @@ def wait_until_begun(process: subprocess.Popen[str], folder: Path) -> None:
         time.sleep(0.05)
 
 
+@pytest.mark.sampled(8, always=["flow", "map", "advise"])
 @pytest.mark.parametrize("name", LONG)
 def test_ctrl_c(name: str, tmp_path: Path, table: Path) -> None:
     words = [sys.executable, "-m", "isthmus", *LONG[name].format(table=table).split()]

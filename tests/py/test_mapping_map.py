@@ -33,6 +33,7 @@ def grid(*extents: int, periodic: bool = False, seed: int = 3) -> Pattern:
     return Pattern.of(number.size, source=np.concatenate(source), target=np.concatenate(target), bytes=1000)
 
 
+@pytest.mark.sampled(40, always=["torus:4x4x2-auto", "mesh:6x6 cores=3-auto"])
 @pytest.mark.parametrize("name", [*methods(), "auto"])
 @pytest.mark.parametrize("spec", ["torus:4x4x2", "dragonfly:a=4,p=2,h=2,g=9", "fattree:k=4,n=3", "mesh:6x6 cores=3"])
 def test_every_method_gives_every_task_a_place_of_its_own(name: str, spec: str) -> None:

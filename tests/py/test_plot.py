@@ -138,6 +138,7 @@ def check_html(path: Path) -> None:
     assert "http" not in page, "the page must not need a network"
 
 
+@pytest.mark.sampled(9, always=["single", "torus 7-D", "graph of nodes"])
 @pytest.mark.parametrize("name", SMALL)
 def test_small(name: str, tmp_path: Path) -> None:
     topology = SMALL[name]()
@@ -149,6 +150,7 @@ def test_small(name: str, tmp_path: Path) -> None:
     assert [p.name for p in sorted(tmp_path.iterdir())] == ["net.html", "net.png"]
 
 
+@pytest.mark.sampled(10, always=["Blue Waters-html", "Frontier-png", "graph-html"])
 @pytest.mark.parametrize("kind", ["png", "html"])
 @pytest.mark.parametrize("name", LARGE)
 def test_large_in_time(name: str, kind: str, tmp_path: Path) -> None:
@@ -162,6 +164,7 @@ def test_large_in_time(name: str, kind: str, tmp_path: Path) -> None:
         check_png(path) if kind == "png" else check_html(path)
 
 
+@pytest.mark.sampled(18, always=["single", "large Blue Waters"])
 @pytest.mark.parametrize("name", [*SMALL, *(f"large {n}" for n in LARGE)])
 def test_words_do_not_overlap(name: str) -> None:
     large = name.startswith("large ")
@@ -190,6 +193,7 @@ def test_vector_formats_are_reproducible(suffix: str, tmp_path: Path) -> None:
     assert b"<svg" in first if suffix == "svg" else first.startswith(b"%PDF")
 
 
+@pytest.mark.sampled(10, always=["ring of 2", "torus 7-D"])
 @pytest.mark.parametrize("name", [n for n in SMALL if n != "single"])
 def test_route_is_highlighted(name: str) -> None:
     topology = SMALL[name]()

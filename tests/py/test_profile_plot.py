@@ -45,6 +45,7 @@ def test_files_and_streams(tmp_path: Path, name: str) -> None:
         DRAWINGS[name](program, tmp_path / "a.html")
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", DRAWINGS)
 @pytest.mark.parametrize("ranks", [4, 64])
 @pytest.mark.parametrize("size", [None, (9.0, 7.0)])

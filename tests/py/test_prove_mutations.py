@@ -108,6 +108,7 @@ def verdict(s: Sketch, contract: Contract) -> str:
     return "" if proof else proof.defects[0].kind
 
 
+@pytest.mark.sampled(30)
 @pytest.mark.parametrize(("kind", "algorithm"), [(kind, name) for kind in KINDS for name in algorithms(kind)])
 def test_no_bug_that_shows_is_proved(kind: str, algorithm: str) -> None:
     case = small(kind, algorithm)

@@ -29,6 +29,7 @@ def record(*arguments: str, expect: int = 0, timeout: float = 100) -> subprocess
     return done
 
 
+@pytest.mark.sampled(5, always=["openmpi-kill-0", "mpich-abort-2"])
 @pytest.mark.parametrize(
     ("how", "flags"),
     [

@@ -42,6 +42,7 @@ def read(path: Path) -> tuple[isthmus.Program, isthmus.schedule.recording.Record
     return program, program.recording
 
 
+@pytest.mark.sampled(6, always=["openmpi-testsome", "mpich-waitall"])
 @pytest.mark.parametrize("what", ["test", "inactive", "testall", "testany", "testsome", "waitall", "status"])
 def test_calls_with_nothing_to_do(name: str, what: str, folder: Path, tmp_path: Path) -> None:
     """However many there are, they are one record, and take no time of waiting."""

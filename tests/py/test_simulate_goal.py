@@ -43,6 +43,7 @@ def test_makespans_are_those_of_loggopsim(file: str) -> None:
             assert t.makespan_ps == makespan * NANO, p
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("file", FILES)
 def test_the_oracle_has_them_too(file: str) -> None:
     ranks = goal_text.read(GOAL / file)

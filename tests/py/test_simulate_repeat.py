@@ -33,6 +33,7 @@ def both(program: Any, machine: Any, **options: Any) -> isthmus.Timeline:
     return brief
 
 
+@pytest.mark.sampled(15)
 @pytest.mark.parametrize("seed", range(40))
 def test_random_programs(seed: int) -> None:
     random = Random(seed)
@@ -44,6 +45,7 @@ def test_random_programs(seed: int) -> None:
         both(program, machine, model=model, record=record)
 
 
+@pytest.mark.sampled(15)
 @pytest.mark.parametrize("seed", range(40))
 def test_random_operations(seed: int) -> None:
     """On several streams and interfaces, with puts and gets, deadlocks, and messages that nobody receives."""

@@ -14,6 +14,7 @@ from isthmus.cli import cli
 from isthmus.studies.reading import catalogue
 
 
+@pytest.mark.sampled(6, always=["contention-distance", "saturation"])
 @pytest.mark.parametrize("name", catalogue())
 def test_quick_forms(name: str, tmp_path: Path) -> None:
     seen: list[tuple[int, int]] = []

@@ -97,6 +97,7 @@ def attribute(name: str, value: object) -> Defect:
     return change
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(
     ("defect", "words"),
     [

@@ -41,6 +41,7 @@ def assert_nothing_lost(kind: str, scenario: Scenario, sizes: list[int], **optio
     return few.simulations, all_of_them.simulations
 
 
+@pytest.mark.sampled(8, always=["5-barrier", "32-alltoall"])
 @pytest.mark.parametrize("kind", ALL)
 @pytest.mark.parametrize("ranks", [5, 32])
 def test_the_best_is_never_left_out(kind: str, ranks: int) -> None:
