@@ -31,11 +31,11 @@ def test_loop():
 """
 
 
-def run(folder: Path, seed: str | None, *more: str) -> tuple[int, str]:
+def run(folder: Path, seed: str | None, *more: str, matrix: str = MATRIX) -> tuple[int, str]:
     """Runs the tests above as the suite is run, with its hooks."""
     for name in ("conftest.py", "samples.py", "mpi_programs.py"):
         (folder / name).write_text((Path(__file__).parent / name).read_text(encoding="utf-8"), encoding="utf-8")
-    (folder / "test_some.py").write_text(MATRIX, encoding="utf-8")
+    (folder / "test_some.py").write_text(matrix, encoding="utf-8")
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-rP", *more]
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv(VARIABLE, raising=False)
@@ -106,10 +106,9 @@ def test_samples_are_never_empty(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_case_that_is_named_is_run(tmp_path: Path) -> None:
-    for number in range(10):
-        status, output = run(tmp_path, "7", f"test_some.py::test_matrix[{number}-a]")
-        assert status == 0, output
-        assert lines(output, "ran") == [f"ran {number} a"]
+    status, output = run(tmp_path, "7", *(f"test_some.py::test_matrix[{number}-a]" for number in range(10)))
+    assert status == 0, output
+    assert lines(output, "ran") == [f"ran {number} a" for number in range(10)]
 
 
 def test_words_that_choose_tests_choose_among_the_sample(tmp_path: Path) -> None:
@@ -119,8 +118,6 @@ def test_words_that_choose_tests_choose_among_the_sample(tmp_path: Path) -> None
 
 
 def test_corner_cases_that_are_gone_are_an_error(tmp_path: Path) -> None:
-    run(tmp_path, None)
-    (tmp_path / "test_more.py").write_text(MATRIX.replace('"9-a"', '"10-a"'), encoding="utf-8")
-    status, output = run(tmp_path, "7")
+    status, output = run(tmp_path, "7", matrix=MATRIX.replace('"9-a"', '"10-a"'))
     assert status == 4, output
     assert "has no case '10-a', which is always to be run" in output
