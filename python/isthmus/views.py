@@ -23,6 +23,8 @@ VIEWS = {
     "DecisionTable.save": "tuning.table_file:write",
     "Machine.__str__": "machine.text:report",
     "Machine.frame": "machine.text:rows",
+    "Machine.html": "comparison.machine_page:html",
+    "Machine.plot": "plot.machine_curves:plot_machine",
     "Mapped.__str__": "mapping.text:report",
     "Mapped.plot": "plot.placement:plot_mapped",
     "Measurement.__str__": "measuring.text:report",

@@ -44,7 +44,7 @@ def numbers(item: str, parameters: dict[str, str], hosts: list[str]) -> list[flo
         "ring": one,
         "stream": 1 / MEMORY[min(int(at.get("threads", 1)), 4) - 1],
         "fma": 1 / FLOPS,
-        "spmv": 1e-9 if size > 1 << 20 else 5e-10,
+        "spmv": 1e-9 if at.get("rows", 0) * 344 > 1 << 20 else 5e-10,
         "noise": at.get("quantum", 1e-3) + (5e-6 if random.random() < 0.05 else 0.0),
         "shift": one,
     }

@@ -102,7 +102,6 @@ def test_a_program_on_machines(files: Path, capsys: pytest.CaptureFixture[str]) 
         ("cielo edison --placement block", "are for a program"),
         ("cielo edison --ranks 3", "decision tables"),
         ("cielo edison -o a.txt", "a file in .html"),
-        ("cielo edison -o a.png", "no times to draw"),
     ],
 )
 def test_errors(words: str, message: str, files: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -102,7 +102,6 @@ def test_names_of_ranks_do_not_matter_to_collectives(name: str) -> None:
 @EXAMPLES
 @given(schedules(arbitrary), parameters(), st.integers(2, 1000))
 def test_times_scale(ranks: Ranks, p: Parameters, factor: int) -> None:
-
     def times(p: Parameters, change: Callable[[float], float]) -> Parameters:
         names = ("L", "o_send", "o_recv", "g", "G", "O", "O_recv")
         new = {name: change(getattr(p, name)) for name in names if getattr(p, name) is not None}

@@ -19,6 +19,7 @@ from .things import THINGS, read_thing
     "compare",
     epilog="\b\nExamples:\n"
     "  isthmus compare cielo edison\n"
+    "  isthmus compare eos cielo redsky -o machines.html --plot bandwidth=bandwidth.png\n"
     "  isthmus compare cielo cielo:cores=8,L=2us\n"
     "  isthmus compare eos.toml openmpi --ranks 64\n"
     "  isthmus compare app.h5 timeline.h5 -o both.png\n"
@@ -30,7 +31,12 @@ from .things import THINGS, read_thing
     f"first is what the others are compared with.\n\n{THINGS}",
 )
 @click.argument("things", metavar="THING THING...", nargs=-1, required=True)
-@shared("output", "a page (.html), or times as bars (.png, .svg, .pdf)")
+@shared("output", "a page (.html), or a picture (.png, .svg, .pdf): times as bars, latency of machines")
+@shared(
+    "plot",
+    "of machines: KIND is latency (default), bandwidth, overheads-network, rate, stream, collective-allreduce, ...; "
+    "a catalogue machine is drawn by its model beside measured ones",
+)
 @shared("ranks", "of tables, by default those that they have")
 @shared("model", "of a program on machines")
 @job_options
@@ -38,6 +44,7 @@ from .things import THINGS, read_thing
 def command(
     things: tuple[str, ...],
     output: str | None,
+    plot: tuple[str, ...],
     ranks: str | None,
     model: str,
     placement: str | None,
@@ -52,6 +59,9 @@ def command(
 
     if output is not None:
         check_file("-o", output, (".html", *PICTURES))
+    drawn = [one.partition("=") if "=" in one else ("", "", one) for one in plot]
+    for _, _, path in drawn:
+        check_file("--plot", path, PICTURES)
     read = [read_thing(text) for text in things]
     options: dict[str, Any] = {}
     if isinstance(read[0], (Program, Schedule)) and all(isinstance(one, (Machine, Level)) for one in read[1:]):
@@ -64,8 +74,11 @@ def command(
     found = compare(*read, names=names, ranks=at, **options)
     if output is not None:
         found.save(output)
+    for kind, _, path in drawn:
+        found.plot(path, kind or None)
+    files = [*([] if output is None else [output]), *(path for _, _, path in drawn)]
     if as_json:
-        print_json(found.json() | {"files": [] if output is None else [output]})
+        print_json(found.json() | {"files": files})
         return
     columns, rows = found.cells()
     if rows:
@@ -77,5 +90,5 @@ def command(
         click.echo("no differences")
     for note in found.notes:
         click.echo(f"note: {note}")
-    if output is not None:
-        click.echo(f"wrote {output}")
+    for path in files:
+        click.echo(f"wrote {path}")

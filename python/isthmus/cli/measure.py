@@ -42,7 +42,7 @@ _PARTS = "\n".join(f"  {name:<12} {words}" for name, words in PARTS.items())
 @click.option("--only", metavar="LIST", help="Parts to measure, such as loggp,stream; by default all.")
 @shared("quick", "fewer sizes, fewer samples")
 @click.option(
-    "--budget", metavar="TIME", help="Time for measuring, such as 10min or 90s; by default 170s, or 16s with --quick."
+    "--budget", metavar="TIME", help="Time for measuring, such as 10min or 90s; by default 170s, or 17s with --quick."
 )
 @shared("seed")
 @click.option("--hostnames", is_flag=True, help="Write the names of the nodes into the file.")

@@ -8,7 +8,8 @@ import click
 
 from .. import units
 from ..errors import InvalidInput
-from .options import Command, Work, json_option, pictures, shared, tell_old, whole_numbers, work_argument
+from ..files import PICTURES, write_atomically
+from .options import Command, Work, check_file, json_option, pictures, shared, tell_old, whole_numbers, work_argument
 from .output import line_width, print_json, print_table
 from .things import THINGS, placement_of, read_thing
 from .tune_table import show_decisions
@@ -34,6 +35,7 @@ PLOTS = ("matrix", "sizes", "ranks", "calls")
     "  isthmus show app.h5 -o matrix.png\n  isthmus show app.h5 --plot ranks=ranks.svg\n"
     "  isthmus show schedule.goal --rank 0\n  isthmus show timeline.h5 --rank 3 --json\n"
     "  isthmus show bcast:ranks=8,bytes=1kB --rank 0\n  isthmus show cielo\n  isthmus show eos.toml\n"
+    "  isthmus show eos -o eos.html --plot bandwidth=eos.png\n"
     "  isthmus show rankfile --machine cielo --nodes 64",
     help="Describe any one thing; for a recorded program, print its profile.\n\n"
     f"FILE names the thing. {THINGS} With --machine it is a placement: a file of a launcher.",
@@ -53,11 +55,12 @@ PLOTS = ("matrix", "sizes", "ranks", "calls")
     help="Levels of the call tree in a profile; by default 4.",
 )
 @shared("own", "by default the program's own code, not libraries and functions that wrap MPI")
-@shared("output", "a program drawn instead of printed, as of --plot")
+@shared("output", "a program drawn instead of printed, as of --plot; a machine as a page (.html) or picture")
 @shared(
     "plot",
     "KIND is matrix (who sends how much to whom, default), sizes (of messages), ranks (their time) or calls (their "
-    "time); all but the matrix need a recording",
+    "time); all but the matrix need a recording. Of a machine: latency (default), bandwidth, overheads-socket, rate, "
+    "stream, collective-allreduce, cpu_share, noise, startup, memory, ...",
 )
 @click.option("--messages", is_flag=True, help="Count messages in the matrix, not bytes.")
 @click.option(
@@ -79,6 +82,8 @@ def command(
     from ..simulation.timeline import Timeline
     from ..tuning.decisions import Decisions
 
+    if machine is None and not work.example and _draw_machine(work.text, output, plot, as_json):
+        return
     drawn = _pictures(output, plot)
     if machine is not None:
         _show_placement(placement_of(work.text, machine, nodes, ranks_per_node), as_json)
@@ -121,6 +126,38 @@ def command(
         _show_pattern(what, as_json)
     else:
         _show_schedule(what, rank, as_json)
+
+
+def _draw_machine(text: str | None, output: str | None, plot: tuple[str, ...], as_json: bool) -> bool:
+    """Draw a machine, if it is one that is named and pictures are asked for."""
+    from ..machine import Machine
+
+    if text is None or not (output or plot):
+        return False
+    what = read_thing(text)
+    if not isinstance(what, Machine):
+        return False
+    files = []
+    if output is not None:
+        check_file("-o", output, (".html", *PICTURES))
+    drawn = [one.partition("=") if "=" in one else ("latency", "=", one) for one in plot]
+    for _, _, path in drawn:
+        check_file("--plot", path, PICTURES)
+    if output is not None:
+        if output.lower().endswith(".html"):
+            write_atomically(output, what.html())
+        else:
+            what.plot("latency", output)
+        files.append(output)
+    for kind, _, path in drawn:
+        what.plot(kind, path)
+        files.append(path)
+    if as_json:
+        print_json({"files": files})
+    else:
+        for path in files:
+            click.echo(f"wrote {path}")
+    return True
 
 
 def _show_placement(placement: Placement, as_json: bool) -> None:

@@ -6,6 +6,7 @@ return, ``page.py`` its page in HTML.
 
 - ``compare``: the verb: compare
 - ``comparison``: what compare returns: a table with a title, as text, JSON, data frame, picture or page
+- ``machine_page``: the page of a machine, or of several beside each other: pictures, tables, conditions
 - ``machines``: machines beside each other: values that differ
 - ``page``: a comparison as one page in HTML, without anything from elsewhere
 - ``programs``: a program or schedule on several machines, beside what was measured where it was recorded

@@ -16,6 +16,8 @@ from ..views import view
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from ..machine import Machine
+
 
 @dataclass(frozen=True, eq=False)
 class Comparison(Tabular):
@@ -34,6 +36,8 @@ class Comparison(Tabular):
         Caveats.
     bars : mapping of str to mapping of str to float
         Data of the picture: seconds by share, for every name; empty if there is nothing to draw.
+    machines : mapping of str to Machine
+        Machines that are compared, by name, for the pictures of their curves.
     """
 
     kind: str
@@ -42,6 +46,7 @@ class Comparison(Tabular):
     units: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     bars: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    machines: Mapping[str, Machine] = field(default_factory=dict)
 
     def frame(self) -> Sequence[Mapping[str, Any]]:
         """Return the rows."""
@@ -77,21 +82,30 @@ class Comparison(Tabular):
             lines.append("  ".join(f"{c:<{w}}" for c, w in zip(cells, widths, strict=True)).rstrip())
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
-    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
-        """Draw times as horizontal bars, one per name.
+    def plot(self, path: str | os.PathLike[str] | None = None, kind: str | None = None) -> Figure:
+        """Draw times as horizontal bars, one per name, or one kind of curves of machines.
 
         Parameters
         ----------
         path : path, optional
             File to write: .png, .svg or .pdf.
+        kind : str, optional
+            Of machines: ``"latency"`` (default), ``"bandwidth"``, ``"rate"``, ``"collective-allreduce"``, ...
 
         Raises
         ------
         InvalidInput
-            If there are no times to draw.
+            If there is nothing to draw, or no such kind.
         """
+        if self.machines:
+            from ..plot.machine_charts import chart_named
+            from ..plot.machine_curves import plot_chart
+
+            return plot_chart(chart_named(self.machines, kind or "latency"), path)
         from ..plot.comparison import plot_bars
 
+        if kind is not None:
+            raise InvalidInput(f"{kind}: a comparison of {self.kind} has one kind of picture")
         if not self.bars:
             raise InvalidInput(f"a comparison of {self.kind} has no times to draw: a page in .html has its table")
         return plot_bars(self.bars, f"{' beside '.join(self.names)}", path)

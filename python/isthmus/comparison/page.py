@@ -25,6 +25,12 @@ def save(found: Comparison, path: str | os.PathLike[str]) -> None:
 def page(found: Comparison) -> str:
     """The text of the page."""
     columns, rows = found.cells()
+    if found.machines:
+        from ..html.markup import table as sortable
+        from .machine_page import side_by_side
+
+        differences = sortable(columns, rows, left=range(len(columns))) if rows else "<p>No differences.</p>"
+        return side_by_side(found.machines, differences)
     title = escape(" and ".join(found.names))
     head = "".join(f"<th>{escape(column)}</th>" for column in columns)
     body = "\n".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)

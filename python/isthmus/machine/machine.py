@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, cast
+from typing import IO, TYPE_CHECKING, Any, Literal, SupportsIndex, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,10 +27,12 @@ from .measured import Curve, Measured
 from .parts import DEFAULT_LEVELS, Level, Levels, Node, Noise, Provenance, ValueRow
 
 if TYPE_CHECKING:
+    import matplotlib.figure
     import networkx
 
     from . import allocation
 else:
+    matplotlib = Later("matplotlib")
     networkx = Later("networkx")
     allocation = Later("isthmus.machine.allocation")
 
@@ -399,6 +401,38 @@ class Machine(Tabular):
         where nobody knows), samples and method."""
         rows: list[ValueRow] = view("Machine.frame")(self)
         return rows
+
+    def plot(
+        self, name: str, target: str | os.PathLike[str] | IO[bytes] | None = None, format: str | None = None
+    ) -> matplotlib.figure.Figure:
+        """Draw one picture of what was measured, and of the model beside it.
+
+        Parameters
+        ----------
+        name : str
+            ``"latency"``, ``"bandwidth"``, ``"overheads-network"``, ``"stream"``, ``"rate"``,
+            ``"collective-allreduce"``, ...; those of a model alone are there for every machine.
+        target : path or binary stream, optional
+            .png, .svg or .pdf; by default none.
+        format : str, optional
+            Format of what is written to a stream.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+
+        Raises
+        ------
+        InvalidInput
+            If the machine has no such picture; the message lists those that it has.
+        """
+        figure: matplotlib.figure.Figure = view("Machine.plot")(self, name, target, format)
+        return figure
+
+    def html(self) -> str:
+        """Return a page that works offline: pictures of all curves, all values with their sources and intervals."""
+        page: str = view("Machine.html")(self)
+        return page
 
     def __str__(self) -> str:
         text: str = view("Machine.__str__")(self)

@@ -53,6 +53,8 @@ class Curve:
         Points, in SI units, x ascending.
     low, high : tuple of float
         Interval of each y (95 %), empty where nobody knows.
+    samples : tuple of int
+        Number of samples of each y, empty where nobody knows.
     x_unit, y_unit : str
         Base units, such as ``"B"`` and ``"s"``.
     x_label : str
@@ -67,6 +69,7 @@ class Curve:
     title: str = ""
     low: tuple[float, ...] = ()
     high: tuple[float, ...] = ()
+    samples: tuple[int, ...] = ()
     x_unit: str = ""
     y_unit: str = ""
     x_label: str = ""
@@ -115,7 +118,7 @@ def measured_of(reader: Reader, raw: Any) -> Measured | None:
     return Measured(**out)
 
 
-_NUMBERS = ("x", "y", "low", "high")
+_NUMBERS = ("x", "y", "low", "high", "samples")
 _TEXTS = ("kind", "title", "x_unit", "y_unit", "x_label")
 
 
@@ -147,6 +150,9 @@ def curves_of(reader: Reader, raw: Any) -> dict[str, Curve]:
             reader.fail(where, "has one of low and high: both are allowed, or none")
         if any(low > high for low, high in zip(values["low"], values["high"], strict=True)):
             reader.fail(f"{where}.low", "is above high at a point: at most high is allowed")
+        values["samples"] = tuple(map(int, values["samples"]))
+        if any(number < 1 for number in values["samples"]):
+            reader.fail(f"{where}.samples", "has numbers below 1: whole numbers from 1 are allowed")
         parameters = reader.table(table.get("parameters", {}), f"{where}.parameters")
         for key, value in parameters.items():
             if isinstance(value, bool) or not isinstance(value, (str, int, float)):

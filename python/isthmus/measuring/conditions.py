@@ -145,9 +145,7 @@ def _of_places(shape: NodeShape, places: Places, samples: Samples) -> Iterable[s
     crowded = places.crowded(shape)
     if crowded:
         yield f"{crowded[0].upper()}{crowded[1:]}: their times are not those of a machine with enough cores."
-    ends = [facts["cores_end"].split() for facts in samples.facts.values() if "cores_end" in facts]
-    moved = [
-        rank for rank, core in enumerate(places.core) for at in ends if at[rank : rank + 1] not in ([], [str(core)])
-    ]
+    both = [(f["cores_begin"].split(), f["cores_end"].split()) for f in samples.facts.values() if "cores_end" in f]
+    moved = [rank for begin, end in both for rank, (a, b) in enumerate(zip(begin, end, strict=False)) if a != b]
     if moved and not loose:
         yield f"Rank {moved[0]} moved to another core although it is bound."

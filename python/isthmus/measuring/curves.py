@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..machine import Curve
+from .plan import ROW
 from .samples import Samples, Series
 
 if TYPE_CHECKING:
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
     from .node import NodeShape
     from .places import Places
 
-Point = tuple[float, float, float, float]
+#: x, y, both ends of the interval, number of samples.
+Point = tuple[float, float, float, float, int]
 #: Names of levels in titles.
 LEVEL_WORDS = {"socket": "within a socket", "node": "between sockets", "network": "between nodes"}
 
@@ -43,10 +45,10 @@ class _Maker:
         ordered = [unique[x] for x in sorted(unique)]
         if not ordered:
             return
-        x, y, low, high = (tuple(float(f"{v:.6g}") for v in column) for column in zip(*ordered, strict=True))
+        x, y, low, high, count = (tuple(float(f"{v:.6g}") for v in column) for column in zip(*ordered, strict=True))
         # Rounding to six digits must not put a value out of its interval.
         low, high = tuple(map(min, y, low)), tuple(map(max, y, high))
-        self.out[name] = Curve(x=x, y=y, low=low, high=high, **words)
+        self.out[name] = Curve(x=x, y=y, low=low, high=high, samples=tuple(map(int, count)), **words)
 
 
 def curves(samples: Samples, places: Places | None, shape: NodeShape) -> dict[str, Curve]:
@@ -56,7 +58,15 @@ def curves(samples: Samples, places: Places | None, shape: NodeShape) -> dict[st
         for level, pairs in places.pairs(shape).items():
             _messages(make, samples, level, *pairs[0])
     _stream(make, samples)
-    _points(make, samples.of("spmv"), "spmv", "spmv", "Sparse matrix-vector product", "bytes", "B", "s", "working set")
+    make.add(
+        "spmv",
+        [(working_set(one), *median(one.column()), len(one)) for one in samples.of("spmv")],
+        kind="spmv",
+        title="Sparse matrix-vector product, one core",
+        x_unit="B",
+        y_unit="s",
+        x_label="working set",
+    )
     _rates(make, samples)
     _collectives(make, samples)
     _startup(make, samples)
@@ -65,7 +75,7 @@ def curves(samples: Samples, places: Places | None, shape: NodeShape) -> dict[st
 
 
 def _over(series: Iterable[Series], key: str, value: Callable[[Series], tuple[float, float, float]]) -> list[Point]:
-    return [(float(one.parameters[key]), *value(one)) for one in series]
+    return [(float(one.parameters[key]), *value(one), len(one)) for one in series]
 
 
 def _points(
@@ -94,6 +104,11 @@ def _inverse(factor: Callable[[Series], float]) -> Callable[[Series], tuple[floa
         return times / y, times / high, times / max(low, 1e-15)
 
     return value
+
+
+def working_set(one: Series) -> float:
+    """Bytes of the matrix and the vectors of a sparse matrix-vector product."""
+    return float(one.parameters["rows"]) * ROW
 
 
 def _bytes(one: Series) -> float:
@@ -151,7 +166,7 @@ def _gaps(samples: Samples, a: int, b: int) -> list[Point]:
         base = 2 * float(np.median(first.column()))
         y, low, high = ((time - base) / (n - 1) for time in median(one.column()))
         if y > 0:
-            out.append((_bytes(one), y, max(low, 0.0), high))
+            out.append((_bytes(one), y, max(low, 0.0), high, len(one)))
     return out
 
 
@@ -180,7 +195,7 @@ def _rates(make: _Maker, samples: Samples) -> None:
     for (mode, cold), found in _groups(samples.of("rate"), "mode", "cold").items():
         make.add(
             f"rate-{mode}{'-cold' if cold else ''}",
-            _over(found, "ranks", _inverse(lambda one: 1.0)),
+            _over(found, "ranks", _inverse(lambda one: float(one.parameters["ranks"]))),
             kind="rate",
             title=f"Message rate of a node, {mode}{', cold caches' if cold else ''}",
             y_unit="1/s",
@@ -255,7 +270,7 @@ def _startup(make: _Maker, samples: Samples) -> None:
         "memory_contacted": ("memory", "Memory of a rank after contact with all others", "B"),
     }
     for name, (kind, title, unit) in words.items():
-        points = [(ranks, *median(columns[name])) for ranks, columns in found.items()]
+        points = [(ranks, *median(columns[name]), len(columns[name])) for ranks, columns in found.items()]
         what = name.removeprefix("memory_")
         make.add(
             f"{kind}-{what}", points, kind=kind, title=title, y_unit=unit, x_label="ranks", parameters={"what": what}
@@ -272,7 +287,7 @@ def _noise(make: _Maker, samples: Samples) -> None:
         counts, _ = np.histogram(longer, edges)
         seconds = float(times.sum())
         points = [
-            (float(edge), count / seconds, count / seconds, count / seconds)
+            (float(edge), count / seconds, count / seconds, count / seconds, len(times))
             for edge, count in zip(edges[:-1], counts.tolist(), strict=True)
         ]
         core = int(one.parameters["core"])

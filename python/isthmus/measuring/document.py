@@ -12,7 +12,7 @@ from .. import units
 from ..errors import InvalidInput
 from ..machine import Curve, Machine
 from ..machine.measured import Measured, curve_table, measured_table
-from .curves import curves, median
+from .curves import curves, median, working_set
 from .node import NodeShape
 from .places import Places
 from .samples import Samples, Series
@@ -167,12 +167,12 @@ def _stream_matrix(samples: Samples) -> list[list[str]]:
 
 def _spmv(samples: Samples, shape: NodeShape) -> list[dict[str, Any]]:
     """Classes of working sets: what fits into each cache, and what does not fit into any."""
-    found = sorted(samples.of("spmv"), key=lambda one: float(one.parameters["bytes"]))
+    found = sorted(samples.of("spmv"), key=lambda one: working_set(one))
     caches = [float(cache["size"]) for cache in shape.table.get("caches", [])]
     out = []
     low = 0.0
     for top in [*caches, np.inf]:
-        inside = [one for one in found if low < float(one.parameters["bytes"]) <= top]
+        inside = [one for one in found if low < working_set(one) <= top]
         low = top
         if not inside:
             continue

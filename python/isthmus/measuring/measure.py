@@ -74,7 +74,7 @@ def measure(
     quick : bool
         Seconds instead of minutes: fewer sizes, fewer samples.
     budget : float, optional
-        Seconds of measuring, shared out among the parts; by default 170, or 16 with ``quick``.
+        Seconds of measuring, shared out among the parts; by default 170, or 17 with ``quick``.
     seed : int
         Seed of the order in which things are measured.
     hostnames : bool
@@ -209,6 +209,10 @@ class _Work:
                     raise
                 self.missing.append(f"MPI was not measured: {error}.")
         self.missing += [*self.shape.notes, *self.session.notes]
+        late = [one for one in self.session.samples if not len(one) and not one.skipped]
+        if late:
+            kinds = ", ".join(dict.fromkeys(one.kind for one in late))
+            self.missing.append(f"Time was up before {len(late)} items had their turn ({kinds}): --budget gives more.")
         return self.session.samples
 
     def _worth(self, error: InvalidInput) -> bool:
@@ -220,10 +224,7 @@ class _Work:
         if launch is None:
             return
         try:
-            build: Callable[..., Path] | None = getattr(programs, "node_program", None)
-            if build is None:
-                raise InvalidInput("its program does not come with this version")
-            program = build(self.say)
+            program = programs.node_program(self.say)
         except InvalidInput as error:
             self.missing.append(f"The node was not measured: {error}.")
             return

@@ -26,9 +26,9 @@ PARTS = {
 ALONE = ("stream", "flops", "noise")
 #: Shares of the budget.
 _SHARES = {
-    "stream": 1.0,
-    "flops": 0.7,
-    "noise": 0.8,
+    "stream": 1.5,
+    "flops": 1.2,
+    "noise": 1.0,
     "loggp": 4.0,
     "messages": 2.0,
     "queues": 0.6,
@@ -37,7 +37,7 @@ _SHARES = {
     "startup": 1.2,
 }
 #: Seconds of a whole measurement; launchers and fits come on top.
-FULL, QUICK = 170.0, 16.0
+FULL, QUICK = 170.0, 17.0
 TOLERANCE = 0.02
 COLLECTIVES = (
     *("barrier", "bcast", "reduce", "allreduce", "reduce_scatter", "reduce_scatter_block", "allgather", "allgatherv"),
@@ -46,6 +46,8 @@ COLLECTIVES = (
 _SEVERAL = ("allreduce", "bcast", "allgather", "alltoall")
 #: Collectives of --quick.
 _QUICK = ("barrier", *_SEVERAL)
+#: Bytes of the working set of a sparse matrix-vector product for each row: 27 entries of 12 bytes, and the vectors.
+ROW = 27 * 12 + 20
 OPS = ("copy", "scale", "add", "triad")
 
 
@@ -147,25 +149,27 @@ def node_launch(shape: NodeShape, parts: Sequence[str], quick: bool, budget: flo
         items.add("fma")
         top = max((cache["size"] for cache in shape.table.get("caches", [])), default=32 << 20)
         size = 16 << 10
-        while size <= 4 * top:
-            items.add("spmv", bytes=size)
+        while size <= min((2 if quick else 4) * top, 256 << 20):
+            items.add("spmv", rows=max(size // ROW, 8))
             size *= 4 if quick else 2
     if "noise" in parts:
         some = shape.first_processors
         most = 2 if quick else 8
         step = -(-len(some) // most)
         for cpu in some[::step]:
-            items.add("noise", kind="fwq", core=cpu, quantum=1e-4)
+            items.add("noise", kind="fwq", core=cpu, quantum=1e-4, seconds=0.25 if quick else 2.0)
         if not quick:
-            items.add("noise", kind="ftq", core=some[0], quantum=1e-3)
+            items.add("noise", kind="ftq", core=some[0], quantum=1e-3, seconds=2.0)
     if not items.list:
         return None
     return Launch("node", "node", tuple(items.list), budget, most=200 if quick else 1000)
 
 
 def _stream(items: _Items, shape: NodeShape, quick: bool) -> None:
+    """By number of threads within the first NUMA domain, and each domain with the memory of each."""
     domains = sorted(set(shape.numa_of.values()))
-    threads = _counts(shape.cores, quick)
+    first = len({shape.core_of[cpu] for cpu, domain in shape.numa_of.items() if domain == domains[0]})
+    threads = _counts(first, quick)
     for op in ("triad", "copy") if quick else OPS:
         for count in threads:
             items.add("stream", op=op, threads=count)
@@ -254,10 +258,10 @@ def _rates(items: _Items, places: Places, quick: bool) -> None:
     most = max(len(ranks) for ranks in places.nodes.values())
     for ranks in _counts(min(most, places.ranks), quick):
         for mode in ("single", "pair", "prepost", "allstart"):
-            if ranks < 2 and len(places.nodes) < 2:
+            if ranks < 2:
                 continue
             for cold in (0,) if quick else (0, 1):
-                items.add("rate", ranks=ranks, bytes=8, peers=min(6, places.ranks - 1), mode=mode, cold=cold)
+                items.add("rate", mode=mode, bytes=8, cold=cold, ranks=ranks, peers=min(6, ranks - 1))
     if len(places.nodes) > 1 and most > 1:
         for senders in _counts(most, quick):
             items.add("inject", senders=senders, bytes=1 << 20)

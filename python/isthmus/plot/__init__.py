@@ -19,6 +19,8 @@
 - ``lattice``: meshes and tori of three dimensions, and of more as a lattice of blocks
 - ``layout``: where things go: sizes shared by pictures and pages
 - ``load_map``: loads of links as fields of cells, for networks that have such an order: grids, dragonflies, trees
+- ``machine_charts``: what is drawn of machines: measured curves and those of their models, one or several machines
+- ``machine_curves``: pictures of machines: charts of measured and modelled curves
 - ``matrix``: pictures of patterns: the matrix of senders and receivers
 - ``nodes``: nodes of a job in their colours: as cubes in space, or side by side where a network has no three
   dimensions

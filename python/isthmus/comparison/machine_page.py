@@ -1,0 +1,161 @@
+"""The page of a machine, or of several beside each other: pictures, tables, conditions; one file without others."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Mapping, Sequence
+from html import escape
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from .. import units
+from ..html.markup import paragraph, table
+from ..plot.machine_charts import Chart, charts
+from ..plot.machine_curves import plot_chart
+from ..visible import visible
+
+if TYPE_CHECKING:
+    from ..machine import Machine
+
+_STYLE = """
+.figure { margin: 0 0 26px; } .figure svg { display: block; width: 100%; height: auto; }
+@media (prefers-color-scheme: dark) { .figure { background: #fff; border-radius: 6px; } }
+dl.facts { display: grid; grid-template-columns: max-content 1fr; gap: 4px 16px; margin: 0 0 14px; font-size: 14px; }
+dl.facts dt { color: var(--muted); } dl.facts dd { margin: 0; }
+ul.warnings li { margin: 3px 0; }
+pre { font-size: 13px; overflow-x: auto; background: var(--page); padding: 10px 12px; }
+nav a { margin-right: 14px; white-space: nowrap; }
+"""
+#: Charts that are shown at once; the others are to unfold.
+_FIRST = ("latency", "bandwidth", "overheads-", "rate", "stream", "collective-allreduce", "collective-allgather")
+_FIRST_MORE = ("cpu_share", "noise", "startup", "memory", "spmv", "stream_matrix")
+#: Rows of the numbers of one curve.
+_MEASURED = (
+    *(("date", "date"), ("mpi", "MPI"), ("launch", "launcher"), ("ranks", "ranks"), ("hosts", "nodes")),
+    *(("hostnames", "host names"), ("cpu", "processor"), ("kernel", "system"), ("pinning", "ranks are")),
+    *(("governor", "frequency scaling"), ("load", "other load"), ("duration", "seconds"), ("raw", "raw samples")),
+    ("isthmus", "Isthmus"),
+)
+
+
+def html(machine: Machine) -> str:
+    """The page of one machine; see :meth:`Machine.html`."""
+    title = machine.title
+    found = charts({machine.name: machine})
+    parts = [("Machine", f"<pre>{escape(str(machine))}</pre>" + _conditions(machine) + _notes(machine))]
+    parts += _pictures(found)
+    parts.append(("Values", _values(machine)))
+    if machine.curves:
+        parts.append(("Numbers of the pictures", _numbers(found)))
+    return _page(f"Machine {machine.name}", title, parts)
+
+
+def side_by_side(machines: Mapping[str, Machine], differences: str) -> str:
+    """The page of several machines: pictures with all of them, a table of values that differ (HTML)."""
+    found = charts(machines)
+    about = "".join(
+        f"<h3>{escape(name)}</h3>{paragraph(machine.title)}{_conditions(machine)}" for name, machine in machines.items()
+    )
+    parts = [*_pictures(found), ("Values that differ", differences), ("Machines", about)]
+    parts.append(("Numbers of the pictures", _numbers(found)))
+    return _page("Machines", " and ".join(machines), parts)
+
+
+def _page(kind: str, title: str, parts: Sequence[tuple[str, str]]) -> str:
+    own = files("isthmus.html") / "templates"
+    style, script = (own / "style.css").read_text("utf-8") + _STYLE, (own / "table.js").read_text("utf-8")
+    links = "".join(f'<a href="#part{i}">{escape(name)}</a>\n' for i, (name, _) in enumerate(parts))
+    body = "\n".join(
+        f'<section id="part{i}"><h2>{escape(name)}</h2>\n{content}\n</section>'
+        for i, (name, content) in enumerate(parts)
+    )
+    text = (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="color-scheme" content="light dark">\n'
+        f"<title>{escape(title)}</title>\n<style>\n{style}</style>\n</head>\n<body>\n"
+        f'<header>\n<p class="kind">Isthmus: {escape(kind)}</p>\n<h1>{escape(title)}</h1>\n'
+        f'<nav aria-label="Sections">\n{links}</nav>\n</header>\n'
+        f"<main>\n{body}\n</main>\n<script>\n{script}</script>\n</body>\n</html>\n"
+    )
+    return visible(text)
+
+
+def _pictures(found: Sequence[Chart]) -> list[tuple[str, str]]:
+    first = [chart for chart in found if chart.name.startswith(_FIRST) or chart.name in _FIRST_MORE]
+    rest = [chart for chart in found if chart not in first]
+    body = "\n".join(map(_figure, first))
+    if rest:
+        more = "\n".join(map(_figure, rest))
+        body += f"<details><summary>{len(rest)} more pictures</summary>{more}</details>"
+    return [("Pictures", body)] if found else []
+
+
+def _figure(chart: Chart) -> str:
+    """A drawing without what only files have, and without a size of its own; names in it are its own."""
+    stream = io.BytesIO()
+    plot_chart(chart, stream, "svg")
+    svg = stream.getvalue().decode()
+    svg = svg[svg.index("<svg") :]
+    head, rest = svg.split(">", 1)
+    rest = re.sub(r'(id="|href="#|url\(#)', rf"\g<1>{chart.name}-", rest)
+    head = re.sub(r' (width|height)="[^"]*"', "", head)
+    return f'<div class="figure" id="{chart.name}">{head} role="img" aria-label="{escape(chart.title)}">{rest}</div>'
+
+
+def _conditions(machine: Machine) -> str:
+    known = machine.measured
+    if known is None:
+        return paragraph("Not measured: a description, whose sources stand beside its values.")
+    rows = []
+    for key, words in _MEASURED:
+        value: Any = getattr(known, key)
+        if value:
+            text = ", ".join(value) if isinstance(value, tuple) else str(value)
+            rows.append(f"<dt>{escape(words)}</dt><dd>{escape(text)}</dd>")
+    body = f'<dl class="facts">{"".join(rows)}</dl>'
+    if known.warnings:
+        items = "".join(f"<li>{escape(sentence)}</li>" for sentence in known.warnings)
+        body += f'<p>Conditions that make the numbers less certain:</p><ul class="warnings">{items}</ul>'
+    return body
+
+
+def _notes(machine: Machine) -> str:
+    if not machine.notes:
+        return ""
+    return f"<p>Notes:</p><ul>{''.join(f'<li>{escape(note)}</li>' for note in machine.notes)}</ul>"
+
+
+def _values(machine: Machine) -> str:
+    rows = []
+    for row in machine.frame():
+        samples = "" if row["samples"] is None else f"{row['samples']:,}"
+        note = "; ".join(filter(None, (row["method"], row["note"])))
+        rows.append([row["path"], str(row["value"]), row["interval"], samples, row["status"], row["source"], note])
+    heads = ["value of", "is", "95 % interval", "samples", "status", "source", "method, note"]
+    return table(heads, rows, left=(0, 1, 2, 4, 5, 6))
+
+
+def _numbers(found: Sequence[Chart]) -> str:
+    """The measured points of every chart, to unfold."""
+    out = []
+    for chart in found:
+        rows = []
+        for line in chart.lines:
+            if not line.mark:
+                continue
+            for i, (x, y) in enumerate(zip(line.x, line.y, strict=True)):
+                interval = ""
+                if len(line.low):
+                    interval = f"{_text(line.low[i], chart.y_unit)} to {_text(line.high[i], chart.y_unit)}"
+                rows.append([line.label, _text(x, chart.x_unit), _text(y, chart.y_unit), interval])
+        if rows:
+            heads = ["line", chart.x_label, chart.y_label, "95 % interval"]
+            body = table(heads, rows, left=(0, 3))
+            out.append(f"<details><summary>{escape(chart.title)}: {len(rows)} points</summary>{body}</details>")
+    return "\n".join(out)
+
+
+def _text(value: float, unit: str) -> str:
+    return units.text(float(f"{value:.4g}"), unit, 4) if unit else f"{value:.4g}"

@@ -1,0 +1,407 @@
+"""What is drawn of machines: measured curves and those of their models, one or several machines beside each other."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..errors import InvalidInput
+from .common import CLASSES
+
+if TYPE_CHECKING:
+    from ..machine import Curve, Level, Machine
+
+LEVELS = {"socket": "within a socket", "node": "between sockets", "network": "between nodes"}
+_SIZES = np.unique(np.round(np.geomspace(1, 1 << 22, 133)))
+#: Samples from which on order statistics give an interval of 95 %.
+_ENOUGH = 6
+_MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of a chart.
+
+    Attributes
+    ----------
+    label : str
+    x, y : sequence of float
+    low, high : sequence of float
+        Intervals; empty where nobody knows.
+    colour, mark : str
+        The mark of measured points; empty for the line of a model.
+    dash : int
+        Number of the dashes of a model's line.
+    few : sequence of bool
+        Points with too few samples for an interval of 95 %, which needs six.
+    """
+
+    label: str
+    x: Sequence[float]
+    y: Sequence[float]
+    low: Sequence[float] = ()
+    high: Sequence[float] = ()
+    colour: str = CLASSES[0]
+    mark: str = "o"
+    dash: int = 0
+    few: Sequence[bool] = ()
+
+
+@dataclass(frozen=True)
+class Chart:
+    """Lines over one axis, or a table of numbers as cells.
+
+    Attributes
+    ----------
+    name : str
+        By which it is asked for.
+    title, words : str
+    x_label, y_label, x_unit, y_unit : str
+    lines : tuple of Line
+    linear : bool
+        Both axes are linear; otherwise logarithmic.
+    cells : tuple of (label, matrix)
+        In place of lines: rows and columns of numbers, one matrix for each machine.
+    """
+
+    name: str
+    title: str
+    words: str
+    x_label: str
+    y_label: str
+    x_unit: str = ""
+    y_unit: str = ""
+    lines: tuple[Line, ...] = ()
+    linear: bool = False
+    cells: tuple[tuple[str, tuple[tuple[float, ...], ...]], ...] = field(default=())
+
+
+def charts(machines: Mapping[str, Machine]) -> list[Chart]:
+    """Return all charts that the machines have data for; a chart that needs measurements is left out where none has.
+
+    Parameters
+    ----------
+    machines : mapping of str to Machine
+        Labels and machines, in the order of their colours.
+    """
+    found: list[Chart] = []
+    for make in (_latency, _bandwidth, _overheads, _rate, _both_ways, _queues, _collectives, _cpu_share, _overlap):
+        found += make(machines)
+    for make in (_stream, _matrix, _spmv, _noise, _startup, _memory):
+        found += make(machines)
+    return [chart for chart in found if chart.lines or chart.cells]
+
+
+def chart_named(machines: Mapping[str, Machine], name: str) -> Chart:
+    """Return one chart; raises InvalidInput with the names of those that there are."""
+    found = {chart.name: chart for chart in charts(machines)}
+    if name not in found:
+        raise InvalidInput(f"{name!r} is no picture of {' and '.join(machines)}: allowed are {', '.join(found)}")
+    return found[name]
+
+
+def _of(machine: Machine, kind: str, **parameters: str | int) -> list[Curve]:
+    return [
+        curve
+        for curve in machine.curves.values()
+        if curve.kind == kind and all(curve.parameters.get(key) == value for key, value in parameters.items())
+    ]
+
+
+class _Style:
+    """Colours by machine and marks by what differs within it; by what differs alone where there is one machine."""
+
+    def __init__(self, machines: Mapping[str, Machine]) -> None:
+        self.machines = list(machines)
+        self.inner: list[str] = []
+
+    def of(self, machine: str, inner: str) -> tuple[str, str, str]:
+        """Label, colour and mark."""
+        if inner not in self.inner:
+            self.inner.append(inner)
+        number = self.inner.index(inner)
+        mark = _MARKS[number % len(_MARKS)]
+        if len(self.machines) == 1:
+            return inner or machine, CLASSES[number % len(CLASSES)], mark
+        colour = CLASSES[self.machines.index(machine) % len(CLASSES)]
+        return f"{machine}, {inner}" if inner else machine, colour, mark
+
+
+def _measured(
+    machines: Mapping[str, Machine], style: _Style, choose: Callable[[Machine], Iterable[tuple[str, Curve]]]
+) -> Iterator[Line]:
+    for name, machine in machines.items():
+        for inner, curve in choose(machine):
+            label, colour, mark = style.of(name, inner)
+            few = [number < _ENOUGH for number in curve.samples]
+            yield Line(label, curve.x, curve.y, curve.low, curve.high, colour, mark, 0, few)
+
+
+def _levels(machine: Machine) -> list[str]:
+    """Levels of which a machine says something of its own."""
+    given = machine.description.values["level"]
+    return [name for name in LEVELS if given.get(name)]
+
+
+def _models(
+    machines: Mapping[str, Machine],
+    style: _Style,
+    value: Callable[[Machine, str], Sequence[float]],
+    what: str = "model",
+) -> Iterator[Line]:
+    for name, machine in machines.items():
+        for level in _levels(machine):
+            label, colour, _ = style.of(name, LEVELS[level])
+            dash = list(LEVELS).index(level)
+            yield Line(f"{label}: {what}", _SIZES.tolist(), value(machine, level), colour=colour, mark="", dash=dash)
+
+
+def _time(machine: Machine, level: str) -> list[float]:
+    """Time of a message between the nearest places of a level."""
+    if level == "network":
+        far = 1 if machine.nodes > 1 else 0
+        return [machine.message_time(size, 0, far) for size in _SIZES.tolist()]
+    return [machine.message_time(size, 0, 0, level=level) for size in _SIZES.tolist()]  # type: ignore[arg-type]
+
+
+def _gap(machine: Machine, level: str) -> list[float]:
+    """G s + g, or the processor's time where that is longer."""
+    of: Level = getattr(machine.level, level)
+    out = []
+    for size in _SIZES.tolist():
+        piece = of.piece(size)
+        more = max(size - piece.after, 0.0)
+        out.append(max(piece.g + more * piece.G, piece.o_send + more * piece.O))
+    return out
+
+
+def _overhead(side: str) -> Callable[[Machine, str], list[float]]:
+    def value(machine: Machine, level: str) -> list[float]:
+        of: Level = getattr(machine.level, level)
+        out = []
+        for size in _SIZES.tolist():
+            piece = of.piece(size)
+            more = max(size - piece.after, 0.0)
+            send = piece.o_send + more * piece.O
+            out.append(send if side == "send" else piece.o_recv + more * piece.O_of_receiver)
+        return out
+
+    return value
+
+
+def _by_level(kind: str, **parameters: str) -> Callable[[Machine], Iterator[tuple[str, Curve]]]:
+    def choose(machine: Machine) -> Iterator[tuple[str, Curve]]:
+        for curve in _of(machine, kind, **parameters):
+            yield LEVELS.get(str(curve.parameters.get("level")), ""), curve
+
+    return choose
+
+
+def _latency(machines: Mapping[str, Machine]) -> list[Chart]:
+    style = _Style(machines)
+    lines = [*_measured(machines, style, _by_level("latency")), *_models(machines, style, _time)]
+    words = "Marks: half a round trip, median and 95 % interval. Lines without marks: LogGOPS of the machine file."
+    return [Chart("latency", "Latency", words, "size of the message", "time", "B", "s", tuple(lines))]
+
+
+def _bandwidth(machines: Mapping[str, Machine]) -> list[Chart]:
+    style = _Style(machines)
+
+    def rate(machine: Machine, level: str) -> list[float]:
+        return [size / max(gap, 1e-15) for size, gap in zip(_SIZES.tolist(), _gap(machine, level), strict=True)]
+
+    lines = [*_measured(machines, style, _by_level("bandwidth")), *_models(machines, style, rate)]
+    words = "Marks: many messages one after another in one direction. Lines without marks: s / (G s + g)."
+    return [Chart("bandwidth", "Bandwidth", words, "size of the message", "bandwidth", "B", "B/s", tuple(lines))]
+
+
+def _called(inner: str, kind: str, level: str, more: Mapping[str, str]) -> Callable[[Machine], list[tuple[str, Curve]]]:
+    return lambda machine: [(inner, curve) for curve in _of(machine, kind, level=level, **more)]
+
+
+def _overheads(machines: Mapping[str, Machine]) -> list[Chart]:
+    found = []
+    for level, where in LEVELS.items():
+        style = _Style(machines)
+        lines: list[Line] = []
+        kinds: tuple[tuple[str, str, dict[str, str]], ...] = (
+            ("overhead", "o, sender", {"side": "send"}),
+            ("overhead", "o, receiver", {"side": "receive"}),
+            ("gap", "G s + g", {}),
+        )
+        for number, (kind, inner, more) in enumerate(kinds):
+            lines += _measured(machines, style, _called(inner, kind, level, more))
+            value = _gap if kind == "gap" else _overhead(more["side"])
+            for name, machine in machines.items():
+                if level in _levels(machine):
+                    label, colour, _ = style.of(name, inner)
+                    lines.append(
+                        Line(
+                            f"{label}: model",
+                            _SIZES.tolist(),
+                            value(machine, level),
+                            colour=colour,
+                            mark="",
+                            dash=number,
+                        )
+                    )
+        words = "Time of the processor for a message, and time between messages of a burst; lines without marks: model."
+        title = f"Overheads and gap {where}"
+        found.append(Chart(f"overheads-{level}", title, words, "size of the message", "time", "B", "s", tuple(lines)))
+    return found
+
+
+def _rate(machines: Mapping[str, Machine]) -> list[Chart]:
+    style = _Style(machines)
+
+    def choose(machine: Machine) -> list[tuple[str, Curve]]:
+        names = [(curve.parameters.get("mode"), curve.parameters.get("cold"), curve) for curve in _of(machine, "rate")]
+        return [(f"{mode}{', cold caches' if cold else ''}", curve) for mode, cold, curve in names]
+
+    lines = tuple(_measured(machines, style, choose))
+    words = (
+        "Messages of 8 bytes, of all ranks of a node together: to one peer (single), in both directions (pair), "
+        "receives posted before (prepost), everything started at once (allstart)."
+    )
+    return [Chart("rate", "Message rate", words, "ranks of the node", "messages per second", "", "1/s", lines)]
+
+
+def _both_ways(machines: Mapping[str, Machine]) -> list[Chart]:
+    style = _Style(machines)
+    lines = tuple(_measured(machines, style, _by_level("bidirectional")))
+    words = "Bytes per second of both directions together."
+    title = "Bandwidth in both directions"
+    return [Chart("bidirectional", title, words, "size of the message", "bandwidth", "B", "B/s", lines)]
+
+
+def _queues(machines: Mapping[str, Machine]) -> list[Chart]:
+    style = _Style(machines)
+
+    def choose(machine: Machine) -> list[tuple[str, Curve]]:
+        where = [LEVELS.get(str(curve.parameters.get("level")), "") for curve in _of(machine, "queue")]
+        return [(f"{c.parameters['queue']}, {w}", c) for c, w in zip(_of(machine, "queue"), where, strict=True)]
+
+    lines = tuple(_measured(machines, style, choose))
+    words = (
+        "Time of a message that is found behind so many others: receives posted before, or messages not yet received."
+    )
+    return [Chart("queues", "Long queues", words, "messages in the queue", "time", "", "s", lines)]
+
+
+def _collectives(machines: Mapping[str, Machine]) -> list[Chart]:
+    names = dict.fromkeys(
+        str(curve.parameters["collective"]) for machine in machines.values() for curve in _of(machine, "collective")
+    )
+    first = [name for name in ("allreduce", "allgather") if name in names]
+    out = []
+    for name in [*first, *(name for name in names if name not in first and name != "barrier")]:
+        style = _Style(machines)
+
+        def choose(machine: Machine, name: str = name) -> list[tuple[str, Curve]]:
+            return [(f"{c.parameters['ranks']} ranks", c) for c in _of(machine, "collective", collective=name)]
+
+        lines = tuple(_measured(machines, style, choose))
+        words = "From the agreed start of all ranks to the end of the last; blocking."
+        out.append(Chart(f"collective-{name}", f"MPI_{name.capitalize()}", words, "size", "time", "B", "s", lines))
+    return out
+
+
+def _waited(kind: str, name: str, title: str, words: str, label: str) -> Callable[[Mapping[str, Machine]], list[Chart]]:
+    def make(machines: Mapping[str, Machine]) -> list[Chart]:
+        style = _Style(machines)
+
+        def choose(machine: Machine) -> list[tuple[str, Curve]]:
+            return [
+                (f"{c.parameters['ranks']} ranks, {c.parameters['tests']} tests", c)
+                for c in _of(machine, kind, collective="allreduce")
+            ]
+
+        lines = tuple(_measured(machines, style, choose))
+        return [Chart(name, title, words, "size", label, "B", "", lines)]
+
+    return make
+
+
+_cpu_share = _waited(
+    "cpu_share",
+    "cpu_share",
+    "Processor's share of an allreduce",
+    "Time that a nonblocking allreduce takes from the processor (starting it, testing, waiting), as a part of its "
+    "whole time, by size and number of ranks; tests are calls of MPI_Test while computing.",
+    "share of the time",
+)
+_overlap = _waited(
+    "overlap",
+    "overlap",
+    "Overlap of an allreduce with computation",
+    "Part of a nonblocking allreduce that computation hides: 1 - (whole time - computation) / time alone.",
+    "part that is hidden",
+)
+
+
+def _stream(machines: Mapping[str, Machine]) -> list[Chart]:
+    style = _Style(machines)
+    lines = tuple(_measured(machines, style, lambda m: [(str(c.parameters["op"]), c) for c in _of(m, "stream")]))
+    words = "STREAM, all threads together; of each array that is read or written its bytes are counted once."
+    return [
+        Chart("stream", "Memory bandwidth by threads", words, "threads", "bandwidth", "", "B/s", lines, linear=True)
+    ]
+
+
+def _matrix(machines: Mapping[str, Machine]) -> list[Chart]:
+    cells = tuple((name, machine.node.stream) for name, machine in machines.items() if machine.node.stream)
+    words = "STREAM triad from the cores of one NUMA domain to the memory of another."
+    return [
+        Chart("stream_matrix", "Memory bandwidth by domain", words, "memory of domain", "cores of domain", "", "B/s",
+              cells=cells)
+    ]  # fmt: skip
+
+
+def _spmv(machines: Mapping[str, Machine]) -> list[Chart]:
+    lines = tuple(_measured(machines, _Style(machines), lambda m: [("", c) for c in _of(m, "spmv")]))
+    words = "Time of a floating-point operation of a sparse matrix-vector product on one core."
+    return [Chart("spmv", "Sparse matrix-vector product", words, "working set", "time per flop", "B", "s", lines)]
+
+
+def _noise(machines: Mapping[str, Machine]) -> list[Chart]:
+    def choose(machine: Machine) -> list[tuple[str, Curve]]:
+        return [(f"core {c.parameters.get('core', '?')}", c) for c in _of(machine, "noise")]
+
+    lines = []
+    for line in _measured(machines, _Style(machines), choose):
+        kept = [(x, y) for x, y in zip(line.x, line.y, strict=True) if y > 0]
+        lines.append(Line(line.label, [x for x, _ in kept], [y for _, y in kept], (), (), line.colour, line.mark))
+    words = "Interruptions of a loop of fixed work: how often a second, by their length."
+    return [
+        Chart(
+            "noise", "Noise", words, "length of the interruption", "interruptions per second", "s", "1/s", tuple(lines)
+        )
+    ]
+
+
+def _what(kind: str, name: str, title: str, words: str, label: str, unit: str) -> Callable[..., list[Chart]]:
+    def make(machines: Mapping[str, Machine]) -> list[Chart]:
+        lines = _measured(machines, _Style(machines), lambda m: [(str(c.parameters["what"]), c) for c in _of(m, kind)])
+        return [Chart(name, title, words, "ranks", label, "", unit, tuple(lines), linear=True)]
+
+    return make
+
+
+_startup = _what(
+    "startup", "startup", "Launch and initialisation", "From the start of the launcher to main; in MPI_Init; in "
+    "MPI_Finalize.", "time", "s",
+)  # fmt: skip
+_memory = _what(
+    "memory", "memory", "Memory of a rank", "Resident memory before and after MPI_Init, and after contact with all "
+    "other ranks.", "memory", "B",
+)  # fmt: skip
+
+
+def names(paths: Sequence[str]) -> list[str]:
+    """Labels of files: their names without folder and suffix, where these differ."""
+    stems = [os.path.splitext(os.path.basename(path))[0] for path in paths]
+    return stems if len(set(stems)) == len(stems) else list(paths)
