@@ -337,7 +337,7 @@ class ProgramBuilder(CollectiveCalls):
         self._records += record
         if opens:
             self._next_request += 1
-            return self._next_request - 1
+            return request  # type: ignore[return-value]  # a number, as it was packed
         return None
 
     def _add_columns(
