@@ -33,6 +33,7 @@ def numbers(item: str, parameters: dict[str, str], hosts: list[str]) -> list[flo
         "prtt": 2 * one + (at.get("n", 1) - 1) * each,
         "sendcall": o,
         "receivecall": o,
+        "isendcall": o,
         "sendrecv": one + o,
         "threshold": 8192.0,
         "window": each,

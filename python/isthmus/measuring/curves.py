@@ -121,13 +121,19 @@ def _messages(make: _Maker, samples: Samples, level: str, a: int, b: int) -> Non
     kinds: tuple[tuple[str, str, str, dict[str, str]], ...] = (
         ("pingpong", "latency", f"Latency {where}, half a round trip", {}),
         ("sendrecv", "sendrecv", f"SendRecv {where}, both directions at once", {}),
-        ("sendcall", "overhead", f"Time in MPI_Send {where}", {"side": "send"}),
-        ("receivecall", "overhead", f"Time in MPI_Recv {where}, message there already", {"side": "receive"}),
+        ("isendcall", "overhead", f"Time in MPI_Isend {where}", {"side": "send"}),
     )
     for kind, drawn, title, more in kinds:
         name = "-".join([drawn, *more.values(), level])
         found = samples.of(kind, a=a, b=b)
         _points(make, found, name, drawn, title, *size, "s", "size of the message", level=level, **more)
+    # Of messages by rendezvous, none can be there before its receive is posted.
+    posted = samples.of("receivecall", a=a, b=b, how="posted")
+    there = samples.of("receivecall", a=a, b=b, how="probe")
+    received = list({one.parameters["bytes"]: one for one in [*posted, *there]}.values())
+    title = f"Time in MPI_Recv {where}, message there already where that is possible"
+    of = {"level": level, "side": "receive"}
+    _points(make, received, f"overhead-receive-{level}", "overhead", title, *size, "s", "size of the message", **of)
     words = {"x_unit": "B", "x_label": "size of the message"}
     for kind, drawn, title in (
         ("window", "bandwidth", f"Streaming bandwidth {where}"),
@@ -139,35 +145,14 @@ def _messages(make: _Maker, samples: Samples, level: str, a: int, b: int) -> Non
         make.add(
             f"{drawn}-{level}", points, kind=drawn, title=title, y_unit="B/s", parameters={"level": level}, **words
         )
-    make.add(
-        f"gap-{level}",
-        _gaps(samples, a, b),
-        kind="gap",
-        title=f"Time between messages of a burst {where}, G s + g",
-        y_unit="s",
-        parameters={"level": level},
-        **words,
-    )
+    streams = samples.of("window", a=a, b=b)
+    title = f"Time between messages of a stream {where}, G s + g"
+    _points(make, streams, f"gap-{level}", "gap", title, *size, "s", "size of the message", level=level)
     for which in ("posted", "unexpected"):
         found = samples.of("queue", a=a, b=b, kind=which)
         title = f"Message behind a queue of {which} ones {where}"
         name = f"queue-{which}-{level}"
         _points(make, found, name, "queue", title, "length", "", "s", "length of the queue", level=level, queue=which)
-
-
-def _gaps(samples: Samples, a: int, b: int) -> list[Point]:
-    """(PRTT(n) - PRTT(1)) / (n - 1) by size, of messages sent without a pause."""
-    single = {one.parameters["bytes"]: one for one in samples.of("pingpong", a=a, b=b)}
-    out = []
-    for one in samples.of("prtt", a=a, b=b, delay=0):
-        n, first = int(one.parameters["n"]), single.get(one.parameters["bytes"])
-        if n < 2 or first is None:
-            continue
-        base = 2 * float(np.median(first.column()))
-        y, low, high = ((time - base) / (n - 1) for time in median(one.column()))
-        if y > 0:
-            out.append((_bytes(one), y, max(low, 0.0), high, len(one)))
-    return out
 
 
 def _stream(make: _Maker, samples: Samples) -> None:

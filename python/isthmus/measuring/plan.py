@@ -44,6 +44,8 @@ COLLECTIVES = (
     *("alltoall", "alltoallv", "gather", "gatherv", "scatter", "scatterv", "scan", "exscan"),
 )
 _SEVERAL = ("allreduce", "bcast", "allgather", "alltoall")
+#: Messages above are hardly ever sent eagerly, messages up to this size hardly ever by rendezvous.
+_EAGER, _RENDEZVOUS = 1 << 17, 1 << 10
 #: Collectives of --quick.
 _QUICK = ("barrier", *_SEVERAL)
 #: Bytes of the working set of a sparse matrix-vector product for each row: 27 entries of 12 bytes, and the vectors.
@@ -149,7 +151,7 @@ def node_launch(shape: NodeShape, parts: Sequence[str], quick: bool, budget: flo
         items.add("fma")
         top = max((cache["size"] for cache in shape.table.get("caches", [])), default=32 << 20)
         size = 16 << 10
-        while size <= min((2 if quick else 4) * top, 256 << 20):
+        while size <= min(4 * top, 256 << 20):
             items.add("spmv", rows=max(size // ROW, 8))
             size *= 4 if quick else 2
     if "noise" in parts:
@@ -225,11 +227,16 @@ def mpi_launch(
 
 
 def _loggp(items: _Items, a: int, b: int, quick: bool) -> None:
+    """What the fit of a level takes: half round trips, times in calls, distances of messages in streams."""
     for size in sizes(quick):
         items.add("pingpong", a=a, b=b, bytes=size)
-        items.add("prtt", a=a, b=b, bytes=size, n=16, delay=0)
-        items.add("sendcall", a=a, b=b, bytes=size)
-        items.add("receivecall", a=a, b=b, bytes=size)
+        items.add("window", a=a, b=b, bytes=size, n=32)
+        items.add("isendcall", a=a, b=b, bytes=size)
+        if size <= _EAGER:
+            items.add("sendcall", a=a, b=b, bytes=size)
+            items.add("receivecall", a=a, b=b, bytes=size, how="probe")
+        if size > _RENDEZVOUS:
+            items.add("receivecall", a=a, b=b, bytes=size, how="posted")
     items.add("threshold", a=a, b=b)
 
 
