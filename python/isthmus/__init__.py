@@ -111,6 +111,8 @@ if TYPE_CHECKING:
     from .studies.run import study as study
     from .studies.study import Study as Study
     from .sweeps import sweep as sweep
+    from .tuning.measured.result import MeasuredTuning as MeasuredTuning
+    from .tuning.measured.tune_measured import tune_measured as tune_measured
     from .tuning.table import DecisionTable as DecisionTable
     from .tuning.tune import tune as tune
 

@@ -25,6 +25,7 @@
 - ``things``: whatever a line can name: a machine, a table, a placement, a graph, a program, a schedule or a timeline
 - ``tune``: isthmus tune ...: a search where the first word is a collective, otherwise what works on its tables
 - ``tune_export``: isthmus tune export, verify
+- ``tune_measured``: isthmus tune --measured
 - ``tune_search``: isthmus tune COLLECTIVE
 - ``tune_table``: isthmus tune show, compare, merge, validate
 - ``waiting``: a line of progress for whatever takes more than two seconds, on a terminal

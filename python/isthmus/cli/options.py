@@ -106,6 +106,7 @@ SHARED = {
     "ordered": Shared(
         ("--ordered",), "Operators do not commute, so contributions must be combined in rank order", {"is_flag": True}
     ),
+    "oversubscribe": Shared(("--oversubscribe",), "Time more ranks than cores too", {"is_flag": True}),
     "output": Shared(("-o", "--output"), "File to write", _text("FILE")),
     "own": Shared(
         ("--own",),
@@ -368,6 +369,14 @@ def check_file(option: str, path: str, suffixes: tuple[str, ...] = ()) -> None:
     folder = os.path.dirname(path)
     if folder and not os.path.isdir(folder):
         raise InvalidInput(f"{option} {path}: there is no folder {folder}")
+
+
+def one_number(option: str, text: str) -> int:
+    """One whole number; InvalidInput for a list of others."""
+    numbers = whole_numbers(option, text)
+    if len(numbers) != 1:
+        raise InvalidInput(f"{option} {text}: one number is allowed")
+    return numbers[0]
 
 
 def whole_numbers(option: str, text: str, least: int = 1) -> list[int]:

@@ -89,10 +89,14 @@ def export(
         "verify rules.conf --launch 'mpirun --oversubscribe -n 8'",
         "verify openmpi --launch 'mpirun --oversubscribe'",
         "verify ucc.env --launch 'mpirun --oversubscribe' --ucc /opt/ucc",
+        "verify tuned.toml --time --launch 'mpirun -n 8' -o kept.toml",
     ),
     help="Check by the messages of real runs whether an MPI library follows a table or an exported file.\n\n"
     "Every collective runs with the file, without it, and with the algorithm forced. openmpi and mpich stand for what "
-    "the library is said to decide by itself. Exit status 1 if it does not follow.",
+    "the library is said to decide by itself. Exit status 1 if it does not follow.\n\n"
+    "With --time the rules of a table are timed instead, with the exported file and without it, in turn: what each "
+    "gains, with its interval of 95 %. -o writes the table without those that do not hold; exit status 1 if there are "
+    "any.",
 )
 @click.argument("what", metavar="TABLE|FILE")
 @shared("launch", "run as given; -n and the number of ranks are added if it does not say any", required=True)
@@ -102,6 +106,12 @@ def export(
 @shared("machine", "as of isthmus tune export")
 @shared("model", "on the machine")
 @shared("full", "cases that are as they should be too")
+@click.option(
+    "--time", "seconds", is_flag=False, flag_value="120s", metavar="[TIME]",
+    help="Time the rules of a table, within about this time, by default 120 s.",
+)  # fmt: skip
+@shared("oversubscribe")
+@shared("output", "--time: the table without the rules that do not hold, .toml or .json")
 @json_option
 def verify(
     what: str,
@@ -110,9 +120,17 @@ def verify(
     machine: str | None,
     model: str,
     full: bool,
+    seconds: str | None,
+    oversubscribe: bool,
+    output: str | None,
     as_json: bool,
     **options: Any,
 ) -> None:
+    if seconds is not None:
+        _timed(what, launch, ranks, seconds, oversubscribe, output, options["mpicc"], as_json)
+        return
+    if output is not None:
+        raise InvalidInput("-o is the table that --time leaves: give --time too")
     from ..mpi.launcher import parse_launch
     from ..tuning.verify import verify as verified
     from ..tuning.verify.verdict import ALIKE, AS_MODELLED, IN_EFFECT
@@ -135,6 +153,68 @@ def verify(
             click.echo(f"note: {note}")
         click.echo(str(report))
     if not report.ok:
+        raise click.exceptions.Exit(1)
+
+
+def _timed(
+    what: str, launch: str, ranks: str | None, seconds: str, oversubscribe: bool, output: str | None, mpicc: str | None,
+    as_json: bool,
+) -> None:  # fmt: skip
+    import sys
+    import tempfile
+
+    from .. import units
+    from ..mpi.launcher import Launcher
+    from ..tuning.measured.tune_measured import timed
+    from ..tuning.table import DecisionTable
+    from .options import check_file, one_number
+    from .tune_measured import Bar, write_rules
+    from .tune_table import FORMS
+
+    if output is not None:
+        check_file("-o", output, FORMS)
+    table = _table_or_file(what)
+    if not isinstance(table, DecisionTable):
+        raise InvalidInput(f"{what}: --time times the rules of a decision table")
+    launcher = Launcher.parse(launch)
+    mpi = launcher.mpi(mpicc)
+    target = f"{'openmpi' if mpi.family == 'Open MPI' else 'mpich'}-{mpi.version}"
+    number = (
+        one_number("--ranks", ranks)
+        if ranks is not None
+        else launcher.ranks or min(r.ranks for _, r, _ in table.items())
+    )
+    bar = Bar(sys.stderr.isatty())
+    with tempfile.TemporaryDirectory(prefix="isthmus-") as folder:
+        environment = write_rules(table, target, f"{folder}/tuned.toml", mpi.mpicc)[1]
+        try:
+            held, kept = timed(
+                table, environment, launcher, mpi, number, seconds=units.parse(seconds, "s", plain=True),
+                oversubscribe=oversubscribe, progress=bar.show, say=lambda text: click.echo(text, err=True),
+            )  # fmt: skip
+        finally:
+            bar.close()
+    failed = [one for one in held if not one.holds]
+    if output is not None:
+        kept.save(output)
+    if as_json:
+        rules = [
+            {
+                "collective": one.collective, "low": one.low, "high": one.high, "algorithm": str(one.choice),
+                "holds": one.holds, "sizes": {size: vars(g) for size, g in one.gains.items()},
+            }
+            for one in held
+        ]  # fmt: skip
+        print_json({"library": target, "ranks": number, "ok": not failed, "rules": rules, "table": output})
+    else:
+        for one in held:
+            click.echo(str(one))
+        click.echo(
+            f"{target}, {number} ranks: {len(held) - len(failed)} of {len(held)} rules hold (time with / without)"
+        )
+        if output is not None:
+            click.echo(f"wrote {output}")
+    if failed:
         raise click.exceptions.Exit(1)
 
 

@@ -17,6 +17,7 @@
 - ``defaults/``: the built-in decisions of MPI libraries: rules for any number of ranks
 - ``export/``: decision tables as files for MPI libraries
 - ``libraries/``: MPI libraries: their algorithms in the terms of Isthmus, and how they count sizes
+- ``measured/``: tuning by real runs: candidates are timed on the machine itself, in turn with the library's default
 - ``search/``: the search for the best algorithm at every size: what to simulate, and what can be ruled out without it
 - ``verify/``: checks by real runs that an MPI library follows a file: messages are counted with it, without it, and
   forced

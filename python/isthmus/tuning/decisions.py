@@ -48,6 +48,10 @@ class Decisions(abc.ABC):
         rules = self.rules(collective, ranks)
         return rules[bisect.bisect_right([rule.bytes for rule in rules], bytes) - 1].choice
 
+    def concrete(self, collective: str, ranks: int) -> tuple[Rule, ...]:
+        """Return the rules with algorithms only: sizes that are left to a library have what it decides there."""
+        return self.rules(collective, ranks)
+
     def at(self, ranks: int, collectives: Iterable[str] | None = None) -> dict[str, list[tuple[int | None, Argument]]]:
         """Return rules at one number of ranks, for ``collectives=`` of :func:`isthmus.lower`.
 
@@ -64,7 +68,7 @@ class Decisions(abc.ABC):
         """
         out: dict[str, list[tuple[int | None, Argument]]] = {}
         for kind in self.collectives if collectives is None else collectives:
-            rules = self.rules(kind, ranks)
+            rules = self.concrete(kind, ranks)
             ends = [rule.bytes - 1 for rule in rules[1:]]
             out[kind] = [(end, rule.choice.argument) for end, rule in zip([*ends, None], rules, strict=True)]
         return out
@@ -112,7 +116,7 @@ def rules_for(
         rules[kind] = []
         for ranks in counts:
             found = []
-            for rule in decisions.rules(kind, ranks):
+            for rule in decisions.concrete(kind, ranks):
                 choice, why = runnable(kind, rule.choice, ranks, program.ranks, strange=decisions.strange)
                 found.append(Rule(rule.bytes, choice))
                 if why:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ..errors import InvalidInput
 from ..tabular import Tabular
 from ..views import view
-from .choice import Choice
+from .choice import LIBRARY, Choice
 from .decisions import Decisions
 from .rule import KINDS, Rule, merged
 
@@ -236,6 +236,32 @@ class DecisionTable(Tabular, Decisions):
 
     def rules(self, collective: str, ranks: int) -> tuple[Rule, ...]:
         return self.row(collective, ranks).rules
+
+    def concrete(self, collective: str, ranks: int) -> tuple[Rule, ...]:
+        rules = self.rules(collective, ranks)
+        if all(rule.choice != LIBRARY for rule in rules):
+            return rules
+        from ..collectives import algorithms
+        from .defaults import LIBRARIES, defaults
+        from .runnable import runnable
+
+        name = self.provenance.library
+        known = defaults(name) if name.partition("-")[0] in LIBRARIES else None
+        own = [Rule(0, Choice(algorithms(collective)[0]))]
+        if known is not None and collective in known.collectives:
+            own = [
+                Rule(r.bytes, runnable(collective, r.choice, ranks, strange=known.strange)[0])
+                for r in known.rules(collective, ranks)
+            ]
+        out: list[Rule] = []
+        for rule, following in zip(rules, [*rules[1:], None], strict=True):
+            if rule.choice != LIBRARY:
+                out.append(rule)
+                continue
+            inside = [r for r in own if r.bytes > rule.bytes and (following is None or r.bytes < following.bytes)]
+            first = next(r for r in reversed(own) if r.bytes <= rule.bytes)
+            out += [Rule(rule.bytes, first.choice), *inside]
+        return merged(out)
 
     def items(self) -> Iterator[tuple[str, Row, Point]]:
         """Return every decision with its collective and row."""

@@ -206,11 +206,18 @@ def export(
     given = None if ranks is None else tuple(sorted(set(ranks)))
     write: Callable[[Decisions, Request], Export] = module.write
     made = write(decisions, Request(match[2] or "", predict, given, options, guard))
-    if guard is None and match[1] != "openmpi-han":
+    if guard is None and match[1] != "openmpi-han" and not _was_compared(decisions, target):
         made = replace(made, notes=[*made.notes, UNGUARDED])
     if any(loss.wanted.parts[1] for loss in made.losses):
         return replace(made, notes=[*made.notes, FLAVOURS])
     return made
+
+
+def _was_compared(decisions: Decisions, target: str) -> bool:
+    """Was the table timed beside the decisions of this library?"""
+    if not isinstance(decisions, DecisionTable):
+        return False
+    return decisions.provenance.source == "measured" and decisions.provenance.library == target
 
 
 def rank_counts(decisions: Decisions, collective: str, request: Request) -> tuple[int, ...]:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _PREFIX = "OMPI_MCA_coll_tuned_"
 #: Algorithms that call other collectives, and with them whatever those decide.
-_COMPOSED = {("allgather", 1), ("allreduce", 2), ("reduce_scatter", 1), ("reduce_scatter_block", 1)}
+COMPOSED = {("allgather", 1), ("allreduce", 2), ("reduce_scatter", 1), ("reduce_scatter_block", 1)}
 
 
 def plan(
@@ -106,9 +106,9 @@ def _trials(name: str, lines: list[Line], ranks: int, most_bytes: int, radix: in
         # The size of scans does not depend on the length of the vector.
         sizes = {64} if name in ("scan", "exscan") else {first, last}
         for size in sorted(size for size in sizes if first <= size <= most_bytes or name in ("scan", "exscan")):
-            composed = (name, line.number) in _COMPOSED
+            composed = (name, line.number) in COMPOSED
             choice = _choice(name, line, ranks, radix)
-            out.append(Trial((name, size), _words(line), _forcing(name, line), composed, choice))
+            out.append(Trial((name, size), _words(line), forcing(name, line), composed, choice))
     return out
 
 
@@ -128,7 +128,7 @@ def _words(line: Line) -> str:
     return " ".join([line.name, *(f"{key}={value}" for key, value in settings.items() if value)])
 
 
-def _forcing(name: str, line: Line) -> dict[str, str]:
+def forcing(name: str, line: Line) -> dict[str, str]:
     prefix = f"{_PREFIX}{name}_algorithm"
     settings = {prefix: str(line.number)}
     if name not in ("barrier", "scan", "exscan"):
