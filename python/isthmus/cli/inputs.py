@@ -79,7 +79,7 @@ def parse_level(text: str) -> Level | None:
         for field in dataclasses.fields(Level)
         if field.name not in ("per_hop", "pieces")
     }
-    values: dict[str, float] = {}
+    values: dict[str, Any] = {}
     for key, value in pairs(text, text.partition(":")[2], ("o", *fields)).items():
         unit = fields["o_send" if key == "o" else key]
         # Per byte goes without saying.

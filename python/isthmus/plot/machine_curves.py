@@ -51,8 +51,8 @@ def plot_chart(chart: Chart, target: Target = None, format: str | None = None) -
                 ax.fill_between(x, line.low, line.high, color=line.colour, alpha=0.18, linewidth=0, zorder=2)
             mark = {"marker": line.mark, "markersize": 4.5, "linewidth": 1.1}
             (drawn,) = ax.plot(x, y, color=line.colour, zorder=3, **mark)
-            hollow = np.array(line.few, bool) if len(line.few) else np.zeros(len(x), bool)
-            ax.plot(x[hollow], y[hollow], line.mark, markersize=4, color="white", markeredgecolor=line.colour, zorder=4)
+            few = np.array(line.few, bool) if len(line.few) else np.zeros(len(x), bool)
+            ax.plot(x[few], y[few], line.mark, markersize=4, color="white", markeredgecolor=line.colour, zorder=4)
         else:
             (drawn,) = ax.plot(
                 x, y, color=line.colour, linewidth=2.2, alpha=0.6, linestyle=_DASHES[line.dash % 3], zorder=1.5

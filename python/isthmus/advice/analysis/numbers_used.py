@@ -102,7 +102,7 @@ def numbers_used(machine: Machine, levels: Sequence[str], copied: bool) -> tuple
                 continue
             add(f"level.{level}.{field.name}", units.text(number, field.metadata["unit"], 4, decimal=True), follows)
         for path in (path for path in rows if path.startswith(f"level.{level}.pieces.")):
-            add(path, rows[path]["value"])
+            add(path, str(rows[path]["value"]))
     if copied and machine.node.memory_bandwidth:
         add("node.memory_bandwidth", units.text(machine.node.memory_bandwidth, "B/s", 4))
     return tuple(out)

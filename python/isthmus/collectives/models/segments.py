@@ -39,4 +39,5 @@ class Segments:
 
 def apart(m: Message) -> NDArray[np.int64]:
     """Picoseconds from the begin of a send to that of the next one."""
-    return np.maximum(m.send, m.gap)
+    longer: NDArray[np.int64] = np.maximum(m.send, m.gap)
+    return longer
