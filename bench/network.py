@@ -296,7 +296,7 @@ def peer_line(
         words = f"{'ended':>11} more than {found.user / ours:,.0f} times ours"
     else:
         words = f"{found.simulated * 1e6:>11,.1f} {found.user / ours:,.1f} times ours, "
-        words += f"makespan ours {m['makespan'] / found.simulated - 1:+.1%}"
+        words += f"makespan ours {100 * (m['makespan'] / found.simulated - 1):+.1f} %"
     name = f"  SMPI, {protocol}"
     text = f"{name:<33} {'':<8} {'':>10} {'':>7} {found.user:>8.2f} {found.peak / 1e6:>7,.0f} {words}"
     return text, {"protocol": protocol, "seconds": found.user, "peak": found.peak, "makespan": found.simulated}

@@ -193,7 +193,7 @@ def summary(rows: list[tuple[Case, dict[str, dict[str, Any]]]], key: str, words:
     bad = sum(r > 1 + TOLERANCE for r, _ in worse)
     most, where = max(worse, key=lambda pair: pair[0])
     print(f"{words}, {len(rows)} cases, ratios to block order:")
-    print(f"  worse by more than {TOLERANCE:.0%}: {bad}; than the better of block and cyclic: "
+    print(f"  worse by more than {100 * TOLERANCE:.0f} %: {bad}; than the better of block and cyclic: "
           f"{sum(r > 1 + TOLERANCE for r in against)}")  # fmt: skip
     print(f"  worst {most:.3f} ({where.name}, {where.where}, seed {where.seed})")
     for who in ("ours", "cyclic", "random", "scotch"):

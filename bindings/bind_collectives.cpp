@@ -28,7 +28,7 @@ using namespace schedule;
 using namespace collectives;
 namespace {
 
-/// What an algorithm in Python gets: a copy, which it may keep.
+/// The argument of an algorithm in Python: a copy, which it may keep.
 struct Call {
   CollectiveKind kind;
   Rank rank, ranks, root;
@@ -79,10 +79,10 @@ class Out {
     for (std::uint32_t i = 0; i < 3; ++i) {
       if (place->first == buffer_names[i]) return {i, 0, place->second};
     }
-    throw InvalidInput(message("buffer '", place->first, "': allowed are input, output, scratch"));
+    throw InvalidInput(message("buffer '", place->first, "': must be input, output or scratch"));
   }
   Rank peer(Rank rank) const {
-    isthmus::require(rank < ranks_, "rank ", rank, " is none of the ", ranks_, " ranks of the collective");
+    isthmus::require(rank < ranks_, "rank ", rank, " does not exist: the collective has ", ranks_, " ranks");
     return rank;
   }
   std::uint32_t add(std::uint32_t op) {
@@ -142,7 +142,7 @@ using Rule =
 std::vector<CollectiveChoice> choices_of(const std::vector<Rule>& rules) {
   std::vector<CollectiveChoice> choices;
   for (const auto& [collective, most_ranks, most_bytes, algorithm, options, flavour] : rules) {
-    require(flavour < flavours, "flavour ", int{flavour}, ": less than ", int{flavours}, " is allowed");
+    require(flavour < flavours, "flavour ", int{flavour}, ": must be less than ", int{flavours});
     choices.push_back({collective_kind(collective), most_bytes.value_or(~std::uint64_t{0}), algorithm, options,
                        most_ranks.value_or(~Rank{0}), static_cast<Flavour>(flavour)});
   }

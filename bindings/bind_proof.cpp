@@ -40,13 +40,13 @@ Contract contract_of_collective(const std::string& kind, Rank ranks, std::uint64
 Contract::Holdings holdings_of(const char* what, Rank ranks, std::size_t buffers, const Input<std::uint64_t>& rows,
                                bool single) {
   constexpr std::size_t columns = 7;
-  require(rows.shape(0) % columns == 0, what, ": ", columns, " numbers a row are needed");
+  require(rows.shape(0) % columns == 0, what, ": each row must have ", columns, " numbers");
   const auto of = std::make_shared<std::vector<std::vector<Holding>>>(ranks);
   for (std::size_t i = 0; i < rows.shape(0); i += columns) {
     const std::uint64_t* row = rows.data() + i;
     const std::string place = message(what, ", row ", i / columns, ": ");
-    require(row[0] < ranks, place, "rank ", row[0], " is none of ", ranks, " ranks");
-    require(row[1] < buffers, place, "buffer ", row[1], " is none of ", buffers, " buffers");
+    require(row[0] < ranks, place, "rank ", row[0], " does not exist: there are ", ranks, " ranks");
+    require(row[1] < buffers, place, "buffer ", row[1], " does not exist: there are ", buffers, " buffers");
     require(row[4] < row[5] && row[5] <= ranks, place, "contributors ", row[4], " to ", row[5],
             " (exclusive): ranks are 0 to ", ranks - 1);
     require(!single || row[5] - row[4] == 1, place, "bytes at the start are of one rank");

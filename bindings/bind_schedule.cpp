@@ -144,7 +144,7 @@ void bind_schedule(nb::module_& module) {
       .def(
           "one_sided",
           [](const Schedule& s, const std::string& access, bool ask) {
-            require(access == "put" || access == "get", "access '", access, "': put and get are allowed");
+            require(access == "put" || access == "get", "access '", access, "': must be put or get");
             const nb::gil_scoped_release release;
             return one_sided(s, access == "put" ? Access::put : Access::get, ask);
           },

@@ -45,7 +45,7 @@ constexpr Name<RoutingPolicy> routes[] = {{"minimal", RoutingPolicy::minimal},
 constexpr Name<Parameter> changeable[] = {{"L", Parameter::L}, {"o", Parameter::o}, {"g", Parameter::g},
                                           {"G", Parameter::G}, {"O", Parameter::O}, {"compute", Parameter::compute}};
 
-/// What `of` says about each row, as a NumPy array.
+/// The values of `of` for each row, as a NumPy array.
 template <class T, class Rows, class Of>
 Output<T> column(const Rows& rows, Of of) {
   auto [data, owner] = allocate<T>(rows.size());

@@ -125,7 +125,7 @@ Routes candidates(const Topology& t, Vertex from, Vertex to, const std::string& 
       draw(false, (count + 1) / 2);
       draw(true, count / 2);
     } else {
-      throw InvalidInput(message("method '", method, "': allowed are minimal, random, valiant, ugal"));
+      throw InvalidInput(message("method '", method, "': must be minimal, random, valiant or ugal"));
     }
   }
   return {array_of(offsets), array_of(links)};

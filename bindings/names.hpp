@@ -24,7 +24,7 @@ T named(const char* what, const std::string& name, const Name<T> (&table)[count]
     allowed += allowed.empty() ? "" : ", ";
     allowed += row.name;
   }
-  throw InvalidInput(message(what, " '", name, "': allowed are ", allowed));
+  throw InvalidInput(message(what, " '", name, "': must be one of ", allowed));
 }
 
 }  // namespace isthmus::bindings

@@ -1,4 +1,4 @@
-"""What the wrapper of each MPI function records: read by generate.py, which makes C and Fortran of it.
+"""The records of each MPI function's wrapper: generate.py makes C and Fortran of this table.
 
 ``RECORDED[name] = (parameters, before, after)``. Parameters are in the order of the C prototype; ``x*`` is a result,
 ``x[]`` an array, a bare ``x`` a value. ``{x}`` in the statements becomes the C value of the parameter in either

@@ -141,7 +141,7 @@ static struct communicator* describe(MPI_Comm comm, uint64_t id, uint64_t parent
     remote = group_world(remote_group, c->remote);
     uint64_t others = hash_ranks(remote, c->remote);
     PMPI_Group_free(&remote_group);
-    /* The same on both sides, whose parents may differ. */
+    /* Equal on both sides, whose parents may differ. */
     members = members < others ? mix(mix(7, members), others) : mix(mix(7, others), members);
   } else {
     c->topology = topology_of(comm);

@@ -117,7 +117,7 @@ void record_done(const struct call* call, const struct waiting* w, struct handle
   write_done(call, w, done, n);
 }
 
-/* What indices count from. In Fortran that is 1, but MPICH 4.0 counts from 0 with mpi_f08: requests that completed are
+/* First index. In Fortran that is 1, but MPICH 4.0 counts from 0 with mpi_f08: requests that completed are
  * null now, unless they are persistent. */
 static int base_meant(struct ints indices, int64_t n, int base, const struct waiting* w, struct handles requests) {
   for (int64_t i = 0; base == 1 && i < n; i++) {

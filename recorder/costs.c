@@ -1,4 +1,4 @@
-/* What the recorder itself takes for a call: it is part of the time between calls, and none of the program's. Calls of
+/* Time of the recorder itself for a call: it is part of the time between calls, and none of the program's. Calls of
  * each kind are recorded as wrappers do, but for the call itself, into the room of the next records, and forgotten. */
 #include <string.h>
 

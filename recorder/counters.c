@@ -67,7 +67,7 @@ static void parse(void) {
   }
 }
 
-/* The same file under a number that programs do not come to: they may count on the low ones. */
+/* The file under a high number: programs may count on the low ones. */
 static int moved_up(int file) {
   struct rlimit limit;
   if (file < 0) return -1;
@@ -168,7 +168,7 @@ static void map_pages(struct counters* c) {
   }
 }
 
-/* What a reading takes, and what is counted between two: the least of several rounds. False: they do not count. */
+/* Time of a reading and counts between two readings: the least of several rounds. False: they do not count. */
 static bool measure(struct counters* c) {
   enum { ROUNDS = 5, READINGS = 32 };
   int64_t least = INT64_MAX;

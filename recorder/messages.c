@@ -15,7 +15,7 @@ static struct trace_message message(int direction, int mode, uint64_t bytes, MPI
   return m;
 }
 
-/* What really came. */
+/* The message that arrived. */
 static void arrived(struct trace_message* m, struct handles statuses, const struct communicator* c) {
   MPI_Status status;
   status_at(statuses, 0, &status);

@@ -1,4 +1,4 @@
-/* What the parts of the recorder know of each other, and what generated wrappers call.
+/* Interfaces between the parts of the recorder, and functions that generated wrappers call.
  *
  * A wrapper of a recorded call is
  *   if (!recording()) return PMPI_X(...);
@@ -20,7 +20,7 @@
 
 #include "trace.h"
 
-/* What needs the instructions or conventions of one processor. ISTHMUS_PORTABLE leaves it out, as on all others. */
+/* Code for the instructions or conventions of one processor. ISTHMUS_PORTABLE leaves it out, as on all others. */
 #if defined(__x86_64__) && !defined(ISTHMUS_PORTABLE)
 #define ON_X86_64 1
 #else

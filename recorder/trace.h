@@ -31,7 +31,7 @@ enum trace_flags {
   TRACE_LIMITED = 64 /* with TRACE_FULL: it was the limit, not the disk */
 };
 
-/* What the recorder itself takes for a call, outside the times of its record, by trace_form, then: */
+/* Time of the recorder itself for a call, outside the times of its record, by trace_form, then: */
 enum {
   COST_POLL = 8,     /* a folded call */
   COST_CLOCK = 9,    /* more, where processor time is read */
@@ -46,7 +46,7 @@ enum trace_paths {
   TRACE_PATHS_PLACES = 2 /* only the places of calls, and lines of Python: nobody knows the stack of this processor */
 };
 
-/* What the clock of rank 0's host showed when this host's showed local_ns: local_ns + offset_ns, give or take. */
+/* The clock of rank 0's host when this host's showed local_ns: local_ns + offset_ns, give or take. */
 struct trace_sync {
   int64_t local_ns, offset_ns, error_ns;
 };
@@ -293,7 +293,7 @@ struct trace_count {
   uint64_t count; /* since the last such record */
 };
 
-/* What counters of the processor counted in computations between two calls, or between what is folded there. Not all
+/* Counts of the processor's counters in computations between two calls, or between what is folded there. Not all
  * computations are counted: short ones are not. */
 struct trace_counted {
   struct trace_head head;

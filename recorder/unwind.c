@@ -1,4 +1,4 @@
-/* Who called whom, up to the begin of the thread: from one frame of the stack to the next by the unwind tables of the
+/* Call paths up to the start of the thread: from one frame of the stack to the next by the unwind tables of the
  * program (.eh_frame), which all compilers write by default and which need no frame pointers.
  *
  * For every return address the tables are read once. What they say there is a rule of a few bytes: where the frame
@@ -252,7 +252,7 @@ static bool execute(struct entry* e, const uint8_t* at, const uint8_t* end) {
   return true;
 }
 
-/* What the tables say at pc, within a call; false: nothing that can be followed. */
+/* The rule of the tables at pc, within a call; false: none that can be followed. */
 static bool state_at(uint64_t pc, struct state* state) {
   const uint8_t* at = entry_of(pc);
   if (!at) return false;

@@ -38,7 +38,7 @@ inline std::atomic<bool (*)()> is_asked_from_outside{nullptr};
 inline constexpr std::int64_t every = 50;
 inline constinit thread_local std::int64_t next_look = 0;
 
-/// What this thread works for.
+/// The request to stop the work of this thread.
 inline std::shared_ptr<const Stop>& stop() {
   static thread_local std::shared_ptr<const Stop> of_thread;
   return of_thread;

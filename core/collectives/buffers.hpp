@@ -1,4 +1,4 @@
-// What the three buffers of a collective are for, and how large they are.
+// Purposes and sizes of the three buffers of a collective.
 //
 //                     input                   output
 // bcast               -                       the vector; the root's holds it at the start

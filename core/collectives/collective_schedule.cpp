@@ -26,12 +26,12 @@ class NeighborLists {
   explicit NeighborLists(const CollectiveCall& call) {
     if (call.kind != CollectiveKind::neighbor_alltoall) return;
     const auto counts = call.counts;
-    require(counts.size() % 3 == 0, "neighbor_alltoall: ", counts.size(), " counts: three per message are needed");
+    require(counts.size() % 3 == 0, "neighbor_alltoall: ", counts.size(), " counts: expected three for each message");
     first_.assign(std::size_t{call.ranks} + 1, 0);
     for (std::size_t i = 0; i < counts.size(); i += 3) {
       for (std::size_t end = i; end < i + 2; ++end) {
-        require(counts[end] >= 0 && counts[end] < call.ranks, "neighbor_alltoall: rank ", counts[end], " is none of ",
-                call.ranks, " ranks");
+        require(counts[end] >= 0 && counts[end] < call.ranks, "neighbor_alltoall: rank ", counts[end],
+                " does not exist: there are ", call.ranks, " ranks");
         first_[static_cast<std::size_t>(counts[end]) + 1] += 3;
       }
     }
@@ -79,7 +79,7 @@ class RankCalls {
     if (call_.kind != CollectiveKind::alltoall) return call_.counts;
     const std::size_t n = call_.ranks;
     require(call_.counts.size() / n == n && call_.counts.size() % n == 0, "alltoall: ", call_.counts.size(),
-            " counts: one for every pair of ", n, " ranks is needed");
+            " counts: expected one for each pair of ", n, " ranks");
     pairs_.resize(2 * n);
     for (std::size_t other = 0; other < n; ++other) {
       pairs_[other] = call_.counts[rank * n + other];
@@ -150,8 +150,8 @@ class Writing {
       counted.edges += counter.dependencies();
       if (operations_ + counted.ops <= most_operations) return;
       operations_ = most_operations;  // ends the other parts too
-      throw InvalidInput(message(name_of(call_.kind), ": ", call_.ranks, " ranks have more than ", most_operations,
-                                 " operations, the most that a schedule may have"));
+      throw InvalidInput(message(name_of(call_.kind), ": ", call_.ranks, " ranks would need more than ",
+                                 most_operations, " operations, the most that a schedule may have"));
     });
     operations_ += counted.ops;
   }
@@ -186,10 +186,9 @@ class Writing {
 
 Schedule collective_schedule(const CollectiveCall& given, const Algorithm& algorithm, bool buffers) {
   const char* name = name_of(given.kind);
-  require(given.ranks >= 1 && given.ranks < any_rank, name, ": ", given.ranks, " ranks; 1 to ", any_rank - 1,
-          " is allowed");
-  require(!has_root(given.kind) || given.root < given.ranks, name, ": root ", given.root, " is none of ", given.ranks,
-          " ranks");
+  require(given.ranks >= 1 && given.ranks < any_rank, name, ": ", given.ranks, " ranks; must be 1 to ", any_rank - 1);
+  require(!has_root(given.kind) || given.root < given.ranks, name, ": root ", given.root, " does not exist: there are ",
+          given.ranks, " ranks");
   CollectiveCall call = given;
   const std::shared_ptr<const Plan> plan = algorithm.attach(call);
   return Writing(call, algorithm, buffers).run();

@@ -50,13 +50,13 @@ CatalogueEntry& entry_of(CollectiveKind kind, const std::string& name) {
   if (at != entries.end()) return *at;
   std::vector<std::string> names;
   for (const CatalogueEntry& entry : entries) names.push_back(entry.info.name);
-  throw InvalidInput(message("algorithm '", name, "' of ", name_of(kind), ": allowed are ", listed(names)));
+  throw InvalidInput(message("algorithm '", name, "' of ", name_of(kind), ": must be one of ", listed(names)));
 }
 
 void set(AlgorithmOptions& options, const std::string& name, const std::vector<std::uint64_t>& values) {
   const auto small = [&](std::uint64_t value) {
-    require(value <= std::numeric_limits<std::uint32_t>::max(), "option ", name, " = ", value, ": at most ",
-            std::numeric_limits<std::uint32_t>::max(), " is allowed");
+    require(value <= std::numeric_limits<std::uint32_t>::max(), "option ", name, " = ", value, ": must be at most ",
+            std::numeric_limits<std::uint32_t>::max());
     return static_cast<std::uint32_t>(value);
   };
   const auto ranks = [&](std::vector<Rank>& out) {
@@ -82,12 +82,12 @@ AlgorithmOptions chosen(const AlgorithmInfo& info, const char* kind, const Given
   for (const auto& [name, values] : given) {
     const auto option = std::ranges::find(info.options, name, &OptionInfo::name);
     require(option != info.options.end(), "option '", name, "' of ", info.name, " (", kind,
-            "): ", names.empty() ? "it has none" : message("allowed are ", listed(names)));
+            "): ", names.empty() ? "it has none" : message("must be one of ", listed(names)));
     require(option->list ? !values.empty() : values.size() == 1, "option ", name, " of ", info.name, " (", kind,
-            "): ", option->list ? "numbers are needed" : "one number is needed");
+            "): ", option->list ? "expected numbers" : "expected one number");
     for (const std::uint64_t value : values) {
-      require(value >= option->least, "option ", name, " = ", value, " of ", info.name, " (", kind,
-              "): ", option->least, " or more is allowed");
+      require(value >= option->least, "option ", name, " = ", value, " of ", info.name, " (", kind, "): must be ",
+              option->least, " or more");
     }
     set(out, name, values);
   }
@@ -117,7 +117,7 @@ Algorithm find_algorithm(CollectiveKind kind, const std::string& name, const Giv
 }
 
 void register_algorithm(CollectiveKind kind, const std::string& name, Generator generator) {
-  require(!name.empty(), "an algorithm of ", name_of(kind), " needs a name");
+  require(!name.empty(), "give the algorithm of ", name_of(kind), " a name");
   const std::scoped_lock lock(registry().mutex);
   auto& entries = registry().of(kind);
   const auto at = std::ranges::find(entries, name, [](const CatalogueEntry& e) { return e.info.name; });
@@ -126,7 +126,7 @@ void register_algorithm(CollectiveKind kind, const std::string& name, Generator 
     return;
   }
   require(!registry().is_ours(kind, *at), "algorithm '", name, "' of ", name_of(kind),
-          " comes with Isthmus and cannot be replaced: choose another name");
+          " is part of Isthmus and cannot be replaced: choose another name");
   at->generate = std::move(generator);
 }
 

@@ -30,7 +30,7 @@ enum class OperandOrder : std::uint8_t {
   any,        ///< another one, for operators that commute
 };
 
-/// What the catalogue says of an algorithm.
+/// The catalogue entry of an algorithm.
 struct AlgorithmInfo {
   std::string name;
   std::string words;      ///< what it does, in a sentence
@@ -57,7 +57,7 @@ using GivenOptions = std::vector<std::pair<std::string, std::vector<std::uint64_
 /// Names of the algorithms of a collective, its default first. Safe to call from several threads, as all of these.
 std::vector<std::string> algorithms(CollectiveKind kind);
 
-/// What is known of an algorithm; the default for no name. Throws InvalidInput with the allowed names.
+/// Describes an algorithm; without a name, the default. Throws InvalidInput with the allowed names.
 AlgorithmInfo algorithm_info(CollectiveKind kind, const std::string& name);
 
 /// The algorithm of that name, the default for no name. Throws InvalidInput with the allowed names, and for options

@@ -1,4 +1,4 @@
-// Who uses which bytes of a buffer: who wrote them last, and who has read them since.
+// Accesses to the bytes of a buffer: the last write, and the reads since then.
 #pragma once
 
 #include <cstdint>

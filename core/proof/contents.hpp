@@ -1,4 +1,4 @@
-// What the buffers of a rank hold: ranges of bytes and whose contributions are in them.
+// Contents of the buffers of a rank: ranges of bytes and whose contributions are in them.
 #pragma once
 
 #include <cstdint>

@@ -100,7 +100,7 @@ void scatter_contract(Contract& c, const CollectiveCall& call, bool in_place) {
 void alltoall_contract(Contract& c, const CollectiveCall& call, bool in_place) {
   const std::size_t ranks = call.ranks;
   require(call.counts.empty() || call.counts.size() == ranks * ranks, "alltoall: ", call.counts.size(),
-          " counts: one for every pair of ", ranks, " ranks is needed");
+          " counts: expected one for each pair of ", ranks, " ranks");
   const auto counts = std::make_shared<std::vector<std::int64_t>>(call.counts.begin(), call.counts.end());
   const auto size = [counts, ranks, bytes = call.bytes](std::size_t from, std::size_t to) {
     return counts->empty() ? bytes : static_cast<std::uint64_t>((*counts)[from * ranks + to]);
@@ -141,13 +141,13 @@ void alltoall_contract(Contract& c, const CollectiveCall& call, bool in_place) {
 /// and in the output of the receiver. In place, messages to oneself are there.
 void neighbor_contract(Contract& c, const CollectiveCall& call, bool in_place) {
   require(call.counts.size() % 3 == 0, "neighbor_alltoall: ", call.counts.size(),
-          " counts: three per message are needed");
+          " counts: expected three for each message");
   std::vector<std::uint64_t> sent(call.ranks), taken(call.ranks);
   const auto ends = std::make_shared<std::vector<List>>(call.ranks);
   for (std::size_t i = 0; i < call.counts.size(); i += 3) {
     for (std::size_t end = i; end < i + 2; ++end) {
       require(call.counts[end] >= 0 && call.counts[end] < call.ranks, "neighbor_alltoall: rank ", call.counts[end],
-              " is none of ", call.ranks, " ranks");
+              " does not exist: there are ", call.ranks, " ranks");
     }
     const auto from = static_cast<Rank>(call.counts[i]), to = static_cast<Rank>(call.counts[i + 1]);
     const auto bytes = static_cast<std::uint64_t>(call.counts[i + 2]);
@@ -191,10 +191,9 @@ std::vector<Rotation> rotations_of(const CollectiveCall& call, bool ordered) {
 Contract contract_of(const CollectiveCall& call, bool ordered) {
   const bool in_place = call.in_place;
   const char* name = name_of(call.kind);
-  require(call.ranks >= 1 && call.ranks < any_rank, name, ": ", call.ranks, " ranks; 1 to ", any_rank - 1,
-          " is allowed");
-  require(!has_root(call.kind) || call.root < call.ranks, name, ": root ", call.root, " is none of ", call.ranks,
-          " ranks");
+  require(call.ranks >= 1 && call.ranks < any_rank, name, ": ", call.ranks, " ranks; must be 1 to ", any_rank - 1);
+  require(!has_root(call.kind) || call.root < call.ranks, name, ": root ", call.root, " does not exist: there are ",
+          call.ranks, " ranks");
   if (call.kind != CollectiveKind::alltoall && call.kind != CollectiveKind::neighbor_alltoall) {
     std::uint64_t deciding = 0;
     CollectiveCall checked = call;

@@ -1,4 +1,4 @@
-// What a schedule has to do: what its buffers hold at the start and what they must hold in the end.
+// The contract of a schedule: contents of its buffers at the start, and those required at the end.
 #pragma once
 
 #include <cstdint>
@@ -44,7 +44,7 @@ struct Contract {
   std::vector<Rotation> rotations;  ///< those known under which it stays the same: what rank 0 holds says all
 };
 
-/// What ranks ask of a collective, in the buffers "input" and "output" of collectives/buffers.hpp. `call.rank` is
+/// The contract of a collective, in the buffers "input" and "output" of collectives/buffers.hpp. `call.rank` is
 /// ignored; `call.counts` are those of collective_schedule. `ordered`: for operators that do not commute. Throws
 /// InvalidInput for counts that do not fit.
 Contract contract_of(const CollectiveCall& call, bool ordered);

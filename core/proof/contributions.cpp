@@ -87,7 +87,7 @@ Rank Contributions::common(Set a, Set b) const {
 
 std::string Contributions::text(Set set) const {
   if (set == nothing) return "nothing";
-  if (set == unknown) return "something spoilt before";
+  if (set == unknown) return "something already wrong";
   constexpr std::size_t shown = 6;
   const auto all = ranges(set);
   std::string out = all.size() == 1 && all[0].end == all[0].first + 1 ? "rank " : "ranks ";

@@ -1,4 +1,4 @@
-// What bytes are made of: sets of ranks whose contributions are combined in them. Equal sets have equal numbers, so
+// Contents of bytes: sets of ranks whose contributions are combined in them. Equal sets have equal numbers, so
 // that a set is stored once however many bytes of however many ranks hold it.
 #pragma once
 
@@ -36,7 +36,7 @@ class Contributions {
 
   /// Two sets without a common rank put together; `nothing` if they have one.
   Set sum(Set a, Set b);
-  /// The same where the ranks of `b` must follow those of `a` immediately; `nothing` if they do not.
+  /// Like sum(), but the ranks of `b` must follow those of `a` immediately; `nothing` if they do not.
   Set concatenation(Set a, Set b);
   /// The set of ranks so many further round the circle.
   Set rotated(Set set, Rank by);

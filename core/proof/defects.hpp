@@ -1,4 +1,4 @@
-// What a proof found wrong, and the words for it.
+// Defects that a proof finds, and their words.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 namespace isthmus::proof {
 using namespace schedule;
 
-/// What is wrong.
+/// Kinds of defects.
 enum class DefectKind : std::uint8_t {
   unwritten = 1,    ///< bytes are read that nobody has written
   twice,            ///< a contribution is counted twice

@@ -60,7 +60,7 @@ void Execution::report(DefectKind kind, Op op, const Text& words) {
 }
 
 std::string Execution::value_text(const Piece& piece) const {
-  if (piece.set == Contributions::nothing) return "nothing that was written";
+  if (piece.set == Contributions::nothing) return "nothing written";
   if (piece.set == Contributions::unknown) return sets_.text(piece.set);
   return message("bytes [", piece.origin, ", ", piece.origin + piece.bytes, ") of ", sets_.text(piece.set));
 }
@@ -232,7 +232,7 @@ void Execution::read(Op by, Rank rank, const Slice& slice, std::uint64_t bytes, 
     if (piece.set == Contributions::nothing) {
       report(DefectKind::unwritten, by, [&] {
         return message(text(by), ": it reads ", bytes_text(schedule_, slice.buffer, offset, piece.bytes),
-                       rank == by.rank ? "" : message(" of rank ", rank), ", which nobody has written");
+                       rank == by.rank ? "" : message(" of rank ", rank), ", which nothing has written");
       });
       piece.set = Contributions::unknown;
     }
@@ -287,7 +287,7 @@ Contributions::Set Execution::combined(Op op, const Piece& into, const Piece& fr
                    " holds ", value_text(from), ": ");
   };
   if (into.origin != from.origin) {
-    report(DefectKind::offset, op, [&] { return both() + "different places of the vector are combined"; });
+    report(DefectKind::offset, op, [&] { return both() + "different parts of the vector are combined"; });
     return Contributions::unknown;
   }
   const bool swapped = operation(op).mode == static_cast<std::uint8_t>(ReduceOrder::before);

@@ -19,7 +19,7 @@ class LocalOrder {
  public:
   void load(const Schedule& schedule, Rank rank);
 
-  /// What an operation waits for; the start bit says that it waits only for its start.
+  /// Dependencies of an operation; the start bit says that it waits only for its start.
   [[nodiscard]] std::span<const Edge> needs(std::uint32_t op) const {
     return {needs_.data() + first_[op], needs_.data() + first_[op + 1]};
   }

@@ -52,7 +52,7 @@ Pairs::Channel Pairs::resolved(Rank rank, std::uint32_t op, Channel channel) {
     if (only != nullptr) {
       throw Unsupported(message(operation_text(schedule_, rank, op), ": it may take messages of rank ", only->peer,
                                 ", tag ", only->tag, " and of rank ", c.peer, ", tag ", c.tag,
-                                "; which one depends on time: name the rank and the tag for a proof"));
+                                "; which one comes first depends on time: to prove it, name the rank and the tag"));
     }
     only = &c;
   }
@@ -93,9 +93,9 @@ void Pairs::check_order(Rank rank, LocalOrder& order, Defects& defects) const {
       continue;
     }
     defects.add({DefectKind::timing, rank, b.op,
-                 message(operation_text(schedule_, rank, b.op), ": it is of the same channel as operation ", a.op,
-                         ", and which of the two is posted first depends on time, so that their messages may be "
-                         "exchanged; they need different tags, or a dependency")});
+                 message(operation_text(schedule_, rank, b.op), ": it uses the same channel as operation ", a.op,
+                         ", and which of the two is posted first depends on time, so their messages may be "
+                         "swapped; give them different tags or a dependency")});
   }
 }
 

@@ -11,7 +11,7 @@
 namespace isthmus::proof {
 using namespace schedule;
 
-/// What was found.
+/// The result of a proof.
 struct Proof {
   std::vector<Defect> defects;  ///< the first ones
   std::uint64_t count = 0;      ///< all

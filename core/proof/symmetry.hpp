@@ -12,7 +12,7 @@
 namespace isthmus::proof {
 using namespace schedule;
 
-/// What rank 0 does stands for all ranks: rank r does the same with every peer r ranks further, and with the bytes of
+/// Rank 0 stands for all ranks: rank r does the same with every peer r ranks further, and with the bytes of
 /// buffers that turn r blocks further, round the circle.
 struct Symmetry {
   Rotation rotation;                    ///< one of the contract's

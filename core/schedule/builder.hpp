@@ -102,9 +102,9 @@ class ScheduleBuilder {
   /// Appends the next rank and clears `rank` for the one after it. Throws InvalidInput for a dependency on an operation
   /// that does not exist or on itself, and for more than max_rank_ops operations.
   void append(RankBuilder& rank);
-  /// What is written to an empty `rank` is the next rank of a part, and is to be appended there: it need not be moved.
+  /// Operations written to an empty `rank` are the next rank of a part, to be appended there without a move.
   void begin(std::size_t part, RankBuilder& rank);
-  /// The same of the next rank of a part; throws InvalidInput too if the part then is longer than was said.
+  /// Appends the next rank of a part; throws InvalidInput too if the part then is longer than was said.
   void append(std::size_t part, RankBuilder& rank);
   /// The schedule of all ranks appended; the builder is empty afterwards. Does not validate(). Throws InvalidInput for
   /// parts that are shorter than was said.
@@ -116,7 +116,7 @@ class ScheduleBuilder {
     std::uint64_t op = 0;
     std::uint64_t edge = 0;
   };
-  /// What is next and where the part ends; on a cache line of its own, as threads write them all the time.
+  /// The next rank and the end of the part; on a cache line of its own, as threads write them all the time.
   struct alignas(64) Progress {
     Place next;
     Place end;

@@ -1,4 +1,4 @@
-// What a collective's generator gets and what it writes to. A generator answers for one rank at a time, by arithmetic
+// Input and output of a collective's generator. A generator answers for one rank at a time, by arithmetic
 // on ranks only: it knows neither time nor the other ranks' operations.
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace isthmus::schedule {
 
-/// What an algorithm may be told beside its call. The registry says which of these an algorithm takes, and puts in its
+/// Options of an algorithm beside its call. The registry says which of these an algorithm takes, and puts in its
 /// defaults; an algorithm that does not take one does not look at it.
 struct AlgorithmOptions {
   std::uint32_t radix = 0;     ///< children of a node of a tree, base of numbers of ranks, ways of a barrier
@@ -27,7 +27,7 @@ struct AlgorithmOptions {
   std::uint64_t gap = 0;       ///< picoseconds between two sends
 };
 
-/// What an algorithm works out once for all ranks of a call; each has its own.
+/// Data that an algorithm computes once for all ranks of a call; each has its own.
 struct Plan {
   Plan() = default;
   Plan(const Plan&) = delete;
@@ -45,7 +45,7 @@ struct CollectiveCall {
   std::span<const std::int64_t> counts;  ///< empty: bytes everywhere
   /// Sums of the counts before each, and of all; of alltoall over both halves, of neighbor_alltoall none.
   std::span<const std::uint64_t> offsets;
-  /// What a rank contributes to its own result is there already (MPI_IN_PLACE), see collectives/buffers.hpp.
+  /// A rank's contribution is already in its output (MPI_IN_PLACE), see collectives/buffers.hpp.
   bool in_place = true;
   const AlgorithmOptions* options = nullptr;  ///< never null where a generator is called
   const Plan* plan = nullptr;                 ///< what the algorithm's Prepare returned
@@ -135,7 +135,7 @@ class Emitter {
 /// whatever it leaves without a dependency starts with the call.
 using Generator = std::function<void(const CollectiveCall& call, Emitter& out)>;
 
-/// What a generator needs besides rank arithmetic, such as a tree that is best for given parameters; call.rank and
+/// Data that a generator needs besides rank arithmetic, such as a tree that is best for given parameters; call.rank and
 /// call.counts are not to be looked at. May refuse the call with InvalidInput.
 using Prepare = std::function<std::shared_ptr<const Plan>(const CollectiveCall& call)>;
 

@@ -85,7 +85,7 @@ class Sorter {
       const Rank rank = columns_.rank[op];
       if (columns_.rank[on] != rank) {
         fail(op, rank, "depends on operation ", on, " of rank ", columns_.rank[on],
-             ", but only messages lead from rank to rank");
+             ", but a dependency cannot cross ranks: send a message");
       }
       ++out_.ops[place(op)].needs;
       ++out_.ops[place(on)].first_edge;
@@ -119,12 +119,12 @@ class Sorter {
   [[nodiscard]] Operation checked(std::uint64_t i) const {
     const Rank rank = columns_.rank[i];
     const std::uint8_t kind = columns_.kind[i];
-    if (kind == 0 || kind >= op_kinds) fail(i, rank, "kind ", kind, " is unknown, kinds are 1 to ", op_kinds - 1);
+    if (kind == 0 || kind >= op_kinds) fail(i, rank, "kind ", kind, " is unknown: must be 1 to ", op_kinds - 1);
     Operation op;
     op.kind = static_cast<OpKind>(kind);
     op.amount = op.kind == OpKind::calc && !columns_.seconds.empty() ? picoseconds(i) : columns_.amount[i];
     if (op.amount > largest_amount) {
-      fail(i, rank, "amount ", op.amount, " is too large, at most ", largest_amount, " is allowed");
+      fail(i, rank, "amount ", op.amount, " is too large: must be at most ", largest_amount);
     }
     op.cpu = columns_.cpu[i];
     op.nic = columns_.nic[i];
@@ -138,7 +138,7 @@ class Sorter {
            out_.ranks - 1);
     }
     if (is_message(op.kind)) op.tag = columns_.tag[i];
-    if (!recv && op.tag == any_tag) fail(i, rank, "send with any tag, but only receives have wildcards");
+    if (!recv && op.tag == any_tag) fail(i, rank, "a send cannot have any tag: only receives take wildcards");
     return op;
   }
 
@@ -148,7 +148,7 @@ class Sorter {
     const double seconds = columns_.seconds[columns_.seconds.size() == 1 ? 0 : i];
     const double rounded = std::nearbyint(seconds * 1e12);
     if (!(rounded >= 0 && rounded < 9.2e18)) {
-      fail(i, columns_.rank[i], "calc of ", seconds, " seconds, allowed are 0 to 9.2e6");
+      fail(i, columns_.rank[i], "calc of ", seconds, " seconds: must be 0 to 9.2e6");
     }
     return static_cast<std::uint64_t>(rounded);
   }

@@ -62,7 +62,7 @@ RankOrder order_by_rank(Rank ranks, std::span<const Rank> rank);
 /// tag, time, buffer or dependency out of range; does not look for cycles, see validate().
 Schedule schedule_of(Rank ranks, const OperationColumns& ops, const DependencyColumns& dependencies, Buffers buffers);
 
-/// The same schedule with rank r called to[r]; `to` is a permutation of the ranks, or InvalidInput is thrown.
+/// The schedule with rank r called to[r]; `to` is a permutation of the ranks, or InvalidInput is thrown.
 Schedule relabel(const Schedule& schedule, std::span<const Rank> to);
 
 }  // namespace isthmus::schedule

@@ -1,4 +1,4 @@
-// Who is where in the communicators of a program, asked rank after rank.
+// Ranks within the communicators of a program, asked rank after rank.
 #pragma once
 
 #include <cstdint>

@@ -76,7 +76,7 @@ Ends append(RankBuilder& rank, const Schedule& s, Rank r, std::uint32_t tags, st
 }  // namespace
 
 Schedule together(std::span<const Schedule* const> parts, std::uint32_t under_way) {
-  require(!parts.empty(), "together: no schedules; at least one is needed");
+  require(!parts.empty(), "together: give at least one schedule");
   const Rank ranks = parts.front()->ranks;
   std::vector<std::uint32_t> tags, first_buffer;
   std::uint64_t next_tag = 0;

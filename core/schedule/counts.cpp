@@ -14,7 +14,7 @@ std::string Counts::check(CollectiveCall& call, std::uint64_t& deciding) {
   if (call.counts.empty()) {
     deciding = call.bytes;
     if (call.bytes <= most_bytes / call.ranks) return {};
-    return message(call.bytes, " bytes of each of ", call.ranks, " ranks are too many");
+    return message(call.bytes, " bytes from each of ", call.ranks, " ranks are too many");
   }
   if (call.kind != last_.kind || call.ranks != last_.ranks || call.bytes != last_.bytes ||
       call.counts.data() != last_.counts.data() || call.counts.size() != last_.counts.size()) {
@@ -46,10 +46,10 @@ std::string Counts::wrong(const CollectiveCall& call, std::uint64_t& deciding) {
       shared = true;
       break;
     case CollectiveKind::alltoall:
-      if (n != 2 * ranks) return message(n, " counts: ", ranks, " sent and ", ranks, " received are needed");
+      if (n != 2 * ranks) return message(n, " counts: expected ", ranks, " sent and ", ranks, " received");
       break;
     case CollectiveKind::neighbor_alltoall:
-      if (n % 3 != 0) return message(n, " counts: three per neighbour are needed");
+      if (n % 3 != 0) return message(n, " counts: expected three for each neighbour");
       break;
     default: return "takes no counts";
   }
@@ -58,7 +58,7 @@ std::string Counts::wrong(const CollectiveCall& call, std::uint64_t& deciding) {
     const std::int64_t count = call.counts[i];
     if (call.kind == CollectiveKind::neighbor_alltoall && i % 3 == 0) {
       if (count < 0 || static_cast<std::uint64_t>(count) >= ranks) {
-        return message("neighbour ", count, " is none of ", ranks, " ranks");
+        return message("neighbour ", count, " does not exist: there are ", ranks, " ranks");
       }
       continue;
     }

@@ -13,7 +13,7 @@ bool is_message(const Operation& op) { return op.kind == OpKind::send || op.kind
 
 GoalOperations::GoalOperations(const Schedule& schedule, const GoalWriting& writing, bool buffers)
     : schedule_(schedule), writing_(writing), buffers_(buffers) {
-  require(writing_.unit >= 1, "a GOAL file counts time in units of at least 1 ps");
+  require(writing_.unit >= 1, "the unit of a GOAL file must be at least 1 ps");
   require(!writing_.picoseconds_per_byte ||
               (std::isfinite(*writing_.picoseconds_per_byte) && *writing_.picoseconds_per_byte >= 0),
           "the time per byte of copy and reduce must be finite and not negative");
@@ -51,7 +51,9 @@ void GoalOperations::check(Rank rank, std::uint32_t index, bool communicators) c
     if (time >= static_cast<double>(max_amount)) fail("it would take more than ", max_amount, " ps");
   }
   if (communicators && op.kind == OpKind::recv && op.tag == any_tag) {
-    fail("GOAL has no communicators, and tags that stand for them rule out receiving any tag; save to HDF5 instead");
+    fail(
+        "GOAL has no communicators, and replacing them by tags does not work with receives of any tag; save to HDF5 "
+        "instead");
   }
 }
 

@@ -1,5 +1,5 @@
-// What the two forms of GOAL files share. GOAL (Hoefler, Siebert, Lumsdaine, "Group operation assembly language", ICPP
-// 2009) is what LogGOPSim and its descendants read: a DAG per rank of send, recv and calc.
+// The common part of both forms of GOAL files. GOAL (Hoefler, Siebert, Lumsdaine, "Group operation assembly language",
+// ICPP 2009) is what LogGOPSim and its descendants read: a DAG per rank of send, recv and calc.
 #pragma once
 
 #include <cstdint>

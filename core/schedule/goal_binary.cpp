@@ -112,14 +112,14 @@ class Reader {
     const std::uint64_t entry = cookie + table + 16 * std::uint64_t{rank};
     const auto from = load<std::uint64_t>(entry), to = load<std::uint64_t>(entry + 8);
     if (from != begin - cookie) {
-      fail(entry, name(rank), "its data must begin at ", begin - cookie, ", behind what comes before, not at ", from);
+      fail(entry, name(rank), "its data must begin at ", begin - cookie, ", after the previous rank, not at ", from);
     }
     if (to < from || to > file_.size() - cookie) {
       fail(entry + 8, name(rank), "its data begin at ", from, " and the file ends at ", file_.size() - cookie,
            ": they cannot end at ", to);
     }
     const std::uint64_t size = to - from;
-    if (size < 8) fail(entry, name(rank), "its data have ", size, " bytes: at least 8 are needed");
+    if (size < 8) fail(entry, name(rank), "its data have ", size, " bytes: must have at least 8");
     Block b{begin, load<std::uint32_t>(begin), load<std::uint32_t>(begin + 4), 0};
     if (b.nodes > max_rank_ops) fail(begin, name(rank), b.nodes, " nodes: at most ", max_rank_ops, " are allowed");
     const std::uint64_t fixed = b.node(b.nodes) - begin;
@@ -129,7 +129,7 @@ class Reader {
     }
     b.edges = (size - fixed) / 4;
     if ((size - fixed) % 4 != 0 || b.edges > 0xFFFFFFFF) {
-      fail(b.node(b.nodes), name(rank), size - fixed, " bytes are no list of dependants");
+      fail(b.node(b.nodes), name(rank), size - fixed, " bytes at the end are not a list of dependants");
     }
     return b;
   }
@@ -162,14 +162,13 @@ class Reader {
 
   void write_operation(Rank rank, std::uint32_t index, const Block& b, const Node& n, Operation& op) const {
     const auto refuse = [&](const auto&... what) { fail(b.node(index), name(rank, index), what...); };
-    if (n.kind < 1 || n.kind > 3) refuse("its type is ", n.kind, ": 1 (send), 2 (recv) and 3 (calc) are allowed");
+    if (n.kind < 1 || n.kind > 3) refuse("its type is ", n.kind, ": must be 1 (send), 2 (recv) or 3 (calc)");
     op.kind = static_cast<OpKind>(n.kind);
     op.cpu = n.cpu;
     op.nic = n.nic;
     op.amount = n.amount;
     if (op.kind == OpKind::calc) {
-      if (n.amount > max_amount / unit_)
-        refuse("its time is ", n.amount, ": at most ", max_amount / unit_, " is allowed");
+      if (n.amount > max_amount / unit_) refuse("its time is ", n.amount, ": must be at most ", max_amount / unit_);
       op.amount *= unit_;
       return;
     }
@@ -313,7 +312,7 @@ void write_rank(const Schedule& schedule, Rank rank, const GoalOperations& opera
 }  // namespace
 
 Schedule parse_goal_binary(std::span<const char> file, std::uint64_t unit) {
-  require(unit >= 1, "a GOAL file counts time in units of at least 1 ps");
+  require(unit >= 1, "the unit of a GOAL file must be at least 1 ps");
   return Reader(file, unit).read();
 }
 

@@ -430,7 +430,7 @@ class Reader {
 }  // namespace
 
 Schedule parse_goal_text(std::span<const char> text, std::uint64_t unit) {
-  require(unit >= 1, "a GOAL file counts time in units of at least 1 ps");
+  require(unit >= 1, "the unit of a GOAL file must be at least 1 ps");
   return Reader(text, unit).read();
 }
 

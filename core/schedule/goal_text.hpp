@@ -13,7 +13,7 @@
 // Ranks stand in order, all of them; one operation or dependency a line; labels are optional, of [a-zA-Z][a-zA-Z0-9_]*,
 // and may be used before the line that has them. tag, cpu and nic may be left out (0) and come in any order.
 //
-// What follows is ours, for schedules that say which bytes they move:
+// Our extension, for schedules that say which bytes they move:
 //
 //   buffer output 100                            // of this rank; before it is named
 //   l1: recv 8b from 1 into output+16            // the offset may be left out (0)

@@ -18,7 +18,7 @@ namespace {
 
 void check_columns(const Program& p) {
   require(p.first.size() == std::size_t{p.ranks} + 1 && p.first.front() == 0, "first has ", p.first.size(),
-          " numbers for ", p.ranks, " ranks: one more than ranks, starting at 0, is needed");
+          " numbers for ", p.ranks, " ranks: must have one more than ranks and start at 0");
   for (std::size_t r = 0; r < p.ranks; ++r) require(p.first[r] <= p.first[r + 1], "first falls at rank ", r);
   const std::uint64_t events = p.first.back();
   const auto column = [&](const char* name, std::size_t size) {
@@ -148,7 +148,7 @@ class Lowering {
         finish([&](const Access& a) { return peer() == program_any || a.peer == peer(); });
         break;
       case EventKind::iteration: break;
-      default: fail(message("event kind ", static_cast<int>(kind()), ": 1 to ", event_kinds - 1, " is allowed"));
+      default: fail(message("event kind ", static_cast<int>(kind()), ": must be 1 to ", event_kinds - 1));
     }
   }
 
@@ -179,7 +179,7 @@ class Lowering {
 
   std::uint32_t send() {
     check_peer(peer());
-    check(p_.tag[event_] >= 0, "tag ", p_.tag[event_], " of a send: 0 or more is allowed");
+    check(p_.tag[event_] >= 0, "tag ", p_.tag[event_], " of a send: must be 0 or more");
     Operation op;
     op.kind = OpKind::send;
     op.amount = p_.amount[event_];
@@ -199,7 +199,7 @@ class Lowering {
       check_peer(source);
       op.peer = comms_.world_rank(comm(), static_cast<Rank>(source));
     }
-    check(tag >= program_any, "tag ", tag, " of a receive: 0 or more is allowed, or -1 for any");
+    check(tag >= program_any, "tag ", tag, " of a receive: must be 0 or more, or -1 for any");
     op.tag = tag == program_any ? any_tag : static_cast<std::uint32_t>(tag);
     return out_.add(op);
   }
@@ -225,10 +225,10 @@ class Lowering {
 
   void sendrecv() {
     const auto detail = this->detail();
-    check(detail.size() == 3, "detail of ", detail.size(), " numbers: source, tag and bytes of the receive are needed");
+    check(detail.size() == 3, "detail of ", detail.size(), " numbers: expected source, tag and bytes of the receive");
     check(detail[0] >= program_null && detail[0] <= 0x7FFFFFFF, "source ", detail[0], " is no rank");
     check(detail[1] >= program_any && detail[1] <= 0x7FFFFFFF, "tag ", detail[1],
-          " of a receive: 0 or more is allowed, or -1 for any");
+          " of a receive: must be 0 or more, or -1 for any");
     check(detail[2] >= 0, "the receive has ", detail[2], " bytes");
     std::uint32_t ops[2];
     std::size_t count = 0;
@@ -324,8 +324,8 @@ class Lowering {
       return call;
     }
     const std::uint8_t what = p_.what[event_];
-    check(what >= 1 && what < collective_kinds, "collective ", static_cast<int>(what), ": 1 to ", collective_kinds - 1,
-          " is allowed");
+    check(what >= 1 && what < collective_kinds, "collective ", static_cast<int>(what), ": must be 1 to ",
+          collective_kinds - 1);
     call.kind = static_cast<CollectiveKind>(what);
     if (has_root(call.kind)) {
       check_peer(peer());

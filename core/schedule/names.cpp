@@ -32,7 +32,7 @@ CollectiveKind collective_kind(const std::string& name) {
     if (name == collective_names[i]) return static_cast<CollectiveKind>(i);
     allowed += message(i > 1 ? ", " : "", collective_names[i]);
   }
-  throw InvalidInput(message("collective '", name, "': allowed are ", allowed));
+  throw InvalidInput(message("collective '", name, "': must be one of ", allowed));
 }
 
 }  // namespace isthmus::schedule

@@ -51,8 +51,8 @@ std::vector<std::uint64_t> partners(const Schedule& s, const Flavours& flavour) 
       const Operation& op = s.ops[i];
       if ((op.kind != OpKind::send && op.kind != OpKind::recv) || !flavour.replaced(op)) continue;
       require(op.peer != any_rank && op.tag != any_tag, "one-sided: rank ", r, ", operation ", i - s.op_first[r],
-              " receives from any rank or of any tag: whose data it gets is not known");
-      require(op.tag < any_tag / 3, "one-sided: tag ", op.tag, ": less than ", any_tag / 3, " is allowed");
+              " receives from any rank or with any tag, so its sender is not known");
+      require(op.tag < any_tag / 3, "one-sided: tag ", op.tag, ": must be less than ", any_tag / 3);
       if (op.kind == OpKind::send) sends.push_back({r, op.peer, op.comm, op.tag, i, r});
       else recvs.push_back({op.peer, r, op.comm, op.tag, i, r});
     }
@@ -67,7 +67,7 @@ std::vector<std::uint64_t> partners(const Schedule& s, const Flavours& flavour) 
     if (one || other) {
       const End& lonely = one ? sends[k] : recvs[k];
       throw InvalidInput(message("one-sided: rank ", lonely.rank, ", operation ", lonely.op - s.op_first[lonely.rank],
-                                 ": nobody ", one ? "receives" : "sends", " its message"));
+                                 ": no rank ", one ? "receives" : "sends", " its message"));
     }
     const Operation& from = s.ops[sends[k].op];
     const Operation& to = s.ops[recvs[k].op];

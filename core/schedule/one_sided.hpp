@@ -11,7 +11,7 @@ enum class Access : std::uint8_t { put, get };
 enum class Flavour : std::uint8_t { by_size, eager, rendezvous, put, put_asked, get };
 inline constexpr std::uint8_t flavours = 6;
 
-/// The same schedule with puts or gets in place of messages with bytes; both sides still know when data are there.
+/// The schedule with puts or gets in place of messages with bytes; both sides still know when data are there.
 ///
 /// put: the sender puts, and tells the receiver by a message of 0 bytes behind it, which takes the place of the
 /// receive. Where the receive waits for something, or `ask` is set, the sender waits for a message of 0 bytes that the
@@ -24,7 +24,7 @@ inline constexpr std::uint8_t flavours = 6;
 /// and tags that do not fit.
 Schedule one_sided(const Schedule& schedule, Access access, bool ask);
 
-/// The same for those messages whose mode on both sides is a Flavour of puts or gets, in a schedule that was lowered:
+/// Replaces only messages whose mode on both sides is a Flavour of puts or gets, in a schedule that was lowered:
 /// tags are changed in communicators of collectives, which are the odd ones.
 Schedule one_sided(const Schedule& lowered);
 

@@ -19,7 +19,7 @@ struct Pattern {
   std::vector<std::uint64_t> messages;
 };
 
-/// What moves: sends and puts from their rank, gets from their peer. Receives add nothing.
+/// Transfers: sends and puts from their rank, gets from their peer. Receives add nothing.
 Pattern pattern_of(const Schedule& schedule);
 
 /// Transfers in any order; those of the same source and target are added up. Throws InvalidInput for a rank out of

@@ -46,7 +46,7 @@ class Point {
   void sort() {
     std::sort(done_.begin(), done_.end());
     done_.erase(std::unique(done_.begin(), done_.end()), done_.end());
-    // What is done has started.
+    // A finished operation has started.
     std::erase_if(started_, [&](std::uint32_t op) { return std::binary_search(done_.begin(), done_.end(), op); });
     sorted_ = true;
   }

@@ -23,7 +23,7 @@ class OpenRequests {
     erase(at);
     return true;
   }
-  /// The same for all that are open.
+  /// Like close(), for all open requests.
   template <class Add>
   void close_all(Add&& add) {
     for (Slot& slot : slots_) {

@@ -17,7 +17,7 @@ namespace isthmus::schedule {
 
 using Rank = std::uint32_t;
 
-/// What an operation does. Numbers are those of binary GOAL files where GOAL has the operation.
+/// Kinds of operations. Numbers are those of binary GOAL files where GOAL has the operation.
 enum class OpKind : std::uint8_t { send = 1, recv = 2, calc = 3, put = 4, get = 5, copy = 6, reduce = 7 };
 inline constexpr int op_kinds = 8;  ///< one more than the largest OpKind
 

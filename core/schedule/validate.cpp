@@ -51,9 +51,8 @@ void check_rank(const Schedule& s, Rank rank, std::vector<std::uint32_t>& needs)
     const auto kind = static_cast<std::uint8_t>(op.kind);
     if (kind == 0 || kind >= op_kinds) fail(rank, i, "kind ", kind, " does not exist: kinds are 1 to ", op_kinds - 1);
     const std::uint8_t modes = op.kind == OpKind::reduce ? 2 : op.kind == OpKind::send ? 3 : 1;
-    if (op.mode >= modes) fail(rank, i, "its mode is ", op.mode, ": 0 to ", modes - 1, " is allowed");
-    if (op.amount > max_amount)
-      fail(rank, i, "amount ", op.amount, " is too large: at most ", max_amount, " is allowed");
+    if (op.mode >= modes) fail(rank, i, "its mode is ", op.mode, ": must be 0 to ", modes - 1);
+    if (op.amount > max_amount) fail(rank, i, "amount ", op.amount, " is too large: must be at most ", max_amount);
     if (op.kind == OpKind::calc || op.kind == OpKind::copy || op.kind == OpKind::reduce) continue;
     const bool recv = op.kind == OpKind::recv;
     if (op.peer >= s.ranks && !(recv && op.peer == any_rank)) {

@@ -73,10 +73,10 @@ std::optional<Simulated> simulate_kinds(const Schedule& schedule, const Simulati
 void require_allowed(const LevelCost& cost) {
   require(cost.L >= 0 && cost.o_send >= 0 && cost.o_recv >= 0 && cost.g >= 0 && cost.G >= 0 && cost.O >= 0 &&
               cost.O_recv.value_or(0) >= 0 && cost.per_hop >= 0,
-          "LogGOPS parameters are numbers from 0");
+          "LogGOPS parameters must be 0 or more");
   for (const Picoseconds time : {cost.L, cost.o_send, cost.o_recv, cost.g, cost.per_hop})
-    require(time <= longest_parameter, "a latency, overhead or gap of ", time / 1'000'000'000'000, " s: up to ",
-            longest_parameter / 1'000'000'000'000, " s are allowed");
+    require(time <= longest_parameter, "a latency, overhead or gap of ", time / 1'000'000'000'000, " s: must be at most ",
+            longest_parameter / 1'000'000'000'000, " s");
 }
 
 }  // namespace
@@ -88,11 +88,11 @@ Simulated simulate(const Schedule& schedule, const SimulationOptions& options) {
     for (const LevelCost& piece : cost.pieces) {
       require_allowed(piece);
       require(piece.above > above && piece.after >= 1 && piece.after <= piece.above,
-              "pieces of a level are for messages of more and more bytes, and bytes cost from one of those below on");
+              "pieces of a level must ascend in bytes, and `after` must be 1 to the bytes above which the piece holds");
       above = piece.above;
     }
   }
-  require(options.copy_rate >= 0 && options.reduce_rate >= 0, "rates are numbers from 0");
+  require(options.copy_rate >= 0 && options.reduce_rate >= 0, "rates must be 0 or more");
   // Ranks that begin at different times are none that are alike.
   if (options.symmetry && options.free.empty())
     if (auto result = simulate_kinds(schedule, options)) return *std::move(result);

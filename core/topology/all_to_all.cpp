@@ -10,19 +10,19 @@ namespace isthmus::topology {
 AllToAll::AllToAll(const std::string& kind, const std::vector<std::uint32_t>& extents,
                    const std::vector<std::uint32_t>& parallel, std::uint64_t blocks) {
   require(!extents.empty() && extents.size() <= 8, kind, ": ", extents.size(),
-          " all-to-all dimensions; 1 to 8 are allowed");
+          " all-to-all dimensions; must be 1 to 8");
   require(parallel.empty() || parallel.size() == extents.size(), kind, ": parallel has ", parallel.size(),
           " entries for ", extents.size(), " dimensions");
   constexpr std::uint64_t most = 0xffffffff;
   std::uint64_t size = 1;
   for (const std::uint32_t e : extents) {
-    require(e >= 1, kind, ": an extent is 0; at least 1 is allowed");
+    require(e >= 1, kind, ": an extent is 0; must be at least 1");
     size *= e;
     require(size <= most && size * blocks <= most, kind, ": more than 2^32 routers");
   }
   for (std::size_t d = 0; d < extents.size(); ++d) {
     const std::uint32_t k = parallel.empty() ? 1 : parallel[d];
-    require(k >= 1, kind, ": parallel = 0 in dimension ", d, "; at least 1 is allowed");
+    require(k >= 1, kind, ": parallel = 0 in dimension ", d, "; must be at least 1");
     axes_.push_back({Divider(extents[d]), block_, k, static_cast<LinkId>(links_)});
     block_ *= extents[d];
     const std::uint64_t pairs = size * blocks * (extents[d] - 1);

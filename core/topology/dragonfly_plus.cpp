@@ -7,7 +7,7 @@ namespace isthmus::topology {
 
 DragonflyPlus::DragonflyPlus(const DragonflyPlusParameters& p) : RouterTopology("dragonfly+") {
   require(p.leaves >= 1 && p.spines >= 1, kind_, ": leaves = ", p.leaves, ", spines = ", p.spines,
-          "; at least 1 of each is needed");
+          "; each must be at least 1");
   require(p.nodes_per_leaf >= 1, kind_, ": p = 0; leaves carry at least one node");
   leaves_ = Divider(p.leaves);
   spines_ = Divider(p.spines);

@@ -8,7 +8,7 @@ namespace isthmus::topology {
 
 FatTree::FatTree(const FatTreeParameters& p) : Topology(p.kind) {
   const std::size_t h = p.children.size();
-  require(h >= 1 && h <= 12, kind_, ": ", h, " levels; 1 to 12 are allowed");
+  require(h >= 1 && h <= 12, kind_, ": ", h, " levels; must be 1 to 12");
   require(p.parents.size() == h, kind_, ": m has ", h, " levels, w has ", p.parents.size());
   require(p.parallel.empty() || p.parallel.size() == h, kind_, ": m has ", h, " levels, parallel has ",
           p.parallel.size());
@@ -16,7 +16,7 @@ FatTree::FatTree(const FatTreeParameters& p) : Topology(p.kind) {
   for (std::size_t l = 0; l < h; ++l) {
     const std::uint32_t k = p.parallel.empty() ? 1 : p.parallel[l];
     require(p.children[l] >= 1 && p.parents[l] >= 1 && k >= 1, kind_, ": m, w and parallel of level ", l + 1, " are ",
-            p.children[l], ", ", p.parents[l], ", ", k, "; at least 1 is allowed");
+            p.children[l], ", ", p.parents[l], ", ", k, "; must be at least 1");
     nodes *= p.children[l];
     require(nodes < (std::uint64_t{1} << 32), kind_, ": more than 2^32 nodes");
   }
@@ -168,8 +168,7 @@ Estimate FatTree::average_distance() const {
 }
 
 double FatTree::oversubscription(std::size_t level) const {
-  require(level >= 1 && level < levels_.size(), kind_, ": level ", level, "; 1 to ", levels_.size() - 1,
-          " are allowed");
+  require(level >= 1 && level < levels_.size(), kind_, ": level ", level, "; must be 1 to ", levels_.size() - 1);
   if (level + 1 == levels_.size()) return 1;
   const Level& l = levels_[level];
   const Level& above = levels_[level + 1];

@@ -7,7 +7,7 @@ namespace isthmus::topology {
 Arrangement arrangement_from(std::string_view name) {
   if (name == "absolute") return Arrangement::absolute;
   if (name == "relative") return Arrangement::relative;
-  throw InvalidInput(message("unknown arrangement '", std::string(name), "': allowed are absolute, relative"));
+  throw InvalidInput(message("unknown arrangement '", std::string(name), "': must be absolute or relative"));
 }
 
 std::string name_of(Arrangement arrangement) { return arrangement == Arrangement::absolute ? "absolute" : "relative"; }
@@ -15,7 +15,7 @@ std::string name_of(Arrangement arrangement) { return arrangement == Arrangement
 GlobalLinks::GlobalLinks(const std::string& kind, Arrangement arrangement, std::uint32_t groups, std::uint32_t carriers,
                          std::uint32_t ports_per_carrier, std::uint32_t copies)
     : arrangement_(arrangement), groups_(groups), carriers_(carriers), copies_(copies) {
-  require(groups >= 1, kind, ": g = 0; at least one group is needed");
+  require(groups >= 1, kind, ": g = 0; must be at least 1");
   if (groups == 1) {
     copies_ = 0;
     return;
@@ -23,7 +23,7 @@ GlobalLinks::GlobalLinks(const std::string& kind, Arrangement arrangement, std::
   const std::uint64_t available = static_cast<std::uint64_t>(carriers) * ports_per_carrier;
   const std::uint64_t others = groups - 1;
   require(available >= others, kind, ": a group has ", available, " global ports, too few for one link to each of the ",
-          others, " other groups (allowed: g at most ", available + 1, ")");
+          others, " other groups (g must be at most ", available + 1, ")");
   if (copies == 0) copies_ = static_cast<std::uint32_t>(available / others);
   require(copies_ * others <= available, kind, ": links = ", copies_, " to each of ", others, " groups needs ",
           copies_ * others, " global ports, a group has ", available);

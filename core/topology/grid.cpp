@@ -11,7 +11,7 @@ Grid::Grid(const GridParameters& p) : RouterTopology(p.kind), balanced_(p.ties =
   static const std::string default_names = "xyzwvutsrqponm";
   const std::size_t n = p.dims.size();
   require(n >= 1, kind_, ": needs at least one dimension");
-  require(balanced_ || p.ties == "positive", kind_, ": ties = '", p.ties, "': allowed are balanced, positive");
+  require(balanced_ || p.ties == "positive", kind_, ": ties = '", p.ties, "': must be balanced or positive");
   require(n <= default_names.size(), kind_, ": ", n, " dimensions, at most ", default_names.size(), " are supported");
   require(p.wrap.empty() || p.wrap.size() == n, kind_, ": wrap has ", p.wrap.size(), " entries for ", n, " dimensions");
   const std::string names = p.names.empty() ? default_names.substr(0, n) : p.names;
@@ -21,7 +21,7 @@ Grid::Grid(const GridParameters& p) : RouterTopology(p.kind), balanced_(p.ties =
   const bool wraps = kind_ == "torus" || kind_ == "ring";
   for (std::size_t d = 0; d < n; ++d) {
     const std::uint32_t e = p.dims[d];
-    require(e >= 1, kind_, ": dimension ", names[d], " has extent 0; at least 1 is allowed");
+    require(e >= 1, kind_, ": dimension ", names[d], " has extent 0; must be at least 1");
     require((names[d] >= 'a' && names[d] <= 'z') || (names[d] >= 'A' && names[d] <= 'Z'), kind_, ": dimension name '",
             names[d], "' is not a letter");
     require(names.find(names[d]) == d, kind_, ": dimension name '", names[d], "' is given twice");

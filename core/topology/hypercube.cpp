@@ -5,7 +5,7 @@
 namespace isthmus::topology {
 
 Hypercube::Hypercube(const HypercubeParameters& p) : RouterTopology("hypercube"), n_(p.n) {
-  require(p.n >= 1 && p.n <= 26, "hypercube: n = ", p.n, "; 1 to 26 is allowed");
+  require(p.n >= 1 && p.n <= 26, "hypercube: n = ", p.n, "; must be 1 to 26");
   for (std::uint32_t bit = 0; bit < n_; ++bit) {
     dimensions_.push_back({message("x", bit), 2});
     classes_.push_back({message("x", bit)});

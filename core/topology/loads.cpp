@@ -61,7 +61,7 @@ void over_any(const Topology& topology, std::span<const Vertex> from, std::span<
 RouteLoads route_loads(const Topology& topology, std::span<const Vertex> from, std::span<const Vertex> to,
                        std::span<const double> bytes, std::span<const std::int8_t> tier_of_class) {
   require(from.size() == to.size() && from.size() == bytes.size(), "loads of routes: ", from.size(), " sources, ",
-          to.size(), " targets and ", bytes.size(), " numbers of bytes; allowed: as many of each");
+          to.size(), " targets and ", bytes.size(), " numbers of bytes; must be as many of each");
   require(tier_of_class.size() == topology.link_classes().size(), "loads of routes: ", tier_of_class.size(),
           " tiers of ", topology.link_classes().size(), " classes of links");
   RouteLoads out;

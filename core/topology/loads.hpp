@@ -1,4 +1,4 @@
-// What transfers along deterministic minimal routes do to links.
+// Loads of links by transfers along deterministic minimal routes.
 #pragma once
 
 #include <cstdint>

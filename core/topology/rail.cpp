@@ -8,13 +8,13 @@ namespace isthmus::topology {
 
 Rail::Rail(const RailParameters& p) : Topology("rail"), domains_(p.domains), spines_(p.spines), parallel_(p.parallel) {
   require(p.gpus >= 1 && p.domains >= 1 && p.parallel >= 1, kind_, ": gpus = ", p.gpus, ", domains = ", p.domains,
-          ", parallel = ", p.parallel, "; at least 1 is allowed");
+          ", parallel = ", p.parallel, "; must be at least 1");
   gpus_ = Divider(p.gpus);
   const std::uint32_t unit = p.unit == 0 ? p.domains : p.unit;
   unit_ = Divider(unit);
   units_ = (p.domains - 1) / unit + 1;
   require(units_ == 1 || spines_ > 0, kind_, ": ", units_,
-          " units need spines to reach each other (spines = 0; at least 1 is allowed, or unit = ", p.domains, ")");
+          " units need spines to reach each other (spines = 0): give at least one, or unit = ", p.domains);
   const std::uint64_t nodes = static_cast<std::uint64_t>(p.gpus) * p.domains;
   const std::uint64_t leaves = static_cast<std::uint64_t>(units_) * p.gpus;
   dimensions_ = {{"gpu", p.gpus}, {"domain", p.domains}};

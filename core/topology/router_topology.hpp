@@ -1,4 +1,4 @@
-// What all networks of routers with directly attached nodes share: terminal links, vertex numbering, batches.
+// The common part of all networks of routers with directly attached nodes: terminal links, vertex numbering, batches.
 #pragma once
 
 #include <algorithm>
@@ -170,7 +170,7 @@ class RouterTopology : public Topology {
   /// Default of the networks: breadth-first search between routers.
   [[nodiscard]] Estimate router_diameter() const {
     if (links_ - terminals_ > listable_links) {
-      throw Unsupported(message(kind_, ": no formula for the diameter, and ", links_, " links are too many to search"));
+      throw Unsupported(message(kind_, ": the diameter has no formula, and ", links_, " links are too many to search"));
     }
     const DistanceSample sample = sample_distances(router_graph(), net().router_representatives(), hosts_);
     return {static_cast<double>(sample.largest), sample.exact};
@@ -278,7 +278,7 @@ class RouterTopology : public Topology {
   }
 
  private:
-  /// What a search may list: refined cuts up to some seconds, breadth-first search up to some hundred megabytes.
+  /// Limits of a search: refined cuts up to some seconds, breadth-first search up to some hundred megabytes.
   static constexpr LinkId searchable_links = 2'000'000;
   static constexpr LinkId listable_links = 50'000'000;
 
@@ -286,8 +286,8 @@ class RouterTopology : public Topology {
   [[nodiscard]] Bisection cut_by_number() const {
     constexpr LinkId most = 200'000'000;
     if (links_ - terminals_ > most || hosts_ != routers()) {
-      throw Unsupported(message(kind_, ": no formula for the bisection, and ", links_,
-                                " links are too many to search; ask a smaller network of the kind"));
+      throw Unsupported(message(kind_, ": the bisection has no formula, and ", links_,
+                                " links are too many to search; try a smaller network of this kind"));
     }
     const Vertex half = hosts_ / 2;
     std::uint64_t there = 0;
@@ -357,7 +357,7 @@ class RouterTopology : public Topology {
   void in_blocks(std::span<const Vertex> from, std::span<const Vertex> to, std::span<std::uint32_t> out,
                  Kernel kernel) const {
     require(from.size() == to.size(), "pairs: ", from.size(), " sources but ", to.size(), " destinations");
-    require(out.size() == from.size(), "room for ", out.size(), " numbers of ", from.size(), " pairs");
+    require(out.size() == from.size(), "room for ", out.size(), " results of ", from.size(), " pairs");
     Vertex r[block];
     Vertex s[block];
     for (std::size_t first = 0; first < from.size(); first += block) {

@@ -10,8 +10,8 @@ ShiftNetwork::ShiftNetwork(const ShiftParameters& p)
       degree_(p.degree),
       length_(p.length),
       letters_(p.degree + (kautz_ ? 1 : 0)) {
-  require(p.degree >= 2 && p.degree <= 1024, kind_, ": d = ", p.degree, "; 2 to 1024 is allowed");
-  require(p.length >= 1 && p.length <= 31, kind_, ": k = ", p.length, "; 1 to 31 is allowed");
+  require(p.degree >= 2 && p.degree <= 1024, kind_, ": d = ", p.degree, "; must be 2 to 1024");
+  require(p.length >= 1 && p.length <= 31, kind_, ": k = ", p.length, "; must be 1 to 31");
   std::uint64_t tail = 1;
   powers_.push_back(1);
   for (std::uint32_t i = 0; i < length_; ++i) {

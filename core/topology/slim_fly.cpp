@@ -20,7 +20,7 @@ std::uint32_t prime_of(std::uint32_t q) {
 
 SlimFly::SlimFly(const SlimFlyParameters& p) : RouterTopology("slimfly"), q_(p.q) {
   require(p.q >= 3 && p.q <= 512 && prime_of(p.q) != 0 && p.q % 4 != 2, kind_, ": q = ", p.q,
-          "; a prime power from 3 to 512 of the form 4w - 1, 4w or 4w + 1 is allowed");
+          "; must be a prime power from 3 to 512 of the form 4w - 1, 4w or 4w + 1");
   build_field();
   const std::uint32_t routers = 2 * q_ * q_;
   degree_ = static_cast<std::uint32_t>(generators_[0].size()) + q_;

@@ -31,7 +31,7 @@ Routing routing_from(std::string_view name) {
   if (name == "minimal") return Routing::minimal;
   if (name == "random") return Routing::random;
   if (name == "valiant") return Routing::valiant;
-  throw InvalidInput(message("unknown routing '", std::string(name), "': allowed are minimal, random, valiant"));
+  throw InvalidInput(message("unknown routing '", std::string(name), "': must be minimal, random or valiant"));
 }
 
 void Topology::set_counts(std::uint64_t nodes, std::uint64_t switches, std::uint64_t links) {
@@ -54,7 +54,7 @@ void Topology::require_vertex(Vertex vertex) const {
 }
 
 void Topology::require_link(LinkId link) const {
-  require(link < links_, "link ", link, " of ", kind_, ": it has ", links_, " links, numbered from 0");
+  require(link < links_, "link ", link, " of ", kind_, ": links are 0 to ", links_ - 1);
 }
 
 void Topology::coordinates(Vertex node, std::span<std::uint32_t> out) const {
@@ -70,7 +70,7 @@ void Topology::require_coordinates(std::span<const std::uint32_t> coordinates) c
           coordinates.size());
   for (std::size_t d = 0; d < dimensions_.size(); ++d) {
     require(coordinates[d] < dimensions_[d].extent, "coordinate ", dimensions_[d].name, " = ", coordinates[d],
-            ": allowed are 0 to ", dimensions_[d].extent - 1);
+            ": must be 0 to ", dimensions_[d].extent - 1);
   }
 }
 
@@ -153,7 +153,7 @@ void Topology::random_route(Vertex from, Vertex to, Rng& rng, std::vector<LinkId
 }
 
 void Topology::valiant_route(Vertex /*from*/, Vertex /*to*/, Rng& /*rng*/, std::vector<LinkId>& /*out*/) const {
-  throw Unsupported(message(kind_, ": no Valiant routing here; use random minimal routes"));
+  throw Unsupported(message(kind_, ": has no Valiant routing; use random minimal routes"));
 }
 
 void Topology::minimal_routes(Vertex from, Vertex to, std::size_t limit, std::vector<std::uint64_t>& offsets,
@@ -240,7 +240,7 @@ void Topology::set_links(const std::string& name, double bandwidth, double laten
   if (found) return;
   std::string allowed = "default";
   for (const LinkClass& c : classes_) allowed += ", " + c.name;
-  throw InvalidInput(message("link class '", name, "' of ", kind_, ": allowed are ", allowed));
+  throw InvalidInput(message("link class '", name, "' of ", kind_, ": must be one of ", allowed));
 }
 
 }  // namespace isthmus::topology

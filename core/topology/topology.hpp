@@ -86,7 +86,7 @@ class Topology {
   virtual void coordinates(Vertex node, std::span<std::uint32_t> out) const;
   /// The node at the coordinates; throws InvalidInput where there is none.
   [[nodiscard]] virtual Vertex node_at(std::span<const std::uint32_t> coordinates) const;
-  /// What the vertex is in the words of its topology, such as "group 3 router 17".
+  /// The vertex in the words of its topology, such as "group 3 router 17".
   [[nodiscard]] virtual std::string label(Vertex vertex) const;
 
   [[nodiscard]] virtual Link link(LinkId id) const = 0;

@@ -1,4 +1,4 @@
-"""What this computer has of what Isthmus can use, and what to install."""
+"""Checks which tools Isthmus finds on this computer, and what to install."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from enum import Enum
 
 
 class State(Enum):
-    """What a check found."""
+    """The result of a check."""
 
     there = "there"
     optional = "missing, optional"

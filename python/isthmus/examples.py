@@ -42,7 +42,7 @@ def example(name: str) -> Program:
     if what.name not in paths:
         close = difflib.get_close_matches(what.name, known(), 1)
         hint = f"; a close one is {close[0]}" if close else ""
-        raise InvalidInput(f"example {units.shown(name)}: allowed are {', '.join(known())}{hint}")
+        raise InvalidInput(f"example {units.shown(name)}: must be one of {', '.join(known())}{hint}")
     found = read(paths[what.name])
     assert isinstance(found, Program)
     return found

@@ -1,4 +1,4 @@
-"""What a file is, by its content: so that one given in the wrong place is called by its name."""
+"""Recognises files by their content, so that a message can name what was given in the wrong place."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def require(path: str | os.PathLike[str], allowed: Collection[str], wanted: str)
     kind = kind_of(path)
     # Readers of texts say themselves what an empty one lacks.
     if kind is not None and kind not in allowed and not (kind == EMPTY and not set(WORK) & set(allowed)):
-        raise ParseError(os.fspath(path), None, None, f"the {_noun(kind)} is {_WORDS[kind]}: {wanted} is needed")
+        raise ParseError(os.fspath(path), None, None, f"the {_noun(kind)} is {_WORDS[kind]}: expected {wanted}")
     return kind
 
 

@@ -82,7 +82,7 @@ def expand(expression: str, *, limit: int = MAX_NAMES) -> list[str]:
         total += count
         if total > limit:
             raise HostlistError(
-                f"the expression stands for {total:,} names or more; {limit:,} are allowed",
+                f"the expression stands for {total:,} names or more; at most {limit:,} are allowed",
                 start + 1,
             )
         groups.append(group)
@@ -179,10 +179,10 @@ def _read_range(entry: str, position: int) -> _Range:
             got = f"got {entry!r}" if entry else "got nothing"
             raise HostlistError(f"{got}; brackets hold numbers and ranges such as [0-3,7]", position + 1)
         if len(text) > _MAX_DIGITS:
-            raise HostlistError(f"a number of {len(text)} digits; at most {_MAX_DIGITS} are allowed", position + 1)
+            raise HostlistError(f"a number of {len(text)} digits; must be at most {_MAX_DIGITS}", position + 1)
     low, high = int(low_text), int(high_text)
     if high < low:
-        raise HostlistError(f"range {entry} runs downwards", position + 1)
+        raise HostlistError(f"range {entry} must ascend", position + 1)
     return low, high, len(low_text)
 
 
@@ -203,10 +203,10 @@ _Item = tuple[tuple[str, ...], tuple[str, ...]]
 
 def _split_name(name: str) -> _Item:
     if not name:
-        raise InvalidInput("a node name is empty; every name needs at least one character")
+        raise InvalidInput("a node name must have at least one character")
     bad = next((char for char in name if char in "[]" or char in _SEPARATORS), None)
     if bad is not None:
-        raise InvalidInput(f"node name {name!r} holds {bad!r}; commas, brackets and blanks are not allowed")
+        raise InvalidInput(f"node name {name!r} holds {bad!r}; it must not have commas, brackets or blanks")
     literals: list[str] = []
     fields: list[str] = []
     end = 0

@@ -109,7 +109,7 @@ def load(
         machine = Machine.parse(text)
     else:
         if format is not None:
-            raise InvalidInput(f"{units.shown(text)} is not a file, which format={format!r} needs")
+            raise InvalidInput(f"{units.shown(text)} must be a file to be read as format={format!r}")
         close = difflib.get_close_matches(text, machines(), 3)
         hint = f"; close names are {', '.join(close)}" if close else ""
         raise InvalidInput(
@@ -138,7 +138,7 @@ def _is_specification(text: str) -> bool:
 
 def _without_options(options: dict[str, Any], what: str) -> None:
     for name in options:
-        raise InvalidInput(f"{name}= has no meaning for {what}: it is an option of imported files")
+        raise InvalidInput(f"{name}= does not apply to {what}, only to imported files")
 
 
 def describes_node(path: str) -> bool:
@@ -172,10 +172,10 @@ def _from_file(path: str, format: str | None, options: dict[str, Any]) -> Machin
         from .imports.machines.formats import FORMATS, read
 
         if format not in (None, *FORMATS):
-            raise InvalidInput(f"format {format!r}: allowed are toml, edges, {', '.join(FORMATS)}")
+            raise InvalidInput(f"format {format!r}: must be one of toml, edges, {', '.join(FORMATS)}")
         raw = read(path, format, **options)
         if "topology" not in raw:
-            raise ParseError(path, None, None, "describes one node, not a network: give it with --node or node=")
+            raise ParseError(path, None, None, "describes a node, not a network: give it as --node or node=")
         description = normalise(raw, path)
     return Machine(description)
 
@@ -190,7 +190,7 @@ def _with_node(machine: Machine, path: str) -> Machine:
     filekinds.require(path, (filekinds.XML, filekinds.NETWORK), "the description of a node (hwloc or NCCL XML)")
     raw = read(path)
     if "topology" in raw:
-        raise ParseError(path, None, None, "describes a network, not a node: hwloc XML and NCCL XML are allowed")
+        raise ParseError(path, None, None, "describes a network, not a node: must be hwloc XML or NCCL XML")
     known = machine.topology.link_classes
     # A link class that the network does not have (NVLink inside the node) stays in the notes of the import.
     links = {k: v for k, v in raw.get("links", {}).items() if any(name == k for name, _, _ in known)}

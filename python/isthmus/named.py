@@ -72,7 +72,7 @@ def pairs(text: str, rest: str, allowed: tuple[str, ...], first: str = "") -> di
         if first and i == 0 and not equals:
             key, value = first, part
         if key not in allowed or not value:
-            raise InvalidInput(f"{units.shown(text)}: {units.shown(part)}: allowed are {'=..., '.join(allowed)}=...")
+            raise InvalidInput(f"{units.shown(text)}: {units.shown(part)}: must be one of {'=..., '.join(allowed)}=...")
         if key in out:
             raise InvalidInput(f"{units.shown(text)}: {key} is given twice")
         out[key] = value

@@ -1,4 +1,4 @@
-"""What is given in one line: collectives, algorithms, noise; :mod:`isthmus.named` has the grammar."""
+"""Reads collectives, algorithms and noise from one line; :mod:`isthmus.named` has the grammar."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FLAVOURS = ("access", "sync", "protocol", "count", "under_way")
 
 
 def collective_arguments(text: str) -> dict[str, Any]:
-    """What :func:`isthmus.collective` takes, from one line; ``sync=none-all``: on entry none, on exit all."""
+    """The arguments of :func:`isthmus.collective` from one line; ``sync=none-all``: on entry none, on exit all."""
     what = named(text)
     values = what.values("ranks", "bytes", "algorithm", "root", "in_place", *_FLAVOURS, *_OPTIONS)
     if "ranks" not in values:
@@ -35,7 +35,7 @@ def collective_arguments(text: str) -> dict[str, Any]:
         out["sync"] = (enter, leave or enter)
     if "in_place" in values:
         if values["in_place"] not in ("yes", "no"):
-            raise InvalidInput(f"in_place={values['in_place']}: yes and no are allowed")
+            raise InvalidInput(f"in_place={values['in_place']}: must be yes or no")
         out["in_place"] = values["in_place"] == "yes"
     options = {key: _option(key, values[key]) for key in _OPTIONS if key in values}
     out["algorithm"] = (values.get("algorithm", ""), options) if options else values.get("algorithm")
@@ -69,7 +69,7 @@ def parse_noise(text: str) -> Noise:
     # One version ago a comma stood behind the kind.
     kind, _, rest = text.partition(":" if ":" in text.partition(",")[0] else ",")
     if kind not in NOISE_KINDS:
-        raise InvalidInput(f"--noise {kind}: allowed are {', '.join(NOISE_KINDS)}")
+        raise InvalidInput(f"--noise {kind}: must be one of {', '.join(NOISE_KINDS)}")
     values = pairs(text, rest, ("period", "duration", "file"))
     times: dict[str, float] = {}
     for key in ("period", "duration"):
@@ -84,7 +84,7 @@ def parse_noise(text: str) -> Noise:
 def whole(key: str, value: str) -> int:
     """A number without sign or fraction."""
     if not re.fullmatch("[0-9]{1,18}", value):
-        raise InvalidInput(f"{key}={value}: a whole number is needed")
+        raise InvalidInput(f"{key}={value}: expected a whole number")
     return int(value)
 
 
@@ -95,5 +95,5 @@ def size_in_bytes(value: str, key: str = "bytes") -> int:
     except InvalidInput as error:
         raise InvalidInput(f"{key}={value}: {error}") from None
     if number < 0 or number != int(number):
-        raise InvalidInput(f"{key}={value}: a whole number from 0 is needed")
+        raise InvalidInput(f"{key}={value}: expected a whole number from 0")
     return int(number)

@@ -44,7 +44,10 @@ def read(path: str | os.PathLike[str], *, unit: str = "ns") -> Program | Schedul
         anchors = filekinds.anchors(path)
         if len(anchors) > 1:
             raise ParseError(
-                os.fspath(path), None, None, f"the folder has several OTF2 traces: name one, such as {anchors[0]}"
+                os.fspath(path),
+                None,
+                None,
+                f"the folder has several OTF2 traces: give one of them, such as {anchors[0]}",
             )
         path = anchors[0]
     if kind == filekinds.OTF2 and not os.fspath(path).endswith(".otf2"):
@@ -52,7 +55,7 @@ def read(path: str | os.PathLike[str], *, unit: str = "ns") -> Program | Schedul
             os.fspath(path),
             None,
             None,
-            "a part of an OTF2 trace: its anchor file, traces.otf2, or the folder is needed",
+            "is a part of an OTF2 trace: give its anchor file, traces.otf2, or the folder",
         )
     if kind == filekinds.DUMPI_FOLDER:
         from .imports.traces.dumpi import read_dumpi
@@ -78,7 +81,7 @@ def read(path: str | os.PathLike[str], *, unit: str = "ns") -> Program | Schedul
             "HDF5 written by Isthmus, GOAL text (which begins with num_ranks), binary GOAL, OTF2 (traces.otf2) and the "
             "text of dumpi2ascii"
         )
-        raise ParseError(os.fspath(path), None, None, f"the content is of no known format: allowed are {allowed}")
+        raise ParseError(os.fspath(path), None, None, f"the format is not known: must be one of {allowed}")
     from .schedule.schedule import Schedule
 
     return Schedule(read_goal(path, unit=unit))

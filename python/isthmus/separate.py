@@ -37,7 +37,7 @@ Progress = Callable[[int, int], object]
 
 @dataclass(frozen=True)
 class Limits:
-    """What a child may take: seconds of processor time from one report of progress to the next, bytes of memory, bytes
+    """Limits of a child: seconds of processor time from one report of progress to the next, bytes of memory, bytes
     of the copy."""
 
     seconds: int
@@ -111,7 +111,7 @@ def reason(status: int, said: str, limits: Limits) -> str | None:
 
 
 def _listen(stream: IO[bytes], seconds: float, progress: Progress | None) -> str | None:
-    """What a child says at its end; None if it says nothing for so many seconds."""
+    """The final answer of a child; None if it says nothing for this many seconds."""
     said, rest = "", b""
     os.set_blocking(stream.fileno(), False)
     with selectors.DefaultSelector() as selector:

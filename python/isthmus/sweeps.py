@@ -73,7 +73,7 @@ def sweep(
         named["algorithm"] = list(algorithms(what))
     where = [m if isinstance(m, (Machine, Level)) else load(m) for m in _list(machines)]
     if not where:
-        raise InvalidInput("no machines: at least one is needed")
+        raise InvalidInput("no machines: give at least one")
     models, places = _list(model), _list(placement)
     combinations = [dict(zip(named, chosen, strict=True)) for chosen in itertools.product(*named.values())]
     with Threads(workers or os.cpu_count() or 1) as pool:
@@ -106,7 +106,9 @@ def _maker(what: Any, values: dict[str, Any]) -> Callable[[dict[str, Any]], Any]
     if callable(what):
         return lambda chosen: what(**chosen)
     if values:
-        raise InvalidInput(f"{', '.join(values)}: a {type(what).__name__} is simulated as it is; a function can vary")
+        raise InvalidInput(
+            f"{', '.join(values)}: a {type(what).__name__} is simulated as it is; give a function to vary it"
+        )
     return lambda chosen: what
 
 

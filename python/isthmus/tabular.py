@@ -1,4 +1,4 @@
-"""What nouns have in common in notebooks and for data frames."""
+"""Common methods of nouns for notebooks and data frames."""
 
 from __future__ import annotations
 

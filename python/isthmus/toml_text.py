@@ -79,4 +79,4 @@ def read_text(path: str | os.PathLike[str]) -> str:
         return data.decode()
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
-        raise ParseError(file, line, None, "not text: TOML in UTF-8 is allowed") from None
+        raise ParseError(file, line, None, "not text: must be TOML in UTF-8") from None

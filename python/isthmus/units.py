@@ -79,7 +79,7 @@ def shown(value: object) -> str:
 
 
 def _likely(match: re.Match[str], unit: str) -> str:
-    """What somebody may have meant who gave a number alone."""
+    """A likely quantity for a number without a unit."""
     digits = match[0].strip()
     if match[2] or float(digits) < 1e-2 or float(digits) >= 1e6:
         return f"{digits}{unit}"  # such numbers are in SI
@@ -114,7 +114,7 @@ def parse(value: object, unit: str, *, plain: bool = False) -> float:
     spellings = _SPELLINGS[unit]
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         raise InvalidInput(
-            f"{shown(value)} is not a quantity: allowed is a number, or text such as '4{unit and ' ' + unit}'"
+            f"{shown(value)} is not a quantity: must be a number, or text such as '4{unit and ' ' + unit}'"
         )
     match, suffix = None, ""
     if isinstance(value, str):
@@ -123,7 +123,7 @@ def parse(value: object, unit: str, *, plain: bool = False) -> float:
         if match is None or (suffix and suffix not in spellings):
             examples = ", ".join(_OUTPUT[unit] + [s for s in ("KiB", "MiB", "GiB") if s in spellings])
             allowed = f"a number with one of {examples}" if unit else "a plain number"
-            raise InvalidInput(f"{shown(value)} is not a quantity: allowed is {allowed}")
+            raise InvalidInput(f"{shown(value)} is not a quantity: must be {allowed}")
         number = _scaled(match[1], int(match[2] or 0), spellings[suffix or unit])
     else:
         try:
@@ -131,7 +131,7 @@ def parse(value: object, unit: str, *, plain: bool = False) -> float:
         except OverflowError:
             number = math.inf
     if not math.isfinite(number):
-        raise InvalidInput(f"{shown(value)} is not finite: numbers up to {sys.float_info.max:.2g} are allowed")
+        raise InvalidInput(f"{shown(value)} is not finite: must be a number up to {sys.float_info.max:.2g}")
     # What is not above 0 is refused by others, or needs no unit.
     if match is not None and unit in _NEEDED and not suffix and number > 0 and not plain:
         raise InvalidInput(f"{shown(value)} has no unit: {_NEEDED[unit]} needs one, as {_likely(match, unit)}")
@@ -185,6 +185,27 @@ def text(value: float, unit: str, digits: int | None = None, *, decimal: bool = 
         if "e" not in candidate and parse(f"{candidate}{best}", unit) == value:
             return f"{candidate} {best}".strip()
     return f"{value!r} {unit}".strip()
+
+
+def percent(part: float, decimals: int | None = None, *, sign: bool = False) -> str:
+    """A part of a whole in percent, such as ``8.6 %``: all output writes shares so, with a space as SI asks.
+
+    Parameters
+    ----------
+    part : float
+        The share: 0.086 for 8.6 %.
+    decimals : int, optional
+        Digits after the point, for columns. By default one below 10 % and none above.
+    sign : bool
+        Write + before what is not negative, for differences.
+    """
+    value = 100 * part
+    digits = decimals if decimals is not None else 1 if abs(value) < 9.95 else 0
+    if value > 0 and not sign and value < (0.1 if decimals is None else 0.5 * 10**-digits):
+        return f"< {10.0**-digits:.{digits}f} %"  # not 0, which would be wrong
+    if abs(value) < (0.1 if decimals is None else 0.5 * 10**-digits):
+        return "0 %" if decimals is None else f"{0:.{digits}f} %"
+    return f"{value:{'+' if sign else ''}.{digits}f} %"
 
 
 def mixed(sizes: Iterable[float], digits: int | None = None) -> bool:

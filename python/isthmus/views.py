@@ -1,4 +1,4 @@
-"""What nouns become by name: pictures, text, files. A noun does not import who draws or writes it; it asks here.
+"""Finds the views of nouns by name: pictures, text, files. A noun does not import who draws or writes it; it asks here.
 
 A method such as ``Timeline.plot`` has its signature and its documentation in its class and its code in a view, a
 function whose first argument is the noun. So nouns stay below their views, which know them, and none of these is

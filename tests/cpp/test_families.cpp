@@ -72,7 +72,7 @@ TEST_CASE("set_links selects classes by name, with or without direction") {
   CHECK(bandwidth == std::vector<double>{3e9, 3e9, 2e9, 2e9, 2e9});
   CHECK(latency == std::vector<double>{1e-6, 1e-6, 100e-9, 5e-6, 100e-9});
   CHECK_THROWS_WITH_AS(torus.set_links("z", 1, 1),
-                       "link class 'z' of torus: allowed are default, x+, x-, y+, y-, terminal", InvalidInput);
+                       "link class 'z' of torus: must be one of default, x+, x-, y+, y-, terminal", InvalidInput);
 }
 
 TEST_CASE("oversubscription compares the bandwidth below a switch with that above") {

@@ -222,7 +222,7 @@ TEST_CASE("messages name rank, operation and reason") {
   CHECK(text(h) == "operation 3 is on rank 2: ranks are 0 to 1");
   h = g;
   h.kind[2] = 8;
-  CHECK(text(h) == "operation 2 (of rank 1): kind 8 is unknown, kinds are 1 to 7");
+  CHECK(text(h) == "operation 2 (of rank 1): kind 8 is unknown: must be 1 to 7");
   h = g;
   h.peer[0] = any_rank;
   CHECK(text(h) == "operation 0 (of rank 0): send to any rank, but ranks are 0 to 1");
@@ -230,8 +230,9 @@ TEST_CASE("messages name rank, operation and reason") {
   h.op = {1};
   h.on = {0};
   h.start = {0};
-  CHECK(text(h) ==
-        "operation 1 (of rank 1): depends on operation 0 of rank 0, but only messages lead from rank to rank");
+  CHECK(
+      text(h) ==
+      "operation 1 (of rank 1): depends on operation 0 of rank 0, but a dependency cannot cross ranks: send a message");
   h.on = {4};
   CHECK(text(h) == "dependency 0: operation 1 on operation 4, but there are 4 operations");
   h.on = {1};

@@ -141,7 +141,7 @@ TEST_CASE("validate: arrays and single operations") {
        "operation 2: it needs 1 others by its count, but is the dependant of 0"},
       {[](Schedule& s) { s.ops[3].kind = OpKind{0}; }, "rank 1, operation 0: kind 0 does not exist"},
       {[](Schedule& s) { s.ops[3].kind = OpKind{8}; }, "rank 1, operation 0: kind 8 does not exist: kinds are 1 to 7"},
-      {[](Schedule& s) { s.ops[3].mode = 1; }, "rank 1, operation 0: its mode is 1: 0 to 0 is allowed"},
+      {[](Schedule& s) { s.ops[3].mode = 1; }, "rank 1, operation 0: its mode is 1: must be 0 to 0"},
       {[](Schedule& s) { s.ops[0].amount = max_amount + 1; }, "operation 0: amount 9223372036854775808 is too large"},
       {[](Schedule& s) { s.ops[1].peer = 2; }, "rank 0, operation 1: its peer is 2: ranks are 0 to 1"},
       {[](Schedule& s) { s.ops[3].peer = 2; }, "rank 1, operation 0: its peer is 2"},

@@ -40,7 +40,7 @@ def seed() -> int | None:
     if not text:
         return None
     if not text.isdigit():
-        raise ValueError(f"{VARIABLE} is {text!r}: a whole number is needed, or nothing to run all cases")
+        raise ValueError(f"{VARIABLE} is {text!r}: expected a whole number, or nothing to run all cases")
     return int(text)
 
 

@@ -195,12 +195,12 @@ def test_noise_and_links_that_are_shared_need_the_whole(monkeypatch: pytest.Monk
 def test_simulations_that_cannot_go_on() -> None:
     schedule = isthmus.collective("allreduce", ranks=16, bytes=8, algorithm="ring")
     t = isthmus.simulate(schedule, "torus:4x4", record="ops")
-    with pytest.raises(InvalidInput, match="no other model"):
+    with pytest.raises(InvalidInput, match="the only model that can go on"):
         isthmus.simulate(schedule, "torus:4x4", model="flow", after=t.free_ps)
-    with pytest.raises(InvalidInput, match="times of 10 resources"):
+    with pytest.raises(InvalidInput, match="the state to go on from has 10 resources"):
         isthmus.simulate(schedule, "torus:4x4", after=t.free_ps[:10])
     then = isthmus.simulate(schedule, "torus:4x4", record="ops", after=t.free_ps)
-    with pytest.raises(InvalidInput, match="goes on after another"):
+    with pytest.raises(InvalidInput, match="continues another"):
         then.critical_path()
     part = isthmus.simulate(schedule, "torus:4x4", record="ops", after=t.free_ps, path_part=(0, 2 * len(schedule)))
     assert part.critical_path().end_ps[-1] == then.makespan_ps

@@ -345,20 +345,20 @@ def test_example(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert out.startswith("small on cielo: ")
     status, out, err = run("--example", "smal", "--machine", "cielo")
     assert (status, out) == (2, "")
-    assert err == "isthmus: example 'smal': allowed are small; a close one is small\n"
+    assert err == "isthmus: example 'smal': must be one of small; a close one is small\n"
 
 
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        (["app.h5", "--machine", "ring:4"], "is too small: 16 ranks, 1 a node, need 16 nodes, and it has 4"),
+        (["app.h5", "--machine", "ring:4"], "is too small: 16 ranks with 1 on each node need 16 nodes, but it has 4"),
         (["app.h5", "--machine", "celo"], "close names are cielo"),
-        (["app.h5", "--machine", "cielo", "--ranks-per-node", "99"], "a node of cielo has 16 cores"),
+        (["app.h5", "--machine", "cielo", "--ranks-per-node", "99"], "must be 1 to 16, the cores of a node of cielo"),
         (["app.h5", "--machine", "cielo", "-o", "report.txt"], "report is HTML"),
         (["app.h5", "--machine", "cielo", "-o", "no/report.html"], "there is no folder no"),
         (["app.h5", "--machine", "cielo", "--scale-compute", "0"], "x>0"),
-        (["app.h5", "--machine", "cielo", "--example", "lammps"], "one of them is needed"),
-        (["--machine", "cielo"], "one of them is needed"),
+        (["app.h5", "--machine", "cielo", "--example", "lammps"], "give FILE or --example NAME"),
+        (["--machine", "cielo"], "give FILE or --example NAME"),
         (["app.h5"], "--machine"),
         (["none.h5", "--machine", "cielo"], "No such file"),
     ],

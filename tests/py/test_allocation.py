@@ -247,7 +247,7 @@ def test_nodes_of_a_machine_by_id_name_and_coordinates() -> None:
         ("", "names are node0 to node63"),
         ((0, 0), "2 coordinates: torus:4x4x4 has 3"),
         ((), "0 coordinates: torus:4x4x4 has 3"),
-        ((0, 0, 4), "allowed are 0 to 3"),
+        ((0, 0, 4), "must be 0 to 3"),
         ((0, 0, -1), "whole numbers below 4 x 4 x 4"),
         ((0, 0, 2**32), "whole numbers below 4 x 4 x 4"),
         ((0, 0, 0.5), "whole numbers below 4 x 4 x 4"),

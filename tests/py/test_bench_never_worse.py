@@ -82,7 +82,7 @@ def test_a_slower_placement_fails_the_check(objective: list[str], status: int) -
     )
     assert (done.returncode, done.stderr) == (status, "")
     assert "simulated time of programs, 1 cases" in done.stdout
-    assert f"worse by more than 1%: {status};" in done.stdout
+    assert f"worse by more than 1 %: {status};" in done.stdout
 
 
 def test_an_ideal_network_and_computation_that_takes_a_part() -> None:

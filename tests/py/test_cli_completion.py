@@ -113,7 +113,7 @@ def test_unknown_shell(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFi
     with pytest.raises(SystemExit) as stop:
         main(["completion"])
     assert stop.value.code == 2
-    assert capsys.readouterr().err == "isthmus: completion for tcsh: allowed are bash, zsh, fish\n"
+    assert capsys.readouterr().err == "isthmus: completion for tcsh: must be one of bash, zsh, fish\n"
 
 
 @pytest.mark.parametrize(("wrong", "right"), [("simulte", "simulate"), ("maps", "map"), ("reccord", "record")])
@@ -132,7 +132,7 @@ def test_doctor(capsys: pytest.CaptureFixture[str]) -> None:
         if shutil.which(compiler):
             assert any(key[1].startswith(name) for key in found)
     main(["doctor"])
-    assert capsys.readouterr().out.endswith("All that is needed is there.\n")
+    assert capsys.readouterr().out.endswith("Everything that Isthmus needs is installed.\n")
 
 
 def test_doctor_says_what_to_install(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -151,4 +151,4 @@ def test_doctor_says_what_to_install(monkeypatch: pytest.MonkeyPatch, capsys: py
     text = " ".join(capsys.readouterr().out.split())
     assert "pip install 'isthmus[plot]'" in text
     assert "apt install libopenmpi-dev" in text
-    assert text.endswith("Needed and missing: h5py.")
+    assert text.endswith("Missing: h5py.")

@@ -153,7 +153,7 @@ def test_bad_input(run: Run, ring: str, tmp_path: Path) -> None:
     assert "apart.edges" in run.error(ring, "--machine", str(edges), "--tasks-per-node", "4")
     negative = tmp_path / "negative.graph"
     negative.write_text("2 1 1\n2 -3\n1 -3\n")
-    assert "negative.graph:2: -3: a negative number" in run.error(str(negative), "--machine", "ring:4")
+    assert "negative.graph:2: -3: is negative" in run.error(str(negative), "--machine", "ring:4")
     asymmetric = tmp_path / "asymmetric.graph"
     asymmetric.write_text("2 1 1\n2 3\n1 4\n")
     assert "the graph is not symmetric" in run.error(str(asymmetric), "--machine", "ring:4")
@@ -164,18 +164,18 @@ def test_bad_input(run: Run, ring: str, tmp_path: Path) -> None:
     assert "login0" in error
     short = tmp_path / "short"
     short.write_text("".join(f"rank {r}=node{r} slot=0\n" for r in range(8)))
-    assert "a placement of 8 ranks for a pattern of 16" in run.error(
+    assert "the placement has 8 ranks, the pattern 16" in run.error(
         ring, "--machine", "ring:16", "--evaluate", "--placement", str(short)
     )
-    assert "give FILE or --example and --machine" in run.error(ring)
+    assert "give FILE or --example NAME, and --machine" in run.error(ring)
     assert "method 'blok' (close: block)" in run.error(ring, "--machine", "ring:16", "--method", "blok")
     assert "option 'x' of method block" in run.error(ring, "--machine", "ring:16", "--method", "block,x=1")
     assert "NAME:key=value" in run.error(ring, "--machine", "ring:16", "--method", "block,x")
-    assert "--placement is for --evaluate" in run.error(ring, "--machine", "ring:16", "--placement", "block")
-    assert "writes no files" in run.error(ring, "--machine", "ring:16", "--evaluate", "-o", "x")
+    assert "--placement needs --evaluate" in run.error(ring, "--machine", "ring:16", "--placement", "block")
+    assert "finds no placement" in run.error(ring, "--machine", "ring:16", "--evaluate", "-o", "x")
     assert "--format pbs" in run.error(ring, "--machine", "ring:16", "-o", "x", "--format", "pbs")
     assert "no folder" in run.error(ring, "--machine", "ring:16", "-o", str(tmp_path / "no" / "x"))
-    assert "is allowed" in run.error(ring, "--machine", "ring:16", "--plot", "x.bmp")
+    assert "must end in" in run.error(ring, "--machine", "ring:16", "--plot", "x.bmp")
     assert "--plot shape=x.png" in run.error(ring, "--machine", "ring:16", "--plot", "shape=x.png")
     assert "balance and tasks_per_node" in run.error(
         ring, "--machine", "ring:4", "--balance", "0.1", "--tasks-per-node", "4"
@@ -185,15 +185,15 @@ def test_bad_input(run: Run, ring: str, tmp_path: Path) -> None:
     assert "is not a quantity" in run.error(ring, "--machine", "ring:16", "--time", "soon")
     # What a method is given, and what it is for.
     for words, said in {
-        "multilevel,seconds=soon": "option 'seconds' of method multilevel: 'soon'; a number from 0 is allowed",
-        "multilevel,seconds=-1": "-1; a number from 0 is allowed",
-        "multilevel,starts=1.5": "1.5; a whole number from 0 is allowed",
-        "anneal,hot=true": "True; a number from 0 is allowed",
+        "multilevel,seconds=soon": "option 'seconds' of method multilevel: 'soon'; must be a number from 0",
+        "multilevel,seconds=-1": "-1; must be a number from 0",
+        "multilevel,starts=1.5": "1.5; must be a whole number from 0",
+        "anneal,hot=true": "True; must be a number from 0",
         "anneal,start=blok": "method 'blok' (close: block)",
-        "grouped": "method 'grouped' does not apply here; it is for dragonflies",
+        "grouped": "method 'grouped' does not apply here; it needs dragonflies",
     }.items():
         assert said in run.error(ring, "--machine", "ring:16", "--method", words)
-    assert "collectives are those of a program" in run.error(
+    assert "collectives= applies only to a program" in run.error(
         ring, "--machine", "ring:16", "--collectives", "allreduce=ring"
     )
     assert run.error("no.graph", "--machine", "ring:16") == "isthmus: no.graph: No such file or directory\n"
@@ -212,8 +212,8 @@ def test_the_sentence_about_a_machine_in_two_parts(run: Run, ring: str, tmp_path
 def test_bad_headers_of_graphs(run: Run, tmp_path: Path) -> None:
     for text, said in {
         "": "the file has no header",
-        "x y\n": "g.graph:1: the header is: vertices edges",
-        "2 1 7\n2\n1\n": "g.graph:1: format 007: three digits 0 or 1 are allowed",
+        "x y\n": "g.graph:1: expected the header: vertices edges",
+        "2 1 7\n2\n1\n": "g.graph:1: format 007: must be three digits, each 0 or 1",
         "2 9\n2\n1\n": "g.graph:1: 9 edges need 18 neighbours, each at both ends, not 2",
     }.items():
         (tmp_path / "g.graph").write_text(text)
@@ -241,16 +241,16 @@ def test_faster_nodes_take_more_tasks(run: Run, ring: str, tmp_path: Path) -> No
         node = json.loads(run.ok(*words, given))["node"]
         assert np.bincount(node, minlength=4).tolist() == [2, 2, 6, 6]
     fails = (ring, "--machine", "ring:4", "--balance", "0", "--speeds")
-    assert "'fast' is no number" in run.error(*fails, "fast")
+    assert "'fast' is not a number" in run.error(*fails, "fast")
     assert "SPEEDxNODES" in run.error(*fails, "1xtwo")
     assert "a number above 0 for each of 4 nodes" in run.error(*fails, "1,2")
     assert "a number above 0 for each of 4 nodes" in run.error(*fails, "1x3,0")
     Path(given).write_text("1\nslow\n")
-    assert "speeds:2: 'slow' is no number" in run.error(*fails, given)
+    assert "speeds:2: 'slow' is not a number" in run.error(*fails, given)
     assert "balance" in run.error(ring, "--machine", "ring:16", "--speeds", "1x16")
 
 
 def test_the_example(run: Run) -> None:
     out = run.ok("--example", "lammps", "--machine", "torus:4x4x4", "--time", "0.2s", "--model", "none")
     assert "64 ranks" in out
-    assert "FILE, or --example NAME: one" in run.error("x.h5", "--example", "lammps", "--machine", "ring:4")
+    assert "FILE or --example NAME" in run.error("x.h5", "--example", "lammps", "--machine", "ring:4")

@@ -129,13 +129,13 @@ def test_placements(run: Run) -> None:
     error = run.error("simulate", "allgather:ranks=3", "--machine", spec, "--placement", "places.txt")
     assert error.startswith("places.txt:3: node 99 of ")
     words = ("simulate", "bcast.goal")
-    assert "a machine is needed" in run.error(*words, "--machine", LOGGOPS, "--nodes", "3")
+    assert "need a machine" in run.error(*words, "--machine", LOGGOPS, "--nodes", "3")
     Path("places.txt").write_text("0\n1\n")
-    assert "places 2 ranks, 8 are needed" in run.error(*words, "--machine", spec, "--placement", "places.txt")
+    assert "places 2 ranks, but there are 8" in run.error(*words, "--machine", spec, "--placement", "places.txt")
     Path("places.txt").write_text("0\n5\n")
     named = run.error("simulate", "allgather:ranks=2", "--machine", spec, "--placement", "places.txt", "--nodes", "2")
     assert "is not in the job, which has 2 nodes" in named
-    assert "8 ranks" in run.error(*words, "--machine", spec, "--nodes", "1")
+    assert "the schedule has 8" in run.error(*words, "--machine", spec, "--nodes", "1")
 
 
 def test_noise_and_seed(run: Run) -> None:
@@ -169,7 +169,7 @@ def test_skip_is_an_option(run: Run, tmp_path: Path) -> None:
     assert brief["skipped_iterations"] > 50
     assert whole["skipped_iterations"] == 0
     assert brief["makespan"] == whole["makespan"]
-    assert f"{brief['skipped_iterations']} iterations left out" in run(*words)[1]
+    assert f"{brief['skipped_iterations']} iterations skipped" in run(*words)[1]
 
 
 def test_deadlock(run: Run, tmp_path: Path) -> None:
@@ -201,15 +201,15 @@ def test_parameters() -> None:
     [
         (("nofile.h5", "--machine", "cielo"), "nofile.h5: No such file or directory"),
         (("bcast.goal", "--machine", "nomachine"), "'nomachine' is neither a machine"),
-        (("bcast.goal", "--machine", "loggops:Q=1"), "allowed are o=..., L=..."),
+        (("bcast.goal", "--machine", "loggops:Q=1"), "must be one of o=..., L=..."),
         (("bcast.goal", "--machine", "loggops:L=fast"), "L=fast: "),
         (("foo:ranks=3", "--machine", "cielo"), "collective 'foo'"),
         (("bcast:bytes=3", "--machine", "cielo"), "ranks=... is missing"),
-        (("bcast:ranks=x", "--machine", "cielo"), "ranks=x: a whole number is needed"),
-        (("bcast:ranks=2,bytes=1.5", "--machine", "cielo"), "bytes=1.5: a whole number"),
+        (("bcast:ranks=x", "--machine", "cielo"), "ranks=x: expected a whole number"),
+        (("bcast:ranks=2,bytes=1.5", "--machine", "cielo"), "bytes=1.5: expected a whole number"),
         (("bcast:ranks=2,bytes=1us", "--machine", "cielo"), "bytes=1us: "),
         (("bcast:ranks=2,ranks=3", "--machine", "cielo"), "ranks is given twice"),
-        (("bcast:ranks=2,colour=red", "--machine", "cielo"), "allowed are ranks=..., bytes=..."),
+        (("bcast:ranks=2,colour=red", "--machine", "cielo"), "must be one of ranks=..., bytes=..."),
         (("bcast:ranks=2,algorithm=ping", "--machine", "cielo"), "ping"),
         (("bcast.goal", "--machine", "ring:4"), "8 ranks"),
         (("bcast.goal", "--machine", LOGGOPS, "--noise", "loud"), "--noise loud"),
@@ -218,7 +218,7 @@ def test_parameters() -> None:
         (("bcast.goal", "--machine", LOGGOPS, "--noise", "file,file=nofile"), "nofile: No such file"),
         (
             ("bcast.goal", "--machine", LOGGOPS, "--trace", "t.txt"),
-            "--trace t.txt: a file in .json, .json.gz is allowed",
+            "--trace t.txt: must end in .json, .json.gz",
         ),
         (("bcast.goal", "--machine", LOGGOPS, "-o", "t.goal"), "-o t.goal"),
         (("bcast.goal", "--machine", LOGGOPS, "--plot", "nodir/a.png"), "there is no folder nodir"),
@@ -360,8 +360,8 @@ def test_schedule_group(run: Run) -> None:
     run.ok("schedule", "lower", "program.h5", "-o", "p.h5", "--collectives", "allreduce=ring")
     assert isthmus.read("p.h5") == isthmus.lower(isthmus.read("program.h5"), collectives={"allreduce": "ring"})
     run.ok("schedule", "lower", "program.h5", "-o", "p.goal", "--byte-time", "1ns")
-    assert "lower makes one" in run.error("schedule", "convert", "program.h5", "-o", "p.goal")
-    assert "a program is needed" in run.error("schedule", "lower", "bcast.goal", "-o", "p.h5")
+    assert "lower it with isthmus schedule lower" in run.error("schedule", "convert", "program.h5", "-o", "p.goal")
+    assert "expected a program" in run.error("schedule", "lower", "bcast.goal", "-o", "p.h5")
     run.ok("schedule", "convert", "program.h5", "-o", "copy.h5")
     assert isthmus.read("copy.h5") == isthmus.read("program.h5")
 
@@ -438,7 +438,7 @@ def test_receive(run: Run) -> None:
     assert "'loggp', 'loggopsim'" in run.error(
         "simulate", "exchange.goal", "--machine", "loggops:L=1us", "--receive", "now"
     )
-    with pytest.raises(isthmus.InvalidInput, match="receive = 'now': allowed are loggp, loggopsim"):
+    with pytest.raises(isthmus.InvalidInput, match="receive = 'now': must be one of loggp, loggopsim"):
         isthmus.simulate(isthmus.read("exchange.goal"), isthmus.Level(), receive="now")
 
 

@@ -56,11 +56,11 @@ def test_json_says_what_was_left_out(capsys: pytest.CaptureFixture[str]) -> None
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        (["bogus", *HERE], "'bogus': allowed are all"),
-        (["bcast", *HERE[:2], "--ranks", "x"], "--ranks x: 'x'; whole numbers"),
-        (["bcast", *HERE, "-o", "t.csv"], "-o t.csv: a file in .toml, .json, .txt"),
-        (["bcast", *HERE, "--try", "radix"], "--try 'radix': OPTION=VALUE"),
-        (["bcast", *HERE, "--placement", "block"], "a machine is needed"),
+        (["bogus", *HERE], "'bogus': must be one of all"),
+        (["bcast", *HERE[:2], "--ranks", "x"], "--ranks x: 'x'; must be whole numbers"),
+        (["bcast", *HERE, "-o", "t.csv"], "-o t.csv: must end in .toml, .json, .txt"),
+        (["bcast", *HERE, "--try", "radix"], "--try 'radix': expected OPTION=VALUE"),
+        (["bcast", *HERE, "--placement", "block"], "need a machine"),
     ],
 )
 def test_errors_are_sentences(words: list[str], reason: str, capsys: pytest.CaptureFixture[str]) -> None:

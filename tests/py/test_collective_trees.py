@@ -281,10 +281,10 @@ def test_rooms_of_reductions_are_as_many_as_the_window() -> None:
     [
         ("fork", {"dims": (2, 3)}, r"fork \(bcast\): the grid has 6 places, for 7 ranks"),
         ("fork", {"dims": (0, 30)}, "option dims = 0 of fork"),
-        ("optimal", {"latency": 1001.0}, "a time of 1001000000000000 ps; at most 1000000000000000 is allowed"),
-        ("knomial", {"radix": 1}, "option radix = 1 of knomial .bcast.: 2 or more is allowed"),
-        ("kary", {"radix": 0}, "option radix = 0 of kary .bcast.: 1 or more is allowed"),
-        ("binary", {"radix": 2}, "option 'radix' of binary .bcast.: allowed are segment"),
+        ("optimal", {"latency": 1001.0}, "a time of 1001000000000000 ps; must be at most 1000000000000000"),
+        ("knomial", {"radix": 1}, "option radix = 1 of knomial .bcast.: must be 2 or more"),
+        ("kary", {"radix": 0}, "option radix = 0 of kary .bcast.: must be 1 or more"),
+        ("binary", {"radix": 2}, "option 'radix' of binary .bcast.: must be one of segment"),
     ],
 )
 def test_wrong_options(name: str, options: dict[str, Any], reason: str) -> None:

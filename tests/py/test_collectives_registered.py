@@ -87,7 +87,7 @@ def test_arguments_that_prove_refuses() -> None:
     for change, words in (
         (lambda: prove(mine), "ranks=... is missing"),
         (lambda: prove(mine, ranks=4, size=8), "argument 'size'"),
-        (lambda: prove("bcast:ranks=4,bytes=8", ranks=4), "ranks: arguments of a call go with an algorithm"),
+        (lambda: prove("bcast:ranks=4,bytes=8", ranks=4), "ranks: arguments of a call apply only to an algorithm"),
     ):
         with pytest.raises(InvalidInput) as error:
             change()
@@ -115,7 +115,7 @@ def test_plugin_on_the_command_line(tmp_path: Path) -> None:
     [
         ("import isthmus\n\n1 / 0\n", "line 3: ZeroDivisionError: division by zero"),
         ("def f(:\n", "line 1: SyntaxError:"),
-        (None, "a Python file (.py) is needed"),
+        (None, "expected a Python file (.py)"),
     ],
 )
 def test_plugins_that_fail(tmp_path: Path, text: str | None, words: str) -> None:

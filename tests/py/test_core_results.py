@@ -41,7 +41,7 @@ def test_names_are_those_of_the_core() -> None:
     def refused(names: tuple[str, ...], call: Any) -> None:
         for name in names:
             call(name)
-        with pytest.raises(InvalidInput, match=f"'no such name': allowed are {', '.join(names)}$"):
+        with pytest.raises(InvalidInput, match=f"'no such name': must be one of {', '.join(names)}$"):
             call("no such name")
 
     refused(RECORDS, lambda name: options(record=name))

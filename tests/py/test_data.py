@@ -117,10 +117,10 @@ def test_floats_keep_their_proportions() -> None:
 @pytest.mark.parametrize(
     ("matrix", "words"),
     [
-        (np.zeros((2, 3)), r"\(2, 3\): \(ranks, ranks\)"),
-        ([[0, -1], [0, 0]], "from -1 to -1: from 0"),
-        ([[0, math.nan], [0, 0]], "no numbers"),
-        ([["a", "b"], ["c", "d"]], "whole numbers and floats"),
+        (np.zeros((2, 3)), r"\(2, 3\): must be \(ranks, ranks\)"),
+        ([[0, -1], [0, 0]], "from -1 to -1: must be 0 or more"),
+        ([[0, math.nan], [0, 0]], "must have numbers"),
+        ([["a", "b"], ["c", "d"]], "whole numbers or floats"),
         ([[0, 2**63 - 1], [2**63 - 1, 0]], "sum below"),
     ],
 )
@@ -164,7 +164,7 @@ def test_graphs_of_any_interconnect(spec: str) -> None:
 
 
 def test_links_without_one_back() -> None:
-    with pytest.raises(InvalidInput, match="from 0 to 1 has none back"):
+    with pytest.raises(InvalidInput, match="from 0 to 1 has no equal link back"):
         isthmus.Machine.from_networkx(networkx.DiGraph([(0, 1)]))
 
 

@@ -111,11 +111,11 @@ def test_together_keeps_messages_apart() -> None:
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ({"access": "push"}, "access 'push': allowed are message, put, get"),
-        ({"sync": "loose"}, "sync 'loose': allowed are none, my, all"),
-        ({"sync": ("all",)}, "sync '': allowed are none"),
-        ({"protocol": "fast"}, "protocol 'fast': allowed are size"),
-        ({"access": "put", "protocol": "eager"}, "protocol 'eager' is of messages, not of access 'put'"),
+        ({"access": "push"}, "access 'push': must be one of message, put, get"),
+        ({"sync": "loose"}, "sync 'loose': must be one of none, my, all"),
+        ({"sync": ("all",)}, "sync '': must be one of none"),
+        ({"protocol": "fast"}, "protocol 'fast': must be one of size"),
+        ({"access": "put", "protocol": "eager"}, "protocol 'eager' applies to messages, not to access 'put'"),
         ({"count": 0}, "count = 0, under_way = 0"),
     ],
 )

@@ -283,7 +283,7 @@ def test_units(tmp_path: Path) -> None:
     # 1500 ns are 1.5 us: half a unit goes up.
     isthmus.Schedule(read_goal(path)).save(tmp_path / "y.goal", unit="us")
     assert "calc 2\n" in (tmp_path / "y.goal").read_text()
-    with pytest.raises(InvalidInput, match=r"unit 'h' of a GOAL file: ps, ns, us, ms, s are allowed"):
+    with pytest.raises(InvalidInput, match=r"unit 'h' of a GOAL file: must be ps, ns, us, ms, s"):
         read_goal(path, unit="h")
 
 

@@ -103,7 +103,7 @@ def test_large_columns_are_compressed_on_request_only(tmp_path: Path, monkeypatc
 def test_unknown_compression_leaves_the_old_file(tmp_path: Path) -> None:
     path = tmp_path / "s.h5"
     example_schedule().save(path)
-    with pytest.raises(InvalidInput, match="allowed are auto, gzip and none"):
+    with pytest.raises(InvalidInput, match="must be auto, gzip or none"):
         example_schedule().save(path, compression="zip")
     assert read(path) == example_schedule()
 
@@ -138,14 +138,14 @@ def deleted(name: str) -> Defect:
 
 
 ANY_NOUN: list[tuple[Defect, str]] = [
-    (attribute("format", "other"), "format: an HDF5 file, but not of Isthmus"),
-    (lambda file: file.attrs.__delitem__("format"), "format: an HDF5 file, but not of Isthmus"),
-    (attribute("version", 6), "version: the file is of version 6: an Isthmus that reads it is needed"),
-    (attribute("version", 0), "version: the file is of version 0: versions start at 1"),
+    (attribute("format", "other"), "format: an HDF5 file that Isthmus did not write"),
+    (lambda file: file.attrs.__delitem__("format"), "format: an HDF5 file that Isthmus did not write"),
+    (attribute("version", 6), "version: the file has version 6: this Isthmus reads"),
+    (attribute("version", 0), "version: the file has version 0: must be 1 or more"),
     (attribute("version", "1"), "version: the attribute is of type str instead of int"),
     (lambda file: file.attrs.__delitem__("version"), "version: the attribute is missing"),
     (lambda file: file.attrs.__delitem__("noun"), "noun: the attribute is missing"),
-    (attribute("noun", "song"), "noun: 'song' is unknown: allowed are program, schedule and timeline"),
+    (attribute("noun", "song"), "noun: 'song' is unknown: must be program, schedule or timeline"),
 ]
 OF_SCHEDULES: list[tuple[Defect, str]] = [
     (deleted("ops"), "ops/kind: the dataset is missing"),
@@ -188,7 +188,7 @@ OF_PROGRAMS: list[tuple[Defect, str]] = [
     (replaced("comm", np.full(8, 2, "u4")), "comm 2 does not exist"),
     (replaced("detail", np.full(8, 99, "u4")), "detail 99 does not exist"),
     (replaced("details", np.full(9, 99, "i8")), "detail of 99 numbers"),
-    (replaced("comm_first", np.array([0, 2, 3], "u8")), "comm_first leads from 0 to 3 instead of from 0 to 4"),
+    (replaced("comm_first", np.array([0, 2, 3], "u8")), "comm_first goes from 0 to 3 instead of from 0 to 4"),
     (replaced("comm_first", np.zeros(0, "u8")), "comm_first: the dataset is empty"),
     (replaced("phases", np.array([b"\xff"], dtype=h5py.string_dtype())), "phases: the texts cannot be read"),
 ]
@@ -230,7 +230,7 @@ def test_damaged_chunk(tmp_path: Path) -> None:
     content = bytearray(path.read_bytes())
     content[chunk.byte_offset : chunk.byte_offset + chunk.size] = bytes(chunk.size)
     path.write_bytes(content)
-    with pytest.raises(ParseError, match=r"the file is damaged: bytes 0 to [0-9]+ do not fit their checksum"):
+    with pytest.raises(ParseError, match=r"the file is damaged: bytes 0 to [0-9]+ do not match their checksum"):
         read(path)
     with h5py.File(path, "r+"):
         pass  # which cuts the checksums off: the filter of the chunk finds the damage
@@ -252,7 +252,7 @@ def test_columns_too_long_for_any_memory(tmp_path: Path) -> None:
 def test_other_content(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "x.h5"
     path.write_bytes(content)
-    words = r"of no known format: allowed are HDF5 written by Isthmus, GOAL text|is empty: a program|a binary file"
+    words = "not known: must be one of HDF5 written by Isthmus, GOAL text|is empty: expected a program|a binary file"
     with pytest.raises(ParseError, match=words):
         read(path)
 
@@ -280,7 +280,7 @@ def test_columns_of_another_noun(tmp_path: Path) -> None:
         assert reader.has("none")
         assert not reader.has("a/c")
         assert len(reader.column("none", np.uint32)) == 0
-    with pytest.raises(ParseError, match="noun: 'other' is unknown: allowed are program, schedule and timeline"):
+    with pytest.raises(ParseError, match="noun: 'other' is unknown: must be program, schedule or timeline"):
         read(path)
 
 

@@ -145,7 +145,7 @@ def test_columns_are_verified_when_they_are_read(tmp_path: Path, monkeypatch: py
         # Parts of a column can be verified alone: the first chunk is whole, and so is the last one.
         reader.checksums.verify(reader.file["b"], 0, 1000)
         reader.checksums.verify(reader.file["b"], 399_000, 400_000)
-        with pytest.raises(ParseError, match="do not fit their checksum"):
+        with pytest.raises(ParseError, match="do not match their checksum"):
             reader.column("b", np.int64)
 
 
@@ -165,7 +165,7 @@ def test_contiguous_columns_can_be_mapped(tmp_path: Path) -> None:
     path.write_bytes(content)
     with open_columns(path) as (_, _, reader):
         reader.checksums.verify(reader.file["a"], 1000, 150_000)
-        with pytest.raises(ParseError, match="do not fit their checksum"):
+        with pytest.raises(ParseError, match="do not match their checksum"):
             reader.column("a", np.int64)
 
 

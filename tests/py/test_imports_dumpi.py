@@ -321,15 +321,15 @@ def test_threads(tmp_path: Path) -> None:
     ("line", "words"),
     [
         ("MPI_Send returning at walltime 5.000000000, cputime 0.000000000 seconds in thread 0.",
-         "10: MPI_Send: the call returns without having been entered"),
+         "10: MPI_Send: the call returns but was never entered"),
         ("MPI_Wait entering at walltime 1.000000000, cputime 0.000000000 seconds in thread 0.\nwhat is this",
-         "11: MPI_Wait: 'what is this' is no argument"),
+         "11: MPI_Wait: 'what is this' is not an argument"),
         ("MPI_Barrier entering at walltime 1.000000000, cputime 0.000000000 seconds in thread 0.\n"
          "MPI_Barrier returning at walltime 1.000000000, cputime 0.000000000 seconds in thread 0.",
          "10: MPI_Barrier comm: the argument is missing"),
         ("MPI_Barrier entering at walltime 1.000000000, cputime 0.000000000 seconds in thread 0.\nMPI_Comm comm=x\n"
          "MPI_Barrier returning at walltime 1.000000000, cputime 0.000000000 seconds in thread 0.",
-         "10: MPI_Barrier comm: 'x' is no number"),
+         "10: MPI_Barrier comm: 'x' is not a number"),
     ],
 )  # fmt: skip
 def test_damage(tmp_path: Path, line: str, words: str) -> None:

@@ -208,46 +208,46 @@ WRONG = [
     ("rankfile", "rank 0=nid7 slot=0:0\n", "file:1: node 'nid7' of torus:4x4: names are node0 to node15"),
     ("rankfile", "rank 0=node1 slot=2:0\n", "slot=2:0: nodes of torus:4x4 have 2 sockets of 2 cores, counted from 0"),
     ("rankfile", "rank 0=node1 slot=9\n", "core 9: nodes of torus:4x4 have cores 0 to 3"),
-    ("rankfile", "rank 0=node1 slot=a\n", "slot=a: allowed is SOCKET:CORE, or cores such as 10-12"),
-    ("rankfile", "rank 0=node1\n", "a line is 'rank NUMBER=HOST slot=SOCKET:CORE'"),
-    ("rankfile", "rank 0=node1 slot=0\nrank 0=node1 slot=1\n", "file:2: rank 0: is given already in line 1"),
+    ("rankfile", "rank 0=node1 slot=a\n", "slot=a: must be SOCKET:CORE, or cores such as 10-12"),
+    ("rankfile", "rank 0=node1\n", "expected 'rank NUMBER=HOST slot=SOCKET:CORE'"),
+    ("rankfile", "rank 0=node1 slot=0\nrank 0=node1 slot=1\n", "file:2: rank 0: is already given in line 1"),
     ("rankfile", "rank 0=node1 slot=0\nrank 2=node1 slot=1\n", "rank 1: is missing: the file goes up to rank 2"),
     ("rankfile", "rank 0=+n99 slot=0\n", "node 99 of the job, counted from 0: torus:4x4 has 16 nodes"),
-    ("rankfile", f"rank {10**15}=node1 slot=0\n", "rank: is '1000000000000000': a whole number from 0 is allowed"),
-    ("hostfile", "node1 x\n", "'x' after the host: a list of cores such as 0,1 is allowed"),
-    ("hostfile", "node1 0\nnode2\n", "1 of 2 hosts have cores: all or none is allowed"),
+    ("rankfile", f"rank {10**15}=node1 slot=0\n", "rank: is '1000000000000000': must be a whole number from 0"),
+    ("hostfile", "node1 x\n", "'x' after the host: must be a list of cores such as 0,1"),
+    ("hostfile", "node1 0\nnode2\n", "1 of 2 hosts have cores: give cores for all hosts or for none"),
     ("slurm", "node[1-\n", "'[' is never closed by ']'"),
     ("slurm", "node1*999999999\n", "more than 16,777,216 tasks"),
-    ("cray", "0,1,x\n", "'x': ranks and ranges of ranks such as 0-15 are allowed"),
-    ("cray", "0-999999999\n", "0-999999999: no machine has as many ranks"),
+    ("cray", "0,1,x\n", "'x': must be a rank or a range such as 0-15"),
+    ("cray", "0-999999999\n", "0-999999999: more than any machine has ranks"),
     ("cray", "0-64\n", "65 ranks do not fit: torus:4x4 has 16 nodes of 4 places"),
     ("bluegene", "0 4 0\n", "file:1: no node at (0, 4): torus:4x4 is 4 x 4"),
-    ("bluegene", "0 0 0 0\n", "4 numbers: 2 coordinates on torus:4x4 and t are allowed"),
-    ("bluegene", "0 0 4\n", "t: is 4: 0 to 3 are allowed"),
-    ("jsrun", "cpu_index_using: physical\n", "cpu_index_using: is 'physical': only logical is read"),
-    ("jsrun", "rank: 0: { host: 0; cpu: {0} }\n", "host: is 0: hosts are counted from 1"),
+    ("bluegene", "0 0 0 0\n", "4 numbers: must be 2 coordinates on torus:4x4 and t"),
+    ("bluegene", "0 0 4\n", "t: is 4: must be 0 to 3"),
+    ("jsrun", "cpu_index_using: physical\n", "cpu_index_using: is 'physical': must be logical"),
+    ("jsrun", "rank: 0: { host: 0; cpu: {0} }\n", "host: is 0: must be 1 or more"),
     ("jsrun", "rank: 0: { host: 17; cpu: {0} }\n", "node 16 of the job, counted from 0: torus:4x4 has 16 nodes"),
-    ("jsrun", "rank: 0-1: { host: 1; cpu: {0} }\n", "cpu: 1 sets for 2 ranks: one for each is allowed"),
-    ("jsrun", "2 : { host: 1; cpu: {0} }\n", "a line is 'rank: NUMBER: { host: NUMBER; cpu: {NUMBERS} }'"),
-    ("fugaku", "(0,0,0)\n", "3 coordinates: 2 for a job on torus:4x4 are allowed"),
-    ("fugaku", "(0;0)\n", "a line is the 2 coordinates of a node in parentheses"),
-    ("flux", "[[0,99,1,1]]\n", "block 0: goes up to node 98: the job has 16 nodes, counted from 0"),
-    ("flux", "[[0,1,1]]\n", "four whole numbers, nodeid, nnodes, ppn and repeat, are allowed"),
-    ("flux", "[[0,1,1,0]]\n", "nodeid is 0 or more, the others are 1 or more"),
+    ("jsrun", "rank: 0-1: { host: 1; cpu: {0} }\n", "cpu: 1 sets for 2 ranks: give one for each"),
+    ("jsrun", "2 : { host: 1; cpu: {0} }\n", "expected 'rank: NUMBER: { host: NUMBER; cpu: {NUMBERS} }'"),
+    ("fugaku", "(0,0,0)\n", "3 coordinates: must be 2 for a job on torus:4x4"),
+    ("fugaku", "(0;0)\n", "expected the 2 coordinates of a node in parentheses"),
+    ("flux", "[[0,99,1,1]]\n", "block 0: goes up to node 98: nodes of the job are 0 to 15"),
+    ("flux", "[[0,1,1]]\n", "must be four whole numbers: nodeid, nnodes, ppn and repeat"),
+    ("flux", "[[0,1,1,0]]\n", "nodeid must be 0 or more, the others 1 or more"),
     ("flux", "[[0,1,1,true]]\n", "four whole numbers"),
-    ("flux", "[[0,1\n", "no JSON"),
-    ("flux", "[" * 100_000, "no JSON"),
-    ("flux", '{"version": 2}\n', "version: is 2: 1 is allowed"),
+    ("flux", "[[0,1\n", "not JSON"),
+    ("flux", "[" * 100_000, "not JSON"),
+    ("flux", '{"version": 2}\n', "version: is 2: must be 1"),
     ("flux", "[]\n", "the file has no ranks"),
-    ("table", "rank node cpu\n", "column 'cpu' in the header: allowed are rank, node and core, each once"),
-    ("table", "rank core\n", "no column node in the header: rank and node are needed"),
-    ("table", "rank node\n0\n", "file:2: 1 columns: the header has 2"),
+    ("table", "rank node cpu\n", "column 'cpu' in the header: must be rank, node or core, each once"),
+    ("table", "rank core\n", "the header has no column node: expected at least rank and node"),
+    ("table", "rank node\n0\n", "file:2: 1 columns, but the header has 2"),
     ("table", "rank node\n0 16\n", "node 16 of torus:4x4: nodes are 0 to 15"),
     (None, "%!PS\n", "begins like none of the formats, which are table, rankfile"),
     (None, "# only this\n", "the file has no ranks"),
     (None, "", "the file is empty"),
     (None, b"rank 0=\xff", "byte 0xff is not UTF-8"),
-    ("table", "\x00", "a binary file of no known kind: a file of ranks"),
+    ("table", "\x00", "a binary file of no known kind: expected a file of ranks"),
 ]
 
 
@@ -279,15 +279,15 @@ def test_files_for_another_job_are_refused(tmp_path: Path) -> None:
 def test_wrong_requests_are_refused_in_one_sentence(tmp_path: Path) -> None:
     machine = Machine.parse(MACHINES["torus"])
     placement = Placement(machine, [0, 0, 1])
-    with pytest.raises(InvalidInput, match="format 'pdf' of a placement: allowed are table, rankfile"):
+    with pytest.raises(InvalidInput, match="format 'pdf' of a placement: must be one of table, rankfile"):
         launch.text(placement, "pdf")
-    with pytest.raises(InvalidInput, match="option threads of format flux: allowed are none"):
+    with pytest.raises(InvalidInput, match="option threads of format flux: must be one of none"):
         launch.text(placement, "flux", threads=2)
-    with pytest.raises(InvalidInput, match="threads = 0: 1 to 8"):
+    with pytest.raises(InvalidInput, match="threads = 0: must be 1 to 8"):
         launch.text(placement, "jsrun", threads=0)
     with pytest.raises(InvalidInput, match="node nid00001 is not in the job: it has 1 other node"):
         launch.text(placement, "flux", machine.allocate(1))
-    with pytest.raises(InvalidInput, match="a job on ring:4 and a placement on torus:4x3x2"):
+    with pytest.raises(InvalidInput, match="the job is on ring:4, the placement on torus:4x3x2"):
         launch.text(placement, "flux", Machine.parse("ring:4").allocate())
     with pytest.raises(InvalidInput, match="2 ranks on nid00001, 1 on the first node: a Cray rank order"):
         launch.text(Placement(machine, [0, 1, 1]), "cray")
@@ -295,7 +295,7 @@ def test_wrong_requests_are_refused_in_one_sentence(tmp_path: Path) -> None:
         launch.text(Placement(Machine.parse(MACHINES["dragonfly"]), [0]), "bluegene")
     with pytest.raises(InvalidInput, match="a file of ranks for 'torus'"):
         launch.read(written(placement, "table", tmp_path), "torus")  # type: ignore[arg-type]
-    with pytest.raises(InvalidInput, match="a placement of no ranks"):
+    with pytest.raises(InvalidInput, match="the placement has no ranks"):
         launch.text(Placement(machine, []), "table")
 
 

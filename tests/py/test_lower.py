@@ -217,17 +217,17 @@ def test_one_collective_is_that_of_collective() -> None:
 @pytest.mark.parametrize(
     ("collectives", "reason"),
     [
-        ({"allreduced": "ring"}, r"collective 'allreduced': allowed are barrier, bcast, .*, neighbor_alltoall$"),
+        ({"allreduced": "ring"}, r"collective 'allreduced': must be one of barrier, bcast, .*, neighbor_alltoall$"),
         (
             {"allreduce": "rings"},
-            r"algorithm 'rings' of allreduce: allowed are recursive_doubling, binomial, linear, ring",
+            r"algorithm 'rings' of allreduce: must be one of recursive_doubling, binomial, linear, ring",
         ),
         ({"allreduce": ""}, r"rule \(None, ''\) of allreduce"),
-        ({"allreduce": [(1, "ring", 2)]}, r"rule \(1, 'ring', 2\) of allreduce: an algorithm, or pairs"),
-        ({"allreduce": 5}, r"rule 5 of allreduce: an algorithm, or pairs"),
-        ({"allreduce": ["ring"]}, r"rule 'ring' of allreduce: an algorithm, or pairs"),
-        ({"allreduce": [(-1, "ring")]}, r"rule \(-1, 'ring'\) of allreduce: most bytes are"),
-        ({"allreduce": [(1.5, "ring")]}, r"most bytes are a whole number"),
+        ({"allreduce": [(1, "ring", 2)]}, r"rule \(1, 'ring', 2\) of allreduce: must be an algorithm, or pairs"),
+        ({"allreduce": 5}, r"rule 5 of allreduce: must be an algorithm, or pairs"),
+        ({"allreduce": ["ring"]}, r"rule 'ring' of allreduce: must be an algorithm, or pairs"),
+        ({"allreduce": [(-1, "ring")]}, r"rule \(-1, 'ring'\) of allreduce: its most bytes must be"),
+        ({"allreduce": [(1.5, "ring")]}, r"its most bytes must be a whole number"),
     ],
 )
 def test_wrong_choices_are_rejected(collectives: Any, reason: str) -> None:
@@ -237,7 +237,7 @@ def test_wrong_choices_are_rejected(collectives: Any, reason: str) -> None:
 
 @pytest.mark.parametrize("stream", [-1, 256, 0.5, None])
 def test_wrong_stream_is_rejected(stream: Any) -> None:
-    with pytest.raises(InvalidInput, match=r"progress_stream is .*: 0 to 255 is allowed"):
+    with pytest.raises(InvalidInput, match=r"progress_stream is .*: must be 0 to 255"):
         isthmus.lower(ProgramBuilder(1).build(), progress_stream=stream)
 
 

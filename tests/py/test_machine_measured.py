@@ -145,26 +145,26 @@ def test_what_needs_nothing_new_is_written_as_before() -> None:
     [
         ("format = 2", "format = 3", "format", "is 3: this version of Isthmus reads formats 1 to 2"),
         ("format = 2", "format = true", "format", "is True"),
-        ('["19 GB/s", "21 GB/s"]', '["19 GB/s"]', "node.memory_bandwidth", "[low, high] is allowed"),
+        ('["19 GB/s", "21 GB/s"]', '["19 GB/s"]', "node.memory_bandwidth", "must be [low, high]"),
         ('["19 GB/s", "21 GB/s"]', '["21 GB/s", "22 GB/s"]', "node.memory_bandwidth", "does not hold the value"),
         ('["19 GB/s", "21 GB/s"]', '["19", "21 GB/s"]', "node.memory_bandwidth", "has no unit"),
-        ("samples = 40", "samples = 0", "node.memory_bandwidth", "whole numbers from 1"),
-        ('method = "STREAM triad"', "method = 3", "node.memory_bandwidth", "method 3: text is allowed"),
-        ("level = 2", "level = 1", "node.caches.1.level", "does not ascend: more than in the table before"),
-        ("threads = 2", "threads = 0", "node.memory_bandwidth_by_threads.1.threads", "whole numbers from 1"),
-        ('up_to = "1 MiB"\n', "", "node.spmv.1.up_to", "does not ascend"),
-        ("size = ", "bytes = ", "node.caches.0.bytes", "unknown key: allowed are level, size, cores"),
-        ("ranks = 2\nload", "rank = 2\nload", "measured.rank", "unknown key: allowed are date, isthmus, mpi"),
-        ("ranks = 2\nload", "ranks = -2\nload", "measured.ranks", "a number from 0 is allowed"),
-        ("warnings = [", "warnings = [1, ", "measured.warnings", "a list of texts is allowed"),
-        ('raw = "here.h5"', "raw = 1", "measured.raw", "text is allowed"),
-        ("x = [1, 1024", "x = [2048, 1024", "curves.latency-socket.x", "does not ascend"),
-        ("y = [4e-07, ", "y = [", "curves.latency-socket.y", "has 2 numbers: 3, one for every x, are allowed"),
-        ("y = [4e-07, ", "y = [nan, ", "curves.latency-socket.y", "a list of finite numbers in SI units is allowed"),
+        ("samples = 40", "samples = 0", "node.memory_bandwidth", "a whole number from 1"),
+        ('method = "STREAM triad"', "method = 3", "node.memory_bandwidth", "method 3: must be text"),
+        ("level = 2", "level = 1", "node.caches.1.level", "must be more than in the table before"),
+        ("threads = 2", "threads = 0", "node.memory_bandwidth_by_threads.1.threads", "a whole number from 1"),
+        ('up_to = "1 MiB"\n', "", "node.spmv.1.up_to", "must be more than"),
+        ("size = ", "bytes = ", "node.caches.0.bytes", "unknown key: must be one of level, size, cores"),
+        ("ranks = 2\nload", "rank = 2\nload", "measured.rank", "unknown key: must be one of date, isthmus, mpi"),
+        ("ranks = 2\nload", "ranks = -2\nload", "measured.ranks", "must be a number from 0"),
+        ("warnings = [", "warnings = [1, ", "measured.warnings", "must be a list of texts"),
+        ('raw = "here.h5"', "raw = 1", "measured.raw", "must be text"),
+        ("x = [1, 1024", "x = [2048, 1024", "curves.latency-socket.x", "must ascend"),
+        ("y = [4e-07, ", "y = [", "curves.latency-socket.y", "has 2 numbers: must have 3, one for every x"),
+        ("y = [4e-07, ", "y = [nan, ", "curves.latency-socket.y", "must be a list of finite numbers in SI units"),
         ("low = [3.9e-07", "low = [4.2e-07", "curves.latency-socket.low", "is above high at a point"),
-        ('y_unit = "s"', 'y_unit = "us"', "curves.latency-socket.y_unit", "is 'us': allowed are B, B/s, s"),
+        ('y_unit = "s"', 'y_unit = "us"', "curves.latency-socket.y_unit", "is 'us': must be one of B, B/s, s"),
         ('kind = "latency"', "", "curves.latency-socket.kind", "is missing: a curve needs kind, x and y"),
-        ("ranks = 2 }", "ranks = [] }", "curves.latency-socket.parameters.ranks", "a text or a number is allowed"),
+        ("ranks = 2 }", "ranks = [] }", "curves.latency-socket.parameters.ranks", "must be a text or a number"),
     ],
 )
 def test_wrong_values_are_refused(old: str, new: str, field: str, words: str) -> None:
@@ -179,7 +179,7 @@ def test_wrong_values_are_refused(old: str, new: str, field: str, words: str) ->
 
 
 def test_words_have_no_interval() -> None:
-    with pytest.raises(ParseError, match="core_order: has an interval: only numbers are allowed one"):
+    with pytest.raises(ParseError, match="core_order: has an interval, but only numbers can have one"):
         machine(FILE.replace("[node]\n", '[node]\ncore_order = { value = "block", interval = [1, 2] }\n'))
 
 

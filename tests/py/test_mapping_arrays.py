@@ -91,9 +91,9 @@ def test_two_rows_of_partners_meet() -> None:
 @pytest.mark.parametrize(
     ("arrays", "order", "message"),
     [
-        ({"a": 3}, None, "arrays of 3 tasks for a pattern of 4 ranks"),
-        ({"a": 4, "b": 0}, None, "arrays of 4 tasks for a pattern of 4 ranks"),
-        ({"a": 2, "b": 2}, ["a", "c"], "order a, c: allowed are a, b"),
+        ({"a": 3}, None, "arrays have 3 tasks, but the pattern has 4 ranks"),
+        ({"a": 4, "b": 0}, None, "arrays have 4 tasks, but the pattern has 4 ranks"),
+        ({"a": 2, "b": 2}, ["a", "c"], "order a, c: must be one of a, b"),
     ],
 )
 def test_errors(arrays: dict[str, int], order: list[str] | None, message: str) -> None:

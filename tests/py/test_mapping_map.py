@@ -222,11 +222,11 @@ def test_two_halves_of_a_node() -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"method": "snake"}, "allowed are auto, default, block"),
+        ({"method": "snake"}, "must be one of auto, default, block"),
         ({"method": ("block", {"width": 1})}, "option 'width' of method block: it has none"),
         ({"method": ("auto", {"width": 1})}, "method auto has no options"),
-        ({"objective": "speed"}, "allowed are hop_bytes, max_link, time"),
-        ({"objective": "time"}, "a program or schedule"),
+        ({"objective": "speed"}, "must be one of hop_bytes, max_link, time"),
+        ({"objective": "time"}, "needs a program or a schedule"),
         ({"seconds": 0}, "seconds = 0"),
         ({"seed": -1}, "seed = -1"),
         ({"balance": -0.1}, "balance = -0.1"),

@@ -126,9 +126,9 @@ def test_nothing_is_sent() -> None:
 def test_wrong_arguments() -> None:
     ring = isthmus.Machine.parse("ring:4")
     pattern = Pattern.of(3, source=0, target=1, bytes=1)
-    with pytest.raises(InvalidInput, match="placement of 2 ranks for a pattern of 3"):
+    with pytest.raises(InvalidInput, match="placement has 2 ranks, the pattern 3"):
         isthmus.evaluate(pattern, Placement.of(ring, 2))
-    with pytest.raises(InvalidInput, match="a Placement is allowed"):
+    with pytest.raises(InvalidInput, match="must be a Placement"):
         isthmus.evaluate(pattern, ring)  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="a Pattern, a Program or a Schedule"):
         isthmus.evaluate("x", Placement.of(ring, 2))  # type: ignore[arg-type]

@@ -75,7 +75,7 @@ def test_message_sizes_that_are_none(size: float) -> None:
 
 def test_message_time_refuses_other_levels_and_nodes() -> None:
     machine = Machine.parse("ring:4")
-    with pytest.raises(InvalidInput, match="'network': allowed are socket, node"):
+    with pytest.raises(InvalidInput, match="'network': must be socket or node"):
         machine.message_time(1, 0, 1, level="network")  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="nodes are 0 to 3"):
         machine.message_time(1, 0, 4)

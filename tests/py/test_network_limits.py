@@ -59,7 +59,7 @@ def test_every_kind_carries_messages_or_says_which_routes_it_has(spec: str, tmp_
             detours = routing == "valiant" or (routing == "adaptive" and model != "packet")
             if spec.startswith(("rail", "graph")) and detours:
                 with pytest.raises(
-                    Unsupported, match=f"routing '{routing}': a {spec[:4]}.* allowed are minimal, random"
+                    Unsupported, match=f"routing '{routing}': a {spec[:4]}.* use one of minimal, random"
                 ):
                     isthmus.simulate(program, m, nodes, model=model, routing=routing)
                 # Before anything is sent.
@@ -74,26 +74,26 @@ def test_every_kind_carries_messages_or_says_which_routes_it_has(spec: str, tmp_
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"model": "fluid"}, "model = 'fluid': allowed are loggops, flow, reserve, packet"),
-        ({"model": None}, "model = None: allowed are"),
+        ({"model": "fluid"}, "model = 'fluid': must be one of loggops, flow, reserve, packet"),
+        ({"model": None}, "model = None: must be one of"),
         (
             {"routing": "valiant"},
-            "routing = 'valiant': in the model 'loggops' messages take no links; allowed are flow",
+            "routing = 'valiant': in the model 'loggops' messages take no links; use one of flow",
         ),
         ({"slices": 10}, "slices = 10: in the model 'loggops' messages take no links"),
-        ({"model": "flow", "routing": "ugal"}, "routing = 'ugal': allowed are minimal, random, valiant, adaptive"),
-        ({"model": "flow", "slices": -1}, "slices = -1: whole numbers from 0 to 4096 are allowed"),
-        ({"model": "flow", "slices": 4097}, "slices = 4097: whole numbers"),
-        ({"model": "flow", "slices": 2.5}, "slices = 2.5: whole numbers"),
-        ({"model": "flow", "seed": "x"}, "seed = 'x': whole numbers"),
-        ({"model": "flow", "resolution": -0.1}, "resolution = -0.1: numbers from 0 to 1 are allowed"),
-        ({"model": "flow", "resolution": float("nan")}, "resolution = nan: numbers from 0 to 1"),
-        ({"model": "packet", "resolution": 0.1}, "resolution: it belongs to the model 'flow', not to 'packet'"),
+        ({"model": "flow", "routing": "ugal"}, "routing = 'ugal': must be one of minimal, random, valiant, adaptive"),
+        ({"model": "flow", "slices": -1}, "slices = -1: must be a whole number from 0 to 4096"),
+        ({"model": "flow", "slices": 4097}, "slices = 4097: must be a whole number"),
+        ({"model": "flow", "slices": 2.5}, "slices = 2.5: must be a whole number"),
+        ({"model": "flow", "seed": "x"}, "seed = 'x': must be a whole number"),
+        ({"model": "flow", "resolution": -0.1}, "resolution = -0.1: must be a number from 0 to 1"),
+        ({"model": "flow", "resolution": float("nan")}, "resolution = nan: must be a number from 0 to 1"),
+        ({"model": "packet", "resolution": 0.1}, "resolution: applies only to the model 'flow', not to 'packet'"),
         (
             {"model": "flow", "packet": isthmus.PacketOptions()},
-            "packet: it belongs to the model 'packet', not to 'flow'",
+            "packet: applies only to the model 'packet', not to 'flow'",
         ),
-        ({"model": "packet", "packet": {"bytes": 64}}, r"packet = \{'bytes': 64\}: isthmus.PacketOptions"),
+        ({"model": "packet", "packet": {"bytes": 64}}, r"packet = \{'bytes': 64\}: must be isthmus.PacketOptions"),
     ],
 )
 def test_options_of_the_network(options: dict[str, Any], words: str) -> None:
@@ -104,13 +104,13 @@ def test_options_of_the_network(options: dict[str, Any], words: str) -> None:
 @pytest.mark.parametrize(
     ("sizes", "words"),
     [
-        ({"bytes": 0}, "packet.bytes = 0: whole numbers from 1 to 268435456 are allowed"),
+        ({"bytes": 0}, "packet.bytes = 0: must be a whole number from 1 to 268435456"),
         ({"bytes": 2**28 + 1}, "packet.bytes = 268435457"),
         ({"bytes": 1.5}, "packet.bytes = 1.5"),
         ({"bytes": True}, "packet.bytes = True"),
-        ({"bytes": 16}, "packet.flit = 32: 1 to 16, the bytes of a packet, are allowed"),
+        ({"bytes": 16}, "packet.flit = 32: must be 1 to 16, the bytes of a packet"),
         ({"flit": 0}, "packet.flit = 0"),
-        ({"buffer": 2047}, "packet.buffer = 2047: at least 2048, the bytes of a packet, are allowed"),
+        ({"buffer": 2047}, "packet.buffer = 2047: must be at least 2048, the bytes of a packet"),
         ({"buffer": "4KiB"}, "packet.buffer = '4KiB'"),
     ],
 )
@@ -133,7 +133,7 @@ def test_links_and_times_that_no_clock_holds(tmp_path: Path) -> None:
     assert isthmus.simulate(exchange(4), slow).makespan < 1
     for model in MODELS:
         with pytest.raises(
-            InvalidInput, match=r"allowed are times up to that|a packet of 2048 bytes may take up to 1000 s"
+            InvalidInput, match=r"the longest time that can be simulated|a packet of 2048 bytes may take up to 1000 s"
         ):
             isthmus.simulate(exchange(4), slow, model=model)
     path.write_text(text.format("1e9", "999"))
@@ -166,28 +166,28 @@ LARGE = "torus:300x300x300 link=1GB/s hop=50ns cores=1"
         (
             LARGE,
             "--model packet",
-            "GiB under load, and more than 8 are too many: use the model 'flow'",
+            "GiB under load, but at most 8 are allowed: use the model 'flow'",
         ),
         (
             "superpod-h100",
             "--model flow --routing valiant",
-            "a rail has no Valiant routes; allowed are minimal, random\n",
+            "a rail has no Valiant routes; use one of minimal, random\n",
         ),
-        ("superpod-h100", "--model packet --routing valiant", "allowed are minimal, random, adaptive\n"),
+        ("superpod-h100", "--model packet --routing valiant", "use one of minimal, random, adaptive\n"),
         ("graph:islands.edges", "--model flow", "node d is not connected to node a"),
-        ("zero.toml", "--model flow", "links.default.bandwidth: is 0: a positive bandwidth is allowed"),
+        ("zero.toml", "--model flow", "links.default.bandwidth: is 0: must be a positive bandwidth"),
         (RING, "--model fluid", "'fluid' is not one of 'loggops', 'flow', 'reserve', 'packet'"),
         (RING, "--model flow --routing far", "'far' is not one of 'minimal', 'random', 'valiant', 'adaptive'"),
-        (RING, "--routing valiant", "in the model 'loggops' messages take no links; allowed are flow, reserve, packet"),
-        (RING, "--model flow --resolution 2", "resolution = 2.0: numbers from 0 to 1 are allowed"),
-        (RING, "--model packet --packet-bytes 1", "packet.flit = 32: 1 to 1, the bytes of a packet, are allowed"),
+        (RING, "--routing valiant", "in the model 'loggops' messages take no links; use one of flow, reserve, packet"),
+        (RING, "--model flow --resolution 2", "resolution = 2.0: must be a number from 0 to 1"),
+        (RING, "--model packet --packet-bytes 1", "packet.flit = 32: must be 1 to 1, the bytes of a packet"),
         (
             RING,
             "--model packet --buffer 1KiB",
-            "packet.buffer = 1024: at least 2048, the bytes of a packet, are allowed",
+            "packet.buffer = 1024: must be at least 2048, the bytes of a packet",
         ),
         (RING, "--model packet --flit many", "--flit=many: "),
-        (RING, "--model flow --buffer 4KiB", "packet: it belongs to the model 'packet', not to 'flow'"),
+        (RING, "--model flow --buffer 4KiB", "packet: applies only to the model 'packet', not to 'flow'"),
     ],
 )
 def test_the_command_says_so_and_exits_with_2(error: Any, where: str, options: str, words: str) -> None:

@@ -224,7 +224,7 @@ def test_bad_input(tmp_path: Path) -> None:
     for path, kind, reason in (
         ("a.jpg", "load", "suffix"),
         ("a.html", "histogram", "suffix"),
-        ("a.png", "heat", "allowed are load, network"),
+        ("a.png", "heat", "must be one of load, network"),
         ("a.png", "time", "slices=100"),
     ):
         with pytest.raises(InvalidInput, match=reason):
@@ -268,7 +268,7 @@ def test_command(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch
             ["--model", "flow", "--plot", "heat=a.png"],
             "load=FILE, network=FILE, histogram=FILE, time=FILE or",
         ),
-        (["--model", "flow", "--plot", "load=a.html"], "a file in .png, .svg, .pdf is allowed"),
+        (["--model", "flow", "--plot", "load=a.html"], "must end in .png, .svg, .pdf"),
         (["--model", "flow", "--plot", "load=no/a.png"], "there is no folder no"),
         (["--model", "flow", "--links", "2", "--record", "ranks"], "--links needs --record ops"),
     ],

@@ -62,7 +62,7 @@ def test_a_part_in_the_middle() -> None:
         assert edge / t.makespan_ps == pytest.approx(share, abs=0.06)
     computing = path.via == "compute"
     assert np.array_equal(path.begin_ps[computing], t.start_ps[path.op[computing].astype(np.int64)])
-    with pytest.raises(InvalidInput, match="a part of the run only"):
+    with pytest.raises(InvalidInput, match="keeps only a part of the run"):
         t.sensitivities()
     with pytest.raises(InvalidInput, match='needs record="ops"'):
         isthmus.simulate(schedule, "torus:4x4", path_part=(0, 10))

@@ -98,7 +98,7 @@ def test_ranks_that_do_not_fit() -> None:
         Placement.of(machine().allocate(2), 9)
     with pytest.raises(InvalidInput, match="0 ranks"):
         Placement.of(machine(), 0)
-    with pytest.raises(InvalidInput, match="allowed are default, block, cyclic, random"):
+    with pytest.raises(InvalidInput, match="must be one of default, block, cyclic, random"):
         Placement.of(machine(), 1, "snake")
     with pytest.raises(InvalidInput, match="a Machine or an Allocation"):
         Placement.of("torus", 1)  # type: ignore[arg-type]
@@ -119,7 +119,7 @@ def test_simulate_takes_a_placement() -> None:
     same = isthmus.simulate(work, m, near.node).makespan
     assert isthmus.simulate(work, m, near).makespan == same
     assert isthmus.simulate(work, m, far).makespan > same
-    with pytest.raises(InvalidInput, match="placement of another machine"):
+    with pytest.raises(InvalidInput, match="placement belongs to another machine"):
         isthmus.simulate(work, machine("torus:4x4x2"), near)
     with pytest.raises(InvalidInput, match="for 8 ranks"):
         isthmus.simulate(work, m, Placement(m, [0]))

@@ -173,8 +173,8 @@ def test_own_code_by_name(capsys: pytest.CaptureFixture[str], tmp_path: Path) ->
     main(["show", str(tmp_path / "app.h5"), "--own", "main.c"])
     assert "MPI_Allreduce  main.c:9" in capsys.readouterr().out
     for arguments, words in (
-        (["--own", "solver"], "no function, source or module of the recording is called so"),
-        (["--own", ""], "no function, source or module of the recording is called so"),
+        (["--own", "solver"], "the recording has no function, source file or module of this name"),
+        (["--own", ""], "the recording has no function, source file or module of this name"),
     ):
         with pytest.raises(SystemExit) as exit:
             main(["show", str(tmp_path / "app.h5"), *arguments])

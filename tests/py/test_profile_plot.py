@@ -72,7 +72,7 @@ def test_matrix_of_few_ranks_has_numbers(tmp_path: Path, figures: list[Any]) -> 
     assert {"2 MB", "1.5 kB", "white: none"} <= set(words(figures[0]))
     assert {"1", "7"} <= {t.get_text() for t in figures[1].axes[0].texts}
     assert len(figures[0].axes[0].texts) == 2
-    with pytest.raises(InvalidInput, match="'bytes' and 'messages'"):
+    with pytest.raises(InvalidInput, match="'bytes' or 'messages'"):
         plot_pattern(p, tmp_path / "c.png", what="volume")
 
 

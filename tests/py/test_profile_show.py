@@ -206,8 +206,8 @@ def test_wrong_requests(show: Any, capsys: pytest.CaptureFixture[str], tmp_path:
     program = ring(ranks=2, calls=1)
     for arguments, words in (
         (["--rank", "2"], "ranks 0 to 1"),
-        (["--plot", "ranks"], "a file in .png, .svg, .pdf"),
-        (["--messages"], "-o FILE says where to draw"),
+        (["--plot", "ranks"], "must end in .png, .svg, .pdf"),
+        (["--messages"], "need -o FILE to draw into"),
         (["-o", str(tmp_path / "a.gif")], ".png, .svg, .pdf"),
         (["-o", str(tmp_path / "a.png"), "--plot", "calls", "--messages"], "--plot matrix"),
     ):

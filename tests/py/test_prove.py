@@ -242,7 +242,7 @@ def test_unwritten_data() -> None:
     proof = prove(s.schedule(), "bcast:ranks=2,bytes=8")
     # What comes of a mistake is no second one.
     assert [str(d) for d in proof.defects] == [
-        "unwritten: rank 0, operation 0 (send 8 B to rank 1, tag 0): it reads scratch [0, 8), which nobody has written"
+        "unwritten: rank 0, operation 0 (send 8 B to rank 1, tag 0): it reads scratch [0, 8), which nothing has written"
     ]
 
 
@@ -334,7 +334,7 @@ def test_what_is_no_question() -> None:
         prove(isthmus.collective("bcast", ranks=3, bytes=8), "bcast:ranks=3,bytes=8")
     with pytest.raises(InvalidInput, match="needs a buffer 'input'"):
         prove(Sketch.of(2, output=8).schedule(), "alltoall:ranks=2,bytes=4")
-    with pytest.raises(InvalidInput, match="rank 2 is none of 2 ranks"):
+    with pytest.raises(InvalidInput, match="rank 2 does not exist: there are 2 ranks"):
         Contract.of(2, start=[(2, "x", 0, 8, 0, 0)], end=[])
     with pytest.raises(InvalidInput, match="start, row 0: 2 values"):
         Contract.of(2, start=[(2, "x")], end=[])

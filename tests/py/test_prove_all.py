@@ -96,9 +96,9 @@ def test_exit_status(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert "unwritten: rank 0, operation 0 (send 100 B to rank 4, tag 0): it reads output [0, 100)" in out
     assert status("prove", "bcast:ranks=5,bytes=100,access=put,sync=my") == 0
     assert status("prove", "bcast:ranks=5,bytes=100,count=3") == 2
-    assert "prove one of them" in capsys.readouterr().err
+    assert "prove one collective at a time" in capsys.readouterr().err
     assert status("prove", path) == 2
-    assert "--as says what it has to do" in capsys.readouterr().err
+    assert "say with --as what the schedule must do" in capsys.readouterr().err
     assert status("prove", path, "--as", "bcast:ranks=4,bytes=100") == 2
     assert status("prove") == 2
     assert status("prove", "--all", "--ranks", "4-x") == 2

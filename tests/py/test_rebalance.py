@@ -149,10 +149,10 @@ def test_balanced_objects_beside_their_partners_stay() -> None:
     r = rebalance(pattern, Placement(machine, rank // 4, rank // 2 % 2))
     assert (len(r.moved), r.before, r.migration) == (0, r.after, 0.0)
     assert str(r).splitlines() == [
-        "0 of 64 objects move (0.0%), 0 B to other nodes",
+        "0 of 64 objects move (0 %), 0 B to other nodes",
         "                         before        after",
         "  most of a core           2 ms         2 ms",
-        "  imbalance                0.0%         0.0%",
+        "  imbalance                 0 %          0 %",
         "  hop-bytes                 0 B          0 B",
     ]
 
@@ -276,20 +276,23 @@ def test_wrong_requests_are_refused_in_one_sentence() -> None:
     placement = Placement(machine, [0, 1, 2])
     one_core = machine.allocate(ranks_per_node=1)
     for message, call in [
-        ("3 objects and places for 2: one for each", {"placement": Placement(machine, [0, 1])}),
-        ("method 'best' of balancing: allowed are refine, greedy", {"method": "best"}),
+        ("3 objects, but the placement has 2 ranks: must be one for each", {"placement": Placement(machine, [0, 1])}),
+        ("method 'best' of balancing: must be one of refine, greedy", {"method": "best"}),
         ("steps = -1", {"steps": -1.0}),
         ("tolerance = nan", {"tolerance": float("nan")}),
-        (r"migration of shape \(2,\): \(3,\) or one number is allowed", {"migration": [1.0, 2.0]}),
-        ("migration: numbers from 0 are allowed", {"migration": -1.0}),
-        ("speeds: numbers above 0 are allowed", {"speeds": 0.0}),
-        (r"fixed of shape \(3,\), int64: true or false for each of 3 objects", {"fixed": np.zeros(3, dtype=np.int64)}),
+        (r"migration of shape \(2,\): must be \(3,\) or one number", {"migration": [1.0, 2.0]}),
+        ("migration: must be numbers from 0", {"migration": -1.0}),
+        ("speeds: must be numbers above 0", {"speeds": 0.0}),
+        (
+            r"fixed has shape \(3,\) and type int64: must have true or false for each of 3 objects",
+            {"fixed": np.zeros(3, dtype=np.int64)},
+        ),
         ("object 2 is on node2, which is not in the job", {"job": machine.allocate(2)}),
         (
-            "object 1 is on core 1: the job has cores 0 to 0",
+            "object 1 is on core 1: the job uses cores 0 to 0",
             {"placement": Placement(machine, [0, 0, 1]), "job": one_core},
         ),
-        ("a job on ring:5 and a placement on ring:4", {"job": Machine.parse("ring:5").allocate()}),
+        ("the job is on ring:5, the placement on ring:4", {"job": Machine.parse("ring:5").allocate()}),
     ]:
         with pytest.raises(InvalidInput, match=message):
             rebalance(pattern, **({"placement": placement} | call))

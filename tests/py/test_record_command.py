@@ -116,7 +116,7 @@ def test_lines(tmp_path: Path) -> None:
     assert four[-1][1] <= five[0][0]
     assert lines(str(program), "two.c", 400) == []
     assert marking("MPI_Send@two.c:4", [str(program)]) == f"MPI_Send;two;{four[0][0]:x}-{four[0][1]:x}"
-    with pytest.raises(isthmus.InvalidInput, match="no code of this line"):
+    with pytest.raises(isthmus.InvalidInput, match="no code for this line"):
         marking("MPI_Send@two.c:400", [str(program)])
 
 

@@ -104,9 +104,9 @@ def test_json_of_a_program_without_mpi(program: tuple[str, Path], tmp_path: Path
     ("words", "reason"),
     [
         (("--launch", "", "--", "true"), "--launch is empty"),
-        (("--launch", "mpirun -n x", "--", "true"), "one number of ranks is allowed behind -n"),
+        (("--launch", "mpirun -n x", "--", "true"), "-n takes one number of ranks"),
         (("--launch", "mpirun -n 2"), "no command to record"),
-        (("--json", "-o", "a.txt", "--", "true"), "a file in .h5 or .hdf5 is allowed"),
+        (("--json", "-o", "a.txt", "--", "true"), "must end in .h5 or .hdf5"),
     ],
 )
 def test_what_is_refused(words: tuple[str, ...], reason: str, tmp_path: Path) -> None:

@@ -78,7 +78,7 @@ def test_programs_without_a_recording_stay_of_version_1(tmp_path: Path) -> None:
         ("recording/begin", None, "recording/begin: the dataset is missing"),
         ("recording/begin", np.zeros(3, "i8"), "recording/begin: the dataset has 3 elements instead of"),
         ("recording/host", np.full(5, 9, "u4"), "host 9 of a recording (element 0) does not exist: there are 1"),
-        ("recording/first", np.zeros(6, "u8"), "first of a recording does not rise from 0 to the number of calls"),
+        ("recording/first", np.zeros(6, "u8"), "first of a recording must rise from 0 to the number of calls"),
         (
             "recording/untimed/calls",
             np.zeros(3, "u8"),
@@ -100,7 +100,7 @@ def test_files_with_a_defect(tmp_path: Path, recorded: Program, name: str, value
 
 def test_a_recording_must_be_of_its_program(recorded: Program) -> None:
     r = recording(recorded)
-    with pytest.raises(InvalidInput, match="the recording is of 5 ranks, the program of 2"):
+    with pytest.raises(InvalidInput, match="the recording has 5 ranks, the program 2"):
         replace(ProgramBuilder(2).build(), recording=r)
     with pytest.raises(InvalidInput, match=r"the recording has event \d+, which does not exist: there are 0"):
         replace(ProgramBuilder(5).build(), recording=r)
@@ -108,7 +108,7 @@ def test_a_recording_must_be_of_its_program(recorded: Program) -> None:
         ({"cpus": np.zeros(4, np.uint32)}, "cpus of a recording has 4 elements for 5 ranks"),
         ({"begin": r.begin[1:]}, "begin of a recording has"),
         ({"site": np.zeros(len(r), np.uint32), "sites": ()}, "site 0 of a recording"),
-        ({"peer": np.full(len(r), 5, np.int32)}, "a peer of a recording is none of its 5 ranks"),
+        ({"peer": np.full(len(r), 5, np.int32)}, "a recording names a peer that is not one of its 5 ranks"),
     ):
         with pytest.raises(InvalidInput, match=words):
             replace(r, **change)

@@ -142,7 +142,7 @@ def test_no_trace(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="no trace whose process knew its rank"):
         merge(tmp_path)
     RawTrace(0, 1).write(tmp_path)
-    with pytest.raises(InvalidInput, match="allowed are recorded and free"):
+    with pytest.raises(InvalidInput, match="must be recorded or free"):
         merge(tmp_path, wildcards="all")
 
 

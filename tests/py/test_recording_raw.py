@@ -115,7 +115,7 @@ DAMAGES = {
     "unknown kind": (raw.CALL, raw.MESSAGE, "=H", 0, 10, "a record of unknown kind"),
     "no length": (raw.CALL, raw.MESSAGE, "=I", 4, 0, "a record without a length"),
     "unknown form": (raw.CALL, raw.MESSAGE, "=H", 10, 8, "a call of unknown form"),
-    "many messages": (raw.CALL, raw.MESSAGE, "=I", 40, 3, "a call too short for what it holds"),
+    "many messages": (raw.CALL, raw.MESSAGE, "=I", 40, 3, "a call too short for its content"),
     "many counts": (raw.CALL, raw.COLLECTIVE, "=I", 60, 9, "a collective too short for its counts"),
     "large group": (raw.CALL, raw.RMA, "=I", 40, 9, "a call too short for its group"),
     "many members": (raw.COMM, 0, "=I", 24, 9, "a communicator too short for its members"),
@@ -142,7 +142,7 @@ THREAD = raw.HEADER.fields["thread"][1]
     ("offset", "data", "words"),
     [
         (0, b"ISTHMTRX", "byte 0: not a raw trace: it does not begin with ISTHMTRC"),
-        (8, struct.pack("=I", 9), "byte 8: the trace is of version 9, this Isthmus reads versions 1 to 3"),
+        (8, struct.pack("=I", 9), "byte 8: the trace has version 9: this Isthmus reads versions 1 to 3"),
         (12, struct.pack("=I", 0x04030201), "byte 12: the trace is in the byte order of another kind of machine"),
         (12, struct.pack("=I", 7), "byte 12: the trace is damaged"),
         (THREAD, struct.pack("=I", 1 << 30), f"byte {THREAD}: the header is damaged: thread 1073741824"),

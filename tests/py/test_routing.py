@@ -117,7 +117,7 @@ def test_ties_in_the_positive_direction_where_that_is_asked_for() -> None:
     for a in range(8):
         assert [names[c] for c in t.link_class(t.route(a, (a + 2) % 4 + a // 4 * 4))] == ["x+", "x+"]
         assert [names[c] for c in t.link_class(t.route(a, (a + 4) % 8))] == ["y+"]
-    with pytest.raises(InvalidInput, match="ties = 'negative': allowed are balanced, positive"):
+    with pytest.raises(InvalidInput, match="ties = 'negative': must be balanced or positive"):
         _core.grid("torus", [4], ties="negative")
 
 
@@ -279,9 +279,9 @@ def test_valiant_routes_of_a_dragonfly_cross_every_third_group() -> None:
 
 
 def test_families_without_valiant_say_so() -> None:
-    with pytest.raises(Unsupported, match="rail: no Valiant routing"):
+    with pytest.raises(Unsupported, match="rail: has no Valiant routing"):
         _core.rail(4, 4).candidates(0, 5, "valiant")
-    with pytest.raises(InvalidInput, match="'adaptive': allowed are minimal, random, valiant, ugal"):
+    with pytest.raises(InvalidInput, match="'adaptive': must be minimal, random, valiant or ugal"):
         _core.grid("torus", [4]).candidates(0, 1, "adaptive")
 
 

@@ -183,7 +183,7 @@ def test_text_for_people() -> None:
         "  2: get 24 B from 0 requires 1 requires start of 0",
     ]
     assert str(s) == (
-        "Schedule of 2 ranks, 4 operations (1 send, 1 recv, 1 calc, 1 get), 1 KiB in 2 messages, 1 us of calc, "
+        "Schedule of 2 ranks, 4 operations (1 send, 1 recv, 1 calc, 1 get), 1 KiB in 2 messages, 1 us of computation, "
         "3 dependencies"
     )
     assert repr(s) == "<Schedule: 2 ranks, 4 operations, 3 dependencies>"
@@ -197,7 +197,7 @@ def test_text_for_people() -> None:
         ({"rank": [0, 1]}, "columns differ in length: rank 2, kind 3"),
         ({"rank": [[0, 1]]}, "rank has 2 dimensions"),
         ({"rank": [0, 0.5, 1]}, "whole numbers"),
-        ({"kind": ["send", "sent", "calc"]}, "kind 'sent' is unknown: allowed are send, recv, calc"),
+        ({"kind": ["send", "sent", "calc"]}, "kind 'sent' is unknown: must be one of send, recv, calc"),
         ({"kind": [1, 2, 8]}, "operation 2 (of rank 1): kind 8 is unknown"),
         ({"kind": 0}, "operation 0 (of rank 0): kind 0 is unknown"),
         ({"amount": [1, -2, 3]}, "amount[1] is -2"),
@@ -205,24 +205,24 @@ def test_text_for_people() -> None:
         ({"seconds": [0, 0, -1]}, "operation 2 (of rank 1): calc of -1"),
         ({"seconds": np.inf}, "operation 2 (of rank 1): calc of inf seconds"),
         ({"seconds": np.nan}, "calc of nan"),
-        ({"seconds": 9.3e6}, "allowed are 0 to 9.2e6"),
-        ({"seconds": "long"}, "seconds holds something that is no number"),
+        ({"seconds": 9.3e6}, "must be 0 to 9.2e6"),
+        ({"seconds": "long"}, "seconds must hold numbers only"),
         ({"peer": [2, 0, 0]}, "operation 0 (of rank 0): send to rank 2, but ranks are 0 to 1"),
         ({"peer": [1, 2, 0]}, "operation 1 (of rank 1): recv from rank 2, but ranks are 0 to 1"),
         ({"peer": ANY}, "operation 0 (of rank 0): send to any rank"),
         ({"peer": -2}, "peer is -2"),
-        ({"tag": ANY}, "operation 0 (of rank 0): send with any tag"),
+        ({"tag": ANY}, "operation 0 (of rank 0): a send cannot have any tag"),
         ({"tag": 2**32}, "tag is 4294967296"),
-        ({"cpu": 256}, "cpu is 256: allowed are 0 to 255"),
+        ({"cpu": 256}, "cpu is 256: must be 0 to 255"),
         ({"nic": -1}, "nic is -1"),
-        ({"op": 2}, "op and on are pairs"),
+        ({"op": 2}, "op and on belong together"),
         ({"op": [2, 2], "on": [1, 1, 1]}, "columns differ in length"),
         ({"op": 2, "on": 2}, "operation 2 (of rank 1): depends on itself"),
         ({"op": 2, "on": 3}, "dependency 0: operation 2 on operation 3, but there are 3 operations"),
         ({"op": 2, "on": 0}, "operation 2 (of rank 1): depends on operation 0 of rank 0"),
         ({"buffers": {"a": [1, 2, 3]}}, "buffer a has 3 sizes"),
-        ({"slices": np.zeros(3, np.uint8)}, "slices are (3,) of uint8"),
-        ({"slices": np.zeros(2, SLICES), "buffers": {"a": 1}}, "slices are (2,)"),
+        ({"slices": np.zeros(3, np.uint8)}, "slices have shape (3,)"),
+        ({"slices": np.zeros(2, SLICES), "buffers": {"a": 1}}, "slices have shape (2,)"),
         ({"slices": np.zeros(3, SLICES)}, "operation 0 (of rank 0): buffer 0 does not exist, there are 0"),
     ],
 )
@@ -257,7 +257,7 @@ def test_unknown_rank_operation_and_suffix(tmp_path: Path) -> None:
             s.rank(rank)
     with pytest.raises(InvalidInput, match="rank 0 has no operation 1: it has 1"):
         s.requires(0, 1)
-    with pytest.raises(InvalidInput, match=r"allowed are \.h5, .hdf5, .goal and .bin"):
+    with pytest.raises(InvalidInput, match=r"must end in \.h5, .hdf5, .goal or .bin"):
         s.save(tmp_path / "s.txt")
 
 

@@ -61,7 +61,7 @@ def test_messages(tmp_path: Path, model: str, receive: str, many: bool) -> None:
         # So many packets would take too long: a slower link, and as much time.
         machine = isthmus.load("ring:256 cores=1 link=1B/s network.L=1us network.G=1s/B network.S=1EB")
         schedule = goal(tmp_path / "m.goal", text.replace(str(size), "70000"))
-    refused = f"{LATEST}|messages are on their way for more than|a link is taken for more"
+    refused = f"{LATEST}|messages are in flight for more than|a link is taken for more"
     with pytest.raises(InvalidInput, match=refused):
         isthmus.simulate(schedule, machine, model=model, receive=receive, symmetry=False, **options)
 
@@ -89,7 +89,7 @@ def test_sums_over_ranks() -> None:
     assert rows["compute"]["part"] == pytest.approx(1.0)
     assert rows["compute"]["mean"] == pytest.approx(200.0)
     assert all(0 <= row["part"] <= 1 for row in rows.values())
-    assert "computing       200 s" in str(timeline)
+    assert "computation       200 s" in str(timeline)
     assert summary(timeline)["breakdown"][0]["part"] == pytest.approx(1.0)
 
 
@@ -100,7 +100,7 @@ def test_streams_of_a_rank() -> None:
 
 
 def test_parameters() -> None:
-    with pytest.raises(InvalidInput, match=r"socket.L = 2000000.0 s: 0 to 1.1e6 s is allowed"):
+    with pytest.raises(InvalidInput, match=r"socket.L = 2000000.0 s: must be 0 to 1.1e6 s"):
         isthmus.simulate(calcs(1.0, 1), isthmus.Level(L=2e6))
     noise = isthmus.Noise(kind="periodic", period=1.0, duration=0.5)
     schedule = calcs(4e6, 1)

@@ -119,7 +119,7 @@ def test_schema_of_another_version(tmp_path: Path) -> None:
     with sqlite3.connect(path) as db:
         db.execute(f"PRAGMA user_version = {SCHEMA + 1}")
     db.close()
-    with pytest.raises(InvalidInput, match=f"schema {SCHEMA + 1}, this Isthmus reads {SCHEMA}"):
+    with pytest.raises(InvalidInput, match=f"schema {SCHEMA + 1}, but this Isthmus reads {SCHEMA}"):
         Ledger(path)
 
 

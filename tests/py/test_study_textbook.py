@@ -64,7 +64,7 @@ def test_models_agree_where_nobody_meets(pattern: str) -> None:
 
 
 def test_models_need_messages() -> None:
-    with pytest.raises(InvalidInput, match="on 1 nodes nobody sends to another"):
+    with pytest.raises(InvalidInput, match="on 1 nodes no node sends to another"):
         measure("models", machine=f"ring:1 {IDEAL}", pattern="incast", bytes=8, model="flow")
 
 
@@ -180,7 +180,7 @@ def test_fat_tree_with_static_routes() -> None:
 
 
 def test_traffic_needs_switches_and_groups() -> None:
-    with pytest.raises(InvalidInput, match="give it p=1"):
+    with pytest.raises(InvalidInput, match="give p=1"):
         measure("traffic", machine="torus-4x4x4")
     with pytest.raises(InvalidInput, match="needs a dragonfly"):
         measure("traffic", machine="fattree-k4", pattern="adversarial")

@@ -33,8 +33,8 @@ def test_report() -> None:
         "LogGOPS L 10 ps, o_send 1 ps",
         "7, 7 kB in total",
         "simulated in",
-        "sending (o, O)",
-        "nothing to do",
+        "send overhead (o, O)",
+        "idle",
     ):
         assert words in text
     assert "deadlock" not in text
@@ -54,7 +54,7 @@ def test_report_of_finish_times_only() -> None:
 def test_report_names_the_slowest_rank() -> None:
     t = run([[Op(CALC, 5_000_000)], [Op(CALC, 9_000_000)], [Op(CALC, 2_000_000)]], EAGER, "ranks")
     assert "first rank 2 after 2 us, last rank 1 after 9 us" in str(t)
-    line = next(line for line in str(t).split("\n") if "computing" in line)
+    line = next(line for line in str(t).split("\n") if "computation" in line)
     assert line.split()[1:] == ["5.333", "us", "9", "us", "1", "59.3", "%", "█" * 14 + "▎"]
 
 

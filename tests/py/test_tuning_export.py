@@ -175,7 +175,7 @@ def test_the_nearest_stands_in_and_the_loss_is_told() -> None:
     assert str(loss.running) == "binomial"
     assert loss.loss == pytest.approx(0.1)
     assert (loss.low, loss.high) == (0, 4095)
-    assert "no double_tree,segment=0; binomial instead, loss 10.0%" in found.report("rules.conf")
+    assert "no double_tree,segment=0; binomial instead, loss 10 %" in found.report("rules.conf")
 
 
 WRONG = [
@@ -260,7 +260,7 @@ def test_what_is_no_better_than_the_library_is_left_to_it_and_told() -> None:
     (loss,) = made.losses
     assert (loss.collective, loss.low, loss.high, loss.running) == ("allreduce", 0, 1448, None)
     assert loss.own == pytest.approx(1.0)
-    assert "linear is up to 100.0% slower than what the library decides by itself" in str(loss)
+    assert "linear is up to 100 % slower than what the library decides by itself" in str(loss)
     rules, _ = read_rules(made.text, "rules")
     assert [(line.size, line.number) for line in rules["allreduce"][16]] == [(0, 0), (1449, 1)]
     # What the library does anyway is nothing lost.
@@ -319,7 +319,7 @@ def test_a_library_that_is_faster_by_node_without_a_file_is_told() -> None:
     guard = guard_for("openmpi-5.0.8", predict, ranks_per_node=16)
     (loss,) = export(table, "openmpi-5.0.8", predict=predict, guard=guard).losses
     assert loss.slower == pytest.approx(0.5)
-    assert "up to 50.0% slower than without the file" in str(loss)
+    assert "up to 50 % slower than without the file" in str(loss)
 
 
 # MPICH
@@ -498,7 +498,7 @@ def test_sections_of_ucc_have_only_what_holds_for_a_team() -> None:
     assert {"UCC_TL_UCP_ALLREDUCE_KN_RADIX=3", "UCC_TL_UCP_BCAST_SAG_KN_RADIX=2"} <= set(first.split("\n"))
     assert "UCC_TL_UCP_ALLREDUCE_KN_RADIX=2" in second
     for section in ("colour=red", "vendor", "vendor=intel colour=red"):
-        with pytest.raises(InvalidInput, match="is none of"):
+        with pytest.raises(InvalidInput, match="must be one of"):
             export(table, "ucc", section=section)
     with pytest.raises(InvalidInput, match="does not read a line"):
         export(table, "ucc", section="vendor=" + "x" * 128)
@@ -517,17 +517,17 @@ def test_rules_of_a_library_can_be_given_to_another(target: str, library: str) -
 
 def test_wrong_targets() -> None:
     for target, words in [
-        ("intel", "allowed are"),
+        ("intel", "must be one of"),
         ("openmpi", "decides the format"),
-        ("openmpi-3.1", "4.0, 4.1, 5.0, 6.0 are known"),
+        ("openmpi-3.1", "must be one of 4.0, 4.1, 5.0, 6.0"),
         ("openmpi-han", "version"),
-        ("openmpi-han-4.1.4", "does not take part"),
+        ("openmpi-han-4.1.4", "does not use han"),
     ]:
         with pytest.raises(InvalidInput, match=words):
             export(SMALL, target)
     with pytest.raises(InvalidInput, match="option colour"):
         export(SMALL, "ucc", colour=1)
-    with pytest.raises(InvalidInput, match="gather and scatter"):
+    with pytest.raises(InvalidInput, match="gather or scatter"):
         export(SMALL, "openmpi-4.1.4", by_size=["bcast"])
     with pytest.raises(InvalidInput, match="any number of ranks"):
         export(defaults("mpich"), "ucc")

@@ -40,7 +40,7 @@ def test_words_give_every_flavour_once() -> None:
     assert sorted(map(str, flavours.combinations(WORDS))) == sorted(map(str, ALL))
     assert flavours.combinations(None) == [{}]
     assert all(choice.parts[1] == {} for choice in candidates("barrier", Scenario(LEVEL, 4), flavours=WORDS))
-    with pytest.raises(InvalidInput, match="flavour 'fast': allowed are message, put, get"):
+    with pytest.raises(InvalidInput, match="flavour 'fast': must be one of message, put, get"):
         flavours.combinations(["fast"])
 
 
@@ -92,7 +92,7 @@ def test_only_collectives_with_that_flavour_access_memory() -> None:
     assert "6 put" in str(mixed)
     assert "put" not in str(plain)
     assert isthmus.simulate(mixed, LEVEL).makespan > 0
-    with pytest.raises(InvalidInput, match="sync 'all' of bcast: a program synchronises by barriers of its own"):
+    with pytest.raises(InvalidInput, match="sync 'all' of bcast: a program synchronises with its own barriers"):
         isthmus.lower(program, collectives={"bcast": ("binomial", {"sync": "all"})})
 
 

@@ -200,14 +200,14 @@ def test_operations_are_foreseen(ranks: int, kind: str, name: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        ({"collective": "bcasts"}, "'bcasts': allowed are all, barrier"),
-        ({"collective": []}, "none: allowed are all"),
-        ({"ranks": 0}, "0 ranks: at least 1"),
+        ({"collective": "bcasts"}, "'bcasts': must be one of all, barrier"),
+        ({"collective": []}, "none: must be one of all"),
+        ({"ranks": 0}, "0 ranks: expected at least 1"),
         ({"ranks": []}, "at least one number"),
         ({"sizes": [8, 8]}, "ascend"),
         ({"sizes": []}, "ascend"),
         ({"algorithms": ["magic"]}, "algorithm 'magic' of bcast"),
-        ({"algorithms": []}, "bcast: there is no algorithm to try"),
+        ({"algorithms": []}, "bcast has no algorithm to try"),
         ({"workers": 0}, "0 workers"),
         ({"machine": 7}, "machine: int"),
     ],

@@ -77,4 +77,4 @@ def test_there_is_no_ucc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
     with pytest.raises(SystemExit) as stop:
         main(["tune", "verify", str(file), "--launch", "mpirun", "--ucc", str(tmp_path)])
     assert stop.value.code == 2
-    assert "there is no UCC with its headers" in capsys.readouterr().err
+    assert "must hold UCC with its headers" in capsys.readouterr().err

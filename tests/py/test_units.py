@@ -239,3 +239,25 @@ def test_a_column_has_one_family_of_units(sizes: list[int]) -> None:
     words = units.column(sizes)
     assert not (any(word.endswith("iB") for word in words) and any(word[-2] in "kMGTP" for word in words))
     assert [units.parse(word, "B") for word in words] == sizes
+
+
+@pytest.mark.parametrize(
+    ("part", "words"),
+    [
+        (0.0, "0 %"), (1e-5, "< 0.1 %"), (0.0049, "0.5 %"), (0.086, "8.6 %"), (0.0994, "9.9 %"), (0.0996, "10 %"),
+        (0.174, "17 %"), (1.0, "100 %"), (3.06, "306 %"), (-0.001, "-0.1 %"), (-1e-5, "0 %"), (-0.25, "-25 %"),
+    ],
+)  # fmt: skip
+def test_shares(part: float, words: str) -> None:
+    assert units.percent(part) == words
+
+
+def test_shares_of_columns_and_differences() -> None:
+    assert [units.percent(x, 1) for x in (0.0, 1e-5, 0.0006, 0.086, 0.9994)] == [
+        "0.0 %", "< 0.1 %", "0.1 %", "8.6 %", "99.9 %",
+    ]  # fmt: skip
+    assert [units.percent(x, 1, sign=True) for x in (0.0, -1e-6, 1e-6, -0.25, 0.003)] == [
+        "0.0 %", "0.0 %", "0.0 %", "-25.0 %", "+0.3 %",
+    ]  # fmt: skip
+    assert units.percent(0.856, 0) == "86 %"
+    assert units.percent(-0.002213, 2, sign=True) == "-0.22 %"

@@ -71,7 +71,7 @@ namespace recursive_halving {
 void reduce_scatter(const CollectiveCall& call, Emitter& out);
 }  // namespace recursive_halving
 
-/// The same at distances 1, 2, 4 ..., which keeps the order of operands; blocks then are one message away from home:
+/// Halving at distances 1, 2, 4 ..., which keeps the order of operands; blocks then are one message away from home:
 /// J. L. Traeff, An improved algorithm for (non-commutative) reduce-scatter with an application, EuroPVM/MPI 2005.
 namespace butterfly {
 void reduce_scatter(const CollectiveCall& call, Emitter& out);
@@ -168,7 +168,7 @@ namespace torus {
 void alltoall(const CollectiveCall& call, Emitter& out);  ///< with counts pairwise
 }  // namespace torus
 
-/// The same for neighbourhoods that look alike from all ranks: J. L. Traeff and S. Hunold, Cartesian collective
+/// Exchanges for neighbourhoods that look alike from all ranks: J. L. Traeff and S. Hunold, Cartesian collective
 /// communication, ICPP 2019.
 namespace combining {
 void neighbor_alltoall(const CollectiveCall& call, Emitter& out);

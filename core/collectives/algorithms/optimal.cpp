@@ -62,7 +62,7 @@ std::shared_ptr<const Plan> prepare(const CollectiveCall& call) {
   // A tree of depth log2 of the ranks is always possible, so that sums of times stay in range.
   constexpr std::uint64_t most = 1'000'000'000'000'000;
   for (const std::uint64_t time : {call.options->latency, call.options->overhead, call.options->gap}) {
-    require(time <= most, "optimal (", name_of(call.kind), "): a time of ", time, " ps; at most ", most, " is allowed");
+    require(time <= most, "optimal (", name_of(call.kind), "): a time of ", time, " ps; must be at most ", most, " ps");
   }
   return std::make_shared<LogpTree>(call.ranks, *call.options);
 }

@@ -10,7 +10,7 @@
 
 namespace isthmus::collectives {
 
-/// What one rank does where all ranks do the same with their blocks: when a block leaves, another one that is as large
+/// Operations of one rank if all ranks treat their blocks alike: when a block leaves, another one that is as large
 /// and has as many hops before it comes in its place from the other side.
 ///
 /// Messages of a phase are exchanged when all of the phase before are. Blocks are sent from where they came in, or

@@ -11,7 +11,7 @@
 
 namespace isthmus::collectives {
 
-/// What one rank does in an alltoall where all ranks do the same. Blocks have numbers, which stand for the way that
+/// Operations of one rank in an alltoall if all ranks do the same. Blocks have numbers, which stand for the way that
 /// they have to go, and digits of any base each: in the phase of a digit the blocks where it is not 0 move on, those
 /// with the same one in a message, in the order of their numbers, and as many come in their place from the other side.
 ///
@@ -92,7 +92,7 @@ class DigitExchange {
       pieces_.add(m.at + before * bytes_, count * bytes_, m.by);
     }
   }
-  /// The same for so many values of this digit, each a period behind the one before.
+  /// Adds this many values of this digit, each a period behind the one before.
   void add_run(std::uint64_t begin, std::uint64_t count) {
     const std::uint64_t period = weight_ * base_;
     const std::uint64_t to = pieces_.bytes();

@@ -13,7 +13,7 @@ Groups::Groups(const CollectiveCall& call) : group_(call.ranks), place_(call.ran
   if (given.size() <= 1) {
     const auto standard = static_cast<Rank>(std::ceil(std::sqrt(static_cast<double>(call.ranks))));
     const Rank size = given.empty() ? standard : given[0];
-    require(size != 0, "option groups of ", name_of(call.kind), ": a group has one rank or more");
+    require(size != 0, "option groups of ", name_of(call.kind), ": a group must have at least one rank");
     for (Rank r = 0; r < call.ranks; ++r) group_[r] = r / size;
     first_.resize((call.ranks - 1) / size + std::size_t{2});
   } else {
@@ -21,7 +21,7 @@ Groups::Groups(const CollectiveCall& call) : group_(call.ranks), place_(call.ran
     for (Rank r = 0; r < call.ranks; ++r) {
       const Rank world = call.world.empty() ? r : call.world[r];
       require(world < given.size(), "option groups of ", name_of(call.kind), ": ", given.size(),
-              " numbers, and none for rank ", world);
+              " numbers, but none for rank ", world);
       group_[r] = numbers.try_emplace(given[world], static_cast<Rank>(numbers.size())).first->second;
     }
     first_.resize(numbers.size() + 1);

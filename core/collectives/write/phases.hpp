@@ -10,7 +10,7 @@
 
 namespace isthmus::collectives {
 
-/// What one rank does where all ranks do the same. Messages of a phase are exchanged when all of the phase before are.
+/// Operations of one rank if all ranks do the same. Messages of a phase are exchanged when all of the phase before are.
 /// Pieces are sent from where they are, or packed; as many bytes come in their stead.
 class Phases {
  public:

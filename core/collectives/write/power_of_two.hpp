@@ -8,7 +8,7 @@
 
 namespace isthmus::collectives {
 
-/// Who takes part in exchanges. Of the first 2 * excess ranks, the even ones hand over to the odd one above them; what
+/// The ranks that exchange. Of the first 2 * excess ranks, the even ones hand over to the odd one above them; what
 /// is left is a power of two of places.
 struct PowerOfTwo {
   PowerOfTwo(Rank rank, Rank ranks)
@@ -18,7 +18,7 @@ struct PowerOfTwo {
         outside(paired && rank % 2 == 0),
         place(paired ? rank / 2 : rank - excess) {}
 
-  /// Who takes over from a member that is outside, or hands over to a paired one; `me`: the member's own number.
+  /// The rank that takes over from a member outside, or hands over to a paired one; `me`: the member's own number.
   [[nodiscard]] Rank neighbour(Rank me) const { return outside ? me + 1 : paired ? me - 1 : me; }
   /// The rank in a place.
   [[nodiscard]] Rank rank(std::uint32_t p) const { return p < excess ? 2 * p + 1 : p + excess; }

@@ -1,4 +1,4 @@
-// What collective algorithms are written with: rounds of operations, ranks around a circle, blocks of bytes.
+// Building blocks of collective algorithms: rounds of operations, ranks around a circle, blocks of bytes.
 #pragma once
 
 #include <cstdint>
@@ -93,7 +93,7 @@ class Blocks {
   [[nodiscard]] std::uint64_t offset(std::uint64_t rank) const {
     return call_.counts.empty() ? rank * call_.bytes : call_.offsets[rank];
   }
-  /// Of `count` blocks around the circle, from that of `first` on.
+  /// Bytes of `count` blocks around the circle, from the block of `first`.
   [[nodiscard]] std::uint64_t sum(std::uint64_t first, std::uint64_t count) const {
     if (call_.counts.empty()) return count * call_.bytes;
     if (first >= call_.ranks) first -= call_.ranks;

@@ -26,7 +26,7 @@ class Sum {
   [[nodiscard]] Slice sum() const { return sum_; }
   /// Scratch that the sum does not use.
   [[nodiscard]] Slice room() const { return room_; }
-  /// What there is to send on.
+  /// The vector to send on.
   [[nodiscard]] Slice now() const { return begun_ ? sum_ : own_; }
 
   /// Where a vector has to come in to be added.
@@ -34,7 +34,7 @@ class Sum {
 
   /// Receives a vector and adds it, in rounds of their own. `order`: of what comes in, beside what is there.
   void take(Rounds& rounds, Rank from, ReduceOrder order = ReduceOrder::after) { take(rounds, from, order, 0, bytes_); }
-  /// The same of a part of the vector, which is all that is used from then on.
+  /// Receives and adds a part of the vector, which alone is used from then on.
   void take(Rounds& rounds, Rank from, ReduceOrder order, std::uint64_t offset, std::uint64_t bytes) {
     rounds.recv(from, bytes, incoming() + offset);
     rounds.next();

@@ -29,8 +29,8 @@ std::shared_ptr<const TorusPlan> plan_torus(const CollectiveCall& call, std::siz
   plan->dims = call.options->dims.empty() ? even_extents(call.ranks, count) : call.options->dims;
   std::uint64_t places = 1;
   for (const Rank extent : plan->dims) places = places * extent > call.ranks ? 0 : places * extent;
-  require(places == call.ranks, "option dims of ", name_of(call.kind), ": extents must have ", call.ranks,
-          " places, one for every rank");
+  require(places == call.ranks, "option dims of ", name_of(call.kind), ": the extents must multiply to ", call.ranks,
+          ", the number of ranks");
   return plan;
 }
 

@@ -58,7 +58,7 @@ void gather_up(const CollectiveCall& call, Emitter& out, const Tree& tree) {
   if (!call.in_place && own != 0) out.copy(own, at_input(), at_output(blocks.offset(call.rank)));
 }
 
-/// The same the other way round.
+/// Scatters blocks down the tree, the reverse of the gather above.
 template <class Tree>
 void scatter_down(const CollectiveCall& call, Emitter& out, const Tree& tree) {
   Rounds rounds(out);

@@ -60,11 +60,11 @@ std::vector<double> place_loads(const TaskGraph& graph, const Target& target, co
 }
 
 Map balanced(const TaskGraph& given, const Target& target, const BalancedOptions& o) {
-  require(o.seconds > 0, "balanced: ", o.seconds, " seconds; allowed: above 0");
-  require(o.imbalance >= 0, "balanced: imbalance ", o.imbalance, "; allowed: 0 or more");
+  require(o.seconds > 0, "balanced: ", o.seconds, " seconds; must be above 0");
+  require(o.imbalance >= 0, "balanced: imbalance ", o.imbalance, "; must be 0 or more");
   require(o.speed.empty() || o.speed.size() == target.places(), "balanced: ", o.speed.size(), " speeds of ",
           target.places(), " places");
-  for (const double s : o.speed) require(s > 0, "balanced: speed ", s, "; allowed: above 0");
+  for (const double s : o.speed) require(s > 0, "balanced: speed ", s, "; must be above 0");
   const bool by_tasks = target.slots() != target.places();
   TaskGraph graph = given;
   std::vector<double> limit(target.places());

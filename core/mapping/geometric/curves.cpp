@@ -57,7 +57,7 @@ Curve curve_from(std::string_view name) {
   if (name == "hilbert") return Curve::hilbert;
   if (name == "morton") return Curve::morton;
   if (name == "snake") return Curve::snake;
-  throw InvalidInput(message("curve '", std::string(name), "': hilbert, morton and snake are allowed"));
+  throw InvalidInput(message("curve '", std::string(name), "': must be hilbert, morton or snake"));
 }
 
 std::vector<std::uint32_t> order_along(Curve curve, std::span<const std::uint32_t> at, std::size_t dimensions) {

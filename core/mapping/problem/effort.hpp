@@ -67,7 +67,7 @@ inline double annealing(const TaskGraph& graph, const Target& target) {
          40e-9 * static_cast<double>(graph.links.targets.size());
 }
 
-/// What relieve() does before its first swap, at least.
+/// The least work of relieve() before its first swap.
 inline double relief(const TaskGraph& graph, const Target& target) {
   return 0.2e-6 * static_cast<double>(graph.links.targets.size()) + neighbourhoods(target);
 }

@@ -1,4 +1,4 @@
-// What a map costs.
+// The cost of a map.
 #pragma once
 
 #include <span>

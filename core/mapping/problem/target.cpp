@@ -33,7 +33,7 @@ Target::Target(const Topology& topology, std::vector<Vertex> nodes, std::vector<
       places_(static_cast<std::uint32_t>(nodes.size())),
       nodes_(std::move(nodes)),
       capacity_(std::move(capacity)) {
-  require(!nodes_.empty(), "a target without nodes; at least one is needed");
+  require(!nodes_.empty(), "a target needs at least one node");
   require(capacity_.empty() || capacity_.size() == nodes_.size(), "target: ", capacity_.size(), " capacities of ",
           nodes_.size(), " nodes");
   // One each is what an empty list says, and what halving asks for.

@@ -33,7 +33,7 @@ class Target {
   /// for nodes that are repeated or not of the topology, or that have no route to each other.
   Target(const Topology& topology, std::vector<Vertex> nodes, std::vector<std::uint32_t> capacity = {});
 
-  /// The same places with a capacity of 1 each.
+  /// These places with a capacity of 1 each.
   [[nodiscard]] Target with_room_for_one() const;
   /// All places of a grid of which pairs of neighbours along an axis of even extent are one: distances are means.
   /// Without coordinates there is one axis, the place on the switch, and places 2 i and 2 i + 1 become place i. Throws
@@ -68,7 +68,7 @@ class Target {
   [[nodiscard]] const std::vector<Axis>& axes() const { return axes_; }
   /// The place at coordinates, `nowhere` if it is not in the job. Only with axes.
   [[nodiscard]] std::uint32_t place_at(std::span<const std::uint32_t> coordinates) const;
-  /// What every distance between different places has in addition to the sum over coordinates: links to routers.
+  /// Part of every distance between different places beside the sum over coordinates: links to routers.
   [[nodiscard]] std::uint32_t terminals() const { return terminals_; }
 
   /// Where places of one row are at the same distance from all others: the row of a place, and the distances of

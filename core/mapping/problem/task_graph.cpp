@@ -60,10 +60,10 @@ double TaskGraph::total_load() const { return load.empty() ? tasks() : std::accu
 TaskGraph task_graph(std::uint32_t tasks, std::span<const std::uint32_t> from, std::span<const std::uint32_t> to,
                      std::span<const double> bytes, std::vector<double> load) {
   require(from.size() == to.size() && from.size() == bytes.size(), "task graph: ", from.size(), " sources, ", to.size(),
-          " targets and ", bytes.size(), " numbers of bytes; allowed: as many of each");
+          " targets and ", bytes.size(), " numbers of bytes; must be as many of each");
   require(load.empty() || load.size() == tasks, "task graph: ", load.size(), " loads of ", tasks, " tasks");
   for (std::size_t t = 0; t < load.size(); ++t) {
-    require(load[t] >= 0 && std::isfinite(load[t]), "task ", t, " has load ", load[t], "; allowed: 0 or more");
+    require(load[t] >= 0 && std::isfinite(load[t]), "task ", t, " has load ", load[t], "; must be 0 or more");
   }
   TaskGraph out;
   out.load = std::move(load);
@@ -71,8 +71,8 @@ TaskGraph task_graph(std::uint32_t tasks, std::span<const std::uint32_t> from, s
   const auto counts = [&](std::size_t i) { return from[i] != to[i] && bytes[i] > 0; };
   for (std::size_t i = 0; i < from.size(); ++i) {
     const std::uint32_t larger = std::max(from[i], to[i]);
-    require(larger < tasks, "transfer ", i, " is of task ", larger, "; there are ", tasks, " tasks");
-    require(bytes[i] >= 0 && std::isfinite(bytes[i]), "transfer ", i, " has ", bytes[i], " bytes; allowed: 0 or more");
+    require(larger < tasks, "transfer ", i, " names task ", larger, ", but there are ", tasks, " tasks");
+    require(bytes[i] >= 0 && std::isfinite(bytes[i]), "transfer ", i, " has ", bytes[i], " bytes; must be 0 or more");
     if (!counts(i)) continue;
     ++out.links.offsets[from[i] + 1];
     ++out.links.offsets[to[i] + 1];

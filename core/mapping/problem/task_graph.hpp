@@ -1,4 +1,4 @@
-// Who talks to whom, as mappers see it: undirected, one weight per pair.
+// The communication graph as mappers see it: undirected, one weight per pair.
 #pragma once
 
 #include <cstdint>

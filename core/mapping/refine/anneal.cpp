@@ -159,7 +159,7 @@ Map run(const Target& target, Slots& slots, Costs costs, const AnnealOptions& o)
 Map anneal(const TaskGraph& graph, const Target& target, const Map& start, const AnnealOptions& options) {
   require(options.seconds >= 0 && options.hot > 0 && options.cold > 0 && options.cold <= options.hot,
           "anneal: seconds ", options.seconds, ", hot ", options.hot, ", cold ", options.cold,
-          "; allowed: seconds from 0 on, 0 < cold <= hot");
+          "; must be seconds >= 0 and 0 < cold <= hot");
   if (target.places() < 2) {
     require_map(graph, target, start);
     return start;

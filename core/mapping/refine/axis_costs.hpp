@@ -1,4 +1,4 @@
-// What every task would pay at every coordinate: costs of swaps in constant time on grids.
+// The cost of every task at every coordinate: costs of swaps in constant time on grids.
 #pragma once
 
 #include <array>
@@ -32,7 +32,7 @@ class AxisCosts {
     for (std::size_t k = 0; k < axes_; ++k) sum += (fu[q[k]] - fu[p[k]]) + (fv[p[k]] - fv[q[k]]);
     return sum;
   }
-  /// What change_at_best() leaves out: the bytes between the two do not get shorter.
+  /// The part that change_at_best() leaves out: the bytes between the two do not get shorter.
   [[nodiscard]] float change_between(std::uint32_t u, std::uint32_t v) const {
     const float bytes = slots_->bytes_between(u, v);
     return bytes == 0 ? 0 : 2 * bytes * distance(slots_->slot_of(u), slots_->slot_of(v));

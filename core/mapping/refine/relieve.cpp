@@ -256,8 +256,8 @@ class Reliever {
 
 Map relieve(const TaskGraph& graph, const Target& target, const Map& start, const RelieveOptions& options) {
   require(options.rise >= 0 && options.trials >= 0, "relieve: rise ", options.rise, ", trials ", options.trials,
-          "; allowed: 0 or more");
-  require(options.until >= 0 && options.until <= 1, "relieve: until ", options.until, "; allowed: 0 to 1");
+          "; must be 0 or more");
+  require(options.until >= 0 && options.until <= 1, "relieve: until ", options.until, "; must be 0 to 1");
   require_places(graph, target, start);
   if (effort::relief(graph, target) >= options.seconds) return start;
   Reliever reliever(graph, target, start, options);

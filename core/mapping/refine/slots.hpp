@@ -1,4 +1,4 @@
-// What refinement works on: as many tasks as slots, so that every change is a swap.
+// The problem that refinement solves: as many tasks as slots, so that every change is a swap.
 #pragma once
 
 #include <cstdint>

@@ -29,7 +29,7 @@ struct AxisLayout {
 /// together, improved by annealing up to 128 blocks. The same for the same input.
 AxisLayout lay_out(const BlockGrid& grid, const NodeAxis& axis);
 
-/// What no arrangement undercuts: heaviest pairs at the shortest distances.
+/// A lower bound for all arrangements: heaviest pairs at the shortest distances.
 double layout_bound(const BlockGrid& grid, const std::vector<std::uint64_t>& pairs_at_distance);
 
 /// Pairs of positions of an axis at every distance.

@@ -19,7 +19,7 @@ struct GridLayout {
   Cells cells;
 };
 
-/// What a graph looks like from some of its vertices.
+/// A guess at the grid that a graph may be.
 struct GridGuess {
   std::size_t dimensions = 0;  ///< 0: like no grid
   bool box = false;            ///< neighbours along several dimensions at once, too

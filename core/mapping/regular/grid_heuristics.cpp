@@ -299,7 +299,7 @@ GridHeuristic grid_heuristic_from(std::string_view name) {
     if (known == name) return heuristic;
     allowed += (allowed.empty() ? "" : ", ") + std::string(known);
   }
-  throw InvalidInput(message("heuristic '", std::string(name), "': allowed are ", allowed));
+  throw InvalidInput(message("heuristic '", std::string(name), "': must be one of ", allowed));
 }
 
 std::optional<Map> grid_heuristic_map(GridHeuristic heuristic, const Structure& structure, const Target& target) {

@@ -1,4 +1,4 @@
-// What a stencil with diagonals is without them.
+// A stencil with diagonals, reduced to the stencil without them.
 #pragma once
 
 #include <vector>

@@ -14,8 +14,8 @@
 namespace isthmus::mapping {
 
 Map grouped(const TaskGraph& graph, const Target& target, const GroupedOptions& o) {
-  require(o.seconds > 0, "grouped: ", o.seconds, " seconds; allowed: above 0");
-  require(o.limit > 0, "grouped: limit ", o.limit, "; allowed: above 0");
+  require(o.seconds > 0, "grouped: ", o.seconds, " seconds; must be above 0");
+  require(o.limit > 0, "grouped: limit ", o.limit, "; must be above 0");
   Rng rng(o.seed);
   if (!o.start.empty()) require_map(graph, target, o.start);
   const std::uint64_t seed_of_start = rng.next();

@@ -84,7 +84,7 @@ std::size_t kind_of_start(std::size_t i, bool coarsens) { return coarsens ? i % 
 
 Map multilevel(const TaskGraph& graph, const Target& target, const MultilevelOptions& o) {
   require(o.starts >= 1 && o.seconds > 0, "multilevel: ", o.starts, " starts, ", o.seconds,
-          " seconds; allowed: one start or more, seconds above 0");
+          " seconds; must be at least one start and more than 0 seconds");
   require_room(graph, target);
   const bool coarsens = axis_to_halve(target) != none;
   const std::uint32_t depth = levels(target, o.coarsest);

@@ -132,7 +132,7 @@ class Matching {
 }  // namespace
 
 std::vector<std::uint32_t> perfect_pairs(const TaskGraph& graph, std::uint64_t seed) {
-  require(graph.tasks() % 2 == 0, "perfect_pairs: ", graph.tasks(), " tasks; allowed: an even number");
+  require(graph.tasks() % 2 == 0, "perfect_pairs: ", graph.tasks(), " tasks; must be an even number");
   Matching m(graph, seed);
   m.heavy_first();
   m.exchange();

@@ -73,7 +73,7 @@ class Breakdown {
       tails_[rank] = std::max(tails_[rank], tail);
     }
   }
-  /// What is left of `all`, the time of the rank's streams together.
+  /// The rest of `all`, the time of the rank's streams together.
   void idle_rest(Rank rank, Picoseconds all) {
     if constexpr (on) {
       for (int i = 0; i < shares; ++i) all -= sums_[std::size_t{rank} * shares + static_cast<std::size_t>(i)];

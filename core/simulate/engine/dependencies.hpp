@@ -1,4 +1,4 @@
-// What operations still wait for, packed so that freeing the next operations of a rank touches one cache line.
+// Dependencies still to come, packed so that freeing the next operations of a rank touches one cache line.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 namespace isthmus::simulate {
 using namespace schedule;
 
-/// What a simulation needs to know about a schedule as a whole.
+/// Properties of a whole schedule that a simulation needs.
 struct Shape {
   std::uint32_t cpus = 1;               ///< CPU streams of a rank
   std::uint32_t nics = 1;               ///< interfaces of a rank

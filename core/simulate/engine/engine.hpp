@@ -57,8 +57,8 @@ class Engine {
       out_.busy.assign(s_.ops.size(), 0);
       out_.handled.assign(s_.ops.size(), -1);
     }
-    require(options.free.empty() || options.free.size() == resources_.size(), "times of ", options.free.size(),
-            " resources, there are ", resources_.size());
+    require(options.free.empty() || options.free.size() == resources_.size(), "the state to go on from has ",
+            options.free.size(), " resources, the simulation ", resources_.size());
     for (std::uint32_t i = 0; i < options.free.size(); ++i) resources_[i].free = options.free[i];
     if (pairing_) pair_of_.resize(s_.ops.size());
     if constexpr (contended) in_flight_.start(options, s_.ops.size());
@@ -172,7 +172,7 @@ class Engine {
     Event next;
     if (resources_.follow(stream, interface, event, next, queue_, now_) && watch_ties()) ties_.choose(event, next);
   }
-  /// What an operation waits for that becomes ready while its stream is idle: with one stream, only a put or get.
+  /// The cause of waiting of an operation that becomes ready on an idle stream: with one stream, only a put or get.
   [[nodiscard]] Share rest_of_idle() const { return one_stream_ ? Share::latency : Share::idle; }
   void begin(std::uint64_t op, Picoseconds end) {
     if constexpr (detail == Detail::ops) {
@@ -280,7 +280,7 @@ class Engine {
       if (in_flight_.stops(ready.op, time, event)) return;
       event.time = time;
     }
-    // Those that wait for the interface must not keep others from the stream.
+    // Operations that wait for the interface must not keep others from the stream.
     if (occupied == stream && time <= std::max(now_, resources_[stream].free)) {
       if (interface == no_resource) resources_.wait(stream, event, queue_, time);
       else resources_.wait(stream, interface, event, queue_, time);
@@ -428,7 +428,7 @@ class Engine {
     const EventType type = op.kind == OpKind::send  ? (in_order_ ? EventType::landed : EventType::message)
                            : op.kind == OpKind::put ? EventType::put_arrives
                                                     : EventType::get_asks;
-    // What the operating system takes delays the message too.
+    // Noise delays the message too.
     Picoseconds arrives = now_ + cost.level->o_send + lost + cost.wire;
     if constexpr (plain)
       if (type == EventType::landed)
@@ -452,7 +452,7 @@ class Engine {
     if constexpr (detail == Detail::ops) out_.start[recv] = time;
     const bool ahead = post_ahead_ || paired(rank);
     if (ahead && !post_ahead_) {
-      // What its start sets free comes in its turn.
+      // Operations that its start frees come in their turn.
       queue_.push_again(
           {time, Event::make_order(order >> Event::type_bits, EventType::operation), rank, op.peer, recv});
     } else {
@@ -514,7 +514,7 @@ class Engine {
                Picoseconds lost);
   /// The receive has its message: it is done, and so is a send by rendezvous.
   void meet(const Meeting& m, unsigned phases);
-  /// What a receive sets free waits until the last byte is there.
+  /// Operations that a receive frees wait until the last byte has arrived.
   void meet_on_way(const Meeting& m, unsigned phases, std::uint32_t flight);
   void meet_now(const Meeting& m, unsigned phases);
 

@@ -13,7 +13,7 @@
 
 namespace isthmus::simulate {
 
-/// What is to happen.
+/// Kinds of events.
 enum class EventType : std::uint8_t {
   operation,    ///< an operation may start
   message,      ///< the head of the send's message arrives

@@ -1,4 +1,4 @@
-// What a simulation says at its end.
+// The end of a simulation: its result and the operations that wait.
 #pragma once
 
 #include "simulate/engine/engine.hpp"
@@ -59,7 +59,7 @@ void Engine<detail, variant>::share_out_idle() {
   out_.breakdown = breakdown_.take();
 }
 
-/// What waits, and messages that nobody received, in the order of ranks and operations.
+/// Waiting operations and messages that were never received, in the order of ranks and operations.
 template <Detail detail, Variant variant>
 void Engine<detail, variant>::collect_remaining() {
   const auto stuck = [&](Rank rank, std::uint64_t op, bool has_started) {

@@ -53,8 +53,8 @@ class InFlight {
   }
   [[nodiscard]] Picoseconds next() const {
     const Picoseconds next = network_->next();
-    require((next >= 0 && next < latest) || next == never, "messages are on their way for more than ",
-            latest / 1'000'000'000'000, " s: allowed are times up to that");
+    require((next >= 0 && next < latest) || next == never, "messages are in flight for more than ",
+            latest / 1'000'000'000'000, " s, the longest time that can be simulated");
     return next;
   }
   [[nodiscard]] std::uint32_t of(std::uint64_t op) const { return of_[op]; }
@@ -198,7 +198,7 @@ class InFlight {
       return id;
     }
     if (all.empty()) all.emplace_back();  // 0 is none
-    require(all.size() < 0xFFFFFFFF, "more than 4294967294 messages are on their way at once");
+    require(all.size() < 0xFFFFFFFF, "more than 4294967294 messages are in flight at once");
     all.emplace_back();
     return static_cast<std::uint32_t>(all.size() - 1);
   }

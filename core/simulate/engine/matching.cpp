@@ -26,7 +26,7 @@ Matching::Matching(const Schedule& schedule, bool wildcards)
 }
 
 std::uint32_t Matching::extend() {
-  require(pool_.size() < 0xFFFFFFFF, "more than 4294967294 receives and messages wait at the same time");
+  require(pool_.size() < 0xFFFFFFFF, "more than 4294967294 receives and messages wait at once");
   if ((pool_.size() & 0xFFF) == 0) interruption_point();
   pool_.emplace_back();
   return static_cast<std::uint32_t>(pool_.size() - 1);

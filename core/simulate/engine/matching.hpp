@@ -124,7 +124,7 @@ class Matching {
     m.chain = static_cast<std::uint32_t>(send);
     m.next = static_cast<std::uint32_t>(send >> 32);
   }
-  /// The same of a send that waited, and the receive that is posted for it.
+  /// Pairs a send that waited with the receive that is posted for it.
   void pair(std::uint32_t index, std::uint64_t recv, std::int64_t time, std::uint64_t order) {
     Match& m = pool_[index];
     const std::uint64_t send = m.op;

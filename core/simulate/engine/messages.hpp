@@ -139,7 +139,7 @@ inline void Engine<detail, variant>::meet(const Meeting& m, unsigned phases) {
   meet_now(m, phases);
 }
 
-/// What a receive sets free waits until the last byte is there, and so does what a send by rendezvous sets free.
+/// Operations freed by a receive, or by a send by rendezvous, wait until the last byte has arrived.
 template <Detail detail, Variant variant>
 inline void Engine<detail, variant>::meet_on_way(const Meeting& m, unsigned phases, std::uint32_t flight) {
   in_flight_.meet(flight, m.rank, m.recv);

@@ -37,10 +37,11 @@ Noise::Noise(const NoiseSpec& spec, std::uint64_t seed, std::size_t streams)
     Picoseconds end = 0;
     for (std::size_t i = 0; i < spec.starts.size(); ++i) {
       require(spec.durations[i] >= 0 && spec.starts[i] >= end, "noise trace: interruption ", i + 1,
-              " begins before the one before it has ended, or has a negative length");
+              " begins before the previous one ends, or has a negative length");
       end = spec.starts[i] + spec.durations[i];
     }
-    require(spec.length > 0 && spec.length >= end, "noise trace: its length must be more than 0 and cover it");
+    require(spec.length > 0 && spec.length >= end,
+            "noise trace: its length must be above 0 and cover all interruptions");
   } else {
     require(spec.duration >= 0 && spec.period > spec.duration, "noise: the period (", spec.period,
             " ps) must be more than the duration (", spec.duration, " ps)");

@@ -17,7 +17,7 @@ class OperationTable {
     for (std::size_t i = 0; i < size; ++i) known_[i].mode = vacant;
   }
 
-  /// What an event about the operation carries.
+  /// The part of the operation that its events carry.
   std::uint64_t what(std::uint64_t op) {
     const Operation& o = ops_[op];
     if (!alike(known_[last_], o) && !find(o)) return op;

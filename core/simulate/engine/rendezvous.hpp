@@ -65,7 +65,7 @@ void Engine<detail, variant>::call(std::uint32_t found, std::uint64_t recv, Pico
   come_back(m.op, m.source, s_.ops[m.op].peer, std::max(now_, time));
 }
 
-/// The same as prefetch() for sends that are issued and messages that have their receives.
+/// Like prefetch(), for sends that are issued and messages that have their receives.
 template <Detail detail, Variant variant>
 void Engine<detail, variant>::prefetch_pairs() {
   const auto issued = [&](const Event& e) {

@@ -11,10 +11,10 @@ Resources::Resources(Rank ranks, std::uint32_t cpus, std::uint32_t nics, const P
   std::uint64_t nodes = 0;
   if (shared_) {
     require(places.node.size() == ranks && places.socket.size() == ranks && places.nic.size() == ranks,
-            "the placement is of ", places.node.size(), " ranks, the schedule of ", ranks);
+            "the placement has ", places.node.size(), " ranks, the schedule ", ranks);
     require(places.nics >= 1, "a node needs at least one network interface");
     for (const Vertex node : places.node)
-      require(node < places.topology->nodes(), "the placement uses node ", node, ", the machine has ",
+      require(node < places.topology->nodes(), "the placement uses node ", node, ", but the machine has ",
               places.topology->nodes());
     // Nodes numbered in the order of their ids, without a table of the whole machine.
     std::vector<std::uint32_t> order(ranks);

@@ -45,7 +45,7 @@ std::vector<Step> critical_path(const Schedule& schedule, const SimulationOption
                                 std::span<const LogEntry> log, std::span<const Picoseconds> noise,
                                 std::span<const Picoseconds> lost = {}, std::span<const Picoseconds> times = {});
 
-/// What changes in a sensitivity.
+/// The parameter of a sensitivity.
 enum class Parameter : std::uint8_t {
   L,
   o,  ///< both overheads, by the same amount

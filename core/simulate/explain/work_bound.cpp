@@ -35,8 +35,8 @@ constexpr double rounding = 1e-9;
 
 std::vector<double> work_bound(const Schedule& schedule, const SimulationOptions& options, std::uint64_t unit,
                                std::span<const std::uint64_t> sizes) {
-  require(unit >= 1, "a unit of 0 bytes");
-  require(std::ranges::all_of(sizes, [](std::uint64_t size) { return size >= 1; }), "sizes are numbers from 1");
+  require(unit >= 1, "the unit must be at least 1 byte");
+  require(std::ranges::all_of(sizes, [](std::uint64_t size) { return size >= 1; }), "sizes must be at least 1");
   std::uint32_t cpus = 1, nics = 1;
   for (const Operation& op : schedule.ops) {
     cpus = std::max<std::uint32_t>(cpus, op.cpu + 1U);

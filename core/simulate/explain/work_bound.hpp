@@ -1,4 +1,4 @@
-// What the ranks and interfaces have to do at least, whatever the order: no simulation is needed to know it.
+// A lower bound of the work of ranks and interfaces for any order of operations, without a simulation.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What a message costs between two ranks.
+// Costs of a message between two ranks.
 #pragma once
 
 #include <algorithm>
@@ -38,9 +38,9 @@ inline bool is_eager(const Operation& send, const MessageCost& cost) {
 
 /// Throws InvalidInput for times that the simulation does not go to.
 inline void require_in_time(Picoseconds time) {
-  // What has gone beyond 64 bits is negative.
+  // A time beyond 64 bits is negative.
   require(time >= 0 && time <= latest, "simulated time goes beyond ", latest / 1'000'000'000'000,
-          " s: allowed are times up to that; shorter computations and fewer bytes take less");
+          " s, the longest time it can hold: shorten computations or send fewer bytes");
 }
 
 /// a times b; throws InvalidInput where that is too long.

@@ -1,4 +1,4 @@
-// What the simulator knows about a machine: LogGOPS parameters per level and where the ranks sit. Times are whole
+// The machine as the simulator sees it: LogGOPS parameters per level and where the ranks sit. Times are whole
 // picoseconds, so that sums are exact and ties are ties on every platform.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What a simulation of a few iterations has found: from some moment on every iteration is like the one before.
+// The result of simulating a few iterations: from some moment on every iteration equals the one before.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What a simulation says: finish times, where the time went, what happened in which order.
+// The result of a simulation: finish times, where the time went, what happened in which order.
 #pragma once
 
 #include <cstdint>

@@ -53,7 +53,7 @@ struct Seen {
   Digest state;
 };
 
-/// What a simulation remembers to see whether iterations repeat.
+/// State of a simulation that shows whether iterations repeat.
 struct Watch {
   std::vector<Seen> sketches;  ///< the last ones
   std::vector<Seen> states;

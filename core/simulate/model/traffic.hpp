@@ -1,4 +1,4 @@
-// What the links of a network carried, and when.
+// Traffic of the links of a network over time.
 #pragma once
 
 #include <algorithm>

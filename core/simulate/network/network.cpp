@@ -15,7 +15,7 @@ void require_routes(const SimulationOptions& options) {
   const bool adapts = options.model == Model::packet && topology.virtual_channels(Routing::random) > 0;
   if (options.route == RoutingPolicy::adaptive && adapts) return;
   throw Unsupported(message("routing '", options.route == RoutingPolicy::valiant ? "valiant" : "adaptive", "': a ",
-                            topology.kind(), " has no Valiant routes; allowed are minimal, random",
+                            topology.kind(), " has no Valiant routes; use one of minimal, random",
                             adapts ? ", adaptive" : ""));
 }
 
@@ -25,17 +25,17 @@ void require_slices(const SimulationOptions& options) {
   constexpr double gib = 1 << 30;
   throw Unsupported(message(options.slices, " slices of time for ", options.places.topology->links(),
                             " links would need about ", static_cast<std::uint64_t>(bytes / gib + 0.5),
-                            " GiB, and more than ", static_cast<std::uint64_t>(most_memory / gib),
-                            " are too many: use fewer slices"));
+                            " GiB, but at most ", static_cast<std::uint64_t>(most_memory / gib),
+                            " are allowed: use fewer slices"));
 }
 }  // namespace
 
 std::unique_ptr<Network> make_network(const SimulationOptions& options) {
   if (options.model == Model::loggops) return nullptr;
-  require(options.places.topology != nullptr, "only on a machine with a topology can messages meet");
+  require(options.places.topology != nullptr, "messages can share links only on a machine with a topology");
   for (const LinkClass& c : options.places.topology->link_classes())
     require(c.bandwidth > 0, "links '", c.name, "' have a bandwidth of ", c.bandwidth,
-            " bytes per second: a network needs more than 0");
+            " bytes per second: must be above 0");
   require_routes(options);
   require_slices(options);
   switch (options.model) {

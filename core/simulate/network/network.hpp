@@ -47,7 +47,7 @@ class Network {
   virtual void advance(Picoseconds now, std::vector<Passed>& passed) = 0;
   [[nodiscard]] virtual Traffic take_traffic() = 0;
   [[nodiscard]] virtual const Traffic& traffic() const = 0;
-  /// What it has done so far, in steps that take about the same time each.
+  /// Work done so far, in steps that take about the same time each.
   [[nodiscard]] virtual std::uint64_t steps() const = 0;
   /// What is left of messages when nothing is on its way: what the next ones may have to wait for.
   virtual void write(Picoseconds now, StateWriter& state) const = 0;

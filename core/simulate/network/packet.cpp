@@ -353,7 +353,7 @@ std::uint32_t PacketNetwork::make_route(const Passage& p, const std::vector<Link
   if (length >= unused_routes_.size()) unused_routes_.resize(length + 1);
   std::uint32_t route;
   if (unused_routes_[length].empty()) {
-    require(routes_.size() + length < 0xFFFFFFFF, "too many packets are on their way at once");
+    require(routes_.size() + length < 0xFFFFFFFF, "too many packets are in flight at once");
     route = static_cast<std::uint32_t>(routes_.size());
     routes_.resize(routes_.size() + length + 1);
   } else {

@@ -42,7 +42,7 @@ class PacketNetwork final : public Network {
   void advance(Picoseconds now, std::vector<Passed>& passed) override;
   [[nodiscard]] Traffic take_traffic() override { return std::move(traffic_); }
   [[nodiscard]] const Traffic& traffic() const override { return traffic_; }
-  /// What happened to packets at ports and in buffers.
+  /// Events of packets at ports and in buffers.
   [[nodiscard]] std::uint64_t steps() const override { return steps_; }
   void write(Picoseconds now, StateWriter& state) const override;
 

@@ -27,9 +27,9 @@ PacketFabric::PacketFabric(const SimulationOptions& options)
       interfaces_(std::uint64_t{topology_->nodes()} * nics_),
       injection_(static_cast<std::uint16_t>(topology_->link_classes().size())) {
   const PacketOptions& o = options.packet;
-  require(o.bytes >= 1 && o.bytes <= PacketOptions::most_bytes, "packets of ", o.bytes, " bytes: allowed are 1 to ",
+  require(o.bytes >= 1 && o.bytes <= PacketOptions::most_bytes, "packets of ", o.bytes, " bytes: must be 1 to ",
           PacketOptions::most_bytes);
-  require(o.flit >= 1 && o.flit <= o.bytes, "flits of ", o.flit, " bytes: allowed are 1 to those of a packet, ",
+  require(o.flit >= 1 && o.flit <= o.bytes, "flits of ", o.flit, " bytes: must be 1 to the bytes of a packet, ",
           o.bytes);
   require(o.buffer == 0 || o.buffer >= o.bytes, "buffers of ", o.buffer, " bytes: a packet of ", o.bytes,
           " bytes must fit");
@@ -76,8 +76,8 @@ void PacketFabric::require_memory(std::size_t packets) const {
   if (bytes <= most_memory && places < std::numeric_limits<std::uint32_t>::max()) return;
   throw Unsupported(message("the packet model of ", topology_->kind(), " with ", topology_->links(),
                             " links would need about ", static_cast<std::uint64_t>(bytes / gib + 0.5),
-                            " GiB under load, and more than ", static_cast<std::uint64_t>(most_memory / gib),
-                            " are too many: use the model 'flow'"));
+                            " GiB under load, but at most ", static_cast<std::uint64_t>(most_memory / gib),
+                            " are allowed: use the model 'flow'"));
 }
 
 std::uint32_t PacketFabric::make_channel(std::uint64_t place, std::uint32_t number, std::uint32_t kind) {

@@ -13,7 +13,7 @@
 namespace isthmus::simulate {
 using namespace topology;
 
-/// What ports of a kind have in common: those of a class of links, injection, ejection.
+/// Common data of ports of one kind: those of a class of links, injection, ejection.
 struct PortClass {
   double per_byte = 0;         ///< picoseconds
   Picoseconds full = 0;        ///< that a whole packet takes

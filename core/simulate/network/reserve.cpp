@@ -63,7 +63,7 @@ void ReserveNetwork::pass(Head head, std::vector<Passed>& passed) {
   const Picoseconds start = std::max(head.time, place.free);
   const double takes = static_cast<double>(m.passage.bytes) * place.per_byte;
   require(takes < static_cast<double>(latest - start), "a link is taken for more than ", latest / 1'000'000'000'000,
-          " s: allowed are times up to that");
+          " s, the longest time that can be simulated");
   place.free = start + static_cast<Picoseconds>(takes + 0.5);
   m.end = std::max(m.end, place.free);
   if (at < topology_->links()) traffic_.add(at, static_cast<double>(m.passage.bytes), start, place.free);

@@ -91,7 +91,7 @@ class TimeQueue {
       for (const E& e : current_) soon(e);
       return;
     }
-    // Those of a later time go to buckets that are nearer.
+    // Events of a later time go to nearer buckets.
     sorted_bits_ = 0;
     std::size_t kept = 0;
     for (const E& e : current_) {

@@ -12,7 +12,7 @@
 namespace isthmus::simulate {
 using namespace schedule;
 
-/// What one rank repeats; operations are numbered within it.
+/// The loop of one rank; operations are numbered within it.
 struct Loop {
   std::uint32_t first = 0;    ///< operation of the body
   std::uint32_t length = 0;   ///< operations of the body; 0: it repeats nothing
@@ -25,7 +25,7 @@ struct Loops {
   std::uint32_t iterations = 0;  ///< of all ranks that repeat something
   std::uint64_t ops = 0;         ///< of an iteration, on all ranks together
   std::uint32_t reach = 0;       ///< most iterations between two operations of which one depends on the other
-  // What a simulation has to find out:
+  // To be found by a simulation:
   bool probe = false;                                          ///< from when on iterations repeat; it stops there
   std::uint32_t from = 0;                                      ///< or what happens from the end of this iteration
   std::uint32_t period = 0;                                    ///< for so many

@@ -12,7 +12,7 @@ namespace isthmus::simulate {
 
 using Simulate = std::function<Simulated(const Schedule&, const SimulationOptions&)>;
 
-/// What simulate(schedule, options) gives, to the last bit; nothing where iterations cannot be left out: without a loop
+/// The result of simulate(schedule, options), to the last bit; none if iterations cannot be skipped: without a loop
 /// of some length, with noise, with routes that are chosen at random or by load, with traffic over time, and where
 /// something is left over at the end (a deadlock, a message that nobody receives).
 std::optional<Simulated> simulate_repeating(const Schedule& schedule, const SimulationOptions& options,

@@ -1,4 +1,4 @@
-"""What limits a program on a machine, and what would help: the verb ``advise`` and its report.
+"""Finds what limits a program on a machine and what would help: the verb ``advise`` and its report.
 
 - ``advice``: the result of ``advise``
 - ``advise``: the verb ``advise``

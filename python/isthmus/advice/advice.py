@@ -16,6 +16,7 @@ from ..schedule.pattern import Pattern
 from ..schedule.program import Program
 from ..schedule.schedule import Schedule
 from ..simulation.timeline import Timeline
+from ..simulation.words import WORDS
 from ..tabular import Cell, Tabular
 from ..views import view
 from .analysis.calls import Call, Pair, SizeClass
@@ -27,15 +28,15 @@ from .collectives.comparison import Choices
 
 #: Where the mean rank's time goes, in words. Only the first five and noise lie on the critical path too.
 TIME_CLASSES = {
-    "compute": "computation",
+    "compute": WORDS["compute"],
     "overhead": "message overhead (o, O)",
-    "latency": "latency (L)",
-    "bandwidth": "bandwidth (g, G)",
-    "contention": "contention (shared links)",
+    "latency": WORDS["latency"],
+    "bandwidth": WORDS["gap"],
+    "contention": WORDS["contention"],
     "waiting": "waiting for partners",
     "synchronisation": "waiting in collectives",
-    "noise": "noise",
-    "idle": "finished",
+    "noise": WORDS["noise"],
+    "idle": WORDS["idle"],
 }
 
 

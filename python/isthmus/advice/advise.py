@@ -122,20 +122,20 @@ def advise(
     '0.988'
     """
     if not isinstance(program, (Program, Schedule)):
-        raise InvalidInput(f"{type(program).__name__}: advice on a Program or a Schedule is possible")
+        raise InvalidInput(f"cannot advise on {type(program).__name__}: must be a Program or a Schedule")
     if not 0 < scale_compute < 1e9:
-        raise InvalidInput(f"scale_compute = {scale_compute}: more than 0 is allowed")
+        raise InvalidInput(f"scale_compute = {scale_compute}: must be more than 0")
     if not 0 <= tune_seconds < math.inf:
-        raise InvalidInput(f"tune_seconds = {tune_seconds}: 0 or more is allowed")
+        raise InvalidInput(f"tune_seconds = {tune_seconds}: must be 0 or more")
     chosen = [machines] if isinstance(machines, (str, os.PathLike, Machine)) else list(machines)
     if not chosen:
-        raise InvalidInput("machines: at least one is needed")
+        raise InvalidInput("machines: give at least one")
     loaded = [_loaded(machine) for machine in chosen]
     placements = _placements(loaded, program.ranks, ranks_per_node, placement)
     what = program
     if scale_compute != 1.0:
         if not isinstance(program, Program):
-            raise Unsupported("scale_compute: a schedule's computation cannot be scaled, that of a program can")
+            raise Unsupported("scale_compute: the computation of a schedule cannot be scaled; give a program")
         what = scaled(program, scale_compute)
 
     def lowered(one: Program) -> Schedule:
@@ -265,7 +265,7 @@ def _placements(
     if one or not any(x is None or isinstance(x, (Allocation, Placement)) or np.ndim(x) for x in given):
         given = [given]
     if len(given) > len(machines):
-        raise InvalidInput(f"{len(given)} placements for {len(machines)} machines: one for each is allowed")
+        raise InvalidInput(f"{len(given)} placements for {len(machines)} machines: give one for each")
     out: list[Allocation | Placement] = []
     for machine, said in zip_longest(machines, given):
         if said is None:
@@ -282,13 +282,12 @@ def place(machine: Machine, ranks: int, ranks_per_node: int | None) -> Allocatio
     per_node = machine.node.cores if ranks_per_node is None else ranks_per_node
     if not 1 <= per_node <= machine.node.cores:
         raise InvalidInput(
-            f"{per_node} ranks per node: a node of {machine.name} has {machine.node.cores} cores, "
-            f"1 to {machine.node.cores} are allowed"
+            f"{per_node} ranks per node: must be 1 to {machine.node.cores}, the cores of a node of {machine.name}"
         )
     nodes = -(-ranks // per_node)
     if nodes > machine.nodes:
         raise InvalidInput(
-            f"{machine.name} is too small: {ranks:,} ranks, {per_node} a node, need {nodes:,} nodes, "
-            f"and it has {machine.nodes:,}"
+            f"{machine.name} is too small: {ranks:,} ranks with {per_node} on each node need {nodes:,} nodes, "
+            f"but it has {machine.nodes:,}"
         )
     return machine.allocate(nodes, ranks_per_node=per_node)

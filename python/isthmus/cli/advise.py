@@ -108,7 +108,7 @@ def command(
         from ..recording.own import with_own
 
         if not isinstance(what, Program):
-            raise InvalidInput("--own: a schedule has no calls")
+            raise InvalidInput("--own: a schedule has no recorded calls")
         what = with_own(what, own)
     if output is None and isinstance(what, Program):
         from ..advice.analysis.pieces import functions_only
@@ -154,7 +154,7 @@ def command(
 def _placements(
     machines: list[Machine], ranks: int, placement: str | None, nodes: str | None, per_node: int | None
 ) -> list[Any] | None:
-    """What is said of nodes and placement: of every machine what holds for all, otherwise of the first."""
+    """The nodes and placement that apply to a machine: to all machines if that is possible, otherwise to the first."""
     if placement is None and nodes is None:
         return None
     everywhere = placement in (None, "block", "cyclic") and (nodes is None or nodes.isdecimal())

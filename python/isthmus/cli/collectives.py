@@ -1,4 +1,4 @@
-"""What --collectives names: algorithms of a program's collectives, by kind or from a decision table."""
+"""Reads --collectives: algorithms of a program's collectives, by kind or from a decision table."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ def parse_collectives(given: tuple[str, ...], ranks_per_node: int | None = None)
             chosen[kind] = parse_algorithm(algorithm)
         elif (equals and ":" not in kind) or not _names_decisions(text):
             raise InvalidInput(
-                f"--collectives {text}: kind=algorithm is allowed, such as allreduce=ring, or a decision table (.toml, "
+                f"--collectives {text}: must be kind=algorithm, such as allreduce=ring, or a decision table (.toml, "
                 ".json), openmpi or mpich"
             )
         elif table is not None:
-            raise InvalidInput(f"--collectives {text}: one decision table is allowed")
+            raise InvalidInput(f"--collectives {text}: give one decision table only")
         else:
             table = read_decisions(text, ranks_per_node or 1)
     if table is None or not chosen:

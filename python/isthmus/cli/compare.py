@@ -68,7 +68,7 @@ def command(
         sat = [parse_placement(where, read[0].ranks, placement, nodes, ranks_per_node) for where in read[1:]]
         options = {"model": model, "placements": sat}
     elif placement or nodes or ranks_per_node:
-        raise InvalidInput("--placement, --nodes, --ranks-per-node are for a program or schedule on machines")
+        raise InvalidInput("--placement, --nodes and --ranks-per-node apply only to a program or schedule on machines")
     at = None if ranks is None else whole_numbers("--ranks", ranks)
     names = [os.path.basename(text) if os.path.exists(text) else text for text in things]
     found = compare(*read, names=names, ranks=at, **options)

@@ -26,7 +26,7 @@ _SHELLS = ("bash", "zsh", "fish")
 def command(shell: str | None) -> None:
     name = shell or os.path.basename(os.environ.get("SHELL", ""))
     if name not in _SHELLS:
-        raise InvalidInput(f"completion for {name or 'no shell'}: allowed are {', '.join(_SHELLS)}")
+        raise InvalidInput(f"completion for {name or 'no shell'}: must be one of {', '.join(_SHELLS)}")
     script = get_completion_class(name)
     assert script is not None
     click.echo(script(click.get_current_context().find_root().command, {}, "isthmus", "_ISTHMUS_COMPLETE").source())

@@ -36,6 +36,6 @@ def command(as_json: bool) -> None:
         words = "version, place, or what to do"
         print_table(["", "what", "there", words], rows, wrap=[words])
         broken = [check.name for check in found if check.state is State.broken]
-        click.echo(f"Needed and missing: {', '.join(broken)}." if broken else "All that is needed is there.")
+        click.echo(f"Missing: {', '.join(broken)}." if broken else "Everything that Isthmus needs is installed.")
     if any(check.state is State.broken for check in found):
         sys.exit(1)

@@ -20,9 +20,9 @@ def check_export(program: Any, library: Library, path: str, seconds: float) -> N
     from ..tuning.export.export import export
 
     if not isinstance(program, Program):
-        raise InvalidInput("--export-collectives: a schedule has no collectives left, only a program has")
+        raise InvalidInput("--export-collectives: a schedule has no collectives left; give a program")
     if not seconds:
-        raise InvalidInput("--export-collectives: with --tune-time 0 no algorithms are looked for")
+        raise InvalidInput("--export-collectives: --tune-time 0 switches the search for algorithms off")
     folder = os.path.dirname(path)
     if folder and not os.path.isdir(folder):
         raise InvalidInput(f"--export-collectives {path}: there is no folder {folder}")

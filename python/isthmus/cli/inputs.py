@@ -1,4 +1,4 @@
-"""What commands on programs and schedules read: files, one-line collectives, LogGOPS parameters, noise, placements."""
+"""Reads the inputs of commands: files, one-line collectives, LogGOPS parameters, noise, placements."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def is_collective(text: str) -> bool:
 
 
 def read_any(text: str, unit: str = "ns") -> Program | Schedule | Timeline:
-    """What a file holds (``FILE:unit=us`` says the unit of GOAL), an example, or the schedule of a collective."""
+    """Reads a file (``FILE:unit=us`` gives the unit of GOAL), an example, or the schedule of a collective."""
     if not os.path.exists(text):
         from ..examples import example, known
 
@@ -40,7 +40,7 @@ def read_any(text: str, unit: str = "ns") -> Program | Schedule | Timeline:
         if os.path.exists(what.name):
             text, unit = what.name, what.values("unit").get("unit", unit)
             if unit not in UNITS:
-                raise InvalidInput(f"{what.text}: unit={unit}: allowed are {', '.join(UNITS)}")
+                raise InvalidInput(f"{what.text}: unit={unit}: must be one of {', '.join(UNITS)}")
         elif what.name in known():
             return example(text)
         elif is_collective(text):
@@ -51,13 +51,13 @@ def read_any(text: str, unit: str = "ns") -> Program | Schedule | Timeline:
 
 
 def read_work(text: str, unit: str = "ns") -> Program | Schedule:
-    """The same without timelines."""
+    """Reads a program or a schedule; refuses a timeline."""
     from ..schedule.program import Program
     from ..schedule.schedule import Schedule
 
     found = read_any(text, unit)
     if not isinstance(found, (Program, Schedule)):
-        raise InvalidInput(f"{text} holds a timeline: a program or a schedule is needed")
+        raise InvalidInput(f"{text} holds a timeline: expected a program or a schedule")
     return found
 
 
@@ -89,7 +89,7 @@ def parse_level(text: str) -> Level | None:
         except InvalidInput as error:
             raise InvalidInput(f"{key}={value}: {error}") from None
         if number < 0:
-            raise InvalidInput(f"{key}={value} is negative: numbers from 0 are allowed")
+            raise InvalidInput(f"{key}={value} is negative: must be 0 or more")
         for name in ("o_send", "o_recv") if key == "o" else (key,):
             values.setdefault(name, number)
             if key != "o":
@@ -104,7 +104,7 @@ def parse_time(option: str, text: str) -> float:
     except InvalidInput as error:
         raise InvalidInput(f"{option} {units.shown(text)}: {error}") from None
     if not 0 <= found < 1e9:
-        raise InvalidInput(f"{option} {units.shown(text)}: a time from 0 is needed")
+        raise InvalidInput(f"{option} {units.shown(text)}: expected a time from 0")
     return found
 
 
@@ -120,19 +120,21 @@ def parse_packets(size: str | None, flit: str | None, buffer: str | None) -> Pac
 def parse_placement(
     machine: Machine | Level, ranks: int, placement: str | None, nodes: str | None, per_node: int | None
 ) -> Any:
-    """What ``isthmus.simulate`` takes as placement; None where nothing is asked for."""
+    """The placement for ``isthmus.simulate``; None if no option asks for one."""
     from ..machine import Level
 
     if placement is None and nodes is None and per_node is None:
         return None
     if isinstance(machine, Level):
         raise InvalidInput(
-            "--placement, --nodes, --ranks-per-node: a machine is needed, LogGOPS parameters have no nodes"
+            "--placement, --nodes, --ranks-per-node: these need a machine, and LogGOPS parameters have no nodes"
         )
     if placement not in (None, "block", "cyclic"):
         found = read_placement(_job_of_file(machine, nodes, per_node), str(placement), ranks)
         if found.ranks != ranks:
-            raise InvalidInput(f"--placement {placement}: the file places {found.ranks:,} ranks, {ranks:,} are needed")
+            raise InvalidInput(
+                f"--placement {placement}: the file places {found.ranks:,} ranks, but there are {ranks:,}"
+            )
         return found
     per_node = machine.node.cores if per_node is None else per_node
     return machine.allocate(
@@ -147,7 +149,7 @@ def _count_or_names(nodes: str) -> int | str:
 
 
 def _job_of_file(machine: Machine, nodes: str | None, per_node: int | None) -> Machine | Allocation:
-    """What a file of ranks is for: the job if it is said, otherwise the machine, with whose first nodes jobs begin."""
+    """The job that a file of ranks is for, if given; otherwise the machine, whose first nodes jobs use."""
     if nodes is None and per_node is None:
         return machine
     return machine.allocate(None if nodes is None else _count_or_names(nodes), ranks_per_node=per_node)
@@ -176,7 +178,7 @@ def parse_nodes(
 
 
 def read_task_graph(text: str, unit: str = "ns") -> tuple[Program | Schedule | Pattern, bool]:
-    """Who exchanges how much with whom, and whether it is an undirected graph."""
+    """The communication pattern, and whether it is an undirected graph."""
     from ..imports.graphs.metis import SUFFIXES, read_metis
 
     if text.lower().endswith(SUFFIXES):
@@ -196,7 +198,7 @@ def read_placement(where: Machine | Allocation, path: str, ranks: int) -> Placem
     from ..mapping.launch.cray import PER_NODE
     from ..mapping.launch.reading import Reading
 
-    filekinds.require(path, (), "a file of ranks for a launcher, or of nodes, one a line,")
+    filekinds.require(path, (), "a file of ranks for a launcher, or of nodes, one in each line")
     with open(path, "rb") as file:
         reading = Reading(file.read(), path, where)
     lines = list(reading.lines())
@@ -213,7 +215,7 @@ def read_placement(where: Machine | Allocation, path: str, ranks: int) -> Placem
 def parse_speeds(text: str) -> list[float]:
     """Numbers from ``1x12,0.5x4``, or from a file with one a line."""
     if os.path.exists(text):
-        filekinds.require(text, (), "a list of speeds, one a line for each node,")
+        filekinds.require(text, (), "a list of speeds, one line for each node")
         with open(text, encoding="utf-8", errors="replace") as file:
             lines = file.read().split("\n")
         return [_speed(line, f"{text}:{i}") for i, line in enumerate(lines, 1) if line.strip()]
@@ -221,7 +223,7 @@ def parse_speeds(text: str) -> list[float]:
     for part in text.split(","):
         number, times, count = part.partition("x")
         if times and not (count.isdecimal() and 0 < int(count) <= 10**8):
-            raise InvalidInput(f"--speeds {text}: {part!r}; SPEED or SPEEDxNODES, with commas between them, is allowed")
+            raise InvalidInput(f"--speeds {text}: {part!r}; must be SPEED or SPEEDxNODES, separated by commas")
         out += [_speed(number, f"--speeds {text}")] * (int(count) if times else 1)
     return out
 
@@ -230,4 +232,4 @@ def _speed(text: str, where: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise InvalidInput(f"{where}: {text!r} is no number: relative speeds of nodes are allowed") from None
+        raise InvalidInput(f"{where}: {text!r} is not a number: expected the relative speed of a node") from None

@@ -154,7 +154,7 @@ def _node(machine: Machine, text: str) -> int:
     parts = text.strip("()").split(",")
     if len(parts) > 1:
         if not all(re.fullmatch(" *[0-9]{1,18} *", part) for part in parts):
-            raise InvalidInput(f"node {text!r}: an id, a name, or coordinates such as 1,2,3 are allowed")
+            raise InvalidInput(f"node {text!r}: must be an id, a name, or coordinates such as 1,2,3")
         return machine.node_id([int(part) for part in parts])
     return machine.node_id(text)
 
@@ -179,7 +179,7 @@ def distance(machine: Machine, a: str, b: str, size: str, as_json: bool) -> None
     except InvalidInput as error:
         raise InvalidInput(f"--bytes: {error}") from None
     if length < 0:
-        raise InvalidInput(f"--bytes: {size} is negative: a size from 0 B is allowed")
+        raise InvalidInput(f"--bytes: {size} is negative: must be a size from 0 B")
     hops = machine.distance(x, y)
     routed = machine.topology.route_length(x, y)
     time = machine.message_time(length, x, y)

@@ -115,11 +115,11 @@ def command(
         _list(as_json)
         return
     if (work.file is None and work.example is None) or machine is None:
-        raise InvalidInput("give FILE or --example and --machine MACHINE, or --list")
+        raise InvalidInput("give FILE or --example NAME, and --machine MACHINE; or --list")
     if placement is not None and not evaluate:
-        raise InvalidInput("--placement is for --evaluate")
+        raise InvalidInput("--placement needs --evaluate")
     if evaluate and (output or plot):
-        raise InvalidInput("--evaluate writes no files: -o and --plot are of placements that are found")
+        raise InvalidInput("--evaluate finds no placement: -o and --plot do not apply")
     if output is not None:
         _check_output(output, format)
     drawn = pictures("--plot", plot, PLOTS)
@@ -226,7 +226,7 @@ def _method(text: str) -> str | tuple[str, dict[str, Any]]:
     for part in rest:
         key, equals, value = part.partition("=")
         if not equals or not key or not value:
-            raise InvalidInput(f"--method {text}: NAME:key=value,... is allowed")
+            raise InvalidInput(f"--method {text}: must be NAME:key=value,...")
         options[key] = _value(value)
     return (name, options) if options else name
 
@@ -246,5 +246,5 @@ def _check_output(path: str, format: str | None) -> None:
 
     names = [f.name for f in formats()]
     if format is not None and format not in names:
-        raise InvalidInput(f"--format {format}: allowed are {', '.join(names)}")
+        raise InvalidInput(f"--format {format}: must be one of {', '.join(names)}")
     check_file("-o", path)

@@ -177,7 +177,7 @@ job_options = several(shared("placement"), shared("nodes"), shared("ranks_per_no
 
 @dataclass(frozen=True)
 class Work:
-    """What a command line names to work on: a file, a collective or an example, not read yet."""
+    """The program or schedule that a command line names (a file, a collective or an example), not read yet."""
 
     file: str | None
     example: str | None
@@ -187,23 +187,23 @@ class Work:
     def text(self) -> str:
         """How it is called."""
         if (self.file is None) == (self.example is None):
-            raise InvalidInput("give FILE, or --example NAME: one of them is needed")
+            raise InvalidInput("give FILE or --example NAME")
         return str(self.example or self.file)
 
     def any(self) -> Program | Schedule | Timeline:
-        """What it holds."""
+        """Reads the content."""
         from .inputs import read_any
 
         return self._example() or read_any(self.text, self.unit)
 
     def read(self) -> Program | Schedule:
-        """The same without timelines."""
+        """Reads a program or a schedule; refuses a timeline."""
         from .inputs import read_work
 
         return self._example() or read_work(self.text, self.unit)
 
     def graph(self) -> tuple[Program | Schedule | Pattern, bool]:
-        """Who exchanges how much with whom, and whether it is an undirected graph."""
+        """The communication pattern, and whether it is an undirected graph."""
         from .inputs import read_task_graph
 
         found = self._example()
@@ -254,10 +254,10 @@ def machine_option(function: Callable[..., Any]) -> Callable[..., Any]:
     def wrapped(*args: Any, machine: str | None, last: str | None, **rest: Any) -> Any:
         if last is not None:
             if machine is not None:
-                raise InvalidInput(f"{last!r} stands behind FILE, and --machine {machine} is given: one is allowed")
+                raise InvalidInput(f"{last!r} follows FILE, and --machine {machine} is given: give only one of them")
             tell_old(f"MACHINE without an option ({last})", f"--machine {last}")
         if machine is None and last is None:
-            raise InvalidInput("--machine MACHINE is needed")
+            raise InvalidInput("--machine MACHINE is missing")
         return loaded(*args, machine=machine or last, **rest)
 
     return wrapped
@@ -279,7 +279,7 @@ def _loaded(function: Callable[..., Any], *, levels: bool) -> Callable[..., Any]
         named = dict(option.partition("=")[::2] for option in imports)
         for key, value in named.items():
             if not value or key not in _IMPORT_OPTIONS:
-                raise InvalidInput(f"--import {key}: allowed are {'=..., '.join(_IMPORT_OPTIONS)}=...")
+                raise InvalidInput(f"--import {key}: must be one of {'=..., '.join(_IMPORT_OPTIONS)}=...")
         level = parse_level(machine) if levels else None
         found = load(machine, format=input_format, node=node, **named) if level is None else level
         return function(*args, machine=found, **rest)
@@ -354,7 +354,7 @@ def pictures(option: str, given: tuple[str, ...], kinds: tuple[str, ...], html: 
             kind, path = kinds[0], text
         elif kind not in kinds:
             allowed = ", ".join(f"{one}=FILE" for one in kinds)
-            raise InvalidInput(f"{option} {text}: {allowed} or FILE is allowed")
+            raise InvalidInput(f"{option} {text}: must be {allowed} or FILE")
         check_file(option, path, PICTURES + ((".html",) if kind == html else ()))
         out.append((kind, path))
     return out
@@ -365,7 +365,7 @@ def check_file(option: str, path: str, suffixes: tuple[str, ...] = ()) -> None:
     import os
 
     if suffixes and not path.lower().endswith(suffixes):
-        raise InvalidInput(f"{option} {path}: a file in {', '.join(suffixes)} is allowed")
+        raise InvalidInput(f"{option} {path}: must end in {', '.join(suffixes)}")
     folder = os.path.dirname(path)
     if folder and not os.path.isdir(folder):
         raise InvalidInput(f"{option} {path}: there is no folder {folder}")
@@ -388,8 +388,8 @@ def whole_numbers(option: str, text: str, least: int = 1) -> list[int]:
         good = all(word.isdecimal() and word.isascii() and len(word) < 10 for word in (first, last))
         if not good or not least <= int(first) <= int(last) < int(first) + 1_000_000:
             raise InvalidInput(
-                f"{option} {text}: {part!r}; whole numbers from {least} and ranges such as 1-40, separated by commas, "
-                "are allowed"
+                f"{option} {text}: {part!r}; must be whole numbers from {least} and ranges such as 1-40, "
+                "separated by commas"
             )
         out.update(range(int(first), int(last) + 1))
     return sorted(out)

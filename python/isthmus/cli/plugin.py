@@ -19,7 +19,7 @@ def run(file: str) -> None:
         For a file that is no Python file, or whose code raises an error: the message names its line.
     """
     if not os.path.isfile(file) or not file.endswith(".py"):
-        raise InvalidInput(f"--plugin {file}: a Python file (.py) is needed")
+        raise InvalidInput(f"--plugin {file}: expected a Python file (.py)")
     name = "isthmus_plugin_" + os.path.splitext(os.path.basename(file))[0]
     spec = importlib.util.spec_from_file_location(name, file)
     assert spec is not None

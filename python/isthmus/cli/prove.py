@@ -52,12 +52,12 @@ def command(
     """
     if everything:
         if what is not None or as_ is not None or ordered:
-            raise InvalidInput("--all proves all algorithms as what they are: no FILE, --as and --ordered beside it")
+            raise InvalidInput("--all proves every algorithm by its own contract: leave out FILE, --as and --ordered")
         return _all(kinds, algorithm, ranks, as_json)
     if what is None:
-        raise InvalidInput("a FILE, a collective in a line, or --all is needed")
+        raise InvalidInput("give FILE, a collective such as allreduce:ranks=8,bytes=64, or --all")
     if kinds or algorithm or ranks:
-        raise InvalidInput("--kind, --algorithm and --ranks go with --all")
+        raise InvalidInput("--kind, --algorithm and --ranks need --all")
     return _one(what, as_, ordered, defects, as_json)
 
 
@@ -71,10 +71,10 @@ def _one(what: str, as_: str | None, ordered: bool, most: int, as_json: bool) ->
     else:
         schedule = read_work(what)
         if not isinstance(schedule, Schedule):
-            raise InvalidInput(f"{what} holds a program: a schedule is needed")
+            raise InvalidInput(f"{what} holds a program: expected a schedule")
         if as_ is None:
             raise InvalidInput(
-                f"{what}: --as says what it has to do, such as --as bcast:ranks={schedule.ranks},bytes=8"
+                f"{what}: say with --as what the schedule must do, such as --as bcast:ranks={schedule.ranks},bytes=8"
             )
         proof = prove(schedule, as_, ordered=ordered, most_defects=most)
     if as_json:
@@ -95,7 +95,7 @@ def _all(kinds: tuple[str, ...], names: tuple[str, ...], ranks: str | None, as_j
 
     for kind in kinds:
         if kind not in KINDS:
-            raise InvalidInput(f"--kind {kind}: allowed are {', '.join(KINDS)}")
+            raise InvalidInput(f"--kind {kind}: must be one of {', '.join(KINDS)}")
     tallies: list[Tally] = []
     for tally in sweep(kinds or KINDS, ranks=whole_numbers("--ranks", ranks or "1-40,64"), names=names):
         tallies.append(tally)
@@ -104,7 +104,7 @@ def _all(kinds: tuple[str, ...], names: tuple[str, ...], ranks: str | None, as_j
     if sys.stderr.isatty():
         click.echo("\r\x1b[K", nl=False, err=True)
     if not tallies:
-        raise InvalidInput(f"--algorithm: no algorithm is called {' or '.join(names)}")
+        raise InvalidInput(f"--algorithm: there is no algorithm named {' or '.join(names)}")
     if as_json:
         print_json([_plain(tally) for tally in tallies])
     else:

@@ -117,15 +117,15 @@ def command(
             click.echo(built)
         return
     if merged is not None and command:
-        raise InvalidInput("--merge runs no command: leave it out")
+        raise InvalidInput("--merge runs no command: leave the command out")
     if merged is None and not command:
-        raise InvalidInput("no command to record: put it behind --, such as -- mpirun -n 4 ./app")
+        raise InvalidInput("no command to record: put it after --, such as -- mpirun -n 4 ./app")
     if output is None:
         if merged is not None:
-            raise InvalidInput("-o FILE.h5 is needed: where to write what is merged")
+            raise InvalidInput("-o FILE.h5 is missing: it names the file for the merged program")
         output = _output_of(command)
     if not output.lower().endswith((".h5", ".hdf5")):
-        raise InvalidInput(f"-o {output}: a file in .h5 or .hdf5 is allowed")
+        raise InvalidInput(f"-o {output}: must end in .h5 or .hdf5")
     folder = os.path.dirname(output)
     if folder and not os.path.isdir(folder):
         raise InvalidInput(f"-o {output}: there is no folder {folder}")
@@ -159,7 +159,7 @@ def command(
 
 
 def _tell(recorded: Recorded, output: str, say: Callable[[str], None], as_json: bool) -> None:
-    """What was recorded: sentences on standard error, or JSON on standard output."""
+    """Reports the recording: sentences on standard error, or JSON on standard output."""
     sentences = _summary(recorded, output)
     if not as_json:
         for line in sentences:
@@ -197,7 +197,7 @@ def _progress(done: int, total: int) -> None:
 
 
 def _summary(recorded: Recorded, output: str) -> list[str]:
-    """What was recorded, how long it took, and what to be careful about."""
+    """A summary of the recording: content, duration, and warnings."""
     from ..recording.endings import endings
     from ..schedule.recording import LIMITED
     from ..units import text

@@ -46,17 +46,19 @@ def convert(work: Work, last: str | None, output: str | None, byte_time: str | N
 
     if last is not None:
         if output is not None:
-            raise InvalidInput(f"{last!r} stands behind FILE, and -o {output} is given: one is allowed")
+            raise InvalidInput(f"{last!r} follows FILE, and -o {output} is given: give only one of them")
         tell_old(f"OUT without an option ({last})", f"-o {last}")
     target = output or last
     if target is None:
-        raise InvalidInput("-o FILE is needed: where to write")
+        raise InvalidInput("-o FILE is missing: it names the file to write")
     what = work.read()
     if isinstance(what, Schedule):
         seconds = None if byte_time is None else units.parse(byte_time, "s")
         what.save(target, unit=work.unit, seconds_per_byte=seconds)
     elif target.endswith((".goal", ".bin")):
-        raise InvalidInput(f"{work.text} holds a program: GOAL has schedules only; isthmus schedule lower makes one")
+        raise InvalidInput(
+            f"{work.text} holds a program, and GOAL holds schedules only: lower it with isthmus schedule lower"
+        )
     else:
         what.save(target)
     _done(target, what, as_json)
@@ -117,7 +119,7 @@ def lower(work: Work, output: str, collectives: tuple[str, ...], byte_time: str 
 
     what = work.read()
     if not isinstance(what, Program):
-        raise InvalidInput(f"{work.text} holds a schedule: a program is needed")
+        raise InvalidInput(f"{work.text} holds a schedule: expected a program")
     chosen = parse_collectives(collectives)
     tell_replaced(chosen, what)
     schedule = lowered(what, collectives=chosen)
@@ -139,7 +141,7 @@ def pattern(work: Work, output: str | None, plot: tuple[str, ...], collectives: 
     from ..lowering.pattern import pattern as pattern_of
 
     if output is not None and not output.endswith(".csv"):
-        raise InvalidInput(f"{output}: a .csv file is allowed")
+        raise InvalidInput(f"{output}: must end in .csv")
     drawn = pictures("--plot", plot, ("matrix",))
     found = pattern_of(work.read(), parse_collectives(collectives))
     if output is not None:

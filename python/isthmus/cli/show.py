@@ -89,26 +89,26 @@ def command(
         _show_placement(placement_of(work.text, machine, nodes, ranks_per_node), as_json)
         return
     if nodes or ranks_per_node:
-        raise InvalidInput("--nodes, --ranks-per-node: --machine says where the placement is")
+        raise InvalidInput("--nodes and --ranks-per-node need --machine")
     what = work.any() if work.example else read_thing(work.text, work.unit)
     if isinstance(what, Decisions):
         at = None if ranks is None else whole_numbers("--ranks", ranks)
         show_decisions(work.text, what, at, False, as_json)
         return
     if ranks is not None:
-        raise InvalidInput(f"--ranks: {work.text} is no decision table")
+        raise InvalidInput(f"--ranks: {work.text} is not a decision table")
     if own:
         if not isinstance(what, Program):
-            raise InvalidInput(f"--own: {work.text} holds no program that was recorded")
+            raise InvalidInput(f"--own: {work.text} holds no recorded program")
         from ..recording.own import with_own
 
         what = with_own(what, own)
     if drawn:
         if not isinstance(what, Program):
-            raise InvalidInput(f"-o: {work.text} holds no program: isthmus schedule pattern draws schedules")
+            raise InvalidInput(f"-o: {work.text} holds no program; isthmus schedule pattern draws schedules")
         _draw(what, drawn, messages, lowered, as_json)
     elif messages or lowered:
-        raise InvalidInput("--messages, --lowered: -o FILE says where to draw")
+        raise InvalidInput("--messages and --lowered need -o FILE to draw into")
     elif isinstance(what, Program):
         if what.recording is None or events:
             _show_program(what, rank, as_json)
@@ -192,7 +192,7 @@ def _show_pattern(pattern: Pattern, as_json: bool) -> None:
 
 
 def _pictures(output: str | None, plot: tuple[str, ...]) -> list[tuple[str, str]]:
-    """What to draw where."""
+    """Pairs of a picture and its file."""
     if output is not None and len(plot) == 1 and plot[0] in PLOTS:
         tell_old(f"--plot {plot[0]} -o FILE", f"--plot {plot[0]}=FILE")
         return pictures("-o", (f"{plot[0]}={output}",), PLOTS)
@@ -203,7 +203,7 @@ def _draw(program: Program, drawn: list[tuple[str, str]], messages: bool, lowere
     from ..plot.profile import DRAWINGS
 
     if (messages or lowered) and all(kind != "matrix" for kind, _ in drawn):
-        raise InvalidInput(f"--messages, --lowered: they are for --plot matrix, not {drawn[0][0]}")
+        raise InvalidInput(f"--messages and --lowered apply to --plot matrix, not {drawn[0][0]}")
     for kind, path in drawn:
         options = {"what": "messages" if messages else "bytes", "collectives": lowered} if kind == "matrix" else {}
         DRAWINGS[kind](program, path, **options)

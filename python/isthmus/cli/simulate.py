@@ -154,7 +154,7 @@ def command(
     of_links = [kind for kind, _ in drawn if kind in _OF_LINKS]
     if model == "loggops" and (of_links or slices or links):
         option = f"--plot {of_links[0]}=FILE" if of_links else "--slices" if slices else "--links"
-        raise InvalidInput(f"{option} needs --model flow, reserve or packet: in loggops no links are shared")
+        raise InvalidInput(f"{option} needs --model flow, reserve or packet: loggops has no links")
     wanted = {
         "--trace": trace,
         "--plot": "ranks" in kinds,
@@ -167,7 +167,7 @@ def command(
         raise InvalidInput("--plot breakdown=FILE needs --record ranks or ops")
     if until is not None and (critical or sensitivity):
         option = "--critical" if critical else "--sensitivity"
-        raise InvalidInput(f"{option} needs the whole simulation: leave out --until")
+        raise InvalidInput(f"{option} needs the whole simulation: leave --until out")
     end = None if until is None else parse_time("--until", until)
     what = work.read()
     chosen = parse_collectives(collectives, ranks_per_node)

@@ -169,9 +169,9 @@ def _settings(given: tuple[str, ...]) -> dict[str, list[Any]]:
     for setting in given:
         key, _, value = setting.partition("=")
         if not key or not value:
-            raise InvalidInput(f"--set {setting}: KEY=VALUE or KEY=VALUE,VALUE is allowed")
+            raise InvalidInput(f"--set {setting}: must be KEY=VALUE or KEY=VALUE,VALUE")
         if key in out:
-            raise InvalidInput(f"--set {key} is given twice; several values are separated by commas")
+            raise InvalidInput(f"--set {key} is given twice; separate several values by commas")
         # A specification of a machine has commas of its own; several of them need a file.
         values = [value] if ":" in value else value.split(",")
         out[key] = [{"true": True, "false": False}.get(v, v) for v in values]

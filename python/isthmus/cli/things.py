@@ -70,5 +70,5 @@ def placement_of(path: str, machine: str, nodes: str | None, per_node: int | Non
     where = load(machine)
     assert isinstance(where, Machine)
     if not os.path.exists(path):
-        raise InvalidInput(f"{path}: there is no such file; --machine is for placements")
+        raise InvalidInput(f"{path}: there is no such file; --machine applies only to a placement")
     return read_placement(_job_of_file(where, nodes, per_node), path, where.nodes * where.node.cores)

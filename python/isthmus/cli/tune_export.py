@@ -236,10 +236,10 @@ def _predictor(machine: str | None, model: str) -> tuple[Predict | None, int]:
 def _ranks(given: str | None, launched: int | None) -> int:
     """Ranks to run: at least two, or nothing is sent."""
     if launched == 1:
-        raise InvalidInput("--launch starts 1 rank: 2 at least are needed for a message")
+        raise InvalidInput("--launch starts 1 rank: a message needs at least two")
     numbers = [launched or 6] if given is None else whole_numbers("--ranks", given)
     if len(numbers) != 1 or numbers[0] < 2:
-        raise InvalidInput(f"--ranks {given}: one number of ranks from 2 is allowed")
+        raise InvalidInput(f"--ranks {given}: must be one number of ranks, at least 2")
     if launched not in (None, numbers[0]):
         raise InvalidInput(f"--ranks {given}: --launch starts {launched}")
     return numbers[0]
@@ -260,5 +260,5 @@ def _table_or_file(what: str) -> Any:
 
         return DecisionTable.load(what)
     if what.endswith(".toml"):
-        raise InvalidInput(f"{what}: this is no decision table")
+        raise InvalidInput(f"{what}: not a decision table")
     return what

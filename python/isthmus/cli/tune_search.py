@@ -146,7 +146,7 @@ def parse_sizes(text: str) -> list[int]:
         return sorted({_bytes(word) for word in text.split(",")})
     first, last = _bytes(low), _bytes(high)
     if first > last:
-        raise InvalidInput(f"--sizes {text}: the second size is less than the first")
+        raise InvalidInput(f"--sizes {text}: the second size must not be less than the first")
     powers = (1 << k for k in range(first.bit_length(), last.bit_length()))
     return sorted({first, *powers, last})
 
@@ -154,19 +154,19 @@ def parse_sizes(text: str) -> list[int]:
 def _bytes(text: str) -> int:
     number = units.parse(text.strip() + ("B" if re.fullmatch(r"\s*\d+\s*", text) else ""), "B")
     if number != round(number) or number < 0:
-        raise InvalidInput(f"--sizes: {units.shown(text)} is no whole number of bytes")
+        raise InvalidInput(f"--sizes: {units.shown(text)} is not a whole number of bytes")
     return int(number)
 
 
 def _whole(option: str, text: str) -> int:
     if not re.fullmatch(r"\s*[0-9]{1,9}\s*", text):
-        raise InvalidInput(f"{option}: {units.shown(text)} is no whole number")
+        raise InvalidInput(f"{option}: {units.shown(text)} is not a whole number")
     return int(text)
 
 
 def _values(text: str) -> tuple[str, list[Any]]:
     name, equals, values = text.partition("=")
     if not equals or not values:
-        raise InvalidInput(f"--try {units.shown(text)}: OPTION=VALUE,... is needed, such as radix=2,4,8")
+        raise InvalidInput(f"--try {units.shown(text)}: expected OPTION=VALUE,..., such as radix=2,4,8")
     read = _bytes if name == "segment" else lambda word: _whole(f"--try {name}", word)
     return name, [read(word) for word in values.split(",")]

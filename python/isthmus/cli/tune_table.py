@@ -80,7 +80,7 @@ def show_decisions(table: str, decisions: Decisions, at: list[int] | None, rules
         return
     if at is None:
         if not isinstance(decisions, DecisionTable):
-            raise InvalidInput(f"{table} holds at any number of ranks: name some with --ranks")
+            raise InvalidInput(f"{table} holds for any number of ranks: choose some with --ranks")
         at = sorted({row.ranks for rows in decisions.rows.values() for row in rows})
     found = [
         (kind, count, rule.bytes, rule.choice)
@@ -114,7 +114,7 @@ def _print_points(table: object) -> None:
             p.choice,
             "" if p.seconds is None else units.text(p.seconds, "s", 4),
             "" if p.runner_up is None else p.runner_up,
-            "" if p.margin is None else f"{p.margin:.1%}",
+            "" if p.margin is None else units.percent(p.margin, 1),
             "" if p.bound is None else units.text(p.bound, "s", 4),
         )
         for (kind, row, p), size in zip(points, sizes(p.bytes for _, _, p in points), strict=True)
@@ -229,7 +229,7 @@ def validate(table: str, machine: str, model: str, most_ranks: int | None, as_js
         return
     worse = [c for c in checks if c.loss > 0]
     lines = [
-        (c.collective, c.ranks, size, c.choice, units.text(c.fresh, "s", 4), c.best, f"{c.loss:.1%}")
+        (c.collective, c.ranks, size, c.choice, units.text(c.fresh, "s", 4), c.best, units.percent(c.loss, 1))
         for c, size in zip(worse, sizes(c.bytes for c in worse), strict=True)
     ]
     if lines:

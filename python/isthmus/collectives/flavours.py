@@ -51,7 +51,7 @@ def combinations(words: Sequence[str] | None) -> list[dict[str, str]]:
     unknown = [word for word in given if not any(word in names for names in _NAMES.values())]
     if unknown:
         raise InvalidInput(
-            f"flavour {unknown[0]!r}: allowed are {', '.join(name for names in _NAMES.values() for name in names)}"
+            f"flavour {unknown[0]!r}: must be one of {', '.join(name for names in _NAMES.values() for name in names)}"
         )
     accesses, syncs, protocols = ([word for word in names if word in given] for names in _NAMES.values())
     found = []
@@ -77,7 +77,7 @@ def number(kind: str, flavour: Mapping[str, Any]) -> int:
     enter, leave = _synchronisation(full["sync"])
     _check(full["access"], enter, leave, full["protocol"])
     if "all" in (enter, leave):
-        raise InvalidInput(f"sync {full['sync']!r} of {kind}: a program synchronises by barriers of its own")
+        raise InvalidInput(f"sync {full['sync']!r} of {kind}: a program synchronises with its own barriers")
     access = "put asked" if full["access"] == "put" and enter == "my" else full["access"]
     return _NUMBERS.index(full["protocol"] if access == "message" else access)
 
@@ -96,9 +96,9 @@ def _synchronisation(sync: str | Sequence[str]) -> tuple[str, str]:
 def _check(access: str, enter: str, leave: str, protocol: str) -> None:
     for name, value in (("access", access), ("sync", enter), ("sync", leave), ("protocol", protocol)):
         if value not in _NAMES[name]:
-            raise InvalidInput(f"{name} {value!r}: allowed are {', '.join(_NAMES[name])}")
+            raise InvalidInput(f"{name} {value!r}: must be one of {', '.join(_NAMES[name])}")
     if access != "message" and protocol != "size":
-        raise InvalidInput(f"protocol {protocol!r} is of messages, not of access {access!r}")
+        raise InvalidInput(f"protocol {protocol!r} applies to messages, not to access {access!r}")
 
 
 def flavoured(
@@ -122,7 +122,7 @@ def flavoured(
     enter, leave = _synchronisation(sync)
     _check(access, enter, leave, protocol)
     if not 1 <= count <= 1_000_000 or under_way < 0:
-        raise InvalidInput(f"count = {count}, under_way = {under_way}: 1 to 1,000,000, and 0 or more, are allowed")
+        raise InvalidInput(f"count = {count}, under_way = {under_way}: must be 1 to 1,000,000 and 0 or more")
     if access != "message":
         schedule = schedule.one_sided(access, ask=enter == "my")
     elif protocol != "size":

@@ -75,5 +75,5 @@ def require_order(kind: str, algorithm: Choice | None, *, ranks: int = 0, root: 
     order = f"in the order {words}" if info.order != "any" else "in another order than that of ranks"
     needs = f"one of {', '.join(keeping)}" if keeping else "root 0, and of many algorithms any that begins at the root"
     raise InvalidInput(
-        f"{kind} by {info.name} combines operands {order}: an operator that does not commute needs {needs}"
+        f"{kind} by {info.name} combines operands {order}, but an operator that does not commute needs {needs}"
     )

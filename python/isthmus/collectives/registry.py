@@ -71,7 +71,7 @@ def algorithms(kind: str) -> tuple[str, ...]:
 
 
 def describe(kind: str, name: str | None = None) -> _core.AlgorithmInfo:
-    """What an algorithm does, where it is published and which options it takes; by default the default.
+    """Describes an algorithm: its steps, publication and options; without a name, the default algorithm.
 
     Examples
     --------
@@ -128,7 +128,7 @@ def register(kind: str, name: str, function: Algorithm) -> Registered:
     Schedule of 4 ranks, 6 operations (3 send, 3 recv), 24 B in 3 messages, 2 dependencies
     """
     if not callable(function):
-        raise InvalidInput(f"algorithm {name!r} of {kind} is {function!r}: a function of call and out is needed")
+        raise InvalidInput(f"algorithm {name!r} of {kind} is {function!r}: expected a function of call and out")
     _core.register_collective(kind, name)
     _functions[kind, name] = function
     return Registered(kind, name, function)
@@ -152,7 +152,7 @@ def named(algorithm: Choice | None) -> tuple[str, list[tuple[str, list[int]]]]:
         and isinstance(algorithm[0], str)
         and isinstance(algorithm[1], Mapping)
     ):
-        raise InvalidInput(f"algorithm {algorithm!r}: a name, or a pair of a name and its options, is allowed")
+        raise InvalidInput(f"algorithm {algorithm!r}: must be a name, or a pair of a name and its options")
     return algorithm[0], [(str(key), _values(str(key), value)) for key, value in algorithm[1].items()]
 
 
@@ -168,6 +168,6 @@ def _values(name: str, value: Any) -> list[int]:
         except TypeError:
             number = -1
         if not 0 <= number < 2**63:
-            raise InvalidInput(f"option {name} = {one!r}: whole numbers below 2^63 are allowed")
+            raise InvalidInput(f"option {name} = {one!r}: must be a whole number below 2^63")
         out.append(number)
     return out

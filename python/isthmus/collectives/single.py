@@ -122,9 +122,9 @@ def number(name: str, value: Any) -> int:
     try:
         number = operator.index(value)
     except TypeError:
-        raise InvalidInput(f"{name} is {value!r}: a whole number is needed") from None
+        raise InvalidInput(f"{name} is {value!r}: expected a whole number") from None
     if not 0 <= number <= _LARGEST[name]:
-        raise InvalidInput(f"{name} is {number}: 0 to {_LARGEST[name]} is allowed")
+        raise InvalidInput(f"{name} is {number}: must be 0 to {_LARGEST[name]}")
     return number
 
 
@@ -135,8 +135,8 @@ def flat(kind: str, ranks: int, counts: ArrayLike | None) -> NDArray[np.int64]:
     if given.size == 0:
         given = given.astype(np.int64)
     if given.dtype.kind not in "iu" or (given.size and int(given.max()) > _LARGEST["bytes"]):
-        raise InvalidInput(f"counts of {kind} have type {given.dtype}: whole numbers below 2^63 are allowed")
+        raise InvalidInput(f"counts of {kind} have type {given.dtype}: must be whole numbers below 2^63")
     shape = {"alltoall": (ranks, ranks), "neighbor_alltoall": (len(given) if given.ndim else 0, 3)}.get(kind, (ranks,))
     if given.shape != shape and not (kind == "neighbor_alltoall" and given.size == 0):
-        raise InvalidInput(f"counts of {kind} have shape {given.shape}: {shape} is needed")
+        raise InvalidInput(f"counts of {kind} have shape {given.shape}: expected {shape}")
     return np.ascontiguousarray(given, dtype=np.int64).reshape(-1)

@@ -67,7 +67,7 @@ def compare(
     ['cores', 'node.cores']
     """
     if len(things) < 2:
-        raise InvalidInput(f"{len(things)} thing is given: two at least are needed, {_ALLOWED}")
+        raise InvalidInput(f"{len(things)} thing is given: expected at least two: {_ALLOWED}")
     called = _names(things, names)
     first, others = things[0], things[1:]
     tables = [thing for thing in things if isinstance(thing, Decisions)]
@@ -78,9 +78,9 @@ def compare(
     where = [thing for thing in others if isinstance(thing, (Machine, Level))]
     on_machines = isinstance(first, (Program, Schedule)) and len(where) == len(others)
     if options and not on_machines:
-        raise InvalidInput(f"{next(iter(options))}= is for a program on machines")
+        raise InvalidInput(f"{next(iter(options))}= applies only to a program on machines")
     if ranks is not None and len(tables) < len(things):
-        raise InvalidInput("ranks= is for decision tables")
+        raise InvalidInput("ranks= applies only to decision tables")
     if len(machines) == len(things):
         return compare_machines(machines, called)
     if len(tables) == len(things) == 2:
@@ -90,7 +90,7 @@ def compare(
     if len(times) == len(things):
         return compare_times([_times(thing, name) for thing, name in times], called)
     given = ", ".join(type(thing).__name__ for thing in things)
-    raise InvalidInput(f"{given}: allowed are {_ALLOWED}")
+    raise InvalidInput(f"{given}: can compare {_ALLOWED}")
 
 
 def _times(thing: Timeline | Program, name: str) -> Times:
@@ -108,7 +108,7 @@ def _names(things: Sequence[Any], names: Sequence[str] | None) -> tuple[str, ...
             for i, thing in enumerate(things)
         ]
     if len(names) != len(things):
-        raise InvalidInput(f"{len(names)} names for {len(things)} things: as many are needed")
+        raise InvalidInput(f"{len(names)} names for {len(things)} things: expected one for each")
     out: list[str] = []
     for name in names:
         count = 2

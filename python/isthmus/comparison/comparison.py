@@ -1,4 +1,4 @@
-"""What compare returns: a table with a title, as text, JSON, data frame, picture or page."""
+"""The result of compare: a table with a title, as text, JSON, data frame, picture or page."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Comparison(Tabular):
             return "-"
         unit = self.units.get(column)
         if unit == "ratio":
-            return f"{100 * value:+.1f} %"
+            return units.percent(value, 1, sign=True)
         digits = None if unit == "B" else 4
         return str(value) if unit is None else units.text(float(value), unit, digits, decimal=decimal)
 
@@ -107,7 +107,9 @@ class Comparison(Tabular):
         if kind is not None:
             raise InvalidInput(f"{kind}: a comparison of {self.kind} has one kind of picture")
         if not self.bars:
-            raise InvalidInput(f"a comparison of {self.kind} has no times to draw: a page in .html has its table")
+            raise InvalidInput(
+                f"a comparison of {self.kind} has no times to draw: write a page in .html, which has its table"
+            )
         return plot_bars(self.bars, f"{' beside '.join(self.names)}", path)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -118,4 +120,4 @@ class Comparison(Tabular):
         elif suffix == ".html":
             view("Comparison.save")(self, path)
         else:
-            raise InvalidInput(f"{os.fspath(path)}: a file in .html, {', '.join(PICTURES)} is allowed")
+            raise InvalidInput(f"{os.fspath(path)}: must end in .html, {', '.join(PICTURES)}")

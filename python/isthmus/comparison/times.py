@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import InvalidInput
+from ..units import percent
 from .comparison import Comparison
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def measured(program: Program, name: str) -> Times:
 
     recording = program.recording
     if recording is None:
-        raise InvalidInput(f"{name} was not recorded: it has no times; name machines to predict some")
+        raise InvalidInput(f"{name} was not recorded and has no times; name machines to predict them")
     compute = np.zeros(program.ranks)
     for rank in range(program.ranks):
         events = slice(int(program.first[rank]), int(program.first[rank + 1]))
@@ -94,7 +95,7 @@ def compare_times(times: Sequence[Times], names: Sequence[str]) -> Comparison:
     ranks = {one.ranks for one in times}
     if len(ranks) != 1:
         counts = ", ".join(f"{name} has {one.ranks:,}" for name, one in zip(names, times, strict=True))
-        raise InvalidInput(f"the same number of ranks is needed: {counts}")
+        raise InvalidInput(f"all must have the same number of ranks: {counts}")
     rows = [_row("time", [float(one.finish.max(initial=0.0)) for one in times], names)]
     rows.append(_row("mean end of ranks", [float(one.finish.mean()) for one in times], names))
     for share in ("compute", "communication"):
@@ -107,8 +108,8 @@ def compare_times(times: Sequence[Times], names: Sequence[str]) -> Comparison:
     last = len(names) > 1 and len({one.ranks for one in times}) == 1 and len(times) == 2
     if last and times[0].finish.max(initial=0.0) > 0:
         apart = np.abs(times[1].finish - times[0].finish) / np.maximum(times[0].finish, 1e-30)
-        notes += (f"ranks end {100 * float(np.median(apart)):.1f} % apart at the median, at most "
-                  f"{100 * float(apart.max()):.1f} % (rank {int(apart.argmax())})",)  # fmt: skip
+        notes += (f"ranks end {percent(float(np.median(apart)))} apart at the median, at most "
+                  f"{percent(float(apart.max()))} (rank {int(apart.argmax())})",)  # fmt: skip
     bars = {
         name: {share: float(values.mean()) for share, values in one.shares.items()}
         or {"time": float(one.finish.mean())}

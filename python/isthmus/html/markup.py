@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from ..units import text
+from ..units import percent, text
 
 #: Shades of a scale, from little to much.
 SHADES = 7
@@ -52,7 +52,7 @@ def amount(value: float | None, time: float, bar: bool = True) -> Cell:
     if value is None:
         return Cell("", -1.0)
     part = value / time
-    return Cell(text(value, "s", 3), value, part if bar else None, f"{100 * part:.1f} %")
+    return Cell(text(value, "s", 3), value, part if bar else None, percent(part, 1))
 
 
 def paragraph(words: str, kind: str = "") -> str:
@@ -145,7 +145,7 @@ def ticks(most: float, count: int = 5) -> list[float]:
 
 
 def unit_of(seconds: float) -> tuple[float, str]:
-    """What times up to this are counted in."""
+    """The unit in which times up to this are counted."""
     for size, name in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")):
         if seconds >= size:
             return size, name

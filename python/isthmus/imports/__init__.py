@@ -1,4 +1,4 @@
-"""What other tools write: machines, traces and graphs.
+"""Readers of files from other tools: machines, traces and graphs.
 
 - ``source``: what every importer does with the text it is given before it looks at the format
 - ``graphs/``: communication graphs in files of other tools

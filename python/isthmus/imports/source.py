@@ -1,4 +1,4 @@
-"""What every importer does with the text it is given before it looks at the format."""
+"""Checks of the text that all importers make before they look at the format."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def check_text(text: str, path: str) -> None:
     bad = _BINARY.search(text)
     if bad:
         line = text.count("\n", 0, bad.start()) + 1
-        raise ParseError(path, line, None, f"character U+{ord(bad.group()):04X} in what must be a text file")
+        raise ParseError(path, line, None, f"character U+{ord(bad.group()):04X} in a text file")
 
 
 def shown(text: str, length: int = 60) -> str:

@@ -74,11 +74,11 @@ def lower(
     Schedule of 4 ranks, 60 operations (24 send, 24 recv, 12 reduce), 6 kB in 24 messages, 80 dependencies
     """
     if not isinstance(progress_stream, (int, np.integer)) or not 0 <= progress_stream <= 255:
-        raise InvalidInput(f"progress_stream is {progress_stream!r}: 0 to 255 is allowed")
+        raise InvalidInput(f"progress_stream is {progress_stream!r}: must be 0 to 255")
     chosen = isinstance(collectives, Mapping)
     if collectives is not None and not isinstance(collectives, Mapping):
         if not hasattr(collectives, "for_program"):
-            raise InvalidInput(f"collectives: {type(collectives).__name__}; a mapping or a decision table is allowed")
+            raise InvalidInput(f"collectives: {type(collectives).__name__}; must be a mapping or a decision table")
         collectives = collectives.for_program(program)
     if ordered:
         collectives = _in_order(program, collectives or {}, ordered, chosen)

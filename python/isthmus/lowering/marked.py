@@ -63,7 +63,7 @@ def in_order(program: Program, collectives: Mapping[str, Rules], chosen: bool) -
                 try:
                     require_order(kind, algorithm, ranks=program.ranks, root=root)
                 except InvalidInput as error:
-                    raise InvalidInput(f"{error}, as {len(calls)} of the program's calls have") from None
+                    raise InvalidInput(f"{error}; {len(calls)} of the program's calls have one") from None
             rules.append((ranks_most, most, algorithm if keeps else first))
         out[kind] = [*rules, (None, None, first)]
     return out

@@ -42,16 +42,16 @@ def pattern(what: Program | Schedule, collectives: Collectives | None = None) ->
     >>> b.send(0, 1, 8)
     >>> b.recv(1, isthmus.ANY, 8)
     >>> print(pattern(b.build()))
-    Pattern of 2 ranks, 1 message of 8 B between 1 pair, partners 1 at most
+    Pattern of 2 ranks, 1 message of 8 B between 1 pair, at most 1 partner of a rank
     """
     if isinstance(what, Program):
         if collectives is None:
             return _of_program(what)
         schedule = lower(what, collectives=collectives)
     elif not isinstance(what, Schedule):
-        raise InvalidInput(f"a pattern of {type(what).__name__}: Program and Schedule have one")
+        raise InvalidInput(f"a pattern of {type(what).__name__}: must be a Program or a Schedule")
     elif collectives is not None:
-        raise InvalidInput("collectives of a Schedule are lowered already: only a Program takes algorithms")
+        raise InvalidInput("collectives: a Schedule has none left to choose algorithms for; give a Program")
     else:
         schedule = what
     first, peer, sizes, numbers, picoseconds = _core.pattern_of_schedule(schedule.arrays)

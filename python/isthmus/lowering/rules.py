@@ -32,7 +32,7 @@ Collectives = Mapping[str, Rules] | Decided
 
 def triples(kind: str, choice: Rules) -> list[tuple[int | None, int | None, Choice]]:
     """A choice for a collective as rules: most ranks, most bytes and algorithm; None: any number."""
-    allowed = "an algorithm, or pairs of most bytes and algorithm, are allowed"
+    allowed = "must be an algorithm, or pairs of most bytes and algorithm"
     if isinstance(choice, str) or (isinstance(choice, tuple) and len(choice) == 2 and isinstance(choice[0], str)):
         choice = [(None, choice)]
     if not isinstance(choice, Sequence):
@@ -54,5 +54,7 @@ def _limit(kind: str, rule: Any, value: Any) -> int | None:
     if value is None:
         return None
     if not isinstance(value, (int, np.integer)) or not 0 <= value < 2**63:
-        raise InvalidInput(f"rule {rule!r} of {kind}: most bytes are a whole number below 2^63, or None for any")
+        raise InvalidInput(
+            f"rule {rule!r} of {kind}: its most bytes must be a whole number below 2^63, or None for any"
+        )
     return int(value)

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..errors import InvalidInput
 from ..extras import Later
 from ..tabular import Shown
+from ..units import percent
 
 if TYPE_CHECKING:
     from . import machine as machines
@@ -58,13 +59,13 @@ class Allocation(Shown):
             raise InvalidInput("an allocation needs at least one node")
         unique, counts = np.unique(self.nodes, return_counts=True)
         if len(unique) != len(self.nodes):
-            raise InvalidInput(f"node {unique[counts > 1][0]} is given twice: the nodes of an allocation differ")
+            raise InvalidInput(f"node {unique[counts > 1][0]} is given twice: an allocation has each node once")
         cores = machine.node.cores
         self.ranks_per_node = cores if ranks_per_node is None else ranks_per_node
         if not isinstance(self.ranks_per_node, (int, np.integer)) or not 1 <= self.ranks_per_node <= cores:
-            raise InvalidInput(f"ranks_per_node = {ranks_per_node}: a node has {cores} cores, 1 to {cores} are allowed")
+            raise InvalidInput(f"ranks_per_node = {ranks_per_node}: must be 1 to {cores}, the cores of a node")
         if order not in ("block", "cyclic"):
-            raise InvalidInput(f"order {order!r}: allowed are block, cyclic")
+            raise InvalidInput(f"order {order!r}: must be block or cyclic")
         self.order = order
 
     @classmethod
@@ -98,14 +99,14 @@ class Allocation(Shown):
         options: dict[str, Any] = {"ranks_per_node": ranks_per_node, "order": order}
         usable = machine.nodes
         if first and (fraction is not None or not isinstance(nodes, (int, np.integer, type(None)))):
-            raise InvalidInput(f"first = {first}: it is allowed with a number of nodes only")
+            raise InvalidInput(f"first = {first}: give it only with a number of nodes")
         if fraction is not None:
             if nodes is not None:
-                raise InvalidInput("nodes and fraction: one of them is allowed")
+                raise InvalidInput("nodes and fraction: give only one of them")
             if not 0 < fraction <= 1:
-                raise InvalidInput(f"fraction = {fraction}: more than 0 up to 1 is allowed")
+                raise InvalidInput(f"fraction = {fraction}: must be more than 0 up to 1")
             if seed < 0:
-                raise InvalidInput(f"seed = {seed}: whole numbers from 0 are allowed")
+                raise InvalidInput(f"seed = {seed}: must be a whole number from 0")
             count = max(1, round(fraction * usable))
             chosen = np.random.Generator(np.random.PCG64(seed)).choice(usable, count, replace=False, shuffle=False)
             return cls(machine, np.sort(chosen), **options)
@@ -117,7 +118,7 @@ class Allocation(Shown):
             return cls(machine, [machine.node_id(name) for name in expand(nodes)], **options)
         if isinstance(nodes, (int, np.integer)):
             if first < 0 or nodes < 1 or first + nodes > usable:
-                raise InvalidInput(f"{nodes} nodes from {first} on: {machine.name} has {usable} usable nodes")
+                raise InvalidInput(f"{nodes} nodes from node {first}: {machine.name} has only {usable} usable nodes")
             return cls(machine, np.arange(first, first + nodes), **options)
         return cls(machine, nodes, **options)
 
@@ -134,7 +135,7 @@ class Allocation(Shown):
     def _ranks(self, ranks: ArrayLike) -> NDArray[np.int64]:
         given = np.asarray(ranks)
         if given.dtype.kind not in "iu" or (given.size and not (given.min() >= 0 and given.max() < self.ranks)):
-            raise InvalidInput(f"ranks of the allocation are whole numbers from 0 to {self.ranks - 1}")
+            raise InvalidInput(f"ranks of the allocation must be whole numbers from 0 to {self.ranks - 1}")
         return given.astype(np.int64)
 
     def node_of(self, ranks: ArrayLike) -> NDArray[np.uint32]:
@@ -234,7 +235,7 @@ class Allocation(Shown):
         """Return the rank on a core of the node at partition coordinates, -1 if there is none."""
         given = np.asarray(coordinates)
         if given.dtype.kind not in "iu" or given.shape[-1:] != (len(self.dims),):
-            raise InvalidInput(f"coordinates of the allocation are {len(self.dims)} whole numbers")
+            raise InvalidInput(f"coordinates of the allocation must be {len(self.dims)} whole numbers")
         inside = np.asarray(((given >= 0) & (given < self._box[1])).all(axis=-1))
         machine = (np.where(inside[..., None], given, 0) + self._box[0]) % np.array(self.machine.topology.dims)
         found = np.where(inside, self.rank_at(self.machine.nodes_at(machine), cores), -1)
@@ -246,7 +247,7 @@ class Allocation(Shown):
 
     def __str__(self) -> str:
         box = " x ".join(map(str, self.dims))
-        shape = "full" if self.full else f"{len(self.nodes) / np.prod(self._box[1]):.0%} full"
+        shape = "full" if self.full else f"{percent(len(self.nodes) / float(np.prod(self._box[1])), 0)} full"
         return (
             f"{len(self.nodes):,} node{'' if len(self.nodes) == 1 else 's'} of {self.machine.name}, "
             f"{self.ranks:,} rank{'' if self.ranks == 1 else 's'} ({self.ranks_per_node} a node, "

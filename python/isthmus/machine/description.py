@@ -86,11 +86,11 @@ class Reader:
 
     def table(self, value: Any, path: str) -> dict[str, Any]:
         if not isinstance(value, dict):
-            self.fail(path, f"is {units.shown(value)}: a table is allowed")
+            self.fail(path, f"is {units.shown(value)}: must be a table")
         return value
 
     def unknown(self, path: str, key: str, allowed: Any) -> NoReturn:
-        self.fail(f"{path}.{key}" if path else key, f"unknown key: allowed are {', '.join(allowed)}")
+        self.fail(f"{path}.{key}" if path else key, f"unknown key: must be one of {', '.join(allowed)}")
 
     def plain(self, value: Any, path: str, unit: str | None = None) -> Any:
         """The value of ``{ value = ..., source = ..., status = ..., note = ... }``, whose rest is kept apart.
@@ -103,18 +103,18 @@ class Reader:
             if key not in _PROVENANCE_KEYS:
                 self.unknown(path, key, sorted(_PROVENANCE_KEYS))
         if "value" not in value:
-            self.fail(path, "has no value: { value = ..., source = ..., status = ... } is allowed")
+            self.fail(path, "has no value: must be { value = ..., source = ..., status = ... }")
         source, status, note = (value.get(k, d) for k, d in (("source", ""), ("status", "stated"), ("note", "")))
         if not isinstance(source, str) or (source and source not in self.sources):
             allowed = ", ".join(self.sources) or "none, as [sources] is empty"
-            self.fail(path, f"source {source!r} is not a key of [sources]: allowed are {allowed}")
+            self.fail(path, f"source {source!r} is not a key of [sources]: must be one of {allowed}")
         if status not in STATUSES:
-            self.fail(path, f"status {status!r}: allowed are {', '.join(STATUSES)}")
+            self.fail(path, f"status {status!r}: must be one of {', '.join(STATUSES)}")
         if not isinstance(note, str):
-            self.fail(path, f"note {note!r}: text is allowed")
+            self.fail(path, f"note {note!r}: must be text")
         method, samples = value.get("method", ""), value.get("samples")
         if not isinstance(method, str):
-            self.fail(path, f"method {method!r}: text is allowed")
+            self.fail(path, f"method {method!r}: must be text")
         if samples is not None:
             samples = self.integer(samples, path, 1)
         interval = self.interval(value.get("interval"), value["value"], path, unit)
@@ -126,9 +126,9 @@ class Reader:
         if given is None:
             return None
         if unit is None:
-            self.fail(path, "has an interval: only numbers are allowed one")
+            self.fail(path, "has an interval, but only numbers can have one")
         if not isinstance(given, list) or len(given) != 2:
-            self.fail(path, f"interval {units.shown(given)}: [low, high] is allowed")
+            self.fail(path, f"interval {units.shown(given)}: must be [low, high]")
         low, high = (self.number(end, path, unit) for end in given)
         if not low <= self.number(value, path, unit) <= high:
             self.fail(path, f"interval {units.shown(given)} does not hold the value, {units.shown(value)}")
@@ -136,14 +136,14 @@ class Reader:
 
     def text(self, value: Any, path: str) -> str:
         if not isinstance(value, str):
-            self.fail(path, f"is {units.shown(value)}: text is allowed")
+            self.fail(path, f"is {units.shown(value)}: must be text")
         return value
 
     def integer(self, value: Any, path: str, least: int = 0) -> int:
         if isinstance(value, str) and re.fullmatch(r"[0-9]{1,10}", value):
             value = int(value)
         if isinstance(value, bool) or not isinstance(value, int) or not least <= value < 2**32:
-            self.fail(path, f"is {units.shown(value)}: whole numbers from {least} to {2**32 - 1} are allowed")
+            self.fail(path, f"is {units.shown(value)}: must be a whole number from {least} to {2**32 - 1}")
         return int(value)
 
     def number(self, value: Any, path: str, unit: str) -> float:
@@ -152,19 +152,19 @@ class Reader:
         except InvalidInput as error:
             self.fail(path, str(error))
         if number < 0:
-            self.fail(path, f"is {units.shown(value)}: numbers from 0 are allowed")
+            self.fail(path, f"is {units.shown(value)}: must be a number from 0")
         return number
 
     def names(self, value: Any, path: str) -> list[str]:
         if not isinstance(value, list) or not all(isinstance(v, str) and v for v in value):
-            self.fail(path, f"is {units.shown(value)}: a list of names is allowed")
+            self.fail(path, f"is {units.shown(value)}: must be a list of names")
         return value
 
     def path(self, value: Any, path: str) -> str:
         """A file, beside the one that names it; absolute, so that the machine can be saved anywhere."""
         text = self.text(value, path)
         if "\0" in text:
-            self.fail(path, f"is {units.shown(text)}: the name of a file is allowed")
+            self.fail(path, f"is {units.shown(text)}: must be the name of a file")
         return os.path.abspath(os.path.join(self.folder, text)) if text else ""
 
     def hostnames(self, value: Any) -> str:
@@ -175,7 +175,7 @@ class Reader:
             self.fail("hostnames", f"is {units.shown(text)}: {error}")
         if len(set(names)) < len(names):
             twice = next(name for name, count in Counter(names).items() if count > 1)
-            self.fail("hostnames", f"is {units.shown(text)}: {twice} stands for two nodes, different names are allowed")
+            self.fail("hostnames", f"is {units.shown(text)}: {twice} names two nodes, but names must differ")
         return text
 
     def extents(self, value: Any, path: str) -> list[int]:
@@ -184,16 +184,16 @@ class Reader:
         if isinstance(value, str):
             value = value.split("x")
         if not isinstance(value, list) or not 1 <= len(value) <= 16:
-            self.fail(path, f"is {units.shown(value)}: 1 to 16 extents such as 8x8x16 are allowed")
+            self.fail(path, f"is {units.shown(value)}: must be 1 to 16 extents such as 8x8x16")
         return [self.integer(v, path, 1) for v in value]
 
     def matrix(self, value: Any, path: str, unit: str) -> tuple[tuple[float, ...], ...]:
         if isinstance(value, str):
             value = [row.split(",") for row in value.split(";")]
         if not isinstance(value, (list, tuple)) or not value or not all(isinstance(r, (list, tuple)) for r in value):
-            self.fail(path, "a square list of lists of numbers is allowed")
+            self.fail(path, "must be a square list of lists of numbers")
         if any(len(row) != len(value) for row in value):
-            self.fail(path, f"{len(value)} rows must each have {len(value)} columns")
+            self.fail(path, f"{len(value)} rows: each must have {len(value)} columns")
         return tuple(tuple(self.number(v, path, unit) for v in row) for row in value)
 
     def parameter(self, p: Parameter, value: Any, path: str) -> Any:
@@ -205,15 +205,15 @@ class Reader:
             return self.extents(value, path)
         if p.type == "wrap":
             if not isinstance(value, list) or not all(isinstance(v, bool) for v in value):
-                self.fail(path, f"is {units.shown(value)}: a list of true and false is allowed")
+                self.fail(path, f"is {units.shown(value)}: must be a list of true and false")
             return value
         if p.type == "word":
             if value not in p.choices:
-                self.fail(path, f"is {units.shown(value)}: allowed are {', '.join(p.choices)}")
+                self.fail(path, f"is {units.shown(value)}: must be one of {', '.join(p.choices)}")
             return value
         if p.type == "cables":
             if not isinstance(value, list) or not all(isinstance(v, list) for v in value):
-                self.fail(path, "a list of [from, to, bandwidth, latency, count] is allowed")
+                self.fail(path, "must be a list of [from, to, bandwidth, latency, count]")
             return value
         if p.type == "names":
             return self.names(value, path)
@@ -224,7 +224,7 @@ class Reader:
     def topology(self, raw: Any) -> dict[str, Any]:
         table = self.table(raw, "topology")
         if "kind" not in table:
-            self.fail("topology.kind", f"is missing: allowed are {', '.join(KINDS)}")
+            self.fail("topology.kind", f"is missing: must be one of {', '.join(KINDS)}")
         name = self.text(self.plain(table["kind"], "topology.kind"), "topology.kind")
         try:
             kind = kind_named(name)
@@ -265,7 +265,7 @@ class Reader:
             value = self.plain(value, where, None if words else meta["unit"])
             if "choices" in meta:
                 if value not in meta["choices"]:
-                    self.fail(where, f"is {units.shown(value)}: allowed are {', '.join(meta['choices'])}")
+                    self.fail(where, f"is {units.shown(value)}: must be one of {', '.join(meta['choices'])}")
             elif "least" in meta and not meta["unit"]:
                 value = self.integer(value, where, meta["least"])
             elif key == "stream":
@@ -276,20 +276,20 @@ class Reader:
                 value = self.number(value, where, meta["unit"])
                 if value < meta.get("least", 0):
                     allowed = units.text(meta["least"], meta["unit"])
-                    self.fail(where, f"is {units.text(value, meta['unit'])}: numbers from {allowed} are allowed")
+                    self.fail(where, f"is {units.text(value, meta['unit'])}: must be a number from {allowed}")
             out[key] = value
         return out
 
     def records(self, raw: Any, path: str, cls: type) -> tuple[Any, ...]:
         """Several tables of one dataclass, ``[[path]]``; each ascends in its first field, 0 meaning any size."""
         if not isinstance(raw, list):
-            self.fail(path, f"is {units.shown(raw)}: a list of tables is allowed")
+            self.fail(path, f"is {units.shown(raw)}: must be a list of tables")
         made = tuple(cls(**self.part(table, f"{path}.{i}", cls)) for i, table in enumerate(raw))
         first = dataclasses.fields(cls)[0].name
         order = [getattr(one, first) or math.inf for one in made]
         for i, (a, b) in enumerate(pairwise(order), 1):
             if a >= b:
-                self.fail(f"{path}.{i}.{first}", "does not ascend: more than in the table before is allowed")
+                self.fail(f"{path}.{i}.{first}", "must be more than in the table before")
         return made
 
     def pieces(self, value: Any, path: str) -> tuple[Piece, ...]:
@@ -297,16 +297,16 @@ class Reader:
         if isinstance(value, str):
             words = [piece.split(":") for piece in value.split(";")]
             if any("=" in first or not all("=" in word for word in rest) for first, *rest in words):
-                self.fail(path, f"is {units.shown(value)}: pieces such as 8KiB:L=2us:G=1ns/B;64KiB:L=5us are allowed")
+                self.fail(path, f"is {units.shown(value)}: must be pieces such as 8KiB:L=2us:G=1ns/B;64KiB:L=5us")
             value = [{"above": first} | dict(word.split("=", 1) for word in rest) for first, *rest in words]
         if not isinstance(value, list):
-            self.fail(path, f"is {units.shown(value)}: a list of tables with above, L, o_send, ... is allowed")
+            self.fail(path, f"is {units.shown(value)}: must be a list of tables with above, L, o_send, ...")
         out: list[Piece] = []
         for i, table in enumerate(value):
             where = f"{path}.{i}"
             piece = self.part(table, where, Piece)
             if "above" not in piece:
-                self.fail(where, "has no above: the bytes above which it holds, such as 8 KiB, are needed")
+                self.fail(where, "has no above: expected the bytes above which it holds, such as 8 KiB")
             before = out[-1].above if out else 0.0
             if piece["above"] <= before or piece["above"] % 1:
                 self.fail(
@@ -354,7 +354,7 @@ def normalise(raw: dict[str, Any], file: str, line: Line = _no_line, *, folder: 
         reader.sources[key] = reader.text(value, f"sources.{key}")
     notes = raw.get("notes", [])
     if not isinstance(notes, list) or not all(isinstance(note, str) for note in notes):
-        reader.fail("notes", "a list of texts is allowed")
+        reader.fail("notes", "must be a list of texts")
     values: dict[str, Any] = {
         "name": reader.text(raw.get("name", ""), "name"),
         "title": reader.text(raw.get("title", ""), "title"),
@@ -378,18 +378,18 @@ def normalise(raw: dict[str, Any], file: str, line: Line = _no_line, *, folder: 
             unit = _LINK_FIELDS[key]
             link[key] = reader.number(reader.plain(value, path, unit), path, unit)
             if key == "bandwidth" and link[key] == 0:
-                reader.fail(path, "is 0: a positive bandwidth is allowed")
+                reader.fail(path, "is 0: must be a positive bandwidth")
         values["links"][name] = link
     values["node"] = node = reader.part(raw.get("node", {}), "node", Node)
     numa, sockets, cores = node.get("numa", node.get("sockets", 1)), node.get("sockets", 1), node.get("cores")
     if numa % sockets:
-        reader.fail("node.numa", f"is {numa}: a multiple of sockets = {sockets} is allowed")
+        reader.fail("node.numa", f"is {numa}: must be a multiple of sockets = {sockets}")
     if cores is not None and cores % numa:
-        reader.fail("node.cores", f"is {cores}: a multiple of numa = {numa} is allowed")
+        reader.fail("node.cores", f"is {cores}: must be a multiple of numa = {numa}")
     if cores is None and numa > 1:
         reader.fail("node.cores", f"is missing: {numa} NUMA domains need a multiple of {numa} cores")
     if node.get("stream") is not None and len(node["stream"]) != numa:
-        reader.fail("node.stream", f"has {len(node['stream'])} rows: one per NUMA domain, {numa}, is allowed")
+        reader.fail("node.stream", f"has {len(node['stream'])} rows: must have one for each of the {numa} NUMA domains")
     if numa > 1:
         node.setdefault("numa", numa)
     values["level"] = {}
@@ -403,13 +403,13 @@ def normalise(raw: dict[str, Any], file: str, line: Line = _no_line, *, folder: 
     for key in noise:
         if key not in ("kind", *needed[kind]):
             fitting = ", ".join(other for other, keys in needed.items() if key in keys)
-            reader.fail(f"noise.{key}", f"has no meaning for noise of kind {kind}: it is allowed for {fitting}")
+            reader.fail(f"noise.{key}", f"does not apply to noise of kind {kind}, only to {fitting}")
     for key in needed[kind]:
         if key not in noise:
             reader.fail(f"noise.{key}", f"is missing: noise of kind {kind} needs it")
     if kind in ("periodic", "exponential") and not 0 <= noise["duration"] < noise["period"]:
         reader.fail(
-            "noise.duration", f"is {noise['duration']:g} s: less than the period, {noise['period']:g} s, is allowed"
+            "noise.duration", f"is {noise['duration']:g} s: must be less than the period, {noise['period']:g} s"
         )
     values["measured"] = measured_of(reader, raw.get("measured"))
     values["curves"] = curves_of(reader, raw.get("curves"))

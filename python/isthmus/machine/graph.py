@@ -35,7 +35,7 @@ def build_graph(
     default = dict(_DEFAULT)
     for name, bandwidth, latency in links:
         if name not in ("default", "link"):
-            raise InvalidInput(f"link class {name!r} of graph: allowed are default, link")
+            raise InvalidInput(f"link class {name!r} of graph: must be default or link")
         if bandwidth >= 0:
             default["bandwidth"] = bandwidth
         if latency >= 0:
@@ -49,19 +49,17 @@ def build_graph(
     columns = np.zeros((4, len(edges)), dtype=np.uint32)
     for i, edge in enumerate(edges):
         if not 2 <= len(edge) <= 5:
-            raise InvalidInput(
-                f"cable {i + 1} has {len(edge)} entries: allowed are from, to, bandwidth, latency, count"
-            )
+            raise InvalidInput(f"cable {i + 1} has {len(edge)} entries: must be from, to, bandwidth, latency, count")
         a, b, bandwidth, latency, count = [*edge, None, None, None][:5]
         for name in (a, b):
             if not isinstance(name, str) or name not in index:
                 raise InvalidInput(
-                    f"cable {i + 1} ends at {units.shown(name)}, which is neither a node nor a switch: names of nodes "
-                    "and switches are allowed"
+                    f"cable {i + 1} ends at {units.shown(name)}, which is neither a node nor a switch: must name a "
+                    "node or a switch"
                 )
         if count is not None and (not isinstance(count, int) or isinstance(count, bool) or not 0 < count <= _MOST):
             raise InvalidInput(
-                f"cable {i + 1} has count {units.shown(count)}: allowed are whole numbers from 1 to {_MOST}"
+                f"cable {i + 1} has count {units.shown(count)}: must be a whole number from 1 to {_MOST}"
             )
         try:
             key = (
@@ -72,8 +70,8 @@ def build_graph(
             raise InvalidInput(f"cable {i + 1}: {error}") from None
         if key[0] <= 0 or key[1] < 0:
             raise InvalidInput(
-                f"cable {i + 1} has bandwidth {key[0]:g} B/s and latency {key[1]:g} s: allowed are a "
-                "positive bandwidth and a latency of at least 0"
+                f"cable {i + 1} has bandwidth {key[0]:g} B/s and latency {key[1]:g} s: bandwidth must be "
+                "above 0 and latency 0 or more"
             )
         columns[:, i] = (index[a], index[b], classes.setdefault(key, len(classes)), 1 if count is None else count)
     named = [(f"link{i}" if len(classes) > 1 else "link", *key) for key, i in classes.items()]
@@ -109,7 +107,7 @@ def read_edges(path: str | os.PathLike[str]) -> dict[str, list[Any]]:
         with open(path, encoding="utf-8") as stream:
             lines = stream.readlines()
     except UnicodeDecodeError:
-        raise ParseError(file, None, None, "not text: an edge list in UTF-8 is allowed") from None
+        raise ParseError(file, None, None, "not text: must be an edge list in UTF-8") from None
     for number, line in enumerate(lines, 1):
         fields = line.split("#")[0].split()
         if not fields:
@@ -121,9 +119,7 @@ def read_edges(path: str | os.PathLike[str]) -> dict[str, list[Any]]:
                 (switches if fields[0] == "switch" else nodes)[name] = None
             continue
         if not 2 <= len(fields) <= 5:
-            raise ParseError(
-                file, number, None, f"{len(fields)} fields: allowed are from, to, bandwidth, latency, count"
-            )
+            raise ParseError(file, number, None, f"{len(fields)} fields: must be from, to, bandwidth, latency, count")
         edge: list[Any] = fields[:2]
         for value, name, unit in zip(fields[2:4], ("bandwidth", "latency"), ("B/s", "s"), strict=False):
             try:
@@ -132,13 +128,13 @@ def read_edges(path: str | os.PathLike[str]) -> dict[str, list[Any]]:
                 raise ParseError(file, number, name, str(error)) from None
             if edge[-1] < 0 or (edge[-1] == 0 and name == "bandwidth"):
                 allowed = "a positive bandwidth" if name == "bandwidth" else "a latency from 0"
-                raise ParseError(file, number, name, f"{value!r}: {allowed} is allowed")
+                raise ParseError(file, number, name, f"{value!r}: must be {allowed}")
         if fields[0] == fields[1]:
-            raise ParseError(file, number, fields[0], "a cable from a vertex to itself: two vertices are allowed")
+            raise ParseError(file, number, fields[0], "a cable must connect two different vertices")
         if len(fields) == 5:
             if not re.fullmatch("[0-9]{1,7}", fields[4]) or not 0 < int(fields[4]) <= _MOST:
                 raise ParseError(
-                    file, number, "count", f"{units.shown(fields[4])}: allowed are whole numbers from 1 to {_MOST}"
+                    file, number, "count", f"{units.shown(fields[4])}: must be a whole number from 1 to {_MOST}"
                 )
             edge.append(int(fields[4]))
         for name in fields[:2]:
@@ -149,7 +145,7 @@ def read_edges(path: str | os.PathLike[str]) -> dict[str, list[Any]]:
     for name in switches:
         nodes.pop(name, None)
     if not nodes:
-        raise ParseError(file, None, None, "no node: an edge list needs at least one cable between named vertices")
+        raise ParseError(file, None, None, "the file has no node: an edge list needs at least one cable")
     return {"nodes": list(nodes), "switches": list(switches), "edges": edges}
 
 
@@ -169,7 +165,9 @@ def format_edges(topology: Topology) -> str:
     there, count = np.unique(key[forward], axis=0, return_counts=True)
     back, count_back = np.unique(key[~forward], axis=0, return_counts=True)
     if not (np.array_equal(there, back) and np.array_equal(count, count_back)):
-        raise Unsupported(f"{topology.kind} has links that differ by direction: an edge list holds cables, write TOML")
+        raise Unsupported(
+            f"{topology.kind} has links that differ by direction, which cables of an edge list cannot: write TOML"
+        )
     _, first = np.unique(key[forward], axis=0, return_index=True)
     shown = np.flatnonzero(forward)[first]
     names = cast("list[str] | None", topology.names) or [

@@ -44,7 +44,7 @@ class Kind:
             if parameter.name == name:
                 return parameter
         allowed = ", ".join(p.name for p in self.parameters)
-        raise InvalidInput(f"unknown parameter {name!r} of {self.name}: allowed are {allowed}")
+        raise InvalidInput(f"unknown parameter {name!r} of {self.name}: must be one of {allowed}")
 
 
 def _core() -> Any:
@@ -76,7 +76,7 @@ def _grid(kind: str) -> Callable[[dict[str, Any], Links], Topology]:
     def build(v: dict[str, Any], links: Links) -> Topology:
         if kind in ("linear", "ring") and len(v["dims"]) > 1:
             other = "torus" if kind == "ring" else "mesh"
-            raise InvalidInput(f"{kind}: {len(v['dims'])} dimensions: one is allowed, write {other} for more")
+            raise InvalidInput(f"{kind}: {len(v['dims'])} dimensions: must be one; write {other} for more")
         return _core().grid(kind, v["dims"], [bool(w) for w in v["wrap"]], v["names"], v["p"], v["ties"], links)  # type: ignore[no-any-return]
 
     return build
@@ -93,7 +93,7 @@ def _tree(kind: str, shape: Callable[[dict[str, Any]], tuple[list[int], list[int
 def _k_ary(v: dict[str, Any]) -> tuple[list[int], list[int], list[int]]:
     # Before the lists are built: n may be four billion.
     if not 1 <= v["n"] <= 12:
-        raise InvalidInput(f"fattree: {v['n']} levels; 1 to 12 are allowed")
+        raise InvalidInput(f"fattree: {v['n']} levels; must be 1 to 12")
     return [v["k"]] * v["n"], [1] + [v["k"]] * (v["n"] - 1), []
 
 
@@ -106,7 +106,7 @@ def _graph(v: dict[str, Any], links: Links) -> Topology:
 
     if not v["file"] and not v["nodes"]:
         raise InvalidInput(
-            "graph: no cables: an edge list (file), or nodes and edges are needed, as in graph:cables.edges"
+            "graph: no cables: expected an edge list (file), or nodes and edges, as in graph:cables.edges"
         )
     cables = read_edges(v["file"]) if v["file"] else v
     return build_graph(cables["nodes"], cables["switches"], cables["edges"], links)
@@ -282,7 +282,7 @@ def kind_named(name: str) -> Kind:
     if name == "xc":
         raise InvalidInput("unknown topology 'xc': write a Cray XC as dragonfly:a=16x6,p=4,h=10,g=...,parallel=1x3")
     if name not in KINDS:
-        raise InvalidInput(f"unknown topology {name!r}: allowed are {', '.join(KINDS)}")
+        raise InvalidInput(f"unknown topology {name!r}: must be one of {', '.join(KINDS)}")
     return KINDS[name]
 
 

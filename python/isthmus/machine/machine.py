@@ -78,14 +78,14 @@ class Machine(Tabular):
         if (v["compute_nodes"] or 0) > self.topology.nodes:
             description.fail(
                 "compute_nodes",
-                f"is {v['compute_nodes']}: 1 to {self.topology.nodes}, the places of the interconnect, are allowed",
+                f"is {v['compute_nodes']}: must be 1 to {self.topology.nodes}, the nodes of the interconnect",
             )
         if v["hostnames"]:
             names = len(self.hostnames)
             if names != self.topology.nodes:
                 description.fail(
                     "hostnames",
-                    f"are {names} names: {self.topology.nodes}, one for every place of the interconnect, are allowed",
+                    f"has {names} names: must have {self.topology.nodes}, one for each node of the interconnect",
                 )
 
     def _level(self, name: str) -> Level:
@@ -263,7 +263,7 @@ class Machine(Tabular):
         try:
             index = operator.index(cast("SupportsIndex", node))
         except TypeError:
-            raise InvalidInput(f"node {node!r} of {self.name}: an id, a name or coordinates are allowed") from None
+            raise InvalidInput(f"node {node!r} of {self.name}: must be an id, a name or coordinates") from None
         if not 0 <= index < self.topology.nodes:
             raise InvalidInput(f"node {units.shown(index)} of {self.name}: nodes are 0 to {self.topology.nodes - 1}")
         return index
@@ -309,7 +309,7 @@ class Machine(Tabular):
             got = given.shape[-1] if given.ndim else 1
             raise InvalidInput(f"{got} coordinate{'' if got == 1 else 's'}: {self.name} has {len(dims)}")
         if given.dtype.kind not in "iu" or (given.size and not (given.min() >= 0 and given.max() < 2**32)):
-            raise InvalidInput(f"coordinates of {self.name} are whole numbers below {' x '.join(map(str, dims))}")
+            raise InvalidInput(f"coordinates of {self.name} must be whole numbers below {' x '.join(map(str, dims))}")
         flat = np.ascontiguousarray(given.reshape(-1, given.shape[-1]), dtype=np.uint32)
         return self.topology.nodes_at(flat).reshape(given.shape[:-1])
 
@@ -369,9 +369,9 @@ class Machine(Tabular):
         For two cores of the same node, ``level`` says how near they are.
         """
         if not 0 <= bytes < math.inf:
-            raise InvalidInput(f"bytes = {bytes}: a number from 0 is allowed")
+            raise InvalidInput(f"bytes = {bytes}: must be a number from 0")
         if level not in ("socket", "node"):
-            raise InvalidInput(f"level {level!r}: allowed are socket, node")
+            raise InvalidInput(f"level {level!r}: must be socket or node")
         hops = self.topology.route_length(self.node_id(a), self.node_id(b))
         p = self.level.network if hops else getattr(self.level, level)
         distance = max(hops - 1, 0) * p.per_hop

@@ -106,13 +106,13 @@ def measured_of(reader: Reader, raw: Any) -> Measured | None:
             reader.unknown("measured", key, defaults)
         if isinstance(defaults[key], tuple):
             if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
-                reader.fail(path, f"is {units.shown(value)}: a list of texts is allowed")
+                reader.fail(path, f"is {units.shown(value)}: must be a list of texts")
             value = tuple(value)
         elif isinstance(defaults[key], str):
             value = reader.text(value, path)
         else:
             if isinstance(value, bool) or not isinstance(value, (int, type(defaults[key]))) or not 0 <= value < 2**64:
-                reader.fail(path, f"is {units.shown(value)}: a number from 0 is allowed")
+                reader.fail(path, f"is {units.shown(value)}: must be a number from 0")
             value = type(defaults[key])(value)
         out[key] = value
     return Measured(**out)
@@ -134,7 +134,9 @@ def curves_of(reader: Reader, raw: Any) -> dict[str, Curve]:
         values: dict[str, Any] = {key: reader.text(table[key], f"{where}.{key}") for key in _TEXTS if key in table}
         for key in ("x_unit", "y_unit"):
             if values.get(key, "") not in units.UNITS:
-                reader.fail(f"{where}.{key}", f"is {values[key]!r}: allowed are {', '.join(filter(None, units.UNITS))}")
+                reader.fail(
+                    f"{where}.{key}", f"is {values[key]!r}: must be one of {', '.join(filter(None, units.UNITS))}"
+                )
         for key in ("kind", "x", "y"):
             if key not in table:
                 reader.fail(f"{where}.{key}", "is missing: a curve needs kind, x and y")
@@ -143,20 +145,20 @@ def curves_of(reader: Reader, raw: Any) -> dict[str, Curve]:
         size = len(values["x"])
         for key in _NUMBERS[1:]:
             if len(values[key]) != size and (key == "y" or values[key]):
-                reader.fail(f"{where}.{key}", f"has {len(values[key])} numbers: {size}, one for every x, are allowed")
+                reader.fail(f"{where}.{key}", f"has {len(values[key])} numbers: must have {size}, one for every x")
         if any(a >= b for a, b in zip(values["x"], values["x"][1:], strict=False)):
-            reader.fail(f"{where}.x", "does not ascend: each number above the one before is allowed")
+            reader.fail(f"{where}.x", "must ascend: each number above the one before")
         if bool(values["low"]) != bool(values["high"]):
-            reader.fail(where, "has one of low and high: both are allowed, or none")
+            reader.fail(where, "has only one of low and high: must have both or neither")
         if any(low > high for low, high in zip(values["low"], values["high"], strict=True)):
-            reader.fail(f"{where}.low", "is above high at a point: at most high is allowed")
+            reader.fail(f"{where}.low", "is above high at a point: must be at most high")
         values["samples"] = tuple(map(int, values["samples"]))
         if any(number < 1 for number in values["samples"]):
-            reader.fail(f"{where}.samples", "has numbers below 1: whole numbers from 1 are allowed")
+            reader.fail(f"{where}.samples", "has numbers below 1: must be whole numbers from 1")
         parameters = reader.table(table.get("parameters", {}), f"{where}.parameters")
         for key, value in parameters.items():
             if isinstance(value, bool) or not isinstance(value, (str, int, float)):
-                reader.fail(f"{where}.parameters.{key}", f"is {units.shown(value)}: a text or a number is allowed")
+                reader.fail(f"{where}.parameters.{key}", f"is {units.shown(value)}: must be a text or a number")
         out[name] = Curve(**values, parameters=dict(parameters))
     return out
 
@@ -166,7 +168,7 @@ def _numbers(reader: Reader, value: Any, path: str) -> tuple[float, ...]:
         isinstance(one, (int, float)) and not isinstance(one, bool) and abs(one) < 1e300 for one in value
     )
     if not good:
-        reader.fail(path, f"is {units.shown(value)}: a list of finite numbers in SI units is allowed")
+        reader.fail(path, f"is {units.shown(value)}: must be a list of finite numbers in SI units")
     return tuple(map(float, value))
 
 

@@ -18,7 +18,7 @@ def description_of(graph: networkx.Graph[Any], switch: str) -> dict[str, Any]:
     """Return the interconnect of a graph in the form of a machine's TOML file; see Machine.from_networkx."""
     names = {vertex: str(vertex) for vertex in graph}
     if len(set(names.values())) < len(names):
-        raise InvalidInput("vertices of the graph have the same name in words: names that differ are needed")
+        raise InvalidInput("vertices of the graph have the same name as text: names must differ")
     is_switch = {vertex: bool(data.get(switch)) for vertex, data in graph.nodes(data=True)}
     cables = []
     for a, b, data in _cables(graph):
@@ -49,7 +49,7 @@ def _cables(graph: networkx.Graph[Any]) -> list[tuple[Any, Any, dict[str, Any]]]
     for (a, b, _), left in alone.items():
         if left:
             raise InvalidInput(
-                f"the link from {a} to {b} has none back with the same bandwidth, latency and count: "
+                f"the link from {a} to {b} has no equal link back (bandwidth, latency and count): "
                 "cables carry both directions alike"
             )
     return out

@@ -25,7 +25,7 @@ def node_ids(nodes: ArrayLike, count: int, name: str) -> NDArray[np.uint32]:
     if not given.size:  # of which NumPy makes floats
         return np.zeros(given.shape, dtype=np.uint32)
     if given.dtype.kind not in "iu":
-        raise InvalidInput(f"nodes are whole numbers, not {given.dtype}")
+        raise InvalidInput(f"nodes must be whole numbers, not {given.dtype}")
     if given.min() < 0 or given.max() >= count:
         worst = given.min() if given.min() < 0 else given.max()
         raise InvalidInput(f"node {worst} of {name}: nodes are 0 to {count - 1}")

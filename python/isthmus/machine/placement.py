@@ -46,7 +46,7 @@ class Placement(Tabular):
 
     def __init__(self, machine: Machine, node: ArrayLike, core: ArrayLike | None = None) -> None:
         if not isinstance(machine, Machine):
-            raise InvalidInput(f"a placement on {shown(machine)}: a Machine is allowed")
+            raise InvalidInput(f"a placement on {shown(machine)}: must be a Machine")
         self.machine = machine
         # Copies: what the caller does to the arrays later must not change the placement.
         self.node: NDArray[np.uint32] = machine._array(node).reshape(-1).copy()
@@ -56,9 +56,9 @@ class Placement(Tabular):
         else:
             given = np.asarray(core).reshape(-1)
             if len(given) != len(self.node):
-                raise InvalidInput(f"{len(given)} cores for {len(self.node)} ranks: one for each is allowed")
+                raise InvalidInput(f"{len(given)} cores for {len(self.node)} ranks: give one for each")
             if given.size and given.dtype.kind not in "iu":
-                raise InvalidInput(f"cores are whole numbers, not {given.dtype}")
+                raise InvalidInput(f"cores must be whole numbers, not {given.dtype}")
             if given.size and not (given.min() >= 0 and given.max() < cores):
                 wrong = given.min() if given.min() < 0 else given.max()
                 raise InvalidInput(f"core {wrong}: nodes of {machine.name} have cores 0 to {cores - 1}")
@@ -91,7 +91,7 @@ class Placement(Tabular):
             If the ranks do not fit, or the order is unknown.
         """
         if order not in ORDERS:
-            raise InvalidInput(f"order {order!r}: allowed are {', '.join(ORDERS)}")
+            raise InvalidInput(f"order {order!r}: must be one of {', '.join(ORDERS)}")
         job = job_of(where, ranks, share)
         per_node = max(job.ranks_per_node, -(-ranks // len(job.nodes)))
         slots = len(job.nodes) * per_node
@@ -204,14 +204,14 @@ def job_of(where: Machine | Allocation, ranks: int, share: bool = False) -> Allo
     Raises InvalidInput if the ranks do not fit and may not share cores.
     """
     if ranks < 1:
-        raise InvalidInput(f"{ranks} ranks: 1 or more can be placed")
+        raise InvalidInput(f"{ranks} ranks: must be at least 1")
     if isinstance(where, Machine):
         cores = where.node.cores
         if ranks > where.cores and not share:
             raise InvalidInput(f"{ranks:,} ranks do not fit: {where.name} has {where.cores:,} cores")
         return where.allocate(min(-(-ranks // cores), where.nodes))
     if not isinstance(where, Allocation):
-        raise InvalidInput(f"a placement on {shown(where)}: a Machine or an Allocation is allowed")
+        raise InvalidInput(f"a placement on {shown(where)}: must be a Machine or an Allocation")
     if ranks > where.ranks and not share:
         raise InvalidInput(
             f"{ranks:,} ranks do not fit: the allocation has {where.ranks:,} places, {where.ranks_per_node} on each of "

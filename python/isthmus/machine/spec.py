@@ -24,7 +24,7 @@ _TOP = {"name": "name", "title": "title", "compute": "compute_nodes", "hosts": "
 
 
 def _topology(text: str, token: str, others: list[str] | None = None) -> dict[str, Any]:
-    """What the first word says; options of the machine between its parameters go to ``others``."""
+    """Reads the first word; options of the machine between its parameters go to ``others``."""
     name, _, rest = token.partition(":")
     try:
         kind = kind_named(name)
@@ -35,7 +35,7 @@ def _topology(text: str, token: str, others: list[str] | None = None) -> dict[st
         key, equals, value = part.partition("=")
         if not equals:
             if i > 0 or (not kind.parameters[0].required and kind.name != "graph"):
-                raise ParseError(text, None, part, f"key=value is allowed here, as in {kind.example}")
+                raise ParseError(text, None, part, f"expected key=value, as in {kind.example}")
             key, value = kind.parameters[0].name, part
         try:
             parameter = kind.parameter(key)
@@ -47,10 +47,10 @@ def _topology(text: str, token: str, others: list[str] | None = None) -> dict[st
         if key in out:
             raise ParseError(text, None, key, "is given twice")
         if parameter.type in ("cables", "wrap", "names"):
-            raise ParseError(text, None, key, "has no place in a specification: TOML is allowed")
+            raise ParseError(text, None, key, "has no place in a specification: must be TOML")
         if not value:
             raise ParseError(
-                text, None, key, f"has no value: key=value is allowed ({parameter.doc}), as in {kind.example}"
+                text, None, key, f"has no value: must be key=value ({parameter.doc}), as in {kind.example}"
             )
         if (
             parameter.type == "extents"
@@ -73,8 +73,7 @@ def _grid(text: str, kind: Kind, value: str, out: dict[str, Any]) -> None:
                 text,
                 None,
                 "dims",
-                f"is {value!r}: extents such as 8x8x16 are allowed, each with m (mesh) "
-                "or t (torus) behind it if need be",
+                f"is {value!r}: must be extents such as 8x8x16, each with m (mesh) or t (torus) behind it if need be",
             )
         extents.append(int(match[1]))
         wrap.append(match[2] == "t" if match[2] else default)
@@ -138,10 +137,10 @@ def parse_spec(text: str) -> Description:
         The message names the option and what is allowed.
     """
     if re.search("[\ud800-\udfff]", text):
-        raise ParseError(ascii(text), None, None, "not text: a specification in UTF-8 is allowed")
+        raise ParseError(ascii(text), None, None, "not text: must be a specification in UTF-8")
     words = text.split()
     if not words:
-        raise ParseError("specification", None, None, f"is empty: allowed is for example {KINDS['torus'].example}")
+        raise ParseError("specification", None, None, f"is empty: write, for example, {KINDS['torus'].example}")
     text = " ".join(words)  # messages have one line
     others: list[str] = []
     raw: dict[str, Any] = {"topology": _topology(text, words[0], others)}
@@ -188,7 +187,7 @@ def _set(raw: dict[str, Any], text: str, word: str) -> None:
     """One option of a machine, into its raw description."""
     key, equals, value = word.partition("=")
     if not equals or not value:
-        raise ParseError(text, None, word, "key=value is allowed here, without blanks, as in link=425MB/s")
+        raise ParseError(text, None, word, "expected key=value without blanks, as in link=425MB/s")
     paths = _paths(key)
     if not paths:
         allowed = [
@@ -203,7 +202,7 @@ def _set(raw: dict[str, Any], text: str, word: str) -> None:
             "socket.L, node.L, ...",
             "noise, noise.period, noise.duration, noise.file",
         ]
-        raise ParseError(text, None, key, f"unknown option: allowed are {', '.join(allowed)}")
+        raise ParseError(text, None, key, f"unknown option: must be one of {', '.join(allowed)}")
     for path in paths:
         _place(raw, path, value, text, key)
 
@@ -260,9 +259,9 @@ def format_spec(description: Description) -> str:
                 raise Unsupported(f"{path}.{field.name} has no place in a specification: write TOML")
     for file in (topology.get("file") or "", v["noise"].get("file", "")):
         if re.search(r"[\s,=]", file):
-            raise Unsupported(f"{file!r} has blanks, commas or '=', which end a word of a specification: write TOML")
+            raise Unsupported(f"{file!r} has blanks, commas or '=', which a specification cannot hold: write TOML")
     if topology["kind"] == "graph" and not topology["file"]:
-        raise Unsupported("a network given cable by cable has no one-line specification: write TOML")
+        raise Unsupported("a network given cable by cable has no specification in one line: write TOML")
     words = [spec_of(KINDS[topology["kind"]], topology)]
     for name, link in v["links"].items():
         suffix = "" if name == "default" else f".{name}"

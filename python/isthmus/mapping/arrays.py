@@ -111,7 +111,7 @@ def map_arrays(
     job = job_of(where, pattern.ranks, share=True)
     if len(job.nodes) * max(arrays.values()) > _MOST:
         raise InvalidInput(
-            f"{max(arrays.values()):,} tasks and {len(job.nodes):,} nodes: their product is 2^28 at most"
+            f"{max(arrays.values()):,} tasks and {len(job.nodes):,} nodes: their product must be at most 2^28"
         )
     problem = _Arrays(pattern, spans, job)
     first, *others = _order(problem, order)
@@ -248,7 +248,7 @@ def assign(cost: NDArray[np.float64], start: NDArray[np.int64] | None = None) ->
 
 def _spans(pattern: Pattern, arrays: Mapping[str, int]) -> dict[str, slice]:
     if not arrays or any(size < 1 for size in arrays.values()) or sum(arrays.values()) != pattern.ranks:
-        raise InvalidInput(f"arrays of {sum(arrays.values()):,} tasks for a pattern of {pattern.ranks:,} ranks")
+        raise InvalidInput(f"arrays have {sum(arrays.values()):,} tasks, but the pattern has {pattern.ranks:,} ranks")
     ends = list(itertools.accumulate(arrays.values()))
     return {name: slice(end - size, end) for (name, size), end in zip(arrays.items(), ends, strict=True)}
 
@@ -261,7 +261,7 @@ def _spread(spans: dict[str, slice], places: int) -> NDArray[np.int64]:
 def _order(problem: _Arrays, given: Sequence[str] | None) -> list[str]:
     if given is not None:
         if sorted(given) != sorted(problem.spans):
-            raise InvalidInput(f"order {', '.join(given)}: allowed are {', '.join(problem.spans)}, each once")
+            raise InvalidInput(f"order {', '.join(given)}: must be one of {', '.join(problem.spans)}, each once")
         return list(given)
     u, v, bytes = problem.edges
     arrays = len(problem.spans)

@@ -1,4 +1,4 @@
-"""What the time of ``map`` goes to beside searches: processor seconds by size, so that they are the same everywhere."""
+"""The time that ``map`` needs besides searches, estimated from sizes so that it is the same on every computer."""
 
 from __future__ import annotations
 

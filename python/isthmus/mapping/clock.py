@@ -81,7 +81,7 @@ class Clock:
 
             timeline = simulate(self.schedule, placement.machine, placement, model=self._model, record="finish")
             if timeline.deadlock is not None:
-                raise InvalidInput("the program hangs: isthmus simulate says why")
+                raise InvalidInput("the program deadlocks: isthmus simulate says why")
             self._known[key] = timeline.makespan
             self._spent += (
                 _LEAST + _OPERATION * len(self.schedule) + _EVENT * timeline.steps + _STEP * timeline.network_steps
@@ -99,5 +99,5 @@ def timed(metrics: Metrics, clock: Clock | None, *, simulate: bool = False) -> M
 
 
 def key_of(placement: Placement) -> tuple[bytes, bytes]:
-    """What tells placements on a machine apart."""
+    """A key that differs between placements on a machine."""
     return placement.node.tobytes(), placement.core.tobytes()

@@ -107,13 +107,13 @@ def map(
     """
     found = pattern_of(what, collectives)
     if objective is not None and objective not in OBJECTIVES:
-        raise InvalidInput(f"objective {objective!r}: allowed are {', '.join(OBJECTIVES)}")
+        raise InvalidInput(f"objective {objective!r}: must be one of {', '.join(OBJECTIVES)}")
     if objective == "time" and (found is what or model is None):
-        raise InvalidInput("objective 'time': a program or schedule and a model to simulate it with are needed")
+        raise InvalidInput("objective 'time' needs a program or a schedule, and a model to simulate it with")
     if not 0 < seconds < 1e7:
-        raise InvalidInput(f"seconds = {seconds}: more than 0 is allowed")
+        raise InvalidInput(f"seconds = {seconds}: must be more than 0")
     if not isinstance(seed, (int, np.integer)) or not 0 <= seed < 2**63:
-        raise InvalidInput(f"seed = {seed}: whole numbers from 0 below 2^63 are allowed")
+        raise InvalidInput(f"seed = {seed}: must be a whole number from 0 to 2^63 - 1")
     if undirected:
         require_symmetric(found)
     if not isinstance(where, (Machine, Allocation)):
@@ -142,7 +142,7 @@ def map(
     search = Search(problem, partial(_metrics, found, problem), clock)
     if name != "auto":
         if search.attempt(name, **_timed(name, options, seconds)) is None:
-            raise InvalidInput(f"method {name!r} does not apply here; it is for {find(name, {})[0].needs}")
+            raise InvalidInput(f"method {name!r} does not apply here; it needs {find(name, {})[0].needs}")
         best, decides = search.trials[0], objective or "hop_bytes"
     elif options:
         raise InvalidInput("method auto has no options")
@@ -182,9 +182,9 @@ def _capacity(
     """Tasks that fit each node of the job."""
     places = len(job.nodes)
     if speeds is not None and balance is None:
-        raise InvalidInput("speeds: balance= says by how much nodes may have more than their share")
+        raise InvalidInput("speeds needs balance=: by how much a node may exceed its share")
     if balance is not None and most is not None:
-        raise InvalidInput("balance and tasks_per_node: one of them is allowed")
+        raise InvalidInput("balance and tasks_per_node: give only one of them")
     if most is not None:
         if most < 1 or most * places < ranks:
             raise InvalidInput(f"tasks_per_node = {most}: {ranks:,} tasks do not fit {places:,} nodes")
@@ -192,12 +192,12 @@ def _capacity(
     if balance is None:
         return np.full(places, job.ranks_per_node, np.uint32)
     if not 0 <= balance <= 10:
-        raise InvalidInput(f"balance = {balance}: 0 to 10 is allowed")
+        raise InvalidInput(f"balance = {balance}: must be 0 to 10")
     share = np.full(places, ranks / places)
     if speeds is not None:
         speed = np.asarray(speeds, dtype=np.float64).reshape(-1)
         if len(speed) != places or not (np.isfinite(speed) & (speed > 0)).all():
-            raise InvalidInput(f"speeds = {shown(speeds)}: a number above 0 for each of {places:,} nodes is allowed")
+            raise InvalidInput(f"speeds = {shown(speeds)}: must be a number above 0 for each of {places:,} nodes")
         share = ranks * speed / speed.sum()
     # Rounding errors must not add a task.
     return np.maximum(np.ceil(share * (1 + balance) * (1 - 1e-12)), 1).astype(np.uint32)
@@ -208,7 +208,5 @@ def _coordinates(given: ArrayLike | None, ranks: int) -> NDArray[np.float64] | N
         return None
     out = np.asarray(given, dtype=np.float64)
     if out.ndim != 2 or len(out) != ranks or not np.isfinite(out).all():
-        raise InvalidInput(
-            f"coordinates of shape {out.shape}: finite numbers of shape ({ranks}, dimensions) are allowed"
-        )
+        raise InvalidInput(f"coordinates of shape {out.shape}: must be finite numbers of shape ({ranks}, dimensions)")
     return out

@@ -74,11 +74,11 @@ def find(name: str, options: Mapping[str, Any]) -> tuple[Method, dict[str, Any]]
     if name not in known:
         close = difflib.get_close_matches(name, known, 1)
         hint = f" (close: {close[0]})" if close else ""
-        raise InvalidInput(f"method {name!r}{hint}: allowed are auto, {', '.join(known)}")
+        raise InvalidInput(f"method {name!r}{hint}: must be one of auto, {', '.join(known)}")
     found = known[name]
     for key in options:
         if key not in found.options:
-            allowed = f"allowed are {', '.join(found.options)}" if found.options else "it has none"
+            allowed = f"must be one of {', '.join(found.options)}" if found.options else "it has none"
             raise InvalidInput(f"option {key!r} of method {name}: {allowed}")
         _check(name, key, options[key], found.options[key])
     return found, {**found.options, **options}
@@ -91,8 +91,8 @@ def _check(method: str, key: str, value: Any, default: Any) -> None:
     whole = isinstance(default, int)
     kinds = (int, np.integer) if whole else (int, float, np.integer, np.floating)
     if isinstance(value, bool) or not isinstance(value, kinds) or not 0 <= value < np.inf:
-        allowed = f"a {'whole ' * whole}number from 0 is allowed"
-        raise InvalidInput(f"option {key!r} of method {method}: {shown(value)}; {allowed}")
+        allowed = f"a {'whole ' * whole}number from 0"
+        raise InvalidInput(f"option {key!r} of method {method}: {shown(value)}; must be {allowed}")
 
 
 def _oblivious(problem: Problem, order: str) -> NDArray[np.uint32]:

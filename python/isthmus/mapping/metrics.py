@@ -16,7 +16,7 @@ from ..schedule.pattern import Pattern
 from ..schedule.program import Program
 from ..schedule.schedule import Schedule
 from ..tabular import Cell, Tabular
-from ..units import amount, shown, text
+from ..units import amount, percent, shown, text
 from .links import routed, tiers
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ class Metrics(Tabular):
         ]
         lines.append("bytes by level")
         most = max(self.bytes, 1e-300)
-        lines += [f"  {name:34} {amount(b):>10} {b / most:6.1%}" for name, b in self.levels.items()]
+        lines += [f"  {name:34} {amount(b):>10}  {percent(b / most, 1):>7}" for name, b in self.levels.items()]
         lines.append("links in use, most and mean bytes")
         lines += [
             f"  {c.name:34} {c.used:,} of {c.links:,}, {amount(c.maximum)}, {amount(c.average)}" for c in self.classes
@@ -188,7 +188,7 @@ def in_words(name: str, value: float | None) -> str:
     unit = DEFINITIONS[name].unit
     if unit == "x":
         return f"{value:,}" if isinstance(value, int) else f"{value:.3f}"
-    return f"{value:.1%}" if unit == "%" else amount(value) if unit == "B" else text(value, unit, 4)
+    return percent(value, 1) if unit == "%" else amount(value) if unit == "B" else text(value, unit, 4)
 
 
 def evaluate(
@@ -239,9 +239,9 @@ def evaluate(
     """
     found = pattern_of(what, collectives)
     if not isinstance(placement, Placement):
-        raise InvalidInput(f"placement: {shown(placement)}; a Placement is allowed")
+        raise InvalidInput(f"placement: {shown(placement)}; must be a Placement")
     if found.ranks != placement.ranks:
-        raise InvalidInput(f"a placement of {placement.ranks:,} ranks for a pattern of {found.ranks:,}")
+        raise InvalidInput(f"the placement has {placement.ranks:,} ranks, the pattern {found.ranks:,}")
     if undirected:
         require_symmetric(found)
     time = None
@@ -253,7 +253,7 @@ def evaluate(
             what, placement.machine, placement, model=model, routing=routing, record="finish", **options
         )
         if timeline.deadlock is not None:
-            raise InvalidInput("the program hangs: isthmus simulate says why")
+            raise InvalidInput("the program deadlocks: isthmus simulate says why")
         time = timeline.makespan
     return _metrics(found, placement, 0.5 if undirected else 1.0, time)
 
@@ -266,11 +266,11 @@ def metrics_of(what: Pattern, placement: Placement, *, undirected: bool) -> Metr
 def pattern_of(what: Pattern | Program | Schedule, collectives: Collectives | None = None) -> Pattern:
     """Return the pattern of a program, schedule or pattern; raises InvalidInput for anything else."""
     if collectives and not isinstance(what, Program):
-        raise InvalidInput("collectives are those of a program; patterns, graphs and schedules have messages only")
+        raise InvalidInput("collectives= applies only to a program; patterns, graphs and schedules have no collectives")
     if isinstance(what, Pattern):
         return what
     if not isinstance(what, (Program, Schedule)):
-        raise InvalidInput(f"{shown(what)}: a Pattern, a Program or a Schedule can be placed")
+        raise InvalidInput(f"cannot place {shown(what)}: must be a Pattern, a Program or a Schedule")
     return pattern(what, collectives if isinstance(what, Program) else None)
 
 
@@ -286,9 +286,7 @@ def require_symmetric(what: Pattern) -> None:
     for u, v, b in zip(source.tolist(), what.peer.tolist(), what.bytes.tolist(), strict=True):
         if other.get(v * what.ranks + u) != b:
             there = other.get(v * what.ranks + u, 0)
-            raise InvalidInput(
-                f"the graph is not symmetric: {b} from {u} to {v}, {there} back; undirected graphs have both the same"
-            )
+            raise InvalidInput(f"the graph is not symmetric: {b} from {u} to {v}, but {there} back; both must be equal")
 
 
 def _metrics(what: Pattern, placement: Placement, once: float, time: float | None) -> Metrics:

@@ -153,7 +153,9 @@ class Problem:
     def check(self, place: NDArray[np.uint32], method: str) -> None:
         """Raises InvalidInput unless every task has a place, and no place more tasks than fit."""
         if len(place) != self.tasks or (len(place) and int(place.max()) >= self.places):
-            raise InvalidInput(f"{method}: {len(place):,} places for {self.tasks:,} tasks, of {self.places:,}")
+            raise InvalidInput(
+                f"{method}: {len(place):,} places, must be one for each of {self.tasks:,} tasks, below {self.places:,}"
+            )
         if self.imbalance is not None and self.pattern.load.any():
             return  # loads are balanced, not numbers of tasks
         over = np.bincount(place, minlength=self.places) > self.capacity

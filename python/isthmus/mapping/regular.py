@@ -89,7 +89,7 @@ def _curve(problem: Problem, options: Mapping[str, Any]) -> NDArray[np.uint32] |
     if at is None:
         return None
     if not np.isfinite(at).all():
-        raise InvalidInput("coordinates: a number is not finite")
+        raise InvalidInput("coordinates must be finite numbers")
     if problem.coordinates is None:
         cells = at.astype(np.uint32)
     else:

@@ -33,7 +33,7 @@ _MANY = 0.01
 
 
 class Search:
-    """What was tried for a problem.
+    """The methods tried for a problem.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ class Search:
         return min((t for t in allowed if t.method in USUAL), key=time)
 
     def _unspent(self, seconds: float) -> float:
-        """What methods left of so many seconds."""
+        """The rest of this many seconds that methods left."""
         return seconds - sum(granted(self.problem, t.options) for t in self.trials)
 
     def by_time(self, seconds: float, *, all: bool) -> Trial:
@@ -150,7 +150,7 @@ class Search:
         return self.clock.seconds(placement_of(self.problem, place))
 
     def _with_collectives(self) -> Problem | None:
-        """The same problem with all messages that are simulated; None where these are hardly more."""
+        """The problem with all messages that are simulated; None if these are hardly more."""
         assert self.clock is not None
         p = self.problem
         every = pattern_of(self.clock.schedule)

@@ -84,7 +84,7 @@ def no_hotter(trials: list[Trial], problem: Problem, attempt: Attempt, seconds: 
 
 
 def cooler_than_usual(trials: Sequence[Trial]) -> list[Trial]:
-    """Those with neither a hotter link nor more hop-bytes than the first, the order of the allocation."""
+    """Placements with neither a hotter link nor more hop-bytes than the first, the order of the allocation."""
     return [t for t in trials if not _worse(t, trials[0])]
 
 

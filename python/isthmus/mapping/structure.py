@@ -10,6 +10,7 @@ import numpy as np
 from .. import _core
 from ..errors import InvalidInput
 from ..schedule.pattern import Pattern
+from ..units import percent
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -86,9 +87,9 @@ class Structure:
         elif any(d in ("path", "cycle") for d in self.dimensions) and self.kind not in ("ring", "line", "hypercube"):
             parts.append(f"{self.points}-point stencil")
         if self.filled < 1:
-            parts.append(f"{self.filled:.1%} of its cells have tasks")
+            parts.append(f"{percent(self.filled, 1)} of its cells have tasks")
         if self.explained < 1:
-            parts.append(f"{self.explained:.1%} of the bytes go along it")
+            parts.append(f"{percent(self.explained, 1)} of the bytes go along it")
         return ", ".join(parts)
 
 
@@ -143,7 +144,7 @@ def structure(pattern: Pattern, *, least_explained: float = 0.9) -> Structure | 
     grid 6 x 4, 5-point stencil
     """
     if not 0 < least_explained <= 1:
-        raise InvalidInput(f"least_explained is {least_explained}: more than 0 and at most 1 is allowed")
+        raise InvalidInput(f"least_explained is {least_explained}: must be above 0 and at most 1")
     graph = _core.pattern_graph(pattern.first, pattern.peer, pattern.bytes)
     return of_graph(graph, least_explained)[0]
 

@@ -14,11 +14,12 @@ _LOOKED_AT = 1 << 17
 
 
 def report(mapped: Mapped) -> str:
-    """The comparison, the links and what was tried."""
+    """The comparison with other placements, and the methods that were tried."""
     p = mapped.placement
+    unchanged = " (ranks stay where they are)" if mapped.method == "default" else ""
     lines = [
         f"{p.ranks:,} ranks on {len(p.nodes):,} node{'s' * (len(p.nodes) != 1)} of {p.machine.name}, "
-        f"{amount(mapped.metrics.bytes)}, by {mapped.method}"
+        f"{amount(mapped.metrics.bytes)}; method {mapped.method}{unchanged}"
     ]
     headings, rows = mapped.table()
     lines += columns([headings, *rows])

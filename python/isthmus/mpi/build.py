@@ -69,7 +69,7 @@ def folder_of(name: str, member: str) -> Path:
     for folder in (package / name, package.parents[1] / name):
         if (folder / member).is_file():
             return folder
-    raise InvalidInput(f"the sources of the {name} are neither in {package} nor beside it: install Isthmus again")
+    raise InvalidInput(f"the sources of the {name} are missing in {package}: install Isthmus again")
 
 
 def cache() -> Path:
@@ -166,7 +166,7 @@ class _Work:
         done = subprocess.run(generator, input=header, capture_output=True, text=True, check=False)
         if done.returncode:
             why = (done.stderr.strip().splitlines() or ["?"])[-1]
-            raise InvalidInput(f"the mpi.h of {self.mpi} is not understood: {why}")
+            raise InvalidInput(f"the mpi.h of {self.mpi} could not be read: {why}")
         path = work / "generated.c"
         path.write_text(done.stdout, encoding="utf-8")
         return path

@@ -159,6 +159,6 @@ def _number(words: Sequence[str]) -> tuple[int, int, int, str] | None:
             number = words[i] if i < len(words) else ""
             i += 1
         if found is not None or not number.isdecimal() or not 0 < int(number) < 10**9:
-            raise InvalidInput(f"{' '.join(words)}: one number of ranks is allowed behind {name}, such as {name} 4")
+            raise InvalidInput(f"{' '.join(words)}: {name} takes one number of ranks, such as {name} 4")
         found = first, i, int(number), name
     return found

@@ -86,21 +86,21 @@ def find(command: Command, mpicc: str | None = None) -> Mpi:
     if started_by and linked and started_by != linked:
         raise InvalidInput(
             f"{programs[0]} is linked to {linked} ({library}) but started by {launcher} of {started_by}: "
-            "take the launcher of the same MPI"
+            "use the launcher of the same MPI"
         )
     if mpicc is not None:
         path = shutil.which(mpicc)
         found = probe(path) if path else None
         if found is None:
-            raise InvalidInput(f"--mpicc {mpicc}: this is no MPI compiler")
+            raise InvalidInput(f"--mpicc {mpicc}: not an MPI compiler")
         if linked and found.family != linked:
-            raise InvalidInput(f"--mpicc {mpicc} is of {found.family} but {programs[0]} is linked to {linked}")
+            raise InvalidInput(f"--mpicc {mpicc} belongs to {found.family}, but {programs[0]} is linked to {linked}")
         return found
     family = linked or started_by
     found = next(_matching(_compilers(launcher, library), family, library), None)
     if found is None:
         what = "MPI" if family is None else family
-        raise InvalidInput(f"no compiler (mpicc) of {what} was found: name it with --mpicc")
+        raise InvalidInput(f"no compiler (mpicc) of {what} was found: give it as --mpicc")
     return found
 
 
@@ -133,7 +133,7 @@ def _compilers(launcher: str | None, library: str | None) -> list[str]:
 
 
 def probe(mpicc: str) -> Mpi | None:
-    """What MPI a compiler is of; None if it cannot compile and link an MPI program."""
+    """The MPI of a compiler; None if it cannot compile and link an MPI program."""
     with tempfile.TemporaryDirectory(prefix="isthmus-") as folder:
         source, shared = os.path.join(folder, "probe.c"), os.path.join(folder, "probe.so")
         with open(source, "w", encoding="utf-8") as stream:
@@ -199,9 +199,13 @@ def linked_library(path: str) -> str | None:
     if text is None or "statically linked" in text:
         content = Path(path).read_bytes()
         if b"ompi_mpi_comm_world" in content or b"MPIR_Err" in content or contains_mpi(path):
-            raise InvalidInput(f"{path} is linked statically: no recorder can be loaded into it, link it dynamically")
+            raise InvalidInput(
+                f"{path} is linked statically: the recorder cannot be loaded into it; link it dynamically"
+            )
     elif not found and contains_mpi(path):
-        raise InvalidInput(f"{path} has MPI linked in statically: nothing can be put between, link it dynamically")
+        raise InvalidInput(
+            f"{path} has MPI linked in statically: the recorder cannot see its calls; link it dynamically"
+        )
     # libmpi_mpifh, libmpichfort and others load the library proper.
     proper = [path for path in found if re.match(r"lib(mpi|mpich|mpi_abi|mpi_cray\w*)\.so", os.path.basename(path))]
     return next(iter(proper or found), None)
@@ -227,7 +231,7 @@ def loaded_files(path: str) -> list[str]:
 
 
 def _output(words: list[str]) -> str | None:
-    """What a command prints; None if it fails or does not exist."""
+    """The output of a command; None if it fails or does not exist."""
     if executable(words[0]) is None:
         return None
     environment = {key: value for key, value in os.environ.items() if key != "LD_PRELOAD"}

@@ -74,7 +74,7 @@ def loadable(library: Path, folder: Path) -> Path:
                 path.symlink_to(library)
             return path
     raise InvalidInput(
-        f"{library}: LD_PRELOAD takes no path with blanks, colons or commas: set XDG_CACHE_HOME to another"
+        f"{library}: LD_PRELOAD cannot take a path with blanks, colons or commas: set XDG_CACHE_HOME to another folder"
     )
 
 

@@ -40,7 +40,7 @@ def parse_launch(text: str) -> tuple[list[str], int | None]:
     except ValueError as error:
         raise InvalidInput(f"--launch {text}: {error}".rstrip(".").replace("No closing", "no closing")) from None
     if not words:
-        raise InvalidInput("--launch is empty: a command such as 'mpirun -n 4' is needed")
+        raise InvalidInput("--launch is empty: expected a command such as 'mpirun -n 4'")
     try:
         return words, launched(words)
     except InvalidInput as error:

@@ -6,22 +6,24 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InvalidInput
+from ..simulation.words import WORDS
+from ..units import percent
 from .chart import COMPUTE, HANDLE, SEND, facts, figure, legend, save, stack_ranks, still_suffix, title, unit_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_SHARES = {
-    "compute": ("computing", COMPUTE),
-    "send_overhead": ("sending (o, O)", SEND),
-    "recv_overhead": ("receiving (o, O, G)", HANDLE),
-    "gap": ("waiting for the interface (g, G)", "#56B4E9"),
-    "latency": ("waiting for the wire (L)", "#F0E442"),
-    "late_sender": ("waiting for late senders", "#CC79A7"),
-    "late_receiver": ("waiting for late receivers", "#7A5195"),
-    "noise": ("noise", "#26323D"),
-    "contention": ("waiting for shared links", "#8B1E3F"),
-    "idle": ("nothing to do", "#E4E8EC"),
+_COLOURS = {
+    "compute": COMPUTE,
+    "send_overhead": SEND,
+    "recv_overhead": HANDLE,
+    "gap": "#56B4E9",
+    "latency": "#F0E442",
+    "late_sender": "#CC79A7",
+    "late_receiver": "#7A5195",
+    "noise": "#26323D",
+    "contention": "#8B1E3F",
+    "idle": "#E4E8EC",
 }
 
 
@@ -56,14 +58,14 @@ def _breakdown(timeline: Any) -> Any:
     t = timeline
     power, unit = unit_of(t.makespan_ps)
     total = sum(float(v.sum(dtype=float)) for v in t.breakdown_ps.values()) or 1.0
-    names = [name for name in _SHARES if t.breakdown_ps[name].any()]
+    names = [name for name in _COLOURS if t.breakdown_ps[name].any()]
     fig, ax = figure(title(t, "Where the time goes"), facts(t), 6.4)
     parts, rows = [], []
     for name in names:
-        words, colour = _SHARES[name]
+        colour = _COLOURS[name]
         parts.append((t.breakdown_ps[name] / 10.0**power, colour))
-        part = 100 * float(t.breakdown_ps[name].sum(dtype=float)) / total
-        rows.append((Patch(color=colour), f"{words}: {'< 0.1' if part < 0.05 else f'{part:.1f}'} %"))
+        part = float(t.breakdown_ps[name].sum(dtype=float)) / total
+        rows.append((Patch(color=colour), f"{WORDS[name]}: {percent(part)}"))
     streams = stack_ranks(ax, t.ranks, parts) > 1.5 * t.makespan_ps / 10.0**power
     ax.set_ylabel(f"time ({unit}{', CPU streams added up' if streams else ''})")
     # The first share is at the bottom, in the legend too.

@@ -40,7 +40,7 @@ def still_suffix(target: Target, format: str | None = None) -> str:
     else:
         suffix, got = f".{format}", "a stream: format"
     if suffix not in PICTURES:
-        raise InvalidInput(f"{got} {suffix!r}; allowed are {', '.join(PICTURES)}")
+        raise InvalidInput(f"{got} {suffix!r}; must be one of {', '.join(PICTURES)}")
     return suffix
 
 

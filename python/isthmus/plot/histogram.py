@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InvalidInput
+from ..units import percent
 from .common import INK, NODE, ROUTE, Net, count
 from .facts import affordable_pairs, facts, random_pairs
 from .families import drawing_of
@@ -42,13 +43,13 @@ def histogram_scene(topology: Any, *, title: str | None, subtitle: str | None) -
     bars = [
         np.array([[d - 0.42, 0], [d + 0.42, 0], [d + 0.42, s], [d - 0.42, s]]) for d, s in enumerate(share) if d >= low
     ]
-    panel.add(Shapes(bars, NODE, hover=lambda i: f"distance {i + low}: {share[i + low]:.3g} %", name="bars"))
+    panel.add(Shapes(bars, NODE, hover=lambda i: f"distance {i + low}: {percent(share[i + low] / 100)}", name="bars"))
     mean = float(found.mean())
     top = float(share.max())
     panel.add(Lines([np.array([[mean, 0.0], [mean, 1.06 * top]])], ROUTE, 2.0, dashed=True, name="mean"))
     if len(bars) <= 16:
         spots = np.array([[d, s + 0.012 * top] for d, s in enumerate(share) if d >= low])
-        panel.add(Notes(spots, [f"{s:.3g} %" for s in share[low:]], 9, INK, ("center", "bottom"), backing=True))
+        panel.add(Notes(spots, [percent(s / 100) for s in share[low:]], 9, INK, ("center", "bottom"), backing=True))
     scene.panels = [panel]
     scene.keys = [
         Key("heading", "Distances"),

@@ -17,7 +17,7 @@ _ALL = 600  # routers up to which the inside is drawn as well
 
 @dataclass
 class Lattice:
-    """What to draw of up to three dimensions; extents are padded to three."""
+    """The part of up to three dimensions to draw; extents are padded to three."""
 
     extents: tuple[int, ...]
     names: Sequence[str]

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..units import percent
 from .common import Net
 from .grid_view import GridView
 from .scene import Array
@@ -196,7 +197,7 @@ def _grid(net: Net, values: Any, busy: Array) -> LoadMap:
         )
     if net.separate:
         most = values[kind == names.index("terminal")].max(initial=0.0)
-        caption += f"Links between nodes and routers are not drawn: at most {100 * most:.3g} %."
+        caption += f"Links between nodes and routers are not drawn: at most {percent(most)}."
     return LoadMap(fields, caption.strip())
 
 
@@ -378,7 +379,7 @@ def _tree(net: Net, values: Any, busy: Array, narrow: bool) -> LoadMap:
         words = f"{'up' if up else 'down'}: {ends_words[not up]} to {ends_words[up]}"
         if len(carried):
             words += "  ·  " if narrow else f"  ·  {len(carried):,} of {len(v):,} links used, "
-            words += f"mean {100 * carried.mean():.3g} %, at most {100 * carried.max():.3g} %"
+            words += f"mean {percent(float(carried.mean()))}, at most {percent(float(carried.max()))}"
         else:
             words += f"  ·  none of {len(v):,} links used"
         # The highest level is at the top.

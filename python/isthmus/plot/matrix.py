@@ -60,7 +60,7 @@ def plot_pattern(
     """
     suffix = still_suffix(target, format)
     if what not in _UNITS:
-        raise InvalidInput(f"a matrix of {what!r}: allowed are 'bytes' and 'messages'")
+        raise InvalidInput(f"a matrix of {what!r}: must be 'bytes' or 'messages'")
     return save(_matrix(pattern, what, note, size), target, suffix)
 
 

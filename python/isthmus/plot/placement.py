@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InvalidInput
+from ..units import percent
 from .chart import figure, legend, save, still_suffix
 from .common import INK, MUTED, count, quantity
 from .load_map import Layout, load_map
@@ -55,7 +56,7 @@ def plot_mapped(mapped: Mapped, path: str | os.PathLike[str] | None = None, kind
         For another suffix or kind.
     """
     if kind not in KINDS:
-        raise InvalidInput(f"a picture of a placement of kind {kind!r}: allowed are {', '.join(KINDS)}")
+        raise InvalidInput(f"a picture of a placement of kind {kind!r}: must be one of {', '.join(KINDS)}")
     suffix = still_suffix(path)
     before = mapped.before["default"]
     draw = {"load": _load, "dilation": _dilation, "placement": _placement}[kind]
@@ -74,7 +75,7 @@ def _gain(what: str, before: float, after: float) -> str:
     change = 100 * (after / before - 1)
     if abs(change) < 0.5:
         return f"{what}: as before"
-    return f"{what}: {abs(change):.0f} % {'less' if change <= 0 else 'more'} than before"
+    return f"{what}: {percent(abs(change) / 100)} {'less' if change <= 0 else 'more'} than before"
 
 
 def _load(mapped: Mapped, before: Metrics, after: Metrics) -> Any:

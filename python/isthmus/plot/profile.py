@@ -12,7 +12,7 @@ from ..lowering.pattern import pattern
 from ..recording.profile import Profile, profile
 from ..schedule.program import EventKind
 from ..schedule.shape import shape
-from ..units import text
+from ..units import percent, text
 from . import chart
 from .chart import Target, figure, legend, save, still_suffix
 from .common import INK, count, quantity
@@ -175,7 +175,7 @@ def plot_ranks(
     kept = [(words, column, colour) for words, column, colour in parts if column.any()]
     chart.stack_ranks(ax, program.ranks, [(column * scale, colour) for _, column, colour in kept])
     ax.set_ylabel(label)
-    rows = [(Patch(color=colour), f"{words}: {_share(column.sum() / total)}") for words, column, colour in kept]
+    rows = [(Patch(color=colour), f"{words}: {percent(column.sum() / total)}") for words, column, colour in kept]
     legend(fig, ax, rows[::-1], "All ranks together")
     return save(fig, target, suffix)
 
@@ -209,7 +209,7 @@ def plot_calls(
         values = table.time[shown] * whole
         ax.barh(places, values - waiting, 0.7, color=chart.SEND, linewidth=0, zorder=2)
         ax.barh(places, waiting, 0.7, values - waiting, color=_WAITING, linewidth=0, zorder=2)
-        notes = [f"{_share(v / 100)}, {note}" for v, note in zip(values, notes, strict=True)]
+        notes = [f"{percent(v / 100)}, {note}" for v, note in zip(values, notes, strict=True)]
         ax.set_xlabel("share of the time of all ranks (%)")
         rows = [(Patch(color=chart.SEND), "in the call"), (Patch(color=_WAITING), "until the last rank arrived")]
         legend(fig, ax, rows if waiting.any() else rows[:1], "Time")
@@ -244,7 +244,7 @@ DRAWINGS: dict[str, Callable[..., Figure]] = {
 
 def _of(program: Program) -> Profile:
     if program.recording is None:
-        raise InvalidInput("the program was not recorded: of others the matrix can be drawn only")
+        raise InvalidInput("the program was not recorded: only its matrix can be drawn")
     return profile(program)
 
 
@@ -263,7 +263,3 @@ def _facts(p: Profile) -> str:
 
 def _excuse(p: Profile) -> str:
     return f"times in MPI are meaningless here: {p.oversubscribed}"
-
-
-def _share(part: float) -> str:
-    return f"{100 * part:.1f} %" if part >= 0.0005 or part == 0 else "< 0.1 %"

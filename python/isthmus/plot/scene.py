@@ -1,4 +1,4 @@
-"""What a picture consists of, without saying how it is put on paper or on a screen.
+"""The parts of a picture, independent of how it is drawn.
 
 Families of networks fill a `Scene`; `still` and `interactive` turn one into a file. Coordinates are those of
 the family; sizes of marks are diameters in these coordinates, widths of lines are points.

@@ -87,7 +87,9 @@ def checked_values(topology: Any, link_values: ArrayLike) -> np.ndarray[Any, np.
     """Check that there is one number a link."""
     values = np.asarray(link_values, np.float64)
     if values.shape != (topology.links,):
-        raise InvalidInput(f"link_values: must be {topology.links} numbers, one a link, got shape {values.shape}")
+        raise InvalidInput(
+            f"link_values: must be {topology.links} numbers, one for each link, got shape {values.shape}"
+        )
     return np.where(np.isfinite(values), values, np.nan)
 
 
@@ -187,7 +189,7 @@ def suffix_of(path: str | os.PathLike[str] | None) -> str:
         return ".png"
     suffix = Path(path).suffix.lower()
     if suffix not in _SUFFIXES:
-        raise InvalidInput(f"{os.fspath(path)}: suffix {suffix!r}; allowed are {', '.join(_SUFFIXES)}")
+        raise InvalidInput(f"{os.fspath(path)}: suffix {suffix!r}; must be one of {', '.join(_SUFFIXES)}")
     return suffix
 
 

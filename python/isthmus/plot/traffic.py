@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InvalidInput
+from ..units import percent
 from .chart import RIGHT, figure, legend, save, still_suffix, unit_of
 from .common import FAINT, INK, MUTED, Net, count, quantity
 from .layout import VALUE_COLOURS
@@ -55,7 +56,7 @@ def plot_traffic(traffic: Traffic, path: str | os.PathLike[str] | None = None, k
         For another suffix or kind, and for ``time`` without slices.
     """
     if kind not in KINDS:
-        raise InvalidInput(f"a picture of traffic of kind {kind!r}: allowed are {', '.join(KINDS)}")
+        raise InvalidInput(f"a picture of traffic of kind {kind!r}: must be one of {', '.join(KINDS)}")
     suffix = suffix_of(path) if kind == "network" else still_suffix(path)
     found = load_map(traffic.machine.topology, traffic.utilisation) if kind == "load" else None
     if found is not None:
@@ -63,11 +64,6 @@ def plot_traffic(traffic: Traffic, path: str | os.PathLike[str] | None = None, k
     if kind in ("load", "network"):
         return _network(traffic, path)
     return save((_histogram if kind == "histogram" else _time)(traffic), path, suffix)
-
-
-def percent(part: float) -> str:
-    """A load in words."""
-    return f"{100 * part:.3g}\N{NO-BREAK SPACE}%"
 
 
 def _title(traffic: Traffic, what: str) -> str:
@@ -206,8 +202,9 @@ def _histogram(traffic: Traffic) -> Any:
         number, _ = np.histogram(100 * use[chosen], edges)
         ax.bar(edges[:-1], number, np.diff(edges) * 0.94, base, align="edge", color=colour, linewidth=0, zorder=2)
         base += number
-        words = f"{name}: {count(len(chosen))} of {count(len(of))} used, mean {percent(use[chosen].mean())}, at most "
-        rows.append((Patch(color=colour), f"{words}{percent(use[chosen].max())}"))
+        average = percent(float(use[chosen].mean()))
+        words = f"{name}: {count(len(chosen))} of {count(len(of))} used, mean {average}, at most "
+        rows.append((Patch(color=colour), f"{words}{percent(float(use[chosen].max()))}"))
     if len(used):
         mean = float(use[used].mean())
         line = ax.axvline(100 * mean, color=INK, lw=1.4, ls=(0, (3, 2)), zorder=3)

@@ -1,4 +1,4 @@
-"""What a tuner found: time by size with crossovers; the best algorithm by ranks and size."""
+"""Pictures of tuning: time by size with crossovers; the best algorithm by ranks and size."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ def _boundary(bytes: int, decimal: bool) -> str:
 
 
 def _on(colour: str) -> str:
-    """What can be read on a colour: white, or ink where it is light."""
+    """A readable text colour: white, or ink on a light colour."""
     red, green, blue = (int(colour[k : k + 2], 16) for k in (1, 3, 5))
     return INK if 0.299 * red + 0.587 * green + 0.114 * blue > 140 else "white"
 

@@ -149,16 +149,18 @@ def _rows(what: str, given: Iterable[Sequence[object]], names: dict[str, int]) -
     out: list[int] = []
     for i, row in enumerate(given):
         if len(row) != 6:
-            raise InvalidInput(f"{what}, row {i}: {len(row)} values: rank, buffer, offset, bytes, contributor, origin")
+            raise InvalidInput(
+                f"{what}, row {i}: {len(row)} values, expected rank, buffer, offset, bytes, contributor, origin"
+            )
         rank, buffer, offset, size, contributors, origin = row
         first, last = contributors if isinstance(contributors, (tuple, list)) else (contributors, contributors)
         numbers = (rank, 0, offset, size, first, last, origin)
         if not isinstance(buffer, str) or not all(isinstance(x, (int, np.integer)) and x >= 0 for x in numbers):
-            raise InvalidInput(f"{what}, row {i}: {tuple(row)!r}: a name of a buffer and whole numbers are needed")
+            raise InvalidInput(f"{what}, row {i}: {tuple(row)!r}: expected a name of a buffer and whole numbers")
         whole = [operator.index(x) for x in numbers if isinstance(x, (int, np.integer))]
         whole[1] = names.setdefault(buffer, len(names))
         whole[5] += 1
         out += whole
     if out and max(out) >= 2**63:
-        raise InvalidInput(f"{what}: numbers are below 2^63")
+        raise InvalidInput(f"{what}: numbers must be below 2^63")
     return np.array(out, np.uint64)

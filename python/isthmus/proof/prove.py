@@ -169,25 +169,25 @@ def prove(
         wrong = [name for name in call if name not in (*_CALL, *_FLAVOUR)]
         if wrong or "ranks" not in call:
             raise InvalidInput(
-                f"{f'argument {wrong[0]!r}' if wrong else 'ranks=... is missing'}: {what} is proved for a call that "
-                f"{', '.join((*_CALL, *_FLAVOUR))} describe"
+                f"{f'argument {wrong[0]!r}' if wrong else 'ranks=... is missing'}: {what} is proved for a call, "
+                f"given by {', '.join((*_CALL, *_FLAVOUR))}"
             )
         if as_ is None:
             given: dict[str, Any] = {name: value for name, value in call.items() if name in _CALL}
             as_ = Contract.collective(what.kind, ordered=ordered, **given)
         what = collective(what.kind, algorithm=what, buffers=True, **call)
     elif call:
-        raise InvalidInput(f"{', '.join(call)}: arguments of a call go with an algorithm that register() returned")
+        raise InvalidInput(f"{', '.join(call)}: arguments of a call apply only to an algorithm returned by register()")
     schedule, line = (what, None) if isinstance(what, Schedule) else _generated(what)
     if as_ is None:
         if line is None:
             raise InvalidInput(
-                "a schedule alone does not say what it is for: as_= a collective in a line or a Contract"
+                "say what the schedule must do: as_= a collective such as 'bcast:ranks=8,bytes=8', or a Contract"
             )
         as_ = line
     contract = as_ if isinstance(as_, Contract) else contract_of_line(as_, ordered=ordered)
     if not isinstance(most_defects, int) or most_defects < 1:
-        raise InvalidInput(f"most_defects is {most_defects!r}: a whole number from 1 is allowed")
+        raise InvalidInput(f"most_defects is {most_defects!r}: must be a whole number from 1")
     start = time.perf_counter()
     defects, count, operations, messages, checked, needs_eager, _ = _core.prove(
         schedule.arrays, contract.core, most_defects
@@ -203,7 +203,7 @@ def contract_of_line(line: str, *, ordered: bool = False) -> Contract:
 
     arguments = collective_arguments(line)
     if arguments.get("count", 1) != 1:
-        raise InvalidInput(f"{line}: several collectives use the same buffers one after another: prove one of them")
+        raise InvalidInput(f"{line}: prove one collective at a time: several would use the same buffers")
     for name in ("algorithm", "access", "sync", "protocol", "count", "under_way"):
         arguments.pop(name, None)
     return Contract.collective(ordered=ordered, **arguments)

@@ -45,7 +45,7 @@ class Case:
 
 @dataclass
 class Tally:
-    """What became of the cases of one algorithm.
+    """The results of the cases of one algorithm.
 
     Attributes
     ----------

@@ -59,7 +59,7 @@ class Assembly:
         scratch: str | os.PathLike[str] | None = None,
     ) -> None:
         if wildcards not in ("recorded", "free"):
-            raise InvalidInput(f"wildcards {wildcards!r} is unknown: allowed are recorded and free")
+            raise InvalidInput(f"wildcards {wildcards!r} is unknown: must be recorded or free")
         self.ranks = ranks
         self.wildcards = wildcards
         self.notes: list[str] = []

@@ -208,7 +208,7 @@ def by_function(
 
 
 def _counted(recording: Recording, rank: int | None, nodes: _Nodes) -> dict[str, NDArray[np.float64]]:
-    """What counters of the processor counted in the functions themselves, by name; without a name the seconds."""
+    """Counts of processor events in the functions themselves, by name; without a name, seconds."""
     c = recording.counters
     if c is None:
         return {}

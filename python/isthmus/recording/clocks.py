@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Clock:
-    """What to add to times of a host: ``offset`` ns at its time ``at``, and ``drift`` ns more for each ns after it.
+    """The correction of times of a host: ``offset`` ns at its time ``at``, and ``drift`` ns more for each ns after it.
 
     Attributes
     ----------

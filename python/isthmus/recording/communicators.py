@@ -54,7 +54,7 @@ class Communicators:
         self._sides: dict[frozenset[tuple[int, ...]], dict[tuple[int, ...], list[int]]] = {}
 
     def add(self, rank: int, said: Iterable[Communicator]) -> None:
-        """What one rank says."""
+        """Reads the records of one rank."""
         for c in said:
             self._own[rank][c.id] = c.rank
             if c.local and c.id != WORLD:

@@ -34,7 +34,7 @@ _FORBIDDING = 3
 
 
 def asked(counters: str | None) -> str:
-    """What ``ISTHMUS_COUNTERS`` says; empty: nothing is counted.
+    """The counters in ``ISTHMUS_COUNTERS``; empty: none.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def asked(counters: str | None) -> str:
     names = [name.strip() for name in (DEFAULT if counters is None else counters).split(",")]
     for i, name in enumerate(names):
         if name not in EVENTS or name in names[:i]:
-            why = "is given twice" if name in EVENTS else f"is unknown: allowed are off, {', '.join(EVENTS)}"
+            why = "is given twice" if name in EVENTS else f"is unknown: must be one of off, {', '.join(EVENTS)}"
             raise InvalidInput(f"counters {counters}: {name!r} {why}")
     if len(names) > raw.COUNTERS:
         raise InvalidInput(f"counters {counters}: at most {raw.COUNTERS} can be counted at a time")

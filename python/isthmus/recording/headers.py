@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 
 def span(header: Any) -> tuple[int, int]:
-    """When a rank began and ceased to do what it is about, by its host's clock (ns), as far as that is known."""
+    """Begin and end of a rank's own work by its host's clock (ns), as far as known."""
     begin = int(header["init_end"]) or int(header["started_ns"])
     end = int(header["finalize_begin"]) or int(header["ended_ns"]) or int(header["last_ns"])
     return begin, max(end, begin)
 
 
 def working(header: Any) -> tuple[int, int]:
-    """The same up to where the rank is known to have worked: till the end it may have been off the processor."""
+    """As :func:`span`, but up to the last moment at which the rank is known to have worked."""
     begin, end = span(header)
     last, tail = int(header["last_ns"]), int(header["tail_cpu_ns"])
     # Traces of earlier versions do not say how long a rank worked that finalized; full ones end long before.
@@ -114,7 +114,7 @@ def _lasted(header: Any, what: str) -> int | None:
 
 
 def text(data: bytes) -> str:
-    """What stands in a field of characters."""
+    """The text in a field of characters."""
     return bytes(data).split(b"\0")[0].decode(errors="replace")
 
 

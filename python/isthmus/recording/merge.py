@@ -166,7 +166,7 @@ def _find(directory: str, notes: list[str]) -> tuple[dict[int, list[tuple[str, A
     known = [(path, header) for path, header in found if header["rank"] >= 0]
     if not known:
         what = "whose process knew its rank" if found else "at all"
-        raise InvalidInput(f"{directory!r} holds no trace {what}: no rank got as far as the end of MPI_Init")
+        raise InvalidInput(f"{directory!r} holds no trace {what}: no rank reached the end of MPI_Init")
     if len(found) > len(known):
         unborn = number(len(found) - len(known), "process", "processes")
         notes.append(f"left out: {unborn} that ended before MPI_Init did")

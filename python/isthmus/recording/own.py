@@ -75,12 +75,14 @@ def with_own(program: Program, patterns: Sequence[str]) -> Program:
     """
     recording = program.recording
     if recording is None or not len(recording.path_parent):
-        raise InvalidInput("own code is found on call paths, which this program has none of: record it again")
+        raise InvalidInput("finding own code needs call paths, and this program has none: record it again")
     texts = zip(recording.sites, recording.site_function, recording.site_module, strict=True)
     tree = Tree(recording.path_parent, recording.path_site, tuple(Frame(*text) for text in texts))
     for pattern in patterns:
         if not any(_matches(frame, [pattern]) for frame in tree.frames):
-            raise InvalidInput(f"own code {pattern!r}: no function, source or module of the recording is called so")
+            raise InvalidInput(
+                f"own code {pattern!r}: the recording has no function, source file or module of this name"
+            )
     path = own(tree, recording.path, patterns)
     of_path = np.append(tree.place, np.uint32(NONE))[np.minimum(np.append(path, NONE), len(tree))]
     site = of_path[np.minimum(recording.path, len(tree))].astype(np.uint32)
@@ -111,7 +113,7 @@ def is_python(frame: Frame) -> bool:
 
 
 class _Callers:
-    """Who calls whom on some paths, each given from the innermost place outwards."""
+    """Callers and callees on some paths, each given from the innermost place outwards."""
 
     def __init__(self, tree: Tree, chains: list[list[int]]) -> None:
         self.place: list[int] = tree.place.tolist()

@@ -54,7 +54,7 @@ class Halves:
 
 @dataclass
 class Part:
-    """What one rank did, with communicators as indices into ``comms``, their ids."""
+    """The events of one rank; communicators are indices into ``comms``, their ids."""
 
     events: dict[str, NDArray[Any]]
     comms: NDArray[np.uint64]

@@ -303,14 +303,14 @@ class _Calls:
             yield part, np.searchsorted(self._first, part, side="right") - 1
 
     def sites(self) -> NDArray[np.int64]:
-        """What each site counts for, unknown last: of calls on one line of the source, the first with the same text."""
+        """The site that stands for each site, unknown last: of calls on one line, the first with the same text."""
         first: dict[str, int] = {}
         named = [first.setdefault(name, i) for i, name in enumerate(self.recording.sites)]
         return np.array([*named, len(self.recording.sites)])
 
 
 def _collective_sizes(program: Program, calls: _Calls) -> Iterator[NDArray[np.uint64]]:
-    """What collectives put in or get out: they are known by name, but persistent ones by their starts."""
+    """Bytes that collectives send and receive; they are known by name, persistent ones by their starts."""
     recording = calls.recording
     making = np.array([bool(_MAKING.fullmatch(name)) for name in recording.functions], np.bool_)
     named = _in_category(recording, "collective") & ~making

@@ -1,4 +1,4 @@
-"""What ``print(profile)`` and ``isthmus show`` say of a recorded program."""
+"""The output of ``print(profile)`` and ``isthmus show`` for a recorded program."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..schedule.recording import FULL, LIMITED
-from ..units import amount, text
+from ..units import amount, percent, text
 from ..visible import bar
 from .by_function_text import rows
 from .endings import endings, named
@@ -119,11 +119,11 @@ def _time_rows(p: Profile) -> list[tuple[str, str]]:
         if np.isfinite(share).any():
             low, high = int(np.nanargmin(share)), int(np.nanargmax(share))
             total = float(np.nansum(ranks.mpi) / np.nansum(ranks.wall))
-            spread = f", from {_percent(share[low])} on rank {low} to {_percent(share[high])} on rank {high}"
-            rows.append(("in MPI", _percent(total) + " of it" + (spread if r.ranks > 1 else "")))
+            spread = f", from {percent(share[low], 1)} on rank {low} to {percent(share[high], 1)} on rank {high}"
+            rows.append(("in MPI", percent(total, 1) + " of it" + (spread if r.ranks > 1 else "")))
         late = float(np.nansum(ranks.waiting))
         if late > 0 and np.nansum(ranks.wall) > 0:
-            part = f"{_percent(late / float(np.nansum(ranks.wall)))} of the time in collectives, "
+            part = f"{percent(late / float(np.nansum(ranks.wall)), 1)} of the time in collectives, "
             rows.append(("waiting", part + "until the last rank arrived"))
     else:
         words = f"times in MPI are meaningless here and left out: {p.oversubscribed}"
@@ -147,7 +147,7 @@ def _rank_rows(p: Profile, rank: int) -> list[tuple[str, str]]:
         share = ranks.share
         if np.isfinite(share[rank]):
             place = int((share > share[rank]).sum()) + 1
-            rows.append(("in MPI", f"{_percent(share[rank])} of it, the {_ordinal(place)} most of all ranks"))
+            rows.append(("in MPI", f"{percent(share[rank], 1)} of it, the {_ordinal(place)} most of all ranks"))
         if ranks.waiting[rank] > 0:
             words = f"{text(float(ranks.waiting[rank]), 's', 3)} in collectives, until the last rank arrived"
             rows.append(("waiting", words))
@@ -230,7 +230,7 @@ def _calls(title: str, p: Profile, table: CallTable, full: bool, width: int | No
     if measured:
         share = [table.time[i] / all_time if all_time else 0.0 for i in shown]
         out += [
-            Column("share", [_percent(x) for x in share]),
+            Column("share", [percent(x, 1) for x in share]),
             Column("time", [_seconds(table.time[i]) for i in shown], 5),
             Column("per call", [_seconds(table.time[i] / max(float(table.calls[i]), 1)) for i in shown], 4),
             Column("longest", [_seconds(table.longest[i]) for i in shown], 6),
@@ -248,7 +248,7 @@ def _calls(title: str, p: Profile, table: CallTable, full: bool, width: int | No
     lines = _lines(out, width)
     if len(shown) < len(table):
         rest = table.time[len(shown) :].sum() / all_time if measured and all_time else 0.0
-        share_words = f", {_percent(rest)} of the time" if measured else ""
+        share_words = f", {percent(rest, 1)} of the time" if measured else ""
         lines.append(f"and {len(table) - len(shown)} more{share_words}: --full")
     return "\n".join(lines)
 
@@ -266,7 +266,7 @@ def _tree(p: Profile, tree: FunctionTree, depth: int | None, full: bool, width: 
     out = [Column("function", [row.words for row in shown], left=True, folds=True)]
     out.append(Column("calls", cells(lambda i: f"{int(tree.calls[i]):,}" if tree.calls[i] else ""), 3))
     if measured:
-        out.append(Column("share", cells(lambda i: _percent(tree.time[i] / all_time if all_time else 0.0))))
+        out.append(Column("share", cells(lambda i: percent(tree.time[i] / all_time if all_time else 0.0, 1))))
         out.append(Column("time in MPI", cells(lambda i: _seconds(tree.time[i])), 2))
     out.append(Column("computing", cells(lambda i: "" if tree.mpi[i] else _seconds(tree.computing[i]))))
     if tree.sent.any():
@@ -280,7 +280,7 @@ def _tree(p: Profile, tree: FunctionTree, depth: int | None, full: bool, width: 
         out.append(Column("received", cells(lambda i: _bytes(tree.received[i])), 4))
     lines = _lines(out, width)
     if tree.counted is not None and tree.counted[0] < _ALL * tree.computing[0]:
-        share = _percent(float(tree.counted[0] / tree.computing[0]))
+        share = percent(float(tree.counted[0] / tree.computing[0]), 1)
         lines += _wrapped(
             "", f"counters were read in {share} of the computing: not where calls follow each other", width
         )
@@ -361,7 +361,7 @@ def _ranks(p: Profile, width: int | None) -> str:
     out = [Column("rank", [str(i) for i in shown]), Column("host", [r.hosts[r.host[i]] for i in shown], 3, left=True)]
     if p.oversubscribed is None:
         out += [
-            Column("in MPI", [_percent(t.share[i]) for i in shown]),
+            Column("in MPI", [percent(t.share[i], 1) for i in shown]),
             Column("time", [_seconds(t.mpi[i]) for i in shown]),
             Column("waiting", [_seconds(t.waiting[i]) for i in shown], 1),
         ]
@@ -431,10 +431,6 @@ def _many(number: int, noun: str) -> str:
 def _ordinal(number: int) -> str:
     ending = {1: "st", 2: "nd", 3: "rd"}.get(number % 10 if number % 100 not in (11, 12, 13) else 0, "th")
     return f"{number}{ending}"
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %" if share >= 0.0005 or share == 0 else "< 0.1 %"
 
 
 def _seconds(value: float) -> str:

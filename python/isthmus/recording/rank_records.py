@@ -238,7 +238,7 @@ def between_polls(table: NDArray[Any]) -> tuple[NDArray[np.int64], int]:
 
 
 def _computed_by_threads(steps: Steps, begin: int, end: int, polls: NDArray[np.bool_]) -> tuple[NDArray[np.int64], int]:
-    """The same for threads that are in MPI at the same time.
+    """Merges the records of threads that are in MPI at the same time.
 
     Their events stand one after another in the Program: what they compute at the same time must not be added up.
     Between any two points in time the rank is as busy as the busiest of its threads.

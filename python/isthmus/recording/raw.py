@@ -123,7 +123,7 @@ STEP = np.dtype([
 
 
 class Communicator(NamedTuple):
-    """What one rank says of a communicator; ``local`` is empty where rank 0 of the group says it."""
+    """A communicator as one rank describes it; ``local`` is empty if rank 0 of the group describes it."""
 
     id: int
     parent: int
@@ -151,7 +151,7 @@ class Items:
 
 @dataclass
 class Trace:
-    """What one thread did.
+    """The records of one thread.
 
     Attributes
     ----------
@@ -239,7 +239,7 @@ def read_header(path: str | os.PathLike[str]) -> Any:
             name,
             None,
             "byte 8",
-            f"the trace is of version {header['version']}, this Isthmus reads versions {VERSIONS[0]} to {VERSIONS[-1]}",
+            f"the trace has version {header['version']}: this Isthmus reads versions {VERSIONS[0]} to {VERSIONS[-1]}",
         )
     _check_header(name, header)
     return header
@@ -277,7 +277,7 @@ def read_trace(path: str | os.PathLike[str]) -> Trace:
 
 
 def read_pieces(path: str | os.PathLike[str], begins: Sequence[int]) -> Iterator[Trace]:
-    """The same in pieces that begin at these words, those of :func:`pieces`, in order.
+    """Reads pieces that begin at these words, those of :func:`pieces`, in order.
 
     Tables that a piece needs may stand in an earlier one: each has those of all up to it.
 
@@ -411,7 +411,7 @@ class _Reader:
             of = np.flatnonzero(calls["form"] == form)
             size = dtype.itemsize // 8
             n = calls["n"][of].astype(np.int64) if form in _SEVERAL else np.ones(len(of), np.int64)
-            self._check(n * size > room[of], "a call too short for what it holds", at[of])
+            self._check(n * size > room[of], "a call too short for its content", at[of])
             owner = np.repeat(of, n)
             offset = ranges(np.zeros(len(of)), n)
             items = Items(step[owner], self._gather(at[owner] + begin + size * offset, dtype))

@@ -114,7 +114,7 @@ def record(
     """
     words = take_apart(command)
     if not command:
-        raise InvalidInput("no command to record: put it behind --, such as -- mpirun -n 4 ./app")
+        raise InvalidInput("no command to record: put it after --, such as -- mpirun -n 4 ./app")
     if output is not None:
         check_output(output, force)
     settings = _settings(begin, end, marker, limit, [path for i in words.programs if (path := words.path(i))])
@@ -228,7 +228,7 @@ def _settings(
     elif limit is not None:
         count = parse(limit, "B")
         if not count >= 1e5:
-            raise InvalidInput(f"limit {limit}: at least 100 kB are needed for each process")
+            raise InvalidInput(f"limit {limit}: expected at least 100 kB for each process")
         settings["ISTHMUS_LIMIT"] = str(int(count))
     return settings
 

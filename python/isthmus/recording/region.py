@@ -15,7 +15,7 @@ _MARKER = re.compile(r"(MPI_[A-Z]\w*)(?:@(.+):([0-9]+))?")
 
 
 def region(begin: str | float | None, end: str | float | None, marker: str | int | None) -> str | None:
-    """What ``ISTHMUS_REGION`` says: ``"iteration 3 8"`` or ``"seconds 1.5 inf"``; None for everything.
+    """The region that ``ISTHMUS_REGION`` selects: ``"iteration 3 8"`` or ``"seconds 1.5 inf"``; None for everything.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def region(begin: str | float | None, end: str | float | None, marker: str | int
     if all(number is not None for number in iterations.values()):
         if marker is None:
             name, value = next(iter(limits.items()))
-            raise InvalidInput(f"{name} {value}: iterations need a marker; a time has a unit, such as {value}s")
+            raise InvalidInput(f"{name} {value}: iterations need a marker, and a time needs a unit, such as {value}s")
         found = {name: float(number) for name, number in iterations.items() if number is not None}
         kind, first = "iteration", 1.0
     elif any(number is not None for number in iterations.values()):
@@ -46,7 +46,7 @@ def region(begin: str | float | None, end: str | float | None, marker: str | int
         kind, first = "seconds", 0.0
     low, high = found.get("from", first if kind == "iteration" else 0.0), found.get("to", float("inf"))
     if not 0 <= low < high:
-        raise InvalidInput(f"from {begin} to {end}: the end must be after the beginning, and neither be negative")
+        raise InvalidInput(f"from {begin} to {end}: the end must come after the beginning, and neither may be negative")
     return f"{kind} {low:.9g} {high:.9g}"
 
 
@@ -56,7 +56,7 @@ def _iteration(value: str | float) -> int | None:
 
 
 def marking(marker: str | int, programs: Sequence[str]) -> str:
-    """What ``ISTHMUS_MARKER`` says: the call with which an iteration begins.
+    """The marker in ``ISTHMUS_MARKER``: the call with which an iteration begins.
 
     Parameters
     ----------
@@ -75,14 +75,12 @@ def marking(marker: str | int, programs: Sequence[str]) -> str:
     if re.fullmatch(r"[0-9]{1,9}", text):
         if int(text) < 2:
             raise InvalidInput(
-                f"marker {text}: levels 0 and 1 of MPI_Pcontrol switch recording off and on; take 2 or more"
+                f"marker {text}: levels 0 and 1 of MPI_Pcontrol switch recording off and on; use 2 or more"
             )
         return f"MPI_Pcontrol={text}"
     match = _MARKER.fullmatch(text)
     if not match:
-        raise InvalidInput(
-            f"marker {text}: allowed are MPI_Function, MPI_Function@file:line and a level of MPI_Pcontrol"
-        )
+        raise InvalidInput(f"marker {text}: must be MPI_Function, MPI_Function@file:line or a level of MPI_Pcontrol")
     if match[2] is None:
         return match[1]
     for program in programs:
@@ -90,7 +88,7 @@ def marking(marker: str | int, programs: Sequence[str]) -> str:
             shown = ",".join(f"{low:x}-{high:x}" for low, high in ranges)
             return f"{match[1]};{os.path.basename(os.path.realpath(program))};{shown}"
     where = ", ".join(programs) or "the program"
-    raise InvalidInput(f"marker {text}: {where} has no code of this line (was it compiled with -g?)")
+    raise InvalidInput(f"marker {text}: {where} has no code for this line (was it compiled with -g?)")
 
 
 def lines(program: str, file: str, line: int) -> list[tuple[int, int]]:
@@ -101,7 +99,7 @@ def lines(program: str, file: str, line: int) -> list[tuple[int, int]]:
         )
     except FileNotFoundError:
         raise InvalidInput(
-            f"markers of a line need objdump (binutils), which is not installed: {file}:{line}"
+            f"a marker at a line ({file}:{line}) needs objdump (binutils), which is not installed"
         ) from None
     rows = re.findall(r"^(\S+)\s+(\d+|-)\s+(0x[0-9a-f]+)", done.stdout, re.MULTILINE)
     name = os.path.basename(file)

@@ -36,7 +36,7 @@ class Site(NamedTuple):
 
 
 class Frame(NamedTuple):
-    """What is known of a place for people.
+    """The description of a place for people.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def _fortran(name: str) -> str:
 
 
 def _filtered(command: list[str], lines: list[str]) -> list[str]:
-    """What a tool of GNU binutils makes of lines; nothing where it is missing or fails."""
+    """The output of a tool of GNU binutils for these lines; empty if the tool is missing or fails."""
     tool = shutil.which(command[0])
     if tool is None:
         return []

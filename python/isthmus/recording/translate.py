@@ -46,7 +46,7 @@ _COUNTED = (*ONE_LIST, *OWN_LISTS)
 
 @dataclass
 class Shared:
-    """What all ranks of a program have in common while they are translated."""
+    """State shared by all ranks of a program during translation."""
 
     functions: Functions = field(default_factory=Functions)
     details: Details = field(default_factory=Details)
@@ -57,7 +57,7 @@ class Shared:
 
 @dataclass
 class Carry:
-    """What a piece of a rank's trace has to know of those before it."""
+    """State that a piece of a rank's trace takes over from earlier pieces."""
 
     #: When all of them was over; None: there is none before.
     since: int | None = None

@@ -1,4 +1,4 @@
-"""What ranks do: programs in terms of MPI, and schedules, the DAGs of operations that are simulated and run.
+"""Programs in terms of MPI, and schedules, the DAGs of operations that are simulated and run.
 
 - ``builder``: the builder of programs: whole arrays of events at once, or event by event
 - ``call_checks``: checks of a single call on a :class:`ProgramBuilder`

@@ -62,12 +62,12 @@ class ProgramBuilder(CollectiveCalls):
     Program of 4 ranks, 16 events
       events: 4 compute, 4 recv, 4 isend, 4 wait
       messages: 4, 4 kB
-      compute: 4 us
+      computation: 4 us
     """
 
     def __init__(self, ranks: int) -> None:
         if not isinstance(ranks, (int, np.integer)) or not 1 <= ranks < NONE:
-            raise InvalidInput(f"ranks is {ranks!r}: a whole number from 1 to {NONE - 1} is allowed")
+            raise InvalidInput(f"ranks is {ranks!r}: must be a whole number from 1 to {NONE - 1}")
         self.ranks = int(ranks)
         self._records = bytearray()
         self._chunks: list[tuple[int, dict[str, NDArray[Any]]]] = []
@@ -88,7 +88,7 @@ class ProgramBuilder(CollectiveCalls):
             return
         times = columns.numbers("seconds", seconds)
         if len(wrong := np.flatnonzero(~((times >= 0) & (times < 9.2e6)))):
-            raise InvalidInput(f"compute of {times[wrong[0]]} seconds: allowed are 0 to 9.2e6")
+            raise InvalidInput(f"compute of {times[wrong[0]]} seconds: must be 0 to 9.2e6")
         self._add(_COMPUTE, rank, amount=np.rint(times * 1e12).astype(np.uint64))
 
     def send(
@@ -178,7 +178,9 @@ class ProgramBuilder(CollectiveCalls):
         what = _COLLECTIVES.get(str(kind)) or int(columns.kinds("collective", kind, CollectiveKind)[0])
         detail = 0 if counts is None else self._detail(rank, counts)
         if not commutes and what not in REDUCTIONS:
-            raise InvalidInput(f"{CollectiveKind(what).name} has no operator: commutes=False is for reductions")
+            raise InvalidInput(
+                f"{CollectiveKind(what).name} has no operator: commutes=False applies only to reductions"
+            )
         return self._add(
             _COLLECTIVE, rank, what, root, int(not commutes), comm, bytes, detail=detail, opens=nonblocking
         )
@@ -188,7 +190,7 @@ class ProgramBuilder(CollectiveCalls):
         ranks = columns.integers("members", members, np.uint32)
         if len(ranks) == 0 or ranks.max() >= self.ranks or len(np.unique(ranks)) < len(ranks):
             raise InvalidInput(
-                f"members of a communicator are different ranks from 0 to {self.ranks - 1}, at least one"
+                f"members of a communicator must be different ranks from 0 to {self.ranks - 1}, at least one"
             )
         self._members.append(ranks.copy())
         return len(self._members) - 1
@@ -387,14 +389,14 @@ class ProgramBuilder(CollectiveCalls):
         if not isinstance(lists, np.ndarray) and any(np.size(row) != np.size(lists[0]) for row in lists):
             rows = [columns.integers("numbers", np.ravel(np.asarray(row)), np.int64, -2) for row in lists]
             if len(rows) != ranks:
-                raise InvalidInput(f"got {len(rows)} lists for {ranks} ranks")
+                raise InvalidInput(f"got {len(rows)} lists for {ranks} ranks; give one for each")
             return np.array([self._detail_rows(row[None, :])[0] for row in rows])
         table = np.asarray(lists)
         flat = columns.integers("numbers", table.reshape(-1), np.int64, -2)
         if table.ndim <= 1:
             return int(self._detail_rows(flat[None, :])[0])
         if len(table) != ranks:
-            raise InvalidInput(f"got {len(table)} lists for {ranks} ranks")
+            raise InvalidInput(f"got {len(table)} lists for {ranks} ranks; give one for each")
         return self._detail_rows(flat.reshape(ranks, -1))
 
     def _detail_rows(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:

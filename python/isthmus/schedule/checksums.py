@@ -131,7 +131,7 @@ class Checksums:
 
     @classmethod
     def of(cls, path: str) -> Checksums | None:
-        """Of a file that has them; None for another.
+        """The checksums of a file; None if it has none.
 
         Raises
         ------
@@ -156,11 +156,11 @@ class Checksums:
             blocks = -(-content // BLOCK)
             length = len(_MAGIC) + 5 * blocks
             if block != BLOCK or content + length + _FOOTER.size != size:
-                raise _damaged(path, f"it has {size} bytes, but its table is one of {content} bytes of content")
+                raise _damaged(path, f"it has {size} bytes, but its table is made for {content} bytes of content")
             stream.seek(content)
             table = stream.read(length)
             if zlib.crc32(table) != table_sum:
-                raise _damaged(path, "the table of checksums does not fit its own checksum")
+                raise _damaged(path, "the table of checksums does not match its own checksum")
         data = np.frombuffer(table, np.uint8, offset=length - blocks) == 1
         return cls(path, np.frombuffer(table, "<u4", blocks, len(_MAGIC)), data, content)
 
@@ -185,7 +185,7 @@ class Checksums:
                 if len(wrong):
                     at = (first + int(wrong[0])) * BLOCK
                     end = min(at + BLOCK, self._size)
-                    raise _damaged(self._path, f"bytes {at} to {end - 1} do not fit their checksum")
+                    raise _damaged(self._path, f"bytes {at} to {end - 1} do not match their checksum")
                 self._done[first:last] = True
 
 
@@ -214,4 +214,4 @@ def _sums(stream: BinaryIO, first: int, last: int, size: int) -> NDArray[np.uint
 
 
 def _damaged(path: str, what: str) -> ParseError:
-    return ParseError(path, None, None, f"the file is damaged: {what}; take another copy of it, or make it again")
+    return ParseError(path, None, None, f"the file is damaged: {what}; use another copy or make it again")

@@ -71,7 +71,7 @@ def integers(name: str, values: ArrayLike, dtype: DTypeLike, lowest: int = 0) ->
     if is_repeated(given):
         return repeated(integers(name, given[:1], dtype, lowest)[0], len(given))
     if given.ndim != 1:
-        raise InvalidInput(f"{name} has {given.ndim} dimensions: a number or a column is allowed")
+        raise InvalidInput(f"{name} has {given.ndim} dimensions: must be a number or have one dimension")
     if given.dtype == wanted and lowest <= np.iinfo(wanted).min:
         return np.ascontiguousarray(given)
     if given.size == 0:
@@ -81,13 +81,13 @@ def integers(name: str, values: ArrayLike, dtype: DTypeLike, lowest: int = 0) ->
     if given.dtype.kind == "f" and np.all(np.mod(given, 1) == 0) and np.all(np.abs(given) < 2**63):
         given = given.astype(np.int64)
     if given.dtype.kind not in "iu":
-        raise InvalidInput(f"{name} has elements of type {given.dtype}: whole numbers are allowed")
+        raise InvalidInput(f"{name} has elements of type {given.dtype}: must be whole numbers")
     low, high, most = int(given.min()), int(given.max()), int(np.iinfo(wanted).max)
     if low < lowest or high > most:
         wrong = low if low < lowest else high
         at = int(np.flatnonzero(given == wrong)[0])
         where = f"{name}[{at}]" if given.size > 1 else name
-        raise InvalidInput(f"{where} is {wrong}: allowed are {lowest} to {most}")
+        raise InvalidInput(f"{where} is {wrong}: must be {lowest} to {most}")
     if given.dtype.itemsize == wanted.itemsize:
         return np.ascontiguousarray(given).view(wanted)
     return given.astype(wanted)
@@ -98,9 +98,9 @@ def numbers(name: str, values: ArrayLike) -> NDArray[np.float64]:
     try:
         given = np.atleast_1d(np.asarray(values, dtype=np.float64))
     except (TypeError, ValueError):
-        raise InvalidInput(f"{name} holds something that is no number") from None
+        raise InvalidInput(f"{name} must hold numbers only") from None
     if given.ndim != 1:
-        raise InvalidInput(f"{name} has {given.ndim} dimensions: a number or a column is allowed")
+        raise InvalidInput(f"{name} has {given.ndim} dimensions: must be a number or have one dimension")
     return np.ascontiguousarray(given)
 
 
@@ -113,7 +113,7 @@ def kinds(name: str, values: ArrayLike, allowed: type[IntEnum]) -> NDArray[np.ui
     numbered = np.empty(len(different), np.uint8)
     for i, word in enumerate(different):
         if word not in allowed.__members__:
-            raise InvalidInput(f"{name} {str(word)!r} is unknown: allowed are {', '.join(allowed.__members__)}")
+            raise InvalidInput(f"{name} {str(word)!r} is unknown: must be one of {', '.join(allowed.__members__)}")
         numbered[i] = allowed[word]
     return numbered[index.reshape(given.shape)]
 

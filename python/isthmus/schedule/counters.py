@@ -61,16 +61,16 @@ class Counters:
         object.__setattr__(self, "values", values)
         size = len(self.rank)
         if any(len(getattr(self, name)) != size for name in ("before", "after", "intervals", "seconds")):
-            raise InvalidInput("columns of the counters of a recording differ in length")
+            raise InvalidInput("the columns of a recording's counters differ in length")
         if values.shape != (len(self.names), size):
-            raise InvalidInput(f"values of counters are {values.shape}, not {(len(self.names), size)}")
+            raise InvalidInput(f"values of counters have shape {values.shape}: must be {(len(self.names), size)}")
         if not self.names or len(set(self.names)) < len(self.names):
-            raise InvalidInput("counters of a recording have no names, or two have the same")
+            raise InvalidInput("counters of a recording must have names, each a different one")
 
     def check(self, ranks: int, paths: int) -> None:
         """Raise InvalidInput if a rank or a path does not exist."""
         if (self.rank >= ranks).any():
-            raise InvalidInput(f"counters of a recording are of a rank that does not exist: there are {ranks}")
+            raise InvalidInput(f"counters of a recording name a rank that does not exist: there are {ranks}")
         for name in ("before", "after"):
             column = getattr(self, name)
             if ((column >= paths) & (column != _NONE)).any():

@@ -37,7 +37,7 @@ def relabelled(program: Program, to: NDArray[np.uint32]) -> Program:
     """The program with rank r called to[r]; see :meth:`Program.relabel`."""
     ranks = program.ranks
     if len(to) != ranks or not np.array_equal(np.sort(to), np.arange(ranks)):
-        raise InvalidInput(f"relabel takes a permutation of the {ranks} ranks")
+        raise InvalidInput(f"relabel needs a permutation of the {ranks} ranks")
     lengths = columns.lengths(program.first)
     at = np.empty(ranks, np.int64)
     at[to] = np.arange(ranks)
@@ -89,7 +89,7 @@ def _relabelled_details(
     lengths = details[old]
     begin = np.concatenate([[1], 1 + np.cumsum(lengths + 1)])
     if begin[-1] > NONE:
-        raise InvalidInput(f"details would take {begin[-1]} numbers: at most {NONE} are allowed")
+        raise InvalidInput(f"details would take {begin[-1]} numbers: must be at most {NONE}")
     new = np.zeros(begin[-1], np.int64)
     new[begin[:-1]] = lengths
     values, _ = expand(details, old.astype(np.uint32))

@@ -20,7 +20,7 @@ NO_COMMUNICATOR = 0xFFFFFFFFFFFFFFFF
 
 
 class EventKind(IntEnum):
-    """What an event is; which columns it uses is said in :class:`Program`."""
+    """Kinds of events; :class:`Program` says which columns each uses."""
 
     compute = 1
     send = 2

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def name_of(p: Program, event: int) -> str:
-    """What an event is called in messages."""
+    """The name of an event in messages."""
     if p.kind[event] == EventKind.collective and 0 < p.what[event] <= len(CollectiveKind):
         return CollectiveKind(p.what[event]).name
     return EventKind(p.kind[event]).name if 0 < p.kind[event] <= len(EventKind) else f"kind {p.kind[event]}"

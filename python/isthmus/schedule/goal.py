@@ -97,4 +97,4 @@ def _picoseconds(unit: str) -> int:
     try:
         return UNITS[unit]
     except (KeyError, TypeError):
-        raise InvalidInput(f"unit {unit!r} of a GOAL file: {', '.join(UNITS)} are allowed") from None
+        raise InvalidInput(f"unit {unit!r} of a GOAL file: must be {', '.join(UNITS)}") from None

@@ -112,7 +112,7 @@ def read_schedule(reader: Reader, group: str = "") -> Schedule:
         reader.into(f"{group}ops/{name}", ops[name])
     op_first = reader.column(f"{group}op_first", np.uint64)
     if len(op_first) < 2:
-        raise reader.fail(f"{group}op_first", "a schedule has at least one rank, and one element more than ranks")
+        raise reader.fail(f"{group}op_first", "a schedule needs at least one rank, and one element more than ranks")
     names: list[str] = []
     sizes = np.empty(0, np.uint64)
     if reader.has(f"{group}buffers/names"):
@@ -186,11 +186,11 @@ def read_noun(noun: str, version: int, reader: Reader) -> Program | Schedule:
         For a file that is damaged, holds another noun, or is of a version to come.
     """
     if noun not in _READERS:
-        raise reader.fail("noun", f"{units.shown(noun)} is unknown: allowed are program, schedule and timeline")
+        raise reader.fail("noun", f"{units.shown(noun)} is unknown: must be program, schedule or timeline")
     if version not in _READERS[noun]:
         raise reader.fail(
             "version",
-            f"a {noun} of version {version}: there are versions {min(_READERS[noun])} to {max(_READERS[noun])}",
+            f"the {noun} has version {version}: must be {min(_READERS[noun])} to {max(_READERS[noun])}",
         )
     try:
         found: Program | Schedule = _READERS[noun][version](reader)

@@ -89,7 +89,7 @@ def write_columns(
     import h5py
 
     if compression not in ("auto", "gzip", "none"):
-        raise InvalidInput(f"compression {compression!r} is unknown: allowed are auto, gzip and none")
+        raise InvalidInput(f"compression {compression!r} is unknown: must be auto, gzip or none")
     with writing(path) as (store, file):
         file.attrs.update({"format": "isthmus", "noun": noun, "version": version, **(attributes or {})})
         for column in columns:
@@ -246,13 +246,15 @@ def open_columns(path: str | os.PathLike[str]) -> Iterator[tuple[str, int, Reade
         reader = Reader(name, file, checksums)
         stated = file.attrs.get("format")
         if not (isinstance(stated, str) and stated == "isthmus"):
-            raise reader.fail("format", "an HDF5 file, but not of Isthmus: its attribute format is not 'isthmus'")
+            raise reader.fail(
+                "format", "an HDF5 file that Isthmus did not write: its attribute format is not 'isthmus'"
+            )
         version = reader.attribute("version", int)
         if version > VERSION:
             raise reader.fail(
                 "version",
-                f"the file is of version {version}: an Isthmus that reads it is needed, this one reads up to {VERSION}",
+                f"the file has version {version}: this Isthmus reads versions up to {VERSION}",
             )
         if version < 1:
-            raise reader.fail("version", f"the file is of version {version}: versions start at 1")
+            raise reader.fail("version", f"the file has version {version}: must be 1 or more")
         yield reader.attribute("noun", str), version, reader

@@ -31,21 +31,23 @@ def entries(
         row, column = np.nonzero(dense) if dense.ndim == 2 else (dense, dense)
         value = dense[row, column] if dense.ndim == 2 else dense
     if len(shape) != 2 or shape[0] != shape[1] or shape[0] == 0:
-        raise InvalidInput(f"{name} has the shape {tuple(shape)}: (ranks, ranks) is allowed")
+        raise InvalidInput(f"{name} has the shape {tuple(shape)}: must be (ranks, ranks)")
     if value.dtype.kind not in "iufb":
-        raise InvalidInput(f"{name} is of {value.dtype}: whole numbers and floats are allowed")
+        raise InvalidInput(f"{name} is of {value.dtype}: must be whole numbers or floats")
     if value.dtype.kind == "f" or scale not in (None, 1.0):
         real = value.astype(np.float64)
         if not np.isfinite(real).all():
-            raise InvalidInput(f"{name} has entries that are no numbers")
+            raise InvalidInput(f"{name} must have numbers as entries")
         if scale is None:
             whole = bool((real == np.rint(real)).all())
             scale = 1.0 if whole or not len(real) else _LARGEST / float(np.abs(real).max())
         if not 0 < scale < np.inf:
-            raise InvalidInput(f"scale = {scale}: more than 0 is allowed")
+            raise InvalidInput(f"scale = {scale}: must be more than 0")
         value = np.rint(real * scale)
     if len(value) and (value.min() < 0 or float(value.sum(dtype=np.float64)) >= 2.0**63):
-        raise InvalidInput(f"{name} has entries from {value.min()} to {value.max()}: from 0, with a sum below 2^63")
+        raise InvalidInput(
+            f"{name} has entries from {value.min()} to {value.max()}: must be 0 or more, with a sum below 2^63"
+        )
     kept = value != 0
     return shape[0], row[kept].astype(np.int64), column[kept].astype(np.int64), value[kept].astype(np.uint64)
 

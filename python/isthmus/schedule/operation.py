@@ -8,7 +8,7 @@ import numpy as np
 
 
 class OpKind(IntEnum):
-    """What an operation does; the numbers of binary GOAL where GOAL has the operation."""
+    """Kinds of operations; the numbers of binary GOAL where GOAL has the operation."""
 
     send = 1
     recv = 2

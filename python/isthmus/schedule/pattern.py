@@ -84,7 +84,7 @@ class Pattern(Tabular):
         Examples
         --------
         >>> print(Pattern.of(4, source=[0, 0, 3], target=[1, 1, 0], bytes=[8, 8, 1000]))
-        Pattern of 4 ranks, 3 messages of 1016 B between 2 pairs, partners 1 at most
+        Pattern of 4 ranks, 3 messages of 1016 B between 2 pairs, at most 1 partner of a rank
         """
         table = {
             "source": columns.integers("source", source, np.uint32),
@@ -97,7 +97,7 @@ class Pattern(Tabular):
             table[name] = np.ascontiguousarray(np.broadcast_to(table[name], count))
         seconds = columns.numbers("load", load)
         if len(seconds) not in (1, ranks):
-            raise InvalidInput(f"load has {len(seconds)} elements: one for each of {ranks} ranks is allowed")
+            raise InvalidInput(f"load has {len(seconds)} elements: must be one for each of {ranks} ranks")
         first, peer, sizes, numbers, _ = _core.pattern_of_transfers(ranks, **table)
         return cls(first, peer, sizes, numbers, np.broadcast_to(seconds, ranks).copy())
 
@@ -159,7 +159,7 @@ class Pattern(Tabular):
         Examples
         --------
         >>> print(Pattern.from_scipy([[0, 8], [1000, 0]]))
-        Pattern of 2 ranks, 2 messages of 1008 B between 2 pairs, partners 1 at most
+        Pattern of 2 ranks, 2 messages of 1008 B between 2 pairs, at most 1 partner of a rank
         """
         from .matrices import entries
 
@@ -168,7 +168,7 @@ class Pattern(Tabular):
             return cls.of(ranks, source=source, target=target, bytes=amount)
         others, row, column, number = entries(messages, 1.0, "messages")
         if others != ranks:
-            raise InvalidInput(f"messages has {others} ranks, the matrix {ranks}: the same number is needed")
+            raise InvalidInput(f"messages has {others} ranks, the matrix {ranks}: expected the same number")
         none = np.zeros(1, np.uint64)
         return cls.of(
             ranks,
@@ -189,7 +189,7 @@ class Pattern(Tabular):
         from .matrices import sparse
 
         if what not in ("bytes", "messages"):
-            raise InvalidInput(f"a matrix of {what!r}: 'bytes' and 'messages' are allowed")
+            raise InvalidInput(f"a matrix of {what!r}: must be 'bytes' or 'messages'")
         return sparse(self.first, self.peer, getattr(self, what))
 
     def matrix(self, what: str = "bytes") -> NDArray[np.uint64]:
@@ -201,10 +201,10 @@ class Pattern(Tabular):
             If there are too many ranks for a dense matrix.
         """
         if what not in ("bytes", "messages"):
-            raise InvalidInput(f"a matrix of {what!r}: 'bytes' and 'messages' are allowed")
+            raise InvalidInput(f"a matrix of {what!r}: must be 'bytes' or 'messages'")
         if self.ranks > _DENSE:
             raise Unsupported(
-                f"a dense matrix of {self.ranks} ranks, at most {_DENSE} are possible: first, peer, {what} are its rows"
+                f"a dense matrix of {self.ranks} ranks exceeds {_DENSE}: use the rows first, peer, {what}"
             )
         out = np.zeros((self.ranks, self.ranks), np.uint64)
         out[self.sources(), self.peer] = getattr(self, what)
@@ -238,10 +238,10 @@ class Pattern(Tabular):
             f"Pattern of {counted(self.ranks, 'rank')}",
             f"{counted(self.total_messages, 'message')} of {text(self.total_bytes, 'B')} "
             f"between {counted(len(self), 'pair')}",
-            f"partners {partners} at most",
+            f"at most {counted(partners, 'partner')} of a rank",
         ]
         if self.load.any():
             parts.append(
-                f"load {text(float(self.load.mean()), 's', 4)} on average, {text(self.load.max(), 's', 4)} at most"
+                f"load {text(float(self.load.mean()), 's', 4)} on average, at most {text(self.load.max(), 's', 4)}"
             )
         return ", ".join(parts)

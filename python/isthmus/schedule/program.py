@@ -39,7 +39,7 @@ def _empty(dtype: type[np.generic]) -> NDArray[Any]:
 
 @dataclass(frozen=True, eq=False, repr=False, slots=True, kw_only=True)
 class Program(Tabular):
-    """What each rank does in terms of MPI, as immutable columns of events.
+    """The events of each rank in terms of MPI, as immutable columns.
 
     Make one with :class:`ProgramBuilder` or :func:`isthmus.read`. Arrays are not copied.
 
@@ -234,7 +234,7 @@ class Program(Tabular):
             See :mod:`isthmus.schedule.hdf5`.
         """
         if os.path.splitext(path)[1] not in (".h5", ".hdf5"):
-            raise InvalidInput(f"{os.fspath(path)!r} does not end in .h5 or .hdf5: programs are saved as HDF5")
+            raise InvalidInput(f"{os.fspath(path)!r} must end in .h5 or .hdf5: programs are saved as HDF5")
         view("Program.save")(self, path, compression=compression)
 
     def __eq__(self, other: object) -> bool:
@@ -271,7 +271,7 @@ class Program(Tabular):
             lines.append("collectives: " + ", ".join(f"{calls[k]:.0f} {k.name}" for k in CollectiveKind if calls[k]))
         if number[EventKind.compute]:
             picoseconds = self.amount[self.kind == EventKind.compute].sum(dtype=np.float64)
-            lines.append(f"compute: {text(float(picoseconds) * 1e-12, 's', 4)}")
+            lines.append(f"computation: {text(float(picoseconds) * 1e-12, 's', 4)}")
         if number[EventKind.iteration]:
             lines.append(f"iterations: {len(np.unique(self.amount[self.kind == EventKind.iteration]))}")
         if self.communicators > 1:

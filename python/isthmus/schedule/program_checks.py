@@ -50,12 +50,12 @@ def check_columns(p: Program) -> None:
         _check(len(getattr(p, name)) == events, f"{name} has {len(getattr(p, name))} elements instead of {events}")
     for name in OPTIONAL_COLUMNS:
         size = len(getattr(p, name))
-        _check(size in (0, events), f"{name} has {size} elements: {events}, or none, are allowed")
-    _check(2 <= len(p.first) <= NONE, f"first has {len(p.first)} elements: one more than there are ranks is needed")
+        _check(size in (0, events), f"{name} has {size} elements: must have {events} or none")
+    _check(2 <= len(p.first) <= NONE, f"first has {len(p.first)} elements: expected one more than there are ranks")
     _check_offsets("first", p.first, events)
     _check(2 <= len(p.comm_first) <= NONE, "comm_first is too short or too long: there is at least the world")
     _check_offsets("comm_first", p.comm_first, len(p.comm_ranks))
-    _check(1 <= len(p.details) <= NONE, f"details has {len(p.details)} elements: 1 to {NONE} are allowed")
+    _check(1 <= len(p.details) <= NONE, f"details has {len(p.details)} elements: must be 1 to {NONE}")
     for name, limit in (
         ("kind", len(EventKind) + 1),
         ("what", len(CollectiveKind) + 1),
@@ -80,7 +80,7 @@ def check_columns(p: Program) -> None:
         room = len(p.details) - 1 - p.detail[used].astype(np.int64)
         if (wrong := (length < 0) | (length > room)).any():
             at = int(np.argmax(wrong))
-            _fail(p, int(used[at]), f"detail of {length[at]} numbers, where {room[at]} follow")
+            _fail(p, int(used[at]), f"detail of {length[at]} numbers, but only {room[at]} follow")
     columns.drop(p.detail)
     columns.drop(p.details)
 
@@ -92,7 +92,7 @@ def check_recording(p: Program, recording: Recording) -> None:
     ------
     InvalidInput
     """
-    _check(recording.ranks == p.ranks, f"the recording is of {recording.ranks} ranks, the program of {p.ranks}")
+    _check(recording.ranks == p.ranks, f"the recording has {recording.ranks} ranks, the program {p.ranks}")
     for name, limit in (("event", len(p)), ("comm", p.communicators)):
         column = getattr(recording, name)
         if len(column) and column.max() >= limit:
@@ -131,16 +131,14 @@ def _check(holds: bool, reason: str) -> None:
 
 def _check_offsets(name: str, offsets: NDArray[np.uint64], end: int) -> None:
     ends = (int(offsets[0]), int(offsets[-1]))
-    _check(ends == (0, end), f"{name} leads from {ends[0]} to {ends[1]} instead of from 0 to {end}")
+    _check(ends == (0, end), f"{name} goes from {ends[0]} to {ends[1]} instead of from 0 to {end}")
     down = offsets[1:] < offsets[:-1]
     _check(not down.any(), f"{name} decreases after element {int(np.argmax(down))}")
 
 
 def _check_communicators(p: Program) -> None:
     if not np.array_equal(p.members(0), np.arange(p.ranks)):
-        raise InvalidInput(
-            f"communicator 0 is the world, but does not have the {p.ranks} ranks in order as its members"
-        )
+        raise InvalidInput(f"communicator 0 is the world: its members must be the {p.ranks} ranks in order")
     owner = np.repeat(np.arange(p.communicators), columns.lengths(p.comm_first))
     wrong = p.comm_ranks >= p.ranks
     if wrong.any():
@@ -199,7 +197,7 @@ def _check_amounts(p: Program) -> None:
     kind, amount = p.kind, p.amount
     what = "picoseconds or bytes"
     first_wrong(p, np.isin(kind, _SIZED) & (amount > _LARGEST), what, amount.view(np.int64), "must not be negative")
-    first_wrong(p, (kind == EventKind.test) & (amount > 1), "completed", amount, "but 0 or 1 is allowed")
+    first_wrong(p, (kind == EventKind.test) & (amount > 1), "completed", amount, "but must be 0 or 1")
     made = (kind == EventKind.comm_create) & (amount != NO_COMMUNICATOR)
     first_wrong(p, made & (amount >= p.communicators), "communicator", amount, "but there are", p.communicators)
     index = np.flatnonzero(made)

@@ -1,4 +1,4 @@
-"""What a program must be over time: requests that are open when waited for, collectives that all members call alike."""
+"""Checks of a program over time: requests are open when waited for, members call the same collectives."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def check_requests(p: Program) -> None:
     where = f"{place_of(p, int(event[at]))} ({name_of(p, int(event[at]))})"
     if use[at] == _OPEN:
         raise InvalidInput(f"{where}: opens request {request[at]}, which is open already")
-    raise InvalidInput(f"{where}: request {request[at]} is not open: it was never opened, or has been waited for")
+    raise InvalidInput(f"{where}: request {request[at]} is not open: it was never opened, or was already waited for")
 
 
 def _uses(p: Program) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int8]]:
@@ -59,7 +59,7 @@ def _uses(p: Program) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.
     missing = opening & (p.request == 0)
     if missing.any():
         event = int(np.argmax(missing))
-        raise InvalidInput(f"{place_of(p, event)} ({name_of(p, event)}): needs a request from 1")
+        raise InvalidInput(f"{place_of(p, event)} ({name_of(p, event)}): its request must be 1 or more")
     opening |= (kind == EventKind.collective) & (p.request != 0)
     single = np.isin(kind, (EventKind.wait, EventKind.test))
     use = np.where(opening, _OPEN, np.where((kind == EventKind.test) & (p.amount == 0), _PROBE, _CLOSE))
@@ -122,7 +122,7 @@ def check_collectives(p: Program) -> None:
 
 
 def _differences(p: Program, a: NDArray[np.int64], b: NDArray[np.int64]) -> list[tuple[str, NDArray[np.bool_]]]:
-    """What calls of two members may differ in, where they do."""
+    """The arguments in which the calls of two members differ."""
     kind, what = p.kind[a], p.what[a]
     vector = np.isin(what, VECTORS) | ((p.detail[a] == 0) & (kind == EventKind.collective))
     blocking = (p.request[a] == 0) != (p.request[b] == 0)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InvalidInput
+from ..units import percent
 from . import columns
 from .details import ranges
 
@@ -221,7 +222,7 @@ class Recording:
                 raise InvalidInput(f"{name} of a recording has {len(getattr(self, name))} elements for {calls} calls")
         first = self.first
         if ranks < 1 or first[0] != 0 or first[-1] != calls or (first[1:] < first[:-1]).any():
-            raise InvalidInput(f"first of a recording does not rise from 0 to the number of calls, {calls}")
+            raise InvalidInput(f"first of a recording must rise from 0 to the number of calls, {calls}")
         for name, names, none in (
             ("host", self.hosts, False),
             ("function", self.functions, False),
@@ -240,7 +241,7 @@ class Recording:
         if self.counters is not None:
             self.counters.check(ranks, len(self.path_parent))
         if calls and (self.peer.max() >= ranks or self.peer.min() < -1):
-            raise InvalidInput(f"a peer of a recording is none of its {ranks} ranks")
+            raise InvalidInput(f"a recording names a peer that is not one of its {ranks} ranks")
 
     def _check_paths(self) -> None:
         paths = len(self.path_parent)
@@ -255,11 +256,13 @@ class Recording:
                 raise InvalidInput(f"{name} of a recording has {len(getattr(self, name))} elements, not {size}")
         parts = (self.path[part] for part in columns.blocks(len(self.path)))
         if any(((part >= paths) & (part != NONE)).any() for part in parts):
-            raise InvalidInput(f"a path of a recording does not exist: there are {paths}")
+            raise InvalidInput(f"a recording names a path that does not exist: there are {paths}")
         if ((self.path_parent >= np.arange(paths)) & (self.path_parent != NONE)).any():
-            raise InvalidInput("a path of a recording comes before that of its caller")
+            raise InvalidInput("a path of a recording comes before the path of its caller")
         if (self.path_site >= len(self.sites)).any():
-            raise InvalidInput(f"path_site of a recording names a place beyond the {len(self.sites)} that there are")
+            raise InvalidInput(
+                f"path_site of a recording names a place that does not exist: there are {len(self.sites)}"
+            )
 
     @property
     def ranks(self) -> int:
@@ -287,7 +290,7 @@ class Recording:
         known = np.isfinite(self.wall) & np.isfinite(self.cpu) & (self.wall > 0)
         wall, cpu = float(self.wall[known].sum()), float(self.cpu[known].sum())
         if wall > 0 and cpu < _BUSY * wall:
-            return f"the ranks were on a processor for {100 * cpu / wall:.0f} % of their time only"
+            return f"the ranks were on a processor for {percent(cpu / wall)} of their time only"
         return None
 
     def _cpus_of(self, ranks: NDArray[np.intp]) -> int:

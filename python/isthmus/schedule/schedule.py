@@ -123,10 +123,10 @@ class Schedule(Tabular):
         >>> s = Schedule.of(2, rank=[0, 1, 1], kind=["send", "recv", "calc"], peer=[1, 0, 0], amount=8,
         ...                 seconds=1e-6, op=2, on=1)
         >>> print(s)
-        Schedule of 2 ranks, 3 operations (1 send, 1 recv, 1 calc), 8 B in 1 message, 1 us of calc, 1 dependency
+        Schedule of 2 ranks, 3 operations (1 send, 1 recv, 1 calc), 8 B in 1 message, 1 us of computation, 1 dependency
         """
         if (op is None) != (on is None):
-            raise InvalidInput("op and on are pairs: give both or none")
+            raise InvalidInput("op and on belong together: give both or neither")
         u4, u8 = np.uint32, np.uint64
         table: dict[str, NDArray[Any]] = {
             "rank": columns.integers("rank", rank, u4),
@@ -157,7 +157,7 @@ class Schedule(Tabular):
         elif slices.dtype == SLICES and slices.shape == (count,):
             places = np.ascontiguousarray(slices).view(np.uint8)
         else:
-            raise InvalidInput(f"slices are {slices.shape} of {slices.dtype}: one of dtype SLICES for each of {count}")
+            raise InvalidInput(f"slices have shape {slices.shape}: must be {count} of dtype SLICES")
         return cls(
             _core.ScheduleArrays.of_columns(
                 ranks, count, **table, **pairs, start=begin, buffer_names=names, buffer_bytes=sizes, slices=places
@@ -250,7 +250,7 @@ class Schedule(Tabular):
             parts.append(f"{text(size, 'B')} in {counted(messages, 'message')}")
         if number[OpKind.calc]:
             picoseconds = amount[self._ops["kind"] == OpKind.calc].sum(dtype=np.float64)
-            parts.append(f"{text(float(picoseconds) * 1e-12, 's', 4)} of calc")
+            parts.append(f"{text(float(picoseconds) * 1e-12, 's', 4)} of computation")
         if self.buffers:
             parts.append("buffers " + " ".join(self.buffers))
         return ", ".join([*parts, counted(len(self.edges), "dependency")])
@@ -337,7 +337,7 @@ class Schedule(Tabular):
         """Return the schedule with all messages "eager", by "rendezvous", or by "size" as the machine chooses."""
         modes = {"size": 0, "eager": 1, "rendezvous": 2}
         if protocol not in modes:
-            raise InvalidInput(f"protocol {protocol!r}: allowed are {', '.join(modes)}")
+            raise InvalidInput(f"protocol {protocol!r}: must be one of {', '.join(modes)}")
         return Schedule(self._arrays.with_protocol(modes[protocol]))
 
     def validate(self) -> None:
@@ -386,7 +386,7 @@ class Schedule(Tabular):
 
             write_goal(self._arrays, path, binary=suffix == ".bin", unit=unit, seconds_per_byte=seconds_per_byte)
         else:
-            raise InvalidInput(f"{os.fspath(path)!r} ends in {suffix!r}: allowed are .h5, .hdf5, .goal and .bin")
+            raise InvalidInput(f"{os.fspath(path)!r} ends in {suffix!r}: must end in .h5, .hdf5, .goal or .bin")
 
 
 def _again(*arrays: Any) -> Schedule:
@@ -401,7 +401,7 @@ def _words(records: NDArray[np.uint8]) -> NDArray[np.uint64]:
 
 def _rank_count(ranks: int) -> int:
     if not isinstance(ranks, (int, np.integer)) or not 1 <= ranks < ALL_ONES:
-        raise InvalidInput(f"ranks is {ranks!r}: a whole number from 1 to {ALL_ONES - 1} is allowed")
+        raise InvalidInput(f"ranks is {ranks!r}: must be a whole number from 1 to {ALL_ONES - 1}")
     return int(ranks)
 
 
@@ -430,10 +430,10 @@ def together(schedules: Sequence[Schedule], *, under_way: int = 0) -> Schedule:
     >>> import isthmus
     >>> once = isthmus.collective("bcast", ranks=4, bytes=1000)
     >>> print(together([once, once], under_way=1))
-    Schedule of 4 ranks, 14 operations (6 send, 6 recv, 2 calc), 6 kB in 6 messages, 0 s of calc, 16 dependencies
+    Schedule of 4 ranks, 14 operations (6 send, 6 recv, 2 calc), 6 kB in 6 messages, 0 s of computation, 16 dependencies
     """
     if not isinstance(under_way, (int, np.integer)) or not 0 <= under_way < 2**32:
-        raise InvalidInput(f"under_way is {under_way!r}: a whole number from 0 on is allowed")
+        raise InvalidInput(f"under_way is {under_way!r}: must be a whole number from 0")
     return Schedule(_core.ScheduleArrays.together([s.arrays for s in schedules], int(under_way)))
 
 
@@ -444,7 +444,7 @@ def _buffer_sizes(ranks: int, buffers: Mapping[str, ArrayLike]) -> tuple[list[st
         column = columns.integers(f"size of buffer {name}", size, np.uint64)
         if len(column) not in (1, ranks):
             raise InvalidInput(
-                f"buffer {name} has {len(column)} sizes: one, or one for each of {ranks} ranks, is allowed"
+                f"buffer {name} has {len(column)} sizes: must have one, or one for each of {ranks} ranks"
             )
         table[:, i] = column
     return list(buffers), table.reshape(-1)

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..units import percent
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -68,8 +70,9 @@ class Shape:
 
 
 def _percent(share: float) -> str:
-    """Never 100 % of what is less."""
-    return "100 %" if share == 1 else f"{math.floor(share * 1000) / 10:g} %"
+    """Rounds down, so that only the whole is 100 %."""
+    rounded = math.floor(share * 1000) / 1000
+    return percent(rounded, 0 if round(rounded * 1000) % 10 == 0 else 1)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Storing:
-    """What h5py takes in place of a path: errors of writing are kept for :meth:`check`, and what was lost is read."""
+    """A file object for h5py: errors of writing are kept for :meth:`check`, and lost content is read back."""
 
     def __init__(self, path: str) -> None:
         self.path = path

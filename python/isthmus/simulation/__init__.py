@@ -13,6 +13,7 @@
 - ``saved_result``: the result of a simulation as files of Timelines keep it
 - ``simulate``: the verb ``simulate``
 - ``text``: the output of ``print(timeline)`` and ``isthmus show``
+- ``words``: the names of the parts of time, in all outputs
 - ``timeline``: the Timeline: what happened when, and why
 - ``traffic``: the traffic of links in a simulation with contention
 - ``waits_for``: the wait-for graph of a simulation that got stuck

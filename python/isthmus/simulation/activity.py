@@ -62,7 +62,7 @@ def chosen_ranks(timeline: Timeline, ranks: Sequence[int] | NDArray[np.integer] 
         return np.arange(timeline.ranks)
     given = np.atleast_1d(np.asarray(ranks))
     if given.dtype.kind not in "iu" and given.size:
-        raise InvalidInput(f"ranks have type {given.dtype}: whole numbers are allowed")
+        raise InvalidInput(f"ranks have type {given.dtype}: must be whole numbers")
     if given.size and not 0 <= given.min() <= given.max() < timeline.ranks:
         wrong = given.min() if given.min() < 0 else given.max()
         raise InvalidInput(f"rank {wrong} does not exist: ranks are 0 to {timeline.ranks - 1}")
@@ -76,9 +76,9 @@ def window_ps(timeline: Timeline, window: Window | None) -> tuple[int, int]:
     try:
         begin, end = (float(time) for time in window)
     except (TypeError, ValueError):
-        raise InvalidInput(f"window is {window!r}: begin and end in seconds are allowed") from None
+        raise InvalidInput(f"window is {window!r}: must be a begin and an end in seconds") from None
     if not 0 <= begin < end < 4.6e6:
-        raise InvalidInput(f"window is {begin:g} to {end:g} s: a begin from 0 and an end after it are allowed")
+        raise InvalidInput(f"window is {begin:g} to {end:g} s: must begin at 0 or later and end after that")
     return round(begin * 1e12), round(end * 1e12)
 
 

@@ -79,7 +79,7 @@ def write_chrome(
     """
     name = os.fspath(path)
     if not name.endswith((".json", ".json.gz")):
-        raise InvalidInput(f"{name!r}: a trace is written as .json or .json.gz")
+        raise InvalidInput(f"{name!r}: must end in .json or .json.gz")
     need_ops(timeline, "a trace")
     chosen = chosen_ranks(timeline, ranks)
     begin, end = window_ps(timeline, window)

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _core, units
 from ..errors import InvalidInput, Unsupported
+from ..schedule.summary import counted
 from ..tabular import Tabular
+from .words import WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,10 +76,12 @@ class CriticalPath(Tabular):
     def __str__(self) -> str:
         total = sum(self.shares_ps.values())
         hops = int((self.rank[1:] != self.rank[:-1]).sum()) if len(self) else 0
-        lines = [f"critical path: {units.text(total / 1e12, 's', 4)} in {len(self)} steps, {hops} changes of rank"]
+        steps = f"{counted(len(self), 'step')}, {counted(hops, 'change')} of rank"
+        lines = [f"critical path: {units.text(total / 1e12, 's', 4)} in {steps}"]
         for name, ps in self.shares_ps.items():
             if ps:
-                lines.append(f"  {name.replace('_', ' '):<14} {units.text(ps / 1e12, 's', 4):>12}  {ps / total:6.1%}")
+                share = units.percent(ps / total, 1)
+                lines.append(f"  {WORDS[name]:<26} {units.text(ps / 1e12, 's', 4):>10}  {share:>7}")
         return "\n".join(lines)
 
 
@@ -156,11 +160,11 @@ class Sensitivities(dict[str, Sensitivity]):
         lines = ["makespan for a change x of      slope below   slope above   holds for x from            to"]
         for s in self.values():
             bounds = [
-                "any" if math.isinf(b) else (units.text(b, s.unit, 4) if s.unit else f"{b:+.2%}")
+                "any" if math.isinf(b) else (units.text(b, s.unit, 4) if s.unit else units.percent(b, 2, sign=True))
                 for b in (s.lower, s.upper)
             ]
             per = {"s": "", "s/B": " B", "": " s"}[s.unit]
-            name = "compute (relative)" if s.parameter == "compute" else f"{s.parameter} ({s.unit})"
+            name = "computation (relative)" if s.parameter == "compute" else f"{s.parameter} ({s.unit})"
             mark = "" if s.verified else "  (not verified)"
             lines.append(
                 f"  {name:<26} {s.slope_below:>12.6g}{per:<2} {s.slope:>12.6g}{per:<2} {bounds[0]:>16} "
@@ -199,18 +203,18 @@ def sensitivities(
     """
     _need_log(timeline, "sensitivities")
     if len(timeline._log_time):
-        raise InvalidInput("sensitivities: the simulation was made with path_part, which keeps a part of the run only")
+        raise InvalidInput("sensitivities: the simulation was made with path_part, which keeps only a part of the run")
     if timeline.model != "loggops":
         raise Unsupported(
-            f"sensitivities with model {timeline.model!r}: what messages lose to each other is no linear function of "
-            "the parameters; simulate again with others, or with model='loggops'"
+            f"sensitivities with model {timeline.model!r}: contention does not depend linearly on "
+            "the parameters; simulate again with other parameters, or with model='loggops'"
         )
     if verify is None:
         verify = len(timeline.schedule) <= 1_000_000
     out = Sensitivities()
     for parameter in parameters:
         if parameter not in PARAMETERS:
-            raise InvalidInput(f"parameter {parameter!r}: allowed are {', '.join(PARAMETERS)}")
+            raise InvalidInput(f"parameter {parameter!r}: must be one of {', '.join(PARAMETERS)}")
         found = _core.sensitivity(
             timeline.schedule.arrays, timeline._options, timeline._log, timeline._log_noise, parameter
         )
@@ -258,8 +262,8 @@ def _agrees(timeline: Timeline, parameter: str, slope: float, x: float) -> bool:
 
 def _need_log(timeline: Timeline, what: str) -> None:
     if timeline.record != "ops" or timeline._options is None:
-        raise InvalidInput(f'{what}: only of a simulation just made with record="ops"')
+        raise InvalidInput(f'{what}: needs a simulation made in this session with record="ops"')
     if timeline._goes_on and not len(timeline._log_time):
-        raise InvalidInput(f"{what}: this simulation goes on after another; simulate it with path_part")
+        raise InvalidInput(f"{what}: this simulation continues another; simulate it with path_part")
     if timeline.stopped:
         raise InvalidInput(f"{what}: this simulation was stopped at a time; simulate without until")

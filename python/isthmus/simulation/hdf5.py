@@ -59,7 +59,7 @@ def write_timeline(timeline: Timeline, path: str | os.PathLike[str], *, compress
     """Write a Timeline; see :meth:`Timeline.save`."""
     suffix = os.path.splitext(path)[1]
     if suffix not in (".h5", ".hdf5"):
-        raise InvalidInput(f"{os.fspath(path)!r} ends in {suffix!r}: a timeline is saved as .h5 or .hdf5")
+        raise InvalidInput(f"{os.fspath(path)!r} ends in {suffix!r}: must end in .h5 or .hdf5")
     t = timeline
     columns = [Column("finish", t.finish_ps, "ps", "when each rank finished")]
     if t.record != "finish":
@@ -118,7 +118,7 @@ def _read(reader: Reader) -> Timeline:
     ranks, operations = schedule.ranks, len(schedule)
     record = reader.attribute("record", str)
     if record not in RECORDS:
-        raise reader.fail("record", f"the attribute is {record!r}: allowed are {', '.join(RECORDS)}")
+        raise reader.fail("record", f"the attribute is {record!r}: must be one of {', '.join(RECORDS)}")
     result: dict[str, Any] = {name.removesuffix("_ps"): reader.attribute(name, int) for name in NUMBERS}
     result |= {name: np.empty(0, dtype) for name, dtype in _EMPTY.items()}
     result["stopped"] = "stopped" in reader.file.attrs and reader.attribute("stopped", int) != 0

@@ -50,13 +50,13 @@ class PacketOptions:
         object.__setattr__(self, "bytes", whole(self.bytes, "packet.bytes", 1, _MOST_PACKET))
         flit = whole(self.flit, "packet.flit", 1, _MOST_PACKET)
         if flit > self.bytes:
-            raise InvalidInput(f"packet.flit = {flit}: 1 to {self.bytes}, the bytes of a packet, are allowed")
+            raise InvalidInput(f"packet.flit = {flit}: must be 1 to {self.bytes}, the bytes of a packet")
         object.__setattr__(self, "flit", flit)
         if self.buffer is None:
             return
         buffer = whole(self.buffer, "packet.buffer", 1, 2**62)
         if buffer < self.bytes:
-            raise InvalidInput(f"packet.buffer = {buffer}: at least {self.bytes}, the bytes of a packet, are allowed")
+            raise InvalidInput(f"packet.buffer = {buffer}: must be at least {self.bytes}, the bytes of a packet")
         object.__setattr__(self, "buffer", buffer)
 
 
@@ -67,7 +67,7 @@ def whole(value: Any, name: str, least: int, most: int) -> int:
     except TypeError:
         number = least - 1
     if isinstance(value, bool) or not least <= number <= most:
-        raise InvalidInput(f"{name} = {shown(value)}: whole numbers from {least} to {most} are allowed")
+        raise InvalidInput(f"{name} = {shown(value)}: must be a whole number from {least} to {most}")
     return number
 
 
@@ -88,32 +88,32 @@ def set_network(
         If a name is unknown, a number is out of range, or an option belongs to another model.
     """
     if model not in MODELS:
-        raise InvalidInput(f"model = {shown(model)}: allowed are {', '.join(MODELS)}")
+        raise InvalidInput(f"model = {shown(model)}: must be one of {', '.join(MODELS)}")
     if routing not in ROUTINGS:
-        raise InvalidInput(f"routing = {shown(routing)}: allowed are {', '.join(ROUTINGS)}")
+        raise InvalidInput(f"routing = {shown(routing)}: must be one of {', '.join(ROUTINGS)}")
     slices = whole(slices, "slices", 0, _MOST_SLICES)
     if model == "loggops" and (routing != "minimal" or slices):
         what = f"routing = {routing!r}" if routing != "minimal" else f"slices = {slices}"
-        raise InvalidInput(
-            f"{what}: in the model 'loggops' messages take no links; allowed are {', '.join(MODELS[1:])}"
-        )
+        raise InvalidInput(f"{what}: in the model 'loggops' messages take no links; use one of {', '.join(MODELS[1:])}")
     if resolution is not None:
         _of_model("resolution", model, "flow")
         if not isinstance(resolution, (int, float)) or not math.isfinite(resolution) or not 0 <= resolution <= 1:
-            raise InvalidInput(f"resolution = {shown(resolution)}: numbers from 0 to 1 are allowed")
+            raise InvalidInput(f"resolution = {shown(resolution)}: must be a number from 0 to 1")
     if packet is not None:
         _of_model("packet", model, "packet")
         if not isinstance(packet, PacketOptions):
-            raise InvalidInput(f"packet = {shown(packet)}: isthmus.PacketOptions(bytes=..., ...) is allowed")
+            raise InvalidInput(f"packet = {shown(packet)}: must be isthmus.PacketOptions(bytes=..., ...)")
         options.packets(bytes=packet.bytes, flit=packet.flit, buffer=packet.buffer or 0)
     if model == "loggops":
         return
     if not on_machine:
-        raise InvalidInput(f"model {model!r}: messages can meet on a machine only, not in one set of parameters")
+        raise InvalidInput(
+            f"model {model!r}: messages can share links only on a machine, not with LogGOPS parameters alone"
+        )
     resolution = _RESOLUTION if resolution is None else float(resolution)
     options.network(model=model, routing=routing, slices=slices + slices % 2, resolution=resolution)
 
 
 def _of_model(option: str, model: str, of: str) -> None:
     if model != of:
-        raise InvalidInput(f"{option}: it belongs to the model {of!r}, not to {model!r}")
+        raise InvalidInput(f"{option}: applies only to the model {of!r}, not to {model!r}")

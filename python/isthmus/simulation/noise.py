@@ -35,7 +35,7 @@ def read_noise(path: str | os.PathLike[str] | None) -> tuple[NDArray[np.int64], 
     import numpy as np
 
     if path is None:
-        raise InvalidInput("file noise: a file is needed")
+        raise InvalidInput("noise of kind file: expected a file")
     name = os.fspath(path)
     starts: list[int] = []
     durations: list[int] = []
@@ -47,18 +47,18 @@ def read_noise(path: str | os.PathLike[str] | None) -> tuple[NDArray[np.int64], 
             if not words:
                 continue
             if len(words) != 2:
-                raise ParseError(name, number, "noise", f"{len(words)} words: a start and a duration are allowed")
+                raise ParseError(name, number, "noise", f"{len(words)} words: expected a start and a duration")
             values = [_seconds(name, number, word) for word in words if word != "length"]
             if words[0] == "length":
                 length = values[0]
                 continue
             if values[0] < end:
-                raise ParseError(name, number, "start", "begins before the interruption on the line before has ended")
+                raise ParseError(name, number, "start", "begins before the interruption of the previous line ends")
             end = values[0] + values[1]
             starts.append(values[0])
             durations.append(values[1])
     if not starts:
-        raise ParseError(name, 1, "noise", "no interruption: at least one line of start and duration is needed")
+        raise ParseError(name, 1, "noise", "no interruption: expected at least one line with a start and a duration")
     if length == 0:
         length = end + max((starts[-1] - starts[0]) // max(len(starts) - 1, 1), 1)
     if length < end:
@@ -72,5 +72,5 @@ def _seconds(name: str, number: int, word: str) -> int:
     except ValueError as error:
         raise ParseError(name, number, "time", str(error)) from None
     if not 0 <= seconds < 1e6:
-        raise ParseError(name, number, "time", f"{word}: 0 to 1e6 s is allowed")
+        raise ParseError(name, number, "time", f"{word}: must be 0 to 1e6 s")
     return round(seconds * 1e12)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class SavedResult:
-    """What a file keeps of the core's Simulated, by the same names; what it does not keep is empty."""
+    """The part of the core's Simulated that a file keeps, by the same names; the rest is empty."""
 
     makespan: int
     messages: int

@@ -139,15 +139,15 @@ def simulate(
     from .timeline import RECORDS, Timeline
 
     if record not in RECORDS:
-        raise InvalidInput(f"record = {shown(record)}: allowed are {', '.join(RECORDS)}")
+        raise InvalidInput(f"record = {shown(record)}: must be one of {', '.join(RECORDS)}")
     if isinstance(what, Program):
         from ..lowering.lower import lower
 
         what = lower(what, collectives=collectives)
     elif collectives is not None:
-        raise InvalidInput("collectives: a schedule has none left to choose algorithms for, only a program has")
+        raise InvalidInput("collectives: a schedule has none left to choose algorithms for; give a program")
     if not isinstance(what, Schedule):
-        raise InvalidInput(f"{type(what).__name__} cannot be simulated: a Program or a Schedule is allowed")
+        raise InvalidInput(f"{type(what).__name__} cannot be simulated: must be a Program or a Schedule")
     if isinstance(machine, (str, os.PathLike)):
         from ..loading import load
 
@@ -172,7 +172,7 @@ def simulate(
     if after is not None:
         if model != "loggops" or not len(after):
             raise InvalidInput(
-                'after: free_ps of a simulation just made with model="loggops" is allowed, and no other model'
+                'after: must be free_ps of a simulation just made with model="loggops", the only model that can go on'
             )
         options.go_on(after)
     begin = time.perf_counter()
@@ -227,7 +227,7 @@ def _with_handshakes(
 def _ps(seconds: float, name: str) -> int:
     ps = seconds * 1e12
     if not 0 <= ps < 2**60:
-        raise InvalidInput(f"{name} = {seconds} s: 0 to 1.1e6 s is allowed")
+        raise InvalidInput(f"{name} = {seconds} s: must be 0 to 1.1e6 s")
     return round(ps)
 
 
@@ -237,7 +237,7 @@ def _costs(piece: Piece, name: str) -> dict[str, Any]:
     rates = {f: rate for f in ("G", "O", "O_recv") if (rate := getattr(piece, f)) is not None}
     for f, rate in rates.items():
         if not 0 <= rate * 1e12 < 1e15:
-            raise InvalidInput(f"{name}.{f} = {rate} s/B: 0 to 1000 s/B is allowed")
+            raise InvalidInput(f"{name}.{f} = {rate} s/B: must be 0 to 1000 s/B")
     return times | {f: rate * 1e12 for f, rate in rates.items()}
 
 
@@ -250,8 +250,8 @@ def _level(level: Level, name: str) -> _core.LevelCost:
         before = pieces[i - 1].above if i else 0
         if not before < piece.above < 2**63 or not 1 <= piece.after <= piece.above:
             raise InvalidInput(
-                f"{where}: above = {piece.above:g} and after = {piece.after:g} bytes: above more than {before:g}, and "
-                "after from 1 to above, are allowed"
+                f"{where}: above = {piece.above:g} and after = {piece.after:g} bytes: above must be more than {before:g}, "
+                "and after from 1 to above"
             )
         costs = {"O_recv": piece.O * 1e12} | _costs(piece, where)
         cost.add_piece(above=int(piece.above), after=round(piece.after), **costs)
@@ -279,10 +279,10 @@ def core_options(
         For parameters out of range, unknown names, and a placement that does not fit.
     """
     if receive not in RECEIVES:
-        raise InvalidInput(f"receive = {shown(receive)}: allowed are {', '.join(RECEIVES)}")
+        raise InvalidInput(f"receive = {shown(receive)}: must be one of {', '.join(RECEIVES)}")
     if isinstance(machine, Level):
         if placement is not None:
-            raise InvalidInput("placement: without a machine there is nowhere to place ranks")
+            raise InvalidInput("placement needs a machine")
         levels = Levels(socket=machine, node=machine, network=machine)
         byte = 0.0
     elif isinstance(machine, Machine):
@@ -291,11 +291,11 @@ def core_options(
         byte = machine.node.cores / bandwidth if bandwidth else 0.0
         noise = machine.noise if noise is None else noise
     else:
-        raise InvalidInput(f"machine: {type(machine).__name__}; a Machine, a Level, a name or specification is allowed")
+        raise InvalidInput(f"machine: {type(machine).__name__}; must be a Machine, a Level, a name or specification")
     seed = whole(seed, "seed", 0, 2**64 - 1)
     rates = [2 * byte if copy_rate is None else copy_rate, 3 * byte if reduce_rate is None else reduce_rate]
     if not all(0 <= rate < 1e3 for rate in rates):
-        raise InvalidInput(f"copy_rate, reduce_rate = {rates} s/B: 0 to 1000 s/B is allowed")
+        raise InvalidInput(f"copy_rate, reduce_rate = {rates} s/B: must be 0 to 1000 s/B")
     options = _core.SimulationOptions(
         socket=_level(levels.socket, "socket"),
         node=_level(levels.node, "node"),
@@ -347,19 +347,21 @@ def located(ranks: int, machine: Machine, placement: Allocation | Placement | Ar
     if placement is None:
         cores = machine.node.cores
         if ranks > machine.cores:
-            raise InvalidInput(f"{ranks} ranks: {machine.name} has {machine.cores} cores; a placement can share them")
+            raise InvalidInput(
+                f"{ranks} ranks: {machine.name} has {machine.cores} cores; give a placement to share cores"
+            )
         placement = machine.allocate(-(-ranks // cores))
     if isinstance(placement, (Allocation, Placement)) and placement.machine != machine:
         noun = "an allocation" if isinstance(placement, Allocation) else "a placement"
-        raise InvalidInput(f"placement: it is {noun} of another machine")
+        raise InvalidInput(f"placement: {noun} belongs to another machine")
     if isinstance(placement, Allocation):
         if placement.ranks < ranks:
-            raise InvalidInput(f"placement: it has {placement.ranks} places, the schedule {ranks} ranks")
+            raise InvalidInput(f"placement: it has {placement.ranks} ranks, the schedule has {ranks}")
         return placement.location(np.arange(ranks))
     if not isinstance(placement, Placement):
         placement = Placement(machine, placement)
     if placement.ranks != ranks:
-        raise InvalidInput(f"placement: {placement.ranks} node ids for {ranks} ranks; one per rank is allowed")
+        raise InvalidInput(f"placement: {placement.ranks} node ids for {ranks} ranks; must be one for each rank")
     where: Location = placement.location
     return where
 
@@ -372,7 +374,7 @@ def _set_noise(options: _core.SimulationOptions, noise: Noise) -> None:
         options.noise_from_file(starts=starts, durations=durations, length=length)
         return
     if noise.period is None or noise.duration is None:
-        raise InvalidInput(f"{noise.kind} noise: period and duration are both needed")
+        raise InvalidInput(f"noise of kind {noise.kind}: give period and duration")
     period, duration = _ps(noise.period, "noise.period"), _ps(noise.duration, "noise.duration")
     options.noise(noise.kind, period=period, duration=duration)
 

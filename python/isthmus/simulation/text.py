@@ -9,27 +9,14 @@ import numpy as np
 from ..machine import Level
 from ..machine.spec import spec_or_name
 from ..schedule.schedule import OpKind
-from ..units import amount, text
+from ..units import amount, percent, text
 from ..visible import bar
+from .words import WORDS
 
 if TYPE_CHECKING:
     from ..machine import Machine
     from .timeline import Timeline
     from .traffic import Traffic
-
-#: The shares in words.
-WORDS = {
-    "compute": "computing",
-    "send_overhead": "sending (o, O)",
-    "recv_overhead": "receiving (o, O, G)",
-    "gap": "waiting for the interface (g, G)",
-    "latency": "waiting for the wire (L)",
-    "late_sender": "waiting for late senders",
-    "late_receiver": "waiting for late receivers",
-    "noise": "noise",
-    "contention": "waiting for shared links",
-    "idle": "nothing to do",
-}
 
 
 _RATES = ("G", "O", "O_recv")
@@ -70,7 +57,7 @@ def shares(timeline: Timeline) -> list[dict[str, Any]]:
 
 
 def summary(timeline: Timeline, links: int = 5) -> dict[str, Any]:
-    """The report for programs: numbers in SI; of the network its ``links`` hottest links."""
+    """The numbers of the report in SI, for programs; ``links`` is how many of the hottest links it lists."""
     t = timeline
     finish = t.finish_ps
     first, last = int(finish.argmin()), int(finish.argmax())
@@ -104,7 +91,7 @@ def summary(timeline: Timeline, links: int = 5) -> dict[str, Any]:
         out["deadlock"] = {
             "operations": len(d.waiting),
             "cycle": [{"rank": w.rank, "op": w.op} for w in d.cycle],
-            # As many as somebody may want to look at.
+            # More than anybody looks at would only fill the file.
             "waiting": [
                 {"rank": w.rank, "op": w.op, "kind": w.kind.name, "peer": w.peer, "tag": w.tag, "comm": w.comm}
                 | {"bytes": w.bytes, "started": w.started, "reason": w.reason, "hint": w.hint}
@@ -122,7 +109,7 @@ def _traffic(traffic: Traffic, links: int) -> dict[str, Any]:
     hottest = [hot._asdict() for hot in traffic.hottest(links)]
     if traffic.timeline.record == "ops":
         for hot in hottest:
-            # As many as somebody may want to look at.
+            # More than anybody looks at would only fill the file.
             hot["streams"] = [stream._asdict() for stream in traffic.streams(hot["link"])[:100]]
     return {
         "bytes": float(traffic.bytes.sum()),
@@ -134,7 +121,7 @@ def _traffic(traffic: Traffic, links: int) -> dict[str, Any]:
 
 
 def report(timeline: Timeline) -> str:
-    """What the simulation found, for people."""
+    """The report of a simulation, for people."""
     t = timeline
     finish = t.finish_ps
     first, last = int(finish.argmin()), int(finish.argmax())
@@ -153,17 +140,17 @@ def report(timeline: Timeline) -> str:
         words = {"minimal": "", "random": ", random minimal routes", "valiant": ", Valiant routes"}
         lost = text(t.lost_in_all_ps / 1e12 / max(t.messages, 1), "s", 4)
         routes = words.get(t.routing, ", adaptive routes")
-        rows.append(("network", f"{t.model} model{routes}; a message loses {lost} to others on average"))
+        rows.append(("network", f"{t.model} model{routes}; contention costs a message {lost} on average"))
     rate = f", {_rate(t.executed / t.wall)}" if t.wall > 0 and t.executed >= 1000 else ""
     equal = ""
     if t.simulated_ranks < t.ranks:
         one = t.simulated_ranks == 1
-        equal = f"; {t.simulated_ranks:,} rank{'' if one else 's'}, to which the others are equal"
+        equal = f"; {t.simulated_ranks:,} rank{'' if one else 's'} simulated, the others are equal"
     if t.skipped_iterations:
-        equal += f"; {t.skipped_iterations:,} iterations left out, to which others are equal"
+        equal += f"; {t.skipped_iterations:,} iterations skipped, they repeat others"
     rows.append(("simulated in", f"{text(t.wall, 's', 3)}{rate}{equal}"))
     if t.stopped:
-        rows.append(("stopped", "it takes longer than the time given; times are lower bounds"))
+        rows.append(("stopped", "it takes longer than the given time; times are lower bounds"))
     lines += [f"  {name:<13} {words}" for name, words in rows]
     if t.record != "finish" and t.makespan_ps:
         lines += ["", *_breakdown(t)]
@@ -184,14 +171,14 @@ def _rate(per_second: float) -> str:
 
 
 def _breakdown(timeline: Timeline) -> list[str]:
-    """A table of the shares that are not nothing."""
+    """A table of the shares that are not zero."""
     rows = [row for row in shares(timeline) if row["part"] > 0]
     width = max(len(WORDS[row["share"]]) for row in rows)
     lines = [f"  {'where the time goes':<{width}}  {'mean':>10}  {'most':>10}  {'on rank':>9}"]
     for row in rows:
         cells = f"{text(row['mean'], 's', 4):>10}  {text(row['most'], 's', 4):>10}  {row['rank']:>9}"
         blocks = bar(row["part"])
-        lines.append(f"  {WORDS[row['share']]:<{width}}  {cells}  {100 * row['part']:>5.1f} %  {blocks}".rstrip())
+        lines.append(f"  {WORDS[row['share']]:<{width}}  {cells}  {percent(row['part'], 1):>7}  {blocks}".rstrip())
     return lines
 
 

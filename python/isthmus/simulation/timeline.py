@@ -179,7 +179,7 @@ class Timeline(Tabular):
 
     @cached_property
     def _options(self) -> Any:
-        """What the core was told; None where that is not known, as of what was read from a file."""
+        """The options of the core; None if they are not known, as for a file."""
         return None if self._make_options is None else self._make_options()
 
     @property
@@ -323,7 +323,7 @@ class Timeline(Tabular):
         return drawn
 
     def __eq__(self, other: object) -> bool:
-        """The same result of the same schedule on the same machine, however long it took to compute."""
+        """Equal results of the same schedule on the same machine, however long they took to compute."""
         if not isinstance(other, Timeline):
             return NotImplemented
         return (

@@ -12,7 +12,7 @@ from ..errors import InvalidInput
 from ..machine import Machine
 from ..schedule.schedule import OpKind
 from ..tabular import Tabular
-from ..units import amount, text
+from ..units import amount, percent, text
 from ..views import view
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ class Traffic(Tabular):
     def over_time(self) -> NDArray[np.float64]:
         """Return the utilisation of every link in every slice, shape (links, slices); needs ``slices`` of simulate."""
         if not self.slices.shape[1]:
-            raise InvalidInput("links over time: simulate with slices=100 or so; this simulation has sums only")
+            raise InvalidInput("links over time: this simulation has only sums; simulate with slices=100 or so")
         most = self._bandwidth() * (self.width_ps / 1e12)
         out: NDArray[np.float64] = self.slices[:, : len(self.times) - 1] / most[:, None]
         return out
@@ -183,7 +183,7 @@ class Traffic(Tabular):
                 one = "message" if s.messages == 1 else "messages"
                 lines.append(
                     f"    {amount(s.bytes):>10}  rank {s.sender} to {s.receiver}, {s.messages:,} {one}, lost "
-                    f"{text(s.lost, 's', 3)} to others"
+                    f"{text(s.lost, 's', 3)} to contention"
                 )
             if more := found[streams:]:
                 lines.append(
@@ -211,4 +211,4 @@ class Traffic(Tabular):
 
 def _link_words(hot: HotLink) -> str:
     where = f"link {hot.link} ({hot.kind}) from {hot.source} to {hot.target}"
-    return f"  {hot.utilisation:6.1%}  {amount(hot.bytes):>10}  {where}"
+    return f"  {percent(hot.utilisation, 1):>7}  {amount(hot.bytes):>10}  {where}"

@@ -113,7 +113,7 @@ def find_cycle(schedule: Schedule, started: Places, blocked: Places, answer: Num
 
 
 def _circle_of_links(following: list[int]) -> list[int]:
-    """The same where each has one that follows, or none (-1)."""
+    """Finds a cycle where each element has one successor or none (-1)."""
     seen_from = [-1] * len(following)
     for root in range(len(following)):
         at = root

@@ -31,7 +31,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Done:
-    """What came of a task: results, or an error in one sentence."""
+    """The outcome of a task: results, or an error in one sentence."""
 
     number: int
     results: Point | None
@@ -96,7 +96,7 @@ class Processes:
 
     def __init__(self, workers: int | None = None) -> None:
         if workers is not None and workers < 1:
-            raise InvalidInput(f"workers = {workers}: 1 or more are allowed")
+            raise InvalidInput(f"workers = {workers}: must be 1 or more")
         self.workers = workers or len(os.sched_getaffinity(0))
         self._tasks: deque[Task] = deque()
         self._busy: dict[subprocess.Popen[str], tuple[Task, float]] = {}

@@ -7,7 +7,7 @@ from functools import partial
 from itertools import groupby
 from typing import Any
 
-from ..units import text
+from ..units import percent, text
 from .drawing import CLASSES, bytes_axis, heading, key, sheet
 from .parameters import Finding, Point, Summary
 
@@ -69,7 +69,7 @@ def _network(row: Point) -> str:
 
 
 def _problem(row: Point) -> tuple[Any, ...]:
-    """What has to be done: rows of one problem differ in how."""
+    """The problem of a row; rows of one problem differ in the algorithm."""
     return row["machine"], row["collective"], row["ranks"], row["bytes"], row["work"], row["noise"]
 
 
@@ -224,7 +224,7 @@ def _reduce_xt4(times: Times) -> Finding | None:
         found = {_radix(w): t for w, t in times.of("jaguar-xt4", "reduce", ranks, 8).items()}
         if 4 in found and 8 in found:
             gains.append(1 - found[4] / found[8])
-            words.append(f"over {over} {100 * gains[-1]:.0f} % less")
+            words.append(f"over {over} {percent(gains[-1])} less")
     if not gains:
         return None
     ours = f"the 4-nomial tree takes {', '.join(words)}"
@@ -264,7 +264,7 @@ def _exchange_large(times: Times) -> Finding | None:
         return None
     gain = 1 - found[None] / found[2]
     flat, other = text(found[None], "s", 3), text(found[2], "s", 3)
-    ours = f"flat takes {100 * gain:.0f} % less: {flat} against {other}"
+    ours = f"flat takes {percent(gain)} less: {flat} against {other}"
     return Finding(ours, _verdict(found[2] == max(found.values()) and 0.18 <= gain <= 0.38, gain > 0))
 
 

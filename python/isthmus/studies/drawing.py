@@ -1,4 +1,4 @@
-"""What figures of studies share: a sheet with a title and panels."""
+"""The common form of figures in studies: a sheet with a title and panels."""
 
 from __future__ import annotations
 

@@ -31,9 +31,13 @@ def place(machine: Machine, nodes: int, groups: int, jobs: int, order: str, seed
     per_group = group_size(machine)
     count = machine.nodes // per_group
     if nodes % groups or nodes > per_group:
-        raise InvalidInput(f"nodes = {nodes}: a multiple of groups = {groups} up to {per_group}, a group, is allowed")
+        raise InvalidInput(
+            f"nodes = {nodes}: must be a multiple of groups = {groups}, at most {per_group} (the nodes of a group)"
+        )
     if groups > count or jobs > count // groups * groups:
-        raise InvalidInput(f"{jobs} jobs over {groups} groups each: {machine.name} has {count} groups, one job a group")
+        raise InvalidInput(
+            f"{jobs} jobs over {groups} groups each: {machine.name} has {count} groups, and each group takes one job"
+        )
     rng = np.random.default_rng(seed)
     share = nodes // groups
     out = np.empty((jobs, nodes), np.int64)

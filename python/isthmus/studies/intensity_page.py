@@ -1,4 +1,4 @@
-"""What solver cycles on a dragonfly say: a map of slowdown over intensity and spread, and thresholds in it."""
+"""Results of solver cycles on a dragonfly: a map of slowdown over intensity and spread, with thresholds."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..units import text
+from ..units import percent, text
 from .drawing import FAINT, INK, heading, key, ramp, sheet
 from .parameters import Finding, Point, Summary
 
@@ -52,7 +52,7 @@ def _name(machine: str) -> str:
 def _row(row: Point) -> list[str]:
     return [
         _name(row["machine"]), str(row["nodes"]), str(row["jobs"]), str(row["groups"]), row["order"],
-        text(row["bytes"], "B"), f"{100 * row['intensity']:.2f} %", text(row["time"], "s", 4),
+        text(row["bytes"], "B"), percent(row['intensity'], 2), text(row["time"], "s", 4),
         text(row["alone"], "s", 4), f"{row['slowdown']:.3f}",
     ]  # fmt: skip
 

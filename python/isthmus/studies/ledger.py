@@ -50,14 +50,14 @@ class Entry:
 
 
 def versions(kind: Kind, point: Point) -> dict[str, Any]:
-    """What the results of a point depend on besides its inputs."""
+    """The versions on which the results of a point depend, besides its inputs."""
     from .. import __version__
 
     return {"isthmus": __version__, "kind": kind.version, **kind.identities(point)}
 
 
 def key(kind: Kind, point: Point) -> str:
-    """What a point is known by: the same for the same kind, inputs and versions."""
+    """The key of a point, made of its kind, inputs and versions."""
     text = json.dumps([kind.name, point, versions(kind, point)], sort_keys=True)
     return sha256(text.encode()).hexdigest()
 
@@ -104,10 +104,10 @@ class Ledger:
                 self._db.execute(f"PRAGMA application_id = {APPLICATION}")
                 self._db.execute(f"PRAGMA user_version = {SCHEMA}")
             elif application != APPLICATION:
-                raise InvalidInput(f"{self.path}: an SQLite file of another program")
+                raise InvalidInput(f"{self.path}: an SQLite file of another program, not a ledger")
             elif schema != SCHEMA:
                 raise InvalidInput(
-                    f"{self.path}: a ledger of schema {schema}, this Isthmus reads {SCHEMA}: move it away"
+                    f"{self.path}: a ledger of schema {schema}, but this Isthmus reads {SCHEMA}: move the file away"
                 )
         finally:
             self._db.execute("COMMIT")

@@ -36,9 +36,9 @@ def measure(point: Point) -> Point:
     machine = _machine(point["machine"])
     what = point["application"]
     if point["placement"] in ("bisection", "patches") and what != "namd":
-        raise InvalidInput(f"placement = '{point['placement']}': {what} has no patches, namd has")
+        raise InvalidInput(f"placement = '{point['placement']}': {what} has no patches, only namd has")
     if point["steps"] and what not in HALOS:
-        raise InvalidInput(f"steps = {point['steps']}: {what} is a pattern here, not a program; 0 is allowed")
+        raise InvalidInput(f"steps = {point['steps']}: {what} is a pattern here, not a program; must be 0")
     tasks = point["tasks"] or machine.nodes
     if what in HALOS:
         return _halo(point, HALOS[what](tasks), machine.allocate(tasks, ranks_per_node=1))

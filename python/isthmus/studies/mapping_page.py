@@ -1,4 +1,4 @@
-"""What maps do to applications: table, figure and findings."""
+"""The effect of maps on applications: table, figure and findings."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from ..units import amount, text
+from ..units import amount, percent, text
 from .drawing import CLASSES, heading, key, sheet
 from .parameters import Finding, Point, Summary
 
@@ -78,13 +78,13 @@ def _row(case: Case, placement: str, timed: bool) -> list[str]:
     out = [
         row["application"], _network(row), _WORDS[placement], f"{row['ranks']:,}", amount(row["hop_bytes"]),
         f"{row['hops']:.3f}", f"{row['message_hops']:.3f}" if "message_hops" in row else "",
-        "" if change is None or placement == "default" else f"{-100 * change:+.1f} %",
+        "" if change is None or placement == "default" else percent(-change, 1, sign=True),
         f"{row['hop_bytes'] / least:.3f}" if least else "", amount(row["link"]) if "link" in row else "",
     ]  # fmt: skip
     if timed:
         out += [
             text(row["time"], "s", 4) if "time" in row else "",
-            *(f"{100 * row[k]:.1f} %" if k in row else "" for k in ("computing", "waiting")),
+            *(percent(row[k], 1) if k in row else "" for k in ("computing", "waiting")),
         ]
     return out
 
@@ -195,7 +195,7 @@ def _time(cases: Sequence[Case]) -> Finding | None:
         return None
     gains = [fall(c, "time") or 0.0 for c in with_all]
     waits = max(c["default"]["waiting"] for c in with_all)
-    words = f"time of steps with waiting and reductions falls by {_span(gains)} (ranks wait {100 * waits:.0f} %)"
+    words = f"time of steps with waiting and reductions falls by {_span(gains)} (ranks wait {percent(waits)})"
     if alone:
         words += f", of their exchanges alone by {_span([fall(c, 'time') or 0.0 for c in alone])}"
     return Finding(words, "agrees" if max(gains) < _NO_GAIN else "differs")
@@ -212,7 +212,7 @@ def _gain(cases: Sequence[Case]) -> Finding | None:
             found[int(row["ranks"])] = gain, 1 - after / before
     if not found:
         return None
-    words = (f"{n:,} nodes: {100 * c:.0f} % less, the run {100 * g:.0f} %" for n, (g, c) in sorted(found.items()))
+    words = (f"{n:,} nodes: {percent(c)} less, the run {percent(g)}" for n, (g, c) in sorted(found.items()))
     gains = [g for _, (g, _) in sorted(found.items())]
     fits = gains[-1] > _NO_GAIN and all(g < _NO_GAIN for g in gains[:-1])
     close = abs(gains[-1] - _GAIN) <= _NEAR_GAIN

@@ -1,4 +1,4 @@
-"""The same communication in several models of the network: how far they are from each other."""
+"""One communication in several network models, and how far their results differ."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _HOT = 6
 
 
 def work(pattern: str, nodes: int, size: int, seed: int) -> Program | Schedule:
-    """What ranks do, one on every node.
+    """The communication of ranks, one on every node.
 
     shift
         Four messages of every rank at once to the one a third of the nodes further.
@@ -118,7 +118,7 @@ def measure(point: Point) -> Point:
     )
     sends = np.flatnonzero((t.schedule.ops["kind"] == OpKind.send) & (t.partner >= 0))
     if not len(sends):
-        raise InvalidInput(f"pattern = {point['pattern']!r}: on {machine.nodes} nodes nobody sends to another")
+        raise InvalidInput(f"pattern = {point['pattern']!r}: on {machine.nodes} nodes no node sends to another")
     took = t.end_ps[t.partner[sends]] - t.start_ps[sends]
     return {
         "time": t.makespan,

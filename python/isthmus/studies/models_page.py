@@ -1,4 +1,4 @@
-"""What the models say of the same communication: their differences, as table and figure."""
+"""Differences between models for the same communication, as table and figure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..units import text
+from ..units import percent, text
 from .drawing import CLASSES, FAINT, MUTED, heading, key, sheet
 from .parameters import Finding, Point, Summary
 from .traffic_page import network
@@ -74,7 +74,7 @@ def _row(case: Case) -> list[str]:
 
 def _percent(value: float | None) -> str:
     # No minus before a zero.
-    return "" if value is None else f"{100 * value + 0.0:+.1f} %".replace("-0.0 %", "0.0 %").replace("+0.0 %", "0.0 %")
+    return "" if value is None else percent(value, 1, sign=True)
 
 
 def _draw(cases: Sequence[Case]) -> Any:
@@ -130,8 +130,8 @@ def _findings(cases: Sequence[Case]) -> dict[str, Finding]:
         for values, where in ((quiet, "where messages hardly meet"), (loaded, "where they do")):
             if values:
                 words.append(
-                    f"{model} {where} ({len(values)} cases): median {100 * float(np.median(values)):.1f} %, nine of "
-                    f"ten within {100 * float(np.quantile(values, 0.9)):.0f} %, largest {100 * max(values):.0f} %"
+                    f"{model} {where} ({len(values)} cases): median {percent(float(np.median(values)))}, nine of "
+                    f"ten within {percent(float(np.quantile(values, 0.9)))}, largest {percent(max(values))}"
                 )
         close &= max(quiet, default=0) < 0.05
         far |= max(loaded, default=0) > 0.1

@@ -49,7 +49,7 @@ class Molecules:
 
     @property
     def exchange(self) -> Pattern:
-        """What neighbouring patches send to the computes that need both, as if to each other."""
+        """Bytes that neighbouring patches send to the computes that need both, as if to each other."""
         p, n = self.pattern, self.patches
         first = p.first.astype(np.int64)
         two = n + np.flatnonzero(np.diff(first)[n:] == 2)
@@ -87,7 +87,7 @@ def molecules(
     ICS 2009. Seconds follow from pairs of atoms and the share of them within the cutoff, bytes from atoms.
     """
     if len(dims) != 3 or not all(d >= 1 for d in dims):
-        raise InvalidInput(f"dims = {tuple(dims)}: three numbers from 1 are allowed")
+        raise InvalidInput(f"dims = {tuple(dims)}: must be three numbers from 1")
     n = int(np.prod(dims))
     where = np.stack(np.unravel_index(np.arange(n), tuple(dims)), axis=1)
     number = np.maximum(1, np.random.Generator(np.random.PCG64(seed)).normal(atoms, spread * atoms, n)).round()
@@ -140,7 +140,9 @@ def bisect(coordinates: ArrayLike, weight: ArrayLike, job: Allocation) -> NDArra
     """
     points = np.asarray(coordinates, dtype=np.float64)
     if points.ndim != 2 or not points.shape[1] or not np.isfinite(points).all():
-        raise InvalidInput(f"coordinates of shape {points.shape}: finite numbers of shape (objects, dimensions)")
+        raise InvalidInput(
+            f"coordinates of shape {points.shape}: must be finite numbers of shape (objects, dimensions)"
+        )
     weights = np.broadcast_to(np.asarray(weight, dtype=np.float64), len(points))
     dims = np.array(job.machine.topology.dims)
     places = ((job.machine.coordinates(job.nodes).astype(np.int64) - np.array(job.origin)) % dims).astype(np.float64)

@@ -56,7 +56,7 @@ def partners(machine: Machine, hops: int) -> NDArray[np.int64]:
     found = machine.nodes_at(to.astype(np.uint32)).astype(np.int64)
     nodes = np.arange(t.nodes)
     if not (np.array_equal(found[found], nodes) and np.all(np.asarray(machine.distance(nodes, found)) == hops)):
-        raise InvalidInput(f"{machine.name}: {hops} hops are more than half of its longest dimension")
+        raise InvalidInput(f"{machine.name}: {hops} hops: must be at most half of its longest dimension")
     return found
 
 
@@ -114,7 +114,7 @@ def _machine(machine: str, dims: str) -> Machine:
     try:
         raw["topology"]["dims"] = [int(d) for d in dims.split("x")]
     except ValueError:
-        raise InvalidInput(f"dims = {dims!r}: 'all' or extents such as 8x8x16 are allowed") from None
+        raise InvalidInput(f"dims = {dims!r}: must be 'all' or extents such as 8x8x16") from None
     # These are of the whole.
     for key in ("compute_nodes", "hostnames"):
         raw.pop(key, None)

@@ -1,4 +1,4 @@
-"""What ping-pongs of all pairs say: the figure of Bhatele and Kale, and the factors in it."""
+"""Results of ping-pongs of all pairs: the figure of Bhatele and Kale, and its factors."""
 
 from __future__ import annotations
 

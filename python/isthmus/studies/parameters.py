@@ -1,4 +1,4 @@
-"""What an experiment takes, what it gives: parameters, kinds, summaries."""
+"""Inputs and outputs of experiments: parameters, kinds, summaries."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Parameter:
         """The value as JSON holds it; raises InvalidInput, whose message does not name the parameter."""
         if self.type == "yes":
             if not isinstance(value, bool):
-                raise InvalidInput(f"{units.shown(value)}: true or false is allowed")
+                raise InvalidInput(f"{units.shown(value)}: must be true or false")
             return value
         if self.type in ("text", "choice", "machine", "work"):
             return self._read_text(value)
@@ -67,17 +67,17 @@ class Parameter:
         number = units.parse(value, unit)
         whole = self.type in ("whole", "B")
         if whole and number != int(number):
-            raise InvalidInput(f"{units.shown(value)}: a whole number is allowed")
+            raise InvalidInput(f"{units.shown(value)}: must be a whole number")
         if not self.least <= number <= self.most:
             most = "" if self.most == float("inf") else f" to {self.most:g}"
-            raise InvalidInput(f"{units.shown(value)}: allowed is {self.least:g}{most or ' or more'}")
+            raise InvalidInput(f"{units.shown(value)}: must be {self.least:g}{most or ' or more'}")
         return int(number) if whole else number
 
     def _read_text(self, value: Any) -> str:
         if not isinstance(value, str):
-            raise InvalidInput(f"{units.shown(value)}: a text is allowed")
+            raise InvalidInput(f"{units.shown(value)}: must be a text")
         if self.type == "choice" and value not in self.choices:
-            raise InvalidInput(f"{units.shown(value)}: allowed are {', '.join(self.choices)}")
+            raise InvalidInput(f"{units.shown(value)}: must be one of {', '.join(self.choices)}")
         if self.type == "machine":
             try:
                 _machine_digest(value)
@@ -104,7 +104,7 @@ def _machine_digest(text: str) -> str:
 
 @dataclass(frozen=True)
 class Finding:
-    """What a study says to a published statement.
+    """The answer of a study to a published statement.
 
     Attributes
     ----------
@@ -121,7 +121,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Summary:
-    """What all points together say.
+    """The summary of all points.
 
     Attributes
     ----------
@@ -171,11 +171,11 @@ class Kind:
             if parameter.name == name:
                 return parameter
         raise InvalidInput(
-            f"no such parameter of {self.name!r}; allowed are {', '.join(p.name for p in self.parameters)}"
+            f"no such parameter of {self.name!r}; must be one of {', '.join(p.name for p in self.parameters)}"
         )
 
     def identities(self, point: Point) -> dict[str, str]:
-        """What the inputs stand for at present, by parameter."""
+        """The current meaning of the inputs, by parameter."""
         found = {p.name: p.identity(point[p.name]) for p in self.parameters}
         return {name: value for name, value in found.items() if value is not None}
 
@@ -183,6 +183,6 @@ class Kind:
 def kind_named(name: Any) -> Kind:
     """The kind of that name; raises InvalidInput."""
     if not isinstance(name, str) or name not in _MODULES:
-        raise InvalidInput(f"{units.shown(name)}: allowed are {', '.join(_MODULES)}")
+        raise InvalidInput(f"{units.shown(name)}: must be one of {', '.join(_MODULES)}")
     kind: Kind = import_module(f".{_MODULES[name]}", __package__).KIND
     return kind

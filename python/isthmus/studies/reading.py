@@ -38,7 +38,7 @@ def load(what: str | os.PathLike[str]) -> Study:
     if text in catalogue():
         return parse_study((files(__package__) / "catalogue" / f"{text}.toml").read_text("utf-8"), f"{text}.toml")
     if not os.path.exists(text):
-        raise InvalidInput(f"{text}: neither a file nor a study of the catalogue: {', '.join(catalogue())}")
+        raise InvalidInput(f"{text}: must be a file or a study of the catalogue: {', '.join(catalogue())}")
     filekinds.require(text, (filekinds.STUDY,), "a study in TOML")
     return parse_study(read_text(text), text)
 
@@ -57,7 +57,7 @@ class _Reader:
     def only(self, table: Mapping[str, Any], allowed: tuple[str, ...], path: str = "") -> None:
         for key in table:
             if key not in allowed:
-                raise self.wrong(f"{path}{key}", f"unknown key; allowed are {', '.join(allowed)}")
+                raise self.wrong(f"{path}{key}", f"unknown key; must be one of {', '.join(allowed)}")
 
     def text(self, table: Mapping[str, Any], key: str, path: str = "", *, needed: bool = False) -> str:
         if key not in table:
@@ -65,7 +65,7 @@ class _Reader:
                 raise self.wrong(path.rstrip("."), f"{key} is missing")
             return ""
         if not isinstance(table[key], str):
-            raise self.wrong(f"{path}{key}", f"{units.shown(table[key])}: a text is allowed")
+            raise self.wrong(f"{path}{key}", f"{units.shown(table[key])}: must be a text")
         return " ".join(table[key].split())
 
     def seconds(self, key: str) -> float | None:
@@ -82,7 +82,7 @@ class _Reader:
         if isinstance(value, dict):
             value = [value]
         if not isinstance(value, list) or not all(isinstance(table, dict) for table in value):
-            raise self.wrong(key, f"tables [[{key}]] are allowed")
+            raise self.wrong(key, f"must be written as tables [[{key}]]")
         return value
 
     def values(self, kind: Kind, table: Mapping[str, Any], path: str) -> dict[str, tuple[Any, ...]]:
@@ -101,10 +101,10 @@ def parse_study(text: str, file: str) -> Study:
     raw = reader.raw
     reader.only(raw, _KEYS)
     if raw.get("format") != FORMAT:
-        raise reader.wrong("format", f"format = {FORMAT} is allowed, and needed")
+        raise reader.wrong("format", f"must be {FORMAT}")
     words = {key: reader.text(raw, key, needed=key in ("name", "kind")) for key in _TEXTS}
     if not words["name"] or not all(c.isalnum() or c in "-_." for c in words["name"]):
-        raise reader.wrong("name", f"{units.shown(words['name'])}: letters, digits, - _ . are allowed")
+        raise reader.wrong("name", f"{units.shown(words['name'])}: may have only letters, digits, - _ .")
     words["title"] = words["title"] or words["name"]
     try:
         kind = kind_named(words["kind"])
@@ -116,7 +116,7 @@ def parse_study(text: str, file: str) -> Study:
         table = dict(given)
         quick = table.pop("quick", True)
         if not isinstance(quick, bool):
-            raise reader.wrong(f"{path}.quick", f"{units.shown(quick)}: true or false is allowed")
+            raise reader.wrong(f"{path}.quick", f"{units.shown(quick)}: must be true or false")
         if quick:
             fast_grids.append(number)
         try:
@@ -124,7 +124,7 @@ def parse_study(text: str, file: str) -> Study:
         except InvalidInput as error:
             raise reader.wrong(path, str(error)) from None
     if not grids:
-        raise reader.wrong("", "no [[grid]]: a study has at least one")
+        raise reader.wrong("", "the file has no [[grid]]: a study needs at least one")
     published = []
     for number, table in enumerate(reader.tables("published")):
         path = f"published.{number}."
@@ -134,9 +134,9 @@ def parse_study(text: str, file: str) -> Study:
         )
     fast = raw.get("quick")
     if fast is not None and not isinstance(fast, dict):
-        raise reader.wrong("quick", "a table [quick] is allowed")
+        raise reader.wrong("quick", "must be a table [quick]")
     if not fast_grids:
-        raise reader.wrong("grid", "quick = false everywhere: one grid is left for the quick form")
+        raise reader.wrong("grid", "quick = false in every grid: leave one for the quick form")
     return Study(
         **words,
         grids=tuple(grids),

@@ -74,7 +74,7 @@ def study(
     optional("matplotlib", "figures", "plot")
     place = os.fspath(folder) if folder is not None else f"study-{chosen.name}"
     if os.path.exists(place) and not os.path.isdir(place):
-        raise InvalidInput(f"{place}: a folder is needed, this is a file")
+        raise InvalidInput(f"{place}: is a file, expected a folder")
     os.makedirs(place, exist_ok=True)
     kind = chosen.experiment
     points = chosen.points

@@ -33,7 +33,7 @@ def work(point: Point) -> Program | Schedule:
 
         found = read(what)
         if not isinstance(found, (Program, Schedule)):
-            raise InvalidInput(f"{what} holds a timeline: a program or a schedule is needed")
+            raise InvalidInput(f"{what} holds a timeline: expected a program or a schedule")
         return found
     if not re.fullmatch("[a-z_]+", what):
         raise InvalidInput(f"{what}: no such file, and no collective such as allreduce")

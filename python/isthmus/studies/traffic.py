@@ -85,7 +85,7 @@ def measure(point: Point) -> Point:
     machine = _machine(point["machine"])
     t = machine.topology
     if not t.switches:
-        raise InvalidInput(f"{machine.name}: throughput is counted on the links of nodes to switches, give it p=1")
+        raise InvalidInput(f"{machine.name}: throughput is counted on the links between nodes and switches: give p=1")
     size, count = point["bytes"], point["messages"]
     link = max(float(bandwidth) for name, bandwidth, _ in t.link_classes if name != "terminal")
     interval = size / (point["load"] * link)

@@ -1,4 +1,4 @@
-"""What steady traffic says: curves of saturation, and the textbook's numbers beside them."""
+"""Results of steady traffic: curves of saturation beside the textbook's numbers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..units import text
+from ..units import percent, text
 from .drawing import CLASSES, FAINT, INK, MUTED, heading, key, sheet
 from .parameters import Finding, Point, Summary
 
@@ -156,7 +156,7 @@ def _findings(rows: Sequence[Point]) -> dict[str, Finding]:
             first = min(over, key=lambda r: r["load"])
             part = first["accepted"] / first["bound"]
             good &= 0.85 <= part <= 1.1
-            words.append(f"{name} {first['accepted']:.3f} of {first['bound']:.3g} ({100 * part:.0f} %)")
+            words.append(f"{name} {first['accepted']:.3f} of {first['bound']:.3g} ({percent(part)})")
     if words:
         out["uniform"] = Finding(
             f"accepted at the first load above the bound: {'; '.join(words)}", "agrees" if good else "differs"
@@ -178,8 +178,8 @@ def _findings(rows: Sequence[Point]) -> dict[str, Finding]:
             # The statement is about clusters of thousands of nodes.
             good |= 0.53 <= mean <= 0.62 and any(r["nodes"] == largest for r in halves if network(r) == name)
             words.append(
-                f"{name} {100 * mean:.1f} % "
-                f"(from {100 * min(values):.0f} to {100 * max(values):.0f} %, {len(values)} pairings)"
+                f"{name} {percent(mean, 1)} "
+                f"(from {percent(min(values), 0)} to {percent(max(values), 0)}, {len(values)} pairings)"
             )
         out["bisection"] = Finding("; ".join(words), "agrees" if good else "differs")
     return out

@@ -44,10 +44,10 @@ class Choice:
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):
-            raise InvalidInput(f"algorithm {shown(self.name)}: a name of letters, digits and _ is needed")
+            raise InvalidInput(f"algorithm {shown(self.name)}: expected a name of letters, digits and _")
         if not isinstance(self.options, Mapping):
             raise InvalidInput(
-                f"options of {self.name} are {shown(self.options)}: a table of names and values is needed"
+                f"options of {self.name} are {shown(self.options)}: expected a table of names and values"
             )
         plain = {key: _option(self.name, key, self.options[key]) for key in sorted(self.options, key=str)}
         object.__setattr__(self, "options", plain)
@@ -94,7 +94,7 @@ class Choice:
         if isinstance(value, (tuple, list)) and len(value) == 2:
             return cls(value[0], value[1])
         if not isinstance(value, str):
-            raise InvalidInput(f"algorithm {shown(value)}: a name, or a name with options, is needed")
+            raise InvalidInput(f"algorithm {shown(value)}: expected a name, with or without options")
         name, *parts = (part.strip() for part in value.split(","))
         options: dict[str, Option] = {}
         for part in parts:
@@ -111,7 +111,7 @@ LIBRARY = Choice("library")
 
 def _option(algorithm: str, key: Any, value: Any) -> Option:
     if not isinstance(key, str) or not _KEY.fullmatch(key):
-        raise InvalidInput(f"option {shown(key)} of {algorithm}: a name of small letters, digits and _ is needed")
+        raise InvalidInput(f"option {shown(key)} of {algorithm}: expected a name of small letters, digits and _")
     if isinstance(value, str) and value and not set(value) & set(",=\n"):
         return value
     if isinstance(value, float):
@@ -124,7 +124,7 @@ def _option(algorithm: str, key: Any, value: Any) -> Option:
     except TypeError:
         pass
     raise InvalidInput(
-        f"option {key} of {algorithm} is {shown(value)}: a number, a word or a list of whole numbers is needed"
+        f"option {key} of {algorithm} is {shown(value)}: expected a number, a word or a list of whole numbers"
     )
 
 

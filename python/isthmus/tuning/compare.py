@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InvalidInput
+from ..units import percent
 from .choice import Choice
 from .decisions import Decisions
 from .table import DecisionTable
@@ -59,7 +60,7 @@ def differences(first: Decisions, second: Decisions, ranks: Iterable[int] | None
     """
     tables = [side for side in (first, second) if isinstance(side, DecisionTable)]
     if ranks is None and not tables:
-        raise InvalidInput("neither side is a table of certain ranks: say at which numbers of ranks to compare them")
+        raise InvalidInput("neither table names numbers of ranks: say at which to compare them")
     out = []
     for kind in dict.fromkeys((*first.collectives, *second.collectives)):
         at = ranks if ranks is not None else {row.ranks for table in tables for row in table.rows.get(kind, ())}
@@ -173,10 +174,12 @@ def summary(checks: list[Check]) -> str:
     text = f"{len(checks) - len(wrong)} of {len(checks)} decisions hold"
     if wrong:
         worst = max(wrong, key=lambda check: check.loss)
-        text += f"; the worst loses {worst.loss:.1%} ({worst.collective}, {worst.ranks} ranks, {worst.bytes} bytes)"
+        text += (
+            f"; the worst loses {percent(worst.loss)} ({worst.collective}, {worst.ranks} ranks, {worst.bytes} bytes)"
+        )
     if drifts:
         median, most = statistics.median(drifts), max(drifts)
-        text += f"; times differ from the stored ones by {median:.1%} at the median, {most:.1%} at most"
+        text += f"; times differ from the stored ones by {percent(median)} at the median, {percent(most)} at most"
     return text
 
 

@@ -44,7 +44,7 @@ class Decisions(abc.ABC):
             If there are no decisions for the collective, or a number is negative.
         """
         if bytes < 0:
-            raise InvalidInput(f"bytes is {bytes}: a size from 0 is needed")
+            raise InvalidInput(f"bytes is {bytes}: expected a size from 0")
         rules = self.rules(collective, ranks)
         return rules[bisect.bisect_right([rule.bytes for rule in rules], bytes) - 1].choice
 
@@ -87,7 +87,7 @@ class Decisions(abc.ABC):
     def _known(self, collective: str) -> None:
         if collective not in self.collectives:
             allowed = ", ".join(self.collectives) or "none"
-            raise InvalidInput(f"collective {shown(collective)}: there are decisions for {allowed}")
+            raise InvalidInput(f"collective {shown(collective)}: must be one of {allowed}")
 
 
 def rules_for(

@@ -70,7 +70,7 @@ def _unescape(text: str) -> str:
         return {"s": " ", "\\": "\\"}.get(code) or chr(int(code[1:], 16))
 
     if re.search(r"\\(?!s|\\|x[0-9a-f]{2}|u[0-9a-f]{4})", re.sub(r"\\\\", "", text)):
-        raise InvalidInput(f"{shown(text)}: behind a backslash s, a backslash, xHH or uHHHH is allowed")
+        raise InvalidInput(f"{shown(text)}: a backslash must be followed by s, a backslash, xHH or uHHHH")
     return re.sub(r"\\(s|\\|x[0-9a-f]{2}|u[0-9a-f]{4})", plain, text)
 
 
@@ -133,7 +133,7 @@ class _Blocks:
                 _count(words, 3)
                 rules.append((_whole(words[1]), _choice(words[2])))
             elif rules:
-                raise InvalidInput("a point stands behind rules: points come first")
+                raise InvalidInput("a point follows a rule: points must come first")
             else:
                 points.append(_read_point(words))
         self.number = head
@@ -143,21 +143,21 @@ class _Blocks:
 def _about(about: dict[str, str], words: Sequence[str]) -> None:
     _count(words, 3)
     if words[1] not in _KEYS:
-        raise InvalidInput(f"about {shown(words[1])}: allowed are {', '.join(_KEYS)}")
+        raise InvalidInput(f"about {shown(words[1])}: must be one of {', '.join(_KEYS)}")
     if words[1] in about:
-        raise InvalidInput(f"about {words[1]} stands twice")
+        raise InvalidInput(f"about {words[1]} is given twice")
     about[words[1]] = _unescape(words[2])
     Provenance(**about)  # finds a source that there is not, while the line is known
 
 
 def _head(words: Sequence[str]) -> tuple[str, int, bool]:
     if words[0] != "for":
-        raise InvalidInput(f"{shown(words[0])}: about, for, point or rule is allowed")
+        raise InvalidInput(f"{shown(words[0])}: must be about, for, point or rule")
     _count(words, 4)
     if words[1] not in KINDS:
-        raise InvalidInput(f"collective {shown(words[1])}: allowed are {', '.join(KINDS)}")
+        raise InvalidInput(f"collective {shown(words[1])}: must be one of {', '.join(KINDS)}")
     if words[3] not in ("tuned", "from"):
-        raise InvalidInput(f"{shown(words[3])}: tuned or from is allowed")
+        raise InvalidInput(f"{shown(words[3])}: must be tuned or from")
     return words[1], _whole(words[2]), words[3] == "tuned"
 
 
@@ -165,7 +165,7 @@ def _read_point(words: Sequence[str]) -> Point:
     _count(words, 9)
     seconds, behind, bound, low, high = (_seconds(words[i]) for i in (3, 5, 6, 7, 8))
     if (low is None) != (high is None):
-        raise InvalidInput("one end of an interval: two or none are needed")
+        raise InvalidInput("one end of an interval: expected two or none")
     interval = None if low is None or high is None else (low, high)
     runner_up = None if words[4] == "-" else _choice(words[4])
     return Point(_whole(words[1]), _choice(words[2]), seconds, runner_up, behind, bound, interval)
@@ -173,7 +173,7 @@ def _read_point(words: Sequence[str]) -> Point:
 
 def _count(words: Sequence[str], needed: int) -> None:
     if len(words) != needed or not all(words):
-        raise InvalidInput(f"{len(words)} words with single blanks: a line {words[0]} has {needed}")
+        raise InvalidInput(f"{len(words)} words: a line {words[0]} must have {needed}, with single blanks")
 
 
 def _choice(word: str) -> Choice:
@@ -182,7 +182,7 @@ def _choice(word: str) -> Choice:
 
 def _whole(word: str) -> int:
     if not re.fullmatch("[0-9]{1,19}", word) or int(word) >= 2**63:
-        raise InvalidInput(f"{shown(word)}: a whole number from 0 is needed")
+        raise InvalidInput(f"{shown(word)}: expected a whole number from 0")
     return int(word)
 
 
@@ -190,5 +190,5 @@ def _seconds(word: str) -> float | None:
     if word == "-":
         return None
     if not _NUMBER.fullmatch(word) or float(word) == float("inf"):
-        raise InvalidInput(f"{shown(word)}: seconds from 0, or -, are needed")
+        raise InvalidInput(f"{shown(word)}: expected seconds from 0, or -")
     return float(word)

@@ -79,7 +79,7 @@ class Scenario:
 
     def __post_init__(self) -> None:
         if self.ranks < 1:
-            raise InvalidInput(f"{self.ranks} ranks: at least 1 is needed")
+            raise InvalidInput(f"{self.ranks} ranks: expected at least 1")
         byte = 0.0
         if isinstance(self.machine, Machine):
             bandwidth = self.machine.node.memory_bandwidth
@@ -123,7 +123,7 @@ class Scenario:
         return np.maximum(least, between)
 
     def _levels(self) -> list[Level]:
-        """Those that pairs of ranks are on, the way through the network in the network's latency."""
+        """The levels that pairs of ranks use; the latency of the network includes the routes."""
         if isinstance(self.machine, Level):
             return [self.machine]
         from ..simulation.simulate import located

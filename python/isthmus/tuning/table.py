@@ -57,7 +57,7 @@ class Point:
             low, high = self.interval
             if not 0 <= low <= high < math.inf:
                 raise InvalidInput(
-                    f"the interval of {self.bytes} bytes is {low} to {high}: seconds that ascend are needed"
+                    f"the interval of {self.bytes} bytes is {low} to {high}: expected seconds that ascend"
                 )
             object.__setattr__(self, "interval", (float(low), float(high)))
 
@@ -91,14 +91,14 @@ class Row:
     def __post_init__(self) -> None:
         object.__setattr__(self, "points", tuple(self.points))
         if self.ranks < 1:
-            raise InvalidInput(f"a row of {self.ranks} ranks: a number from 1 is needed")
+            raise InvalidInput(f"a row of {self.ranks} ranks: expected a number from 1")
         if not self.points:
-            raise InvalidInput(f"the row of {self.ranks} ranks has no sizes: one at least is needed")
+            raise InvalidInput(f"the row of {self.ranks} ranks has no sizes: expected at least one")
         sizes = [point.bytes for point in self.points]
         if sizes[0] < 0 or any(a >= b for a, b in itertools.pairwise(sizes)):
-            raise InvalidInput(f"the row of {self.ranks} ranks: sizes from 0 that ascend are needed")
+            raise InvalidInput(f"the row of {self.ranks} ranks: expected sizes from 0 that ascend")
         if not self.tuned and sizes[0] != 0:
-            raise InvalidInput(f"the row of {self.ranks} ranks begins at {sizes[0]} bytes: rules begin at 0")
+            raise InvalidInput(f"the row of {self.ranks} ranks begins at {sizes[0]} bytes: rules must begin at 0")
 
     @functools.cached_property
     def rules(self) -> tuple[Rule, ...]:
@@ -170,7 +170,7 @@ class Provenance:
 
     def __post_init__(self) -> None:
         if self.source not in ("", *SOURCES):
-            raise InvalidInput(f"source {self.source!r}: allowed are {', '.join(SOURCES)}")
+            raise InvalidInput(f"source {self.source!r}: must be one of {', '.join(SOURCES)}")
 
 
 #: Where times of decisions may come from.
@@ -217,7 +217,7 @@ class DecisionTable(Tabular, Decisions):
         for kind, of_kind in rows.items():
             ranks = [row.ranks for row in of_kind]
             if any(a >= b for a, b in itertools.pairwise(ranks)):
-                raise InvalidInput(f"{kind}: rows of ranks that ascend are needed, got {ranks}")
+                raise InvalidInput(f"{kind}: expected rows of ranks that ascend, got {ranks}")
 
     def __str__(self) -> str:
         points = sum(len(row.points) for rows in self.rows.values() for row in rows)
@@ -344,5 +344,5 @@ class DecisionTable(Tabular, Decisions):
 
 def _order(kind: Any) -> int:
     if kind not in KINDS:
-        raise InvalidInput(f"collective {kind!r}: allowed are {', '.join(KINDS)}")
+        raise InvalidInput(f"collective {kind!r}: must be one of {', '.join(KINDS)}")
     return KINDS.index(kind)

@@ -103,11 +103,11 @@ def _json(text: str, file: str) -> dict[str, Any]:
         found = dict(pairs)
         if len(found) < len(pairs):
             twice = next(key for i, (key, _) in enumerate(pairs) if key in dict(pairs[:i]))
-            raise ParseError(file, None, twice, "stands twice in the same table")
+            raise ParseError(file, None, twice, "is given twice in the same table")
         return found
 
     def no(constant: str) -> Any:
-        raise ParseError(file, None, None, f"{constant} is no number of JSON")
+        raise ParseError(file, None, None, f"{constant} is not a number in JSON")
 
     try:
         found = json.loads(text, object_pairs_hook=unique, parse_constant=no)
@@ -116,9 +116,9 @@ def _json(text: str, file: str) -> dict[str, Any]:
     except ParseError:
         raise
     except (ValueError, RecursionError):
-        raise ParseError(file, None, None, "not JSON: a number or nesting that is too long") from None
+        raise ParseError(file, None, None, "not JSON: a number is too long or nesting too deep") from None
     if not isinstance(found, dict):
-        raise ParseError(file, None, None, "not a decision table: an object is needed at the top")
+        raise ParseError(file, None, None, "not a decision table: expected an object at the top")
     return found
 
 
@@ -146,7 +146,7 @@ class _Reader:
             if key in KINDS:
                 rows[key] = self.rows(key, value)
             elif key not in ("format", "version", "provenance"):
-                raise self.error(key, f"is neither provenance nor a collective: allowed are {', '.join(KINDS)}")
+                raise self.error(key, f"is neither provenance nor a collective: must be one of {', '.join(KINDS)}")
         try:
             return DecisionTable(rows, self.provenance(data.get("provenance", {})))
         except InvalidInput as error:
@@ -157,7 +157,7 @@ class _Reader:
         self.keys("provenance", value, allowed, ())
         for key, text in value.items():
             if not isinstance(text, str):
-                raise self.error(f"provenance.{key}", f"is {shown(text)}: a text is needed")
+                raise self.error(f"provenance.{key}", f"is {shown(text)}: expected a text")
         try:
             return Provenance(**value)
         except InvalidInput as error:
@@ -165,17 +165,17 @@ class _Reader:
 
     def keys(self, field: str, value: Any, allowed: tuple[str, ...], needed: tuple[str, ...]) -> None:
         if not isinstance(value, dict):
-            raise self.error(field, f"is {shown(value)}: a table is needed")
+            raise self.error(field, f"is {shown(value)}: expected a table")
         for key in value:
             if key not in allowed:
-                raise self.error(f"{field}.{key}", f"is not known here: allowed are {', '.join(allowed)}")
+                raise self.error(f"{field}.{key}", f"is not known here: must be one of {', '.join(allowed)}")
         for key in needed:
             if key not in value:
                 raise self.error(field, f"{key} is missing")
 
     def rows(self, kind: str, value: Any) -> list[Row]:
         if not isinstance(value, list):
-            raise self.error(kind, f"is {shown(value)}: a list of tables is needed")
+            raise self.error(kind, f"is {shown(value)}: expected a list of tables")
         out = []
         for number, item in enumerate(value):
             field = f"{kind}.{number}"
@@ -183,9 +183,9 @@ class _Reader:
             ranks = self.whole(f"{field}.ranks", item["ranks"])
             sizes = item.get("sizes", "tuned")
             if sizes not in ("tuned", "from"):
-                raise self.error(f"{field}.sizes", f'is {shown(sizes)}: "tuned" and "from" are allowed')
+                raise self.error(f"{field}.sizes", f'is {shown(sizes)}: must be "tuned" or "from"')
             if not isinstance(item["rules"], list):
-                raise self.error(f"{field}.rules", f"is {shown(item['rules'])}: a list of tables is needed")
+                raise self.error(f"{field}.rules", f"is {shown(item['rules'])}: expected a list of tables")
             points = [self.point(f"{field}.rules", number, point) for number, point in enumerate(item["rules"])]
             try:
                 out.append(Row(ranks, tuple(points), sizes == "tuned"))
@@ -202,7 +202,7 @@ class _Reader:
             if time is not None and (
                 isinstance(time, bool) or not isinstance(time, (int, float)) or not 0 <= time < math.inf
             ):
-                raise self.error(where, f"{key} is {shown(time)}: seconds from 0 are needed")
+                raise self.error(where, f"{key} is {shown(time)}: expected seconds from 0")
             times[key] = None if time is None else float(time)
         runner_up = value.get("runner_up")
         try:
@@ -221,16 +221,16 @@ class _Reader:
             return None
         numbers = value if isinstance(value, list) else []
         if len(numbers) != 2 or any(isinstance(n, bool) or not isinstance(n, (int, float)) for n in numbers):
-            raise self.error(where, f"interval is {shown(value)}: two times in seconds are needed")
+            raise self.error(where, f"interval is {shown(value)}: expected two times in seconds")
         return float(numbers[0]), float(numbers[1])
 
     def whole(self, field: str, value: object, name: str = "") -> int:
         if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**63:
-            raise self.error(field, f"{name}is {shown(value)}: a whole number from 0 is needed")
+            raise self.error(field, f"{name}is {shown(value)}: expected a whole number from 0")
         return value
 
 
 def _word(value: Any) -> str:
     if not isinstance(value, str):
-        raise InvalidInput(f"algorithm {shown(value)}: a text such as 'knomial,radix=4' is needed")
+        raise InvalidInput(f"algorithm {shown(value)}: expected a text such as 'knomial,radix=4'")
     return value

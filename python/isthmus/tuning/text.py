@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..units import mixed, text
+from ..units import mixed, percent, text
 from .search.result import RULES, Source
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def _sweep(found: Sweep, decimal: bool) -> list[str]:
                 str(point.choice),
                 text(point.seconds or 0.0, "s", 4) + mark,
                 "" if point.runner_up is None else str(point.runner_up),
-                "" if point.margin is None else f"{point.margin:.1%}",
+                "" if point.margin is None else percent(point.margin, 1),
                 text(point.bound or 0.0, "s", 4),
             )
         )

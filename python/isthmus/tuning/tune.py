@@ -189,14 +189,14 @@ def tune(
 
         machine = load(machine)
     if not isinstance(machine, (Machine, Level)):
-        raise InvalidInput(f"machine: {type(machine).__name__}; a Machine, a Level, a name or specification is allowed")
+        raise InvalidInput(f"machine: {type(machine).__name__}; must be a Machine, a Level, a name or specification")
     if workers < 1:
-        raise InvalidInput(f"{workers} workers: at least 1 is needed")
+        raise InvalidInput(f"{workers} workers: expected at least 1")
     begin = time.perf_counter()
     kinds = _kinds(collective)
     counts = sorted({int(r) for r in ([ranks] if isinstance(ranks, int) else ranks)})
     if not counts:
-        raise InvalidInput("ranks to tune for: at least one number is needed")
+        raise InvalidInput("ranks to tune for: expected at least one number")
     table = np.asarray(SIZES if sizes is None else sizes, np.int64)
     only = None if algorithms is None else list(algorithms)
     tasks = []
@@ -235,7 +235,7 @@ def _kinds(collective: str | Iterable[str]) -> list[str]:
     wrong = [kind for kind in kinds if kind not in ALL]
     if wrong or not kinds:
         raise InvalidInput(
-            f"collective to tune {', '.join(map(repr, wrong)) or 'none'}: allowed are all, {', '.join(ALL)}"
+            f"collective to tune {', '.join(map(repr, wrong)) or 'none'}: must be one of all, {', '.join(ALL)}"
         )
     return list(dict.fromkeys(kinds))
 

@@ -1,4 +1,4 @@
-"""What a prediction consists of: simulations, what-ifs, and where the time goes.
+"""The parts of a prediction: simulations, what-ifs, and where the time goes.
 
 - ``calls``: which calls and messages matter: the critical path and the ranks' time by call, by pair of ranks and by
   size

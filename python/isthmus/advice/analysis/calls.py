@@ -90,7 +90,7 @@ class SizeClass:
 
 @dataclass(frozen=True, eq=False)
 class Waits:
-    """What CPU streams do, and what they wait for; see :func:`waits_by_event`.
+    """Activities of CPU streams, and the causes of their waiting; see :func:`waits_by_event`.
 
     Attributes
     ----------

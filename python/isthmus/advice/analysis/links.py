@@ -1,4 +1,4 @@
-"""What the links of the network carry, whose messages that are, and what these lose to each other."""
+"""Traffic of the links, the calls that cause it, and the loss to contention."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class NetworkUse:
 def network_use(
     timeline: Timeline, rows: Rows | None, event: NDArray[np.integer[Any]] | None, on_path: float
 ) -> NetworkUse | None:
-    """What a simulation with ``record="ops"`` tells of the network; None where messages do not meet.
+    """Network use in a simulation with ``record="ops"``; None in models without contention.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What of the critical path is what: its seconds by share, and step by step for whoever groups them."""
+"""The critical path by parts of time: seconds of each part, and step by step for grouping."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class PathSteps:
 
 
 class Parameters:
-    """What lies between two ranks, and what it costs to receive there, in picoseconds."""
+    """The level between two ranks and the cost of receiving there, in picoseconds."""
 
     def __init__(self, machine: Machine, placement: Allocation | Placement, ranks: int) -> None:
         where = located(ranks, machine, placement)

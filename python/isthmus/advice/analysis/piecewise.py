@@ -109,7 +109,7 @@ class Chain:
         return out
 
     def times(self, streams: int) -> Times:
-        """What is kept of a simulation."""
+        """The part of a simulation that is kept."""
         told = self.breakdown_ps(streams) / 1e12 if self._record != "finish" else None
         by_share = {} if told is None else {name: told[:, i] for i, name in enumerate(SHARES)}
         return Times(int(self.finish.max()) / 1e12, by_share)
@@ -188,7 +188,7 @@ class _Details:
         self._patterns = [together(self._ranks, [*self._patterns, pattern(piece.schedule)], np.zeros(1))]
 
     def _earlier(self, waits: Waits) -> list[Call]:
-        """What ranks wait for in the last call of the piece before."""
+        """Partners that ranks wait for in the last call of the previous piece."""
         nothing = dict.fromkeys(PATH_CLASSES, 0.0)
         return [
             Call(*name, 0, 0, 0, 0.0, nothing, 0.0, seconds / self._ranks)
@@ -236,7 +236,7 @@ def predict_in_pieces(
     collectives: Collectives | None,
     detailed: bool,
 ) -> Prediction:
-    """The same as :func:`predict` of a large program, with the memory of one piece.
+    """Predicts a large program like :func:`predict`, with the memory of one piece.
 
     ``even``: the program with its computation balanced, None where there is nothing to balance. Every simulation goes
     on with the next piece where it ended, so that times are those of the whole but for what ranks do at a cut while

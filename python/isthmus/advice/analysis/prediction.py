@@ -44,7 +44,7 @@ _MOST_FACTOR = 1024.0
 
 
 class Times(NamedTuple):
-    """What is kept of a simulation, so that its schedule can go: seconds, those of ranks where they were recorded."""
+    """Times kept of a simulation so that its schedule can be freed: seconds, and those of ranks if recorded."""
 
     makespan: float
     breakdown: Mapping[str, NDArray[np.float64]]
@@ -100,10 +100,11 @@ def predict(
     t = simulator.run(schedule, machine, placement, "ops" if recorded else "ranks", path_part=part)
     if t.deadlock is not None:
         raise InvalidInput(
-            f"on {machine.name} the program hangs, {str(t.deadlock).splitlines()[0]}; isthmus simulate explains it"
+            f"on {machine.name} the program deadlocks: {str(t.deadlock).splitlines()[0].removeprefix('deadlock: ')}; "
+            "isthmus simulate explains why"
         )
     if t.makespan_ps == 0:
-        raise InvalidInput(f"on {machine.name} the program takes no time: there is nothing to advise on")
+        raise InvalidInput(f"on {machine.name} the program takes no time, so there is nothing to advise on")
     varied = varied or vary()
     fast = varied["bandwidth"]
     by_rank = shares(t, fast)
@@ -146,7 +147,7 @@ def predict(
 
 
 class _Columns(NamedTuple):
-    """What is known of events and operations before any simulation; see :mod:`.origin` and :func:`rows_of_events`."""
+    """Columns of events and operations known before any simulation; see :mod:`.origin`, :func:`rows_of_events`."""
 
     event: NDArray[np.integer[Any]]
     completing: NDArray[np.integer[Any]]
@@ -190,7 +191,7 @@ def streams(timeline: Timeline) -> int:
 
 
 def losses(t: Timeline, varied: Mapping[str, Times]) -> dict[str, float]:
-    """What the time is made of, by LOSSES."""
+    """The parts of the time, by LOSSES."""
     compute = t.breakdown["compute"] / streams(t)
     mean, most, ideal, time = float(compute.mean()), float(compute.max()), varied["network"].makespan, t.makespan
     alone = varied["contention"].makespan if "contention" in varied else time
@@ -349,7 +350,7 @@ def _reaches(
 
 
 def even_schedule(program: Program | Schedule, lowered: Callable[[Program], Schedule]) -> Callable[[], Schedule] | None:
-    """What makes the schedule of the program with computation balanced; None where there is nothing to balance.
+    """A function that makes the schedule with balanced computation; None if there is nothing to balance.
 
     It is as large as that of the program, and therefore made when it is simulated, and not kept.
     """

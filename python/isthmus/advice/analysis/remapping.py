@@ -1,4 +1,4 @@
-"""What another placement of the ranks would change."""
+"""The effect of another placement of the ranks."""
 
 from __future__ import annotations
 

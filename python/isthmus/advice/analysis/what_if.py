@@ -157,7 +157,7 @@ def _segments(
     computing: NDArray[np.integer[Any]],
     owner: NDArray[np.integer[Any]],
 ) -> tuple[NDArray[np.int64], NDArray[np.integer[Any]], NDArray[np.int64]]:
-    """What ranks compute between two synchronisations of any communicator.
+    """Computation of ranks between two synchronisations of any communicator.
 
     Parameters
     ----------

@@ -104,7 +104,7 @@ class Choices:
         from ...tuning.libraries.openmpi import ONE_RULE
 
         if self.table is None:
-            raise InvalidInput("no other algorithms of collectives save time: there is nothing to export")
+            raise InvalidInput("no other collective algorithm saves time, so there is nothing to export")
         target = target or self.library.target
         whole: Container[str] = ONE_RULE if target.startswith("openmpi") else ()
         rules = self.tuner.for_library(self.table.collectives, self.compared, whole)
@@ -226,7 +226,7 @@ def _notes(
     late: int,
     fixed: Sequence[str],
 ) -> tuple[str, ...]:
-    """What to know about the comparison."""
+    """Remarks on the comparison."""
     out = []
     later = Counter({use.collective: 0 for use in found})
     for use in found:

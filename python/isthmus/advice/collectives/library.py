@@ -52,7 +52,7 @@ class Library:
         return _WORDS[self.name]
 
     def decisions(self, ranks_per_node: int) -> Decisions:
-        """What it decides without a file."""
+        """The library's default decision."""
         from ...tuning.defaults import defaults
 
         return defaults(self.target, ranks_per_node=ranks_per_node)
@@ -77,7 +77,7 @@ def library_of(program: object, named: str | None = None) -> Library:
         name, dash, version = named.partition("-")
         if name not in _WORDS or (dash and not re.fullmatch(r"\d+(\.\d+){0,2}", version)):
             raise InvalidInput(
-                f"mpi {shown(named)}: allowed are {' and '.join(_WORDS)}, with a version or without, as openmpi-5.0.8"
+                f"mpi {shown(named)}: must be {' or '.join(_WORDS)}, with or without a version, such as openmpi-5.0.8"
             )
         library = Library(name, version or _VERSIONS[name], "as asked for")
         library.decisions(1)

@@ -213,7 +213,7 @@ class Tuner:
         return [_with_best(c, *best[c.use.collective, c.use.ranks, c.use.bytes]) for c in compared], late
 
     def table(self, kinds: Sequence[str], compared: Sequence[Compared]) -> DecisionTable:
-        """What is tuned, in powers of two of the size around it; elsewhere what counts now."""
+        """The tuned algorithm, by the power of two around the size; elsewhere the current one."""
 
         def of_now(kind: str, ranks: int) -> list[Rule]:
             return [Rule(r.bytes, self.runnable(kind, ranks, r.choice)) for r in self.now.rules(kind, ranks)]
@@ -295,7 +295,7 @@ def worth_changing(
 
 
 def as_run(rules: DecisionTable, losses: Sequence[Loss], own: Decisions) -> Decisions:
-    """What a library does with the file that was made of rules; what is left to it is as in ``own``."""
+    """The algorithms that a library runs with the file made of rules; decisions left to it are those of ``own``."""
     rows: dict[str, list[Row]] = {}
     for kind, of_kind in rules.rows.items():
         for row in of_kind:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...schedule.program import Program
-from ...units import amount, text
+from ...units import amount, percent, text
 from ..advice import Growth, Prediction, Sentence
 from ..analysis.numbers_used import SOURCED
 from .words import best_words, calls_words, now_words
@@ -33,23 +33,13 @@ DIFFERENT = 0.02
 _FIELDS = {"latency": "L", "bandwidth": "G", "overhead": "o_send"}
 
 
-def percent(part: float) -> str:
-    """A part of the time, for people."""
-    value = 100 * part
-    if 0 < value < 0.1:
-        return "< 0.1 %"
-    if -0.1 < value <= 0:
-        return "0 %"
-    return f"{value:.1f} %" if abs(value) < 9.95 else f"{value:.0f} %"
-
-
 def seconds(value: float) -> str:
     """A time, for people."""
     return text(value, "s", 3)
 
 
 def sentences_on(predictions: Sequence[Prediction], program: Program | Schedule) -> tuple[Sentence, ...]:
-    """What to do, the most worthwhile first; then what the comparison of machines says, and bounds."""
+    """The advice: worthwhile changes in order of their gain, then the comparison of machines, and bounds."""
     p = predictions[0]
     # If two save as much, the one for which a file is written comes first.
     found = [*_collectives(p), *_placing(p), *_balance(p), *_network(p), *_concentration(p)]
@@ -116,7 +106,7 @@ def _network(p: Prediction) -> list[Sentence]:
 
 
 def _contention(p: Prediction) -> list[Sentence]:
-    """What messages lose to each other, and where."""
+    """The loss to contention, and its links."""
     what_if, net = p.what_if("contention"), p.network
     if not _worth(p, what_if):
         return []
@@ -169,7 +159,7 @@ def call_words(name: str, location: str) -> str:
 
 
 def _bounds(p: Prediction) -> list[Sentence]:
-    """What an ideal schedule would hide: the network, and dependencies, which an ideal network leaves."""
+    """The time that an ideal schedule would hide: the network, and dependencies, which an ideal network leaves."""
     what_if, ideal = p.what_if("overlap"), p.what_if("network")
     if not _worth(p, what_if):
         return []
@@ -201,7 +191,7 @@ def _concentration(p: Prediction) -> list[Sentence]:
 
 
 def _placing(p: Prediction) -> list[Sentence]:
-    """What it saves to place ranks by what they exchange."""
+    """The saving by placing ranks by their communication."""
     found = p.placing
     if found is None or found.saving < WORTH * found.before:
         return []
@@ -215,7 +205,7 @@ def _placing(p: Prediction) -> list[Sentence]:
 
 
 def _collectives(p: Prediction) -> list[Sentence]:
-    """What other algorithms of collectives save."""
+    """The saving by other algorithms of collectives."""
     found = p.choices
     if found is None or found.saving < WORTH * found.before:
         return []
@@ -255,7 +245,7 @@ def notes_on(
     model: str = "loggops",
     routing: str = "minimal",
 ) -> tuple[str, ...]:
-    """What to know about the figures."""
+    """Remarks on the figures."""
     out = []
     p = predictions[0]
     recording = program.recording if isinstance(program, Program) else None

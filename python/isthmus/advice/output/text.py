@@ -1,4 +1,4 @@
-"""What ``print(advice)`` says: one page."""
+"""The output of ``print(advice)``: one page."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from ...machine import Allocation
 from ...mapping.metrics import DEFINITIONS, in_words
 from ...schedule.program import Program
 from ...simulation.text import machine_words
-from ...units import amount, span, text
+from ...units import amount, percent, span, text
 from ...visible import bar
 from ..advice import LOSSES, TIME_CLASSES, Advice, Growth, Prediction
 from ..analysis.numbers_used import quality
 from .as_json import machine_rows
-from .sentences import call_words, percent, seconds
+from .sentences import call_words, seconds
 from .words import best_words, calls_words, now_words, source_words, whole_words
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ BOUNDS = "No run can save more than this; it is not known whether any run can sa
 
 
 def dominant_words(p: Prediction) -> str:
-    """What most of the time is lost to; of the network, which of its costs saves most."""
+    """The largest loss of time; for the network, the cost that saves most."""
     if p.dominant != "network":
         return p.dominant
     costs = [w for w in p.what_ifs if w.name in ("latency", "bandwidth", "overhead")]
@@ -120,11 +120,11 @@ def _table(rows: Sequence[Sequence[str]], left: Iterable[int] = ()) -> list[str]
 def _part(value: float | None, time: float) -> tuple[str, str]:
     if value is None:
         return "", ""
-    return seconds(value), f"{100 * value / time:.1f} %"
+    return seconds(value), percent(value / time, 1)
 
 
 def _losses(p: Prediction) -> list[str]:
-    """What the time is made of."""
+    """The parts of the time."""
     parts = [(LOSSES[name], value) for name, value in p.losses.items() if value >= 0.0005 * p.time]
     rows = [["breakdown of the predicted time", "", "", ""]]
     rows += [[words, *_part(value, p.time), bar(value / p.time)] for words, value in parts]
@@ -216,7 +216,7 @@ def _placing(p: Prediction) -> list[str]:
 
 
 def call_label(call: Call | CallUse) -> str:
-    """What to call it: by the function of the program where that is known, without the address in it."""
+    """The name of a call: the function of the program if it is known, without the address in it."""
     inside = re.search(r"\((.+)\)$", call.location)
     words = f"{call.name} in {inside[1]}" if inside else call_words(call.name, call.location)
     # Both ends of a long one tell more than its middle.
@@ -280,7 +280,7 @@ def load_words(n: NetworkUse) -> str:
 
 
 def lost_words(n: NetworkUse, time: float) -> str:
-    """What messages lose to others."""
+    """The time that messages lose to contention."""
     if not n.delayed:
         return f"nothing: none of {n.messages:,} messages is delayed by others"
     words = f"{seconds(n.lost)} in total by {n.delayed:,} of {n.messages:,} messages, "

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ...tuning.choice import Choice
 from ...tuning.libraries.canonical import pretty
-from ...units import span, text
+from ...units import percent, span, text
 
 if TYPE_CHECKING:
     from ..collectives.comparison import Choices
@@ -47,7 +47,7 @@ def whole_words(found: Choices) -> str:
     """The program with the algorithms of now and with better ones."""
     now = f"{text(found.before, 's', 3)} with the current algorithms"
     many = found.excerpt
-    sure = "" if many is None else f" Both times are estimates from pieces with {100 * many:.2g} % of its events."
+    sure = "" if many is None else f" Both times are estimates from pieces with {percent(many)} of its events."
     if many is not None and (not found.tuned or found.table is None):
         sure = sure.replace("Both times are estimates", "The time is an estimate")
     if not found.tuned:
@@ -57,7 +57,7 @@ def whole_words(found: Choices) -> str:
     part = found.saving / found.before
     kinds = " and ".join(found.table.collectives)
     return (
-        f"The program takes {now}, {text(found.after, 's', 3)} ({100 * part:.3g} % less) with better ones for {kinds}."
+        f"The program takes {now}, {text(found.after, 's', 3)} ({percent(part)} less) with better ones for {kinds}."
         + sure
     )
 

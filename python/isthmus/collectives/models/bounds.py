@@ -57,7 +57,7 @@ class Bound:
 
 @dataclass(frozen=True)
 class _Needs:
-    """What a collective of P ranks and n bytes needs, as multiples of n."""
+    """The needs of a collective of P ranks and n bytes, as multiples of n."""
 
     spreads: bool = False  # a rank has something that all need
     gathers: bool = False  # a rank needs something of all
@@ -118,7 +118,9 @@ def bound(
     """
     table = np.asarray(sizes, np.int64).reshape(-1)
     if ranks < 1 or (table < 0).any():
-        raise InvalidInput(f"{ranks} ranks and sizes from {table.min(initial=0)} bytes: from 1 rank and 0 bytes on")
+        raise InvalidInput(
+            f"{ranks} ranks, sizes from {table.min(initial=0)} bytes: must be at least 1 rank and 0 bytes"
+        )
     needs = _needs(collective, ranks)
     p = Parameters.of(level.least(), reduce_rate=reduce_rate)
     zero = np.zeros(len(table))
@@ -164,12 +166,12 @@ def _needs(collective: str, ranks: int) -> _Needs:
         "exscan": _Needs(True, True, 1, part, max(ranks - 2, 0) / ranks),
     }
     if collective not in known:
-        raise InvalidInput(f"bounds of {collective!r}: allowed are {', '.join(known)}")
+        raise InvalidInput(f"bounds of {collective!r}: must be one of {', '.join(known)}")
     return known[collective]
 
 
 def per_byte(overhead: float, by_processor: float, gap: float, by_interface: float) -> float:
-    """What a byte takes at least of processor or interface, into however many messages the bytes are divided.
+    """The least time of processor or interface for a byte, for any division of the bytes into messages.
 
     The first byte of a message costs overhead and gap, the others what they cost by the byte. Both resources have to do
     with all bytes: the least over the share of first bytes of the larger of two sums that are linear in it.

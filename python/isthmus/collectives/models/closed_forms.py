@@ -103,12 +103,12 @@ def cost(
     """
     function = FORMS.get((collective, algorithm))
     if function is None:
-        raise Unsupported(f"{collective} by {algorithm}: there is no closed form; simulate it")
+        raise Unsupported(f"{collective} by {algorithm}: no closed form is known; simulate it")
     if ranks < 1:
-        raise InvalidInput(f"{ranks} ranks: at least 1 is needed")
+        raise InvalidInput(f"{ranks} ranks: expected at least 1")
     table = np.asarray(sizes, np.int64).reshape(-1)
     if (table < 0).any():
-        raise InvalidInput(f"a size is {int(table.min())} bytes: numbers from 0 are allowed")
+        raise InvalidInput(f"a size is {int(table.min())} bytes: must be 0 or more")
     standard = {
         option.name: option.standard for option in describe(collective, algorithm).options if option.name in _STANDARD
     }

@@ -1,4 +1,4 @@
-"""What a closed form answers."""
+"""The result of a closed form."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Work:
-    """What a rank's processor does, in picoseconds, one entry for each size.
+    """The work of a rank's processor in picoseconds, one entry for each size.
 
     Attributes
     ----------

@@ -70,5 +70,5 @@ def _reduce(
     p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: str, latency: float = 1e-6,
     overhead: float = 0.5e-6, gap: float = 0.5e-6, segment: int = 0, window: int = 0,
 ) -> Cost:  # fmt: skip
-    """The same tree upwards."""
+    """The tree upwards."""
     return reduction(p, logp_tree(ranks, *_picoseconds(latency, overhead, gap)), sizes, segment, window, orderly=False)

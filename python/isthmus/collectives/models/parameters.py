@@ -20,7 +20,7 @@ Times = Any
 
 @dataclass(frozen=True)
 class Parameters:
-    """What a message and a byte cost between any two ranks, rounded as the simulator rounds them.
+    """The cost of a message and of a byte between any two ranks, rounded as in the simulator.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class Parameters:
 
     @classmethod
     def of(cls, level: Level, *, copy_rate: float = 0.0, reduce_rate: float = 0.0, lanes: int = 1) -> Parameters:
-        """Those of a level of a machine; rates in seconds per byte.
+        """The parameters of a level of a machine; rates in seconds per byte.
 
         Raises
         ------
@@ -70,7 +70,7 @@ class Parameters:
         def of(p: Piece, pieces: tuple[Parameters, ...] = ()) -> Parameters:
             numbers = (p.L, p.o_send, p.o_recv, p.g, p.G, p.O, copy_rate, reduce_rate, p.O_of_receiver)
             if not all(0 <= number < 1e6 for number in numbers):
-                raise InvalidInput(f"LogGOPS parameters and rates are {numbers}: numbers from 0 are allowed")
+                raise InvalidInput(f"LogGOPS parameters and rates are {numbers}: must be 0 or more")
             latency, sent, received, gap = (round(number * 1e12) for number in numbers[:4])
             by_wire, by_cpu, copied, reduced, by_receiver = (number * 1e12 for number in numbers[4:])
             rates = (copied, reduced, by_receiver)

@@ -24,7 +24,7 @@ def _passing(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: 
 
 @form(("reduce_scatter", "ring"), ("reduce_scatter", "pairwise"))
 def _reducing(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: str) -> Cost:
-    """The same with a reduction of a block in each round."""
+    """The ring with a reduction of a block in each round."""
     return symmetric(p, [Round(sizes, reduced=(sizes,), count=ranks - 1)], len(sizes))
 
 

@@ -135,7 +135,7 @@ def scattering(p: Parameters, tree: Any, sizes: NDArray[np.int64]) -> Cost:
 
 
 def gathering(p: Parameters, tree: Any, sizes: NDArray[np.int64]) -> Cost:
-    """The same upwards; a node sends when it has the blocks of all of its subtree."""
+    """The tree upwards; a node sends when it has the blocks of its whole subtree."""
     copied = p.copied(sizes)
     work = busiest(
         tree,

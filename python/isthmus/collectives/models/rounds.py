@@ -135,7 +135,7 @@ def all_at_once(costs: list[tuple[int, int, int, int]], clock: tuple[int, int, i
 
 
 def least(p: Parameters, r: Round, sizes: int) -> NDArray[np.int64]:
-    """What a Round takes at least, in whatever order its messages go: all the work of the processor, or all that is to
+    """A lower bound of a Round for any order of its messages: all the work of the processor, or all that is to
     be done after the first message has come."""
     clock = Clock(p, sizes)
     work = clock.work_of(r)

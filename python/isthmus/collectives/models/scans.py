@@ -25,7 +25,7 @@ def _scan(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: str
 
 @form(("exscan", "binomial"))
 def _exscan(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: str) -> Cost:
-    """The same with two sums, the first of which begins as a copy of the own vector."""
+    """The scan with two sums, the first of which begins as a copy of the own vector."""
     return _levels(p, ranks, sizes, True)
 
 

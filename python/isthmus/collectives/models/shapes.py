@@ -75,7 +75,7 @@ class Kary:
 
     @property
     def taken(self) -> Groups:
-        """The same order."""
+        """The children in the same order."""
         return self.children
 
 
@@ -128,7 +128,7 @@ class Chains:
 
     @property
     def taken(self) -> Groups:
-        """The same order."""
+        """The children in the same order."""
         return self.children
 
 

@@ -106,7 +106,7 @@ def _spread(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: s
 def _sum(
     p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: str, segment: int = 0, window: int = 0
 ) -> Cost:
-    """The same backwards, with reductions."""
+    """The stream backwards, with reductions."""
     return _busiest(ranks, _average(p, ranks, sizes, segment, 1 if ranks == 2 else 2, p.reduced(sizes)))
 
 

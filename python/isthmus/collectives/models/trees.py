@@ -55,7 +55,7 @@ def all_down(
     copied: NDArray[np.int64] | None = None,
     root_too: bool = False,
 ) -> dict[Shape, NDArray[np.int64]]:
-    """The same of every subtree, from the moment that its root may send."""
+    """The time of every subtree, from the moment when its root may send."""
     known: dict[Shape, NDArray[np.int64]] = {}
     zero = np.zeros(len(bytes_to(tree)), np.int64)
     for node in subtrees(tree):

@@ -50,20 +50,27 @@ def read_metis(path: str | os.PathLike[str]) -> Pattern:
     while number and not lines[number[0]].strip():
         del number[0]
     if not number:
-        raise ParseError(name, None, None, "the file has no header: vertices and edges are expected")
+        raise ParseError(name, None, None, "the file has no header: expected the numbers of vertices and edges")
     vertices, edges, has_size, constraints, weighted = _header(lines[number[0]], name, number[0] + 1)
     rows = number[1:]
     while len(rows) > vertices and not lines[rows[-1]].strip():
         rows.pop()
     if len(rows) != vertices:
-        raise ParseError(name, number[0] + 1, None, f"{len(rows)} lines follow for {vertices} vertices: one for each")
+        raise ParseError(
+            name,
+            number[0] + 1,
+            None,
+            f"{len(rows)} lines follow, but the header says {vertices} vertices: expected one line for each",
+        )
     values, lengths = _numbers(lines, rows, name)
     first = np.concatenate([[0], np.cumsum(lengths)])
     head = int(has_size) + constraints
     short = lengths < head
     if short.any():
         at = int(np.argmax(short))
-        raise ParseError(name, rows[at] + 1, None, f"{lengths[at]} numbers: a vertex has {head} before its neighbours")
+        raise ParseError(
+            name, rows[at] + 1, None, f"{lengths[at]} numbers: expected {head} before the neighbours of a vertex"
+        )
     load = values[first[:-1] + int(has_size)] if constraints else np.zeros(vertices)
     is_head = np.zeros(len(values), bool)
     for k in range(head):
@@ -74,7 +81,7 @@ def read_metis(path: str | os.PathLike[str]) -> Pattern:
         if (odd := counts % 2 == 1).any():
             at = int(np.argmax(odd))
             raise ParseError(
-                name, rows[at] + 1, None, "a neighbour without a weight: the header says that edges have one"
+                name, rows[at] + 1, None, "a neighbour has no weight, but the header says that edges have weights"
             )
         rest, weight, row = rest[::2], rest[1::2], row[::2]
     else:
@@ -98,14 +105,14 @@ def read_metis(path: str | os.PathLike[str]) -> Pattern:
 def _header(line: bytes, name: str, number: int) -> tuple[int, int, bool, int, bool]:
     words = line.split()
     if not 2 <= len(words) <= 4 or not all(re.fullmatch(rb"[0-9]{1,12}", w) for w in words):
-        raise ParseError(name, number, None, "the header is: vertices edges [format [constraints]]")
+        raise ParseError(name, number, None, "expected the header: vertices edges [format [constraints]]")
     vertices, edges = int(words[0]), int(words[1])
     digits = words[2].decode().zfill(3) if len(words) > 2 else "000"
     if not re.fullmatch("[01]{3}", digits):
-        raise ParseError(name, number, f"format {digits}", "three digits 0 or 1 are allowed")
+        raise ParseError(name, number, f"format {digits}", "must be three digits, each 0 or 1")
     constraints = int(words[3]) if len(words) > 3 else 1
     if vertices < 1 or vertices >= 1 << 32:
-        raise ParseError(name, number, None, f"{vertices} vertices: 1 to 4294967295 are allowed")
+        raise ParseError(name, number, None, f"{vertices} vertices: must be 1 to 4294967295")
     return vertices, edges, digits[0] == "1", constraints if digits[1] == "1" else 0, digits[2] == "1"
 
 
@@ -118,10 +125,10 @@ def _numbers(lines: list[bytes], rows: list[int], name: str) -> tuple[NDArray[np
         for i in rows:
             for word in lines[i].split():
                 if re.fullmatch(rb"-[0-9.]+", word):
-                    raise ParseError(name, i + 1, word.decode(), "a negative number: weights from 0 are allowed")
+                    raise ParseError(name, i + 1, word.decode(), "is negative: weights must be 0 or more")
                 if not re.fullmatch(rb"[0-9]{1,16}", word):
                     shown = word[:40].decode(errors="replace")
-                    raise ParseError(name, i + 1, shown, f"whole numbers below {_MOST} are allowed")
+                    raise ParseError(name, i + 1, shown, f"must be a whole number below {_MOST}")
     values = np.array(text.split(), dtype=np.int64) if lengths.any() else np.zeros(0, np.int64)
     return values, lengths
 

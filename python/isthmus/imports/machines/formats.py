@@ -93,7 +93,7 @@ def read(path: str | os.PathLike[str], format: str | None = None, **options: Any
     >>> machine = formats.read("/etc/slurm/topology.conf")      # doctest: +SKIP
     """
     if format is not None and format not in FORMATS:
-        raise InvalidInput(f"format={format!r} is unknown; formats are {', '.join(FORMATS)}")
+        raise InvalidInput(f"format={format!r} is unknown: must be one of {', '.join(FORMATS)}")
     name = os.fspath(path)
     with open(path, "rb") as file:
         data = file.read()
@@ -103,7 +103,7 @@ def read(path: str | os.PathLike[str], format: str | None = None, **options: Any
     for option in options:
         if option not in allowed:
             known = ", ".join(allowed) or "none"
-            raise InvalidInput(f"option {option}= is not one of format {chosen!r}; it has {known}")
+            raise InvalidInput(f"format {chosen!r} has no option {option}=; it has {known}")
     return FORMATS[chosen][0](text, name, **options)
 
 
@@ -127,7 +127,7 @@ def detect(text: str, path: str) -> str:
                 return name
     if not start:
         raise ParseError(path, None, None, "the file is empty")
-    raise ParseError(path, None, None, f"the format is not recognised; formats are {', '.join(FORMATS)}")
+    raise ParseError(path, None, None, f"the format is not known: must be one of {', '.join(FORMATS)}")
 
 
 def _decode(data: bytes, path: str) -> str:

@@ -57,7 +57,7 @@ def read(text: str, path: str) -> dict[str, Any]:
     """
     root = parse(text, path)
     if root.tag == "topologydiff":
-        raise ParseError(path, root.line, "<topologydiff>", "a difference of topologies, not one")
+        raise ParseError(path, root.line, "<topologydiff>", "holds a difference between topologies, not a topology")
     if root.tag not in ("topology", "root"):
         message = "the root of an hwloc file is <topology>"
         raise ParseError(path, root.line, f"<{root.tag}>", message)

@@ -100,7 +100,7 @@ def read(text: str, path: str) -> dict[str, Any]:
             current = _header(line, number, path)
     _close(current, records, path)
     if not records:
-        raise ParseError(path, None, None, "no Switch, Ca or Rt line in the file")
+        raise ParseError(path, None, None, "the file has no Switch, Ca or Rt line")
     return build(records, peers, path)
 
 

@@ -68,7 +68,7 @@ def build(records: dict[str, Record], peers: dict[str, str], path: str) -> dict[
     nodes = list(dict.fromkeys(name for key, name in names.items() if key[0] == "H"))
     switches = [name for key, name in names.items() if key[0] != "H"]
     if not nodes:
-        raise ParseError(path, None, None, "the file has no host (Ca record); a network needs some")
+        raise ParseError(path, None, None, "the file has no host (Ca record); a network needs at least one")
     counts: Counter[Cable] = Counter()
     nics: Counter[str] = Counter()
     loops = unknown = 0

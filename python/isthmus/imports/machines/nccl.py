@@ -147,7 +147,7 @@ def _nics(nets: list[Element], path: str, notes: list[str]) -> dict[str, Any]:
         seen.add(name)
         text = net.attributes.get("speed", "0")
         if not re.fullmatch("-?[0-9]{1,9}", text):
-            message = f"got {shown(text)}; a whole number of Mbit/s is needed"
+            message = f"got {shown(text)}; expected a whole number of Mbit/s"
             raise ParseError(path, net.line, "<net speed>", message)
         speeds.append(int(text) if int(text) > 0 else _UNKNOWN_SPEED)
     if not speeds:
@@ -170,7 +170,7 @@ def _nvlink(boards: list[Element], path: str, notes: list[str]) -> dict[str, Any
             count += integer(link, "count", path, most=1000)
             kind = link.attributes.get("tclass", "")
             if not re.fullmatch("0x[0-9a-fA-F]{1,6}", kind):
-                message = f"got {shown(kind)}; a PCI class such as 0x068000 is needed"
+                message = f"got {shown(kind)}; expected a PCI class such as 0x068000"
                 raise ParseError(path, link.line, "<nvlink tclass>", message)
             switched |= kind.startswith("0x0680")
         totals[count, integer(gpu, "sm", path, most=9999)] += 1

@@ -76,7 +76,7 @@ def read(text: str, path: str, *, root: str | None = None) -> dict[str, Any]:
         kind, value = next(iter(pairs.items()))
         if kind == "blocksizes":
             if sizes_line is not None:
-                message = f"given already in line {sizes_line}; one list is allowed"
+                message = f"given already in line {sizes_line}; give one list only"
                 raise ParseError(path, line, "BlockSizes", message)
             sizes_line = line
             sizes = [size_of(size, path, line, "BlockSizes") for size in value.split(",")]
@@ -106,7 +106,7 @@ def read(text: str, path: str, *, root: str | None = None) -> dict[str, Any]:
     if switches:
         graph = tree(switches, path, _WORDS, root)
         return fragment.network("Slurm topology/tree", path, "Slurm tree topology", *graph)
-    raise ParseError(path, None, None, "no SwitchName= or BlockName= line in the file")
+    raise ParseError(path, None, None, "the file has no SwitchName= or BlockName= line")
 
 
 def _records(lines: list[str], path: str) -> Iterator[tuple[int, dict[str, str]]]:
@@ -118,7 +118,7 @@ def _records(lines: list[str], path: str) -> Iterator[tuple[int, dict[str, str]]
             match = _PAIR.match(line, position)
             if not match:
                 got = shown(line[position:].strip())
-                raise ParseError(path, number, None, f"got {got} where Key=value must stand")
+                raise ParseError(path, number, None, f"got {got}; expected Key=value")
             key = match[1].lower()
             if not pairs:
                 _check_kind(key, match[1], path, number)
@@ -129,7 +129,7 @@ def _records(lines: list[str], path: str) -> Iterator[tuple[int, dict[str, str]]
                 message = f"unknown key after {kind}=; {expected} may follow"
                 raise ParseError(path, number, match[1], message)
             if key in pairs:
-                raise ParseError(path, number, match[1], "the key stands twice in the record")
+                raise ParseError(path, number, match[1], "the record has this key twice")
             pairs[key] = match[2] if match[2] is not None else match[3]
             position = match.end()
         if pairs:

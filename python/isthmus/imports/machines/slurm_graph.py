@@ -85,10 +85,10 @@ class Names:
 def check_name(name: str, path: str, line: int, label: str) -> None:
     """Refuse what cannot be the name of one switch or block."""
     if not name or any(char in '[],"' or char.isspace() for char in name):
-        message = f"got {shown(name)}; one name without brackets, commas or blanks is needed"
+        message = f"got {shown(name)}; expected one name without brackets, commas or blanks"
         raise ParseError(path, line, label, message)
     if len(name) > _MAX_NAME:
-        message = f"the name has {len(name)} characters; at most {_MAX_NAME} are allowed"
+        message = f"the name has {len(name)} characters; must be at most {_MAX_NAME}"
         raise ParseError(path, line, label, message)
 
 
@@ -96,7 +96,7 @@ def size_of(text: str, path: str, line: int, key: str) -> int:
     """Read one of the BlockSizes."""
     digits = text.strip()
     if not re.fullmatch("[0-9]{1,9}", digits) or int(digits) < 1:
-        raise ParseError(path, line, key, f"got {shown(text)}; sizes are whole numbers from 1")
+        raise ParseError(path, line, key, f"got {shown(text)}; a size must be a whole number from 1")
     return int(digits)
 
 
@@ -143,7 +143,7 @@ def tree(switches: list[Switch], path: str, words: Words, root: str | None) -> G
     kept = _below(switches, by_name, parent, path, root)
     nodes = [node for switch in kept for node in switch.nodes]
     if not nodes:
-        raise ParseError(path, None, words.nodes, "no switch has a node; a network needs some")
+        raise ParseError(path, None, words.nodes, "no switch has a node; a network needs at least one")
     edges: list[Edge] = [[node, s.name, None, None, 1] for s in kept for node in s.nodes]
     edges += [[child, s.name, None, None, 1] for s in kept for child in s.children]
     notes = ["one cable per link: a Slurm topology file does not say how many cables run in parallel"]
@@ -214,7 +214,7 @@ def _unique(records: list[_Record], path: str, what: str) -> dict[str, _Record]:
                 path,
                 record.line,
                 record.field,
-                f"the {what} is defined already in line {first.line}; names must be unique",
+                f"the {what} is already defined in line {first.line}; names must be unique",
             )
     return by_name
 
@@ -231,8 +231,8 @@ def _unique_nodes(records: list[Switch] | list[Block], path: str, taken: set[str
                     path,
                     record.line,
                     record.field,
-                    f"node {shown(node)} stands under {what} {shown(first.name)} already "
-                    f"(line {first.line}); a node may stand under one {what}",
+                    f"node {shown(node)} is already under {what} {shown(first.name)} "
+                    f"(line {first.line}); a node must be under only one {what}",
                 )
         if len(set(record.nodes)) < len(record.nodes):
             twice = Counter(record.nodes).most_common(1)[0][0]
@@ -305,7 +305,7 @@ def _below(
         return switches
     if root not in by_name:
         known = listed([switch.name for switch in roots])
-        raise InvalidInput(f"root={root!r} is not a switch of {path}; its roots are {known}")
+        raise InvalidInput(f"root={root!r} is not a root of {path}; its roots are {known}")
     kept: set[str] = set()
     waiting = [root]
     while waiting:
@@ -324,7 +324,7 @@ def _check_sizes(found: list[Block], sizes: list[int], path: str, line: int | No
                 path,
                 line,
                 words.sizes,
-                f"{size} after {smaller}; each size must be the one before times 2, 4, 8, …",
+                f"{size} after {smaller}; each size must be 2, 4, 8, … times the one before",
             )
     for block in found:
         if sizes and len(block.nodes) < sizes[0]:

@@ -133,12 +133,12 @@ def _topology(entry: Any, path: str, names: Names) -> _Topology:
     kinds = [kind for kind in _KINDS if kind in table]
     if len(kinds) != 1:
         got = f"got {' and '.join(kinds)}" if kinds else "got none of them"
-        raise ParseError(path, line, label, f"{got}; exactly one of tree, block, flat is needed")
+        raise ParseError(path, line, label, f"{got}; expected exactly one of tree, block, flat")
     made = _Topology(name, line, default, kinds[0])
     body = table[made.kind]
     if made.kind == "flat":
         if not _flag(body, path, f"{label}: flat"):
-            raise ParseError(path, _line(body), f"{label}: flat", "got false; true is needed")
+            raise ParseError(path, _line(body), f"{label}: flat", "got false; expected true")
     elif made.kind == "tree":
         part = _table(body, path, f"{label}: tree", ("switches",))
         for item in _items(_needed(part, "switches", body, path, label), path, f"{label}: tree"):
@@ -207,13 +207,13 @@ def _line(node: Any) -> int:
 
 def _items(node: Any, path: str, what: str) -> Iterator[Any]:
     if node.id != "sequence":
-        raise ParseError(path, _line(node), what, f"got a {node.id}; a list (- …) is needed")
+        raise ParseError(path, _line(node), what, f"got a {node.id}; expected a list (- …)")
     return iter(node.value)
 
 
 def _table(node: Any, path: str, what: str, allowed: tuple[str, ...]) -> dict[str, Any]:
     if node.id != "mapping":
-        raise ParseError(path, _line(node), what, f"got a {node.id}; key: value is needed")
+        raise ParseError(path, _line(node), what, f"got a {node.id}; expected key: value")
     table: dict[str, Any] = {}
     for key_node, value in node.value:
         key = _scalar(key_node, path, what)
@@ -221,7 +221,7 @@ def _table(node: Any, path: str, what: str, allowed: tuple[str, ...]) -> dict[st
             message = f"unknown key in {what}; {', '.join(allowed)} are read"
             raise ParseError(path, _line(key_node), key, message)
         if key in table:
-            raise ParseError(path, _line(key_node), key, f"the key stands twice in {what}")
+            raise ParseError(path, _line(key_node), key, f"{what} has this key twice")
         table[key] = value
     return table
 
@@ -234,14 +234,14 @@ def _needed(table: dict[str, Any], key: str, node: Any, path: str, what: str) ->
 
 def _scalar(node: Any, path: str, what: str) -> str:
     if node.id != "scalar":
-        raise ParseError(path, _line(node), what, f"got a {node.id}; a word is needed")
+        raise ParseError(path, _line(node), what, f"got a {node.id}; expected a word")
     return str(node.value)
 
 
 def _flag(node: Any, path: str, what: str) -> bool:
     value = _scalar(node, path, what)
     if value.lower() not in (*_TRUE, *_FALSE):
-        raise ParseError(path, _line(node), what, f"got {shown(value)}; true or false is needed")
+        raise ParseError(path, _line(node), what, f"got {shown(value)}; expected true or false")
     return value.lower() in _TRUE
 
 

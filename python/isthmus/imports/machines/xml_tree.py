@@ -94,6 +94,6 @@ def integer(element: Element, name: str, path: str, *, most: int = 10**18) -> in
     if text is None:
         raise ParseError(path, element.line, f"<{element.tag}>", f"attribute {name} is missing")
     if not re.fullmatch("[0-9]{1,18}", text) or int(text) > most:
-        message = f"got {shown(text)}; a whole number from 0 to {most} is needed"
+        message = f"got {shown(text)}; expected a whole number from 0 to {most}"
         raise ParseError(path, element.line, f"<{element.tag} {name}>", message)
     return int(text)

@@ -34,7 +34,7 @@ class Creation:
 
 @dataclass
 class Made:
-    """What one rank made, by the number of the parent."""
+    """Communicators that one rank made, by the number of the parent."""
 
     of: dict[int, list[Creation]] = field(default_factory=dict)
 
@@ -86,7 +86,7 @@ class Resolution:
         return self._id[rank].get(number, _LOST + number)
 
     def said(self, rank: int) -> list[Communicator]:
-        """What a rank would say of its communicators."""
+        """The records of communicators that a rank would write."""
         return [
             Communicator(id, 0, self.members[id].index(rank), self.members[id], ())
             for id in self._id[rank].values()

@@ -72,7 +72,7 @@ class Arguments:
         """A number, or a handle."""
         found = _NUMBER.search(self._text(name))
         if found is None:
-            raise self.wrong(name, f"{self._text(name)!r} is no number")
+            raise self.wrong(name, f"{self._text(name)!r} is not a number")
         return self._int(name, found.group())
 
     def numbers(self, name: str) -> list[int]:
@@ -90,12 +90,12 @@ class Arguments:
     def size(self, name: str, size: int) -> int:
         """Bytes that follow from this argument, checked."""
         if not 0 <= size < MOST:
-            raise self.wrong(name, f"{shown(size)} bytes: 0 to {MOST - 1} are possible")
+            raise self.wrong(name, f"{shown(size)} bytes: must be 0 to {MOST - 1}")
         return size
 
     def _int(self, name: str, text: str) -> int:
         if len(text) > 11 or not -(1 << 31) <= int(text) < 1 << 31:
-            raise self.wrong(name, f"{text[:30]} is no number of 32 bits, which arguments of MPI are")
+            raise self.wrong(name, f"{text[:30]} is not a 32-bit number, as arguments of MPI must be")
         return int(text)
 
     def has(self, name: str) -> bool:
@@ -154,7 +154,7 @@ class RankText:
                         self.whole &= call is None
                         call = Call(number, name, int(thread), wall, cpu)
                     elif call is None or call.name != name:
-                        raise ParseError(self.path, number, name, "the call returns without having been entered")
+                        raise ParseError(self.path, number, name, "the call returns but was never entered")
                     else:
                         call.end, call.cpu_end = wall, cpu
                         yield call
@@ -174,7 +174,7 @@ class RankText:
         if found is None:
             if text.startswith("string ") or not text.strip() or last.startswith("argv"):
                 return last
-            raise ParseError(self.path, number, call.name, f"{text[:60]!r} is no argument")
+            raise ParseError(self.path, number, call.name, f"{text[:60]!r} is not an argument")
         call.arguments[found.group(1)] = found.group(2)
         return found.group(1)
 

@@ -60,9 +60,7 @@ def read_otf2(path: str | os.PathLike[str], *, progress: Callable[[int, int], No
         For a trace that cannot be read, or has no processes.
     """
     if importlib.util.find_spec("otf2") is None:
-        raise Unsupported(
-            "OTF2 traces are read by the package otf2, which is not installed: pip install 'isthmus[otf2]'"
-        )
+        raise Unsupported("reading OTF2 traces needs the package otf2, which is missing: pip install 'isthmus[otf2]'")
     name = os.fspath(path)
     what = "cannot be read as an OTF2 trace: it is damaged or lacks definitions"
     with separate.copied(__name__, name, _limits(name), what, progress=progress) as copy:

@@ -23,7 +23,7 @@ _NOBODY = 0xFFFFFFFF
 
 
 class Location:
-    """What one location does.
+    """The events of one location.
 
     Parameters
     ----------

@@ -141,12 +141,12 @@ def text(placement: Placement, format: str, job: Allocation | None = None, **opt
     """
     found = _format(format, options)
     if not placement.ranks:
-        raise InvalidInput(f"a placement of no ranks: a {found.name} file is for one or more")
+        raise InvalidInput(f"the placement has no ranks: a {found.name} file needs at least one")
     if job is None:
         job = Allocation(placement.machine, placement.nodes)
     elif job.machine != placement.machine:
         raise InvalidInput(
-            f"a job on {job.machine.name} and a placement on {placement.machine.name}: one machine is allowed"
+            f"the job is on {job.machine.name}, the placement on {placement.machine.name}: must be the same machine"
         )
     elif (outside := job._index(placement.nodes) < 0).any():
         name = placement.machine.hostnames[placement.nodes[outside][0]]
@@ -190,7 +190,7 @@ def read(
     if format is not None:
         _format(format, options)
     path = os.fspath(file)
-    filekinds.require(file, (), "a file of ranks for a launcher, or of nodes, one a line,")
+    filekinds.require(file, (), "a file of ranks for a launcher, or of nodes, one in each line")
     with open(file, "rb") as stream:
         data = stream.read()
     reading = Reading(data, path, where)
@@ -219,10 +219,10 @@ def _format(name: str, options: dict[str, Any]) -> Format:
         if found.name == name:
             break
     else:
-        raise InvalidInput(f"format {shown(name)} of a placement: allowed are {_names()}")
+        raise InvalidInput(f"format {shown(name)} of a placement: must be one of {_names()}")
     for option in options:
         if option not in found.options:
-            raise InvalidInput(f"option {option} of format {name}: allowed are {', '.join(found.options) or 'none'}")
+            raise InvalidInput(f"option {option} of format {name}: must be one of {', '.join(found.options) or 'none'}")
     return found
 
 

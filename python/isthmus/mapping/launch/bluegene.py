@@ -36,7 +36,7 @@ def read(reading: Reading) -> Placement:
             reading.fail(
                 number,
                 None,
-                f"{len(words)} numbers: {columns - 1} coordinates on {reading.machine.name} and t are allowed",
+                f"{len(words)} numbers: must be {columns - 1} coordinates on {reading.machine.name} and t",
             )
         rows.append(
             [reading.whole(word, number, "coordinate" if i < columns - 1 else "t") for i, word in enumerate(words)]
@@ -50,5 +50,5 @@ def read(reading: Reading) -> Placement:
     most = np.maximum(reading.machine.node.cores, np.unique(node, return_inverse=True, return_counts=True)[2].max())
     if (wrong := place >= most).any():
         row = int(np.argmax(wrong))
-        reading.fail(lines[row], "t", f"is {place[row]}: 0 to {most - 1} are allowed")
+        reading.fail(lines[row], "t", f"is {place[row]}: must be 0 to {most - 1}")
     return Placement(reading.machine, node, place % reading.machine.node.cores)

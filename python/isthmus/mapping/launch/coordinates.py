@@ -25,8 +25,8 @@ def needs_grid(machine: Machine, what: str) -> None:
     """Refuse machines whose nodes have no coordinates on a torus or mesh."""
     if not is_grid(machine):
         raise Unsupported(
-            f"{what} for {machine.name}, a {machine.topology.kind}: it holds coordinates on a torus or mesh; "
-            "a table, rankfile or Slurm hostfile holds names"
+            f"{what} for {machine.name}, a {machine.topology.kind}: it needs the coordinates of a torus or mesh; "
+            "write a table, rankfile or Slurm hostfile, which hold names"
         )
 
 

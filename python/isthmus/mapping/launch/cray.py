@@ -38,7 +38,7 @@ def text(placement: Placement, job: Allocation) -> str:
         name = placement.machine.hostnames[job.nodes[at]]
         raise InvalidInput(
             f"{counts[at]} ranks on {name}, {full} on the first node: a Cray rank order fills node after node with "
-            "the same number of ranks; a Slurm hostfile (slurm) does without"
+            "the same number of ranks; write a Slurm hostfile (slurm) instead"
         )
     order = slot_order(placement, job)
     lines = [",".join(map(str, order[i : i + full])) for i in range(0, len(order), full)]
@@ -52,11 +52,11 @@ def read(reading: Reading) -> Placement:
         for word in re.split(r"[\s,]+", line.strip(", \t")):
             found = _RANGE.fullmatch(word)
             if not found:
-                reading.fail(number, None, f"{word!r}: ranks and ranges of ranks such as 0-15 are allowed")
+                reading.fail(number, None, f"{word!r}: must be a rank or a range such as 0-15")
             first = int(found[1])
             last = first if found[2] is None else int(found[2])
             if abs(last - first) >= 1 << 24:
-                reading.fail(number, word, "no machine has as many ranks")
+                reading.fail(number, word, "more than any machine has ranks")
             # Ranges may run downwards.
             ranks.extend(range(first, last + 1) if first <= last else range(first, last - 1, -1))
             lines.extend([number] * (len(ranks) - len(lines)))

@@ -64,16 +64,16 @@ def read(reading: Reading) -> Placement:
     except (ValueError, RecursionError) as error:
         line = error.lineno if isinstance(error, json.JSONDecodeError) else None
         message = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
-        reading.fail(line, None, f"no JSON ({message}): a task map is [[nodeid,nnodes,ppn,repeat],...]")
+        reading.fail(line, None, f"not JSON ({message}): expected [[nodeid,nnodes,ppn,repeat],...]")
     if isinstance(found, dict):
         if found.get("version") != 1:
-            reading.fail(None, "version", f"is {shown(found.get('version'))}: 1 is allowed")
+            reading.fail(None, "version", f"is {shown(found.get('version'))}: must be 1")
         found = found.get("map")
     if not isinstance(found, list):
-        reading.fail(None, None, "a task map is [[nodeid,nnodes,ppn,repeat],...]")
+        reading.fail(None, None, "expected a task map [[nodeid,nnodes,ppn,repeat],...]")
     nodes = [_nodes(reading, block, number) for number, block in enumerate(found)]
     if sum(map(len, nodes)) > _MOST:
-        reading.fail(None, None, f"more than {_MOST:,} tasks: no machine has as many")
+        reading.fail(None, None, f"more than {_MOST:,} tasks: more than any machine has")
     place = np.concatenate(nodes) if nodes else np.zeros(0, np.int64)
     return reading.ordered(reading.job.nodes[place])
 
@@ -82,14 +82,14 @@ def _nodes(reading: Reading, block: Any, number: int) -> Any:
     """Nodes of the tasks of a block, in the order of their ranks."""
     field = f"block {number}"
     if not isinstance(block, list) or len(block) != 4 or not all(type(n) is int for n in block):
-        reading.fail(None, field, f"is {shown(block)}: four whole numbers, nodeid, nnodes, ppn and repeat, are allowed")
+        reading.fail(None, field, f"is {shown(block)}: must be four whole numbers: nodeid, nnodes, ppn and repeat")
     node, count, per_node, repeat = block
     if node < 0 or min(count, per_node, repeat) < 1:
-        reading.fail(None, field, f"is {shown(block)}: nodeid is 0 or more, the others are 1 or more")
+        reading.fail(None, field, f"is {shown(block)}: nodeid must be 0 or more, the others 1 or more")
     if node + count > len(reading.job):
         reading.fail(
-            None, field, f"goes up to node {node + count - 1}: the job has {len(reading.job)} nodes, counted from 0"
+            None, field, f"goes up to node {node + count - 1}: nodes of the job are 0 to {len(reading.job) - 1}"
         )
     if count * per_node * repeat > _MOST:
-        reading.fail(None, field, f"more than {_MOST:,} tasks: no machine has as many")
+        reading.fail(None, field, f"more than {_MOST:,} tasks: more than any machine has")
     return np.tile(np.repeat(np.arange(node, node + count), per_node), repeat)

@@ -45,12 +45,10 @@ def read(reading: Reading) -> Placement:
     for number, line in reading.lines():
         found = _LINE.fullmatch(line)
         if not found:
-            reading.fail(number, None, f"a line is the {count} coordinates of a node in parentheses")
+            reading.fail(number, None, f"expected the {count} coordinates of a node in parentheses")
         row = [reading.whole(word.strip(), number, "coordinate") for word in found[1].split(",")]
         if len(row) != count:
-            reading.fail(
-                number, None, f"{len(row)} coordinates: {count} for a job on {reading.machine.name} are allowed"
-            )
+            reading.fail(number, None, f"{len(row)} coordinates: must be {count} for a job on {reading.machine.name}")
         rows.append(row)
         lines.append(number)
     if not rows:

@@ -31,8 +31,8 @@ def read(reading: Reading) -> Placement:
             continue
         found = _CORES.fullmatch(rest.strip())
         if not found:
-            reading.fail(number, None, f"{rest.strip()!r} after the host: a list of cores such as 0,1 is allowed")
+            reading.fail(number, None, f"{rest.strip()!r} after the host: must be a list of cores such as 0,1")
         cores.append((number, len(nodes) - 1, nodes[-1], reading.core(int(found[1]), number)))
     if cores and len(cores) < len(nodes):
-        reading.fail(None, None, f"{len(cores)} of {len(nodes)} hosts have cores: all or none is allowed")
+        reading.fail(None, None, f"{len(cores)} of {len(nodes)} hosts have cores: give cores for all hosts or for none")
     return reading.ranked(cores) if cores else reading.ordered(nodes)

@@ -48,18 +48,18 @@ def read(reading: Reading, *, threads: int = 1) -> Placement:
     for number, line in reading.lines():
         if found := _PREAMBLE.fullmatch(line):
             if found[1] == "cpu_index_using" and found[2] != "logical":
-                reading.fail(number, "cpu_index_using", f"is {shown(found[2])}: only logical is read")
+                reading.fail(number, "cpu_index_using", f"is {shown(found[2])}: must be logical")
             continue
         found = _RANK.fullmatch(line)
         if not found:
-            reading.fail(number, None, "a line is 'rank: NUMBER: { host: NUMBER; cpu: {NUMBERS} }'")
+            reading.fail(number, None, "expected 'rank: NUMBER: { host: NUMBER; cpu: {NUMBERS} }'")
         first = reading.whole(found[1], number, "rank")
         last = first if found[2] is None else reading.whole(found[2], number, "rank")
         keys = dict(_KEY.findall(found[3]))
         node = _host(reading, keys, number)
         sets = [s.strip() for s in _SET.findall(keys.get("cpu", ""))] or [keys.get("cpu", "")]
         if len(sets) != last - first + 1:
-            reading.fail(number, "cpu", f"{len(sets)} sets for {last - first + 1} ranks: one for each is allowed")
+            reading.fail(number, "cpu", f"{len(sets)} sets for {last - first + 1} ranks: give one for each")
         for rank, cpus in enumerate(sets, first):
             lowest = reading.whole(re.split(r"[-,\s]", cpus, maxsplit=1)[0], number, "cpu")
             core = reading.core(lowest // threads, number)
@@ -72,10 +72,10 @@ def _host(reading: Reading, keys: dict[str, str], line: int) -> int:
         return reading.node(keys["hostname"], line)
     index = reading.whole(keys.get("host", "").strip("{} "), line, "host")
     if index == 0:
-        reading.fail(line, "host", "is 0: hosts are counted from 1")
+        reading.fail(line, "host", "is 0: must be 1 or more")
     return reading.nth(index - 1, line)
 
 
 def _check(threads: int) -> None:
     if isinstance(threads, bool) or not isinstance(threads, int) or not 1 <= threads <= 8:
-        raise InvalidInput(f"threads = {shown(threads)}: 1 to 8 hardware threads of a core are allowed")
+        raise InvalidInput(f"threads = {shown(threads)}: must be 1 to 8 hardware threads of a core")

@@ -37,7 +37,7 @@ def read(reading: Reading) -> Placement:
     for number, line in reading.lines():
         found = _LINE.fullmatch(line)
         if not found:
-            reading.fail(number, None, "a line is 'rank NUMBER=HOST slot=SOCKET:CORE'")
+            reading.fail(number, None, "expected 'rank NUMBER=HOST slot=SOCKET:CORE'")
         rank, host, slot = found.groups()
         node = reading.node(host, number)
         entries.append((number, reading.whole(rank, number, "rank"), node, _core(reading, slot, number)))
@@ -47,7 +47,7 @@ def read(reading: Reading) -> Placement:
 def _core(reading: Reading, slot: str, line: int) -> int:
     found = _SLOT.fullmatch(slot)
     if not found:
-        reading.fail(line, f"slot={slot}", "allowed is SOCKET:CORE, or cores such as 10-12")
+        reading.fail(line, f"slot={slot}", "must be SOCKET:CORE, or cores such as 10-12")
     node = reading.machine.node
     per_socket = node.cores // node.sockets
     core = 0 if found[2] == "*" else int(found[2])

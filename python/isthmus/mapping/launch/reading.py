@@ -1,4 +1,4 @@
-"""What the readers of all formats share: lines, names of nodes, complete sets of ranks."""
+"""The common part of the readers of all formats: lines, names of nodes, complete sets of ranks."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Reading:
 
     def __init__(self, data: bytes, path: str, where: Machine | Allocation) -> None:
         if not isinstance(where, (Machine, Allocation)):
-            raise InvalidInput(f"a file of ranks for {shown(where)}: a Machine or an Allocation is allowed")
+            raise InvalidInput(f"a file of ranks for {shown(where)}: must be a Machine or an Allocation")
         self.path = path
         self.where = where
         self.given = isinstance(where, Allocation)
@@ -74,7 +74,7 @@ class Reading:
     def whole(self, text: str, line: int, what: str) -> int:
         """A whole number from 0."""
         if not _WHOLE.fullmatch(text):
-            self.fail(line, what, f"is {shown(text)}: a whole number from 0 is allowed")
+            self.fail(line, what, f"is {shown(text)}: must be a whole number from 0")
         return int(text)
 
     def node(self, name: str, line: int) -> int:
@@ -147,7 +147,7 @@ class Reading:
         twice = np.flatnonzero(rank[1:] == rank[:-1])
         if len(twice):
             first, again = line[twice[0]], line[twice[0] + 1]
-            self.fail(int(again), f"rank {rank[twice[0]]}", f"is given already in line {first}")
+            self.fail(int(again), f"rank {rank[twice[0]]}", f"is already given in line {first}")
         if (gap := rank != np.arange(len(rank))).any():
             missing = int(np.argmax(gap))
             self.fail(None, f"rank {missing}", f"is missing: the file goes up to rank {rank[-1]}")

@@ -34,7 +34,7 @@ def read(reading: Reading) -> Placement:
         except HostlistError as error:
             reading.fail(number, shown(hosts), error.message)
         if len(nodes) + count * len(names) > most:
-            reading.fail(number, None, f"more than {most:,} tasks: no machine has as many")
+            reading.fail(number, None, f"more than {most:,} tasks: more than any machine has")
         for name in names:
             nodes.extend([reading.node(name, number)] * count)
     return reading.ordered(nodes)

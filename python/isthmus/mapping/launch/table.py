@@ -31,15 +31,15 @@ def read(reading: Reading) -> Placement:
     columns = [{"host": "node"}.get(c, c) for c in _words(header.lower())]
     for column in columns:
         if column not in _COLUMNS or columns.count(column) > 1:
-            reading.fail(number, None, f"column {column!r} in the header: allowed are rank, node and core, each once")
+            reading.fail(number, None, f"column {column!r} in the header: must be rank, node or core, each once")
     for column in _COLUMNS[:2]:
         if column not in columns:
-            reading.fail(number, None, f"no column {column} in the header: rank and node are needed")
+            reading.fail(number, None, f"the header has no column {column}: expected at least rank and node")
     entries = []
     for number, line in lines:
         words = _words(line)
         if len(words) != len(columns):
-            reading.fail(number, None, f"{len(words)} columns: the header has {len(columns)}")
+            reading.fail(number, None, f"{len(words)} columns, but the header has {len(columns)}")
         cell = dict(zip(columns, words, strict=True))
         node = reading.id_or_name(cell["node"], number)
         core = reading.core(reading.whole(cell["core"], number, "core"), number) if "core" in cell else 0

@@ -212,7 +212,7 @@ class Mover:
                 return
 
     def _seconds_with(self, object: int) -> NDArray[np.float64]:
-        """What the idlest core of every node would have to do with the object."""
+        """Load of the least loaded core of every node with the object."""
         out: NDArray[np.float64] = self._at.time.min(axis=1) + self._at.load[object] / self._at.speeds
         return out
 

@@ -12,7 +12,7 @@ from ...errors import InvalidInput
 from ...machine.allocation import Allocation
 from ...machine.placement import Placement
 from ...schedule.pattern import Pattern
-from ...units import amount, shown, text
+from ...units import amount, percent, shown, text
 from ..problem import edges_of
 from .object_moves import Mover
 from .object_places import Residence
@@ -70,12 +70,12 @@ class Rebalanced:
         objects, moved = self.placement.ranks, len(self.moved)
         share = moved / objects if objects else 0.0
         lines = [
-            f"{moved:,} of {objects:,} objects move ({share:.1%}), {amount(self.migration)} to other nodes",
+            f"{moved:,} of {objects:,} objects move ({percent(share)}), {amount(self.migration)} to other nodes",
             f"  {'':16} {'before':>12} {'after':>12}",
         ]
         rows = {
             "most of a core": [text(burden.maximum, "s", 4) for burden in (self.before, self.after)],
-            "imbalance": [f"{burden.imbalance:.1%}" for burden in (self.before, self.after)],
+            "imbalance": [percent(burden.imbalance) for burden in (self.before, self.after)],
             "hop-bytes": [amount(burden.hop_bytes) for burden in (self.before, self.after)],
         }
         lines += [f"  {name:16} {before:>12} {after:>12}" for name, (before, after) in rows.items()]
@@ -150,15 +150,17 @@ def rebalance(
     job = Allocation(placement.machine, placement.nodes) if job is None else job
     objects, shape = pattern.ranks, (len(job), job.ranks_per_node)
     if objects != placement.ranks:
-        raise InvalidInput(f"{objects:,} objects and places for {placement.ranks:,}: one for each is allowed")
+        raise InvalidInput(
+            f"{objects:,} objects, but the placement has {placement.ranks:,} ranks: must be one for each"
+        )
     if method not in METHODS:
-        raise InvalidInput(f"method {shown(method)} of balancing: allowed are {', '.join(METHODS)}")
+        raise InvalidInput(f"method {shown(method)} of balancing: must be one of {', '.join(METHODS)}")
     for name, number in (("steps", steps), ("tolerance", tolerance)):
         if not 0 <= number < np.inf:
-            raise InvalidInput(f"{name} = {shown(number)}: a number from 0 is allowed")
+            raise InvalidInput(f"{name} = {shown(number)}: must be a number from 0")
     load, speed = _numbers("load", pattern.load, (objects,)), _numbers("speeds", speeds, shape[:1])
     if not (speed > 0).all():
-        raise InvalidInput("speeds: numbers above 0 are allowed")
+        raise InvalidInput("speeds: must be numbers above 0")
     others = _numbers("busy", busy, shape)
     place = _places(placement, job)
     residence = Residence(job, load, edges_of(pattern, False), _movable(fixed, objects), proxies, speed, others, aware)
@@ -192,7 +194,7 @@ def _places(placement: Placement, job: Allocation) -> NDArray[np.int64]:
     """Node of every object, counted in the job."""
     if job.machine != placement.machine:
         raise InvalidInput(
-            f"a job on {job.machine.name} and a placement on {placement.machine.name}: one machine is allowed"
+            f"the job is on {job.machine.name}, the placement on {placement.machine.name}: must be the same machine"
         )
     place = job._index(placement.node)
     if (place < 0).any():
@@ -200,7 +202,7 @@ def _places(placement: Placement, job: Allocation) -> NDArray[np.int64]:
         raise InvalidInput(f"object {int(np.argmax(place < 0))} is on {name}, which is not in the job")
     if placement.ranks and placement.core.max() >= job.ranks_per_node:
         o, last = int(np.argmax(placement.core >= job.ranks_per_node)), job.ranks_per_node - 1
-        raise InvalidInput(f"object {o} is on core {placement.core[o]}: the job has cores 0 to {last} of a node")
+        raise InvalidInput(f"object {o} is on core {placement.core[o]}: the job uses cores 0 to {last} of each node")
     return place
 
 
@@ -210,7 +212,8 @@ def _movable(fixed: ArrayLike | None, objects: int) -> NDArray[np.bool_]:
     given = np.asarray(fixed)
     if given.shape != (objects,) or given.dtype != bool:
         raise InvalidInput(
-            f"fixed of shape {given.shape}, {given.dtype}: true or false for each of {objects:,} objects"
+            f"fixed has shape {given.shape} and type {given.dtype}: must have true or false for each of "
+            f"{objects:,} objects"
         )
     out: NDArray[np.bool_] = ~given
     return out
@@ -222,7 +225,7 @@ def _numbers(name: str, given: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.
     try:
         out = np.broadcast_to(numbers, shape)
     except ValueError:
-        raise InvalidInput(f"{name} of shape {numbers.shape}: {shape} or one number is allowed") from None
+        raise InvalidInput(f"{name} of shape {numbers.shape}: must be {shape} or one number") from None
     if not (np.isfinite(out) & (out >= 0)).all():
-        raise InvalidInput(f"{name}: numbers from 0 are allowed")
+        raise InvalidInput(f"{name}: must be numbers from 0")
     return out

@@ -48,4 +48,4 @@ def defaults(library: str, *, ranks_per_node: int = 1, ordered: bool = False) ->
 
         check_version(version)
         return MpichDefaults(ranks_per_node=ranks_per_node, ordered=ordered)
-    raise InvalidInput(f"library {library!r}: the decisions of {', '.join(LIBRARIES)} are known")
+    raise InvalidInput(f"library {library!r}: must be one of {', '.join(LIBRARIES)}")

@@ -1,4 +1,4 @@
-"""What MPICH decides without a file of its own."""
+"""The default decisions of MPICH."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def check_version(text: str) -> None:
     numbers = text.split(".")
     if text and not any(name.split(".")[: len(numbers)] == numbers[:2] for name in known):
         raise InvalidInput(
-            f"version {shown(text)} of MPICH: {', '.join(known)} are known, with any patch number, such as 4.2.3"
+            f"version {shown(text)} of MPICH: must be one of {', '.join(known)}, with any patch number, such as 4.2.3"
         )
 
 

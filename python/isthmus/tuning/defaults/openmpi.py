@@ -1,4 +1,4 @@
-"""What Open MPI decides without a rules file."""
+"""The default decisions of Open MPI."""
 
 from __future__ import annotations
 

@@ -86,16 +86,16 @@ class Loss:
             return f"no {self.wanted}; {self.running} instead, {self._cost()}"
         if self.own is None:
             return f"no {self.wanted}; the library decides"
-        longer = f"up to {self.own:.1%} slower" if self.own >= 0.0005 else "no faster"
+        longer = f"up to {units.percent(self.own)} slower" if self.own >= 0.0005 else "no faster"
         return f"{self.wanted} is {longer} than what the library decides by itself; the library decides"
 
     def _without(self) -> str:
-        return "" if self.slower is None else f"; up to {self.slower:.1%} slower than without the file"
+        return "" if self.slower is None else f"; up to {units.percent(self.slower)} slower than without the file"
 
     def _cost(self) -> str:
         if self.loss is None:
             return "loss not known"
-        return f"loss {self.loss:.1%}" if self.loss >= 0.0005 else "no slower"
+        return f"loss {units.percent(self.loss)}" if self.loss >= 0.0005 else "no slower"
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ class Export:
 
 @dataclass(frozen=True)
 class Request:
-    """What an exporter is asked for."""
+    """The request to an exporter."""
 
     version: str
     predict: Predict | None
@@ -198,11 +198,11 @@ def export(
     match = re.fullmatch(r"(openmpi-han|[a-z]+)(?:-(\d[\w.]*))?", target)
     if match is None or match[1] not in _TARGETS:
         names = "openmpi-VERSION, openmpi-han-VERSION, mpich, mpich-VERSION, ucc"
-        raise InvalidInput(f"target {target!r}: allowed are {names}")
+        raise InvalidInput(f"target {target!r}: must be one of {names}")
     module = import_module(f".{_TARGETS[match[1]]}", __package__)
     unknown = sorted(set(options) - set(module.OPTIONS))
     if unknown:
-        raise InvalidInput(f"option {unknown[0]} of {target}: allowed are {', '.join(module.OPTIONS) or 'none'}")
+        raise InvalidInput(f"option {unknown[0]} of {target}: must be one of {', '.join(module.OPTIONS) or 'none'}")
     given = None if ranks is None else tuple(sorted(set(ranks)))
     write: Callable[[Decisions, Request], Export] = module.write
     made = write(decisions, Request(match[2] or "", predict, given, options, guard))
@@ -226,7 +226,7 @@ def rank_counts(decisions: Decisions, collective: str, request: Request) -> tupl
         return request.ranks
     if isinstance(decisions, DecisionTable):
         return tuple(row.ranks for row in decisions.rows[collective])
-    raise InvalidInput("these decisions hold at any number of ranks: say for which ones to write rules")
+    raise InvalidInput("these decisions hold for any number of ranks: say for which to write rules")
 
 
 def common_radix(

@@ -1,4 +1,4 @@
-"""What a library decides by itself stays where a file would be no faster."""
+"""Leaves decisions to the library where a file would not be faster."""
 
 from __future__ import annotations
 

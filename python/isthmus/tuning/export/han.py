@@ -25,12 +25,12 @@ _HAVE = ("barrier", "bcast", "reduce", "allreduce", "gather", "allgather", "scat
 def write(decisions: Decisions, request: Request) -> Export:
     """The file for a version of Open MPI."""
     if not request.version:
-        raise InvalidInput("target openmpi-han: the version is needed, such as openmpi-han-5.0.8")
+        raise InvalidInput("target openmpi-han: give the version, such as openmpi-han-5.0.8")
     version = library.parse_version(request.version)
     if version < (5, 0, 0):
         raise InvalidInput(
-            f"target openmpi-han-{request.version}: before 5.0 han does not take part by itself, and 4.1.4 ends with a "
-            "segmentation fault when it reads such a file"
+            f"target openmpi-han-{request.version}: Open MPI before 5.0 does not use han by itself, and 4.1.4 crashes "
+            "when it reads such a file"
         )
     kinds = [kind for kind in _HAVE if kind in decisions.collectives]
     lines = [f"{len(kinds)} # collectives"]

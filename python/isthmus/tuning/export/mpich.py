@@ -47,7 +47,7 @@ def write(decisions: Decisions, request: Request) -> Export:
         for name in library.NAMES[kind]:
             key = f"collective={name}"
             if key not in tree:
-                raise InvalidInput(f"selection tree of MPICH: {key} is missing, the library would end in MPI_Init")
+                raise InvalidInput(f"selection tree of MPICH: {key} is missing; the library would fail in MPI_Init")
             tree[key] = _collective(decisions, kind, name, tree[key], there.algorithms, request, lost, notes)
     settings = {"MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE": "{file}", "MPIR_CVAR_DEVICE_COLLECTIVES": "none"}
     target = f"mpich-{version}" if version else "mpich"
@@ -80,7 +80,7 @@ def _library(request: Request) -> tuple[Installed, str]:
             return installed(mpi.library), mpi.version
     wanted = f"MPICH {request.version}" if request.version else "MPICH"
     raise InvalidInput(
-        f"{wanted} is not installed here: its own selection tree is needed, from its library "
+        f"{wanted} is not installed here: give its own selection tree, from its library "
         "(library=.../libmpi.so.12) or its sources (tree=maint/tuning/coll/mpir/generic.json)"
     )
 

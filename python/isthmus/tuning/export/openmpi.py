@@ -52,11 +52,11 @@ Rules = dict[str, dict[int, list[Line]]]
 def write(decisions: Decisions, request: Request) -> Export:
     """The rules file for a version of Open MPI."""
     if not request.version:
-        raise InvalidInput("target openmpi: the version decides the format of the file, such as openmpi-5.0.8")
+        raise InvalidInput("target openmpi: give the version, such as openmpi-5.0.8; it decides the format of the file")
     version = library.parse_version(request.version)
     by_size = set(request.options.get("by_size") or ())
     if not by_size <= {"gather", "scatter"}:
-        raise InvalidInput(f"by_size {sorted(by_size)}: gather and scatter are allowed")
+        raise InvalidInput(f"by_size {sorted(by_size)}: must be gather or scatter")
     # One parameter sets it for the whole run.
     radix = common_radix(decisions, ("bcast", "reduce"), request, "knomial", _RADIX)
     rules, lost, notes = _rules(decisions, request, version, by_size, radix)

@@ -40,12 +40,10 @@ class _Numbers:
 
     def next(self, what: str) -> int:
         if self.at == len(self.words):
-            raise ParseError(self.file, None, None, f"ends where {what} is needed")
+            raise ParseError(self.file, None, None, f"the file ends where {what} is expected")
         line, word = self.words[self.at]
         if not re.fullmatch(r"\d{1,18}", word):
-            raise ParseError(
-                self.file, line, None, f"{word!r} where {what} is needed: a whole number from 0 is allowed"
-            )
+            raise ParseError(self.file, line, None, f"{word!r} instead of {what}: must be a whole number from 0")
         self.at += 1
         return int(word)
 
@@ -65,20 +63,22 @@ def _classic(text: str, file: str) -> tuple[Rules, int]:
     for _ in range(numbers.next("the number of collectives")):
         number = numbers.next("a collective")
         if number not in _NAMES:
-            raise ParseError(file, numbers.line, None, f"collective {number}: {sorted(_NAMES)} are known")
+            raise ParseError(file, numbers.line, None, f"collective {number}: must be one of {sorted(_NAMES)}")
         name = _NAMES[number]
         names = {algorithm.number: algorithm.name for algorithm in library.algorithms(name, _LATEST)}
         rows: dict[int, list[Line]] = {}
         for _ in range(numbers.next("the number of communicator sizes")):
             ranks = numbers.next("a communicator size")
             if rows and ranks <= max(rows):
-                raise ParseError(file, numbers.line, name, f"{ranks} ranks after {max(rows)}: sizes must ascend")
+                raise ParseError(
+                    file, numbers.line, name, f"{ranks} ranks after {max(rows)}: numbers of ranks must ascend"
+                )
             lines: list[Line] = []
             for _ in range(numbers.next("the number of message sizes")):
                 size = numbers.next("a message size")
                 if size <= lines[-1].size if lines else size != 0:
                     raise ParseError(
-                        file, numbers.line, name, f"message size {size}: the first is 0, the others ascend"
+                        file, numbers.line, name, f"message size {size}: the first must be 0, and sizes must ascend"
                     )
                 algorithm, fan, segment = (numbers.next(what) for what in ("an algorithm", "a fan-out", "a segment"))
                 requests = numbers.next("a number of requests") if version > 1 else 0
@@ -107,5 +107,5 @@ def _json(text: str, file: str) -> Rules:
                 ]
                 rules[name][int(row.get("comm_size_min", 0))] = lines
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ParseError(file, None, None, f"no rules of Open MPI in JSON: {error}") from None
+        raise ParseError(file, None, None, f"not rules of Open MPI in JSON: {error}") from None
     return rules

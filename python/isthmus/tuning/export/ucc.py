@@ -30,7 +30,7 @@ _LINE, _SECTION = 8189, 127
 
 @dataclass
 class Team:
-    """What holds for a range of team sizes: tokens, and of each variable its value by size."""
+    """The settings for a range of team sizes: tokens, and the values of each variable by size."""
 
     tokens: list[str] = field(default_factory=list)
     variables: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
@@ -126,11 +126,11 @@ def _string(teams: Teams) -> tuple[dict[str, str], list[str]]:
 def _sections(teams: Teams, section: str, per_node: object) -> str:
     """A section for each range of team sizes. Its key is what UCC compares with the machine it runs on."""
     if per_node is not None and (not isinstance(per_node, int) or per_node < 1):
-        raise InvalidInput(f"ranks_per_node {per_node!r}: a whole number from 1 is needed")
+        raise InvalidInput(f"ranks_per_node {per_node!r}: expected a whole number from 1")
     for word in section.split():
         key, _, value = word.partition("=")
         if key not in _KEYS or not value:
-            raise InvalidInput(f"section {section!r}: {word!r} is none of {', '.join(f'{key}=' for key in _KEYS)}")
+            raise InvalidInput(f"section {section!r}: {word!r} must be one of {', '.join(f'{key}=' for key in _KEYS)}")
     # UCC reads most variables when it starts: in a section, for one team, they have no effect.
     common = {
         name: values[0][1]
@@ -147,5 +147,5 @@ def _sections(teams: Teams, section: str, per_node: object) -> str:
         lines += [f"[{' '.join(words)}]", *(f"{name}={value}" for name, value in values.items() if value), ""]
     for line in lines:
         if len(line) > (_SECTION + 2 if line.startswith("[") else _LINE):
-            raise InvalidInput(f"UCC does not read a line of {len(line)} characters: {line[:40]} ...")
+            raise InvalidInput(f"UCC cannot read a line of {len(line)} characters: {line[:40]} ...")
     return "\n".join(lines)

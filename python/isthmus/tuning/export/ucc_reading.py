@@ -39,7 +39,7 @@ def holding(text: str, file: str, ranks: int) -> tuple[list[Rule], dict[str, str
             continue
         name, equals, value = line.partition("=")
         if line and not (equals and name.startswith("UCC_")):
-            raise ParseError(file, number, name, "this is neither a variable of UCC nor a section")
+            raise ParseError(file, number, name, "expected a variable of UCC or a section")
         if not line or not inside:
             continue
         if name != TUNE:
@@ -48,7 +48,7 @@ def holding(text: str, file: str, ranks: int) -> tuple[list[Rule], dict[str, str
         for token in value.split("#"):
             found = _TOKEN.fullmatch(token)
             if found is None:
-                raise ParseError(file, number, TUNE, f"{token!r} is no rule of those that Isthmus writes")
+                raise ParseError(file, number, TUNE, f"{token!r} is not a rule that Isthmus writes")
             least, most = int(found[4] or 0), float(found[5] or "inf")
             if least <= ranks <= most:
                 last = None if found[3] == "inf" else int(found[3])

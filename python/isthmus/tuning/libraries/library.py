@@ -38,7 +38,7 @@ class Algorithm:
     fixed: Mapping[str, Option] = field(default_factory=dict)
 
     def running(self, collective: str, wanted: Choice) -> Choice | None:
-        """What it does with its parameters set as near to a choice as they can be, in canonical form."""
+        """The algorithm that runs with parameters as close to a choice as possible, in canonical form."""
         if self.choice is None:
             return None
         full = canonical(collective, wanted).options

@@ -149,7 +149,7 @@ def known(collective: str, there: Collection[str] | None = None) -> list[Known]:
 
 
 def choice(collective: str, name: str, parameters: Mapping[str, str]) -> Choice:
-    """What an algorithm of MPICH with its parameters is in the terms of Isthmus.
+    """Translates an algorithm of MPICH with its parameters into a choice of Isthmus.
 
     One that Isthmus has nothing like keeps its own name, without collective and prefix.
     """

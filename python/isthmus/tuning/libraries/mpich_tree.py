@@ -30,7 +30,7 @@ HAVE_TOTAL = HAVE_SIZE | {"allgather", "reduce_scatter", "reduce_scatter_block"}
 
 @dataclass(frozen=True)
 class Situation:
-    """What conditions are asked about.
+    """The call that conditions are tested on.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ def rules(tree: Tree, situation: Situation, name: Any) -> tuple[Rule, ...]:
 
 @dataclass(frozen=True)
 class Installed:
-    """What an installed MPICH has.
+    """The selection tree of an installed MPICH, and the algorithms that it has.
 
     Parameters
     ----------
@@ -203,7 +203,7 @@ def installed(library: str) -> Installed:
         # The device has trees of its own, without the i-collectives.
         if "collective=ibcast" in tree:
             return Installed(tree, names)
-    raise InvalidInput(f"{library}: there is no selection tree in it; MPICH has one from 4.0 on")
+    raise InvalidInput(f"{library}: it has no selection tree; MPICH has one from 4.0")
 
 
 def read_tree(text: str, file: str) -> Tree:
@@ -211,7 +211,7 @@ def read_tree(text: str, file: str) -> Tree:
     try:
         tree = json.loads(text)
     except ValueError as error:
-        raise ParseError(file, None, None, f"no selection tree: {error}") from None
+        raise ParseError(file, None, None, f"not a selection tree: {error}") from None
     if not isinstance(tree, dict) or not any(str(key).startswith("collective=") for key in tree):
-        raise ParseError(file, None, None, "no selection tree of MPICH: keys such as collective=bcast are needed")
+        raise ParseError(file, None, None, "not a selection tree of MPICH: expected keys such as collective=bcast")
     return tree

@@ -184,11 +184,11 @@ def parse_version(text: str) -> Version:
     """
     match = re.match(r"(\d{1,3})\.(\d{1,3})(?:\.(\d{1,3}))?", text)
     if not match:
-        raise InvalidInput(f"version {text!r} of Open MPI: a version such as 5.0.8 is needed")
+        raise InvalidInput(f"version {text!r} of Open MPI: expected a version such as 5.0.8")
     version = (int(match[1]), int(match[2]), int(match[3] or 0))
     if version[:2] not in SERIES:
         known = ", ".join(f"{major}.{minor}" for major, minor in SERIES)
         raise InvalidInput(
-            f"version {shown(text)} of Open MPI: {known} are known, with any patch number, such as 5.0.8"
+            f"version {shown(text)} of Open MPI: must be one of {known}, with any patch number, such as 5.0.8"
         )
     return version

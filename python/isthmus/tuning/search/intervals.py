@@ -119,7 +119,7 @@ class Settling:
         return (low, high) if high <= low * (1 + _WINDOWS_ALIKE) else None
 
     def _end_first(self, c: int, i: int) -> int:
-        """What is simulated for a candidate at a size: where windows may be alike, their ends come first."""
+        """The simulations of a candidate at a size; if windows may be equal, their ends come first."""
         s, line = self.search, self._windows[c]
         if s.scenario.meet and self._eager[i]:
             for end in (line[-1], line[0]):
@@ -147,7 +147,7 @@ class Settling:
         return 0 < at < len(known) and bool(self._eager[known[at - 1]] == self._eager[known[at]])
 
     def _next(self) -> list[tuple[int, int]]:
-        """What is to be simulated next: where most may be gained, and of that first the ends, then the middle."""
+        """The next simulations: where the gain may be largest, first the ends, then the middle."""
         wanted: dict[int, list[tuple[float, int]]] = {}
         for i in range(len(self.search.sizes)):
             if (found := self._contender(i)) is not None:
@@ -185,7 +185,7 @@ class Settling:
         return gain, unknown[-1] if gain * (1 - self._alike) < 1 else unknown[0]
 
     def _unsure(self) -> list[tuple[int, int]]:
-        """What is chosen at sizes without having been simulated there, nearest to the change of protocol first.
+        """Choices at sizes where they were not simulated, nearest to the change of protocol first.
 
         There times are least regular.
         """
@@ -200,7 +200,7 @@ class Settling:
         return list(dict.fromkeys((self._end_first(c, i), i) for _, c, i in first))
 
     def _leave_out(self) -> None:
-        """Those that were not simulated at all, and cannot be better."""
+        """Candidates that were never simulated and cannot be better."""
         s = self.search
         for c in sorted(self.candidates):
             for i in np.flatnonzero(s.source[c] == Source.large):

@@ -31,7 +31,7 @@ _RIGHT = 1.25
 
 
 class Continuation:
-    """What is to be done about large schedules when all others are simulated.
+    """Decides about large schedules when all others are simulated.
 
     Work goes in rounds: what is simulated in a round is decided before it, so that the result does not depend on how
     many simulations run at once.

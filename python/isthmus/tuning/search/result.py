@@ -1,4 +1,4 @@
-"""What a sweep of sizes finds: times of candidates, and by which rule others were left out."""
+"""The result of a sweep over sizes: times of candidates, and the rules by which others were skipped."""
 
 from __future__ import annotations
 

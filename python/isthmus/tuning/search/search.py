@@ -115,7 +115,7 @@ class Search:
         Continuation(self).run()
 
     def each(self, do: Callable[[Any], object], items: Sequence[Any]) -> None:
-        """The same with all items, some at a time; what is done with one makes no difference to the others."""
+        """Handles all items, some at a time; they do not depend on each other."""
         if self.workers == 1 or len(items) == 1:
             for item in items:
                 do(item)
@@ -124,7 +124,7 @@ class Search:
             list(pool.map(do, items))
 
     def _find_work(self) -> None:
-        """What candidates have to do. A window changes when it is done, not what: one schedule tells it for all."""
+        """The work of candidates. A window changes only when it is done: one schedule gives it for all windows."""
         counts = [0] * len(self.choices)
         groups: dict[Choice, list[int]] = {}
         for c, choice in enumerate(self.choices):
@@ -139,7 +139,7 @@ class Search:
         self._counts = counts
 
     def _weigh(self, c: int) -> None:
-        """What is known of a candidate without a simulation, at least of one where messages meet."""
+        """Bounds of a candidate without a simulation, at least without one with contention."""
         self._raise(c, self.work[c], Source.work)
         quiet = self.quiet
         self.forms[c] = self._find_forms(c) if quiet is None else quiet.forms[c]

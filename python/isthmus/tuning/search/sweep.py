@@ -72,9 +72,9 @@ def sweep(
     """
     table = np.asarray(sizes, np.int64).reshape(-1)
     if not len(table) or (np.diff(table) <= 0).any() or table[0] < 0:
-        raise InvalidInput("sizes to tune for: numbers from 0 that ascend are needed")
+        raise InvalidInput("sizes to tune for: expected numbers from 0 that ascend")
     if not choices:
-        raise InvalidInput(f"{collective}: there is no algorithm to try")
+        raise InvalidInput(f"{collective} has no algorithm to try")
     begin = time.perf_counter()
     end = begin + (seconds or np.inf)
     search = Search(collective, scenario, table, list(choices), margin, exhaustive, end, workers, known)

@@ -1,4 +1,4 @@
-"""What to run to see whether MPICH follows a selection tree."""
+"""The runs that show whether MPICH follows a selection tree."""
 
 from __future__ import annotations
 

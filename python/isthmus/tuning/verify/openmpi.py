@@ -1,4 +1,4 @@
-"""What to run to see whether Open MPI follows a rules file."""
+"""The runs that show whether Open MPI follows a rules file."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ class Probe:
         return counts(self.output(cases, settings))
 
     def output(self, cases: Sequence[Case], settings: Mapping[str, str]) -> str:
-        """What the probe prints when it runs cases with some environment variables.
+        """Runs cases with some environment variables and returns the output of the probe.
 
         Raises
         ------
@@ -70,12 +70,12 @@ class Probe:
             )
         if done.status != 0 or len(counts(done.output)) != len(cases):
             if "nothing counts messages" in done.errors:
-                raise Unsupported(f"{self.mpi}: its messages cannot be counted: {_needed(self.mpi)}")
+                raise Unsupported(f"{self.mpi}: its messages cannot be counted; {_needed(self.mpi)}")
             raise InvalidInput(f"the run failed with status {done.status}: {done.last_words()}")
         started = {len(of_case) for of_case in counts(done.output)} - {self.ranks}
         if started:
             raise InvalidInput(
-                f"{' '.join(self.launcher)} started {min(started)} ranks, not {self.ranks}: say their number by -n"
+                f"{' '.join(self.launcher)} started {min(started)} ranks, not {self.ranks}: give their number with -n"
             )
         return done.output
 
@@ -114,16 +114,16 @@ def build(
         For an MPI that is neither Open MPI nor MPICH.
     """
     if ranks < 2:
-        raise InvalidInput(f"{ranks} ranks: two at least are needed for a message")
+        raise InvalidInput(f"{ranks} ranks: a message needs at least two")
     if not mpirun or executable(mpirun[0]) is None:
         raise InvalidInput(f"launcher {mpirun[0] if mpirun else ''!r}: there is no such program")
     given = launched(mpirun)
     if given not in (None, ranks):
-        raise InvalidInput(f"{' '.join(mpirun)}: it starts {given} ranks, {ranks} are to run")
+        raise InvalidInput(f"{' '.join(mpirun)}: it starts {given} ranks, but {ranks} must run")
     launcher = [*mpirun] if given else [*mpirun, "-n", str(ranks)]
     mpi = find(take_apart([*launcher, "true"]), mpicc)
     if ucc is None and mpi.family not in (OPEN_MPI, MPICH):
-        raise Unsupported(f"{mpi}: files of Open MPI and MPICH can be verified")
+        raise Unsupported(f"{mpi}: only files of Open MPI and MPICH can be verified")
     if ucc is None:
         program = _compiled(mpi, "probe", "probe.c", "probe")
     else:
@@ -150,7 +150,7 @@ def _counting(mpi: Mpi) -> dict[str, str]:
 
 
 def _needed(mpi: Mpi) -> str:
-    return "its monitoring component is needed" if mpi.family == OPEN_MPI else "one that is built on UCX is needed"
+    return "it needs the monitoring component" if mpi.family == OPEN_MPI else "it must be built on UCX"
 
 
 def _compiled(

@@ -46,10 +46,10 @@ def installed(prefix: str) -> Path:
     """
     tool = shutil.which("ucc_info")
     if prefix == "auto" and tool is None:
-        raise Unsupported("UCC is not found: name its installation with --ucc, or put its ucc_info into PATH")
+        raise Unsupported("UCC was not found: give its installation as --ucc, or put its ucc_info into PATH")
     path = Path(tool or "").resolve().parents[1] if prefix == "auto" else Path(prefix).resolve()
     if not (path / "include" / "ucc" / "api" / "ucc.h").exists():
-        raise Unsupported(f"{path}: there is no UCC with its headers")
+        raise Unsupported(f"{path}: must hold UCC with its headers")
     return path
 
 
@@ -70,7 +70,7 @@ def report(what: Decisions | str | os.PathLike[str], probe: Probe, folder: str, 
     trials = _trials(rules, variables, probe.ranks, most_bytes)
     cases = [trial.case for trial in trials]
     if not trials:
-        raise InvalidInput(f"{file}: no rule is for {probe.ranks} ranks")
+        raise InvalidInput(f"{file}: has no rule for {probe.ranks} ranks")
     seen, log = _run(probe, cases, with_file)
     own, _ = _run(probe, cases, {})
     verdicts = []
@@ -162,5 +162,5 @@ def _size(text: str) -> float:
 
 
 def complaints(log: str) -> list[str]:
-    """What UCC says about the rules that it does not like."""
+    """The complaints of UCC about rules."""
     return list(dict.fromkeys(f"UCC says: {words}" for words in re.findall(r" UCC  (?:ERROR|WARN)  ?(.*)$", log, re.M)))

@@ -1,4 +1,4 @@
-"""What is tried in a verification, and what can be said of each case."""
+"""The cases of a verification and their verdicts."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What was found in one case.
+    """The result of one case.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Report:
-    """What was found.
+    """The result of a verification.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ class Report:
 
 
 def schedule_counts(trial: Trial, ranks: int) -> Counts | None:
-    """What each rank sends in Isthmus' schedule of the algorithm."""
+    """Messages and bytes that each rank sends in Isthmus' schedule of the algorithm."""
     import numpy as np
 
     from ...collectives import algorithms, collective

@@ -17,7 +17,7 @@ def check_path(path: str | os.PathLike[str]) -> None:
     """Before anything is simulated: can the report be written there?"""
     text = os.fspath(path)
     if not text.lower().endswith((".html", ".htm")):
-        raise InvalidInput(f"{text}: a file in .html is allowed, the report is HTML")
+        raise InvalidInput(f"{text}: must end in .html: the report is HTML")
     folder = os.path.dirname(text)
     if folder and not os.path.isdir(folder):
         raise InvalidInput(f"{text}: there is no folder {folder}")

@@ -10,7 +10,8 @@ import numpy as np
 from ....html.markup import SHADES, legend, line, short, svg, ticks, unit_of, words_at
 from ....schedule.pattern import Pattern
 from ....simulation.critical import critical_path
-from ....units import text
+from ....simulation.words import WORDS
+from ....units import percent, text
 from ...advice import TIME_CLASSES, Advice, Prediction
 from ...analysis.path_shares import Parameters, path_steps
 from ..sentences import interesting_ranks
@@ -27,9 +28,9 @@ _BARS, _MESSAGES = 900, 160
 #: Kinds of operations by number, as classes.
 _KINDS = ("", "send", "handle", "compute", "put", "put", "reduce", "reduce")
 _KIND_WORDS = {
-    "compute": "computation",
-    "send": "sending (o, O)",
-    "handle": "receiving (o, O, G)",
+    "compute": WORDS["compute"],
+    "send": WORDS["send_overhead"],
+    "handle": WORDS["recv_overhead"],
     "put": "put, get",
     "reduce": "copy, reduce",
 }
@@ -77,7 +78,7 @@ def _some_ranks(ranks: NDArray[np.int64], most: int) -> list[int]:
 
 
 def timeline(p: Prediction) -> tuple[str, str]:
-    """What some ranks do when, with the critical path; and what is shown, in words. Needs the operations."""
+    """Activities of some ranks over time with the critical path, and a caption. Needs the operations."""
     t = p.timeline
     ranks = np.array(interesting_ranks(p))
     low, high = _window(p, ranks)
@@ -193,7 +194,7 @@ def _path(p: Prediction, ranks: NDArray[np.int64], low: int, high: int, x: Any, 
 
 
 def matrix(found: Pattern) -> tuple[str, str]:
-    """Who sends how many bytes to whom, in shades of a logarithmic scale; and what a cell is, in words."""
+    """Bytes between ranks in shades of a logarithmic scale, and a caption."""
     ranks = found.ranks
     share = math.ceil(ranks / _CELLS)
     side = math.ceil(ranks / share)
@@ -280,7 +281,7 @@ def waterfall(steps: Sequence[tuple[str, str, float]], time: float) -> str:
         rows.append(
             f'<li><span class="label">{words}</span><span class="track"><i class="{kind}" '
             f'style="margin-left:{start:.2f}%;width:{max(part, 0.0):.2f}%"></i></span>'
-            f'<span class="value">{text(value, "s", 3)}<small>{part:.1f} %</small></span></li>'
+            f'<span class="value">{text(value, "s", 3)}<small>{percent(part / 100, 1)}</small></span></li>'
         )
         base += value
     total = '<span class="track"><i class="sum" style="width:100%"></i></span>'

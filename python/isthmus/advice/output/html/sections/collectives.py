@@ -6,7 +6,8 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from .....html.markup import Cell, Row, Section, paragraph, table
-from ...sentences import percent, seconds
+from .....units import percent
+from ...sentences import seconds
 from ...words import best_words, now_words, size_words, source_words, whole_words
 from ..svg import bars
 

@@ -23,8 +23,8 @@ from .....html.markup import (
     words_at,
 )
 from .....plot.load_map import Field, Layout, LoadMap, load_map, spaced
-from .....units import amount, text
-from ...sentences import model_words, percent, seconds
+from .....units import amount, percent, text
+from ...sentences import model_words, seconds
 from ...text import call_label, load_words, lost_words
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def _hottest(links: tuple[LinkUse, ...]) -> str:
 def scale(most: float) -> str:
     """The shades of loads."""
     keys = [("m0", "nothing")]
-    keys += [(f"m{i + 1}", f"up to {100 * most * (i + 1) / SHADES:.3g} %") for i in range(SHADES)]
+    keys += [(f"m{i + 1}", f"up to {percent(most * (i + 1) / SHADES)}") for i in range(SHADES)]
     return legend(keys)
 
 

@@ -13,10 +13,10 @@ from .....lowering.pattern import pattern
 from .....mapping.metrics import DEFINITIONS
 from .....schedule.program import Program
 from .....units import amount as bytes_words
-from .....units import span
+from .....units import percent, span
 from ....advice import LOSSES, TIME_CLASSES, Advice, Prediction
 from ...as_json import machine_rows
-from ...sentences import percent, seconds
+from ...sentences import seconds
 from ...text import (
     BOUNDS,
     cost_words,
@@ -279,7 +279,7 @@ def machines(advice: Advice) -> Section:
 
 
 def profile(advice: Advice) -> Section | None:
-    """What was measured where the program was recorded."""
+    """Measurements from the recording of the program."""
     program = advice.program
     if not isinstance(program, Program) or program.recording is None:
         return None
@@ -376,7 +376,7 @@ SECTIONS: list[Callable[[Advice], Section | None]] = [
 
 
 def sections(advice: Advice) -> list[Section]:
-    """Those that apply."""
+    """The sections that apply."""
     return [section for make in SECTIONS if (section := make(advice)) is not None]
 
 
