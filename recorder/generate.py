@@ -123,7 +123,7 @@ def prototypes(preprocessed: str) -> list[Function]:
 
 @dataclass(frozen=True)
 class Language:
-    """How one kind of wrapper is called: C, or one of the Fortran interfaces."""
+    """The calling convention of one kind of wrapper: C, or one of the Fortran interfaces."""
 
     fortran: bool
     suffix: str = ""

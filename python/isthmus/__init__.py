@@ -1,7 +1,7 @@
 """Isthmus predicts, explains and improves the communication of parallel programs on real interconnects.
 
 - ``environment``: the programs and packages on this computer that Isthmus can use, and what to install
-- ``errors``: errors of the Python layer; every message says what was given and what is allowed
+- ``errors``: errors of the Python layer; every message says what was given and what it must be
 - ``examples``: recorded programs that come with Isthmus
 - ``extras``: packages that only some functions need: the extras of pyproject.toml
 - ``filekinds``: kinds of files by content, so that messages can name a file given in the wrong place

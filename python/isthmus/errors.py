@@ -1,4 +1,4 @@
-"""Errors of the Python layer; every message says what was got and what is allowed."""
+"""Errors of the Python layer; every message says what was given and what it must be."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class ParseError(ValueError):
     field : str or None
         Key, attribute or record at fault, as spelled in the file.
     message : str
-        One sentence: what was got and what is allowed.
+        One sentence: what was given and what it must be.
 
     Examples
     --------

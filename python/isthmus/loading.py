@@ -129,7 +129,7 @@ def _changes(text: str) -> Named | None:
 
 
 def _is_specification(text: str) -> bool:
-    """Does it look like one? ``my cluster.toml`` and ``data/x`` are misspelt files."""
+    """Whether it looks like one; ``my cluster.toml`` and ``data/x`` are misspelt files."""
     from .machine.kinds import KINDS
 
     word = text.split()[0] if text.split() else ""

@@ -14,7 +14,7 @@ _KEY = re.compile(r"""\s*([A-Za-z0-9_+-]+|"[^"]*"|'[^']*')\s*(?:\.\s*([A-Za-z0-9
 
 
 class Lines:
-    """Where keys stand: tomllib tells lines of syntax errors only.
+    """Finds the lines of keys: tomllib gives only lines of syntax errors.
 
     The second of several ``[[table]]`` is also known as ``table.1``.
     """

@@ -175,7 +175,7 @@ def test_skip_is_an_option(run: Run, tmp_path: Path) -> None:
 def test_deadlock(run: Run, tmp_path: Path) -> None:
     status, out, err = run("simulate", "dead.h5", "--machine", LOGGOPS, "-o", "t.h5")
     assert (status, err) == (1, "")
-    assert "2 ranks in a circle:" in out
+    assert "2 ranks in a cycle:" in out
     assert "rank 0 waits to receive from rank 1 (recv, operation 0, tag 0) →" in out
     assert isthmus.read(tmp_path / "t.h5").deadlock is not None
     status, out, _ = run("simulate", "dead.h5", "--machine", LOGGOPS, "--critical", "--json")

@@ -128,7 +128,7 @@ def test_pictures_and_pages(files: Path, capsys: pytest.CaptureFixture[str]) -> 
 def test_names_are_unique() -> None:
     machine = isthmus.load("ring-16")
     assert isthmus.compare(machine, machine).names == ("ring-16", "ring-16 (2)")
-    with pytest.raises(InvalidInput, match="as many"):
+    with pytest.raises(InvalidInput, match="expected one for each"):
         isthmus.compare(machine, machine, names=["a"])
 
 

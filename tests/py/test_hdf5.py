@@ -162,7 +162,7 @@ OF_SCHEDULES: list[tuple[Defect, str]] = [
     (replaced("ops/first_edge", np.full(4, 7, "u4")), "rank"),
     (replaced("op_first", np.array([0, 1, 5], "u8")), "op_first"),
     (replaced("op_first", np.array([0, 5, 4], "u8")), "op_first"),
-    (replaced("op_first", np.array([0], "u8")), "op_first: a schedule has at least one rank"),
+    (replaced("op_first", np.array([0], "u8")), "op_first: a schedule needs at least one rank"),
     (replaced("edge_first", np.array([0, 2], "u8")), "edge_first: the dataset has 2 elements instead of 3"),
     (replaced("edge_first", np.array([0, 2, 1], "u8")), "edge"),
     (replaced("edges", np.array([1, 3], "u4")), "rank 1"),

@@ -72,7 +72,7 @@ def test_compression(names: list[str], expression: str) -> None:
         ("tux[1-]", 5, "'1-'"),
         ("tux[1-2-3]", 5, "'1-2-3'"),
         ("tux[000x133]", 5, "'000x133'"),
-        ("tux[5,3-1]", 7, "downwards"),
+        ("tux[5,3-1]", 7, "must ascend"),
         ("tux[[1]]", 5, "'[1'"),
         ("a,,b", 3, "empty name"),
         (",a", 1, "empty name"),

@@ -125,7 +125,7 @@ def test_bad_input() -> None:
     b.allreduce(None, 8)
     with pytest.raises(isthmus.InvalidInput, match="rign"):
         isthmus.lower(b.build(), collectives=table(allreduce=of(1, (0, "rign"))))
-    with pytest.raises(isthmus.InvalidInput, match="list; a mapping or a decision table"):
+    with pytest.raises(isthmus.InvalidInput, match="list; must be a mapping or a decision table"):
         isthmus.lower(b.build(), collectives=["ring"])  # type: ignore[arg-type]
 
 

@@ -161,7 +161,7 @@ def test_show_has_the_tree(capsys: pytest.CaptureFixture[str], tmp_path: Path) -
 def test_times_that_mean_nothing_are_not_in_the_tree() -> None:
     words = report(profile(halo(measured=False)))
     head = next(line for line in words.splitlines() if line.startswith("function "))
-    assert head.split() == ["function", "calls", "computing", "sent", "received"]
+    assert head.split() == ["function", "calls", "computation", "sent", "received"]
 
 
 def test_own_code_by_name(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -67,7 +67,7 @@ def test_own_time(name: str, folder: Path, tmp_path: Path) -> None:
     assert overhead > 0
     # The loop itself compares eight names a call, which takes some 20 ns.
     assert computed < calls * 60e-9
-    assert "is subtracted from computing" in isthmus_("show", str(out)).stdout
+    assert "is subtracted from computation" in isthmus_("show", str(out)).stdout
 
 
 def test_limit(name: str, folder: Path, tmp_path: Path) -> None:

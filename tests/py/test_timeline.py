@@ -163,8 +163,8 @@ def test_text_of_a_circle() -> None:
     ranks = [[Op(CALC, 5), Op(RECV, 8, (r - 1) % 3, after=[0]), Op(SEND, 8, (r + 1) % 3, after=[1])] for r in range(3)]
     d = stuck(ranks, EAGER)
     assert str(d).split("\n") == [
-        "deadlock: after 5 ps nothing moves, 3 of 3 ranks wait for ever; operations not done: 6",
-        "  3 ranks in a circle:",
+        "deadlock after 5 ps: 3 of 3 ranks wait forever; operations not done: 6",
+        "  3 ranks in a cycle:",
         "    rank 0 waits to receive from rank 2 (recv, operation 1, tag 0) →",
         "    rank 2 waits to receive from rank 1 (recv, operation 1, tag 0) →",
         "    rank 1 waits to receive from rank 0 (recv, operation 1, tag 0) →",
@@ -185,7 +185,7 @@ def test_other_tag() -> None:
     )
     assert expected in str(d)
     assert "8 B from rank 0 to rank 1 (send, operation 0, tag 6)" in d.waiting[0].hint
-    assert "messages that nobody received:" in str(d)
+    assert "messages never received:" in str(d)
 
 
 def test_rendezvous_and_besides() -> None:
@@ -197,7 +197,7 @@ def test_rendezvous_and_besides() -> None:
     d = stuck(ranks, RENDEZVOUS)
     assert [w.rank for w in d.cycle] == [0, 1]
     assert "rank 0 waits for rank 1 to receive (send, operation 0, tag 0) →" in str(d)
-    assert "besides:\n    rank 2 waits to receive from rank 1" in str(d)
+    assert "also waiting:\n    rank 2 waits to receive from rank 1" in str(d)
 
 
 def test_long_circles_are_cut() -> None:
@@ -265,7 +265,7 @@ def test_circles_are_found_where_there_are_any(ranks: Ranks, p: Parameters) -> N
             for node in ends:
                 del edges[node]
         assert edges == {}
-    assert str(t.deadlock).startswith("deadlock: after ")
+    assert str(t.deadlock).startswith("deadlock after ")
     assert str(ALL_ONES) not in str(t.deadlock)
     for w in t.deadlock.waiting:
         assert w.kind in OpKind

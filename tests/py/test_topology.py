@@ -130,7 +130,7 @@ def test_canonical_dragonfly_has_the_most_groups(h: int) -> None:
     assert t.nodes == a * p * g
     assert (t.link_class(np.arange(t.links, dtype=np.uint32)) == 1).sum() == g * (g - 1)  # one link between any groups
     assert max(t.route_length(0, node) for node in range(t.nodes)) == 5
-    with pytest.raises(InvalidInput, match=f"g at most {g}"):
+    with pytest.raises(InvalidInput, match=f"g must be at most {g}"):
         _core.dragonfly([a], p, h, g + 1)
 
 

@@ -500,7 +500,7 @@ def test_sections_of_ucc_have_only_what_holds_for_a_team() -> None:
     for section in ("colour=red", "vendor", "vendor=intel colour=red"):
         with pytest.raises(InvalidInput, match="must be one of"):
             export(table, "ucc", section=section)
-    with pytest.raises(InvalidInput, match="does not read a line"):
+    with pytest.raises(InvalidInput, match="cannot read a line"):
         export(table, "ucc", section="vendor=" + "x" * 128)
 
 

@@ -119,8 +119,8 @@ def test_a_launcher_that_starts_other_ranks(tmp_path: Path) -> None:
     [
         ("mpirun -n 4", "5", "--ranks 5: --launch starts 4"),
         ("mpirun -n 1", None, "--launch starts 1 rank"),
-        ("mpirun", "1", "one number of ranks from 2"),
-        ("mpirun", "2,3", "one number of ranks from 2"),
+        ("mpirun", "1", "one number of ranks, at least 2"),
+        ("mpirun", "2,3", "one number of ranks, at least 2"),
     ],
 )
 def test_numbers_of_ranks_that_are_refused(

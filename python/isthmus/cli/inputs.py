@@ -27,7 +27,7 @@ allreduce:ranks=1024,bytes=8,algorithm=ring."""
 
 
 def is_collective(text: str) -> bool:
-    """Is it a collective in a line, and no file?"""
+    """Whether the text is a collective and not a file."""
     return not os.path.exists(text) and re.match("[a-z_]+:", text) is not None
 
 
@@ -187,7 +187,7 @@ def read_task_graph(text: str, unit: str = "ns") -> tuple[Program | Schedule | P
 
 
 def read_placement(where: Machine | Allocation, path: str, ranks: int) -> Placement:
-    """Where a file puts the ranks: one of a launcher, told by its content, or a node id or name a line.
+    """Reads placements from a launcher's file, recognised by its content, or from lines with a node id or name each.
 
     A file with a number alone in every line has node ids, unless a comment with ``--ntasks-per-node`` makes it the Cray
     rank order of one rank a node. A Cray rank order without that comment, for a machine, has a rank on every core.

@@ -185,7 +185,7 @@ class Work:
 
     @property
     def text(self) -> str:
-        """How it is called."""
+        """The name in messages."""
         if (self.file is None) == (self.example is None):
             raise InvalidInput("give FILE or --example NAME")
         return str(self.example or self.file)

@@ -235,7 +235,7 @@ def _draw(timeline: Timeline, kind: str, path: str) -> None:
 
 
 def _record(record: str | None, wanted: dict[str, Any]) -> str:
-    """How much to record, for what is asked for."""
+    """The amount to record for the requested output."""
     needed = [option for option, value in wanted.items() if value]
     if needed and record in ("finish", "ranks"):
         raise InvalidInput(f"{needed[0]} needs --record ops")

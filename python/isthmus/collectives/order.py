@@ -57,7 +57,7 @@ def keeps_order(kind: str, algorithm: Choice | None = None, *, ranks: int = 0, r
 
 
 def _consecutive(groups: Any, ranks: int) -> bool:
-    """Do groups have consecutive ranks? Where they are only counted they do."""
+    """Whether groups have consecutive ranks; groups given by their number do."""
     group = np.atleast_1d(np.asarray([] if groups is None else groups))
     if len(group) != ranks or ranks < 2:
         return True

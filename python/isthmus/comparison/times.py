@@ -108,8 +108,8 @@ def compare_times(times: Sequence[Times], names: Sequence[str]) -> Comparison:
     last = len(names) > 1 and len({one.ranks for one in times}) == 1 and len(times) == 2
     if last and times[0].finish.max(initial=0.0) > 0:
         apart = np.abs(times[1].finish - times[0].finish) / np.maximum(times[0].finish, 1e-30)
-        notes += (f"ranks end {percent(float(np.median(apart)))} apart at the median, at most "
-                  f"{percent(float(apart.max()))} (rank {int(apart.argmax())})",)  # fmt: skip
+        notes += (f"ranks end {percent(float(np.median(apart)), 1)} apart at the median, at most "
+                  f"{percent(float(apart.max()), 1)} (rank {int(apart.argmax())})",)  # fmt: skip
     bars = {
         name: {share: float(values.mean()) for share, values in one.shares.items()}
         or {"time": float(one.finish.mean())}

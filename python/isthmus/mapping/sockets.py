@@ -1,4 +1,4 @@
-"""Which cores of its node each task gets: those that exchange much on the same socket."""
+"""Chooses cores within nodes: tasks that exchange much share a socket."""
 
 from __future__ import annotations
 

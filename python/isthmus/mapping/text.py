@@ -38,7 +38,7 @@ def report(mapped: Mapped) -> str:
 
 
 def longer_routes(mapped: Mapped) -> bool:
-    """Do partners have a route that is longer than a shortest path? Of very many, a sample is looked at."""
+    """Whether partners have a route longer than a shortest path; a sample is checked if there are very many."""
     machine, node = mapped.placement.machine, mapped.placement.node
     if machine.topology.kind != "dragonfly":
         return False

@@ -60,7 +60,7 @@ class Command:
 
     @property
     def parts(self) -> tuple[int, ...]:
-        """Where options of each part may be inserted: behind the launcher and behind every ``:``."""
+        """Positions at which options of each part may be inserted: after the launcher and after every ``:``."""
         if self.launcher is None:
             return ()
         more = range(self.launcher + 1, len(self.words))

@@ -155,7 +155,7 @@ def probe(mpicc: str) -> Mpi | None:
 
 
 def launcher_family(path: str) -> str | None:
-    """Which MPI a launcher is of; None for those of batch systems, which start any."""
+    """The MPI of a launcher; None for launchers of batch systems, which start any."""
     name = os.path.basename(path)
     if name in ("orterun", "prterun"):
         return OPEN_MPI
@@ -170,7 +170,7 @@ def launcher_family(path: str) -> str | None:
 
 
 def library_family(path: str) -> str:
-    """Which MPI a shared library is."""
+    """The MPI of a shared library."""
     content = Path(path).read_bytes()
     if b"ompi_mpi_comm_world" in content:
         return OPEN_MPI

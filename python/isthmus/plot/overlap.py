@@ -1,4 +1,4 @@
-"""How much of a nonblocking collective takes the processor: its share of the time by size and ranks."""
+"""Pictures of overlap: the processor's share of a nonblocking collective by size and ranks."""
 
 from __future__ import annotations
 

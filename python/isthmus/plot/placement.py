@@ -75,7 +75,7 @@ def _gain(what: str, before: float, after: float) -> str:
     change = 100 * (after / before - 1)
     if abs(change) < 0.5:
         return f"{what}: as before"
-    return f"{what}: {percent(abs(change) / 100)} {'less' if change <= 0 else 'more'} than before"
+    return f"{what}: {percent(abs(change) / 100, 0)} {'less' if change <= 0 else 'more'} than before"
 
 
 def _load(mapped: Mapped, before: Metrics, after: Metrics) -> Any:

@@ -232,7 +232,7 @@ def _critical(ax: Any, view: _View, middle: Any) -> list[tuple[Any, str]]:
 
 
 def coverage(row: Any, begin: Any, end: Any, rows: int, columns: int) -> Any:
-    """How much of every cell intervals cover.
+    """The part of every cell that intervals cover.
 
     Parameters
     ----------

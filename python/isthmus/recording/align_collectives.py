@@ -180,7 +180,7 @@ def _list_blocks(
     size: NDArray[np.int64],
     details: Details,
 ) -> None:
-    """Where members have blocks of different sizes that nobody lists, what each says of its own makes the list."""
+    """Lists blocks of different sizes from what each member says of its own, where no member lists them all."""
     amount = events["amount"][event].astype(np.int64)
     blocks = called & (events["detail"][event] == 0)
     blocks &= np.isin(events["what"][event], (*ONE_LIST, CollectiveKind.alltoall))

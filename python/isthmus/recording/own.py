@@ -1,4 +1,4 @@
-"""Which place of a call path is the user's own code: what is named in tables, and what libraries and wrappers hide.
+"""Finds the user's own code on call paths: the place that tables name, behind libraries and wrappers.
 
 In a Python program it is the innermost line outside the standard library and installed packages. Otherwise it is in the
 program file, unless nothing but one function of that (a ``main`` that hands over) calls others: then a shared library

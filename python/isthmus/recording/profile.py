@@ -324,7 +324,7 @@ def _collective_sizes(program: Program, calls: _Calls) -> Iterator[NDArray[np.ui
 
 
 def _in_category(recording: Recording, *names: str) -> NDArray[np.bool_]:
-    """Which functions are of these categories."""
+    """The functions of these categories."""
     return np.array([category(name) in names for name in recording.functions], np.bool_)
 
 
@@ -431,7 +431,7 @@ def _ranks(calls: _Calls, found: Pattern, measured: bool) -> RankTable:
 
 
 def _partners(found: Pattern) -> NDArray[np.uint32]:
-    """How many other ranks each rank sends to or receives from."""
+    """The number of partners of each rank."""
     source, target = found.sources().astype(np.int64), found.peer.astype(np.int64)
     other = source != target
     source, target, ranks = source[other], target[other], found.ranks

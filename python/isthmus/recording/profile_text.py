@@ -29,7 +29,7 @@ _BAR = 16
 _LABEL = 11
 # The narrowest that places of calls become.
 _PLACE = 22
-# Share of the computing from which on counters were read in all of it.
+# Share of the computation from which on counters were read in all of it.
 _ALL = 0.995
 # Prose is wrapped also where lines may have any length.
 _PROSE = 116
@@ -134,7 +134,7 @@ def _time_rows(p: Profile) -> list[tuple[str, str]]:
         words = f"{text(float(computing.mean()), 's', 3)} of processor time per rank"
         if r.ranks > 1:
             words += f", on rank {most} {p.imbalance:.2f} times that" if p.imbalance >= 1.005 else ", equal on all"
-        rows.append(("computing", words))
+        rows.append(("computation", words))
     return rows
 
 
@@ -156,7 +156,7 @@ def _rank_rows(p: Profile, rank: int) -> list[tuple[str, str]]:
     mean = float(ranks.computing.mean())
     if mean > 0:
         words = f"{text(float(ranks.computing[rank]), 's', 3)} of processor time"
-        rows.append(("computing", f"{words}, {ranks.computing[rank] / mean:.2f} times the mean of all ranks"))
+        rows.append(("computation", f"{words}, {ranks.computing[rank] / mean:.2f} times the mean of all ranks"))
     return rows
 
 
@@ -185,7 +185,7 @@ def _recorder_words(p: Profile) -> str:
     own = float(r.overhead.sum() if p.rank is None else r.overhead[p.rank]) if len(r.overhead) else 0.0
     if own > 0 and calls:
         each = text(own / calls, "s", 3)
-        words += f"; {text(own, 's', 3)} of its own between calls, {each} per call, is subtracted from computing"
+        words += f"; {text(own, 's', 3)} of its own between calls, {each} per call, is subtracted from computation"
     return words
 
 
@@ -268,7 +268,7 @@ def _tree(p: Profile, tree: FunctionTree, depth: int | None, full: bool, width: 
     if measured:
         out.append(Column("share", cells(lambda i: percent(tree.time[i] / all_time if all_time else 0.0, 1))))
         out.append(Column("time in MPI", cells(lambda i: _seconds(tree.time[i])), 2))
-    out.append(Column("computing", cells(lambda i: "" if tree.mpi[i] else _seconds(tree.computing[i]))))
+    out.append(Column("computation", cells(lambda i: "" if tree.mpi[i] else _seconds(tree.computing[i]))))
     if tree.sent.any():
         out.append(Column("sent", cells(lambda i: _bytes(tree.sent[i])), 1))
     for name, column in tree.counters.items():
@@ -282,7 +282,7 @@ def _tree(p: Profile, tree: FunctionTree, depth: int | None, full: bool, width: 
     if tree.counted is not None and tree.counted[0] < _ALL * tree.computing[0]:
         share = percent(float(tree.counted[0] / tree.computing[0]), 1)
         lines += _wrapped(
-            "", f"counters were read in {share} of the computing: not where calls follow each other", width
+            "", f"counters were read in {share} of the computation: not where calls follow each other", width
         )
     return "\n".join(lines)
 
@@ -366,7 +366,7 @@ def _ranks(p: Profile, width: int | None) -> str:
             Column("waiting", [_seconds(t.waiting[i]) for i in shown], 1),
         ]
     out += [
-        Column("computing", [_seconds(t.computing[i]) for i in shown]),
+        Column("computation", [_seconds(t.computing[i]) for i in shown]),
         Column("calls", [f"{int(t.calls[i]):,}" for i in shown], 2),
         Column("sent", [_bytes(t.sent[i]) for i in shown]),
         Column("received", [_bytes(t.received[i]) for i in shown], 4),

@@ -133,7 +133,7 @@ class Communicator(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where calls come from; without an address ``offset`` is a line of the file ``module``."""
+    """The place of a call; without an address, ``offset`` is a line of the file ``module``."""
 
     address: int
     offset: int
@@ -336,7 +336,7 @@ class _Reader:
             self._check(short, "a record too short for its kind")
 
     def _walk(self) -> NDArray[np.int64]:
-        """Where records begin; ``end`` becomes where the last whole one ends."""
+        """Offsets of records; ``end`` becomes the end of the last whole one."""
         found, self.end, without = _core.raw_records(self.words)
         if without >= 0:
             raise ParseError(self.path, None, f"byte {self.origin + 8 * without}", "a record without a length")

@@ -377,7 +377,7 @@ class ProgramBuilder(CollectiveCalls):
         self._chunks.append((len(records), {name: records[name] for name in _TYPES}))
 
     def _detail(self, rank: ArrayLike | None, lists: Any) -> Any:
-        """Where these numbers are kept: one list for all ranks, or one row for each."""
+        """Stores these numbers: one list for all ranks, or one row for each."""
         if type(rank) is int:
             if type(lists) is list and lists and type(lists[0]) is int:
                 begin = self._place(len(lists) + 1)
@@ -411,7 +411,7 @@ class ProgramBuilder(CollectiveCalls):
         return places
 
     def _place(self, count: int) -> int:
-        """Where the next ``count`` numbers of details go."""
+        """The position of the next ``count`` numbers of details."""
         if len(self._details) + count > NONE:
             raise InvalidInput(f"details take more than {NONE} numbers")
         return len(self._details)

@@ -137,7 +137,7 @@ def length(columns: dict[str, NDArray[Any]]) -> int:
 
 
 def lengths(first: NDArray[Any]) -> NDArray[np.int64]:
-    """How long the parts are that begin at ``first``, whose last element is the end of all."""
+    """Lengths of the parts that begin at ``first``, whose last element is the end of all."""
     offsets = first.astype(np.int64, copy=False)
     return offsets[1:] - offsets[:-1]
 

@@ -70,7 +70,7 @@ _NOTHING, _SOURCE, _BLOCKS, _NEIGHBORS = range(4)
 
 
 def _meaning(table: dict[str, NDArray[Any]], world: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Which of the cases above each event is."""
+    """The case of each event, among those above."""
     collective = world & (table["kind"] == EventKind.collective)
     neighbors = collective & (table["what"] == CollectiveKind.neighbor_alltoall)
     cases = [world & (table["kind"] == EventKind.sendrecv), neighbors, collective]

@@ -20,6 +20,6 @@ def name_of(p: Program, event: int) -> str:
 
 
 def place_of(p: Program, event: int) -> str:
-    """Where an event is, for messages."""
+    """The position of an event, for messages."""
     rank = int(np.searchsorted(p.first, event, side="right")) - 1
     return f"rank {rank}, event {event - int(p.first[rank])}"

@@ -151,7 +151,7 @@ class Reader:
         return kind(value)
 
     def has(self, name: str) -> bool:
-        """Whether there is such a column."""
+        """Whether the column exists."""
         return name in self.file
 
     def size(self, name: str) -> int:

@@ -138,7 +138,7 @@ def _differences(p: Program, a: NDArray[np.int64], b: NDArray[np.int64]) -> list
 
 
 def _lists_differ(p: Program, a: NDArray[np.int64], b: NDArray[np.int64], same: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Which of these pairs have details of other numbers, where they should be the same."""
+    """The pairs whose details differ but should be equal."""
     differ = np.zeros(len(a), np.bool_)
     # Builders share lists: most need not be looked at.
     index = np.flatnonzero(same & (p.detail[a] != p.detail[b]))

@@ -290,7 +290,7 @@ class Recording:
         known = np.isfinite(self.wall) & np.isfinite(self.cpu) & (self.wall > 0)
         wall, cpu = float(self.wall[known].sum()), float(self.cpu[known].sum())
         if wall > 0 and cpu < _BUSY * wall:
-            return f"the ranks were on a processor for {percent(cpu / wall)} of their time only"
+            return f"the ranks were on a processor for {percent(cpu / wall, 0)} of their time only"
         return None
 
     def _cpus_of(self, ranks: NDArray[np.intp]) -> int:

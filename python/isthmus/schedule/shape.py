@@ -125,7 +125,7 @@ class _Candidate:
 
 @dataclass(frozen=True)
 class _Fit:
-    """How well a candidate says what pairs do."""
+    """The fit of a candidate to the pairs."""
 
     candidate: _Candidate
     explained: float

@@ -244,24 +244,24 @@ class Deadlock:
     def __str__(self) -> str:
         ranks = 1 + int(np.count_nonzero(np.diff(self._rank)))
         lines = [
-            f"deadlock: after {text(self.time, 's', 4)} nothing moves, {ranks:,} of {self._schedule.ranks:,} ranks "
-            f"wait for ever; operations not done: {len(self.waiting):,}"
+            f"deadlock after {text(self.time, 's', 4)}: {ranks:,} of {self._schedule.ranks:,} ranks wait forever; "
+            f"operations not done: {len(self.waiting):,}"
         ]
         cycle = self.cycle
         if cycle:
-            lines.append(f"  {len(cycle):,} rank{'' if len(cycle) == 1 else 's'} in a circle:")
+            lines.append(f"  {len(cycle):,} rank{'' if len(cycle) == 1 else 's'} in a cycle:")
             lines += [f"    rank {w.rank} {w.reason} ({w.words}) →" for w in cycle[:_SHOWN]]
             lines += [f"    {len(cycle) - _SHOWN:,} more →"] if len(cycle) > _SHOWN else []
             lines.append(f"    rank {cycle[0].rank}")
         outside = np.ones(len(self._started.rank), bool)
         outside[self._circle] = False
         others = np.flatnonzero(outside)
-        title = "besides" if cycle else "waiting"
+        title = "also waiting" if cycle else "waiting"
         lines += _listed(title, [str(self._waiting(int(i))) for i in others[:_SHOWN]], len(others))
         if not len(self._started.rank):
-            # Dependencies in a circle within a rank, which validate() would have told.
+            # A cycle of dependencies within a rank, which validate() would have told.
             lines += _listed("waiting", [str(w) for w in self.waiting[:_SHOWN]], len(self.waiting))
-        lines += _listed("messages that nobody received", list(map(str, self.orphans[:_SHOWN])), len(self.orphans))
+        lines += _listed("messages never received", list(map(str, self.orphans[:_SHOWN])), len(self.orphans))
         return "\n".join(lines)
 
     def __repr__(self) -> str:

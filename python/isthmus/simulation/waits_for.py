@@ -129,7 +129,7 @@ def _circle_of_links(following: list[int]) -> list[int]:
 
 
 def _blockers(schedule: Schedule, rank: int, op: int, started: Numbers) -> list[int]:
-    """Which of the started operations of a rank a blocked one waits for, directly or not."""
+    """The started operations of a rank that a blocked one waits for, directly or not."""
     operations = schedule.rank(rank)
     place = {number: i for i, number in enumerate(started.tolist())}
     seen, todo, found = {op}, [op], set()

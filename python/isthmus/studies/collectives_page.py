@@ -169,7 +169,7 @@ def _ranking(found: dict[str, float]) -> str:
 
 
 def _best_tree(times: Times, machine: str, cores: int, radix: int, below: int) -> Finding | None:
-    """Is that k-nomial tree best for sizes below a limit, over all cores or over the nodes that have them?"""
+    """Whether that k-nomial tree is best for sizes below a limit, over all cores or over their nodes."""
     words = []
     worst = []
     for over, ranks in (("cores", cores), ("nodes", cores // _NODE[machine])):
@@ -224,7 +224,7 @@ def _reduce_xt4(times: Times) -> Finding | None:
         found = {_radix(w): t for w, t in times.of("jaguar-xt4", "reduce", ranks, 8).items()}
         if 4 in found and 8 in found:
             gains.append(1 - found[4] / found[8])
-            words.append(f"over {over} {percent(gains[-1])} less")
+            words.append(f"over {over} {percent(gains[-1], 0)} less")
     if not gains:
         return None
     ours = f"the 4-nomial tree takes {', '.join(words)}"
@@ -264,7 +264,7 @@ def _exchange_large(times: Times) -> Finding | None:
         return None
     gain = 1 - found[None] / found[2]
     flat, other = text(found[None], "s", 3), text(found[2], "s", 3)
-    ours = f"flat takes {percent(gain)} less: {flat} against {other}"
+    ours = f"flat takes {percent(gain, 0)} less: {flat} against {other}"
     return Finding(ours, _verdict(found[2] == max(found.values()) and 0.18 <= gain <= 0.38, gain > 0))
 
 

@@ -57,7 +57,7 @@ def _machine(machine: str) -> Machine:
 
 
 def measure(point: Point) -> Point:
-    """How much longer the jobs take than without contention, and how intensively they communicate."""
+    """The slowdown of the jobs by contention, and their intensity of communication."""
     from ..simulation import simulate
 
     machine = _machine(point["machine"])

@@ -45,7 +45,7 @@ def summarise(rows: Sequence[Point]) -> Summary:
         "over bound",
         "most loaded link",
     ]
-    numbers += ["time", "computing", "waiting"] if timed else []
+    numbers += ["time", "computation", "waiting"] if timed else []
     return Summary(
         columns=("application", "machine", "placement", *numbers),
         rows=[_row(case, placement, timed) for case in cases for placement in _WORDS if placement in case],
@@ -182,7 +182,7 @@ def _findings(cases: Sequence[Case]) -> dict[str, Finding]:
 
 
 def _lower_everywhere(cases: Sequence[Case]) -> bool:
-    """Are there maps, all with fewer hop-bytes than ranks in order?"""
+    """Whether there are maps and all have fewer hop-bytes than ranks in order."""
     falls = [f for c in cases if (f := fall(c, "hop_bytes")) is not None]
     return bool(falls) and min(falls) > 0
 
@@ -195,7 +195,7 @@ def _time(cases: Sequence[Case]) -> Finding | None:
         return None
     gains = [fall(c, "time") or 0.0 for c in with_all]
     waits = max(c["default"]["waiting"] for c in with_all)
-    words = f"time of steps with waiting and reductions falls by {_span(gains)} (ranks wait {percent(waits)})"
+    words = f"time of steps with waiting and reductions falls by {_span(gains)} (ranks wait {percent(waits, 0)})"
     if alone:
         words += f", of their exchanges alone by {_span([fall(c, 'time') or 0.0 for c in alone])}"
     return Finding(words, "agrees" if max(gains) < _NO_GAIN else "differs")
@@ -212,7 +212,7 @@ def _gain(cases: Sequence[Case]) -> Finding | None:
             found[int(row["ranks"])] = gain, 1 - after / before
     if not found:
         return None
-    words = (f"{n:,} nodes: {percent(c)} less, the run {percent(g)}" for n, (g, c) in sorted(found.items()))
+    words = (f"{n:,} nodes: {percent(c, 0)} less, the run {percent(g, 0)}" for n, (g, c) in sorted(found.items()))
     gains = [g for _, (g, _) in sorted(found.items())]
     fits = gains[-1] > _NO_GAIN and all(g < _NO_GAIN for g in gains[:-1])
     close = abs(gains[-1] - _GAIN) <= _NEAR_GAIN

@@ -130,8 +130,8 @@ def _findings(cases: Sequence[Case]) -> dict[str, Finding]:
         for values, where in ((quiet, "where messages hardly meet"), (loaded, "where they do")):
             if values:
                 words.append(
-                    f"{model} {where} ({len(values)} cases): median {percent(float(np.median(values)))}, nine of "
-                    f"ten within {percent(float(np.quantile(values, 0.9)))}, largest {percent(max(values))}"
+                    f"{model} {where} ({len(values)} cases): median {percent(float(np.median(values)), 1)}, nine of "
+                    f"ten within {percent(float(np.quantile(values, 0.9)), 0)}, largest {percent(max(values), 0)}"
                 )
         close &= max(quiet, default=0) < 0.05
         far |= max(loaded, default=0) > 0.1

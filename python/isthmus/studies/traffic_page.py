@@ -156,7 +156,7 @@ def _findings(rows: Sequence[Point]) -> dict[str, Finding]:
             first = min(over, key=lambda r: r["load"])
             part = first["accepted"] / first["bound"]
             good &= 0.85 <= part <= 1.1
-            words.append(f"{name} {first['accepted']:.3f} of {first['bound']:.3g} ({percent(part)})")
+            words.append(f"{name} {first['accepted']:.3f} of {first['bound']:.3g} ({percent(part, 0)})")
     if words:
         out["uniform"] = Finding(
             f"accepted at the first load above the bound: {'; '.join(words)}", "agrees" if good else "differs"

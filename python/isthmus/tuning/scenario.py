@@ -26,7 +26,7 @@ _OF_BLOCKS = ("gather", "scatter", "allgather", "alltoall", "reduce_scatter")
 
 
 def alike(model: str) -> float:
-    """How far apart two times of a model are at least, relative, if one of them is better."""
+    """The least relative difference of two times of a model at which one counts as better."""
     return ALIKE if model == "loggops" else ALIKE_MEETING
 
 
@@ -233,7 +233,7 @@ class Scenario:
 
     @property
     def meet(self) -> bool:
-        """Whether messages meet in the network."""
+        """Whether messages share links."""
         return self.model != "loggops"
 
     @property

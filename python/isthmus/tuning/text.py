@@ -60,7 +60,7 @@ def _sweep(found: Sweep, decimal: bool) -> list[str]:
 
 
 def _effort(found: Sweep) -> list[str]:
-    """How many candidates were simulated, how many not and why."""
+    """Numbers of candidates that were simulated and skipped, with reasons."""
     lines = [
         f"  {len(found.choices)} candidates, {found.simulations} of {found.source.size} simulations were run; left out:"
     ]

@@ -110,7 +110,7 @@ class Waits:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Which row of the table of calls every event belongs to.
+    """The row of every event in the table of calls.
 
     Attributes
     ----------

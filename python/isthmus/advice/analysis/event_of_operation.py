@@ -1,4 +1,4 @@
-"""Which event of a program every operation of its schedule comes from, and which event completes it."""
+"""Events of a program from which operations of its schedule come, and those that complete them."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _operations_per_event(program: Program, collectives: Collectives | None) -> 
 def _operations_of_collectives(
     program: Program, event: NDArray[np.int64], collectives: Collectives | None
 ) -> NDArray[np.int64]:
-    """How many operations each of these events makes."""
+    """The number of operations of each of these events."""
     if not len(event):
         return np.zeros(0, np.int64)
     # Each collective is followed by a computation, which ends it.

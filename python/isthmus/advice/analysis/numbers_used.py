@@ -1,4 +1,4 @@
-"""Which numbers of a machine a prediction rests on, and how well each is known."""
+"""The numbers of a machine that a prediction rests on, and their provenance."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def levels_used(schedule: Schedule, machine: Machine, placement: Allocation | Pl
 
 
 def copies(schedule: Schedule) -> bool:
-    """Are bytes copied or reduced?"""
+    """Whether bytes are copied or reduced."""
     return bool(np.isin(schedule.ops["kind"], (OpKind.copy, OpKind.reduce)).any())
 
 
@@ -109,7 +109,7 @@ def numbers_used(machine: Machine, levels: Sequence[str], copied: bool) -> tuple
 
 
 def quality(used: Iterable[Used]) -> str:
-    """How well they are known, in a few words."""
+    """The provenance of the numbers in a few words."""
     number = Counter(u.status for u in used)
     return ", ".join(f"{number[status]} {status}" for status in ORDER if number[status])
 

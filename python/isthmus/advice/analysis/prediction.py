@@ -100,7 +100,7 @@ def predict(
     t = simulator.run(schedule, machine, placement, "ops" if recorded else "ranks", path_part=part)
     if t.deadlock is not None:
         raise InvalidInput(
-            f"on {machine.name} the program deadlocks: {str(t.deadlock).splitlines()[0].removeprefix('deadlock: ')}; "
+            f"on {machine.name} the program deadlocks: {str(t.deadlock).splitlines()[0].removeprefix('deadlock ')}; "
             "isthmus simulate explains why"
         )
     if t.makespan_ps == 0:

@@ -132,14 +132,14 @@ def balanced(program: Program) -> Program:
 def _passed(
     event: NDArray[np.int64], of: NDArray[Any], begin: NDArray[np.int64], owner: NDArray[Any]
 ) -> NDArray[np.integer[Any]]:
-    """How many of some events of a rank come before each of others; ``begin``: the first event of every rank."""
+    """Numbers of some events of a rank before each of others; ``begin``: the first event of every rank."""
     out = np.searchsorted(event, of).astype(of.dtype)
     out -= np.searchsorted(event, begin).astype(of.dtype)[owner]
     return out
 
 
 def _runs(*columns: NDArray[np.integer[Any]]) -> tuple[NDArray[np.int64], NDArray[np.integer[Any]]]:
-    """Where runs of elements that are alike in all columns begin, and the number of the run of every element."""
+    """Begins of runs of elements that are equal in all columns, and the run of every element."""
     new = np.zeros(len(columns[0]), np.bool_)
     new[0] = True
     for column in columns:

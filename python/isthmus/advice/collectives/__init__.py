@@ -1,4 +1,4 @@
-"""Which algorithms of collectives a library takes, and which would be better.
+"""Compares the algorithms that a library takes with better ones.
 
 - ``comparison``: which algorithms of collectives an MPI library takes by itself, and what better ones would save
 - ``library``: whose decisions collectives follow: the MPI library of a recording, or one that is named

@@ -1,4 +1,4 @@
-"""Which algorithms of collectives an MPI library takes by itself, and what better ones would save."""
+"""Compares an MPI library's default algorithms of collectives with better ones."""
 
 from __future__ import annotations
 
@@ -209,7 +209,7 @@ def choices(
 
 
 def _stand_for(few: Sequence[Use], compared: Sequence[Compared], share: float) -> bool:
-    """Are calls as frequent among few as their share of the program is, within a factor of two?"""
+    """Whether the share of calls in a sample is that in the program, within a factor of two."""
     count = Counter[tuple[Any, ...]]()
     for use in few:
         count[use.collective, use.ranks, use.nonblocking, use.limits] += use.calls

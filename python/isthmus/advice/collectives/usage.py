@@ -1,4 +1,4 @@
-"""Which collectives a program calls: at which sizes, on how many ranks, how often."""
+"""Collectives that a program calls: sizes, ranks and numbers of calls."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def placement_words(p: Prediction) -> str:
 
 
 def order_words(p: Prediction) -> str:
-    """In which order ranks come to nodes."""
+    """The order of ranks on nodes."""
     if not isinstance(p.placement, Allocation):
         return "as given"
     return "node by node" if p.placement.order == "block" else "round-robin over the nodes"
@@ -161,7 +161,7 @@ def _shares(p: Prediction) -> list[str]:
 
 
 def part_words(p: Prediction) -> str:
-    """Which part of the run the critical path is of."""
+    """The part of the run that the critical path covers."""
     assert p.part is not None
     begin, end = p.part
     return (
@@ -272,7 +272,7 @@ def _messages(p: Prediction) -> list[str]:
 
 
 def load_words(n: NetworkUse) -> str:
-    """How many links carry how much."""
+    """A summary of link loads."""
     if not n.used:
         return f"none of {n.links:,} carries anything"
     words = f"{n.used:,} of {n.links:,} carry {amount(n.bytes)}; "

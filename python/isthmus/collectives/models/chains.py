@@ -41,7 +41,7 @@ def _reduce(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: s
 
 @form(("exscan", "linear"))
 def _exscan(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: str) -> Cost:
-    """As the scan; the last rank's own part goes nowhere, and the others but the first copy theirs at the begin, for
+    """Like the scan; the last rank's own part goes nowhere, and the others but the first copy theirs at the begin, for
     which the first message may have to wait."""
     found = _chain(p, ranks, sizes, max(ranks - 2, 0), 1)
     if ranks < 3:

@@ -83,6 +83,6 @@ def combined(p: Parameters, ranks: int, sizes: NDArray[np.int64], digits: list[t
 
 
 def _with_digit(end: int, weight: int, base: int, digit: int) -> int:
-    """How many of the numbers below ``end`` have this digit."""
+    """The number of numbers below ``end`` with this digit."""
     whole, rest = divmod(end, weight * base)
     return whole * weight + min(max(rest - digit * weight, 0), weight)

@@ -71,7 +71,7 @@ def _asked(
     begin: NDArray[np.int64],
     way: NDArray[np.int64],
 ) -> NDArray[np.int64]:
-    """Where a message begins when it is ready and its receive has been posted, the first at once."""
+    """Begin of messages that start when they are ready and their receive has been posted; the first starts at once."""
     cpu, posted, interface = begin.copy(), np.zeros_like(reduced), np.zeros_like(reduced)
     for arrival, m, count in runs:
         come = np.maximum(np.maximum(arrival, posted + way), interface)
@@ -95,7 +95,7 @@ def _as_they_come(messages: list[tuple[int, int, int, int]], cpu: int) -> int:
 
 
 def _one_by_one(messages: list[tuple[int, int, int, int]], reduced: int, cpu: int, way: int) -> int:
-    """Where a message comes before one that is received before it: work goes in the order in which it was found out."""
+    """Messages that arrive before one that is received earlier: work is done in the order in which it is found."""
     waiting = sorted(range(len(messages)), key=lambda i: messages[i][0])
     handled = [False] * len(messages)
     landed = [0] * len(messages)

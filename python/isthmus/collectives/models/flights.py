@@ -141,7 +141,7 @@ def _asked(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: st
 
 @form(("scatter", "linear_sync"))
 def _answered(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: str, window: int = 0) -> Cost:
-    """As the linear algorithm, and the answer to the last message. A recurrence over the messages of the root."""
+    """The linear algorithm with an answer to the last message: a recurrence over the messages of the root."""
     m, answer = p.message(sizes), p.message(sizes * 0)
     work = _busier(ranks, Work.send(m) + Work.recv(answer), Work.recv(m) + Work.send(answer))
     time = down(p, Flat(ranks), lambda _: sizes) + (answer.step if ranks > 1 else 0)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def group_sizes(ranks: int, groups: int | Sequence[int]) -> list[int]:
-    """How many ranks each group has, as the option ``groups`` says."""
+    """Ranks of each group, as the option ``groups`` says."""
     given = [groups] if isinstance(groups, (int, np.integer)) else list(groups)
     if len(given) > 1:
         return [int(count) for count in np.unique(given, return_counts=True)[1]]

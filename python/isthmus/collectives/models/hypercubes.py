@@ -123,7 +123,7 @@ def _scan(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: str
 
 @form(("exscan", "recursive_doubling"))
 def _exscan(p: Parameters, ranks: int, sizes: NDArray[np.int64], *, algorithm: str) -> Cost:
-    """As the scan; what comes first is copied, as there is nothing yet to reduce it with."""
+    """Like the scan; the first vector is copied, as there is nothing yet to reduce it with."""
     places, excess = _places(ranks)
     rounds = [Round(None, copied=sizes), Round(sizes, reduced=(sizes,), copied=sizes)] if ranks > 1 else []
     if places > 2:

@@ -1,4 +1,4 @@
-"""How much of a nonblocking collective computation can hide.
+"""The part of a nonblocking collective that computation can hide.
 
 T. Hoefler, A. Lumsdaine, Overlapping communication and computation with high level communication routines, CCGrid 2008,
 split the LogGP time of a collective into what processors do (overheads and reductions) and what the network does alone

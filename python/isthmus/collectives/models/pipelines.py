@@ -55,7 +55,7 @@ def undisturbed(p: Parameters, tree: Shape, s: Segments) -> tuple[NDArray[np.int
 
 
 def _own(s: Segments, sends: int) -> NDArray[np.int64]:
-    """How long before the last segment the one before has to come to a rank with so many sends."""
+    """Time by which the previous segment must precede the last one at a rank with this many sends."""
     m = s.first
     if sends == 0:
         return np.asarray(np.maximum(m.recv, m.gap))

@@ -49,7 +49,7 @@ _Record = TypeVar("_Record", Switch, Block)
 
 @dataclass(frozen=True)
 class Words:
-    """How a file spells the keys that messages speak of."""
+    """The spelling of keys in a file, for messages."""
 
     children: str
     nodes: str

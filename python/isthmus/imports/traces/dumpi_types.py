@@ -53,7 +53,7 @@ class Types:
 
 
 def _elements(kind: str, a: Arguments) -> int:
-    """How many of the old datatype the new one has."""
+    """The number of old datatypes in the new one."""
     match kind:
         case "contiguous":
             return a.number("count")

@@ -176,7 +176,7 @@ class Mover:
         return True
 
     def _soften(self, place: int, core: int) -> bool:
-        """Where nothing fits under the limit: the move after which the busier of both cores has least to do."""
+        """If nothing fits under the limit: the move after which the busier of both cores has the least load."""
         at = self._at
         best: tuple[float, float, int, int] | None = None
         for o in at.movable_on(place, core):

@@ -140,7 +140,7 @@ def _choice(collective: str, name: str, parameters: dict[str, str]) -> Choice:
 
 
 def _overlaid(device: tuple[Rule, ...], flat: tuple[Rule, ...], by_node: Choice) -> tuple[Rule, ...]:
-    """Where the device says by_node the hierarchical algorithm, elsewhere the flat rules."""
+    """The hierarchical algorithm where the device says by_node, otherwise the flat rules."""
 
     def at(rules: tuple[Rule, ...], size: int) -> Choice:
         return [rule.choice for rule in rules if rule.bytes <= size][-1]

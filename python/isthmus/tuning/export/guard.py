@@ -117,7 +117,7 @@ class Guard:
         return Part(kept, same, even, by, self._behind(collective, ranks, size, running if kept else None))
 
     def _behind(self, collective: str, ranks: int, size: int, running: Choice | None) -> float | None:
-        """How much longer it takes with the file than without, if it does; None for ``running``: the library's own."""
+        """The relative slowdown with the file, if any; None for ``running`` stands for the library's own choice."""
         plain = None if self.without is None else self._choice(self.without, collective, ranks, size)
         found = running or self._choice(self.own, collective, ranks, size)
         if plain is None or found is None:
@@ -131,7 +131,7 @@ class Guard:
         return runnable(collective, decisions.lookup(collective, ranks, size), ranks, strange=decisions.strange)[0]
 
     def _longer(self, collective: str, ranks: int, size: int, running: Choice, than: Choice) -> float | None:
-        """How much longer one takes than another, relative to the other."""
+        """The relative slowdown of one choice against another."""
         if canonical(collective, running) == canonical(collective, than):
             return 0.0
         first, second = (self._seconds(collective, ranks, size, choice) for choice in (running, than))

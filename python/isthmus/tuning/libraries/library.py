@@ -48,7 +48,7 @@ class Algorithm:
 
 @dataclass(frozen=True)
 class Fit:
-    """How a library does what was chosen.
+    """The library's realisation of a choice.
 
     Parameters
     ----------

@@ -142,7 +142,7 @@ class Settling:
         return s.work[c, i] * ratio, doubt
 
     def _enclosed(self, known: NDArray[np.intp], i: int) -> bool:
-        """Are there simulated sizes on both sides, with the same protocol?"""
+        """Whether there are simulated sizes on both sides, with the same protocol."""
         at = int(np.searchsorted(known, i))
         return 0 < at < len(known) and bool(self._eager[known[at - 1]] == self._eager[known[at]])
 
@@ -165,7 +165,7 @@ class Settling:
         return list(dict.fromkeys((self._end_first(c, i), i) for c, i in tasks))
 
     def _contender(self, i: int) -> tuple[float, int] | None:
-        """Which one has to be simulated at a size, and how much may be gained; None if the size is settled."""
+        """The candidate to simulate at a size and its possible gain; None if the size is settled."""
         s = self.search
         times = np.where(np.isnan(s.seconds[:, i]), np.inf, s.seconds[:, i])
         first = int(np.argmin(times))

@@ -104,7 +104,7 @@ class Continuation:
         return [*self._open(c), *(i for i in between if s.seconds[c, i] <= s.best(i) * (1 + s.margin))]
 
     def _promise(self, c: int) -> float:
-        """How far from the best it may be where that is nearest."""
+        """The smallest possible distance to the best, relative."""
         s, large = self.search, self._large(c)
         best = np.array([s.best(i) for i in large])
         return float(np.min(np.fmax(s.guess[c, large], s.low[c, large]) / best))
@@ -183,7 +183,7 @@ class Continuation:
                 s.source[c, i] = Source.between
 
     def _close(self, c: int, size: float, seconds: float) -> bool:
-        """Is there a closed form, and is it nearly right at this size? Then it tells how times grow."""
+        """Whether a closed form exists and is nearly right at this size; it then tells how times grow."""
         s = self.search
         return c not in self.beside and bool(seconds <= _RIGHT * s.guess[c, np.searchsorted(s.sizes, size)])
 

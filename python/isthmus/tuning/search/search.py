@@ -1,4 +1,4 @@
-"""Which candidates are simulated at which sizes."""
+"""Decides which candidates are simulated at which sizes."""
 
 from __future__ import annotations
 
@@ -307,7 +307,7 @@ class Search:
         return found
 
     def _crowded(self, c: int, size: int) -> float:
-        """As operations(), but a message that is sent eagerly is out of the window at once."""
+        """Like operations(), but a message that is sent eagerly leaves the window at once."""
         count, window = self.operations(c, size), self.choices[c].options.get("window")
         if self.scenario.meet and isinstance(window, int) and window and size <= self.scenario.typical.S:
             count *= _UNDER_WAY / min(window, _UNDER_WAY)

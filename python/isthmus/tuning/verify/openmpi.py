@@ -77,7 +77,7 @@ def _model(model: OpenMpiDefaults, ranks: int, most_bytes: int) -> Plan:
 
 
 def relabelled(rows: dict[int, list[Line]], ranks: int) -> bool:
-    """Whether no rules of a collective hold at so few ranks."""
+    """Whether no rules of a collective hold for this few ranks."""
     return not any(0 < count <= ranks for count in rows)
 
 

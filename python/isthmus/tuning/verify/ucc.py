@@ -37,7 +37,7 @@ def reads(what: object) -> bool:
 
 
 def installed(prefix: str) -> Path:
-    """Where UCC is; ``"auto"``: where ``ucc_info`` is.
+    """The folder of UCC; ``"auto"``: the folder of ``ucc_info``.
 
     Raises
     ------

@@ -192,7 +192,7 @@ def _words(f: Field, left: float, top: float, across: float, down: float) -> lis
 
 
 def histogram(load: NDArray[np.float64], most: float) -> str:
-    """How many links have which load, in the shades of the picture."""
+    """A histogram of link loads, in the shades of the picture."""
     number, edges = np.histogram(load, _BARS, (0.0, most * (1 + 1e-9)))
     left, top, width, height = 58.0, 10.0, 560.0, 190.0
     tallest = float(number.max(initial=1))

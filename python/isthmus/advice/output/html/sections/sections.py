@@ -327,7 +327,7 @@ def _by_function(found: Profile) -> str:
         moved = (int(column[i]) for column in (tree.sent, tree.received))
         sizes = (bytes_words(size) if size else "" for size in moved)
         body.append([name, f"{int(tree.calls[i]):,}", _measured(float(tree.time[i])), computing, *sizes])
-    headings = ["function", "calls", "in MPI", "computing", "sent", "received"]
+    headings = ["function", "calls", "in MPI", "computation", "sent", "received"]
     return "<h3>By function</h3>" + table(headings, body, sort=False)
 
 
