@@ -121,7 +121,9 @@ def test_model_lines_are_the_model() -> None:
     p = eos.level.network
     rate = next(line for line in chart_named({"eos": eos}, "bandwidth").lines if line.label.startswith("between nodes"))
     assert rate.y[-1] == pytest.approx(rate.x[-1] / (p.g + (rate.x[-1] - 1) * p.G))
-    with pytest.raises(InvalidInput, match=r"'rate' is no picture of eos: allowed are latency, bandwidth, overheads-"):
+    with pytest.raises(
+        InvalidInput, match=r"'rate' is no picture of eos: must be one of latency, bandwidth, overheads-"
+    ):
         eos.plot("rate")
 
 
@@ -171,6 +173,6 @@ def test_commands_draw_machines(tmp_path: Path) -> None:
     checked((tmp_path / "red.html").read_text())
     assert "wrote x.html" in run("compare", "red.toml", "blue.toml", "eos", "-o", "x.html").stdout
     bad = run("show", "red.toml", "--plot", "nothing=x.png", status=2)
-    assert bad.stderr.startswith("isthmus: 'nothing' is no picture of red: allowed are latency")
+    assert bad.stderr.startswith("isthmus: 'nothing' is no picture of red: must be one of latency")
     assert not (tmp_path / "x.png").exists()
     run("compare", "red.toml", "blue.toml", "--plot", "x.txt", status=2)

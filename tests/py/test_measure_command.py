@@ -103,7 +103,7 @@ def test_bad_launchers(tmp_path: Path) -> None:
     assert not (tmp_path / "x.toml").exists()
     none = measure(tmp_path, "--launch", "no-such-launcher -n 2", status=2)
     assert none.stderr == "isthmus: --launch no-such-launcher -n 2: there is no program no-such-launcher\n"
-    assert "allowed are stream" in measure(tmp_path, "--only", "x", status=2).stderr
+    assert "must be one of stream" in measure(tmp_path, "--only", "x", status=2).stderr
     assert "--budget 5 apples" in measure(tmp_path, "--budget", "5 apples", status=2).stderr
 
 

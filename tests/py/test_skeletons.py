@@ -70,13 +70,13 @@ def test_multigrid_by_closed_form() -> None:
     ("text", "reason"),
     [
         ("stencli:ranks=4", "a close one is stencil"),
-        ("stencil:rank=4", "allowed are ranks=..., bytes=..."),
+        ("stencil:rank=4", "must be one of ranks=..., bytes=..."),
         ("stencil:ranks=4,ranks=5", "ranks is given twice"),
-        ("stencil:ranks=0", "ranks=0: a whole number from 1 to"),
-        ("stencil:ranks=2.5", "ranks=2.5: a whole number from 1 to"),
+        ("stencil:ranks=0", "ranks=0: must be a whole number from 1 to"),
+        ("stencil:ranks=2.5", "ranks=2.5: must be a whole number from 1 to"),
         ("stencil:compute=5", "a time needs one"),
         ("stencil:bytes=1s", "bytes=1s"),
-        ("stencil:spread=-1", "spread=-1: a number from 0 to 10 is allowed"),
+        ("stencil:spread=-1", "spread=-1: must be a number from 0 to 10"),
     ],
 )
 def test_what_is_refused(text: str, reason: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -101,7 +101,7 @@ def test_a_search_that_was_stopped_goes_on(tmp_path: Path) -> None:
     ("options", "words"),
     [
         (["--launch", "{mpirun} -n 64"], "64 ranks on"),
-        (["--launch", "{mpirun} -n 1"], "two at least"),
+        (["--launch", "{mpirun} -n 1"], "at least two"),
         (["--launch", "{mpirun} -n 2", "--ranks", "3"], "--launch starts 2"),
         (["--launch", "nowhere -n 2"], "there is no program nowhere"),
         (["--launch", "{mpirun} -n 2", "--sizes", "0"], "bytes from 1"),

@@ -114,7 +114,7 @@ def _seconds(option: str, text: str) -> float:
     except InvalidInput as error:
         raise InvalidInput(f"{option} {text}: {error}") from None
     if seconds <= 0:
-        raise InvalidInput(f"{option} {text}: a time above 0 is allowed")
+        raise InvalidInput(f"{option} {text}: must be a time above 0")
     return seconds
 
 

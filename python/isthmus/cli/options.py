@@ -375,7 +375,7 @@ def one_number(option: str, text: str) -> int:
     """One whole number; InvalidInput for a list of others."""
     numbers = whole_numbers(option, text)
     if len(numbers) != 1:
-        raise InvalidInput(f"{option} {text}: one number is allowed")
+        raise InvalidInput(f"{option} {text}: must be one number")
     return numbers[0]
 
 

@@ -311,15 +311,15 @@ class Reader:
             if piece["above"] <= before or piece["above"] % 1:
                 self.fail(
                     f"{where}.above",
-                    f"is {units.text(piece['above'], 'B')}: a whole number of bytes above those of the piece before, "
-                    f"{units.text(before, 'B')}, is allowed",
+                    f"is {units.text(piece['above'], 'B')}: must be whole bytes above those of the piece before, "
+                    f"{units.text(before, 'B')}",
                 )
             after = piece.get("after", 1.0)
             if not 1 <= after <= piece["above"] or after % 1:
                 self.fail(
                     f"{where}.after",
-                    f"is {units.text(after, 'B')}: a whole number of bytes from 1 to above, "
-                    f"{units.text(piece['above'], 'B')}, is allowed",
+                    f"is {units.text(after, 'B')}: must be a whole number of bytes from 1 to above, "
+                    f"{units.text(piece['above'], 'B')}",
                 )
             out.append(Piece(**piece))
         return tuple(out)

@@ -103,7 +103,7 @@ def _interconnect(base: Machine | None, hosts: int) -> dict[str, Any]:
         return {"topology": {"kind": "ring", "dims": [1]} if hosts == 1 else {"kind": "tree", "m": [hosts]}}
     if base.nodes < hosts:
         raise InvalidInput(
-            f"--topology {base.name} has {base.nodes} nodes: {hosts}, those that were measured, are needed"
+            f"--topology {base.name} has {base.nodes} nodes: must have {hosts}, those that were measured"
         )
     import tomllib
 

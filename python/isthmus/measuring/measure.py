@@ -113,11 +113,11 @@ def measure(
     parts = plan.chosen(only)
     total = (plan.QUICK if quick else plan.FULL) if budget is None else budget
     if not 0 < total < 1e6:
-        raise InvalidInput(f"budget {total}: seconds above 0 are allowed")
+        raise InvalidInput(f"budget {total}: must be seconds above 0")
     if not 0 < wait < 1e6:
-        raise InvalidInput(f"wait {wait}: seconds above 0 are allowed")
+        raise InvalidInput(f"wait {wait}: must be seconds above 0")
     if not 0 <= seed < 2**63:
-        raise InvalidInput(f"seed {seed}: whole numbers from 0 are allowed")
+        raise InvalidInput(f"seed {seed}: must be a whole number from 0")
     target = None if output is None else _target(output, force)
     base = load(topology) if isinstance(topology, (str, os.PathLike)) else topology
     launcher = None if launch is None else Launcher.parse(launch)
@@ -152,7 +152,7 @@ def measure(
 def _target(output: str | os.PathLike[str], force: bool) -> Path:
     path = Path(output)
     if path.suffix.lower() != ".toml":
-        raise InvalidInput(f"-o {path}: a file in .toml is allowed")
+        raise InvalidInput(f"-o {path}: must end in .toml")
     if not path.absolute().parent.is_dir():
         raise InvalidInput(f"-o {path}: there is no folder {path.parent}")
     for one in (path, path.with_suffix(".h5")):
@@ -261,7 +261,7 @@ class _Work:
                 "same"
             )
         if places.ranks == 1:
-            self.missing.append("Messages were not measured: there is one rank only, two at least are needed.")
+            self.missing.append("Messages were not measured: there is only one rank, and a message needs two.")
         elif unknown := [level for level in ("socket", "node") if self._lacks(level)]:
             self.missing.append(f"Level {' and '.join(unknown)} was not measured: no two ranks are so placed.")
         timed = [part for part in parts if part != "startup"]

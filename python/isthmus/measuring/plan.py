@@ -110,7 +110,7 @@ def chosen(only: str | Sequence[str] | None) -> tuple[str, ...]:
     words = [word.strip() for word in only.split(",")] if isinstance(only, str) else list(only)
     for word in words:
         if word not in PARTS:
-            raise InvalidInput(f"--only {word!r}: allowed are {', '.join(PARTS)}")
+            raise InvalidInput(f"--only {word!r}: must be one of {', '.join(PARTS)}")
     return tuple(part for part in PARTS if part in words)
 
 

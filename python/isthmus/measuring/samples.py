@@ -62,11 +62,11 @@ class Item:
     def __post_init__(self) -> None:
         for what, text in (("name", self.name), ("kind", self.kind)):
             if not _NAME.fullmatch(text):
-                raise InvalidInput(f"{what} {units.shown(text)} of an item: letters, digits and _.:+- are allowed")
+                raise InvalidInput(f"{what} {units.shown(text)} of an item: may have only letters, digits and _.:+-")
         for key, value in self.parameters.items():
             if not _KEY.fullmatch(key) or re.search(r"\s", str(value)) or str(value) == "":
                 raise InvalidInput(
-                    f"parameter {key}={units.shown(value)} of {self.name}: words without blanks are allowed"
+                    f"parameter {key}={units.shown(value)} of {self.name}: must be a word without blanks"
                 )
 
     @property
@@ -96,12 +96,12 @@ class Item:
         """
         words = line.split()
         if len(words) < 2:
-            raise InvalidInput(f"item {units.shown(line)}: a name and a kind are needed")
+            raise InvalidInput(f"item {units.shown(line)}: expected a name and a kind")
         parameters: dict[str, Value] = {}
         for word in words[2:]:
             key, equals, text = word.partition("=")
             if not equals or key in parameters:
-                raise InvalidInput(f"item {words[0]}: {units.shown(word)}: key=value is allowed, each key once")
+                raise InvalidInput(f"item {words[0]}: {units.shown(word)}: must be key=value, each key once")
             parameters[key] = _value(text)
         return cls(words[0], words[1], parameters)
 
@@ -173,7 +173,7 @@ class Series:
         """Return one column, by default the first; shape (samples,)."""
         columns = self.item.columns
         if name is not None and name not in columns:
-            raise InvalidInput(f"{self.item.name} has no column {name!r}: allowed are {', '.join(columns)}")
+            raise InvalidInput(f"{self.item.name} has no column {name!r}: must be one of {', '.join(columns)}")
         return self.values[:, columns.index(name) if name else 0]
 
     def by_round(self, name: str | None = None) -> list[NDArray[np.float64]]:
@@ -201,7 +201,7 @@ class Samples(Tabular):
         self._series: dict[str, Series] = {}
         for one in series:
             if one.item.name in self._series:
-                raise InvalidInput(f"two items are called {one.item.name}: names that differ are allowed")
+                raise InvalidInput(f"two items are called {one.item.name}: names must differ")
             self._series[one.item.name] = one
         self.facts: dict[str, dict[str, str]] = {launch: dict(known) for launch, known in (facts or {}).items()}
 
@@ -312,7 +312,7 @@ class Samples(Tabular):
         """Read what :meth:`save` wrote; raises ParseError for anything else."""
         with open_columns(path) as (noun, _, reader):
             if noun != "samples":
-                raise reader.fail("noun", f"the file holds a {noun}: samples of isthmus measure are needed")
+                raise reader.fail("noun", f"the file holds a {noun}: expected samples of isthmus measure")
             lines, ended, skipped = (reader.texts(f"items/{name}") for name in ("line", "ended", "skipped"))
             count = reader.column("items/samples", np.uint64, len(lines)).astype(np.int64)
             rounds, values = reader.column("rounds", np.uint32), reader.column("values", np.float64)
@@ -406,7 +406,7 @@ class _Journal:
         if word in ("end", ""):
             return
         if word not in ("begin", "sample", "done", "skip"):
-            raise ParseError(self.file, number, word, "unknown: begin, sample, done, skip, machine and end are allowed")
+            raise ParseError(self.file, number, word, "unknown: must be begin, sample, done, skip, machine or end")
         name, _, rest = rest.partition(" ")
         if name not in self.plan:
             raise ParseError(self.file, number, word, f"item {units.shown(name)} is not in the plan of this run")
@@ -414,7 +414,7 @@ class _Journal:
             self.sample(number, name, rest.split())
         elif word == "done":
             if rest not in ENDS:
-                raise ParseError(self.file, number, word, f"{units.shown(rest)}: {', '.join(ENDS)} are allowed")
+                raise ParseError(self.file, number, word, f"{units.shown(rest)}: must be {', '.join(ENDS)}")
             self.ended[name] = rest
         elif word == "skip":
             self.skipped[name] = rest or "no reason was given"
@@ -424,10 +424,10 @@ class _Journal:
         try:
             turn, values = int(words[0]), [float(word) for word in words[1:]]
         except (ValueError, IndexError):
-            raise ParseError(self.file, number, "sample", "a round and numbers are allowed") from None
+            raise ParseError(self.file, number, "sample", "expected a round and numbers") from None
         if not 0 <= turn < 2**32 or not all(map(math.isfinite, values)):
-            raise ParseError(self.file, number, "sample", "a round from 0 and finite numbers are allowed")
+            raise ParseError(self.file, number, "sample", "expected a round from 0 and finite numbers")
         if len(values) % width:
-            raise ParseError(self.file, number, "sample", f"{len(values)} numbers: a multiple of {width} is allowed")
+            raise ParseError(self.file, number, "sample", f"{len(values)} numbers: must be a multiple of {width}")
         self.values[name] += values
         self.rounds[name] += [turn] * (len(values) // width)

@@ -100,7 +100,7 @@ def chart_named(machines: Mapping[str, Machine], name: str) -> Chart:
     """Return one chart; raises InvalidInput with the names of those that there are."""
     found = {chart.name: chart for chart in charts(machines)}
     if name not in found:
-        raise InvalidInput(f"{name!r} is no picture of {' and '.join(machines)}: allowed are {', '.join(found)}")
+        raise InvalidInput(f"{name!r} is no picture of {' and '.join(machines)}: must be one of {', '.join(found)}")
     return found[name]
 
 

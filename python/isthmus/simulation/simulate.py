@@ -250,7 +250,7 @@ def _level(level: Level, name: str) -> _core.LevelCost:
         before = pieces[i - 1].above if i else 0
         if not before < piece.above < 2**63 or not 1 <= piece.after <= piece.above:
             raise InvalidInput(
-                f"{where}: above = {piece.above:g} and after = {piece.after:g} bytes: above must be more than {before:g}, "
+                f"{where}: above = {piece.above:g} and after = {piece.after:g} bytes: above must exceed {before:g}, "
                 "and after from 1 to above"
             )
         costs = {"O_recv": piece.O * 1e12} | _costs(piece, where)

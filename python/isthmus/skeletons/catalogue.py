@@ -119,5 +119,5 @@ def skeleton(text: str) -> Program:
     if found is None:
         close = difflib.get_close_matches(what.name, SKELETONS, 1)
         hint = f"; a close one is {close[0]}" if close else ""
-        raise InvalidInput(f"skeleton {what.name!r}: allowed are {', '.join(SKELETONS)}{hint}")
+        raise InvalidInput(f"skeleton {what.name!r}: must be one of {', '.join(SKELETONS)}{hint}")
     return found.build(what.values(*(p.name for p in found.parameters)))

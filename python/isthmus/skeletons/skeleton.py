@@ -51,7 +51,7 @@ class Parameter:
             raise InvalidInput(f"{self.name}={text}: {error}") from None
         if not self.least <= number <= self.most or (self.whole and number != int(number)):
             kind = "a whole number" if self.whole else "a number"
-            raise InvalidInput(f"{self.name}={text}: {kind} {self.range} is allowed")
+            raise InvalidInput(f"{self.name}={text}: must be {kind} {self.range}")
         return int(number) if self.whole else number
 
     def text(self, number: float) -> str:

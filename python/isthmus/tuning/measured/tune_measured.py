@@ -100,7 +100,7 @@ def tune_measured(
     library = library_of(mpi, count, _kinds(collective))
     tried = sorted(set(COARSE if sizes is None else sizes))
     if not tried or tried[0] < 1:
-        raise InvalidInput("sizes to tune: bytes from 1 are needed")
+        raise InvalidInput("sizes to tune: must be bytes from 1")
     identity = f"{mpi}\n{launch}\n{count}\n{sorted(library.trials)}\n{tried}\n{seed}\n"
     with _Folder(folder, identity, force) as journals:
         runs = Launches(launcher, mpi_program(mpi, say), count, journals.path, seed)
@@ -179,7 +179,7 @@ def _ranks(launcher: Launcher, asked: int | None, oversubscribe: bool) -> int:
     if launcher.ranks is not None and asked not in (None, launcher.ranks):
         raise InvalidInput(f"--ranks {asked}: --launch starts {launcher.ranks}")
     if count < 2:
-        raise InvalidInput(f"{count} rank: two at least are needed for a collective")
+        raise InvalidInput(f"{count} rank: a collective needs at least two")
     if count > cores and not oversubscribe and _one_host(launcher):
         raise InvalidInput(
             f"{count} ranks on {cores} cores: times would be those of the operating system; --oversubscribe takes them"
@@ -201,7 +201,7 @@ def _kinds(collective: str | Iterable[str]) -> list[str]:
     wrong = [kind for kind in kinds if kind not in ALL]
     if wrong or not kinds:
         raise InvalidInput(
-            f"collective to tune {', '.join(map(repr, wrong)) or 'none'}: allowed are all, {', '.join(ALL)}"
+            f"collective to tune {', '.join(map(repr, wrong)) or 'none'}: must be one of all, {', '.join(ALL)}"
         )
     return list(dict.fromkeys(kinds))
 
