@@ -47,15 +47,18 @@ static Start agree(const Item* item, const Team* team, const Offset* offset) {
   return start;
 }
 
-/* Waits for the i-th start; returns the time of this process's clock that stands for it. */
-static double wait_for(const Start* start, int i, const Offset* offset, const Team* team) {
+/* Waits for the i-th start. Returns the time of this process's clock that stands for it, and when it really began: the
+ * reading that ended the waiting, as one more would belong to what is timed. */
+static double wait_for(const Start* start, int i, const Offset* offset, const Team* team, double* begun) {
   if (start->window == 0) {
     MPI_Barrier(team->comm);
-    return now();
+    *begun = now();
+    return *begun;
   }
   const double global = start->first + i * start->window;
   const double target = global - ahead(offset, global - offset->ahead);
-  while (now() < target) continue;
+  do *begun = now();
+  while (*begun < target);
   return target;
 }
 
@@ -103,12 +106,12 @@ static int blocking(const Item* item, const Team* team, int count, double* value
   const Start start = agree(item, team, &offset);
   double *end = columns(count), *begin = end + count, *early = begin + count;
   for (int i = 0; i < count; i++) {
-    const double target = wait_for(&start, i, &offset, team), begun = now();
+    double begun;
+    const double target = wait_for(&start, i, &offset, team, &begun);
     operation_do(&operation, NULL);
     end[i] = now() - clock_cost() - target;
     /* Behind a barrier nobody knows the agreed time: starts are compared by the clock of all. */
     begin[i] = early[i] = start.window > 0 ? begun - target : begun + ahead(&offset, begun) - start.first;
-    if (start.window == 0) end[i] = now() - clock_cost() - begun;
   }
   gather(team, end, begin, early, count);
   if (team->me != 0) return 0;
@@ -147,7 +150,7 @@ static int nonblocking(const Item* item, const Team* team, int count, double* va
   double *early = begin + count, *alone = early + count;
   for (int i = 0; i < count; i++) {
     MPI_Request request;
-    double target = wait_for(&start, 2 * i, &offset, team), begun = now();
+    double begun, target = wait_for(&start, 2 * i, &offset, team, &begun);
     double lateness = begun - target;
     operation_do(&operation, &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
@@ -156,8 +159,7 @@ static int nonblocking(const Item* item, const Team* team, int count, double* va
     const double computing = now();
     (void)compute(start.compute, calls, NULL);
     alone[i] = elapsed(computing);
-    target = wait_for(&start, 2 * i + 1, &offset, team);
-    begun = now();
+    target = wait_for(&start, 2 * i + 1, &offset, team, &begun);
     lateness = begun - target > lateness ? begun - target : lateness;
     operation_do(&operation, &request);
     cpu[i] = elapsed(begun);

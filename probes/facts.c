@@ -8,11 +8,16 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-static void affinity(char* text, size_t size) {
+static void affinity(Facts* facts) {
+  char* text = facts->affinity;
+  const size_t size = sizeof facts->affinity;
   cpu_set_t set;
   size_t used = 0;
   text[0] = '\0';
   if (sched_getaffinity(0, sizeof set, &set) != 0) return;
+  for (int core = 0; core < CPU_SETSIZE && core < 1024; core++) {
+    if (CPU_ISSET(core, &set)) facts->cores[core / 64] |= (uint64_t)1 << core % 64;
+  }
   for (int first = 0; first < CPU_SETSIZE; first++) {
     if (!CPU_ISSET(first, &set)) continue;
     int last = first;
@@ -36,7 +41,7 @@ void facts_read(Facts* facts) {
   *facts = (Facts){.core = sched_getcpu()};
   if (gethostname(facts->host, sizeof facts->host - 1) != 0) snprintf(facts->host, sizeof facts->host, "unknown");
   read_line("/proc/sys/kernel/random/boot_id", facts->boot, sizeof facts->boot);
-  affinity(facts->affinity, sizeof facts->affinity);
+  affinity(facts);
   char line[256], path[96];
   snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/cpufreq/scaling_governor",
            facts->core < 0 ? 0 : facts->core);

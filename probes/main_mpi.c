@@ -292,9 +292,16 @@ static void know_hosts(const Facts* all) {
     }
   }
   measured_clocks = plan.measured_clocks;
-  int here = 0;
-  for (int i = 0; i < world_size; i++) here += strcmp(all[i].boot, all[world_rank].boot) == 0;
-  crowded = here > sysconf(_SC_NPROCESSORS_ONLN);
+  /* Ranks of a kernel, and the cores that any of them may use. */
+  int here = 0, cores = 0;
+  uint64_t any[16] = {0};
+  for (int i = 0; i < world_size; i++) {
+    if (boot_of[i] != boot_of[world_rank]) continue;
+    here++;
+    for (int k = 0; k < 16; k++) any[k] |= all[i].cores[k];
+  }
+  for (int k = 0; k < 16; k++) cores += __builtin_popcountll(any[k]);
+  crowded = here > cores;
   MPI_Allreduce(MPI_IN_PLACE, &crowded, 1, MPI_C_BOOL, MPI_LOR, control);
 }
 

@@ -84,7 +84,8 @@ static const char* prepare_receive(Item* item, const Team* team) {
   const char* reason = room(item, team);
   const int bytes = (int)item_integer(item, "bytes");
   if (reason) return reason;
-  if (agreed(team, !eager_at(team, bytes, 5e-3, true))) {
+  /* One that waits can still be received: what it takes from the first call on, the transfer included. */
+  if (!item_is(item, "how", "posted") && agreed(team, !eager_at(team, bytes, 5e-3, true))) {
     return "messages of this size wait for their receive: none can be there already";
   }
   find_trips(item, team, receivecall);

@@ -122,6 +122,7 @@ bool median_is_known(double* values, long count, double tolerance);
 
 typedef struct {
   char host[64], boot[40], affinity[64], governor[32], cpu[64];
+  uint64_t cores[16]; /* that this process may use, a bit each */
   int core;
   double load;              /* of the last minute */
   double busy, idle, steal; /* seconds of all processors of the host since it started */

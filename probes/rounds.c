@@ -79,22 +79,29 @@ static void keep(State* state, const double* values, int count, int columns) {
   for (int i = 0; i < count; i++) state->value[state->count++] = values[(size_t)i * (size_t)columns];
 }
 
-static void take(const Plan* plan, const Work* work, State* all, int i, int left, double start, double* values) {
+/* Returns NULL, or why the journal cannot be written. */
+static const char* take(const Plan* plan, const Work* work, State* all, int i, int left, double start, double* values) {
   Item* item = &plan->item[i];
   State* state = &all[i];
+  double begin = now();
+  journal_add("begin %s %d %.6f", item->id, state->round, begin - start);
+  journal_end_line();
   if (!state->begun) {
     state->begun = true;
+    /* Where it ends the program, or hangs, the journal says which one it was. */
+    const char* error = journal_flush();
+    if (error) return error;
     const char* reason = work->prepare(item, work->context);
     if (reason) {
       journal_add("skip %s %s", item->id, reason);
       journal_end_line();
       state->done = true;
-      return;
+      return NULL;
     }
     if (item->kind->batch != ONCE) {
       /* To warm up; what it takes is known better the second time. */
       for (int k = 1; k <= 2; k++) {
-        const double begin = now();
+        begin = now();
         (void)work->batch(item, i, k, values, work->context);
         state->each = elapsed(begin) / k;
         if (state->each > 0.02) break;
@@ -102,9 +109,7 @@ static void take(const Plan* plan, const Work* work, State* all, int i, int left
     }
   }
   const int count = batch_size(plan, item->kind->batch, state, left, start + plan->budget - now());
-  const double begin = now();
-  journal_add("begin %s %d %.6f", item->id, state->round, begin - start);
-  journal_end_line();
+  begin = now();
   const int columns = item_columns(item);
   const int taken = work->batch(item, i, count, values, work->context);
   if (taken > 0) {
@@ -118,7 +123,7 @@ static void take(const Plan* plan, const Work* work, State* all, int i, int left
   if (item->kind->batch == ONCE) {
     if (taken > 0) finish(item, state, "most");
     state->done = true;
-    return;
+    return NULL;
   }
   const int rounds = plan->least < LEAST_ROUNDS ? (int)plan->least : LEAST_ROUNDS;
   if (state->count >= plan->least && state->round >= rounds && known(state, plan->tolerance)) {
@@ -126,6 +131,7 @@ static void take(const Plan* plan, const Work* work, State* all, int i, int left
   } else if (state->count >= plan->most) {
     finish(item, state, "most");
   }
+  return NULL;
 }
 
 const char* rounds_run(const Plan* plan, const Work* work) {
@@ -146,9 +152,9 @@ const char* rounds_run(const Plan* plan, const Work* work) {
     }
     for (int i = 0; i < plan->items && !error && now() - start < plan->budget; i++) {
       if (state[order[i]].done) continue;
-      take(plan, work, state, order[i], left, start, values);
+      error = take(plan, work, state, order[i], left, start, values);
       left -= state[order[i]].done;
-      error = journal_flush();
+      if (!error) error = journal_flush();
     }
   }
   for (int i = 0; i < plan->items; i++) {

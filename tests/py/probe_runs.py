@@ -14,8 +14,9 @@ from isthmus.measuring.programs import mpi_program
 from isthmus.measuring.samples import Item, Samples, read_journal
 from isthmus.mpi.launcher import Ended, Launcher
 
-#: Seconds; ranks share cores here, so that a turn of one takes what the kernel gives others first.
-BUDGET = 1.5
+#: Seconds; items end by their number of samples, long before this, but ranks share cores with other work here, so that a
+#: message may take what the kernel gives others first.
+BUDGET = 40
 
 
 def plan(items: Sequence[str], budget: float = BUDGET, samples: str = "4 12", more: str = "") -> str:
@@ -37,7 +38,7 @@ def start(text: str, name: str, ranks: int, folder: Path, before: tuple[str, ...
     (folder / "plan").write_text(text)
     program = mpi_program(mpi_programs.installed(name).mpi)
     launcher = Launcher((*before, *mpi_programs.launcher(name, ranks)), ranks)
-    return launcher.run(program, str(folder / "plan"), str(folder / "journal"), limit=60)
+    return launcher.run(program, str(folder / "plan"), str(folder / "journal"), limit=120)
 
 
 def measured(

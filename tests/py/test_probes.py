@@ -44,7 +44,7 @@ PAIRS = [
 def test_messages_of_pairs(name: str, ranks: int, tmp_path: Path) -> None:
     """Structure alone: ranks share cores with other work here."""
     pairs = [item.replace("b=1", f"b={ranks - 1}").replace("a=1", f"a={ranks - 1}") for item in PAIRS]
-    samples = measured(pairs, name, ranks, tmp_path, budget=2, samples="3 6")
+    samples = measured(pairs, name, ranks, tmp_path, samples="3 6")
     for one in samples:
         assert len(one) > 0, one
         assert not one.skipped
@@ -71,13 +71,15 @@ def test_threshold_is_a_size_that_does_not_wait(name: str, tmp_path: Path) -> No
     if not first:
         pytest.skip("ranks share their cores with other work here")
     item = "t threshold a=0 b=1 most=100000"
-    limit = int(np.median(measured([item], name, 2, tmp_path, first, samples="1 3", budget=8)["t"].column()))
+    limit = int(np.median(measured([item], name, 2, tmp_path, first, samples="1 3")["t"].column()))
     assert 1000 < limit < 100000
     items = [f"below eager a=0 b=1 bytes={limit} hold=0.004", f"above eager a=0 b=1 bytes={limit + 1} hold=0.004"]
     items += [f"there receivecall a=0 b=1 bytes={limit}", f"late receivecall a=0 b=1 bytes={limit + 1}"]
+    items += [f"posted receivecall a=0 b=1 bytes={4 * limit} how=posted"]
     found = measured(items, name, 2, tmp_path, first)
     assert np.median(found["below"].column()) < 0.002 < np.median(found["above"].column())
     assert len(found["there"])
+    assert len(found["posted"])
     assert "wait for their receive" in found["late"].skipped
 
 

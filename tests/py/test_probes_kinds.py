@@ -52,7 +52,7 @@ def test_many_ranks_at_once(tmp_path: Path) -> None:
         "wrong shift bytes=8 pairs=0-7",
         "words shift bytes=8 pairs=0-1;2-3",
     ]
-    samples = measured(items, "openmpi", 4, tmp_path, budget=3, samples="2 4")
+    samples = measured(items, "openmpi", 4, tmp_path, samples="2 4")
     skipped = {one.item.name: one.skipped for one in samples if one.skipped}
     assert skipped == {
         "odd": "an even number of ranks is needed, as one half sends to the other",
@@ -87,7 +87,7 @@ def test_every_collective(name: str, ranks: int, tmp_path: Path) -> None:
     if ranks > 2:
         items = items[::6]
     before = undisturbed() if ranks == 2 else ()
-    samples = measured(items, name, ranks, tmp_path, before, budget=10, samples="1 2")
+    samples = measured(items, name, ranks, tmp_path, before, samples="1 2")
     for one in samples:
         # Two undisturbed ranks start in time; where ranks share cores, they begin behind barriers.
         assert len(one) or (ranks == 2 and not before), one

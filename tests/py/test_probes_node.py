@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import time
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ from isthmus.measuring.samples import Item, Samples, read_journal
 from probe_runs import plan
 
 
-def measured(items: list[str], folder: Path, budget: float = 3, samples: str = "6 30") -> Samples:
+def measured(items: list[str], folder: Path, budget: float = 30, samples: str = "6 30") -> Samples:
     (folder / "plan").write_text(plan(items, budget=budget, samples=samples))
     (folder / "journal").unlink(missing_ok=True)
     words = [node_program(), "plan", "journal"]
@@ -43,6 +44,20 @@ def test_memory_and_kernels(tmp_path: Path) -> None:
     # No sparse product reaches the peak, which is between that of a slow core and a terraflop.
     assert 1e-12 < least["fma"] < least["small"] < 1e-7
     assert least["near"] < least["far"]
+
+
+def test_the_journal_names_what_the_program_hangs_at(tmp_path: Path) -> None:
+    """So that it can be started again without it."""
+    (tmp_path / "plan").write_text(plan(["long noise seconds=30"]))
+    with subprocess.Popen([node_program(), "plan", "journal"], cwd=tmp_path) as process:
+        try:
+            until = time.monotonic() + 20
+            (tmp_path / "journal").touch()
+            while time.monotonic() < until and "begin long 0" not in (tmp_path / "journal").read_text():
+                time.sleep(0.02)
+        finally:
+            process.kill()
+    assert (tmp_path / "journal").read_text().splitlines()[-1].startswith("begin long 0 ")
 
 
 def test_what_is_not_there_is_said(tmp_path: Path) -> None:
