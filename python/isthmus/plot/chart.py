@@ -88,13 +88,15 @@ def figure(headline: str, words: str, height: float, width: float = _WIDTH) -> t
     return fig, ax
 
 
-def legend(fig: Any, ax: Any, rows: list[tuple[Any, str]], heading: str, letters: int = 36) -> None:
-    """Swatches and words to the right of the axes, in rows of so many letters."""
+def legend(
+    fig: Any, ax: Any, rows: list[tuple[Any, str]], heading: str, letters: int = 36, handle: float = 1.6
+) -> None:
+    """Swatches and words to the right of the axes, in rows of so many letters; swatches of so many letters."""
     handles, labels = [h for h, _ in rows], [textwrap.fill(text, letters) for _, text in rows]
     box = ax.get_position()
     made = fig.legend(
         handles, labels, title=heading, loc="upper left", bbox_to_anchor=(box.x1 + 0.012, box.y1 + 0.012),
-        frameon=False, fontsize=9.5, labelcolor=INK, alignment="left", handlelength=1.6, handleheight=1.0,
+        frameon=False, fontsize=9.5, labelcolor=INK, alignment="left", handlelength=handle, handleheight=1.0,
         labelspacing=0.75,
     )  # fmt: skip
     made.get_title().set(size=10, weight="bold", color=INK)

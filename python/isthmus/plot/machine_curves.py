@@ -41,6 +41,8 @@ def plot_chart(chart: Chart, target: Target = None, format: str | None = None) -
         return save(_cells(chart), target, suffix)
     hollow = any(any(line.few) for line in chart.lines)
     fig, ax = figure(chart.title, chart.words + (" Hollow marks: fewer than six samples." if hollow else ""), 6.2)
+    box = ax.get_position()
+    ax.set_position((box.x0 + 0.012, box.y0, box.width - 0.012, box.height))
     rows: list[tuple[Any, str]] = []
     for line in chart.lines:
         x, y = np.asarray(line.x, float), np.asarray(line.y, float)
@@ -59,7 +61,7 @@ def plot_chart(chart: Chart, target: Target = None, format: str | None = None) -
             )
         rows.append((drawn, line.label))
     _axes(ax, chart)
-    legend(fig, ax, rows, "", 34)
+    legend(fig, ax, rows, "", 29, 3.4)
     return save(fig, target, suffix)
 
 
