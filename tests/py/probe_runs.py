@@ -14,8 +14,8 @@ from isthmus.measuring.programs import mpi_program
 from isthmus.measuring.samples import Item, Samples, read_journal
 from isthmus.mpi.launcher import Ended, Launcher
 
-#: Seconds; items end by their number of samples, long before this, but ranks share cores with other work here, so that a
-#: message may take what the kernel gives others first.
+#: Seconds; items end by their number of samples, long before this. But ranks share cores with other work here, so that
+#: a message may take what the kernel gives others first.
 BUDGET = 40
 
 
