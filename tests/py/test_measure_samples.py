@@ -177,3 +177,19 @@ def test_runs_are_joined(tmp_path: Path) -> None:
         first.joined(Samples([Series.of(Item("ar.8", "pingpong", {}), [[1.0]])]))
     with pytest.raises(InvalidInput, match=r"two items are called pp\.8"):
         Samples([Series.of(PING, []), Series.of(PING, [])])
+
+
+def test_samples_are_shown(tmp_path: Path) -> None:
+    import json
+    import subprocess
+    import sys
+
+    journal(tmp_path).save(tmp_path / "s.h5")
+
+    def show(*words: str) -> str:
+        command = [sys.executable, "-m", "isthmus", "show", "s.h5", *words]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+
+    assert "4 items, 6 samples, 1 skipped" in show()
+    assert "no memory of NUMA domain 1" in show("--full")
+    assert json.loads(show("--json"))["items"][0]["median"] == 2e-6

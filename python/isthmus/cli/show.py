@@ -17,6 +17,7 @@ from .tune_table import show_decisions
 if TYPE_CHECKING:
     from ..machine import Level
     from ..machine.placement import Placement
+    from ..measuring.samples import Samples
     from ..schedule.pattern import Pattern
     from ..schedule.program import Program
     from ..schedule.schedule import Schedule
@@ -77,6 +78,7 @@ def command(
     machine: str | None, nodes: str | None, ranks_per_node: int | None, ranks: str | None, as_json: bool,
 ) -> None:  # fmt: skip
     from ..machine import Level, Machine
+    from ..measuring.samples import Samples
     from ..schedule.pattern import Pattern
     from ..schedule.program import Program
     from ..simulation.timeline import Timeline
@@ -124,6 +126,8 @@ def command(
         _show_level(what, as_json)
     elif isinstance(what, Pattern):
         _show_pattern(what, as_json)
+    elif isinstance(what, Samples):
+        _show_samples(what, full, as_json)
     else:
         _show_schedule(what, rank, as_json)
 
@@ -181,6 +185,33 @@ def _show_level(level: Level, as_json: bool) -> None:
         [field.name, units.text(value, field.metadata["unit"])] for field, value in known if isinstance(value, float)
     ]
     print_table(["LogGOPS", "is"], rows)
+
+
+#: Rows of the table of samples without --full.
+_SAMPLES = 40
+
+
+def _show_samples(samples: Samples, full: bool, as_json: bool) -> None:
+    rows = samples.frame()
+    if as_json:
+        print_json({"noun": "samples", "facts": samples.facts, "items": rows})
+        return
+    click.echo(str(samples))
+    shown = rows if full else rows[:_SAMPLES]
+    cells = [
+        [
+            row["kind"],
+            row["parameters"],
+            row["samples"],
+            "" if row["median"] is None else f"{row['median']:.4g}",
+            row["ended"],
+        ]
+        for row in shown
+    ]
+    columns = ["kind", "parameters", "samples", "median (SI)", "ended by"]
+    print_table(columns, cells, right=["samples", "median (SI)"], wrap=["parameters", "ended by"])
+    if len(shown) < len(rows):
+        click.echo(f"{len(rows) - len(shown)} more items: --full prints all")
 
 
 def _show_pattern(pattern: Pattern, as_json: bool) -> None:

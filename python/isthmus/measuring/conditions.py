@@ -145,7 +145,8 @@ def _of_places(shape: NodeShape, places: Places, samples: Samples) -> Iterable[s
     crowded = places.crowded(shape)
     if crowded:
         yield f"{crowded[0].upper()}{crowded[1:]}: their times are not those of a machine with enough cores."
-    both = [(f["cores_begin"].split(), f["cores_end"].split()) for f in samples.facts.values() if "cores_end" in f]
+    ends = [facts for facts in samples.facts.values() if {"mpi", "cores_begin", "cores_end"} <= facts.keys()]
+    both = [(facts["cores_begin"].split(), facts["cores_end"].split()) for facts in ends]
     moved = [rank for begin, end in both for rank, (a, b) in enumerate(zip(begin, end, strict=False)) if a != b]
     if moved and not loose:
         yield f"Rank {moved[0]} moved to another core although it is bound."

@@ -45,10 +45,11 @@ class _Maker:
         ordered = [unique[x] for x in sorted(unique)]
         if not ordered:
             return
-        x, y, low, high, count = (tuple(float(f"{v:.6g}") for v in column) for column in zip(*ordered, strict=True))
+        x, *measured, count = zip(*ordered, strict=True)
+        y, low, high = (tuple(float(f"{v:.6g}") for v in column) for column in measured)
         # Rounding to six digits must not put a value out of its interval.
         low, high = tuple(map(min, y, low)), tuple(map(max, y, high))
-        self.out[name] = Curve(x=x, y=y, low=low, high=high, samples=tuple(map(int, count)), **words)
+        self.out[name] = Curve(x=x, y=y, low=low, high=high, samples=count, **words)
 
 
 def curves(samples: Samples, places: Places | None, shape: NodeShape) -> dict[str, Curve]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import datetime
 import os
+import re
 import shutil
 import tempfile
 import time
@@ -264,6 +265,10 @@ class _Work:
             self.missing.append("Messages were not measured: there is only one rank, and a message needs two.")
         elif unknown := [level for level in ("socket", "node") if self._lacks(level)]:
             self.missing.append(f"Level {' and '.join(unknown)} was not measured: no two ranks are so placed.")
+        if len(places.nodes) == 1:
+            self.missing.append(
+                "Messages between nodes were not measured: all ranks are on one node, and level network has defaults."
+            )
         timed = [part for part in parts if part != "startup"]
         start = self.share.get("startup", 0.0)
         session.left_after = start
@@ -322,4 +327,5 @@ class _Work:
 
 def _library(samples: Samples, mpi: Mpi) -> str:
     """The library and its version, as the ranks say, or the header."""
-    return samples.fact("mpi").split(",")[0].strip() or str(mpi)
+    words = re.sub(r"\s*Version:\s*", " ", samples.fact("mpi").split(",")[0])  # as MPICH says
+    return " ".join(words.split()) or str(mpi)
