@@ -14,9 +14,6 @@ namespace {
 
 /// What it counts against a cell that a placed vertex beside it is no neighbour.
 constexpr double price_of_stranger = 0.5;
-/// Where many edges are missing, strangers say less, and growth goes on with who is a little surer.
-constexpr double bold_price = 0.25;
-constexpr double little = 0.5;
 constexpr std::uint32_t sample = 512;
 
 bool adjacent(const Csr& graph, std::uint32_t a, std::uint32_t b) {
@@ -153,15 +150,15 @@ std::vector<Position> steps_of(std::size_t dimensions, bool box) {
 
 class Growth {
  public:
-  Growth(const Csr& graph, const GridGuess& guess, std::uint64_t seed, std::uint64_t& work, std::uint64_t most,
-         bool bold)
-      : graph_(graph), guess_(guess), work_(work), most_(most), bold_(bold) {
+  Growth(const Csr& graph, const GridGuess& guess, std::uint64_t seed, std::uint64_t& work, std::uint64_t most)
+      : graph_(graph), guess_(guess), work_(work), most_(most) {
     const std::uint32_t n = graph.vertices();
     out_.dimensions = guess.dimensions;
     out_.steps = steps_of(guess.dimensions, guess.box);
     out_.at.resize(n);
     patch_.assign(n, nothing);
     dirty_.assign(n, false);
+    waits_.assign(n, false);
     order_.resize(n);
     std::iota(order_.begin(), order_.end(), 0U);
     Rng rng(n + (seed << 32));
@@ -198,11 +195,6 @@ class Growth {
     join_all();
     if (work_ > most_ || !consistent()) return std::nullopt;
     if (patches_.empty()) return std::nullopt;
-    constexpr int most_cuts = 3;
-    for (int i = 0; bold_ && i < most_cuts && cut(); ++i) {
-      join_all();
-      if (work_ > most_) return std::nullopt;
-    }
     return finished();
   }
 
@@ -245,7 +237,6 @@ class Growth {
   }
 
   void begin_patch(const std::vector<Beginning>& begin) {
-    for (auto& vertices : unsure_) vertices.clear();
     current_ = static_cast<std::uint32_t>(patches_.size() - 1);
     for (const Beginning& b : begin) put(b.vertex, b.at);
     for (const Beginning& b : begin) announce(b.vertex);
@@ -299,35 +290,12 @@ class Growth {
         if (found.margin >= 1 && found.score > 0) {
           put(v, found.at);
           announce(v);
-        } else if (bold_ && found.margin >= little && found.score >= 1) {
-          const std::size_t votes = std::min(static_cast<std::size_t>(found.score), unsure_.size() - 1);
-          unsure_[votes].push_back(v);
-          highest_unsure_ = std::max(highest_unsure_, votes);
+        } else {
         }
         continue;
       }
-      if (!place_unsure()) return;
+      return;
     }
-  }
-
-  /// Where nobody is sure: whoever is a little surer of one cell than of others and has most votes for it.
-  bool place_unsure() {
-    while (highest_unsure_ > 0 && work_ <= most_) {
-      auto& vertices = unsure_[highest_unsure_];
-      if (vertices.empty()) {
-        --highest_unsure_;
-        continue;
-      }
-      const std::uint32_t v = vertices.back();
-      vertices.pop_back();
-      if (patch_[v] != nothing) continue;
-      const Verdict found = verdict(v);
-      if (found.margin < little || found.score <= 0) continue;
-      put(v, found.at);
-      announce(v);
-      return true;
-    }
-    return false;
   }
 
   Verdict verdict(std::uint32_t v) {
@@ -364,7 +332,7 @@ class Growth {
         strangers += w != Cells::nobody && mark_[w] != stamp_;
       }
       work_ += out_.steps.size();
-      return c.votes - (bold_ ? bold_price : price_of_stranger) * strangers;
+      return c.votes - price_of_stranger * strangers;
     };
     const Candidate* best = nullptr;
     double best_score = 0;
@@ -493,63 +461,6 @@ class Growth {
     return std::move(out_);
   }
 
-  [[nodiscard]] bool is_step(std::uint32_t v, std::uint32_t w) const {
-    return std::find(out_.steps.begin(), out_.steps.end(), out_.at[w] - out_.at[v]) != out_.steps.end();
-  }
-
-  /// One wrong place shifts all that grew from it. Takes vertices off their places that have edges which are no steps,
-  /// and their neighbours; what holds together then by steps are patches, which are joined anew. False where all fits.
-  bool cut() {
-    const std::uint32_t n = graph_.vertices();
-    constexpr std::size_t least_part = 12;
-    std::vector<bool> wrong(n, false);
-    std::size_t count = 0;
-    for (std::uint32_t v = 0; v < n; ++v) {
-      if (patch_[v] == nothing) continue;
-      work_ += graph_.row(v).size() * 4;
-      for (const std::uint32_t w : graph_.row(v)) {
-        if (patch_[w] != patch_[v] || is_step(v, w)) continue;
-        wrong[v] = true;
-        ++count;
-        break;
-      }
-    }
-    if (count == 0) return false;
-    std::vector<bool> gone = wrong;
-    for (std::uint32_t v = 0; v < n; ++v) {
-      if (!wrong[v]) continue;
-      for (const std::uint32_t w : graph_.row(v)) gone[w] = true;
-    }
-    std::vector<std::uint32_t> before = patch_;
-    std::fill(patch_.begin(), patch_.end(), nothing);
-    patches_.clear();
-    std::vector<std::uint32_t> members;
-    for (std::uint32_t begin = 0; begin < n; ++begin) {
-      if (gone[begin] || before[begin] == nothing) continue;
-      members.assign(1, begin);
-      gone[begin] = true;
-      for (std::size_t i = 0; i < members.size(); ++i) {
-        for (const std::uint32_t w : graph_.row(members[i])) {
-          if (gone[w] || before[w] != before[begin] || !is_step(members[i], w)) continue;
-          gone[w] = true;
-          members.push_back(w);
-        }
-      }
-      if (members.size() < least_part) continue;
-      patches_.emplace_back();
-      current_ = static_cast<std::uint32_t>(patches_.size() - 1);
-      for (const std::uint32_t v : members) put(v, out_.at[v]);
-    }
-    for (std::uint32_t p = 0; p < patches_.size() && work_ <= most_; ++p) {
-      if (patches_[p].members.size() <= n / 4) continue;
-      current_ = p;
-      for (auto& vertices : unsure_) vertices.clear();
-      for (const std::uint32_t v : std::vector<std::uint32_t>(patches_[p].members)) announce(v);
-      spread();
-    }
-    return !patches_.empty();
-  }
-
   /// Are most edges within patches steps?
   [[nodiscard]] bool consistent() {
     std::uint64_t within = 0;
@@ -586,7 +497,6 @@ class Growth {
   GridGuess guess_;
   std::uint64_t& work_;
   std::uint64_t most_;
-  bool bold_;
   GridLayout out_;
   std::vector<std::uint32_t> patch_;
   std::vector<bool> dirty_;  ///< something changed round it since it was looked at
@@ -601,8 +511,9 @@ class Growth {
   };
   std::array<Queue, 32> ready_;  ///< by number of placed neighbours
   std::size_t highest_ = 0;
-  std::array<std::vector<std::uint32_t>, 32> unsure_;  ///< by votes
-  std::size_t highest_unsure_ = 0;
+  std::vector<std::uint32_t> later_;
+  std::vector<bool> waits_;  ///< is in later_
+  std::size_t cursor_ = 0;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> votes_;  ///< packed cell, bit of the neighbour
   std::vector<Candidate> candidates_;
   std::vector<std::uint32_t> shared_;
@@ -653,8 +564,8 @@ GridGuess guess_grid(const Csr& graph) {
 }
 
 std::optional<GridLayout> grow_grid(const Csr& graph, const GridGuess& guess, std::uint64_t seed, std::uint64_t& steps,
-                                    std::uint64_t most, bool bold) {
-  return Growth(graph, guess, seed, steps, most, bold).run();
+                                    std::uint64_t most) {
+  return Growth(graph, guess, seed, steps, most).run();
 }
 
 }  // namespace isthmus::mapping

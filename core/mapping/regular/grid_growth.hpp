@@ -37,10 +37,7 @@ GridGuess guess_grid(const Csr& graph);
 /// as good. A neighbour of a vertex that has one free cell beside it belongs there. Where edges are missing, growth
 /// waits until other sides have come round. Patches that cannot reach each other so are joined by the symmetry of the
 /// grid and the shift under which most edges between them are steps.
-///
-/// `bold`, with diagonals: where growth waits for ever, it goes on with whoever is a little surer of a cell than of
-/// others; what has edges that are no steps in the end is taken off, and the rest is joined anew.
 std::optional<GridLayout> grow_grid(const Csr& graph, const GridGuess& guess, std::uint64_t seed, std::uint64_t& steps,
-                                    std::uint64_t most, bool bold = false);
+                                    std::uint64_t most);
 
 }  // namespace isthmus::mapping
