@@ -345,7 +345,7 @@ def test_example(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert out.startswith("small on cielo: ")
     status, out, err = run("--example", "smal", "--machine", "cielo")
     assert (status, out) == (2, "")
-    assert err == "isthmus: example 'smal': must be one of small; a close one is small\n"
+    assert err == "isthmus: example 'smal': must be one of small, multigrid, pop, stencil, wrf; a close one is small\n"
 
 
 @pytest.mark.parametrize(

@@ -102,6 +102,8 @@ def test_the_commands() -> None:
         *(f"schedule {name}" for name in ("collective", "convert", "lower", "pattern", "validate")),
         "show",
         "simulate",
+        "skeleton list",
+        "skeleton show",
         *(f"study {name}" for name in ("list", "run", "cielo-allreduce", "contention-distance", "dragonfly-intensity")),
         *(f"study {name}" for name in ("models", "namd", "openatom", "pop", "saturation", "stencil-mapping")),
         *(f"study upc-{name}" for name in ("bcast", "exchange", "pipelined", "reduce", "scatter")),
@@ -147,7 +149,7 @@ def examples() -> list[str]:
 
 # Those of record, measure and tune verify need MPI: test_record_command, test_measure_command and test_tuning_verify run
 # the like; advice on the example is a command of the README.
-_APART = (" plot ", " record ", " measure ", " verify ", " advise --example lammps --machine eos")
+_APART = (" plot ", " record ", " measure ", " --measured ", " verify ", " advise --example lammps --machine eos")
 #: Quick forms of all studies are computed in test_study_run; on the command line one of them is enough.
 _STUDIES = tuple(f" study {name} " for name in catalogue() if name != "wrf")
 
