@@ -3,6 +3,7 @@
 - ``conditions``: conditions of a measurement: what makes its numbers less certain, detected and said
 - ``curves``: curves of a measured machine: medians of what was measured over sizes, ranks or threads, with intervals
 - ``document``: the machine that comes out of samples: every number with its interval, method and number of samples
+- ``fit/``: what is fitted to samples: LogGOPS parameters of levels, each number with its interval
 - ``measure``: the verb measure: plans, runs, fits, writes
 - ``measurement``: what measure returns: the machine, its raw samples, and what could not be measured
 - ``node``: what can be known of a node without running anything: cores, sockets, caches, memory
@@ -11,5 +12,6 @@
 - ``programs``: the programs that measure: compiled from ``probes/`` for the MPI at hand, and their kinds of items
 - ``run``: runs of the programs that measure: journals, continuing, progress, and what went wrong in one sentence
 - ``samples``: raw samples of measurements: journals of runs, the HDF5 file beside the machine file
+- ``statistics``: medians with distribution-free intervals, bootstrap over rounds, outliers, change points
 - ``text``: the output of ``print(measurement)`` and ``isthmus measure``
 """

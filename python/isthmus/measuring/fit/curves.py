@@ -1,0 +1,136 @@
+"""The functions of the size of a message that the measurements of one level are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...errors import InvalidInput
+from ..statistics import Estimate, of_rounds
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from numpy.typing import NDArray
+
+    from ..samples import Samples, Series
+
+#: Curves in the order of rows of the design, and what each is in words.
+CURVES = {
+    "trip": "half a round trip",
+    "send": "time in a send that waits for nobody",
+    "receive": "time in a receive whose message is there",
+    "blocked": "time in a send by rendezvous",
+    "apart": "time between two messages of a stream",
+}
+
+
+@dataclass
+class Curve:
+    """One function of the size: estimates by bytes, and the series each comes from."""
+
+    name: str
+    points: dict[int, Estimate] = field(default_factory=dict)
+    rounds: dict[int, list[NDArray[np.float64]]] = field(default_factory=dict)
+    items: dict[int, str] = field(default_factory=dict)
+
+    def add(self, bytes: int, rounds: list[NDArray[np.float64]], item: str) -> None:
+        """Keep the first measurement of a size."""
+        if bytes not in self.points and rounds:
+            self.points[bytes], self.rounds[bytes], self.items[bytes] = of_rounds(rounds), rounds, item
+
+    def at(self, sizes: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Values at these sizes; NaN where there is none."""
+        return np.array([self.points[s].value if s in self.points else np.nan for s in sizes.tolist()])
+
+    def deviation(self, sizes: NDArray[np.int64], least: float) -> NDArray[np.float64]:
+        """Standard deviations of the values, at least this part of them."""
+        # An interval of few rounds is itself uncertain: no point is taken for more certain than half of them are.
+        usual = float(np.median([p.relative for p in self.points.values() if p.value] or [0.0])) / 1.96
+        found = np.full(len(sizes), np.nan)
+        for i, s in enumerate(sizes.tolist()):
+            if s in self.points:
+                p = self.points[s]
+                found[i] = max((p.high - p.low) / 3.92, max(least, usual) * abs(p.value), 1e-15)
+        return found
+
+
+@dataclass
+class Curves:
+    """All curves of a level, and the largest eager message, None where that was not measured."""
+
+    curves: dict[str, Curve]
+    eager: Estimate | None
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """All sizes at which half a round trip was measured, ascending."""
+        return np.array(sorted(self.curves["trip"].points), np.int64)
+
+
+def curves_of(samples: Samples, pairs: Iterable[tuple[int, int]]) -> Curves:
+    """Collect the curves of a level from the measurements between some pairs of ranks.
+
+    Raises
+    ------
+    InvalidInput
+        If there is no ping-pong between these ranks.
+    """
+    wanted = {frozenset(pair) for pair in pairs}
+
+    def of(kind: str) -> list[Series]:
+        found = [s for s in samples.of(kind) if frozenset((s.parameters["a"], s.parameters["b"])) in wanted]
+        return sorted(found, key=lambda s: int(s.parameters.get("bytes", 0)))
+
+    curves = {name: Curve(name) for name in CURVES}
+    thresholds = [rounds for s in of("threshold") for rounds in s.by_round()]
+    eager = of_rounds(thresholds) if thresholds else None
+
+    def fill(name: str, kind: str, when: Callable[[Series], bool] = lambda s: True) -> None:
+        for s in of(kind):
+            if when(s):
+                curves[name].add(int(s.parameters["bytes"]), s.by_round(), s.item.name)
+
+    fill("trip", "pingpong")
+    if len(curves["trip"].points) < 2:
+        raise InvalidInput("no ping-pong of two sizes between these ranks was measured: a level needs it")
+    # Without a threshold, a message whose receive can be timed alone was eager.
+    arrived = [int(s.parameters["bytes"]) for s in of("receivecall") if s.parameters.get("how") != "posted"]
+    most = eager.value if eager is not None else max(arrived, default=0)
+    fill("send", "sendcall", lambda s: int(s.parameters["bytes"]) <= most)
+    fill("send", "isendcall")
+    fill("blocked", "sendcall", lambda s: int(s.parameters["bytes"]) > most)
+    # By rendezvous a message is there only where its receive was posted.
+    fill(
+        "receive", "receivecall", lambda s: (s.parameters.get("how") == "posted") == (int(s.parameters["bytes"]) > most)
+    )
+    _streams(of("window"), curves)
+    _delayed(of("prtt"), curves)
+    return Curves(curves, eager)
+
+
+def _delayed(prtt: list[Series], curves: dict[str, Curve]) -> None:
+    """o by delay: (PRTT(n, d, s) - PRTT(1, 0, s)) / (n - 1) - d (T. Hoefler, A. Lichei, W. Rehm, "Low-overhead LogGP
+    parameter assessment for modern interconnection networks", IPDPS 2007); and the distance of messages without one."""
+    single = {int(s.parameters["bytes"]): s for s in prtt if int(s.parameters["n"]) == 1}
+    for s in prtt:
+        n, size, delay = int(s.parameters["n"]), int(s.parameters["bytes"]), float(s.parameters.get("delay", 0))
+        if n < 2 or size not in single:
+            continue
+        once = float(np.median([np.median(values) for values in single[size].by_round()]))
+        rounds = [(values - once) / (n - 1) - delay for values in s.by_round()]
+        curves["send" if delay > 0 else "apart"].add(size, rounds, s.item.name)
+
+
+def _streams(windows: list[Series], curves: dict[str, Curve]) -> None:
+    """Distance of messages in a window of n: the way of the last one and of the answer are no part of it."""
+    trip = curves["trip"].points
+    answer = trip[min(trip)].value
+    for s in windows:
+        n, size = int(s.parameters.get("n", 64)), int(s.parameters["bytes"])
+        if n > 1 and size in trip:
+            way = trip[size].value + answer
+            rounds = [(values * n - way) / (n - 1) for values in s.by_round()]
+            curves["apart"].add(size, rounds, s.item.name)
