@@ -1,6 +1,6 @@
 """Predictions of recordings on hosts with a network between them, all on one machine: needs root, iproute2, Open MPI.
 
-    python bench/hosts.py [--rate 200mbit] [--burst 8k] [--repeat N] [--part examples|collectives] [--check]
+    python bench/hosts.py [--rate 200mbit] [--burst 8k] [--repeat N] [--part examples|collectives|four] [--check]
         [--json FILE]
 
 Hosts are those of tests/py/emulated_hosts.py. Two hosts with one rank each run the examples,
@@ -12,6 +12,13 @@ as messages: times were ten times too long. Ranks therefore run under the kernel
 bench/host.py). Two cores must be there; the rest of the host stands still meanwhile.
 
 The part "collectives" compares algorithms that Open MPI is told to take, on two hosts, with their simulation.
+
+The part "four" does so on four hosts, where ranks change partners. Each collective runs by rendezvous, as Open MPI
+sends what is above 64 KiB, and with all messages eager; it is simulated with requests and answers that wait behind data
+(handshakes=True) and without. By rendezvous a step takes the time of one message if ranks are in step, and of two if
+one is late by more than the latency; four ranks on two cores are late when another has the core. So they are in the
+simulations, as noise of the system, with turns of several lengths. Both medians are printed with the least and the
+greatest.
 """
 
 from __future__ import annotations
@@ -19,6 +26,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import random
 import statistics
 import subprocess
 import sys
@@ -44,10 +52,24 @@ FORCED = {
     ("allreduce", "ring"): 4,
     ("allreduce", "recursive_doubling"): 3,
     ("bcast", "binomial"): 6,
+    ("allgather", "recursive_doubling"): 3,
     ("allgather", "ring"): 4,
     ("alltoall", "pairwise"): 2,
     ("alltoall", "linear"): 1,
 }
+#: On four hosts: algorithm and bytes.
+ON_FOUR = (
+    ("alltoall", "pairwise", 65_600),
+    ("alltoall", "pairwise", 256 << 10),
+    ("alltoall", "linear", 256 << 10),
+    ("allgather", "recursive_doubling", 256 << 10),
+    ("allgather", "ring", 256 << 10),
+    ("allreduce", "recursive_doubling", 1 << 20),
+    ("allreduce", "ring", 1 << 20),
+)
+#: Seconds for which ranks that share a core have it in turn, in simulations, and how many of each are done.
+TURNS, SEEDS = (20e-6, 50e-6, 100e-6, 200e-6), 5
+_WIDE = (11, 19, 11, 19, 9, 9, 9, 9)
 #: Per cent, of examples under the rule "loggp".
 WITHIN = 15
 RULES = ("loggp", "loggopsim")
@@ -151,6 +173,57 @@ def collectives(words: list[str], home: list[str], level: Any, folder: Path) -> 
     return figures
 
 
+def on_four(words: list[str], home: list[str], level: Any, folder: Path, repeat: int) -> dict[str, Any]:
+    """Collectives whose ranks change partners, by rendezvous and eagerly, simulated with handshakes and without."""
+    import isthmus
+
+    head = ("rendezvous", "least to greatest", "handshakes", "least to greatest", "error", "eager", "without", "error")
+    row = " ".join(f"{word:>{width}}" for word, width in zip(head, _WIDE, strict=True))
+    print(f"{'collective':30} {'bytes':>8} {row}")
+    eagerly = [word for name in ("eager", "rndv_eager") for word in ("--mca", f"btl_tcp_{name}_limit", str(8 << 20))]
+    figures = {}
+    for kind, algorithm, size in ON_FOUR:
+        force = ["--mca", "coll_tuned_use_dynamic_rules", "1"]
+        force += ["--mca", f"coll_tuned_{kind}_algorithm", str(FORCED[kind, algorithm])]
+        took: dict[str, list[float]] = {"rendezvous": [], "eager": []}
+        for _ in range(repeat):
+            for way, more in (("rendezvous", []), ("eager", eagerly)):
+                command = [*undisturbed(), str(folder / "hosts"), kind, str(size)]
+                text = output([*home, *words, *force, *more, *command], folder)
+                took[way].append(times(text)[kind, size])
+        schedule = isthmus.collective(kind, ranks=4, bytes=size, algorithm=algorithm)
+        took["without"] = [isthmus.simulate(schedule, level).makespan]
+        took["handshakes"] = [
+            _sharing_cores(kind, algorithm, size, level, turn, seed) for turn in TURNS for seed in range(SEEDS)
+        ]
+        middle = {what: statistics.median(values) for what, values in took.items()}
+        off = [middle[guess] / middle[way] - 1 for guess, way in (("handshakes", "rendezvous"), ("without", "eager"))]
+        cells = [f"{middle[what] * 1e3:.1f} ms" for what in ("rendezvous", "handshakes", "eager", "without")]
+        least = [
+            f"{min(took[what]) * 1e3:.1f} to {max(took[what]) * 1e3:.1f} ms" for what in ("rendezvous", "handshakes")
+        ]
+        cells = [cells[0], least[0], cells[1], least[1], f"{off[0]:+.1%}", cells[2], cells[3], f"{off[1]:+.1%}"]
+        row = " ".join(f"{cell:>{width}}" for cell, width in zip(cells, _WIDE, strict=True))
+        print(f"{kind + ' ' + algorithm:30} {size:8} {row}", flush=True)
+        figures[f"{kind} {algorithm} {size}"] = took
+    return figures
+
+
+def _sharing_cores(kind: str, algorithm: str, size: int, level: Any, turn: float, seed: int) -> float:
+    """Simulated seconds of four ranks of which each has a core half of the time; they begin within a turn."""
+    import isthmus
+
+    source = random.Random(seed)
+    b = isthmus.ProgramBuilder(4)
+    for rank in range(4):
+        b.compute(rank, source.random() * turn)
+    getattr(b, kind)(range(4), bytes=size)
+    noise = isthmus.Noise(kind="periodic", period=2 * turn, duration=turn)
+    rules = {kind: algorithm}
+    t = isthmus.simulate(b.build(), level, collectives=rules, handshakes=True, noise=noise, seed=seed)
+    return float(t.makespan)
+
+
 def _errors(guess: dict[str, float], measured: float) -> str:
     return " ".join(f"{guess[rule] * 1e3:7.1f} ms {100 * (guess[rule] / measured - 1):+6.1f} %" for rule in RULES)
 
@@ -160,7 +233,7 @@ def main() -> None:
     parser.add_argument("--rate", default="200mbit", help="of every link")
     parser.add_argument("--burst", default="8k", help="bytes that pass at once after a pause")
     parser.add_argument("--repeat", type=int, default=5)
-    parser.add_argument("--part", choices=["examples", "collectives"], help="only this one")
+    parser.add_argument("--part", choices=["examples", "collectives", "four"], help="only this one")
     parser.add_argument("--check", action="store_true", help=f"fail where an example is more than {WITHIN} % off")
     parser.add_argument("--json", metavar="FILE", help="also write all figures")
     options = parser.parse_args()
@@ -175,10 +248,19 @@ def main() -> None:
         level = parameters(times(output([*home, *words, *undisturbed(), str(folder / "hosts")], folder)))
         print(f"two hosts, {options.rate}, bucket of {options.burst}: {level}", flush=True)
         figures: dict[str, Any] = {}
-        if options.part != "collectives":
+        if options.part in (None, "examples"):
             figures["examples"] = examples(words, home, level, folder, options.repeat)
-        if options.part != "examples":
+        if options.part in (None, "collectives"):
             figures["collectives"] = collectives(words, home, level, folder)
+        program = (folder / "hosts").read_bytes()
+    if options.part in (None, "four"):
+        with tempfile.TemporaryDirectory() as scratch, hosts(4, options.rate, options.burst) as there:
+            folder = Path(scratch)
+            folder.chmod(0o755)
+            (folder / "hosts").write_bytes(program)
+            (folder / "hosts").chmod(0o755)
+            idle = ["--mca", "mpi_yield_when_idle", "1"]
+            figures["four"] = on_four([*there.openmpi(), *idle], there.inside(), level, folder, options.repeat)
     off = {
         name: error
         for name, times in figures.get("examples", {}).items()

@@ -86,46 +86,65 @@ class Handshakes {
 
   void write(Rank r, RankBuilder& out) {
     const std::span<const Operation> ops = s_.ops_of(r);
-    first_.clear();
-    last_.clear();
-    const auto mark = large_.begin() + static_cast<std::ptrdiff_t>(s_.op_first[r]);
+    const std::span<const char> large = std::span(large_).subspan(s_.op_first[r], ops.size());
+    for (auto* each : {&first_, &started_, &last_}) each->resize(ops.size());
     for (std::size_t i = 0; i < ops.size(); ++i) {
-      Operation op = ops[i];
-      op.needs = op.first_edge = 0;
-      first_.push_back(out.size());
-      if (mark[static_cast<std::ptrdiff_t>(i)]) {
-        Operation request = op, answer = op;
-        const bool sends = op.kind == OpKind::send;
-        request.amount = answer.amount = 1;
-        request.comm = first_comm_ + 2 * op.comm;
-        answer.comm = request.comm + 1;
-        answer.kind = sends ? OpKind::recv : OpKind::send;
-        (sends ? request : answer).mode = static_cast<std::uint8_t>(Protocol::eager);
-        (sends ? answer : request).mode = 0;
-        const std::uint32_t asked = out.add(request), told = out.add(answer);
-        out.require(told, asked);
-        if (sends) {
-          op.mode = static_cast<std::uint8_t>(Protocol::eager);
-          out.require(out.add(op), told);
-        } else {
-          out.add(op);
-        }
-      } else {
-        out.add(op);
-      }
-      last_.push_back(out.size() - 1);
+      write_one(ops, i, large[i], exchange(ops, large, i, i + 1) || (i > 0 && exchange(ops, large, i, i - 1)), out);
     }
     for (std::size_t i = 0; i < ops.size(); ++i) {
       const bool sends = ops[i].kind == OpKind::send;
       for (const Edge edge : s_.dependants(r, static_cast<std::uint32_t>(i))) {
         const std::uint32_t to = edge.to();
         // A send has started when its request has; a receive is posted with that of its request.
-        const std::uint32_t started = sends ? first_[i] : last_[i];
+        const std::uint32_t started = sends ? started_[i] : last_[i];
         link(out, first_[to], edge.on_start() ? started : last_[i], edge.on_start());
         if (ops[to].kind == OpKind::recv && first_[to] != last_[to])
           link(out, last_[to], edge.on_start() ? started : last_[i], edge.on_start());
       }
     }
+  }
+
+  /// One operation with its request and answer. In an exchange with one rank the answer goes before the request if both
+  /// can go, as libraries post receives first: the request then waits for two turns, of which the partner's request
+  /// takes the second at the latest.
+  void write_one(std::span<const Operation> ops, std::size_t i, bool large, bool exchanges, RankBuilder& out) {
+    Operation op = ops[i];
+    op.needs = op.first_edge = 0;
+    first_[i] = started_[i] = out.size();
+    if (large) {
+      Operation request = op, answer = op;
+      const bool sends = op.kind == OpKind::send;
+      request.amount = answer.amount = 1;
+      request.comm = first_comm_ + 2 * op.comm;
+      answer.comm = request.comm + 1;
+      answer.kind = sends ? OpKind::recv : OpKind::send;
+      (sends ? request : answer).mode = static_cast<std::uint8_t>(Protocol::eager);
+      (sends ? answer : request).mode = 0;
+      if (exchanges) {
+        const std::uint32_t first = out.add(Operation{}), second = out.add(Operation{});
+        out.require(second, first);
+        out.require(second + 1, second);
+      }
+      const std::uint32_t asked = out.add(request), told = out.add(answer);
+      out.require(told, asked);
+      if (sends) {
+        started_[i] = asked;
+        op.mode = static_cast<std::uint8_t>(Protocol::eager);
+        out.require(out.add(op), told);
+      } else {
+        out.add(op);
+      }
+    } else {
+      out.add(op);
+    }
+    last_[i] = out.size() - 1;
+  }
+
+  /// Are these a large send to a rank and a large receive from it?
+  static bool exchange(std::span<const Operation> ops, std::span<const char> large, std::size_t send,
+                       std::size_t receive) {
+    return receive < ops.size() && large[send] && large[receive] && ops[send].kind == OpKind::send &&
+           ops[receive].kind == OpKind::recv && ops[send].peer == ops[receive].peer;
   }
 
   static void link(RankBuilder& out, std::uint32_t op, std::uint32_t on, bool on_start) {
@@ -138,7 +157,7 @@ class Handshakes {
   std::uint64_t largest_eager_;
   std::vector<char> large_;  // of every operation
   std::uint32_t first_comm_ = 0;
-  std::vector<std::uint32_t> first_, last_;  // of a rank's operations in the result
+  std::vector<std::uint32_t> first_, started_, last_;  // of a rank's operations in the result
 };
 
 }  // namespace

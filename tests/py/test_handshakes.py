@@ -52,6 +52,28 @@ def test_an_answer_waits_behind_the_data_of_its_rank() -> None:
     assert free.makespan_ps < 0.6 * t.makespan_ps
 
 
+@pytest.mark.parametrize("how", ["receives first", "sends first", "collective"])
+@pytest.mark.parametrize(("late", "times"), [(0, 1), (40, 1), (100, 2), (1000, 2)])  # us, messages after each other
+def test_a_late_rank_that_answers_before_it_asks_lets_messages_follow_each_other(
+    how: str, late: int, times: int
+) -> None:
+    """The rank that came first then sends its data before the other's request is there, whose answer waits behind."""
+    size = 1_000_000
+    b = isthmus.ProgramBuilder(2)
+    b.compute(1, late * 1e-6)
+    if how == "collective":
+        b.allgather(range(2), bytes=size)
+    for rank in (0, 1) if how != "collective" else ():
+        for post in (b.irecv, b.isend) if how == "receives first" else (b.isend, b.irecv):
+            post(rank, 1 - rank, size)
+        b.waitall(rank)
+    rules = {"allgather": "recursive_doubling"}
+    took = isthmus.simulate(b.build(), LEVEL, handshakes=True, collectives=rules).makespan - late * 1e-6
+    # A rank that sends before it posts its receive asks before it answers.
+    expected = 1 if how == "sends first" else times
+    assert took == pytest.approx(expected * size * LEVEL.G, rel=0.01)
+
+
 def test_small_messages_and_messages_within_a_node_stay() -> None:
     machine = isthmus.Machine.parse(PAIR)
     b = isthmus.ProgramBuilder(4)
