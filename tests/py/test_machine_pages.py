@@ -116,9 +116,10 @@ def test_model_lines_are_the_model() -> None:
     assert set(lines) == {f"{level}: model" for level in ("within a socket", "between sockets", "between nodes")}
     network = lines["between nodes: model"]
     assert network.mark == ""
-    for i in (0, len(network.x) // 2, -1):
-        assert network.y[i] == pytest.approx(eos.message_time(network.x[i], 0, 1))
     p = eos.level.network
+    for i in (0, len(network.x) // 2, -1):
+        far = (eos.distance(0, 1) - 1) * p.per_hop
+        assert network.y[i] == pytest.approx(p.o_send + p.L + far + (network.x[i] - 1) * p.G + p.o_recv, rel=1e-5)
     rate = next(line for line in chart_named({"eos": eos}, "bandwidth").lines if line.label.startswith("between nodes"))
     assert rate.y[-1] == pytest.approx(rate.x[-1] / (p.g + (rate.x[-1] - 1) * p.G))
     with pytest.raises(

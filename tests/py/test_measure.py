@@ -76,6 +76,14 @@ def test_a_whole_measurement() -> None:
     interval = here.provenance("node.memory_bandwidth").interval
     assert interval is not None
     assert 19.9e9 < interval[0] <= here.node.memory_bandwidth <= interval[1] < 20.1e9
+    socket = here.level.socket
+    assert (socket.o_send, socket.o_recv, socket.L) == pytest.approx((0.2e-6, 0.2e-6, 0.1e-6), rel=0.05)
+    assert socket.G == pytest.approx(1e-10, rel=0.05)
+    assert here.provenance("level.socket.o_send").interval is not None
+    assert here.noise.kind == "exponential"
+    # One quantum of 100 us in twenty is interrupted for 5 us.
+    assert here.noise.duration == pytest.approx(5e-6, rel=0.05)
+    assert here.noise.period == pytest.approx(20 * 100.25e-6, rel=0.05)
     latency = here.curves["latency-socket"]
     assert latency.y[0] == pytest.approx(0.5e-6, rel=2e-3)
     assert latency.low[0] <= latency.y[0] <= latency.high[0]
@@ -312,3 +320,32 @@ def test_the_node_is_known_with_and_without_hwloc() -> None:
     )
     isthmus.Machine.from_dict({"topology": {"kind": "ring", "dims": [1]}, "node": without.table})
     assert processors(ranges([5, 1, 2, 3])) == [1, 2, 3, 5]
+
+
+def test_every_verb_takes_a_measured_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAKE_HOSTS", "red blue")
+    monkeypatch.setenv("FAKE_RANKS", "4")
+    monkeypatch.setenv("FAKE_AFFINITY", "0 1 0 1")
+    isthmus.measure("here.toml", launch="mpirun -n 4", quick=True, topology="clos2:leaves=2,down=2,spines=2")
+    here = isthmus.load("here.toml")
+    schedule = isthmus.collective("allreduce", ranks=8, bytes=1024, algorithm="ring")
+    for model in ("loggops", "flow"):
+        timeline = isthmus.simulate(schedule, here, model=model)
+        assert timeline.makespan > 14 * here.level.socket.L
+    b = isthmus.ProgramBuilder(8)
+    for rank in range(8):
+        b.isend(rank, rank ^ 1, 4096)
+        b.irecv(rank, rank ^ 1, 4096)
+        b.waitall(rank)
+    program = b.build()
+    mapped = isthmus.map(program, here, seconds=0.1)
+    assert mapped.placement.ranks == 8
+    assert "here" in str(isthmus.advise(program, here))
+    assert isthmus.tune("bcast", here, ranks=[4], sizes=[8, 4096]).table
+    found = isthmus.compare(here, isthmus.load("eos"))
+    assert any(row["value of"] == "level.socket.L" for row in found.rows)
+    assert len(isthmus.sweep("allreduce", here, ranks=[2, 4], bytes=8).frame()) == 2
+    isthmus.measure("torus.toml", launch="mpirun -n 4", only="loggp", quick=True, topology="torus:4x4x4")
+    outcome = isthmus.study("contention-distance", "study", quick=True, set={"machine": "torus.toml", "hops": [1, 2]})
+    assert outcome.rows
+    assert all(row["latency"] > 0 for row in outcome.rows)

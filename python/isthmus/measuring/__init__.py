@@ -4,6 +4,7 @@
 - ``curves``: curves of a measured machine: medians of what was measured over sizes, ranks or threads, with intervals
 - ``document``: the machine that comes out of samples: every number with its interval, method and number of samples
 - ``fit/``: what is fitted to samples: LogGOPS parameters of levels, each number with its interval
+- ``levels``: LogGOPS parameters and noise in the TOML form, from what was fitted to samples
 - ``measure``: the verb measure: plans, runs, fits, writes
 - ``measurement``: what measure returns: the machine, its raw samples, and what could not be measured
 - ``node``: what can be known of a node without running anything: cores, sockets, caches, memory

@@ -2,45 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from .. import units
 from ..errors import InvalidInput
-from ..machine import Curve, Machine
+from ..machine import Machine
 from ..machine.measured import Measured, curve_table, measured_table
 from .curves import curves, median, working_set
+from .levels import SOURCE, digits, level_tables, noise_table, number
 from .node import NodeShape
 from .places import Places
 from .samples import Samples, Series
 
 #: Keys of [sources].
-SOURCE = "measure"
 SHAPE = "node"
-
-
-def number(
-    value: float, unit: str, interval: tuple[float, float] | None, samples: int, method: str, note: str = ""
-) -> dict[str, Any]:
-    """A measured number in the TOML form; its interval is widened to hold it where a fit put it outside."""
-    out: dict[str, Any] = {"value": units.text(_digits(value), unit) if unit else _digits(value), "source": SOURCE}
-    out["status"] = "measured"
-    if interval is not None:
-        low, high = min(_digits(interval[0]), _digits(value)), max(_digits(interval[1]), _digits(value))
-        out["interval"] = [units.text(max(end, 0.0), unit) if unit else end for end in (low, high)]
-    if samples:
-        out["samples"] = samples
-    if method:
-        out["method"] = method
-    return out | ({"note": note} if note else {})
-
-
-def _digits(value: float) -> float:
-    """Six digits: more are noise."""
-    return float(f"{value:.6g}")
 
 
 def describe(
@@ -82,6 +59,16 @@ def describe(
     raw |= _interconnect(base, hosts)
     raw["sources"] = {**raw.pop("base_sources", {}), **raw["sources"]}
     raw["node"] = _node(samples, shape)
+    if noise := noise_table(samples):
+        raw["noise"] = noise
+    if places is not None:
+        raw["level"], methods = level_tables(samples, places, shape, missing)
+        raw["sources"] |= {
+            f"{SOURCE}_{level}": f"{raw['sources'][SOURCE]}: {method}" for level, method in methods.items()
+        }
+        for level in methods:
+            _cite(raw["level"][level], f"{SOURCE}_{level}")
+        raw["links"] = raw.get("links", {}) | _links(raw["level"], base, hosts)
     raw["measured"] = measured_table(measured)
     found = curves(samples, places, shape)
     raw["curves"] = {key: curve_table(curve) for key, curve in found.items()}
@@ -90,6 +77,32 @@ def describe(
         notes.append("The interconnect was not given (--topology): all nodes are taken to be on one switch.")
     raw["notes"] = [*raw.get("notes", []), *notes]
     return Machine.from_dict(raw, name)
+
+
+def _cite(table: dict[str, Any], source: str) -> None:
+    """Let the numbers of a level name the source that says how they were fitted."""
+    for value in table.values():
+        if isinstance(value, dict) and value.get("source") == SOURCE:
+            value["source"] = source
+        elif isinstance(value, list):
+            for piece in value:
+                _cite(piece, source)
+
+
+def _links(levels: dict[str, Any], base: Machine | None, hosts: int) -> dict[str, Any]:
+    """Links of one switch: as fast as the network level; those of a given interconnect are its own."""
+    network = levels.get("network")
+    if base is not None or hosts == 1 or not network:
+        return {}
+    # Of the largest messages: for small ones G is that of copies on the way.
+    slowest = [network, *network.get("pieces", [])][-1].get("G")
+    time = units.parse(slowest["value"] if isinstance(slowest, dict) else slowest, "s/B") if slowest else 0.0
+    if time <= 0:
+        return {}
+    note = "1 / G of large messages of the network level"
+    rate = {"value": units.text(digits(1 / time), "B/s"), "source": SOURCE, "status": "derived", "note": note}
+    latency = {"value": "0 s", "source": SOURCE, "status": "derived", "note": "is part of L of the network level"}
+    return {"default": {"bandwidth": rate, "latency": latency}}
 
 
 def _title(measured: Measured, hosts: int) -> str:
@@ -162,7 +175,7 @@ def _stream_matrix(samples: Samples) -> list[list[str]]:
     size = max((a for a, _ in found), default=-1) + 1
     if len(found) != size * size:
         return []
-    return [[units.text(_digits(found[a, b]), "B/s") for b in range(size)] for a in range(size)]
+    return [[units.text(digits(found[a, b]), "B/s") for b in range(size)] for a in range(size)]
 
 
 def _spmv(samples: Samples, shape: NodeShape) -> list[dict[str, Any]]:
@@ -182,14 +195,3 @@ def _spmv(samples: Samples, shape: NodeShape) -> list[dict[str, Any]]:
         table: dict[str, Any] = {} if np.isinf(top) else {"up_to": units.text(top, "B")}
         out.append(table | {"time_per_flop": of})
     return out
-
-
-def with_curves(machine: Machine, more: dict[str, Curve]) -> Machine:
-    """Return a machine with more curves."""
-    values = {**machine.description.values, "curves": {**machine.curves, **more}}
-    return Machine(replace(machine.description, values=values))
-
-
-def names(series: Sequence[Series]) -> list[str]:
-    """Names of items."""
-    return [one.item.name for one in series]

@@ -213,7 +213,8 @@ class _Work:
         late = [one for one in self.session.samples if not len(one) and not one.skipped]
         if late:
             kinds = ", ".join(dict.fromkeys(one.kind for one in late))
-            self.missing.append(f"Time was up before {len(late)} items had their turn ({kinds}): --budget gives more.")
+            turn = "1 item had its turn" if len(late) == 1 else f"{len(late)} items had their turn"
+            self.missing.append(f"Time was up before {turn} ({kinds}): --budget gives more.")
         return self.session.samples
 
     def _worth(self, error: InvalidInput) -> bool:
