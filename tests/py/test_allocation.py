@@ -187,11 +187,11 @@ def test_allocations_do_not_change() -> None:
 @pytest.mark.parametrize(
     ("nodes", "options", "words"),
     [
-        (9, {}, ["9 nodes from 0", "8 usable"]),
-        (4, {"first": 5}, ["4 nodes from 5", "8 usable"]),
-        (4, {"first": -1}, ["from -1"]),
+        (9, {}, ["9 nodes from node 0", "8 usable"]),
+        (4, {"first": 5}, ["4 nodes from node 5", "8 usable"]),
+        (4, {"first": -1}, ["from node -1"]),
         (0, {}, ["0 nodes"]),
-        (None, {"first": 8}, ["0 nodes from 8"]),
+        (None, {"first": 8}, ["0 nodes from node 8"]),
         ([], {}, ["at least one node"]),
         ([1, 1], {}, ["node 1", "twice"]),
         ([0, 8], {}, ["node 8", "0 to 7"]),
@@ -206,10 +206,10 @@ def test_allocations_do_not_change() -> None:
         (None, {"fraction": 0.5, "seed": -1}, ["seed = -1"]),
         (None, {"fraction": 0.5, "first": 2}, ["first = 2"]),
         (4, {"fraction": 0.5}, ["nodes and fraction"]),
-        (4, {"ranks_per_node": 3}, ["ranks_per_node = 3", "2 cores", "1 to 2"]),
+        (4, {"ranks_per_node": 3}, ["ranks_per_node = 3", "1 to 2", "cores of a node"]),
         (4, {"ranks_per_node": 0}, ["ranks_per_node = 0", "1 to 2"]),
         (4, {"ranks_per_node": 1.5}, ["ranks_per_node = 1.5", "1 to 2"]),
-        (4, {"order": "random"}, ["'random'", "block, cyclic"]),
+        (4, {"order": "random"}, ["'random'", "block or cyclic"]),
     ],
 )
 def test_refused_allocations(nodes: object, options: dict[str, object], words: list[str]) -> None:

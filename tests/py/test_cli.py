@@ -147,8 +147,8 @@ def examples() -> list[str]:
     return found
 
 
-# Those of record, measure and tune verify need MPI: test_record_command, test_measure_command and test_tuning_verify run
-# the like; advice on the example is a command of the README.
+# Those of record, measure and tune verify need MPI: test_record_command, test_measure_command and
+# test_tuning_verify run the like; advice on the example is a command of the README.
 _APART = (" plot ", " record ", " measure ", " --measured ", " verify ", " advise --example lammps --machine eos")
 #: Quick forms of all studies are computed in test_study_run; on the command line one of them is enough.
 _STUDIES = tuple(f" study {name} " for name in catalogue() if name != "wrf")

@@ -129,12 +129,12 @@ def test_bad_schedules_are_refused() -> None:
     with pytest.raises(InvalidInput, match="rank 1, operation 0 receives from any rank"):
         wild.one_sided("put")
     lonely = isthmus.Schedule.of(2, rank=[0], kind=["send"], peer=[1], amount=10)
-    with pytest.raises(InvalidInput, match="rank 0, operation 0: nobody receives its message"):
+    with pytest.raises(InvalidInput, match="rank 0, operation 0: no rank receives its message"):
         lonely.one_sided("get")
     short = isthmus.Schedule.of(2, rank=[0, 1], kind=["send", "recv"], peer=[1, 0], amount=[10, 9])
     with pytest.raises(InvalidInput, match="rank 0 sends 10 bytes to rank 1, which receives 9"):
         short.one_sided("put")
-    with pytest.raises(InvalidInput, match="no schedules"):
+    with pytest.raises(InvalidInput, match="together: give at least one schedule"):
         together([])
     with pytest.raises(InvalidInput, match="schedules of 2 and of 3 ranks"):
         together([lonely, collective("barrier", ranks=3)])

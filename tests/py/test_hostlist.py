@@ -92,7 +92,7 @@ def test_errors_know_their_column(expression: str, column: int, words: str) -> N
 
 def test_limit_counts_all_names() -> None:
     assert len(expand("a[1-5],b[1-5]", limit=10)) == 10
-    with pytest.raises(HostlistError, match="11 names or more; 10 are allowed"):
+    with pytest.raises(HostlistError, match="11 names or more; at most 10 are allowed"):
         expand("a[1-5],b[1-6]", limit=10)
     with pytest.raises(HostlistError):
         expand(f"n[0-{MAX_NAMES}]")

@@ -91,7 +91,7 @@ def test_slurm_forest_needs_a_root() -> None:
     machine = slurm.read(text, "topology.conf", root="b")
     assert machine["topology"]["nodes"] == ["n4", "n5"]
     assert machine["topology"]["switches"] == ["b"]
-    with pytest.raises(InvalidInput, match="'c' is not a switch"):
+    with pytest.raises(InvalidInput, match=r"root='c' is not a root of topology\.conf; its roots are a, b"):
         slurm.read(text, "topology.conf", root="c")
 
 

@@ -368,5 +368,5 @@ def test_files(tmp_path: Path) -> None:
     with pytest.raises(ParseError, match="the file of rank 1 is missing beside it"):
         isthmus.read(path)
     (tmp_path / "empty").mkdir()
-    with pytest.raises(ParseError, match="a folder, in which there is no trace: a program or a schedule"):
+    with pytest.raises(ParseError, match="a folder, in which there is no trace: expected a program or a schedule"):
         isthmus.read(tmp_path / "empty")

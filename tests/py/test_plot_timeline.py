@@ -149,7 +149,8 @@ def test_breakdown_adds_up(tmp_path: Path, figures: list[Any]) -> None:
         tops[round(patch.get_x() + patch.get_width() / 2)] += patch.get_height()
     assert tops == pytest.approx(np.full(6, t.makespan * 1e6))
     shares = [text for text in words(figures[0]) if text.endswith(" %")]
-    assert sum(float(text.split()[-2]) for text in shares if "<" not in text) == pytest.approx(100, abs=0.5)
+    # Shares from 10 % on have no digit after the point.
+    assert sum(float(text.split()[-2]) for text in shares if "<" not in text) == pytest.approx(100, abs=len(shares) / 2)
 
 
 def test_very_many_ranks_share_lines(tmp_path: Path, figures: list[Any]) -> None:

@@ -149,7 +149,7 @@ def test_calls_are_shares(tmp_path: Path, figures: list[Any]) -> None:
     ax = figures[0].axes[0]
     assert [t.get_text() for t in ax.get_yticklabels()] == ["MPI_Barrier", "MPI_Send"]
     assert [p.get_width() for p in ax.patches] == pytest.approx([10, 25, 40, 0])
-    assert {"50.0 %, 1 call", "25.0 %, 1 call"} <= set(words(figures[0]))
+    assert {"50 %, 1 call", "25 %, 1 call"} <= set(words(figures[0]))
 
 
 def test_what_was_not_recorded_has_a_matrix_only(tmp_path: Path) -> None:

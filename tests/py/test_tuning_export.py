@@ -181,7 +181,7 @@ def test_the_nearest_stands_in_and_the_loss_is_told() -> None:
 WRONG = [
     ("", "the number of collectives"),
     ("1\n99\n", "collective 99"),
-    ("1\n7\n1\n4\n1\n8 1 0 0\n", "the first is 0"),
+    ("1\n7\n1\n4\n1\n8 1 0 0\n", "the first must be 0"),
     ("1\n7\n1\n4\n2\n0 1 0 0\n0 1 0 0\n", "ascend"),
     ("1\n7\n2\n4\n1\n0 1 0 0\n4\n1\n0 1 0 0\n", "must ascend"),
     ("1\n7\n1\n4\n1\n0 1 0\n", "a segment"),

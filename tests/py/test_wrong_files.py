@@ -87,7 +87,7 @@ WORDS = {
     "a.goal": "GOAL text", "a.bin": "binary GOAL", "trace": "folder of an OTF2", "trace/traces.otf2": "OTF2",
     "trace/traces.def": "OTF2", "dumpi": "folder of dumpi", "dumpi/dumpi-0001.txt": "dumpi trace", "raw": "raw traces",
     "a.trace": "raw trace", "machine.toml": "machine in TOML", "table.toml": "decision table", "study.toml": "study",
-    "node.xml": "XML|one node", "topology.yaml": "network", "topology.conf": "network", "a.graph": "METIS",
+    "node.xml": "XML|a node, not a network", "topology.yaml": "network", "topology.conf": "network", "a.graph": "METIS",
     "a.edges": "edge list",
     "empty": "empty|is missing|format = 1|speeds = ", "folder": "a folder, in which", "picture.png": "picture",
     "binary": "binary file", "packed.gz": "gzip",
