@@ -169,3 +169,36 @@ def random_levels(random: np.random.Generator) -> Levels:
         return Level(**own, S=S, pieces=tuple(pieces))
 
     return Levels(socket=level(1), node=level(1.5), network=level(5))
+
+
+#: Levels that random_levels does not make.
+KINDS = ("one line", "fast interface", "slow processors", "free processors", "S in a piece", "faster by rendezvous")
+
+
+def odd_level(kind: str, random: np.random.Generator) -> Level:
+    """A level of one of KINDS."""
+
+    def log(low: float, high: float) -> float:
+        return float(np.exp(random.uniform(np.log(low), np.log(high))))
+
+    G, o = log(0.05e-9, 2e-9), log(0.05e-6, 0.5e-6)
+    own = {
+        "L": log(0.2e-6, 10e-6), "o_send": o * log(0.5, 2), "o_recv": o * log(0.5, 2), "g": 2 * o * log(1, 2), "G": G,
+        "O": G * log(0.05, 0.8), "O_recv": G * log(0.05, 0.8), "S": float(2 ** random.integers(9, 18)),
+    }  # fmt: skip
+    if kind == "fast interface":
+        own["g"] = random.choice([0.0, 0.01]) * o
+    elif kind == "slow processors":
+        own |= {"O": G * log(1.3, 4), "O_recv": G * log(1.3, 4)}
+    elif kind == "free processors":
+        own |= dict.fromkeys(("o_send", "o_recv", "O", "O_recv"), 0.0)
+    elif kind == "S in a piece":
+        return Level(**own | {"S": 20_000.0}, pieces=(_larger(own, 4096, L=2, G=0.7), _larger(own, 131072, L=4, G=0.5)))
+    elif kind == "faster by rendezvous":
+        return Level(**own | {"S": 16384.0}, pieces=(_larger(own, 16384, L=0.5, G=0.4),))
+    return Level(**own)
+
+
+def _larger(own: dict[str, float], above: float, **factors: float) -> Piece:
+    values = {name: own[name] * factors.get(name, 1) for name in TIMES}
+    return Piece(above=above, **values, **{name: own[name] * factors["G"] for name in RATES})

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterable, Iterator
+from itertools import chain
 
 import numpy as np
 import pytest
 
 import isthmus
 from isthmus import InvalidInput, Level, Levels, Piece
-from isthmus.measuring.fit import LevelFit, fit_level
+from isthmus.measuring.fit import LevelFit, Parameter, fit_level
 from isthmus.measuring.samples import Item, Samples, Series
-from measure_by_simulation import PAIRS, SIZES, Simulator, machine_of, measured, plan, random_levels
+from measure_by_simulation import KINDS, PAIRS, SIZES, Simulator, machine_of, measured, odd_level, plan, random_levels
 
 NAMES = ("L", "o_send", "o_recv", "g", "G", "O", "O_recv")
+#: Sizes of messages that are no sizes of the measurements, but for the first.
+PREDICTED = (1, 3, 100, 700, 5000, 20_000, 50_000, 300_000, 1_000_000, 4_000_000)
 #: Sets of parameters: ./bootstrap test takes a sample by its seed, another one each time.
 SETS = 200
 SEED = os.environ.get("ISTHMUS_SAMPLE_SEED")
@@ -22,23 +26,50 @@ WHOLE = SEED is None
 SEEDS = range(SETS) if SEED is None else np.random.default_rng(int(SEED)).choice(SETS, 6, replace=False).tolist()
 
 
+def parameters(true: Level, fit: LevelFit) -> Iterator[tuple[str, Parameter, float]]:
+    """Name, what was found, and the true value of every parameter."""
+    for i, piece in enumerate(true.all_pieces):
+        for name in NAMES:
+            yield name, fit.parameters[name if i == 0 else f"pieces.{i - 1}.{name}"], getattr(piece, name)
+
+
+def finds_changes(true: Level, fit: LevelFit) -> bool:
+    """Whether there are as many pieces, and each begins where the fit says."""
+    same = len(fit.changes) == len(true.pieces)
+    return same and all(a <= p.above <= b for (a, b), p in zip(fit.changes, true.pieces, strict=True))
+
+
 def check(true: Level, fit: LevelFit, tolerance: float) -> bool:
-    """No number that is said to be known is wrong; returns whether all are known."""
-    assert [a <= p.above <= b for (a, b), p in zip(fit.changes, true.pieces, strict=True)] == [True] * len(true.pieces)
+    """No number that is said to be known is wrong, and of the others the truth is in the bounds; returns whether all
+    are known."""
+    assert finds_changes(true, fit), (fit.changes, true)
     assert fit.level.S == true.S
     assert not fit.outliers
     every = True
-    for i, piece in enumerate(true.all_pieces):
-        for name in NAMES:
-            path = name if i == 0 else f"pieces.{i - 1}.{name}"
-            found = fit.parameters[path]
-            assert found.low <= found.value <= found.high
-            if found.identified:
-                assert found.value == pytest.approx(getattr(piece, name), rel=tolerance), path
-            else:
-                assert found.note, path
-                every = False
+    for _, found, value in parameters(true, fit):
+        assert found.low <= found.value <= found.high
+        if found.identified:
+            assert found.value == pytest.approx(value, rel=tolerance), found.path
+        else:
+            assert found.note, found.path
+            assert found.low * (1 - tolerance) <= value <= found.high * (1 + tolerance) + 1e-11, found
+            every = False
     return every
+
+
+def alone(level: Level) -> Levels:
+    return Levels(socket=level, node=level, network=level)
+
+
+def worst_prediction(machine: Simulator, level: str, found: Level, sizes: Iterable[int] = PREDICTED) -> float:
+    """Largest deviation of messages that were not measured, relative."""
+    fitted, (a, b), worst = Simulator(machine_of(alone(found))), PAIRS[level], 0.0
+    for size in sizes:
+        of = {"a": a, "b": b, "bytes": size}
+        items = [Item("burst", "burst", {**of, "n": n}) for n in (2, 8, 64)]
+        for item in [*items, Item("both", "sendrecv", of), Item("one", "pingpong", of)]:
+            worst = max(worst, abs(fitted.value(item) / machine.value(item) - 1))
+    return worst
 
 
 def test_noise_free_measurements_give_the_parameters() -> None:
@@ -57,25 +88,54 @@ def test_noise_free_measurements_give_the_parameters() -> None:
     assert slowest < 2
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_levels_of_other_kinds(kind: str) -> None:
+    """What follows is found; what cannot, as an interface behind slower processors, is said not to be known."""
+    unknown: set[str] = set()
+    for seed in SEEDS[:: 10 if WHOLE else 3]:
+        true = odd_level(kind, np.random.default_rng([seed, KINDS.index(kind)]))
+        machine = Simulator(machine_of(alone(true)))
+        fit = fit_level(measured(machine, plan({"network": true.S}, ["network"])), [PAIRS["network"]], repetitions=2)
+        check(true, fit, 0.01)
+        unknown |= {name for name, found, _ in parameters(true, fit) if not found.identified}
+        assert worst_prediction(machine, "network", fit.level) < 0.02
+    hidden = {"fast interface": {"g"}, "free processors": {"o_send", "o_recv", "O", "O_recv"}, "slow processors": {"G"}}
+    assert unknown <= hidden.get(kind, set())
+
+
 def test_noisy_measurements_give_what_they_tell() -> None:
-    known = []
-    for seed in SEEDS[:: 4 if WHOLE else 3]:
+    """An intercept of a piece of large messages is a small part of what is measured: noise may hide it."""
+    known: dict[str, list[bool]] = {name: [] for name in NAMES}
+    smallest, covered, changes = [], [], []
+    for seed in SEEDS if WHOLE else SEEDS[::3]:
         random = np.random.default_rng(seed)
         levels = random_levels(random)
         items = plan({name: getattr(levels, name).S for name in PAIRS})
-        samples = measured(Simulator(machine_of(levels)), items, noise=0.05, random=random)
+        machine = Simulator(machine_of(levels))
+        samples = measured(machine, items, noise=0.05, random=random)
         for name, pair in PAIRS.items():
-            true, fit = getattr(levels, name), fit_level(samples, [pair])
+            true, fit = getattr(levels, name), fit_level(samples, [pair], repetitions=100)
             assert fit.level.S == true.S
+            # Also where a change of parameters is too small to be seen in this noise.
+            assert worst_prediction(machine, name, fit.level) < 0.1, (seed, name)
+            changes.append(finds_changes(true, fit))
             if len(fit.changes) != len(true.pieces):
-                continue  # one that noise hides, or a change within it
-            for i, piece in enumerate(true.all_pieces):
-                for parameter in NAMES:
-                    found = fit.parameters[parameter if i == 0 else f"pieces.{i - 1}.{parameter}"]
-                    known.append(found.identified)
-                    if found.identified:
-                        assert found.value == pytest.approx(getattr(piece, parameter), rel=0.05), found.path
-    assert np.mean(known) > 0.4
+                continue
+            for parameter, found, value in parameters(true, fit):
+                known[parameter].append(found.identified)
+                smallest += [found.identified] if "." not in found.path else []
+                covered.append(found.low <= value <= found.high)
+                if found.identified:
+                    assert found.value == pytest.approx(value, rel=0.05), (seed, name, found.path)
+    shares = {name: float(np.mean(of)) for name, of in known.items()}
+    print(f"known {shares}, in smallest {np.mean(smallest)}, covered {np.mean(covered)}, changes {np.mean(changes)}")
+    assert np.mean(covered) >= (0.9 if WHOLE else 0.75)
+    assert np.mean(smallest) >= (0.9 if WHOLE else 0.6)
+    assert np.mean(list(chain.from_iterable(known.values()))) >= (0.7 if WHOLE else 0.4)
+    if WHOLE:  # a sample of few sets gives no shares
+        assert min(shares[name] for name in ("G", "O", "O_recv")) >= 0.85
+        assert min(shares[name] for name in ("L", "o_send", "o_recv", "g")) >= 0.5
+        assert np.mean(changes) >= 0.95
 
 
 def simple(**more: float) -> Levels:
@@ -144,21 +204,12 @@ def test_nothing_is_negative_where_a_straight_line_would_be() -> None:
 
 @pytest.mark.parametrize("model", ["flow", "packet"])
 def test_measurements_of_a_model_that_is_not_the_fitted_one_are_predicted(model: str) -> None:
-    worst = 0.0
-    for seed in SEEDS[:: 20 if WHOLE else 3]:
+    for seed in SEEDS if WHOLE else SEEDS[::3]:
         levels = random_levels(np.random.default_rng(seed))
         machine = Simulator(machine_of(levels), model)
         items = plan({name: getattr(levels, name).S for name in PAIRS}, ["network"])
         fit = fit_level(measured(machine, items), [PAIRS["network"]], repetitions=2)
-        fitted = Simulator(machine_of(Levels(socket=levels.socket, node=levels.node, network=fit.level)))
-        a, b = PAIRS["network"]
-        for bytes in (3, 700, 5000, 50_000, 1_000_000):
-            for n in (2, 8, 64):
-                burst = Item("burst", "burst", {"a": a, "b": b, "bytes": bytes, "n": n})
-                worst = max(worst, abs(fitted.value(burst) / machine.value(burst) - 1))
-            both = Item("both", "sendrecv", {"a": a, "b": b, "bytes": bytes})
-            worst = max(worst, abs(fitted.value(both) / machine.value(both) - 1))
-    assert worst < 0.1
+        assert worst_prediction(machine, "network", fit.level) < 0.1, seed
 
 
 def test_pieces_of_the_fit_go_into_a_machine_file(tmp_path) -> None:

@@ -25,6 +25,8 @@ CURVES = {
     "blocked": "time in a send by rendezvous",
     "apart": "time between two messages of a stream",
 }
+#: A time is that of a processor if it is longer by at most this part.
+BUSY = 0.01
 
 
 @dataclass
@@ -68,6 +70,12 @@ class Curves:
     def sizes(self) -> NDArray[np.int64]:
         """All sizes at which half a round trip was measured, ascending."""
         return np.array(sorted(self.curves["trip"].points), np.int64)
+
+    @property
+    def hidden(self) -> set[int]:
+        """Sizes whose half round trip is the time of a send: the answer waited for the processor, not for the way."""
+        trip, send = self.curves["trip"].points, self.curves["send"].points
+        return {size for size in trip.keys() & send.keys() if trip[size].value <= (1 + BUSY) * send[size].value}
 
 
 def curves_of(samples: Samples, pairs: Iterable[tuple[int, int]]) -> Curves:

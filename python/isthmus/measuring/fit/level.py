@@ -26,6 +26,9 @@ METHOD = (
 )
 #: A number is taken as known if half of its interval is at most this part of it.
 KNOWN = 0.03
+#: No clock tells these from 0, in s and s/B.
+TINY, TINY_RATE = 1e-11, 1e-15
+TIMES = ("L", "o_send", "o_recv", "g")
 #: Deviations of measurements from straight lines that nobody would call a change.
 LEAST = 0.003
 #: An item is an outlier beyond so many times the typical deviation from the fit, and this part of its value.
@@ -95,7 +98,7 @@ class LevelFit:
     def __str__(self) -> str:
         lines = []
         for p in self.parameters.values():
-            unit = "s" if p.path.rpartition(".")[2] in ("L", "o_send", "o_recv", "g") else "s/B"
+            unit = "s" if p.path.rpartition(".")[2] in TIMES else "s/B"
             unit = "B" if p.path == "S" or p.path.endswith("above") else unit
             low, high = units.text(p.low, unit, 3), units.text(p.high, unit, 3)
             words = f"{low} to {high}" if p.identified else p.note
@@ -172,6 +175,9 @@ def _divide(found: Curves, sizes: NDArray[np.int64], most: int) -> list[tuple[in
     """First and last point of every piece: changes of the curves that are lines."""
     names = [name for name in ("trip", "send", "receive") if found.curves[name].points]
     values = [_without_spikes(sizes, found.curves[name].at(sizes)) for name in names]
+    hidden = np.isin(sizes, list(found.hidden))
+    if not hidden.all():
+        values[0] = np.where(hidden, np.nan, values[0])
     noise = [found.curves[name].deviation(sizes, LEAST) for name in names]
     cuts = change_points(sizes.astype(np.float64), values, noise=noise, most=most)
     ends = [0, *cuts, len(sizes)]
@@ -248,10 +254,10 @@ def _parameter(path: str, name: str, fit: PieceFit, lows: NDArray[np.float64], h
         note = fit.notes.get(name, "")
         low, high = (0.0, bound) if bound is not None else (0.0, max(high, value))
         return Parameter(path, value, low, max(high, value), False, note or "does not follow from what was measured")
-    if value == 0:
-        return Parameter(path, value, low, high, False, "too small to be told from 0", samples)
+    if value < (TINY if name in TIMES else TINY_RATE):
+        return Parameter(path, value, 0.0, high, False, "too small to be told from 0", samples)
     if (high - low) / 2 > KNOWN * value:
-        unit = "s" if name in ("L", "o_send", "o_recv", "g") else "s/B"
+        unit = "s" if name in TIMES else "s/B"
         note = f"not known better than {units.text(low, unit, 3)} to {units.text(high, unit, 3)}"
         return Parameter(path, value, low, high, False, note, samples)
     return Parameter(path, value, low, high, True, samples=samples)

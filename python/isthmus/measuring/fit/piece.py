@@ -4,7 +4,7 @@ With a the bytes after which bytes cost, and B(s) = (s - a) G, the simulator's o
 
     send       o_send + (s - a) O
     receive    o_recv + (s - a) O_recv
-    trip       o_send + L + max(B, (s - a) O_recv) + o_recv
+    trip       max(send, o_send + L + max(B, (s - a) O_recv) + o_recv)
     blocked    max(send, o_send + L + max(B - (s - a) O_recv, 0))
     apart      max(send, receive, g + B)
 
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ... import units
-from .curves import Curves
+from .curves import BUSY, Curves
 from .least_squares import determined, nonnegative, robust
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ NAMES = ("L", "o_send", "o_recv", "g", "G", "O", "O_recv")
 _UNKNOWNS = ("o_send", "O", "o_recv", "O_recv", "L", "D", "g")
 _TURNS = 8
 #: A time is above another if it is more by this part; deviations of points are at least this part.
-_MORE, _LEAST = 0.01, 0.001
+_MORE, _LEAST = BUSY, 0.001
 #: Standard deviations by which a distance of messages is above the time of the processors, to be the interface's.
 CLEARLY = 5.0
 
@@ -105,7 +105,8 @@ def predict(v: dict[str, float], after: float, curve: str, size: float) -> float
     if curve == "receive":
         return receive
     if curve == "trip":
-        return v["o_send"] + v["L"] + paid * max(v["G"], v["O_recv"]) + v["o_recv"]
+        # The answer is sent when the processor is through with the message before.
+        return max(send, v["o_send"] + v["L"] + paid * max(v["G"], v["O_recv"]) + v["o_recv"])
     if curve == "blocked":
         return max(send, v["o_send"] + v["L"] + paid * max(v["G"] - v["O_recv"], 0.0))
     return max(send, receive, v["g"] + paid * v["G"])
@@ -123,6 +124,9 @@ class _Rows:
             for size in sizes.tolist()
             if size in curve.points
         ]
+        hidden = found.hidden
+        if any(curve == "trip" and size not in hidden for curve, size, _ in self.points):
+            self.points = [p for p in self.points if p[0] != "trip" or p[1] not in hidden]
         # When a send by rendezvous returns is the library's affair: it tells only what no receive tells.
         if sum(curve == "receive" for curve, _, _ in self.points) >= 2:
             self.points = [point for point in self.points if point[0] != "blocked"]
