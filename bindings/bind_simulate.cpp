@@ -207,6 +207,7 @@ void bind_results(nb::module_& module) {
       .def_prop_ro("busy", seen<Simulated>(&Simulated::busy))
       .def_prop_ro("handled", seen<Simulated>(&Simulated::handled))
       .def_prop_ro("lost", seen<Simulated>(&Simulated::lost))
+      .def_prop_ro("parked", seen<Simulated>(&Simulated::parked))
       .def_prop_ro(
           "stuck",
           [](const Simulated& s) {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -49,6 +51,30 @@ def test_one_message_begins_when_both_are_there(model: str, sent: int, posted: i
     # As LogGOPSim has it, the message was on its way.
     old = simulated(b, receive="loggopsim")
     assert starts(old, OpKind.send) == [sent * 1_000_000]
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize(("sent", "posted"), [(5, 40), (0, 3), (7, 0)])  # us
+def test_a_send_waits_from_when_it_stands_aside(model: str, sent: int, posted: int, tmp_path: Path) -> None:
+    b = isthmus.ProgramBuilder(2)
+    b.compute([0, 1], [sent * 1e-6, posted * 1e-6])
+    b.isend(0, 1, LARGE)
+    b.compute(0, 1e-6)
+    b.irecv(1, 0, LARGE)
+    b.waitall([0, 1])
+    t = simulated(b, model)
+    t.save(tmp_path / "t.h5")
+    for each in (t, isthmus.read(tmp_path / "t.h5")):
+        bars = each.waits([0])
+        begins, late = max(sent, posted) * 1_000_000, posted > sent
+        # Without a receive from its being issued, else from the end of its overhead.
+        assert bars.begin.tolist() == [sent * 1_000_000 if late else begins + 1_000_000]
+        assert bars.end.tolist() == [t.finish_ps[0]]
+        send = each.schedule.ops["kind"] == OpKind.send
+        assert each.start_ps[send].tolist() == [begins]
+        assert each.parked_ps.sum() == max(posted - sent, 0) * 1_000_000
+        assert each.parked_ps.shape == ((len(each.schedule),) if late else (0,))
+        assert each == t
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -14,7 +14,9 @@ from schedule_strategies import schedule_of
 
 MODELS = ("loggops", "flow", "reserve", "packet")
 OUTPUTS = ("makespan_ps", "messages", "bytes", "executed", "events", "simulated_ranks", "lost_in_all_ps")
-ARRAYS = ("finish_ps", "_breakdown", "start_ps", "end_ps", "partner", "busy_ps", "handled_ps", "lost_ps", "_log")
+ARRAYS = (
+    "finish_ps", "_breakdown", "start_ps", "end_ps", "partner", "busy_ps", "handled_ps", "lost_ps", "parked_ps", "_log",
+)  # fmt: skip
 
 
 def both(program: Any, machine: Any, **options: Any) -> isthmus.Timeline:

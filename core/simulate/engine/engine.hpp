@@ -419,6 +419,7 @@ class Engine {
                               event.called() ? Share::late_receiver : rest_of_idle());
     const Picoseconds work = get ? cost.level->o_send : cost.send_cpu();
     const Picoseconds lost = occupy(rank, op.cpu, work, Share::send_overhead);
+    if (event.called()) note_parking(event.op());
     begin(event.op(), now_ + work + lost);
     log(LogEntry::Kind::start, event.op(), lost);
     if (!get) {
@@ -492,6 +493,8 @@ class Engine {
   bool stands_aside(const Event& event, const Operation& send, bool eager);
   /// The receive of a send that has been issued is posted, at `time`.
   void call(std::uint32_t found, std::uint64_t recv, Picoseconds time, std::uint64_t order);
+  /// A send that has stood aside begins.
+  void note_parking(std::uint64_t send);
   /// A send that has stood aside may begin.
   void come_back(std::uint64_t send, Rank source, Rank to, Picoseconds time);
 

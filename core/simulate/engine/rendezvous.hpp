@@ -51,8 +51,16 @@ bool Engine<detail, variant>::stands_aside(const Event& event, const Operation& 
     come_back(event.op(), event.rank, to, posted);
   }
   log(LogEntry::Kind::aside, event.op());
-  if constexpr (detail == Detail::ops) out_.start[event.op()] = now_;  // should it never begin
+  if constexpr (detail == Detail::ops) out_.start[event.op()] = now_;  // until it begins
   return true;
+}
+
+template <Detail detail, Variant variant>
+void Engine<detail, variant>::note_parking(std::uint64_t send) {
+  if constexpr (detail == Detail::ops) {
+    if (out_.parked.empty()) out_.parked.resize(s_.ops.size());
+    out_.parked[send] = now_ - out_.start[send];
+  }
 }
 
 /// The receive of a send that has been issued is posted, at `time`.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <vector>
 
@@ -114,6 +115,8 @@ class Costs {
       }
       last_[i] = {level_[i].L, 0, 0, 0, &level_[i], i == static_cast<int>(Level::network)};
     }
+    if (!is_uniform() && level_[static_cast<int>(Level::network)].per_hop != 0)
+      ways_.resize(std::bit_ceil(std::clamp<std::size_t>(4 * places.node.size(), 16, std::size_t{1} << 13)));
   }
 
   [[nodiscard]] Level level_of(Rank a, Rank b) const {
@@ -151,19 +154,32 @@ class Costs {
   const MessageCost& placed(Rank from, Rank to, std::uint64_t bytes) {
     const auto at = static_cast<int>(level_of(from, to));
     MessageCost& last = sized(at, bytes);
-    if (const LevelCost& level = *last.level; last.network && level.per_hop != 0) {
-      const std::uint32_t hops = places_->topology->route_length(places_->node[from], places_->node[to]);
-      const Picoseconds further = product(hops > 0 ? hops - 1 : 0, level.per_hop);
-      if (further > longest_parameter) require_in_time(-1);
-      last.wire = level.L + further;
-    }
+    if (const LevelCost& level = *last.level; last.network && level.per_hop != 0)
+      last.wire = level.L + further_on(places_->node[from], places_->node[to], level.per_hop);
     return last;
   }
+  /// Latency of the links beyond the first. A message is asked for several times, and most pairs have many.
+  Picoseconds further_on(Vertex from, Vertex to, Picoseconds per_hop) {
+    const std::uint64_t pair = std::uint64_t{from} << 32 | to;
+    Way& way = ways_[pair * 0x9E3779B97F4A7C15 >> 40 & (ways_.size() - 1)];
+    if (way.pair == pair) return way.further;
+    const std::uint32_t hops = places_->topology->route_length(from, to);
+    const Picoseconds further = product(hops > 0 ? hops - 1 : 0, per_hop);
+    if (further > longest_parameter) require_in_time(-1);
+    way = {pair, further};
+    return further;
+  }
+
+  struct Way {  // between two nodes
+    std::uint64_t pair = ~std::uint64_t{0};
+    Picoseconds further = 0;
+  };
 
   LevelCost level_[levels];
   MessageCost last_[levels];          // of the last size at each level
   std::uint64_t bytes_[levels] = {};  // that size
   const Places* places_;
+  std::vector<Way> ways_;  // those asked for lately, each at one place
 };
 
 }  // namespace isthmus::simulate

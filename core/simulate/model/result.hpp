@@ -87,6 +87,7 @@ struct Simulated {
   std::vector<Picoseconds> busy;      ///< time it takes of its CPU stream; of a receive, to handle its message
   std::vector<Picoseconds> handled;   ///< of a send: when the receiver's CPU begins to handle its message
   std::vector<Picoseconds> lost;      ///< of a send, put or get: to other messages in the network; or empty
+  std::vector<Picoseconds> parked;    ///< of a send: for how long it stood aside, until its receive; or empty
   std::vector<LogEntry> log;
   std::vector<Picoseconds> log_noise;  ///< of every entry, or empty
   std::vector<Picoseconds> log_time;   ///< of a log that is a part: when each entry was written, or empty

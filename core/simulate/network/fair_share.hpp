@@ -53,7 +53,7 @@ class FairShare {
   [[nodiscard]] std::size_t bundles(std::uint32_t link) const { return passages_[link].size(); }
   /// Numbers of bundles are below this.
   [[nodiscard]] std::size_t size() const { return flows_.size(); }
-  /// Bundles that were given a rate, over all calls of solve(): its work.
+  /// Bundles that were given a rate, over all calls of solve(): its work. Those that get it as a group count less.
   [[nodiscard]] std::uint64_t solved() const { return solved_; }
 
  private:

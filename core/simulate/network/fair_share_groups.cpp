@@ -141,9 +141,9 @@ void FairShare::hold_back(std::uint32_t l, double share, double level) {
     Link& crossed = links_[c.link];
     crossed.left -= c.weight * level;
     crossed.count -= c.weight;
-    if (crossed.count == 0) least_.raise(c.link, MinTree::nothing);
+    if (crossed.count == 0 && crossed.open != 0) least_.raise(crossed.open - 1, MinTree::nothing);
   }
-  least_.raise(l, MinTree::nothing);
+  least_.raise(link.open - 1, MinTree::nothing);
   group.fixed = true;
   for (std::size_t i = before > 0 && level == link.level ? before : 0; i < group.members.size(); ++i)
     set_rate(group.members[i], level);
@@ -152,22 +152,31 @@ void FairShare::hold_back(std::uint32_t l, double share, double level) {
 
 void FairShare::solve_groups() {
   if (crossings_ > 2 * (crossings_ - idle_) + 1024) group_all();
+  // Open are links that may fill up before all flows are at their cap: shares only grow.
   least_.clear();
+  open_.clear();
   for (std::uint32_t l = 0; l < links_.size(); ++l) {
     Link& link = links_[l];
     groups_[l].fixed = false;
     link.left = link.capacity;
     link.count = groups_[l].weight;
-    least_.push_back(link.count > 0 ? link.capacity / link.count : MinTree::nothing);
+    link.open = 0;
+    if (link.count == 0 || !(link.capacity / link.count < cap_)) continue;
+    open_.push_back(l);
+    link.open = static_cast<std::uint32_t>(open_.size());
+    least_.push_back(link.capacity / link.count);
   }
   least_.build();
-  for (;;) {
-    const auto l = static_cast<std::uint32_t>(least_.place());
-    if (links_.empty() || !(least_.value(l) < cap_)) break;
+  while (!open_.empty()) {
+    const std::size_t lowest = least_.place();
+    if (!(least_.value(lowest) < cap_)) break;
+    const std::uint32_t l = open_[lowest];
     const double share = std::max(links_[l].left, 0.0) / links_[l].count;
-    if (above(share, least_.value(l))) least_.raise(l, share);
+    if (above(share, least_.value(lowest))) least_.raise(lowest, share);
     else hold_back(l, share, clean(share));
   }
+  for (const std::uint32_t l : open_) links_[l].open = 0;
+  open_.clear();
   for (std::uint32_t l = 0; l < links_.size(); ++l) {
     Link& link = links_[l];
     link.load = link.capacity - link.left + (link.count > 0 ? link.count * cap_ : 0.0);
@@ -184,7 +193,8 @@ void FairShare::solve_groups() {
   for (const FlowId id : fresh_)
     if (flows_[id].weight > 0 && flows_[id].rate == 0) set_rate(id, cap_);
   fresh_.clear();
-  solved_ += changed_.size() + crossings_ / 16;
+  // In the time of a rate that is found for its bundle alone: a group's takes a quarter, a crossing a sixteenth.
+  solved_ += changed_.size() / 4 + crossings_ / 16;
 }
 
 }  // namespace isthmus::simulate

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -33,12 +34,14 @@ class MinTree {
   [[nodiscard]] double value(std::size_t i) const { return levels_[0][i]; }
   /// Where the least is, the first of equal ones; nothing at all: the place of a number that is infinite, or 0.
   [[nodiscard]] std::size_t place() const {
+    // Every level knows the least number of the blocks below it: there it is only looked for.
+    const double least = of_block(levels_[height_], 0);
     std::size_t block = 0;
     for (std::size_t l = height_ + 1; l-- > 0;) {
       const double* v = &levels_[l][block * width];
-      std::size_t least = 0;
-      for (std::size_t i = 1; i < width; ++i) least = v[i] < v[least] ? i : least;
-      block = block * width + least;
+      unsigned equal = 0;
+      for (unsigned i = 0; i < width; ++i) equal |= static_cast<unsigned>(v[i] == least) << i;
+      block = block * width + static_cast<std::size_t>(std::countr_zero(equal));
     }
     return block;
   }

@@ -127,7 +127,7 @@ class Expansion {
     });
     in_.log = std::move(log);
     for (auto* times : {&in_.start, &in_.end, &in_.handled}) *times = expand_times(*times);
-    for (auto* lengths : {&in_.busy, &in_.lost}) *lengths = expand_lengths(*lengths);
+    for (auto* lengths : {&in_.busy, &in_.lost, &in_.parked}) *lengths = expand_lengths(*lengths);
     in_.partner = expand_partners();
     return true;
   }

@@ -127,7 +127,7 @@ def waits(timeline: Timeline, ranks: NDArray[np.int64], begin: int, end: int) ->
     """From when an operation no longer needs the CPU until what it waits for has come.
 
     A receive from being posted until its message is handled, a send by rendezvous until its receiver has it, a put or
-    get until it is done; what never came until the end of the simulation.
+    get until it is done; what never came until the end of the simulation. A send that stood aside began to wait then.
     """
     op, rank = ops_of(timeline, ranks)
     ops = timeline.schedule.ops
@@ -137,6 +137,9 @@ def waits(timeline: Timeline, ranks: NDArray[np.int64], begin: int, end: int) ->
     receives = kind == OpKind.recv
     partner = timeline.partner[op]
     start = timeline.start_ps[op] + np.where(receives, 0, timeline.busy_ps[op])
+    if len(timeline.parked_ps):
+        parked = timeline.parked_ps[op]
+        start = np.where(parked > 0, timeline.start_ps[op] - parked, start)
     stop = np.where(receives & (partner >= 0), timeline.handled_ps[partner], timeline.end_ps[op])
     stuck_rank, stuck_op, _ = timeline._stuck
     if len(stuck_op):

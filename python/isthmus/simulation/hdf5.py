@@ -38,6 +38,7 @@ _TRAFFIC = {
 #: Arrays of a simulation in which messages do not meet, and of what no file keeps: empty.
 _EMPTY = {
     "lost": np.int64,
+    "parked": np.int64,
     **{name: dtype for name, (dtype, _, _) in _TRAFFIC.items()},
     "log": np.uint64,
     "log_noise": np.int64,
@@ -70,6 +71,8 @@ def write_timeline(timeline: Timeline, path: str | os.PathLike[str], *, compress
             Column(f"operations/{name}", getattr(t, attribute), unit, meaning)
             for name, (attribute, unit, meaning) in _OPERATIONS.items()
         ]
+    if len(t.parked_ps):
+        columns.append(Column("operations/parked", t.parked_ps, "ps", "for which a send stood aside before its start"))
     for group, names, arrays in (("stuck", _STUCK, t._stuck), ("orphans", _ORPHANS, t._orphans)):
         for name, values in zip(names, arrays, strict=True):
             columns.append(Column(f"{group}/{name}", values, "ps" if name == "handled" else "", _MEANINGS[name]))
@@ -135,6 +138,8 @@ def _read(reader: Reader) -> Timeline:
         result[name] = np.empty(0, np.int64)
         if record == "ops":
             result[name] = reader.column(f"operations/{name}", np.int64, operations)
+    if record == "ops" and reader.has("operations/parked"):
+        result["parked"] = reader.column("operations/parked", np.int64, operations)
     _check(reader, "operations/partner", result["partner"], -1, operations)
     if reader.has("traffic/link_bytes"):
         model, routing = (reader.attribute(name, str) for name in ("model", "routing"))

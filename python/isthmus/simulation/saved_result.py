@@ -32,6 +32,7 @@ class SavedResult:
     stuck: tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint8]]
     orphans: tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32], NDArray[np.int64]]
     lost: NDArray[np.int64]
+    parked: NDArray[np.int64]
     link_bytes: NDArray[np.float64]
     link_slices: NDArray[np.float32]
     route_messages: NDArray[np.uint64]

@@ -34,6 +34,7 @@ NUMBERS = ("makespan_ps", "messages", "bytes", "executed", "events", "simulated_
 #: Arrays of a Timeline, for equality.
 ARRAYS = (
     "finish_ps", "_breakdown", "lost_ps", "start_ps", "end_ps", "partner", "busy_ps", "handled_ps",
+    "parked_ps",
 )  # fmt: skip
 # Where the time of a rank goes, in the order of the core's Share.
 SHARES = (
@@ -97,6 +98,9 @@ class Timeline(Tabular):
     lost_ps : ndarray of int64, shape (operations,)
         With ``record="ops"`` and a model with contention: time that every send, put or get lost to other messages;
         otherwise empty.
+    parked_ps : ndarray of int64, shape (operations,)
+        With ``record="ops"``: time for which every send stood aside because its receive was not posted;
+        empty if none did.
     lost_in_all_ps : int
         Time that all messages together lost to others; rounded to 53 bits.
     model, routing : str
@@ -142,6 +146,7 @@ class Timeline(Tabular):
         self.busy_ps: NDArray[np.int64] = result.busy
         self.handled_ps: NDArray[np.int64] = result.handled
         self.lost_ps: NDArray[np.int64] = result.lost
+        self.parked_ps: NDArray[np.int64] = result.parked
         self.lost_in_all_ps = int(result.lost_in_all)
         self.model = model
         self.routing = routing
@@ -158,8 +163,8 @@ class Timeline(Tabular):
         self._freeze()
 
     def _freeze(self) -> None:
-        by_operation = (self.start_ps, self.end_ps, self.partner, self.busy_ps, self.handled_ps, self.lost_ps)
-        for array in (self.finish_ps, self.free_ps, self._breakdown, *by_operation):
+        by_operation = (self.start_ps, self.end_ps, self.partner, self.busy_ps, self.handled_ps)
+        for array in (self.finish_ps, self.free_ps, self._breakdown, *by_operation, self.lost_ps, self.parked_ps):
             array.setflags(write=False)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -258,7 +263,7 @@ class Timeline(Tabular):
         """Return waits of operations that do not use the CPU, as bars, which may overlap; needs ``record="ops"``.
 
         A receive waits from when it is posted until its message is handled, a send by rendezvous until its receiver has
-        it, a put or get until it is done.
+        it, a put or get until it is done. A send that stands aside until its receive is posted waits from then on.
         """
         from .activity import chosen_ranks, need_ops, waits, window_ps
 

@@ -117,7 +117,7 @@ class Chain:
     def timeline(self, shown: Timeline) -> Timeline:
         """The numbers of all of it, with the operations of one piece."""
         nothing = np.empty(0, np.uint32)
-        kept = {name: getattr(shown, f"{name}_ps") for name in ("start", "end", "busy", "handled", "lost")}
+        kept = {name: getattr(shown, f"{name}_ps") for name in ("start", "end", "busy", "handled", "lost", "parked")}
         logged = {name: getattr(shown, f"_{name}") for name in ("log", "log_noise", "log_time")}
         result = SavedResult(
             makespan=int(self.finish.max()), finish=self.finish, messages=self.messages, bytes=self.bytes,
