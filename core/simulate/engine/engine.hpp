@@ -7,7 +7,6 @@
 
 #include "base/error.hpp"
 #include "base/interruption.hpp"
-#include "base/prefetch.hpp"
 #include "schedule/schedule.hpp"
 #include "simulate/engine/breakdown.hpp"
 #include "simulate/engine/dependencies.hpp"
@@ -529,31 +528,13 @@ class Engine {
   void share_out_idle();
   void collect_remaining();
 
-  /// The event that comes so many places later; of a resource that becomes free, the one that waits for it first.
-  const Event* coming(std::size_t ahead) const {
-    const Event* e = queue_.peek(ahead);
-    return e != nullptr && e->type() == EventType::wake ? resources_.first_waiting(e->rank) : e;
-  }
+  // -- memory that events to come will touch (fetch_ahead.hpp) --------------------------------------------------------
+
+  [[nodiscard]] const Event* coming(std::size_t ahead) const;
   [[nodiscard]] bool meets(const Event& event) const {
     return event.type() == (whole_ ? EventType::message : EventType::landed);
   }
-  /// Memory that events to come will touch, step by step: fetched while those before them are dealt with.
-  void prefetch() {
-    if (const Event* e = queue_.peek(16); e != nullptr && e->type() == EventType::wake)
-      resources_.prefetch_first(e->rank);
-    if (const Event* e = coming(12); e != nullptr) {
-      if (e->type() == EventType::operation) dependencies_.prefetch(e->op());
-      else if (meets(*e) && !pairing_) matching_.prefetch_slot(e->rank, key_of(*e));
-    }
-    if (pairing_) return prefetch_pairs();
-    if (const Event* e = coming(8); e != nullptr && meets(*e)) matching_.prefetch_match(e->rank, key_of(*e));
-    if (const Event* e = coming(4); e != nullptr && meets(*e)) {
-      // The receive, and the next operation, which it will often set free.
-      const std::uint64_t recv = matching_.probable_op(e->rank, key_of(*e));
-      dependencies_.prefetch(recv);
-      prefetch_line(&s_.ops[recv] + 2);
-    }
-  }
+  void prefetch();
   void prefetch_pairs();
   [[nodiscard]] MatchKey key_of(const Event& message) const {
     const Operation& op = operations_.of(message);
@@ -596,6 +577,7 @@ class Engine {
 }  // namespace isthmus::simulate
 
 #include "simulate/engine/checkpoint.hpp"
+#include "simulate/engine/fetch_ahead.hpp"
 #include "simulate/engine/finish.hpp"
 #include "simulate/engine/messages.hpp"
 #include "simulate/engine/network.hpp"

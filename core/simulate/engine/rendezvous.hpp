@@ -73,36 +73,6 @@ void Engine<detail, variant>::call(std::uint32_t found, std::uint64_t recv, Pico
   come_back(m.op, m.source, s_.ops[m.op].peer, std::max(now_, time));
 }
 
-/// Like prefetch(), for sends that are issued and messages that have their receives.
-template <Detail detail, Variant variant>
-void Engine<detail, variant>::prefetch_pairs() {
-  const auto issued = [&](const Event& e) {
-    return e.type() == EventType::operation && operations_.of(e).kind == OpKind::send;
-  };
-  // The key of a send is that of its message, told to its target.
-  const auto key = [&](const Event& e) {
-    const Operation& op = operations_.of(e);
-    return MatchKey{e.rank, op.tag, op.comm};
-  };
-  if (const Event* e = coming(12); e != nullptr) {
-    if (meets(*e)) {
-      prefetch_line(&pair_of_[e->op()]);
-    } else if (issued(*e)) {
-      prefetch_line(&pair_of_[e->op()]);
-      matching_.prefetch_slot(e->other, key(*e));
-    }
-  }
-  if (const Event* e = coming(8); e != nullptr) {
-    if (meets(*e)) matching_.prefetch(pair_of_[e->op()]);
-    else if (issued(*e)) matching_.prefetch_match(e->other, key(*e));
-  }
-  if (const Event* e = coming(4); e != nullptr && meets(*e)) {
-    const std::uint64_t recv = matching_[pair_of_[e->op()]].op;
-    dependencies_.prefetch(recv);
-    prefetch_line(&s_.ops[recv] + 2);
-  }
-}
-
 /// A send that has stood aside may begin.
 template <Detail detail, Variant variant>
 void Engine<detail, variant>::come_back(std::uint64_t send, Rank source, Rank to, Picoseconds time) {
