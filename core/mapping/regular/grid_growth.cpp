@@ -7,6 +7,7 @@
 
 #include "base/interruption.hpp"
 #include "base/rng.hpp"
+#include "mapping/regular/crosses.hpp"
 #include "mapping/regular/patch_join.hpp"
 
 namespace isthmus::mapping {
@@ -14,122 +15,9 @@ namespace {
 
 /// What it counts against a cell that a placed vertex beside it is no neighbour.
 constexpr double price_of_stranger = 0.5;
-constexpr std::uint32_t sample = 512;
-
-bool adjacent(const Csr& graph, std::uint32_t a, std::uint32_t b) {
-  const auto row = graph.row(a);
-  return std::binary_search(row.begin(), row.end(), b);
-}
-
-/// Vertices that both have as a neighbour, `v` not among them; `most` are enough.
-std::uint32_t common(const Csr& graph, std::uint32_t a, std::uint32_t b, std::uint32_t v, std::uint32_t most) {
-  std::uint32_t count = 0;
-  const auto x = graph.row(a);
-  const auto y = graph.row(b);
-  for (auto i = x.begin(), j = y.begin(); i != x.end() && j != y.end() && count < most;) {
-    if (*i < *j) ++i;
-    else if (*j < *i) ++j;
-    else {
-      count += *i != v;
-      ++i, ++j;
-    }
-  }
-  return count;
-}
-
-struct Beginning {
-  std::uint32_t vertex;
-  Position at;
-};
-
-/// Neighbours at right angles to each other, as many as can be found greedily, then those that are opposite: at right
-/// angles to all but one. `squares[i]`: bit j is set where neighbours i and j are at right angles.
-std::vector<Beginning> cross(std::span<const std::uint32_t> row, const std::vector<std::uint64_t>& squares,
-                             std::size_t dimensions) {
-  std::vector<Beginning> best;
-  for (std::size_t first = 0; first < row.size(); ++first) {
-    std::vector<std::size_t> axes{first};
-    std::uint64_t all = squares[first];
-    while (axes.size() < dimensions && all != 0) {
-      const auto next = static_cast<std::size_t>(std::countr_zero(all));
-      axes.push_back(next);
-      all &= squares[next];
-    }
-    if (axes.size() < dimensions) continue;
-    std::vector<Beginning> out;
-    std::uint64_t used = 0;
-    for (std::size_t k = 0; k < dimensions; ++k) {
-      Position p{};
-      p[k] = 1;
-      out.push_back({row[axes[k]], p});
-      used |= std::uint64_t{1} << axes[k];
-    }
-    for (std::size_t k = 0; k < dimensions; ++k) {
-      std::uint64_t others = 0;
-      for (std::size_t j = 0; j < dimensions; ++j) others |= j == k ? 0 : std::uint64_t{1} << axes[j];
-      std::size_t found = row.size();
-      bool one = true;
-      for (std::size_t x = 0; x < row.size(); ++x) {
-        if ((used >> x & 1) != 0 || (squares[x] & others) != others) continue;
-        one = found == row.size();
-        found = x;
-      }
-      if (found == row.size() || !one) continue;
-      Position p{};
-      p[k] = -1;
-      out.push_back({row[found], p});
-      used |= std::uint64_t{1} << found;
-    }
-    if (out.size() > best.size()) best = std::move(out);
-    if (best.size() == 2 * dimensions) break;
-  }
-  return best;
-}
-
-/// Bits of the neighbours of v with which each of them has another neighbour in common.
-std::vector<std::uint64_t> squares_at(const Csr& graph, std::uint32_t v) {
-  const auto row = graph.row(v);
-  std::vector<std::uint64_t> out(row.size(), 0);
-  for (std::size_t i = 0; i < row.size(); ++i) {
-    for (std::size_t j = i + 1; j < row.size(); ++j) {
-      if (common(graph, row[i], row[j], v, 1) == 0) continue;
-      out[i] |= std::uint64_t{1} << j;
-      out[j] |= std::uint64_t{1} << i;
-    }
-  }
-  return out;
-}
-
-/// On grids with diagonals: the neighbours along one dimension have most neighbours in common with v, and of them those
-/// that are no neighbours of each other are opposite.
-std::vector<Beginning> cross_of_box(const Csr& graph, std::uint32_t v, std::size_t dimensions) {
-  const auto row = graph.row(v);
-  if (row.size() < 2 * dimensions) return {};
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> shared;
-  for (const std::uint32_t w : row) shared.emplace_back(common(graph, v, w, v, 64), w);
-  std::sort(shared.begin(), shared.end(), std::greater<>());
-  const std::size_t axes = 2 * dimensions;
-  if (shared.size() > axes && shared[axes].first == shared[axes - 1].first) return {};
-  std::vector<Beginning> out;
-  std::vector<bool> used(axes, false);
-  for (std::size_t i = 0; i < axes; ++i) {
-    if (used[i]) continue;
-    std::size_t opposite = axes;
-    for (std::size_t j = 0; j < axes; ++j) {
-      if (j == i || adjacent(graph, shared[i].second, shared[j].second)) continue;
-      if (opposite != axes || used[j]) return {};
-      opposite = j;
-    }
-    if (opposite == axes) return {};
-    used[i] = used[opposite] = true;
-    Position p{};
-    p[out.size() / 2] = 1;
-    out.push_back({shared[i].second, p});
-    p[(out.size() - 1) / 2] = -1;
-    out.push_back({shared[opposite].second, p});
-  }
-  return out;
-}
+/// Where many edges are missing, strangers say less, and growth goes on with who is a little surer.
+constexpr double bold_price = 0.25;
+constexpr double little = 0.5;
 
 std::vector<Position> steps_of(std::size_t dimensions, bool box) {
   std::vector<Position> out;
@@ -150,15 +38,15 @@ std::vector<Position> steps_of(std::size_t dimensions, bool box) {
 
 class Growth {
  public:
-  Growth(const Csr& graph, const GridGuess& guess, std::uint64_t seed, std::uint64_t& work, std::uint64_t most)
-      : graph_(graph), guess_(guess), work_(work), most_(most) {
+  Growth(const Csr& graph, const GridGuess& guess, std::uint64_t seed, std::uint64_t& work, std::uint64_t most,
+         bool bold)
+      : graph_(graph), guess_(guess), work_(work), most_(most), bold_(bold) {
     const std::uint32_t n = graph.vertices();
     out_.dimensions = guess.dimensions;
     out_.steps = steps_of(guess.dimensions, guess.box);
     out_.at.resize(n);
     patch_.assign(n, nothing);
     dirty_.assign(n, false);
-    waits_.assign(n, false);
     order_.resize(n);
     std::iota(order_.begin(), order_.end(), 0U);
     Rng rng(n + (seed << 32));
@@ -195,6 +83,11 @@ class Growth {
     join_all();
     if (work_ > most_ || !consistent()) return std::nullopt;
     if (patches_.empty()) return std::nullopt;
+    constexpr int most_cuts = 3;
+    for (int i = 0; bold_ && i < most_cuts && cut(); ++i) {
+      join_all();
+      if (work_ > most_) return std::nullopt;
+    }
     return finished();
   }
 
@@ -237,6 +130,7 @@ class Growth {
   }
 
   void begin_patch(const std::vector<Beginning>& begin) {
+    for (auto& vertices : unsure_) vertices.clear();
     current_ = static_cast<std::uint32_t>(patches_.size() - 1);
     for (const Beginning& b : begin) put(b.vertex, b.at);
     for (const Beginning& b : begin) announce(b.vertex);
@@ -290,12 +184,35 @@ class Growth {
         if (found.margin >= 1 && found.score > 0) {
           put(v, found.at);
           announce(v);
-        } else {
+        } else if (bold_ && found.margin >= little && found.score >= 1) {
+          const std::size_t votes = std::min(static_cast<std::size_t>(found.score), unsure_.size() - 1);
+          unsure_[votes].push_back(v);
+          highest_unsure_ = std::max(highest_unsure_, votes);
         }
         continue;
       }
-      return;
+      if (!place_unsure()) return;
     }
+  }
+
+  /// Where nobody is sure: whoever is a little surer of one cell than of others and has most votes for it.
+  bool place_unsure() {
+    while (highest_unsure_ > 0 && work_ <= most_) {
+      auto& vertices = unsure_[highest_unsure_];
+      if (vertices.empty()) {
+        --highest_unsure_;
+        continue;
+      }
+      const std::uint32_t v = vertices.back();
+      vertices.pop_back();
+      if (patch_[v] != nothing) continue;
+      const Verdict found = verdict(v);
+      if (found.margin < little || found.score <= 0) continue;
+      put(v, found.at);
+      announce(v);
+      return true;
+    }
+    return false;
   }
 
   Verdict verdict(std::uint32_t v) {
@@ -332,7 +249,7 @@ class Growth {
         strangers += w != Cells::nobody && mark_[w] != stamp_;
       }
       work_ += out_.steps.size();
-      return c.votes - price_of_stranger * strangers;
+      return c.votes - (bold_ ? bold_price : price_of_stranger) * strangers;
     };
     const Candidate* best = nullptr;
     double best_score = 0;
@@ -461,6 +378,63 @@ class Growth {
     return std::move(out_);
   }
 
+  [[nodiscard]] bool is_step(std::uint32_t v, std::uint32_t w) const {
+    return std::find(out_.steps.begin(), out_.steps.end(), out_.at[w] - out_.at[v]) != out_.steps.end();
+  }
+
+  /// One wrong place shifts all that grew from it. Takes vertices off their places that have edges which are no steps,
+  /// and their neighbours; what holds together then by steps are patches, which are joined anew. False where all fits.
+  bool cut() {
+    const std::uint32_t n = graph_.vertices();
+    constexpr std::size_t least_part = 12;
+    std::vector<bool> wrong(n, false);
+    std::size_t count = 0;
+    for (std::uint32_t v = 0; v < n; ++v) {
+      if (patch_[v] == nothing) continue;
+      work_ += graph_.row(v).size() * 4;
+      for (const std::uint32_t w : graph_.row(v)) {
+        if (patch_[w] != patch_[v] || is_step(v, w)) continue;
+        wrong[v] = true;
+        ++count;
+        break;
+      }
+    }
+    if (count == 0) return false;
+    std::vector<bool> gone = wrong;
+    for (std::uint32_t v = 0; v < n; ++v) {
+      if (!wrong[v]) continue;
+      for (const std::uint32_t w : graph_.row(v)) gone[w] = true;
+    }
+    std::vector<std::uint32_t> before = patch_;
+    std::fill(patch_.begin(), patch_.end(), nothing);
+    patches_.clear();
+    std::vector<std::uint32_t> members;
+    for (std::uint32_t begin = 0; begin < n; ++begin) {
+      if (gone[begin] || before[begin] == nothing) continue;
+      members.assign(1, begin);
+      gone[begin] = true;
+      for (std::size_t i = 0; i < members.size(); ++i) {
+        for (const std::uint32_t w : graph_.row(members[i])) {
+          if (gone[w] || before[w] != before[begin] || !is_step(members[i], w)) continue;
+          gone[w] = true;
+          members.push_back(w);
+        }
+      }
+      if (members.size() < least_part) continue;
+      patches_.emplace_back();
+      current_ = static_cast<std::uint32_t>(patches_.size() - 1);
+      for (const std::uint32_t v : members) put(v, out_.at[v]);
+    }
+    for (std::uint32_t p = 0; p < patches_.size() && work_ <= most_; ++p) {
+      if (patches_[p].members.size() <= n / 4) continue;
+      current_ = p;
+      for (auto& vertices : unsure_) vertices.clear();
+      for (const std::uint32_t v : std::vector<std::uint32_t>(patches_[p].members)) announce(v);
+      spread();
+    }
+    return !patches_.empty();
+  }
+
   /// Are most edges within patches steps?
   [[nodiscard]] bool consistent() {
     std::uint64_t within = 0;
@@ -497,6 +471,7 @@ class Growth {
   GridGuess guess_;
   std::uint64_t& work_;
   std::uint64_t most_;
+  bool bold_;
   GridLayout out_;
   std::vector<std::uint32_t> patch_;
   std::vector<bool> dirty_;  ///< something changed round it since it was looked at
@@ -511,9 +486,8 @@ class Growth {
   };
   std::array<Queue, 32> ready_;  ///< by number of placed neighbours
   std::size_t highest_ = 0;
-  std::vector<std::uint32_t> later_;
-  std::vector<bool> waits_;  ///< is in later_
-  std::size_t cursor_ = 0;
+  std::array<std::vector<std::uint32_t>, 32> unsure_;  ///< by votes
+  std::size_t highest_unsure_ = 0;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> votes_;  ///< packed cell, bit of the neighbour
   std::vector<Candidate> candidates_;
   std::vector<std::uint32_t> shared_;
@@ -522,50 +496,9 @@ class Growth {
 };
 }  // namespace
 
-GridGuess guess_grid(const Csr& graph) {
-  const std::uint32_t n = graph.vertices();
-  Rng rng(n);
-  std::array<std::uint32_t, most_dimensions + 2> crosses{};
-  std::vector<std::size_t> degrees;
-  std::uint32_t looked = 0;
-  std::uint32_t edges = 0;
-  std::uint32_t triangles = 0;
-  for (std::uint32_t i = 0; i < std::min(n, sample); ++i) {
-    const std::uint32_t v = n <= sample ? i : rng.below(n);
-    const auto row = graph.row(v);
-    if (row.size() > 63) return {};
-    if (row.empty()) continue;
-    ++looked;
-    degrees.push_back(row.size());
-    edges += static_cast<std::uint32_t>(row.size());
-    for (const std::uint32_t w : row) triangles += common(graph, v, w, v, 1);
-    if (row.size() > 2 * most_dimensions + 2) continue;
-    const auto squares = squares_at(graph, v);
-    std::size_t most = 0;
-    for (std::size_t first = 0; first < row.size(); ++first) {
-      std::size_t size = 1;
-      for (std::uint64_t all = squares[first]; all != 0; ++size)
-        all &= squares[static_cast<std::size_t>(std::countr_zero(all))];
-      most = std::max(most, size);
-    }
-    ++crosses[std::min(most, most_dimensions + 1)];
-  }
-  if (looked == 0) return {};
-  if (triangles * 2 > edges) {
-    std::sort(degrees.begin(), degrees.end());
-    const std::size_t high = degrees[degrees.size() * 9 / 10];
-    const std::size_t dimensions = high <= 9 ? 2 : high <= 28 ? 3 : 0;
-    return {dimensions, true};
-  }
-  for (std::size_t d = most_dimensions + 1; d >= 2; --d) {
-    if (crosses[d] * 20 >= looked) return {d > most_dimensions ? 0 : d, false};
-  }
-  return {};
-}
-
 std::optional<GridLayout> grow_grid(const Csr& graph, const GridGuess& guess, std::uint64_t seed, std::uint64_t& steps,
-                                    std::uint64_t most) {
-  return Growth(graph, guess, seed, steps, most).run();
+                                    std::uint64_t most, bool bold) {
+  return Growth(graph, guess, seed, steps, most, bold).run();
 }
 
 }  // namespace isthmus::mapping

@@ -6,6 +6,7 @@
 
 #include "graph/traversal.hpp"
 #include "mapping/regular/grid_cells.hpp"
+#include "mapping/regular/grid_guess.hpp"
 
 namespace isthmus::mapping {
 using namespace graph;
@@ -19,16 +20,6 @@ struct GridLayout {
   Cells cells;
 };
 
-/// A guess at the grid that a graph may be.
-struct GridGuess {
-  std::size_t dimensions = 0;  ///< 0: like no grid
-  bool box = false;            ///< neighbours along several dimensions at once, too
-};
-
-/// Dimensions of the grid that the graph, rows ascending, may be: by neighbours that are at right angles (have a second
-/// neighbour in common), or, where there are many triangles, by degrees.
-GridGuess guess_grid(const Csr& graph);
-
 /// Positions for the vertices of `graph` (rows ascending, at most 64 neighbours each) as far as they follow from each
 /// other; nothing where no large part has any. `steps` counts the work, and growth ends when it passes `most`.
 ///
@@ -37,7 +28,10 @@ GridGuess guess_grid(const Csr& graph);
 /// as good. A neighbour of a vertex that has one free cell beside it belongs there. Where edges are missing, growth
 /// waits until other sides have come round. Patches that cannot reach each other so are joined by the symmetry of the
 /// grid and the shift under which most edges between them are steps.
+///
+/// `bold`, with diagonals: where growth waits for ever, it goes on with whoever is a little surer of a cell than of
+/// others; what has edges that are no steps in the end is taken off, and the rest is joined anew.
 std::optional<GridLayout> grow_grid(const Csr& graph, const GridGuess& guess, std::uint64_t seed, std::uint64_t& steps,
-                                    std::uint64_t most);
+                                    std::uint64_t most, bool bold = false);
 
 }  // namespace isthmus::mapping

@@ -89,14 +89,30 @@ Csr likely_edges(const Csr& graph, bool box, std::uint64_t& steps) {
 /// Coordinates found by growth, made those of a box.
 class Fitting {
  public:
-  Fitting(const Csr& whole, const Csr& graph, GridLayout&& layout, bool box)
-      : whole_(whole), graph_(graph), layout_(std::move(layout)), box_(box), dimensions_(layout_.dimensions) {}
+  Fitting(const Csr& whole, const Csr& graph, GridLayout&& layout, bool box, bool bold)
+      : whole_(whole),
+        graph_(graph),
+        layout_(std::move(layout)),
+        box_(box),
+        bold_(bold),
+        dimensions_(layout_.dimensions) {}
 
   void run() {
     measure();
     for (std::size_t k = 0; k < dimensions_; ++k) close(k);
     measure();
     constexpr int sweeps = 8;
+    if (bold_) {
+      // Two neighbours say more than one, and one says more within the box.
+      constexpr int most_sweeps = 64;
+      for (int sweep = 0; sweep < most_sweeps && repair(2); ++sweep) {
+      }
+      measure();
+      trimmed_ = true;
+      for (int sweep = 0; sweep < most_sweeps && (repair(2) || repair()); ++sweep) {
+      }
+      trimmed_ = false;
+    }
     for (int sweep = 0; sweep < sweeps && repair(); ++sweep) {
     }
     measure();
@@ -212,7 +228,7 @@ class Fitting {
   }
 
   /// Moves vertices to free cells where more of their edges are unit steps, and places those that have none; did any?
-  bool repair() {
+  bool repair(std::uint32_t least = 1) {
     bool any = false;
     for (std::uint32_t v = 0; v < graph_.vertices(); ++v) {
       const bool placed = layout_.placed[v];
@@ -225,7 +241,7 @@ class Fitting {
       if (trimmed_) std::erase_if(found, [&](const Candidate& c) { return !inside(c.at); });
       const auto best = std::max_element(found.begin(), found.end(),
                                          [](const Candidate& a, const Candidate& b) { return a.votes < b.votes; });
-      if (best == found.end() || best->votes <= now) continue;
+      if (best == found.end() || best->votes <= now || best->votes < least) continue;
       if (placed) layout_.cells.erase(layout_.at[v]);
       put(v, best->at);
       any = true;
@@ -370,6 +386,7 @@ class Fitting {
   const Csr& graph_;
   GridLayout layout_;
   bool box_;
+  bool bold_;
   std::size_t dimensions_;
   bool trimmed_ = false;  ///< nobody may leave the box
   Position period_{};     ///< 0: open
@@ -379,7 +396,7 @@ class Fitting {
 }  // namespace
 
 std::optional<GridFit> fit_grid(const Csr& graph, std::uint64_t seed, std::uint64_t& steps, std::uint64_t most,
-                                double emptiest) {
+                                bool bold, double emptiest) {
   constexpr std::uint32_t most_vertices = 1U << 22;
   std::uint64_t most_degree = 0;
   for (std::uint32_t v = 0; v < graph.vertices(); ++v) most_degree = std::max(most_degree, graph.row(v).size());
@@ -390,11 +407,11 @@ std::optional<GridFit> fit_grid(const Csr& graph, std::uint64_t seed, std::uint6
               sorted.targets.begin() + static_cast<std::ptrdiff_t>(sorted.offsets[v + 1]));
   }
   const GridGuess guess = guess_grid(sorted);
-  if (guess.dimensions == 0) return std::nullopt;
+  if (guess.dimensions == 0 || (bold && !(guess.box && guess.dimensions == 2))) return std::nullopt;
   const Csr kept = likely_edges(sorted, guess.box, steps);
-  auto layout = grow_grid(kept, guess, seed, steps, most);
+  auto layout = grow_grid(kept, guess, seed, steps, most, bold);
   if (!layout) return std::nullopt;
-  Fitting fitting(sorted, kept, std::move(*layout), guess.box);
+  Fitting fitting(sorted, kept, std::move(*layout), guess.box, bold);
   fitting.run();
   auto product = fitting.product(emptiest);
   if (!product) return std::nullopt;

@@ -341,6 +341,9 @@ constexpr double second_of_entry = 0.35e-6;
 /// From so many vertices on a grid that is nearly one is grown once.
 constexpr std::uint32_t large = 100'000;
 
+/// Steps for a vertex or an edge that a bold growth may take.
+constexpr std::uint64_t steps_of_boldness = 200;
+
 /// A grid with vertices or edges missing or too many: of fits as it is and without the diagonals that are known to be
 /// some the one that explains most with few empty cells.
 std::optional<Structure> recognise_nearly(const Csr& graph, std::span<const double> weights, double least_explained,
@@ -367,10 +370,19 @@ std::optional<Structure> recognise_nearly(const Csr& graph, std::span<const doub
   };
   // Where growth begins decides what it meets first: unless all fits, it begins elsewhere, too.
   const std::uint64_t beginnings = graph.vertices() < large ? 3 : 1;
+  const std::uint64_t most_beginnings = graph.vertices() < large ? 8 : 1;
   constexpr double perfect = 0.995;
   constexpr double good = 0.97;
-  for (std::uint64_t seed = 0; seed < beginnings && best_value < perfect; ++seed) {
+  const auto enough = [&] { return best && best_value < good ? most_beginnings : beginnings; };
+  for (std::uint64_t seed = 0; seed < enough() && best_value < perfect; ++seed) {
     auto found = fit_grid(graph, seed, steps, most);
+    if (!found) break;
+    offer(std::move(found), false);
+  }
+  // Grids with diagonals have edges enough to be found boldly, and what does not fit is cut off and joined anew.
+  const std::uint64_t patience = steps_of_boldness * (graph.vertices() + graph.targets.size());
+  for (std::uint64_t seed = 0; graph.vertices() < large && seed < beginnings && best_value < good; ++seed) {
+    auto found = fit_grid(graph, seed, steps, std::min(most, steps + patience), true);
     if (!found) break;
     offer(std::move(found), false);
   }
