@@ -31,8 +31,8 @@ Dragonfly::Dragonfly(const DragonflyParameters& p)
                   p.links_per_pair ? message(",links=", p.links_per_pair) : "",
                   p.parallel.empty() ? "" : ",parallel=" + joined(p.parallel));
   if (p.groups > 1 && (!flat() || global_.copies() > 1)) nearest_ = NearestLinks(local_, global_);
-  // Up to 256 MiB of tables; larger groups than were ever built are searched instead.
-  const std::uint64_t entries = static_cast<std::uint64_t>(p.groups) * a * a;
+  // Up to 256 MiB of tables, filled in seconds; larger groups than were ever built are searched instead.
+  const std::uint64_t entries = static_cast<std::uint64_t>(p.groups) * a * a * ((global_.copies() + 63) / 64);
   if (!flat() && p.arrangement == Arrangement::relative && entries <= (std::uint64_t{1} << 27)) tabulate();
 }
 

@@ -24,11 +24,14 @@ GlobalLinks::GlobalLinks(const std::string& kind, Arrangement arrangement, std::
   const std::uint64_t others = groups - 1;
   require(available >= others, kind, ": a group has ", available, " global ports, too few for one link to each of the ",
           others, " other groups (g must be at most ", available + 1, ")");
-  if (copies == 0) copies_ = static_cast<std::uint32_t>(available / others);
-  require(copies_ * others <= available, kind, ": links = ", copies_, " to each of ", others, " groups needs ",
-          copies_ * others, " global ports, a group has ", available);
-  const std::uint64_t ports = copies_ * others;
-  require(ports * carriers < (std::uint64_t{1} << 32), kind, ": too many global ports in a group");
+  const std::uint64_t links = copies == 0 ? available / others : copies;
+  const std::uint64_t ports = links * others;  // both below 2^32, or the product is at most `available`
+  require(ports <= available, kind, ": links = ", links, " to each of ", others, " groups needs ", ports,
+          " global ports, a group has ", available);
+  constexpr std::uint64_t most = (std::uint64_t{1} << 32) - 1;
+  require(ports <= most / carriers, kind, ": a group has ", ports, " global links; at most ", most / carriers,
+          " are possible with ", carriers, " routers");
+  copies_ = static_cast<std::uint32_t>(links);
   others_ = Divider(static_cast<std::uint32_t>(others));
   ports_ = Divider(static_cast<std::uint32_t>(ports));
   most_ports_ = static_cast<std::uint32_t>((ports + carriers - 1) / carriers);

@@ -347,6 +347,14 @@ def test_damage(tmp_path: Path, line: str, words: str) -> None:
     assert str(caught.value) == f"{path}:{words}"
 
 
+def test_a_message_to_a_rank_of_any_number_takes_no_memory(tmp_path: Path) -> None:
+    text = DumpiText(0)
+    kind, comm = f"MPI_Datatype datatype={CHAR}", f"MPI_Comm comm={WORLD}"
+    text.call("MPI_Send", "int count=4", kind, f"int dest={2**31 - 1}", "int tag=0", comm)
+    with pytest.raises(isthmus.InvalidInput, match="names rank 2147483647 of a communicator that has 1"):
+        isthmus.read(text.write(tmp_path))
+
+
 def test_files(tmp_path: Path) -> None:
     texts = [DumpiText(rank) for rank in range(3)]
     for text in texts:

@@ -135,7 +135,7 @@ def test_damage_is_named_with_its_byte(tmp_path: Path, damage: str) -> None:
     assert str(caught.value) == f"{path}: byte {at}: {words}"
 
 
-THREAD = raw.HEADER.fields["thread"][1]
+THREAD, SIGNAL, RANKS = (raw.HEADER.fields[name][1] for name in ("thread", "signal", "ranks"))
 
 
 @pytest.mark.parametrize(
@@ -146,6 +146,8 @@ THREAD = raw.HEADER.fields["thread"][1]
         (12, struct.pack("=I", 0x04030201), "byte 12: the trace is in the byte order of another kind of machine"),
         (12, struct.pack("=I", 7), "byte 12: the trace is damaged"),
         (THREAD, struct.pack("=I", 1 << 30), f"byte {THREAD}: the header is damaged: thread 1073741824"),
+        (SIGNAL, struct.pack("=I", 1 << 31), f"byte {SIGNAL}: the header is damaged: signal 2147483648"),
+        (RANKS, struct.pack("=I", 1 << 23), "the header is damaged: it says 8,388,608 ranks, and 1 left a trace"),
     ],
 )
 def test_headers_that_are_none(tmp_path: Path, offset: int, data: bytes, words: str) -> None:

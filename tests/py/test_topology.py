@@ -287,6 +287,17 @@ def test_networks_too_large_to_search_answer_at_once_or_say_so() -> None:
         _core.dragonfly([1000], 1, 4, 4000).diameter()
 
 
+def test_dragonflies_with_very_many_ports_answer_at_once_or_say_so() -> None:
+    for routers in ([4, 2], [2]):
+        with pytest.raises(InvalidInput, match="global links; at most"):
+            _core.dragonfly(routers, 2, 1 << 31, 2)
+    with pytest.raises(InvalidInput, match="links = 4294967295 to each of 2 groups"):
+        _core.dragonfly([4], 2, 1, 3, links_per_pair=(1 << 32) - 1)
+    # Tables of routes would take a minute.
+    large = _core.dragonfly([4, 992], 2, 1, 3, arrangement="relative")
+    assert 1 <= large.distance(0, large.nodes - 1) <= 7
+
+
 def test_distance_broadcasts() -> None:
     t = isthmus.load("dragonfly:a=4,p=2,h=2,g=9").topology
     nodes = np.arange(t.nodes)

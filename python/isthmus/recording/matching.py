@@ -40,7 +40,9 @@ def match_halves(halves: dict[str, NDArray[Any]]) -> Matched:
     """Match the messages of all ranks, as :func:`match` does, target by target."""
     target = np.where(halves["receives"], halves["place"], halves["peer"])
     target[halves["peer"] == NULL] = NULL
-    alone = np.zeros(len(target), np.bool_)
+    # Nobody past the last rank that has messages of its own takes any, and its number may be anything.
+    alone = target > halves["place"].max(initial=-1)
+    target[alone] = NULL
     early = worst = begin = 0
     many = np.cumsum(np.bincount(target[target >= 0], minlength=1))
     while begin < len(many):

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 PIECE = 1 << 16
 #: Times the size of the traces that temporary files and an output take together, at most.
 _ROOM = 4
+#: Ranks without a trace take time: more than so many, and than a hundred for each trace, are those of a damaged header.
+_MOST_MISSING = 1 << 14
 #: Beside the traces: what was run.
 _COMMAND = "command.txt"
 _NAME = re.compile(r"(\d+|x)\.(\d+)\.(\d+)\.trace$")
@@ -72,6 +74,10 @@ def merge(
     command = command or _noted_command(os.fspath(directory))
     headers = {rank: mine[0][1] for rank, mine in files.items()}
     ranks = max(max(files) + 1, *(int(h["ranks"]) for h in headers.values()))
+    if ranks - len(files) > max(_MOST_MISSING, 100 * len(files)):
+        path, header = max((mine[0] for mine in files.values()), key=lambda f: int(f[1]["ranks"]))
+        what = f"it says {header['ranks']:,} ranks, and {len(files):,} left a trace"
+        raise ParseError(path, None, None, f"the header is damaged: {what}")
     threaded = any(sum(header["used"] > 0 for _, header in mine) > 1 for mine in files.values())
     assembly = Assembly(ranks, threaded=threaded, wildcards=wildcards, scratch=_with_room(scratch or directory, files))
     assembly.notes += notes

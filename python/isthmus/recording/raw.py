@@ -209,7 +209,7 @@ def sites_alone(sites: Iterable[int]) -> dict[int, tuple[int, int]]:
 
 
 #: Numbers (of nanoseconds) from here on are none, and jobs have fewer ranks, and ranks no more threads.
-_MOST, _MOST_RANKS, _MOST_THREADS = 1 << 62, 1 << 24, (1 << 16) - 1
+_MOST, _MOST_RANKS, _MOST_THREADS, _MOST_SIGNAL = 1 << 62, 1 << 24, (1 << 16) - 1, 127
 
 
 def read_header(path: str | os.PathLike[str]) -> Any:
@@ -255,6 +255,9 @@ def _check_header(path: str, header: Any) -> None:
     if int(header["thread"]) > _MOST_THREADS:
         at = fields["thread"][1]
         raise ParseError(path, None, f"byte {at}", f"the header is damaged: thread {header['thread']}")
+    if int(header["signal"]) > _MOST_SIGNAL:
+        at = fields["signal"][1]
+        raise ParseError(path, None, f"byte {at}", f"the header is damaged: signal {header['signal']}")
     for name in HEADER.names or ():
         dtype, at = fields[name][:2]
         numbers = header[name].tobytes()
