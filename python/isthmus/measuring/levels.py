@@ -10,18 +10,14 @@ import numpy as np
 from .. import units
 from ..errors import InvalidInput
 from ..machine import Level, Piece
-from .curves import LEVEL_WORDS, median
-from .fit import LevelFit, fit_level
+from .curves import LEVEL_WORDS
+from .fit import LevelFit, fit_level, fit_noise
 from .node import NodeShape
 from .places import Places
-from .samples import Samples, Series
+from .samples import Samples
 
 #: Key of [sources].
 SOURCE = "measure"
-#: Interruptions are what takes longer than this many times the least quantum, or this long.
-_LONGER, _LEAST = 1.02, 1e-6
-#: Interruptions whose distances vary less than this, relative to their mean, are called periodic.
-_REGULAR = 0.3
 
 
 def number(
@@ -109,50 +105,16 @@ def _table(fit: LevelFit) -> dict[str, Any]:
 
 
 def noise_table(samples: Samples) -> dict[str, Any]:
-    """Return the table ``[noise]``: interruptions of all cores together; empty where none were measured.
-
-    A quantum of fixed work that takes longer than the least was interrupted; what it took longer is the length of the
-    interruption. The mean distance and the mean length are those of the model, which so takes the same part of the time
-    from a core as was measured.
-    """
-    found = [one for one in samples.of("noise", kind="fwq") if len(one) >= 20]
-    if not found:
+    """Return the table ``[noise]``: interruptions of all cores together; empty where none were measured."""
+    series = samples.of("noise")
+    fit = fit_noise(series)
+    if fit is None:
         return {}
-    distances, lengths, count = [], [], 0
-    for one in found:
-        at, length = _interruptions(one)
-        distances.append(np.diff(at))
-        lengths.append(length)
-        count += len(one)
-    total = sum(float(one.column().sum()) for one in found)
-    length = np.concatenate(lengths)
-    if not len(length) or length.sum() <= 0:
-        return {}
-    period, duration = total / len(length), float(length.mean())
-    if duration >= period:
-        return {}
-    between = np.concatenate(distances)
-    regular = len(between) > 10 and float(between.std()) < _REGULAR * float(between.mean())
-    method = (
-        f"fixed work in quanta of {units.text(digits(float(found[0].column().min())), 's', 3)} on {len(found)} cores"
-    )
-    _, low, high = median(length)
-    spread = float(between.std() / np.sqrt(max(len(between), 1))) * 1.96 if len(between) else period
-    return {
-        "kind": {"value": "periodic" if regular else "exponential", "source": SOURCE, "status": "measured"},
-        "period": number(period, "s", (max(period - spread, 0.0), period + spread), count, method),
-        "duration": number(duration, "s", None, len(length), method, _spread_words(low, high)),
+    cores = len({one.parameters.get("core", one.parameters.get("rank")) for one in series})
+    seconds = units.text(digits(fit.seconds), "s", 3)
+    method = f"{fit.quanta} quanta on {cores} core{'' if cores == 1 else 's'}, {seconds}; bootstrap over parts of them"
+    known = {
+        name: number(one.value, "s", (one.low, one.high), one.samples, method, fit.words if name == "period" else "")
+        for name, one in (("period", fit.period), ("duration", fit.duration))
     }
-
-
-def _spread_words(low: float, high: float) -> str:
-    return f"median between {units.text(digits(low), 's', 3)} and {units.text(digits(high), 's', 3)}"
-
-
-def _interruptions(one: Series) -> tuple[Any, Any]:
-    """Begin and length of each interruption."""
-    times = one.column()
-    least = float(np.quantile(times, 0.05))
-    longer = times - least
-    hit = longer > max((_LONGER - 1) * least, _LEAST)
-    return (np.cumsum(times) - times)[hit], longer[hit]
+    return {"kind": {"value": fit.kind, "source": SOURCE, "status": "measured"}, **known}
