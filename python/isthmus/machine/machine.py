@@ -41,7 +41,8 @@ class Machine(Tabular):
     """A machine: its interconnect, nodes, LogGP parameters and noise.
 
     Make one with :meth:`parse` (one-line specification), :func:`isthmus.load` (catalogue name, file, specification).
-    Machines are immutable; two are equal if all their values are.
+    Machines are immutable; two are equal if all their values are. If one was measured, :attr:`measured` says how, and
+    :attr:`curves` has what no parameter stands for.
 
     Attributes
     ----------
@@ -53,8 +54,6 @@ class Machine(Tabular):
         LogGP parameters: ``level.socket``, ``level.node``, ``level.network``.
     noise : Noise
         Operating system noise.
-
-    Of a machine that was measured, :attr:`measured` says how, and :attr:`curves` has what no parameter stands for.
     """
 
     def __init__(self, description: Description) -> None:
