@@ -1,14 +1,17 @@
 """What the programs of `isthmus measure` find beside other benchmarks, in the same run: the same sizes, in turns.
 
-    python bench/probes.py [--osu FOLDER] [--imb IMB-MPI1] [--mpi openmpi|mpich] [--rounds N]
+    python bench/probes.py [--osu FOLDER] [--imb IMB-MPI1] [--netgauge PROGRAM] [--mpi openmpi|mpich] [--rounds N]
         [--json FILE]
 
 The peers are built outside the project: OSU's micro-benchmarks (the folder that holds pt2pt/ and collective/), Intel's
-MPI benchmarks. Each round runs all of them and ours on two ranks bound to two cores, in another order. Ours
-is the median of samples, theirs the mean of a loop. A virtual machine changes its state from run to run (the same
-message takes 0.09 or 0.4 us here): compared is the least of the rounds, in which each is likely to have met the best
-state once; medians of rounds stand beside it. Peers print two digits behind the point: a microsecond is known to 0.5 %,
-0.15 to 3 % only (OSU's digits are a macro, FLOAT_PRECISION).
+MPI benchmarks, Netgauge (its pattern loggp: PRTT(1, 0, s) and PRTT(10, 0, s) of Hoefler, Lichei and Rehm; the LogGP
+parameters that it and the fit of isthmus find are printed beside each other). Each round runs all of them and ours on
+two ranks bound to two cores, in another order. Ours is the median of samples, theirs the mean of a loop, Netgauge's a
+median of single trips. Peers print two digits behind the point: a microsecond is known to 0.5 %, 0.15 to 3 % only
+(OSU's digits are a macro, FLOAT_PRECISION).
+
+A virtual machine changes its state between runs (here the same message takes 0.11 or 0.36 us). So a ping-pong of 8
+bytes is run before and after each run; runs in which both say the same are compared, for each state by itself.
 
 Ranks run under the kernel's real-time scheduler where that is permitted (undisturbed() of bench/host.py).
 """
@@ -16,6 +19,7 @@ Ranks run under the kernel's real-time scheduler where that is permitted (undist
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import random
 import re
@@ -28,6 +32,8 @@ from pathlib import Path
 from host import mpirun, undisturbed
 
 SIZES = (8, 64, 1024, 4096, 16384, 65536, 262144, 1048576)
+#: Sizes of Netgauge's round trips.
+TRIPS = (1, 8193, 16385, 32769, 65537)
 WITHIN = 0.03
 #: Seconds by what was measured and bytes.
 Found = dict[tuple[str, int], float]
@@ -40,9 +46,13 @@ def ours(program: Path, mpi: str, folder: Path) -> Found:
         items += [f"pingpong.{size} pingpong a=0 b=1 bytes={size}", f"window.{size} window a=0 b=1 bytes={size} n=64"]
         items += [f"sendrecv.{size} sendrecv a=0 b=1 bytes={size}"]
         items += [f"allreduce.{size} collective name=allreduce bytes={size}"]
+    for size in TRIPS:
+        items += [
+            f"{name}.{size} prtt a=0 b=1 bytes={size} n={n} posted=0" for name, n in (("prtt", 1), ("prtt10", 10))
+        ]
     plan, journal = folder / "plan", folder / "journal"
     plan.write_text(
-        "isthmus-plan 1\nbudget 6\nsamples 30 400\ntolerance 0.005\n" + "".join(f"item {i}\n" for i in items)
+        "isthmus-plan 1\nbudget 8\nsamples 30 400\ntolerance 0.005\n" + "".join(f"item {i}\n" for i in items)
     )
     journal.unlink(missing_ok=True)
     mpirun(mpi, 2, *undisturbed(), program, plan, journal)
@@ -52,7 +62,8 @@ def ours(program: Path, mpi: str, folder: Path) -> Found:
         if words[0] == "sample":
             kind, size = words[1].split(".")
             step = 2 if kind == "allreduce" else 1
-            values.setdefault((kind, int(size)), []).extend(map(float, words[3::step]))
+            name = "prtt of 10" if kind == "prtt10" else kind
+            values.setdefault((name, int(size)), []).extend(map(float, words[3::step]))
     return {key: statistics.median(found) for key, found in values.items()}
 
 
@@ -82,9 +93,69 @@ def imb(program: Path, mpi: str) -> Found:
     return found
 
 
-def over(runs: list[Found], choose: Callable[[list[float]], float]) -> Found:
-    """One of the values of all runs, for each key."""
-    return {key: choose([run[key] for run in runs if key in run]) for key in runs[0]}
+def reference(program: Path, mpi: str, folder: Path) -> float:
+    """Half a ping-pong of 8 bytes, in seconds: the state of the machine."""
+    plan, journal = folder / "plan", folder / "journal"
+    plan.write_text("isthmus-plan 1\nbudget 0.2\nsamples 100 400\nitem p pingpong a=0 b=1 bytes=8\n")
+    journal.unlink(missing_ok=True)
+    mpirun(mpi, 2, *undisturbed(), program, plan, journal)
+    lines = [line.split()[3:] for line in journal.read_text().splitlines() if line.startswith("sample")]
+    return statistics.median(float(word) for line in lines for word in line)
+
+
+def states(around: list[tuple[float, float]]) -> list[int]:
+    """The state of each run from the references before and after it: 0 is the fastest, -1 where it changed.
+
+    States are apart where sorted references grow by more than a third at once.
+    """
+    ends: list[float] = []
+    every = sorted(time for pair in around for time in pair)
+    for low, high in itertools.pairwise(every):
+        if high > 1.33 * low:
+            ends.append((low + high) / 2)
+    found = [tuple(sum(time > end for end in ends) for time in pair) for pair in around]
+    return [before if before == after else -1 for before, after in found]
+
+
+def netgauge(program: Path, mpi: str, folder: Path) -> Found:
+    """PRTT(1, 0, s) and PRTT(10, 0, s) of Netgauge, and its parameters, with 0 in place of the size.
+
+    It writes a line for each size from the seventh on; PRTT(1, 0, 1) is twice what it calls L. The name of its output,
+    sizes to 128 KiB and 100 trips of each are its defaults, as it has been seen not to read these options.
+    """
+    out = folder / "ng.out"
+    mpirun(mpi, 2, "-wdir", folder, *undisturbed(), program.resolve(), "-x", "loggp", "-m", "mpi")
+    found: Found = {}
+    for line in out.read_text().splitlines():
+        if line.startswith("#"):
+            continue
+        size, _, one, ten, _, half, o_send, o_recv, g, G, _ = (float(word) * 1e-6 for word in line.split())
+        bytes_ = round(size * 1e6)
+        found["prtt", 1] = 2 * half
+        if bytes_ in TRIPS:
+            found["prtt", bytes_], found["prtt of 10", bytes_] = one, ten
+        found |= {("L", 0): half, ("o_send", 0): o_send, ("o_recv", 0): o_recv, ("g", 0): g, ("G", 0): G}
+    return found
+
+
+def fitted(program: Path, mpi: str, folder: Path) -> Found:
+    """The parameters that the fit of isthmus finds at the sizes that Netgauge takes."""
+    from isthmus.measuring.fit import fit_level
+    from isthmus.measuring.samples import Item, read_journal
+
+    items = [Item("threshold", "threshold", {"a": 0, "b": 1})]
+    for size in (1, *range(1025, max(TRIPS) + 1, 2048)):
+        for kind, more in (("pingpong", {}), ("sendcall", {}), ("isendcall", {}), ("window", {"n": 16})):
+            items.append(Item(f"{kind}.{size}", kind, {"a": 0, "b": 1, "bytes": size, **more}))
+        for how in ("probe", "posted"):
+            items.append(Item(f"{how}.{size}", "receivecall", {"a": 0, "b": 1, "bytes": size, "how": how}))
+    plan, journal = folder / "plan", folder / "journal"
+    lines = [f"item {item.line}" for item in items]
+    plan.write_text("\n".join(["isthmus-plan 1", "budget 5", "samples 20 200", "tolerance 0.01", *lines]) + "\n")
+    journal.unlink(missing_ok=True)
+    mpirun(mpi, 2, *undisturbed(), program, plan, journal)
+    found = fit_level(read_journal(journal, items, "mpi"), [(0, 1)], repetitions=20)
+    return {(name, 0): found.parameters[name].value for name in ("L", "o_send", "o_recv", "g", "G")}
 
 
 def rows(text: str, column: int) -> list[tuple[int, float]]:
@@ -97,10 +168,33 @@ def rows(text: str, column: int) -> list[tuple[int, float]]:
     return [(size, value) for size, value in out if size in SIZES]
 
 
+def medians(runs: list[Found]) -> Found:
+    """Of all runs, for each key."""
+    return {key: statistics.median(run[key] for run in runs if key in run) for key in (runs[0] if runs else ())}
+
+
+def compare(peer: str, ours: Found, theirs: Found) -> None:
+    """Print how far ours are from theirs."""
+    off: dict[str, list[float]] = {}
+    for (what, size), value in sorted(theirs.items()):
+        if (what, size) not in ours:
+            continue
+        ratio = ours[what, size] / value
+        off.setdefault(what, []).append(abs(ratio - 1))
+        mine = ours[what, size] * 1e6
+        print(
+            f"{peer:5} {what:10} {size:9,} B: {mine:9.3f} us, theirs {value * 1e6:9.3f} us {100 * (ratio - 1):+6.1f} %"
+        )
+    for what, each in off.items():
+        near, middle = sum(one <= WITHIN for one in each), 100 * statistics.median(each)
+        print(f"{peer} {what}: {near} of {len(each)} sizes within {100 * WITHIN:.0f} %, median {middle:.1f} %")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--osu", type=Path, metavar="FOLDER")
     parser.add_argument("--imb", type=Path, metavar="FILE")
+    parser.add_argument("--netgauge", type=Path, metavar="FILE")
     parser.add_argument("--mpi", choices=["openmpi", "mpich"], default="openmpi", help="what the peers are built with")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--json", metavar="FILE")
@@ -118,35 +212,46 @@ def main() -> None:
             runs["OSU"] = lambda: osu(options.osu, options.mpi)
         if options.imb:
             runs["IMB"] = lambda: imb(options.imb, options.mpi)
+        if options.netgauge:
+            runs["Netgauge"] = lambda: netgauge(options.netgauge, options.mpi, Path(scratch))
+            runs["fit"] = lambda: fitted(program, options.mpi, Path(scratch))
         if len(runs) == 1:
-            raise SystemExit("a peer is needed: --osu or --imb")
-        found: dict[str, list[Found]] = {name: [] for name in runs}
+            raise SystemExit("a peer is needed: --osu, --imb or --netgauge")
+        found: list[tuple[str, Found]] = []
+        around: list[tuple[float, float]] = []
         order = random.Random(1)
+        before = reference(program, options.mpi, Path(scratch))
         for i in range(options.rounds):
             for name in order.sample(list(runs), len(runs)):
-                found[name].append(runs[name]())
+                found.append((name, runs[name]()))
+                after = reference(program, options.mpi, Path(scratch))
+                around.append((before, after))
+                before = after
             print(f"\rround {i + 1} of {options.rounds}", end="", file=sys.stderr, flush=True)
     print(file=sys.stderr)
-    best = {name: over(each, min) for name, each in found.items()}
-    middle = {name: over(each, statistics.median) for name, each in found.items()}
     print(f"{library}, two ranks, {options.rounds} rounds")
-    for peer in (name for name in runs if name != "isthmus"):
-        off = []
-        for key, theirs in sorted(best[peer].items()):
-            mine = best["isthmus"][key]
-            off.append(abs(mine / theirs - 1))
-            print(
-                f"{peer:9} {key[0]:10} {key[1]:9,} B: {mine * 1e6:9.3f} us, theirs {theirs * 1e6:9.3f} us "
-                f"({100 * (mine / theirs - 1):+6.1f} %); medians of rounds {middle['isthmus'][key] * 1e6:9.3f} and "
-                f"{middle[peer][key] * 1e6:9.3f} us"
-            )
-        near = sum(each <= WITHIN for each in off)
-        print(
-            f"{peer}: {near} of {len(off)} within {100 * WITHIN:.0f} %, median {100 * statistics.median(off):.1f} %\n"
-        )
+    table = {}
+    state_of = states(around)
+    for state in sorted(set(state_of) - {-1}):
+        chosen = [i for i, each in enumerate(state_of) if each == state]
+        middle = {name: medians([found[i][1] for i in chosen if found[i][0] == name]) for name in runs}
+        table[state] = middle
+        typical = statistics.median(around[i][0] for i in chosen)
+        print(f"\nruns while a ping-pong of 8 B takes {typical * 1e6:.2f} us:")
+        for peer in (name for name in runs if name not in ("isthmus", "fit") and middle[name] and middle["isthmus"]):
+            compare(peer, middle["isthmus"], middle[peer])
+        for (name, size), theirs in middle.get("Netgauge", {}).items():
+            if not size and (name, 0) in middle["fit"]:
+                factor, unit = (1e9, "ns/B") if name == "G" else (1e6, "us")
+                print(f"{name:6} fit {factor * middle['fit'][name, 0]:.4g}, Netgauge {factor * theirs:.4g} {unit}")
     if options.json:
-        table = {name: {f"{what} {size}": value for (what, size), value in by.items()} for name, by in best.items()}
-        Path(options.json).write_text(json.dumps(table, indent=2), encoding="utf-8")
+        plain = {
+            str(state): {
+                name: {f"{what} {size}": value for (what, size), value in by.items()} for name, by in each.items()
+            }
+            for state, each in table.items()
+        }
+        Path(options.json).write_text(json.dumps(plain, indent=2), encoding="utf-8")
 
 
 if __name__ == "__main__":

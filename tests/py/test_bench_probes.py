@@ -1,0 +1,40 @@
+"""bench/probes.py: which runs are compared with each other, and what is read from other benchmarks."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
+probes = pytest.importorskip("probes")
+
+
+def test_runs_are_compared_in_one_state_of_the_machine() -> None:
+    around = [(0.11, 0.12), (0.12, 0.36), (0.36, 0.35), (0.35, 0.11), (0.105, 0.11), (0.37, 0.9)]
+    assert probes.states(around) == [0, -1, 1, -1, 0, -1]
+    assert probes.states([(1.0, 1.2), (1.2, 1.3)]) == [0, 0]
+
+
+def test_tables_of_other_benchmarks() -> None:
+    text = "# OSU MPI Latency Test v5.3\n# Size   Latency (us)\n8     0.11250\n9   0.1\n64   x\n1024    0.69\n"
+    assert probes.rows(text, 1) == [(8, 0.1125), (1024, 0.69)]
+    assert probes.rows("  #bytes #repetitions t[usec]\n   64    1000    0.53   120.5\n", 2) == [(64, 0.53)]
+
+
+def test_lines_of_netgauge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    line = "8193 10 4.0 12.0 20.0 0.125 0.05 0.07 0.9 0.0001 0.01\n"
+    monkeypatch.setattr(probes, "undisturbed", tuple)
+    out = tmp_path / "ng.out"
+    monkeypatch.setattr(probes, "mpirun", lambda *_: out.write_text("# size n ...\n" + line))
+    found = probes.netgauge(Path("netgauge"), "openmpi", tmp_path)
+    assert found["prtt", 1] == pytest.approx(0.25e-6)
+    assert (found["prtt", 8193], found["prtt of 10", 8193]) == pytest.approx((4e-6, 12e-6))
+    assert found["G", 0] == pytest.approx(1e-10)
+
+
+def test_medians_of_runs() -> None:
+    runs = [{("a", 8): 1.0}, {("a", 8): 5.0, ("b", 8): 1.0}, {("a", 8): 2.0}]
+    assert probes.medians(runs) == {("a", 8): 2.0}
+    assert probes.medians([]) == {}
