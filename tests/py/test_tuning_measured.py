@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from isthmus.tuning.choice import LIBRARY, Choice
+from isthmus.tuning.export import export
 from isthmus.tuning.measured import MeasuredTuning
 from isthmus.tuning.measured.gain import confidence, gain
 from isthmus.tuning.measured.guidelines import GUIDELINES, violations
@@ -109,12 +110,15 @@ def test_sizes_are_added_where_the_best_changes() -> None:
     sizes = [d.bytes for d in found.decisions if d.collective == "bcast"]
     turn = next(n for n in sizes if best("bcast", n) == "chain")
     below = max(n for n in sizes if n < turn)
-    assert turn <= 2 * below
+    assert turn <= 1.3 * below
     assert best("bcast", below) == "binomial"
-    # The change is found to a factor of two, not at the sizes that were tried first.
+    # The change is found, not at the sizes that were tried first; what was not timed is left to the library.
     rules = found.table.rules("bcast", 8)
-    assert [rule.choice.name for rule in rules] == ["library", "chain"]
-    assert 3000 / 2 <= rules[1].bytes <= 3000 * 2
+    assert [rule.choice.name for rule in rules] == ["library", "chain", "library"]
+    assert 3000 / 1.3 <= rules[1].bytes <= 3000 * 1.3
+    assert rules[2].bytes == 2097152 + 1
+    for ranks in (2, 7, 9, 64):
+        assert [rule.choice for rule in found.table.rules("bcast", ranks)] == [LIBRARY]
 
 
 def test_candidates_of_collectives_share_launches_and_those_that_call_others_do_not() -> None:
@@ -194,10 +198,31 @@ def test_a_rule_that_does_not_hold_is_taken_out() -> None:
     names = library().names
     held = hold(table, names, {"FILE": "x"}, Rules(bad, 0.02, 5))
     assert {h.collective for h in held} == {"bcast", "allreduce", "barrier"}
+    # The file makes all of allreduce slower, where it leaves it to the library too.
+    assert all(h.holds == (h.collective != "allreduce") for h in held if h.choice == LIBRARY)
+    held = [h for h in held if h.choice != LIBRARY]
     assert all(h.holds == (h.collective != "allreduce") for h in held), "\n".join(map(str, held))
     left = without(table, [h for h in held if not h.holds], names)
     assert set(left.rows) == {"bcast", "barrier"}
     assert left.rules("bcast", 8) == table.rules("bcast", 8)
+
+
+def test_tables_that_were_timed_with_one_library_go_to_another() -> None:
+    """Only what was faster, for as many ranks as ran; that it was timed elsewhere is said."""
+    found, _ = tuned(bad)
+    made = export(found.table, "ucc")
+    (line,) = (line for line in made.text.splitlines() if line.startswith("UCC_TL_UCP_TUNE="))
+    tokens = line.partition("=")[2].split("#")
+    # UCC has no chain; its ring stands for the one of allreduce.
+    assert [token for token in tokens if token.startswith("allreduce")]
+    assert all(":[8-8]:" in token for token in tokens)
+    assert all(token.startswith(("allreduce:", "bcast:")) for token in tokens)
+    first = next(rule.bytes for rule in found.table.rules("allreduce", 8) if rule.choice.name == "ring")
+    assert any(f"allreduce:{first}-" in token and token.endswith("@ring") for token in tokens)
+    assert any("bcast" in str(loss) and "chain" in str(loss) for loss in made.losses)
+    (note,) = (note for note in made.notes if "openmpi-4.1.4" in note)
+    assert "what ucc decides by itself was not measured" in note
+    assert not any("was not measured" in n for n in export(found.table, "openmpi-4.1.4").notes)
 
 
 def test_the_table_says_where_it_comes_from(tmp_path) -> None:  # type: ignore[no-untyped-def]
@@ -207,7 +232,7 @@ def test_the_table_says_where_it_comes_from(tmp_path) -> None:  # type: ignore[n
     again = type(found.table).load(path)
     assert again.provenance.source == "measured"
     assert again.provenance.library == "openmpi-4.1.4"
-    point = next(p for p in again.rows["barrier"][0].points)
+    point = next(p for p in again.row("barrier", 8).points)
     assert point.choice.name == "recursive_doubling"
     assert point.interval is not None
     assert point.interval[0] <= point.seconds <= point.interval[1] * 1.2

@@ -165,6 +165,7 @@ def _timed(
 
     from .. import units
     from ..mpi.launcher import Launcher
+    from ..tuning.choice import LIBRARY
     from ..tuning.measured.tune_measured import timed
     from ..tuning.table import DecisionTable
     from .options import check_file, one_number
@@ -182,7 +183,7 @@ def _timed(
     number = (
         one_number("--ranks", ranks)
         if ranks is not None
-        else launcher.ranks or min(r.ranks for _, r, _ in table.items())
+        else launcher.ranks or min((r.ranks for _, r, p in table.items() if p.choice != LIBRARY), default=2)
     )
     bar = Bar(sys.stderr.isatty())
     with tempfile.TemporaryDirectory(prefix="isthmus-") as folder:
@@ -194,7 +195,11 @@ def _timed(
             )  # fmt: skip
         finally:
             bar.close()
-    failed = [one for one in held if not one.holds]
+    # What is left to the library cannot be taken out: slower or not, it does not decide about the rules.
+    failed = [one for one in held if not one.holds and one.choice != LIBRARY]
+    slower = [one for one in held if not one.holds and one.choice == LIBRARY]
+    shown = [one for one in held if one.choice != LIBRARY or not one.holds]
+    count = sum(one.choice != LIBRARY for one in held)
     if output is not None:
         kept.save(output)
     if as_json:
@@ -203,14 +208,15 @@ def _timed(
                 "collective": one.collective, "low": one.low, "high": one.high, "algorithm": str(one.choice),
                 "holds": one.holds, "sizes": {size: vars(g) for size, g in one.gains.items()},
             }
-            for one in held
+            for one in shown
         ]  # fmt: skip
         print_json({"library": target, "ranks": number, "ok": not failed, "rules": rules, "table": output})
     else:
-        for one in held:
+        for one in shown:
             click.echo(str(one))
         click.echo(
-            f"{target}, {number} ranks: {len(held) - len(failed)} of {len(held)} rules hold (time with / without)"
+            f"{target}, {number} ranks: {count - len(failed)} of {count} rules hold (time with / without); "
+            + (f"{len(slower)} ranges left to the library are slower" if slower else "all else is no slower")
         )
         if output is not None:
             click.echo(f"wrote {output}")

@@ -207,7 +207,7 @@ def export(
     write: Callable[[Decisions, Request], Export] = module.write
     made = write(decisions, Request(match[2] or "", predict, given, options, guard))
     if guard is None and match[1] != "openmpi-han" and not _was_compared(decisions, target):
-        made = replace(made, notes=[*made.notes, UNGUARDED])
+        made = replace(made, notes=[*made.notes, _timed_with(decisions, target) or UNGUARDED])
     if any(loss.wanted.parts[1] for loss in made.losses):
         return replace(made, notes=[*made.notes, FLAVOURS])
     return made
@@ -218,6 +218,17 @@ def _was_compared(decisions: Decisions, target: str) -> bool:
     if not isinstance(decisions, DecisionTable):
         return False
     return decisions.provenance.source == "measured" and decisions.provenance.library == target
+
+
+def _timed_with(decisions: Decisions, target: str) -> str:
+    """What a table is worth that was timed with another library; empty for other tables."""
+    if not isinstance(decisions, DecisionTable) or decisions.provenance.source != "measured":
+        return ""
+    library = decisions.provenance.library or "another library"
+    return (
+        f"the rules were timed with {library}, beside its own decisions: whether the same algorithms are faster than "
+        f"what {target} decides by itself was not measured"
+    )
 
 
 def rank_counts(decisions: Decisions, collective: str, request: Request) -> tuple[int, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ...tabular import Tabular
 from ...units import text
 from ..choice import LIBRARY, Choice
-from ..table import DecisionTable, Point, Provenance, Row
+from ..table import DecisionTable, Point, Provenance, Row, crossover
 from .gain import Gain
 from .guidelines import Violation
 
@@ -76,14 +76,24 @@ class MeasuredTuning(Tabular):
 
     @property
     def table(self) -> DecisionTable:
-        """The decision table: what to take by size; sizes that the library decides best are left to it."""
+        """The decision table: what to take by size, for as many ranks as were timed.
+
+        A rule that takes the place of the library's own decision begins and ends at sizes at which it was timed: a
+        library changes its protocol between two sizes, and so its decision may be much faster just beside a size at
+        which it is slow. All else is left to the library, and so are larger messages and other numbers of ranks.
+        """
         from ... import __version__
 
         rows = {}
         for kind in dict.fromkeys(d.collective for d in self.decisions):
             of = [d for d in self.decisions if d.collective == kind]
             if any(d.choice != LIBRARY for d in of):
-                rows[kind] = [Row(self.ranks, tuple(map(_point, of)))]
+                own = Point(0, LIBRARY)
+                rows[kind] = [
+                    *([Row(1, (own,), tuned=False)] if self.ranks > 1 else []),
+                    Row(self.ranks, tuple(_points(of)), tuned=False),
+                    Row(self.ranks + 1, (own,), tuned=False),
+                ]
         provenance = Provenance(
             isthmus=__version__,
             date=datetime.date.today().isoformat(),
@@ -149,7 +159,23 @@ def interval(found: Gain) -> str:
     return f"{found.ratio:.2f} ({found.low:.2f} to {found.high:.2f})"
 
 
-def _point(d: Decision) -> Point:
+def _points(decisions: Sequence[Decision]) -> Iterable[Point]:
+    """Where rules begin: decisions by ascending size, and the ends of those before the library's own."""
+    begin = 0
+    for d, following in zip(decisions, [*decisions[1:], None], strict=True):
+        yield _point(d, begin)
+        if following is None:
+            if d.choice != LIBRARY and d.collective != "barrier":
+                yield Point(d.bytes + 1, LIBRARY)
+        elif d.choice == LIBRARY or following.choice == d.choice:
+            begin = following.bytes
+        elif following.choice == LIBRARY:
+            begin = d.bytes + 1
+        else:
+            begin = crossover(_point(d, d.bytes), _point(following, following.bytes))
+
+
+def _point(d: Decision, begin: int) -> Point:
     within = None if d.gain is None else (d.gain.low * d.default, d.gain.high * d.default)
     other = None if d.gain is None else LIBRARY
-    return Point(d.bytes, d.choice, d.seconds, other, None if other is None else d.default, None, within)
+    return Point(begin, d.choice, d.seconds, other, None if other is None else d.default, None, within)

@@ -1,9 +1,10 @@
 """Which candidates are timed at which sizes, on the machine itself.
 
-First every candidate a few times at sizes eight times apart, then, between sizes whose best differ, those best ones
-until sizes are a factor of two apart, at last those that beat the library's default, often enough to be sure. A launch
-forces one candidate of every collective at once; launches of the default stand among them, and a candidate is compared
-with those beside it, so that what disturbs the machine for a while disturbs both.
+First every candidate twice at sizes eight times apart, and again those that are not clearly slower than the default;
+then, between sizes whose best differ, those best ones, until sizes are close together or the best two are; at last
+those that beat the library's default, often enough to be sure. A launch forces one candidate of every collective at
+once; launches of the default stand among them, and a candidate is compared with those beside it, which run the same
+cases, so that what disturbs the machine for a while disturbs both.
 """
 
 from __future__ import annotations
@@ -38,10 +39,18 @@ _BETWEEN = 4
 _HOPELESS = 1.3
 #: What gains less is not worth a rule.
 _LEAST = 0.02
+#: What is no more than this much slower than the default after two launches is launched twice more.
+_NEAR = 0.05
+#: Sizes between two whose best differ are tried until they are this factor apart, or the best two are this close.
+_APART, _CLOSE = 1.3, 0.05
+#: A rule that holds from one size to another is tried between them where they are further apart than this factor.
+_WIDE = 4
 #: Candidates of a size that are looked at again.
 _MOST = 3
-#: Seconds of the three parts, as shares.
-_SHARES = (0.45, 0.2, 0.35)
+#: Seconds of the parts: every algorithm, those that are near, sizes between, the fastest; as shares.
+_SHARES = (0.37, 0.1, 0.2, 0.33)
+#: Most launches of what beats the default: an interval of the median gets narrower by the square root.
+_SURE = 25
 #: Seconds of one launch.
 _LAUNCH = (0.2, 4.0)
 #: Seconds that a launcher takes to start and end, until it is known.
@@ -73,6 +82,7 @@ def search(
     rank: Callable[[str, int, Choice], float] | None = None,
     seed: int = 1,
     progress: Callable[[float, str], None] | None = None,
+    clock: Callable[[], float] = time.monotonic,
 ) -> MeasuredTuning:
     """Find what is faster than the default of a library by timing it.
 
@@ -93,6 +103,8 @@ def search(
         Of the order of launches.
     progress : callable, optional
         Called with the share that is done, and words.
+    clock : callable
+        Seconds that pass.
 
     Returns
     -------
@@ -103,29 +115,32 @@ def search(
     InvalidInput
         If nothing could be run.
     """
-    return _Search(library, runs, sorted(set(sizes)), seconds, rank, seed, progress).result()
+    return _Search(library, runs, sorted(set(sizes)), seconds, rank, seed, progress, clock).result()
 
 
 class _Search:
     def __init__(
         self, library: Library, runs: Runs, sizes: list[int], seconds: float,
         rank: Callable[[str, int, Choice], float] | None, seed: int, progress: Callable[[float, str], None] | None,
+        clock: Callable[[], float],
     ) -> None:  # fmt: skip
         self.library, self.runs, self.sizes = library, runs, sizes
         self.seconds, self.rank, self.progress = seconds, rank, progress
         self.random = random.Random(seed)
-        self.begin = time.monotonic()
+        self.clock, self.begin = clock, clock()
         self.known: dict[tuple[str, int], dict[Trial, _Known]] = defaultdict(dict)
         self.defaults: dict[Case, list[NDArray[np.float64]]] = defaultdict(list)
         self.launches = 0
-        self.start = _START
+        self.start, self.least = _START, _LAUNCH[0]
         self.untried = 0
+        self.short = 0
 
     def result(self) -> MeasuredTuning:
         ends = np.cumsum(_SHARES) * self.seconds
         self._coarse(float(ends[0]))
-        self._turns(float(ends[1]))
-        finals = self._finals(float(ends[2]))
+        self._near(float(ends[1]))
+        self._turns(float(ends[2]))
+        finals = self._finals(float(ends[3]))
         if not self.defaults:
             raise InvalidInput("no collective could be run")
         return MeasuredTuning(
@@ -135,7 +150,7 @@ class _Search:
             violations=tuple(guidelines.violations(self.defaults, self.runs.ranks)),
             notes=self.library.notes + self._notes(),
             launches=self.launches,
-            wall=time.monotonic() - self.begin,
+            wall=self._passed(),
         )
 
     # What is tried when.
@@ -149,43 +164,84 @@ class _Search:
             if turn == 0:
                 self.untried = left
 
+    def _near(self, until: float) -> None:
+        """Twice more what two launches did not show to be slower than the default."""
+        wanted: dict[str, dict[Trial, list[int]]] = {}
+        for kind, size in sorted(self.known):
+            for trial in self._good(kind, size, 1 + _NEAR):
+                wanted.setdefault(kind, {}).setdefault(trial, []).append(size)
+        self._rounds(self._packed(wanted), 2, until, "near", [], "those that are near")
+
     def _turns(self, until: float) -> None:
-        """Sizes between two whose best differ, until they are a factor of two apart."""
+        """Sizes between two whose best differ, and within a rule that holds over a wide range."""
         step = 0
         while self._passed() < until:
             middles: dict[str, dict[Trial, list[int]]] = {}
             for kind in self.library.trials:
                 sizes = sorted(size for of, size in self.known if of == kind)
                 for low, high in itertools.pairwise(sizes):
-                    one, two = self._best(kind, low), self._best(kind, high)
-                    middle = 1 << round((math.log2(max(low, 1)) + math.log2(high)) / 2)
-                    if one == two or high <= 2 * low or not low < middle < high:
+                    middle = _middle(low, high)
+                    if not low < middle < high or not self._is_open(kind, low, high):
                         continue
-                    for trial in {one, two, *self._good(kind, low)[:2], *self._good(kind, high)[:2]} - {DEFAULT}:
+                    best = {*self._pair(kind, low, high), self._best(kind, low), self._best(kind, high)}
+                    for trial in {*best, *self._good(kind, low)[:2], *self._good(kind, high)[:2]} - {DEFAULT}:
                         middles.setdefault(kind, {}).setdefault(trial, []).append(middle)
             if not middles:
                 return
             self._rounds(self._packed(middles), 3, until, f"turn{step}", [], "sizes between")
             step += 1
 
+    def _is_open(self, kind: str, low: int, high: int) -> bool:
+        """Whether it matters what is best between two sizes."""
+        one, two = self._pair(kind, low, high)
+        if one == two:
+            return one != DEFAULT and high > _WIDE * low and self._best(kind, low) == one
+        ends = ((low, one, two), (high, two, one))
+        lost = [self._ratio(kind, size, other) / self._ratio(kind, size, best) for size, best, other in ends]
+        return high > _APART * low and max(lost) > 1 + _CLOSE
+
+    def _pair(self, kind: str, low: int, high: int) -> tuple[Trial, Trial]:
+        """The best at two sizes.
+
+        Where that is the default at both, the candidates that are best: if they differ, the default changes between the
+        sizes as they do, maybe not where it should.
+        """
+        one, two = self._best(kind, low), self._best(kind, high)
+        if one == two == DEFAULT:
+            one, two = (next(iter(self._good(kind, size, 1 + _NEAR)), DEFAULT) for size in (low, high))
+            return (one, two) if DEFAULT not in (one, two) else (DEFAULT, DEFAULT)
+        return one, two
+
+    def _ratio(self, kind: str, size: int, trial: Trial) -> float:
+        """Time relative to the default; that of a candidate that was not timed at the size is not bounded."""
+        if trial == DEFAULT:
+            return 1.0
+        known = self.known.get((kind, size), {}).get(trial)
+        return math.inf if known is None else known.gain.ratio
+
     def _finals(self, until: float) -> dict[tuple[str, int], dict[Trial, _Known]]:
         """Those that were faster than the default, often enough; what chose them does not count."""
         wanted: dict[str, dict[Trial, list[int]]] = {}
-        for kind, size in self.known:
+        for kind, size in sorted(self.known):
             for trial in self._good(kind, size)[:2]:
                 wanted.setdefault(kind, {}).setdefault(trial, []).append(size)
         before, self.known = self.known, defaultdict(dict)
-        if wanted:
-            self._rounds(self._packed(wanted), ENOUGH, until, "final", [], "the fastest")
+        slots = self._packed(wanted)
+        if slots:
+            # How many is settled beforehand: to go on until something is sure would make it sure too often.
+            each = (len(slots) * (1 + 1 / _BETWEEN) + 2) * (self.start + 2 * _LAUNCH[0])
+            rounds = int(min(max((until - self._passed()) / each, ENOUGH), _SURE))
+            self._rounds(slots, rounds, until, "final", [], "the fastest")
         found, self.known = self.known, before
+        self.short = sum(known.gain.launches < ENOUGH for of in found.values() for known in of.values())
         return found
 
-    def _good(self, kind: str, size: int) -> list[Trial]:
-        """Candidates that seem to be faster than the default, the fastest first."""
+    def _good(self, kind: str, size: int, limit: float = 1 - _LEAST) -> list[Trial]:
+        """Candidates whose time relative to the default seems to be below a limit, the fastest first."""
         of = self.known.get((kind, size), {})
         ratios = {trial: known.gain.ratio for trial, known in of.items()}
         least = min(ratios.values(), default=1.0)
-        good = [t for t, ratio in ratios.items() if ratio < 1 - _LEAST and ratio < _HOPELESS * least]
+        good = [t for t, ratio in ratios.items() if ratio < limit and ratio < _HOPELESS * least]
         return sorted(good, key=lambda t: ratios[t])[:_MOST]
 
     def _best(self, kind: str, size: int) -> Trial:
@@ -221,7 +277,8 @@ class _Search:
         """Launch every slot so many times, in another order each time; returns how many were never launched."""
         if not slots:
             return 0
-        cases = {case for slot in slots for case in self._cases(slot)} | set(extra)
+        # Every launch runs all of them: messages of other cases empty the caches, for candidate and default alike.
+        cases = sorted({case for slot in slots for case in self._cases(slot)} | set(extra))
         total = rounds * (len(slots) + len(slots) // _BETWEEN + 2)
         done = 0
         launched: set[int] = set()
@@ -230,23 +287,22 @@ class _Search:
             order = list(range(len(slots)))
             if turn:
                 self.random.shuffle(order)
-            before = self._default(sorted(cases), self._share(until, total - done), f"{key}.{turn}.d0")
+            before = self._default(cases, self._share(until, total - done), f"{key}.{turn}.d0")
             done += 1
             waiting: list[tuple[_Slot, Mapping[Case, float]]] = []
             for place, index in enumerate(order, 1):
                 slot = slots[index]
-                if self._passed() < until:
+                # The default after it takes as long.
+                if self._passed() < min(until, self.seconds - 2 * (self.start + self.least)):
                     settings = {k: v for trial, _ in slot.values() for k, v in trial.settings.items()}
-                    medians = self._launch(
-                        settings, self._cases(slot), self._share(until, total - done), f"{key}.{turn}.{index}"
-                    )
+                    medians = self._launch(settings, cases, self._share(until, total - done), f"{key}.{turn}.{index}")
                     waiting.append((slot, medians))
                     launched.add(index)
                     done += 1
                     if self.progress:
                         self.progress(min(self._passed() / self.seconds, 1.0), doing)
                 if waiting and (place % _BETWEEN == 0 or place == len(order)):
-                    after = self._default(sorted(cases), self._share(until, total - done), f"{key}.{turn}.d{place}")
+                    after = self._default(cases, self._share(until, total - done), f"{key}.{turn}.d{place}")
                     done += 1
                     for one, found in waiting:
                         self._note(one, found, before, after)
@@ -262,13 +318,16 @@ class _Search:
     def _share(self, until: float, launches: int) -> float:
         """Seconds for the next of so many launches."""
         left = (until - self._passed()) / max(launches, 1) - self.start
-        return min(max(left, _LAUNCH[0]), _LAUNCH[1])
+        return min(max(left, self.least), _LAUNCH[1])
 
     def _launch(self, settings: Mapping[str, str], cases: list[Case], seconds: float, key: str) -> dict[Case, float]:
-        began = time.monotonic()
+        began = self.clock()
         times = self.runs.times({**self.library.always, **settings}, cases, seconds, key)
         self.launches += 1
-        self.start = 0.7 * self.start + 0.3 * max(time.monotonic() - began - seconds, 0.0)
+        self.start = 0.7 * self.start + 0.3 * max(self.clock() - began - seconds, 0.0)
+        if not any(len(values) for values in times.values()):
+            # Other work lets no start be in time: longer launches may.
+            self.least = min(2 * self.least, _LAUNCH[1])
         if not settings:
             for case, values in times.items():
                 if len(values):
@@ -296,7 +355,7 @@ class _Search:
                     known.default.append(default)
 
     def _passed(self) -> float:
-        return time.monotonic() - self.begin
+        return self.clock() - self.begin
 
     def _names(self) -> set[str]:
         return {name for names in self.library.names.values() for name in names}
@@ -328,7 +387,18 @@ class _Search:
                 f"{self.untried} launches of candidates that the model puts last were not run within "
                 f"{self.seconds:.0f} s: more time (--time) tries them"
             )
-        short = [1 for of in self.known.values() for known in of.values() if known.mine]
-        if not short:
+        if self.short:
+            out.append(
+                f"{self.short} candidates that seem to be faster were not timed often enough within "
+                f"{self.seconds:.0f} s: more time (--time) decides"
+            )
+        if not any(known.mine for of in self.known.values() for known in of.values()):
             out.append("no candidate was timed")
         return tuple(out)
+
+
+def _middle(low: int, high: int) -> int:
+    """The geometric mean of two sizes, with five binary digits, in whole double words."""
+    middle = math.sqrt(max(low, 1) * high)
+    unit = max(8, 1 << max(math.frexp(middle)[1] - 5, 0))
+    return round(middle / unit) * unit

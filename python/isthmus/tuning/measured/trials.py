@@ -123,7 +123,8 @@ def _openmpi(mpi: Mpi, ranks: int, collectives: Iterable[str]) -> Library:
                         (name, algorithm.number) in COMPOSED,
                     )
         trials[kind] = tuple(found.values())
-    always = {"OMPI_MCA_coll_tuned_use_dynamic_rules": "1"}
+    # A file of rules that the user has comes before what is forced.
+    always = {"OMPI_MCA_coll_tuned_use_dynamic_rules": "1", "OMPI_MCA_coll_tuned_dynamic_rules_filename": ""}
     if version >= (5, 0, 0):
         always["OMPI_MCA_coll_han_priority"] = "0"
     return Library(
