@@ -42,14 +42,14 @@ def numbers(item: str, parameters: dict[str, str], hosts: list[str]) -> list[flo
         "bidirectional": each,
         "burst": one + at.get("n", 1) * each,
         "rate": each,
-        "inject": byte,
+        "inject": byte / min(at.get("senders", 1), 2.5),
         "queue": one + 2e-9 * at.get("length", 0),
         "ring": one,
         "stream": 1 / MEMORY[min(int(at.get("threads", 1)), 4) - 1],
         "fma": 1 / FLOPS,
         "spmv": 1e-9 if at.get("rows", 0) * 344 > 1 << 20 else 5e-10,
         "noise": at.get("quantum", 1e-3) + (5e-6 if next(COUNT) % 20 == 7 else 0.0),
-        "shift": one,
+        "shift": one + 1e-7 * (at.get("distance", 1) - 1),
     }
     if item == "collective":
         time_of = one * at["ranks"]

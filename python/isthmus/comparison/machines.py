@@ -45,6 +45,8 @@ def _points(machine: Machine, machines: Sequence[Machine]) -> dict[str, str]:
     """First, middle and last point of the curves of the kinds above that a machine has, at places that all have."""
     out = {}
     for name, curve in machine.curves.items():
+        for key, (value, _, _) in curve.fitted.items():
+            out[f"curves.{name} {key}"] = units.text(value, curve.y_unit, 4)
         if curve.kind not in _KINDS:
             continue
         others = [set(other.curves[name].x) for other in machines if name in other.curves]

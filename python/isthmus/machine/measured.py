@@ -61,6 +61,10 @@ class Curve:
         What x is, in words.
     parameters : mapping of str to str, int or float
         What holds for all points: level, collective, number of ranks, ...
+    formula : str
+        What the points follow, in the names of ``fitted``; empty where nothing was fitted.
+    fitted : mapping of str to (float, float, float)
+        Numbers of the formula in the unit of y, each with the ends of its interval (95 %).
     """
 
     kind: str
@@ -74,11 +78,13 @@ class Curve:
     y_unit: str = ""
     x_label: str = ""
     parameters: Mapping[str, str | int | float] = dataclasses.field(default_factory=dict)
+    formula: str = ""
+    fitted: Mapping[str, tuple[float, float, float]] = dataclasses.field(default_factory=dict)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Views of mappings cannot be pickled.
         values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        return _curve, (values | {"parameters": dict(self.parameters)},)
+        return _curve, (values | {"parameters": dict(self.parameters), "fitted": dict(self.fitted)},)
 
 
 def _curve(values: dict[str, Any]) -> Curve:
@@ -119,7 +125,7 @@ def measured_of(reader: Reader, raw: Any) -> Measured | None:
 
 
 _NUMBERS = ("x", "y", "low", "high", "samples")
-_TEXTS = ("kind", "title", "x_unit", "y_unit", "x_label")
+_TEXTS = ("kind", "title", "x_unit", "y_unit", "x_label", "formula")
 
 
 def curves_of(reader: Reader, raw: Any) -> dict[str, Curve]:
@@ -129,8 +135,8 @@ def curves_of(reader: Reader, raw: Any) -> dict[str, Curve]:
         where = f"curves.{name}"
         table = reader.table(given, where)
         for key in table:
-            if key not in (*_NUMBERS, *_TEXTS, "parameters"):
-                reader.unknown(where, key, (*_TEXTS, *_NUMBERS, "parameters"))
+            if key not in (*_NUMBERS, *_TEXTS, "parameters", "fitted"):
+                reader.unknown(where, key, (*_TEXTS, *_NUMBERS, "parameters", "fitted"))
         values: dict[str, Any] = {key: reader.text(table[key], f"{where}.{key}") for key in _TEXTS if key in table}
         for key in ("x_unit", "y_unit"):
             if values.get(key, "") not in units.UNITS:
@@ -159,7 +165,18 @@ def curves_of(reader: Reader, raw: Any) -> dict[str, Curve]:
         for key, value in parameters.items():
             if isinstance(value, bool) or not isinstance(value, (str, int, float)):
                 reader.fail(f"{where}.parameters.{key}", f"is {units.shown(value)}: must be a text or a number")
-        out[name] = Curve(**values, parameters=dict(parameters))
+        out[name] = Curve(**values, parameters=dict(parameters), fitted=_fitted(reader, table, f"{where}.fitted"))
+    return out
+
+
+def _fitted(reader: Reader, table: dict[str, Any], path: str) -> dict[str, tuple[float, float, float]]:
+    """Numbers of a formula with their intervals."""
+    out = {}
+    for name, given in reader.table(table.get("fitted", {}), path).items():
+        numbers = _numbers(reader, given, f"{path}.{name}")
+        if len(numbers) != 3 or not numbers[1] <= numbers[0] <= numbers[2]:
+            reader.fail(f"{path}.{name}", "must be a number and both ends of its interval, which holds it")
+        out[name] = (numbers[0], numbers[1], numbers[2])
     return out
 
 
@@ -182,6 +199,8 @@ def curve_table(curve: Curve) -> dict[str, Any]:
     out: dict[str, Any] = {key: getattr(curve, key) for key in _TEXTS if getattr(curve, key)}
     if curve.parameters:
         out["parameters"] = dict(curve.parameters)
+    if curve.fitted:
+        out["fitted"] = {name: list(numbers) for name, numbers in curve.fitted.items()}
     return out | {key: _short(getattr(curve, key)) for key in _NUMBERS if key in ("x", "y") or getattr(curve, key)}
 
 

@@ -206,6 +206,12 @@ def _measured(machine: Machine) -> list[str]:
         return []
     ranks = f"{known.ranks} rank{'' if known.ranks == 1 else 's'}" if known.ranks else ""
     lines = [f"  measured       {', '.join(filter(None, (known.date, known.mpi, ranks, known.cpu)))}"]
+    for i, (name, curve) in enumerate((n, c) for n, c in machine.curves.items() if c.fitted):
+        numbers = ", ".join(f"{key} {units.text(v, curve.y_unit, 3)}" for key, (v, _, _) in curve.fitted.items())
+        lines += textwrap.wrap(
+            f"{name}: {numbers} in {curve.formula}", 110, initial_indent=f"  {'' if i else 'models':<15}",
+            subsequent_indent=" " * 19,
+        )  # fmt: skip
     if machine.curves:
         kinds = dict.fromkeys(curve.kind for curve in machine.curves.values())
         lines += textwrap.wrap(

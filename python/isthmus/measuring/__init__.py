@@ -7,6 +7,7 @@
 - ``levels``: LogGOPS parameters and noise in the TOML form, from what was fitted to samples
 - ``measure``: the verb measure: plans, runs, fits, writes
 - ``measurement``: what measure returns: the machine, its raw samples, and what could not be measured
+- ``models``: few numbers with intervals that curves follow: queues, starting, memory, injection, hops
 - ``node``: what can be known of a node without running anything: cores, sockets, caches, memory
 - ``places``: where the ranks of a launch landed, and which pairs of ranks stand for which level
 - ``plan``: plans: what is measured in which launch, and for how long

@@ -70,6 +70,7 @@ def curves(samples: Samples, places: Places | None, shape: NodeShape) -> dict[st
     )
     _rates(make, samples)
     _collectives(make, samples)
+    _hops(make, samples)
     _startup(make, samples)
     _noise(make, samples)
     return make.out
@@ -243,6 +244,21 @@ def merged(series: Iterable[Series], key: str) -> dict[float, Mapping[str, NDArr
         for name in one.item.columns:
             known[name] = np.append(known.get(name, np.empty(0)), one.column(name))
     return dict(sorted(out.items()))
+
+
+def _hops(make: _Maker, samples: Samples) -> None:
+    """Pairs of nodes by distance, one after another and all at once (Bhatele and Kale)."""
+    for (size, alone), found in _groups(samples.of("shift"), "bytes", "alone").items():
+        way = "one pair after another" if alone else "all pairs at once"
+        make.add(
+            f"hops-{size}{'' if alone else '-together'}",
+            _over(found, "distance", lambda one: median(one.column())),
+            kind="hops",
+            title=f"Half a round trip of {size} bytes by distance, {way}",
+            y_unit="s",
+            x_label="hops",
+            parameters={"bytes": size, "alone": int(alone)},
+        )
 
 
 def _startup(make: _Maker, samples: Samples) -> None:

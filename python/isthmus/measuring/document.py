@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from ..machine import Machine
 from ..machine.measured import Measured, curve_table, measured_table
 from .curves import curves, median, working_set
 from .levels import SOURCE, digits, level_tables, noise_table, number
+from .models import hops_model, injection_model, with_models
 from .node import NodeShape
 from .places import Places
 from .samples import Samples, Series
@@ -29,6 +31,7 @@ def describe(
     base: Machine | None,
     measured: Measured,
     missing: list[str],
+    hops: Callable[[str, str], int] | None = None,
 ) -> Machine:
     """Return the machine that samples describe.
 
@@ -47,6 +50,8 @@ def describe(
         How it was measured.
     missing : list of str
         Told what could not be measured.
+    hops : callable, optional
+        Links between two nodes, by their names; None where nobody knows.
 
     Raises
     ------
@@ -59,6 +64,7 @@ def describe(
     raw |= _interconnect(base, hosts)
     raw["sources"] = {**raw.pop("base_sources", {}), **raw["sources"]}
     raw["node"] = _node(samples, shape)
+    _injection(raw["node"], samples)
     if noise := noise_table(samples):
         raw["noise"] = noise
     if places is not None:
@@ -68,9 +74,12 @@ def describe(
         }
         for level in methods:
             _cite(raw["level"][level], f"{SOURCE}_{level}")
+        if hops is not None:
+            _by_hops(raw["level"], samples, places, shape, hops)
         raw["links"] = raw.get("links", {}) | _links(raw["level"], base, hosts)
     raw["measured"] = measured_table(measured)
-    found = curves(samples, places, shape)
+    ranks = {} if places is None else {level: found[0] for level, found in places.pairs(shape).items()}
+    found = with_models(curves(samples, places, shape), samples, ranks)
     raw["curves"] = {key: curve_table(curve) for key, curve in found.items()}
     notes = list(missing)
     if base is None and hosts > 1:
@@ -87,6 +96,32 @@ def _cite(table: dict[str, Any], source: str) -> None:
         elif isinstance(value, list):
             for piece in value:
                 _cite(piece, source)
+
+
+def _by_hops(
+    levels: dict[str, Any], samples: Samples, places: Places, shape: NodeShape, hops: Callable[[str, str], int]
+) -> None:
+    """The time of a hop, taken out of L of the network level, which was measured over several."""
+    network, model = levels.get("network"), hops_model(samples)
+    if not network or model is None:
+        return
+    per_hop = model.numbers["per_hop"]
+    a, b = places.pairs(shape)["network"][0]
+    more = max(hops(places.hosts[a], places.hosts[b]) - 1, 0)
+
+    def less(time: str) -> str:
+        return units.text(digits(max(units.parse(time, "s") - more * per_hop.value, 0.0)), "s")
+
+    for one in (network, *network.get("pieces", [])):
+        L = one.get("L")
+        if more and isinstance(L, dict):
+            L["value"] = less(L["value"])
+            if "interval" in L:
+                L["interval"] = [less(end) for end in L["interval"]]
+            also = f"without {more} hop{'' if more == 1 else 's'} beyond the first"
+            L["note"] = f"{L['note']}; {also}" if "note" in L else also
+    method = "half round trips of pairs of nodes at several distances"
+    network["per_hop"] = number(per_hop.value, "s", (per_hop.low, per_hop.high), per_hop.samples, method)
 
 
 def _links(levels: dict[str, Any], base: Machine | None, hosts: int) -> dict[str, Any]:
@@ -108,6 +143,20 @@ def _links(levels: dict[str, Any], base: Machine | None, hosts: int) -> dict[str
 def _title(measured: Measured, hosts: int) -> str:
     nodes = f"{hosts} nodes" if hosts > 1 else "one node"
     return f"Measured {measured.date[:10]}: {nodes}{f', {measured.cpu}' if measured.cpu else ''}"
+
+
+def _injection(node: dict[str, Any], samples: Samples) -> None:
+    """Bandwidth of each network interface, where more ranks sent than it takes to use all of them."""
+    model = injection_model(samples)
+    limit = model.numbers.get("node") if model else None
+    if limit is None:
+        return
+    given = node.get("nics", 1)
+    nics = max(int(given["value"] if isinstance(given, dict) else given), 1)
+    note = "" if nics == 1 else f"of all {nics} together, divided by their number"
+    value, low, high = (x / nics for x in (limit.value, limit.low, limit.high))
+    method = "ranks of a node that send to another at once, max-rate model"
+    node["nic_bandwidth"] = number(value, "B/s", (low, high), limit.samples, method, note)
 
 
 def _interconnect(base: Machine | None, hosts: int) -> dict[str, Any]:

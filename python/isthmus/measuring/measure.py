@@ -129,6 +129,7 @@ def measure(
         else:
             folder = target.with_suffix(".journal")
         work = _Work(Session(folder, identity, seed, force), parts, quick, total, oversubscribe, wait, say, progress)
+        work.hops = None if base is None else _distances(base)
         found = work.all(launcher, mpicc)
         machine = describe(
             found,
@@ -138,6 +139,7 @@ def measure(
             base=base,
             measured=work.measured(launcher, hostnames, "" if target is None else target.with_suffix(".h5").name),
             missing=work.missing,
+            hops=work.hops,
         )
         files: tuple[str, ...] = ()
         if target is not None:
@@ -148,6 +150,18 @@ def measure(
     known = machine.measured
     assert known is not None
     return Measurement(machine, found, known.warnings, tuple(work.missing), known.duration, files)
+
+
+def _distances(base: Machine) -> Callable[[str, str], int]:
+    """Links on the way between nodes of a machine, by their names; raises InvalidInput for a name it does not have."""
+    named = base.topology.names is not None or bool(base.description.values["hostnames"])
+
+    def hops(a: str, b: str) -> int:
+        if not named:
+            raise InvalidInput(f"{base.name} has no names of nodes")
+        return int(base.route_length(base.node_id(a), base.node_id(b)))
+
+    return hops
 
 
 def _target(output: str | os.PathLike[str], force: bool) -> Path:
@@ -178,6 +192,7 @@ class _Work:
     places: Places | None = None
     library: str = ""
     command: str = ""
+    hops: Callable[[str, str], int] | None = None
 
     def __post_init__(self) -> None:
         self.begin = time.monotonic()
@@ -273,11 +288,29 @@ class _Work:
         timed = [part for part in parts if part != "startup"]
         start = self.share.get("startup", 0.0)
         session.left_after = start
-        launch = plan.mpi_launch(self.shape, places, timed, self.quick, sum(self.share[part] for part in timed))
+        budget = sum(self.share[part] for part in timed)
+        launch = plan.mpi_launch(self.shape, places, timed, self.quick, budget, self._known())
         if launch is not None:
             session.run(launch, launcher, program, self.wait + 3 * launch.budget)
         if "startup" in parts:
             self._startup(launcher, program, places, start)
+
+    def _known(self) -> Callable[[str, str], int] | None:
+        """Distances of the nodes, where the interconnect that was given has their names."""
+        assert self.places is not None
+        if self.hops is None:
+            return None
+        try:
+            for host in self.places.nodes:
+                self.hops(host, host)
+        except InvalidInput:
+            if "contention" in self.parts and len(self.places.nodes) > 1:
+                self.missing.append(
+                    "Time of a hop and contention by distance were not measured: the interconnect of --topology does "
+                    "not have the names of these nodes (hostnames)."
+                )
+            self.hops = None
+        return self.hops
 
     def _lacks(self, level: str) -> bool:
         """Whether a level that the nodes have is that of no pair of ranks."""

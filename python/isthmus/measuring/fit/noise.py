@@ -97,7 +97,7 @@ class Trace:
         low, high = np.quantile(times, _SCATTER)
         longer = times - least
         hit = longer > max(_SIGMAS * float(high - low) / _NORMAL, _LONGER * abs(least), _LEAST)
-        return cls(begin[hit], longer[hit], seconds)
+        return cls(np.asarray(begin[hit], np.float64), np.asarray(longer[hit], np.float64), seconds)
 
 
 def fit_noise(series: Iterable[Series], *, repetitions: int = 400, seed: int = 0) -> NoiseFit | None:
