@@ -38,3 +38,12 @@ def test_medians_of_runs() -> None:
     runs = [{("a", 8): 1.0}, {("a", 8): 5.0, ("b", 8): 1.0}, {("a", 8): 2.0}]
     assert probes.medians(runs) == {("a", 8): 2.0}
     assert probes.medians([]) == {}
+
+
+def test_means_stand_beside_medians(capsys: pytest.CaptureFixture[str]) -> None:
+    ours = [{("a", 8): 1.0, ("a" + probes.MEAN, 8): 1.5}, {("a", 8): 1.02, ("a" + probes.MEAN, 8): 1.7}]
+    probes.compare("OSU", ours, [{("a", 8): 2.0, ("b", 8): 1.0}, {("a", 8): 2.04}])
+    out = capsys.readouterr().out
+    assert "median -50.0 %, mean -20.8 %, least of runs -50.0 %" in out
+    assert "OSU a, median: 0 of 1 within 3 %" in out
+    assert "OSU b" not in out
