@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -39,7 +40,7 @@ def launch(name: str, options: str = "-n 2") -> str:
 @pytest.mark.parametrize("name", ["openmpi", "mpich"])
 def test_tables_and_rules_come_out(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "tuned.toml"
-    words = ["tune", "barrier", "bcast", "--measured", "--launch", launch(name), "--sizes", "64", "--time", "12s"]
+    words = ["tune", "barrier", "bcast", "--measured", "--launch", launch(name), "--sizes", "64", "--time", "16s"]
     assert status_of([*words, "-o", str(out), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["ranks"] == 2
@@ -144,6 +145,15 @@ def test_a_launcher_that_fails_is_named(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="holds no tuning"):
         isthmus.tune_measured("barrier", launch=launch("openmpi"), folder=tmp_path)
     assert (tmp_path / "x").read_text() == "mine"
+
+
+def test_ranks_that_share_cores_are_marked() -> None:
+    ranks = len(os.sched_getaffinity(0)) + 1
+    words = launch("openmpi", f"--oversubscribe -n {ranks}")
+    found = isthmus.tune_measured("barrier", launch=words, oversubscribe=True, seconds=3)
+    (note,) = (note for note in found.notes if "shared" in note)
+    assert note.startswith(f"{ranks} ranks shared {ranks - 1} cores")
+    assert note in found.table.provenance.note
 
 
 def test_rules_are_timed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,6 +6,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from ...errors import InvalidInput
@@ -29,6 +30,9 @@ ALL = tuple(kind for kind in KINDS if kind != "neighbor_alltoall")
 SECONDS = 540.0
 #: Used where no machine is given, to order candidates: a current cluster, to the order of magnitude.
 _TYPICAL = Level(L=1e-6, o_send=0.3e-6, o_recv=0.3e-6, g=0.3e-6, G=0.1e-9)
+
+#: Said where ranks share cores.
+_SHARED = "times are those of the operating system, and rules may not hold where each rank has a core"
 
 Progress = Callable[[float, str], None]
 
@@ -98,6 +102,9 @@ def tune_measured(
     mpi = launcher.mpi(mpicc)
     count = _ranks(launcher, ranks, oversubscribe)
     library = library_of(mpi, count, _kinds(collective))
+    cores = len(os.sched_getaffinity(0))
+    if count > cores and _one_host(launcher):
+        library = replace(library, notes=(*library.notes, f"{count} ranks shared {cores} cores: {_SHARED}"))
     tried = sorted(set(COARSE if sizes is None else sizes))
     if not tried or tried[0] < 1:
         raise InvalidInput("sizes to tune: must be bytes from 1")
