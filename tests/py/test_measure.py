@@ -7,15 +7,17 @@ import stat
 import tomllib
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import isthmus
 from isthmus.errors import InvalidInput
+from isthmus.measuring import check, plan
 from isthmus.measuring import measure as verb
-from isthmus.measuring import plan
+from isthmus.measuring.disturbed import undisturbed
 from isthmus.measuring.node import NodeShape, node_shape, processors, ranges
 from isthmus.measuring.places import Places
-from isthmus.measuring.samples import Samples
+from isthmus.measuring.samples import Item, Samples, Series
 from isthmus.mpi.detection import Mpi
 from isthmus.mpi.launcher import Launcher
 
@@ -78,12 +80,20 @@ def test_a_whole_measurement() -> None:
     assert 19.9e9 < interval[0] <= here.node.memory_bandwidth <= interval[1] < 20.1e9
     socket = here.level.socket
     assert (socket.o_send, socket.o_recv, socket.L) == pytest.approx((0.2e-6, 0.2e-6, 0.1e-6), rel=0.05)
-    assert socket.G == pytest.approx(1e-10, rel=0.05)
+    assert pytest.approx(1e-10, rel=0.05) == socket.G
     assert here.provenance("level.socket.o_send").interval is not None
     assert here.noise.kind == "exponential"
     # One quantum of 100 us in twenty is interrupted for 5 us.
     assert here.noise.duration == pytest.approx(5e-6, rel=0.05)
     assert here.noise.period == pytest.approx(20 * 100.25e-6, rel=0.05)
+    # Messages that the fit did not see: the fake machine is one of the model.
+    compared = {name: curve for name, curve in here.curves.items() if curve.kind == "check"}
+    assert {curve.parameters["what"] for curve in compared.values()} == {"half a round trip", "burst of 8", "SendRecv"}
+    assert not set(here.curves["latency-socket"].x) & set(compared["check-pingpong-socket"].x)
+    for curve in compared.values():
+        assert curve.y == pytest.approx([1.0] * len(curve.x), abs=0.02), curve.title
+    assert here.measured is not None
+    assert "are predicted with a median error of" in here.measured.check
     latency = here.curves["latency-socket"]
     assert latency.y[0] == pytest.approx(0.5e-6, rel=2e-3)
     assert latency.low[0] <= latency.y[0] <= latency.high[0]
@@ -349,3 +359,59 @@ def test_every_verb_takes_a_measured_machine(monkeypatch: pytest.MonkeyPatch) ->
     outcome = isthmus.study("contention-distance", "study", quick=True, set={"machine": "torus.toml", "hops": [1, 2]})
     assert outcome.rows
     assert all(row["latency"] > 0 for row in outcome.rows)
+
+
+def test_what_is_predicted_are_closed_forms() -> None:
+    level = isthmus.Level(L=2e-6, o_send=3e-7, o_recv=4e-7, g=5e-7, G=1e-9, S=1e9)
+    for size in (1, 1000, 100_000):
+        wire = (size - 1) * 1e-9
+        one = 3e-7 + 2e-6 + wire + 4e-7
+        assert check.predicted(level, "pingpong", size) == pytest.approx(one)
+        # Both send at once, and each receives after it has sent: nobody waits for anybody else.
+        assert check.predicted(level, "sendrecv", size) == check.predicted(level, "ring", size) == pytest.approx(one)
+        # The last message leaves n - 1 gaps after the first; an empty one comes back.
+        for n in (1, 2, 64):
+            back = 3e-7 + 2e-6 + 4e-7
+            gaps = (n - 1) * max(5e-7 + wire, 4e-7)
+            assert check.predicted(level, "burst", size, n) == pytest.approx(one + gaps + back)
+
+
+def test_a_wrong_level_is_found_by_the_check() -> None:
+    """Times twice as long as the level says: every prediction is half of them."""
+    level = isthmus.Level(L=2e-6, o_send=3e-7, o_recv=4e-7, g=5e-7, G=1e-9)
+    series = [
+        Series.of(Item(f"check.{kind}.{size}", kind, {"a": 0, "b": 1, "bytes": size}), [[2 * time] * 9])
+        for kind in ("pingpong", "sendrecv")
+        for size in (8, 5000)
+        for time in [check.predicted(level, kind, size)]
+    ]
+    found = check.checked(series, {"socket": ((0, 1), level), "node": ((0, 2), isthmus.Level())})
+    assert [one.level for one in found] == ["socket"] * 4
+    assert [one.error for one in found] == pytest.approx([-0.5] * 4)
+    assert check.sentence(found).startswith(
+        "4 times of messages that were not fitted are predicted with a median error"
+    )
+    assert check.sentence(found[:1]).endswith("the worst is -50 % (half a round trip of 8 B, level socket)")
+    assert check.sentence([]) == ""
+
+
+def test_rounds_in_which_all_is_slower_are_left_out() -> None:
+    """From round 6 on everything takes 1.5 times as long; items that ended before do not tell, those that go on do."""
+    random = np.random.default_rng(3)
+
+    def series(i: int, rounds: int) -> Series:
+        times = [1e-6 * (i + 1) * (1.5 if turn >= 6 else 1.0) * random.uniform(0.99, 1.01, 8) for turn in range(rounds)]
+        return Series.of(Item(f"pingpong.{i}", "pingpong", {"a": 0, "b": 1, "bytes": i}), times)
+
+    samples = Samples([*(series(i, 5) for i in range(4)), *(series(i, 20) for i in range(4, 16))])
+    said: list[str] = []
+    calm = undisturbed(samples, said)
+    assert said == ["Other programs slowed down 14 of 20 rounds of measurements by more than 20 %: they were left out."]
+    for i, one in enumerate(calm):
+        assert np.median(one.column()) == pytest.approx(1e-6 * (i + 1), rel=0.01)
+        assert len(one) == (40 if i < 4 else 48)
+    # What one item does differently from round to round is its own affair.
+    alone = [*(series(i, 5) for i in range(12)), series(12, 20)]
+    assert undisturbed(Samples(alone), said) is not None
+    assert len(undisturbed(Samples(alone), said)["pingpong.12"]) == 160
+    assert len(said) == 1

@@ -29,12 +29,18 @@ nav a { margin-right: 14px; white-space: nowrap; }
 """
 #: Charts that are shown at once; the others are to unfold.
 _FIRST = ("latency", "bandwidth", "overheads-", "rate", "stream", "collective-allreduce", "collective-allgather")
-_FIRST_MORE = ("cpu_share", "noise", "startup", "memory", "spmv", "stream_matrix")
+_FIRST_MORE = ("check", "cpu_share", "noise", "startup", "memory", "spmv", "stream_matrix")
 #: Rows of the numbers of one curve.
 _MEASURED = (
     *(("date", "date"), ("mpi", "MPI"), ("launch", "launcher"), ("ranks", "ranks"), ("hosts", "nodes")),
     *(("hostnames", "host names"), ("cpu", "processor"), ("kernel", "system"), ("pinning", "ranks are")),
-    *(("governor", "frequency scaling"), ("load", "other load"), ("duration", "seconds"), ("raw", "raw samples")),
+    *(
+        ("governor", "frequency scaling"),
+        ("load", "other load"),
+        ("duration", "seconds"),
+        ("check", "prediction"),
+        ("raw", "raw samples"),
+    ),
     ("isthmus", "Isthmus"),
 )
 

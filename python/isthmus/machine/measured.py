@@ -35,6 +35,7 @@ class Measured:
     load: str = _field("what else ran: load average, time stolen by other virtual machines")
     duration: float = _field("time in seconds that the measurement took", 0.0)
     seed: int = _field("seed of the order of measurements", 0)
+    check: str = _field("how well the levels predict messages that they were not fitted to")
     raw: str = _field("file of the raw samples, beside the machine file")
     warnings: tuple[str, ...] = _field("what makes these numbers less certain", ())
 

@@ -125,14 +125,18 @@ def _levels(machine: Machine, decimal: bool) -> list[str]:
     width = 12 if any(level.pieces for level in levels.values()) else 9
     names = ["L", "o_send", "o_recv", "g", "G", *(["O", "O_recv"] if by_processor else []), "S", "per_hop"]
     lines = [f"  LogGP  {'':<{width - 5}}" + "".join(f"{name:>10}" for name in names)]
+    given = machine.description.values["level"]
     for name, level in levels.items():
+        # Beside what was measured, levels that were not are in brackets: they have the defaults.
+        own = name if given.get(name) or machine.measured is None else f"({name})"
         for piece in level.all_pieces:
             cells = [units.text(x, "s", 3) for x in (piece.L, piece.o_send, piece.o_recv, piece.g)]
             rates = [piece.G, *([piece.O, piece.O_of_receiver] if by_processor else [])]
-            cells += [units.text(x, "s/B", 3) for x in rates]
+            # Below a picosecond two digits after the point are enough, and fit.
+            cells += [units.text(x, "s/B", 3) if x >= 1e-12 or not x else f"{1e12 * x:.2f} ps/B" for x in rates]
             if not piece.above:
                 cells += [units.text(level.S, "B", 5, decimal=decimal), units.text(level.per_hop, "s", 3)]
-            title = f"> {units.text(piece.above, 'B', 5, decimal=decimal)}" if piece.above else name
+            title = f"> {units.text(piece.above, 'B', 5, decimal=decimal)}" if piece.above else own
             lines.append(f"    {title:<{width}}" + "".join(f"{cell:>10}" for cell in cells))
     return lines
 
@@ -218,6 +222,8 @@ def _measured(machine: Machine) -> list[str]:
             f"{len(machine.curves)} of {', '.join(kinds)}", 110, initial_indent="  curves         ",
             subsequent_indent=" " * 17,
         )  # fmt: skip
+    if known.check:
+        lines += textwrap.wrap(known.check, 110, initial_indent="  prediction     ", subsequent_indent=" " * 17)
     for i, warning in enumerate(known.warnings):
         lines += textwrap.wrap(
             warning, 110, initial_indent=f"  {'warnings' if i == 0 else '':<15}", subsequent_indent=" " * 17

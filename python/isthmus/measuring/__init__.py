@@ -1,7 +1,9 @@
 """Measuring a machine: raw samples, what is fitted to them, and the machine file that comes out.
 
+- ``check``: predicted beside measured: messages that no fit saw, and what the fitted levels say
 - ``conditions``: conditions of a measurement: what makes its numbers less certain, detected and said
 - ``curves``: curves of a measured machine: medians of what was measured over sizes, ranks or threads, with intervals
+- ``disturbed``: rounds in which something else slowed everything down, left out
 - ``document``: the machine that comes out of samples: every number with its interval, method and number of samples
 - ``fit/``: what is fitted to samples: LogGOPS parameters of levels, each number with its interval
 - ``levels``: LogGOPS parameters and noise in the TOML form, from what was fitted to samples

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from .. import units
 from ..errors import InvalidInput
 from ..machine import Machine
 from ..machine.measured import Measured, curve_table, measured_table
+from . import check
 from .curves import curves, median, working_set
 from .levels import SOURCE, digits, level_tables, noise_table, number
 from .models import hops_model, injection_model, with_models
@@ -58,6 +60,7 @@ def describe(
     InvalidInput
         If the interconnect of ``base`` has fewer places than there are nodes.
     """
+    samples, unseen = check.apart(samples)
     hosts = max(measured.hosts, 1)
     raw: dict[str, Any] = {"format": 2, "name": name, "title": _title(measured, hosts)}
     raw["sources"] = {SOURCE: f"isthmus measure {measured.isthmus}, {measured.date}", SHAPE: shape.source}
@@ -67,19 +70,22 @@ def describe(
     _injection(raw["node"], samples)
     if noise := noise_table(samples):
         raw["noise"] = noise
+    compared: list[check.Checked] = []
     if places is not None:
-        raw["level"], methods = level_tables(samples, places, shape, missing)
+        raw["level"], fits = level_tables(samples, places, shape, missing)
         raw["sources"] |= {
-            f"{SOURCE}_{level}": f"{raw['sources'][SOURCE]}: {method}" for level, method in methods.items()
+            f"{SOURCE}_{level}": f"{raw['sources'][SOURCE]}: {fit.method}" for level, fit in fits.items()
         }
-        for level in methods:
+        for level in fits:
             _cite(raw["level"][level], f"{SOURCE}_{level}")
         if hops is not None:
             _by_hops(raw["level"], samples, places, shape, hops)
         raw["links"] = raw.get("links", {}) | _links(raw["level"], base, hosts)
-    raw["measured"] = measured_table(measured)
+        pairs = places.pairs(shape)
+        compared = check.checked(unseen, {level: (pairs[level][0], fit.level) for level, fit in fits.items()})
+    raw["measured"] = measured_table(replace(measured, check=check.sentence(compared)))
     ranks = {} if places is None else {level: found[0] for level, found in places.pairs(shape).items()}
-    found = with_models(curves(samples, places, shape), samples, ranks)
+    found = with_models(curves(samples, places, shape), samples, ranks) | check.curves(compared)
     raw["curves"] = {key: curve_table(curve) for key, curve in found.items()}
     notes = list(missing)
     if base is None and hosts > 1:

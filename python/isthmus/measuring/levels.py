@@ -18,6 +18,8 @@ from .samples import Samples
 
 #: Key of [sources].
 SOURCE = "measure"
+#: A time per byte that makes no nanosecond of the largest messages is none.
+_NOTHING = 5e-16
 
 
 def number(
@@ -43,8 +45,8 @@ def digits(value: float) -> float:
 
 def level_tables(
     samples: Samples, places: Places, shape: NodeShape, missing: list[str]
-) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
-    """Return the tables ``[level.NAME]`` of the levels that were measured, and the method of each.
+) -> tuple[dict[str, dict[str, Any]], dict[str, LevelFit]]:
+    """Return the tables ``[level.NAME]`` of the levels that were measured, and the fit of each.
 
     Parameters
     ----------
@@ -54,7 +56,7 @@ def level_tables(
     missing : list of str
         Told which parameters the measurements do not tell apart, and what lies far from the fit.
     """
-    out, methods = {}, {}
+    out, fits = {}, {}
     for level, pairs in places.pairs(shape).items():
         a, b = pairs[0]
         if not samples.of("isendcall", a=a, b=b) and not samples.of("sendcall", a=a, b=b):
@@ -65,17 +67,22 @@ def level_tables(
             missing.append(f"LogGP parameters {LEVEL_WORDS[level]} were not fitted: {error}.")
             continue
         out[level] = _table(fit)
-        methods[level] = fit.method
-        unknown = [p.path for p in fit.unidentified]
+        fits[level] = fit
+        # That an interface is faster than the processors is no lack: a bound is all that there is to know.
+        unknown = dict.fromkeys(
+            p.path.rpartition(".")[2]
+            for p in fit.parameters.values()
+            if not p.determined and not p.note.startswith("at most")
+        )
         if unknown:
-            what = f"{', '.join(unknown[:6])}{', ...' if len(unknown) > 6 else ''}"
             missing.append(
-                f"LogGP {LEVEL_WORDS[level]}: the measurements do not determine {what}; their notes say more."
+                f"LogGP {LEVEL_WORDS[level]}: the measurements do not determine {', '.join(unknown)} for all sizes; "
+                "the notes of these numbers say what is known."
             )
         if fit.outliers:
             some = ", ".join(fit.outliers[:4])
             missing.append(f"LogGP {LEVEL_WORDS[level]}: {len(fit.outliers)} items lie far from the fit ({some}).")
-    return out, methods
+    return out, fits
 
 
 def _table(fit: LevelFit) -> dict[str, Any]:
@@ -86,11 +93,13 @@ def _table(fit: LevelFit) -> dict[str, Any]:
         if value is None:
             return None
         unit = field.metadata["unit"]
+        if unit == "s/B" and value < _NOTHING:
+            value = 0.0
         p = fit.parameters.get(f"{path}{field.name}")
         if p is None:  # not fitted: what the others are taken with
             return units.text(digits(float(value)), unit) if value != field.default else None
         known = number(float(value), unit, (p.low, p.high), p.samples, "", p.note)
-        if not p.identified:
+        if not p.determined:
             known["status"] = "estimated"
             known.pop("interval", None)
         return known

@@ -10,7 +10,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from .. import __version__
@@ -22,6 +22,7 @@ from ..machine.measured import Measured
 from ..mpi.detection import MPICH, OPEN_MPI, Mpi, launcher_family
 from ..mpi.launcher import Launcher
 from . import conditions, plan, programs
+from .disturbed import undisturbed
 from .document import describe
 from .measurement import Measurement
 from .node import NodeShape, node_shape, processor_model
@@ -131,13 +132,16 @@ def measure(
         work = _Work(Session(folder, identity, seed, force), parts, quick, total, oversubscribe, wait, say, progress)
         work.hops = None if base is None else _distances(base)
         found = work.all(launcher, mpicc)
+        measured = work.measured(launcher, hostnames, "" if target is None else target.with_suffix(".h5").name)
+        slowed: list[str] = []
+        calm = undisturbed(found, slowed)
         machine = describe(
-            found,
+            calm,
             work.shape,
             work.places,
             name="here" if target is None else target.stem,
             base=base,
-            measured=work.measured(launcher, hostnames, "" if target is None else target.with_suffix(".h5").name),
+            measured=replace(measured, warnings=(*measured.warnings, *slowed)),
             missing=work.missing,
             hops=work.hops,
         )

@@ -46,6 +46,14 @@ COLLECTIVES = (
 _SEVERAL = ("allreduce", "bcast", "allgather", "alltoall")
 #: Messages above are hardly ever sent eagerly, messages up to this size hardly ever by rendezvous.
 _EAGER, _RENDEZVOUS = 1 << 17, 1 << 10
+#: Items with such names are for the check of what was fitted: no fit and no curve takes them.
+UNSEEN = "check."
+#: Sizes of half round trips that no fit has, sizes of other messages, and lengths of bursts, for the check.
+_BETWEEN = (5, 100, 700, 2500, 5000, 20_000, 80_000, 300_000, 700_000, 1_500_000, 3_000_000)
+_SIZES = (1, 100, 700, 2500, 5000, 20_000, 80_000, 300_000, 1_500_000, 1 << 22)
+_BURSTS = (2, 8, 64)
+#: Most bytes of a burst.
+_BURST = 1 << 23
 #: Collectives of --quick.
 _QUICK = ("barrier", *_SEVERAL)
 #: Bytes of the working set of a sparse matrix-vector product for each row: 27 entries of 12 bytes, and the vectors.
@@ -121,8 +129,8 @@ class _Items:
         self.list: list[Item] = []
         self._names: set[str] = set()
 
-    def add(self, kind: str, /, **parameters: Value) -> None:
-        name = ".".join([kind, *(str(value) for value in parameters.values())])
+    def add(self, kind: str, /, before: str = "", **parameters: Value) -> None:
+        name = before + ".".join([kind, *(str(value) for value in parameters.values())])
         if name not in self._names:
             self._names.add(name)
             self.list.append(Item(name, kind, parameters))
@@ -211,6 +219,8 @@ def mpi_launch(
             _messages(items, a, b, quick)
         if "loggp" in parts and level == "network":
             _other_pairs(items, found, quick)
+        if "loggp" in parts:
+            _unseen(items, a, b, quick, places.ranks == 2)
         if "queues" in parts:
             for kind in ("posted", "unexpected"):
                 for length in (0, 16, 256) if quick else (0, 1, 4, 16, 64, 256, 1024):
@@ -238,6 +248,21 @@ def _loggp(items: _Items, a: int, b: int, quick: bool) -> None:
         if size > _RENDEZVOUS:
             items.add("receivecall", a=a, b=b, bytes=size, how="posted")
     items.add("threshold", a=a, b=b)
+
+
+def _unseen(items: _Items, a: int, b: int, quick: bool, ring: bool) -> None:
+    """Messages that the fit does not see, to compare it with; rings where there are two ranks, of one level then."""
+    for size in _BETWEEN[1::3] if quick else _BETWEEN:
+        items.add("pingpong", UNSEEN, a=a, b=b, bytes=size)
+    some = _SIZES[1::3] if quick else _SIZES
+    for n in _BURSTS[1:2] if quick else _BURSTS:
+        for size in some:
+            if size * n <= _BURST:
+                items.add("burst", UNSEEN, a=a, b=b, bytes=size, n=n)
+    for size in some:
+        items.add("sendrecv", UNSEEN, a=a, b=b, bytes=size)
+    for size in _SIZES[::2] if ring and not quick else ():
+        items.add("ring", UNSEEN, bytes=size)
 
 
 def _messages(items: _Items, a: int, b: int, quick: bool) -> None:

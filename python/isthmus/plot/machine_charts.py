@@ -89,7 +89,18 @@ def charts(machines: Mapping[str, Machine]) -> list[Chart]:
         Labels and machines, in the order of their colours.
     """
     found: list[Chart] = []
-    for make in (_latency, _bandwidth, _overheads, _rate, _both_ways, _queues, _collectives, _cpu_share, _overlap):
+    for make in (
+        _latency,
+        _bandwidth,
+        _overheads,
+        _check,
+        _rate,
+        _both_ways,
+        _queues,
+        _collectives,
+        _cpu_share,
+        _overlap,
+    ):
         found += make(machines)
     for make in (_stream, _matrix, _spmv, _noise, _startup, _memory):
         found += make(machines)
@@ -267,6 +278,28 @@ def _overheads(machines: Mapping[str, Machine]) -> list[Chart]:
         title = f"Overheads and gap {where}"
         found.append(Chart(f"overheads-{level}", title, words, "size of the message", "time", "B", "s", tuple(lines)))
     return found
+
+
+def _check(machines: Mapping[str, Machine]) -> list[Chart]:
+    style = _Style(machines)
+
+    def choose(machine: Machine) -> list[tuple[str, Curve]]:
+        several = len({curve.parameters.get("level") for curve in _of(machine, "check")}) > 1
+        where = [
+            LEVELS.get(str(curve.parameters.get("level")), "") if several else "" for curve in _of(machine, "check")
+        ]
+        return [
+            (", ".join(filter(None, (str(curve.parameters["what"]), level))), curve)
+            for curve, level in zip(_of(machine, "check"), where, strict=True)
+        ]
+
+    lines = tuple(_measured(machines, style, choose))
+    words = (
+        "Times that the machine file predicts, as a part of what was measured, of messages that it was not fitted to."
+    )
+    return [
+        Chart("check", "Predicted beside measured", words, "size of a message", "predicted / measured", "B", "", lines)
+    ]
 
 
 def _rate(machines: Mapping[str, Machine]) -> list[Chart]:

@@ -29,6 +29,10 @@ CURVES = {
 BUSY = 0.01
 
 
+#: A call waits if messages of a stream are less than this part of its time apart.
+WAITS = 0.95
+
+
 @dataclass
 class Curve:
     """One function of the size: estimates by bytes, and the series each comes from."""
@@ -107,8 +111,9 @@ def curves_of(samples: Samples, pairs: Iterable[tuple[int, int]]) -> Curves:
     # Without a threshold, a message whose receive can be timed alone was eager.
     arrived = [int(s.parameters["bytes"]) for s in of("receivecall") if s.parameters.get("how") != "posted"]
     most = eager.value if eager is not None else max(arrived, default=0)
-    fill("send", "sendcall", lambda s: int(s.parameters["bytes"]) <= most)
+    # A blocking send may wait although its message is eager, until the receiver has taken it.
     fill("send", "isendcall")
+    fill("send", "sendcall", lambda s: int(s.parameters["bytes"]) <= most)
     fill("blocked", "sendcall", lambda s: int(s.parameters["bytes"]) > most)
     # By rendezvous a message is there only where its receive was posted.
     fill(
@@ -116,6 +121,7 @@ def curves_of(samples: Samples, pairs: Iterable[tuple[int, int]]) -> Curves:
     )
     _streams(of("window"), curves)
     _delayed(of("prtt"), curves)
+    _no_slower_than_streams(curves)
     return Curves(curves, eager)
 
 
@@ -130,6 +136,19 @@ def _delayed(prtt: list[Series], curves: dict[str, Curve]) -> None:
         once = float(np.median([np.median(values) for values in single[size].by_round()]))
         rounds = [(values - once) / (n - 1) - delay for values in s.by_round()]
         curves["send" if delay > 0 else "apart"].add(size, rounds, s.item.name)
+
+
+def _no_slower_than_streams(curves: dict[str, Curve]) -> None:
+    """A call takes a processor no longer than the distance at which it is called again and again.
+
+    What a call alone takes more is waiting, such as for a cache line that the receiver looks at meanwhile: a time that
+    is no part of the half round trip either.
+    """
+    for name in ("send", "receive"):
+        curve, apart = curves[name], curves["apart"]
+        for size, point in curve.points.items():
+            if size in apart.points and apart.points[size].value < WAITS * point.value:
+                curve.points[size], curve.rounds[size] = apart.points[size], apart.rounds[size]
 
 
 def _streams(windows: list[Series], curves: dict[str, Curve]) -> None:

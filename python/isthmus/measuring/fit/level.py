@@ -52,6 +52,8 @@ class Parameter:
     note : str
         What is known where it is not identified.
     samples : int
+    determined : bool
+        Whether the measurements determine it, however wide its interval is.
     """
 
     path: str
@@ -61,6 +63,7 @@ class Parameter:
     identified: bool
     note: str = ""
     samples: int = 0
+    determined: bool = True
 
 
 @dataclass(frozen=True)
@@ -247,13 +250,15 @@ def _intervals(
 def _parameter(path: str, name: str, fit: PieceFit, lows: NDArray[np.float64], highs: NDArray[np.float64]) -> Parameter:
     at = NAMES.index(name)
     value = fit.values[name]
-    low, high = min(float(lows[at]), value), max(float(highs[at]), value)
+    # By resampling about the estimate an end may fall below 0, where no parameter is.
+    low, high = max(min(float(lows[at]), value), 0.0), max(float(highs[at]), value)
     samples = fit.samples
     if not fit.determined[name]:
         bound = fit.bounds.get(name)
         note = fit.notes.get(name, "")
         low, high = (0.0, bound) if bound is not None else (0.0, max(high, value))
-        return Parameter(path, value, low, max(high, value), False, note or "does not follow from what was measured")
+        note = note or "does not follow from what was measured"
+        return Parameter(path, value, low, max(high, value), False, note, determined=False)
     if value < (TINY if name in TIMES else TINY_RATE):
         return Parameter(path, value, 0.0, high, False, "too small to be told from 0", samples)
     if (high - low) / 2 > KNOWN * value:
