@@ -59,6 +59,7 @@ _LIKELY = {
     "flop/s": ("Gflop/s", "Tflop/s"),
 }
 _SIZE = re.compile(r"[0-9.]+ [kKMGTP]?i?B")
+_BINARY_SIZE = re.compile(r"[0-9.]+ [KMGT]iB(?![/\w])")
 _NUMBER = re.compile(r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))(?:[eE]([+-]?[0-9]{1,4}))?\s*(.*)", re.DOTALL)
 
 
@@ -239,6 +240,17 @@ def alike(texts: Iterable[str]) -> list[str]:
     if not mixed(sizes.values()):
         return given
     return [text(sizes[word], "B", decimal=True) if word in sizes else word for word in given]
+
+
+def decimal(texts: Iterable[str]) -> list[str]:
+    """Texts with the numbers of bytes in them in powers of 1000, as on a page whose axes and tables are all of these.
+
+    Examples
+    --------
+    >>> decimal(["8 KiB", "up to 1 MiB", "25 GB/s"])
+    ['8.192 kB', 'up to 1.049 MB', '25 GB/s']
+    """
+    return [_BINARY_SIZE.sub(lambda match: amount(parse(match[0], "B")), given) for given in texts]
 
 
 def span(low: float, high: float) -> str:

@@ -21,7 +21,9 @@ _DECIMAL = re.compile(r"[0-9]\s?[kMGTP]B(?![/\w])")
 LINES = [
     "advise mixed.h5 --machine cielo --ranks-per-node 4 -o page.html --tune-time 2s",
     "advise mixed.h5 --machine torus-4x4x4 --machine eos --ranks-per-node 1 --model flow -o page.html --tune-time 0",
-    # Not yet "compare cielo eos -o page.html": axes at powers of two beside tables in powers of 1000.
+    "compare cielo eos -o page.html",
+    "compare cielo eos --plot overheads-socket=picture.svg",
+    "show cielo -o page.html",
     "compare mixed.toml binary.toml",
     "compare mixed.toml openmpi --ranks 8",
     "compare mixed.h5 cielo eos --ranks-per-node 4",

@@ -196,3 +196,12 @@ def test_long_values_fold_into_a_pipe(capsys: pytest.CaptureFixture[str]) -> Non
     columns = [lines[0].index("cielo"), lines[0].index("eos"), 10_000]
     text = ["".join("".join(line[a:b].split()) for line in lines) for a, b in itertools.pairwise(columns)]
     assert all(any("".join(value.split()) in column for column in text) for value in long)
+
+
+def test_long_cells_fold_in_print() -> None:
+    """The matrix of memory bandwidths is a long text: no column of a printed comparison is wider than 60 letters."""
+    lines = str(isthmus.compare(isthmus.load("cielo"), isthmus.load("eos"))).splitlines()
+    assert max(map(len, lines)) < 140
+    at = next(i for i, line in enumerate(lines) if line.startswith("node.stream"))
+    assert "13.43 GB/s" in lines[at]
+    assert lines[at + 1].startswith(" " * 20)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import os
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -17,6 +19,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ..machine import Machine
+
+
+#: Letters of a cell, beyond which it is folded.
+WIDEST = 60
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,9 +83,11 @@ class Comparison(Tabular):
         lines = [f"{self.kind}: {' and '.join(self.names)}"]
         if not rows:
             return "\n".join([*lines, "no differences", *(f"note: {note}" for note in self.notes)])
-        widths = [max(map(len, cells)) for cells in zip(columns, *rows, strict=True)]
-        for cells in (columns, *rows):
-            lines.append("  ".join(f"{c:<{w}}" for c, w in zip(cells, widths, strict=True)).rstrip())
+        folded = [[textwrap.wrap(cell, WIDEST) or [""] for cell in cells] for cells in (columns, *rows)]
+        widths = [max(len(line) for cell in cells for line in cell) for cells in zip(*folded, strict=True)]
+        for row in folded:
+            for parts in itertools.zip_longest(*row, fillvalue=""):
+                lines.append("  ".join(f"{part:<{w}}" for part, w in zip(parts, widths, strict=True)).rstrip())
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
     def plot(self, path: str | os.PathLike[str] | None = None, kind: str | None = None) -> Figure:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import units
 from ..html.markup import paragraph, table
+from ..machine.text import report
 from ..plot.machine_charts import Chart, charts
 from ..plot.machine_curves import plot_chart
 from ..visible import visible
@@ -49,7 +50,9 @@ def html(machine: Machine) -> str:
     """The page of one machine; see :meth:`Machine.html`."""
     title = machine.title
     found = charts({machine.name: machine})
-    parts = [("Machine", f"<pre>{escape(str(machine))}</pre>" + _conditions(machine) + _notes(machine))]
+    parts = [
+        ("Machine", f"<pre>{escape(report(machine, decimal=True))}</pre>" + _conditions(machine) + _notes(machine))
+    ]
     parts += _pictures(found)
     parts.append(("Values", _values(machine)))
     if machine.curves:
@@ -135,7 +138,11 @@ def _notes(machine: Machine) -> str:
 
 def _values(machine: Machine) -> str:
     rows = []
-    for row in machine.frame():
+    given = machine.frame()
+    # As everything on a page, in powers of 1000.
+    decimal = iter(units.decimal(str(text) for row in given for text in (row["value"], row["interval"])))
+    for row in given:
+        row = {**row, "value": next(decimal), "interval": next(decimal)}
         samples = "" if row["samples"] is None else f"{row['samples']:,}"
         note = "; ".join(filter(None, (row["method"], row["note"])))
         rows.append([row["path"], str(row["value"]), row["interval"], samples, row["status"], row["source"], note])
@@ -164,4 +171,4 @@ def _numbers(found: Sequence[Chart]) -> str:
 
 
 def _text(value: float, unit: str) -> str:
-    return units.text(float(f"{value:.4g}"), unit, 4) if unit else f"{value:.4g}"
+    return units.text(float(f"{value:.4g}"), unit, 4, decimal=True) if unit else f"{value:.4g}"

@@ -33,9 +33,10 @@ def compare_machines(machines: Sequence[Machine], names: Sequence[str]) -> Compa
             cells = [None if value is None else str(value) for value in values]
             rows.append({"value of": path, **dict(zip(names, cells, strict=True))})
     given = [text for row in rows for name in names if (text := row[name]) is not None]
-    words = iter(units.alike(given))
-    rows = [row | {name: next(words) for name in names if row[name] is not None} for row in rows]
     curves = any(machine.curves for machine in machines)
+    # The sizes at which curves are compared are in powers of 1000.
+    words = iter(units.decimal(given) if curves else units.alike(given))
+    rows = [row | {name: next(words) for name in names if row[name] is not None} for row in rows]
     beside = dict(zip(names, machines, strict=True))
     notes = ("a page (-o FILE.html) has the pictures of all curves",) if curves else ()
     return Comparison("machines", tuple(names), tuple(rows), notes=notes, machines=beside)
@@ -52,7 +53,7 @@ def _points(machine: Machine, machines: Sequence[Machine]) -> dict[str, str]:
         others = [set(other.curves[name].x) for other in machines if name in other.curves]
         common = sorted(set(curve.x).intersection(*others))
         for x in dict.fromkeys(common[i] for i in (0, len(common) // 2, -1) if common):
-            at = units.text(x, curve.x_unit, 4) if curve.x_unit else f"{x:g} {curve.x_label}".strip()
+            at = units.text(x, curve.x_unit, 4, decimal=True) if curve.x_unit else f"{x:g} {curve.x_label}".strip()
             y = curve.y[curve.x.index(x)]
-            out[f"curves.{name} at {at}"] = units.text(y, curve.y_unit, 4) if curve.y_unit else f"{y:.4g}"
+            out[f"curves.{name} at {at}"] = units.text(y, curve.y_unit, 4, decimal=True) if curve.y_unit else f"{y:.4g}"
     return out

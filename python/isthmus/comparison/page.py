@@ -6,6 +6,7 @@ import os
 from html import escape
 from typing import TYPE_CHECKING
 
+from .. import units
 from ..files import write_atomically
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ def page(found: Comparison) -> str:
         from ..html.markup import table as sortable
         from .machine_page import side_by_side
 
+        rows = [units.decimal(row) for row in rows]
         differences = sortable(columns, rows, left=range(len(columns))) if rows else "<p>No differences.</p>"
         return side_by_side(found.machines, differences)
     title = escape(" and ".join(found.names))

@@ -141,8 +141,11 @@ def _levels(machine: Machine, decimal: bool) -> list[str]:
     return lines
 
 
-def report(machine: Machine) -> str:
-    """Return a short description of the machine, without the provenance of every number."""
+def report(machine: Machine, *, decimal: bool = False) -> str:
+    """Return a short description of the machine, without the provenance of every number.
+
+    With ``decimal``, numbers of bytes are in powers of 1000 whatever they are, as what stands beside them.
+    """
     s = summary(machine)
     about = {False: "about ", True: ""}
     dims = " x ".join(map(str, s["dims"].values())) + f" ({', '.join(s['dims'])})"
@@ -186,7 +189,7 @@ def report(machine: Machine) -> str:
     # Memory and the sizes of messages are read on one page.
     levels = [getattr(machine.level, name) for name in LEVELS]
     sizes = [n.memory, *(level.S for level in levels), *(p.above for level in levels for p in level.all_pieces)]
-    decimal = units.mixed([size for size in sizes if size], 5)
+    decimal = decimal or units.mixed([size for size in sizes if size], 5)
     counted = ((n.sockets, "socket"), (n.numa, "NUMA domain"), (n.cores, "core"), (n.nics, "NIC"), (n.gpus, "GPU"))
     node = [f"{count} {what}{'' if count == 1 else 's'}" for count, what in counted if count]
     for value, unit, what in (

@@ -85,7 +85,7 @@ def _axes(ax: Any, chart: Chart) -> None:
         ax.set_xlim(min(numbers) - 0.3, max(numbers) + 0.3)
         ax.xaxis.get_major_locator().set_params(integer=True)
     else:
-        ax.set_xscale("log", base=2 if chart.x_unit == "B" or not chart.x_unit else 10)
+        ax.set_xscale("log", base=10 if chart.x_unit else 2)
         shares = chart.y_unit == ""
         ax.set_yscale("linear" if shares else "log")
         if shares:
@@ -100,7 +100,9 @@ def _axes(ax: Any, chart: Chart) -> None:
     if chart.x_unit == "s":
         ax.xaxis.set_major_formatter(lambda x, _: text(float(f"{x:.4g}"), "s", 3))
     if chart.y_unit:
-        ax.yaxis.set_major_formatter(lambda y, _: text(float(f"{y:.4g}"), chart.y_unit, 3) if y > 0 else "0")
+        ax.yaxis.set_major_formatter(
+            lambda y, _: text(float(f"{y:.4g}"), chart.y_unit, 3, decimal=True) if y > 0 else "0"
+        )
         if not chart.linear:
             _few_decades(ax)
     else:
@@ -118,11 +120,13 @@ def _few_decades(ax: Any) -> None:
 
 
 def _bytes(ax: Any, low: float, high: float) -> None:
-    """Powers of two, about eight of them."""
-    first, last = int(np.floor(np.log2(max(low, 1)))), int(np.ceil(np.log2(max(high, 2))))
+    """Powers of ten, about eight of them; 2 and 5 too where there are few. Like all amounts in powers of 1000."""
+    first, last = int(np.floor(np.log10(max(low, 1)))), int(np.ceil(np.log10(max(high, 10))))
     step = max(1, -(-(last - first) // _TICKS))
-    shown = [2.0**k for k in range(first, last + 1, step)]
-    ax.set_xticks(shown, [text(size, "B", 3) for size in shown])
+    between = (1, 2, 5) if last - first < 3 else (1,)
+    shown = [float(m * 10**k) for k in range(first, last + 1, step) for m in between]
+    shown = [size for size in shown if low / 1.5 <= size <= 1.5 * high] or [low, high]
+    ax.set_xticks(shown, [text(size, "B", 3, decimal=True) for size in shown])
     ax.minorticks_off()
 
 
