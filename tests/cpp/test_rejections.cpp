@@ -107,7 +107,7 @@ TEST_CASE("counts beyond 32 bits are rejected, also where 64-bit products would 
       {[] { Dragonfly({{65536}, 1, 1, 65537}); }, {"2^32"}},
       {[] { Dragonfly({{big, big}, 1, 1, 0}); }, {"2^32 routers"}},
       {[] { Dragonfly({{64}, 0xffffffffU, 4, 200}); }, {"32-bit ids"}},
-      {[] { Dragonfly({{2}, 1, 0xffffffffU, 2}); }, {"global ports"}},
+      {[] { Dragonfly({{2}, 1, 0xffffffffU, 2}); }, {"8589934590 global links", "at most 2147483647"}},
       {[] { DragonflyPlus({big, 2, 1, 1, 2}); }, {"2^32 links"}},
       {[] { DragonflyPlus({65536, 32768, 1, 1, 2}); }, {"2^32 links"}},
       {[] { FatTree({"xgft", "", {65536, 65536}, {1, 1}}); }, {"2^32 nodes"}},

@@ -388,9 +388,7 @@ def test_a_wrong_level_is_found_by_the_check() -> None:
     found = check.checked(series, {"socket": ((0, 1), level), "node": ((0, 2), isthmus.Level())})
     assert [one.level for one in found] == ["socket"] * 4
     assert [one.error for one in found] == pytest.approx([-0.5] * 4)
-    assert check.sentence(found).startswith(
-        "4 times of messages that were not fitted are predicted with a median error"
-    )
+    assert check.sentence(found).startswith("4 times that were not used in the fit are predicted with a median error")
     assert check.sentence(found[:1]).endswith("the worst is -50 % (half a round trip of 8 B, level socket)")
     assert check.sentence([]) == ""
 
@@ -406,7 +404,9 @@ def test_rounds_in_which_all_is_slower_are_left_out() -> None:
     samples = Samples([*(series(i, 5) for i in range(4)), *(series(i, 20) for i in range(4, 16))])
     said: list[str] = []
     calm = undisturbed(samples, said)
-    assert said == ["Other programs slowed down 14 of 20 rounds of measurements by more than 20 %: they were left out."]
+    assert said == [
+        "In 14 of 20 rounds all measurements were slower than in the others by more than 20 %: they were left out."
+    ]
     for i, one in enumerate(calm):
         assert np.median(one.column()) == pytest.approx(1e-6 * (i + 1), rel=0.01)
         assert len(one) == (40 if i < 4 else 48)

@@ -212,6 +212,19 @@ def test_measurements_of_a_model_that_is_not_the_fitted_one_are_predicted(model:
         assert worst_prediction(machine, "network", fit.level) < 0.1, seed
 
 
+def test_a_piece_that_is_steep_from_a_gap_on_is_a_level_still() -> None:
+    """Few sizes, and a piece whose line is 0 between the last size below and its first: bytes before `above` count."""
+    for steep in (1.05, 1.2, 2, 10):
+        times = {size: 1e-6 + size * 1e-12 for size in (1, 64, 512, 4096)}
+        times |= {size: 2e-6 + (size - 16384) * 1e-9 * steep for size in (16384, 20000, 32768, 65536, 131072)}
+        pair = {"a": 0, "b": 3}
+        samples = [Series.of(Item(f"p{n}", "pingpong", {**pair, "bytes": n}), [[t]], "most") for n, t in times.items()]
+        fit = fit_level(Samples(samples), [(0, 3)], repetitions=2)
+        assert len(fit.level.pieces) >= 1
+        for piece in fit.level.pieces:
+            assert 1 <= piece.after <= piece.above
+
+
 def test_pieces_of_the_fit_go_into_a_machine_file(tmp_path) -> None:
     levels = random_levels(np.random.default_rng(1))
     fit = fit_level(measured(Simulator(machine_of(levels)), plan({n: getattr(levels, n).S for n in PAIRS})), [(0, 3)])

@@ -172,7 +172,7 @@ def sentence(found: list[Checked]) -> str:
     errors = np.abs([one.error for one in found])
     worst = found[int(np.argmax(errors))]
     return (
-        f"{len(found)} times of messages that were not fitted are predicted with a median error of "
+        f"{len(found)} times that were not used in the fit are predicted with a median error of "
         f"{units.percent(float(np.median(errors)))}; the worst is {units.percent(worst.error, sign=True)} "
         f"({worst}, level {worst.level})"
     )

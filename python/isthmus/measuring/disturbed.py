@@ -43,7 +43,7 @@ def undisturbed(samples: Samples, warnings: list[str]) -> Samples:
     if not left_out:
         return samples
     warnings.append(
-        f"Other programs slowed down {left_out} of {rounds} rounds of measurements by more than "
+        f"In {left_out} of {rounds} rounds all measurements were slower than in the others by more than "
         f"{units.percent(SLOWER - 1)}: they were left out."
     )
     return Samples([_without(one, bad[one.kind in _ALONE]) for one in samples], samples.facts)

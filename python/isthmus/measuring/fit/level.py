@@ -143,14 +143,13 @@ def fit_level(
     found = curves_of(samples, pairs)
     sizes = found.sizes
     bounds = _divide(found, sizes, most_pieces)
-    fits = [fit_piece(found, sizes[a:b], first=a == 0) for a, b in bounds]
+    begins = [_above(found, int(sizes[a - 1]), int(sizes[a])) if a else 0.0 for a, _ in bounds]
+    fits = [fit_piece(found, sizes[a:b], above=above) for (a, b), above in zip(bounds, begins, strict=True)]
     parameters: dict[str, Parameter] = {}
     pieces: list[Piece] = []
     changes: list[tuple[int, int]] = []
-    for i, ((a, _), fit) in enumerate(zip(bounds, fits, strict=True)):
-        above = 0.0
+    for i, ((a, _), above, fit) in enumerate(zip(bounds, begins, fits, strict=True)):
         if i:
-            above = _above(found, int(sizes[a - 1]), int(sizes[a]))
             changes.append(_between(found, sizes, a, fits[i - 1], fit))
             path = f"pieces.{i - 1}."
             last, first = changes[-1]

@@ -172,17 +172,16 @@ class _Rows:
         return _row(g=1, D=paid) if by_receiver else _row(g=1, **wire)
 
 
-def fit_piece(found: Curves, sizes: NDArray[np.int64], *, first: bool) -> PieceFit:
-    """Fit the parameters of the messages of these sizes; of the first piece of a level, bytes cost after the first."""
+def fit_piece(found: Curves, sizes: NDArray[np.int64], *, above: float) -> PieceFit:
+    """Fit the parameters of the messages of these sizes, all above so many bytes: 0 for the first piece of a level."""
     best = _fit(found, sizes, 1.0)
-    if first:
-        return best
-    # A line that would be below 0 at one byte: more bytes are free, up to all of the smallest message.
+    # A line that would be below 0 at one byte: more bytes are free, up to those above which the piece
+    # begins and not to its smallest message that was measured: messages between the two must not cost less than 0.
     crossing = [_crossing(found, sizes, curve) for curve in ("trip", "send", "receive")]
-    after = min(max(crossing), float(sizes[0]))
+    after = min(np.ceil(max(crossing)), np.floor(above))
     if after <= 1:
         return best
-    moved = _fit(found, sizes, float(np.ceil(after)))
+    moved = _fit(found, sizes, float(after))
     return moved if _loss(moved) < 0.9 * _loss(best) else best
 
 
