@@ -2,8 +2,8 @@
 """A stand-in for the programs that measure: reads a plan and writes the journal of a machine that it makes up.
 
 Environment: FAKE_RANKS, FAKE_HOSTS (ranks are dealt out in blocks), FAKE_AFFINITY (one word a rank), FAKE_CRASH (an
-item at which it crashes), FAKE_HANG (at which it hangs), FAKE_STOP (items after which it is killed), FAKE_FULL (the
-disk is full after so many items).
+item at which it crashes), FAKE_HANG (at which it hangs), FAKE_LINGER (seconds after which it ends), FAKE_STOP (items
+after which it is killed), FAKE_FULL (the disk is full after so many items).
 """
 
 from __future__ import annotations
@@ -98,6 +98,7 @@ def main() -> int:
                 out.write(f"sample {name} {turn} {' '.join(rows)}\n")
             out.write(f"done {name} tolerance\n")
         out.write("machine cores_end " + facts["cores_begin"] + "\nend\n")
+    time.sleep(float(os.environ.get("FAKE_LINGER", "0")))
     return int(os.environ.get("FAKE_STATUS", "0"))
 
 

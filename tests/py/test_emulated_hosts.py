@@ -106,9 +106,11 @@ def between(items: list[str], name: str, there: emulated_hosts.Hosts, folder: Pa
     # Four ranks that never give way would keep the network itself from the two cores.
     first = undisturbed() if per_host == 1 else ()
     command = [*there.inside(), *words, *first, str(program), str(folder / "plan"), str(folder / "journal")]
-    ended = captured(command, os.environ, limit=60)
-    assert ended.status == 0, ended.last_words(8)
-    return read_journal(folder / "journal", [Item.parse(item) for item in items], "hosts")
+    ended = captured(command, os.environ, limit=40)
+    samples = read_journal(folder / "journal", [Item.parse(item) for item in items], "hosts")
+    # MPICH 4.0 over UCX does not always come back from MPI_Finalize; measure takes what is whole then, too.
+    assert ended.status == 0 or (name == "mpich" and ended.late and samples.finished), ended.last_words(8)
+    return samples
 
 
 @needs_hosts

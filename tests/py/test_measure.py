@@ -178,6 +178,14 @@ def test_items_that_crash_or_hang_are_left_out(variable: str, monkeypatch: pytes
     assert len(found.machine.curves["latency-socket"].x) == len(plan.sizes(True)) - 1
 
 
+def test_what_was_measured_is_kept_where_mpi_does_not_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAKE_LINGER", "1000")
+    monkeypatch.setattr(plan, "QUICK", 0.2)
+    found = isthmus.measure(launch="mpirun -n 2", only="loggp", quick=True, wait=1.5)
+    assert len(found.machine.curves["latency-socket"].x) == len(plan.sizes(True))
+    assert any("MPI did not end and was stopped" in sentence for sentence in found.missing)
+
+
 def launch(text: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """A launcher of this text."""
     path = folder / "bin" / "srun"

@@ -105,7 +105,7 @@ def median_interval(values: ArrayLike, confidence: float = CONFIDENCE) -> Estima
     x = np.sort(np.asarray(values, np.float64).reshape(-1))
     n = len(x)
     if not n:
-        raise InvalidInput("no values have no median: at least one is needed")
+        raise InvalidInput("no values have no median: give at least one")
     k, outer = _ranks(n, confidence)
     inner = min(k, n - 1)
     low = outer * x[k - 1] + (1 - outer) * x[inner]
