@@ -10,6 +10,7 @@ import numpy as np
 from ..machine import Curve
 from .plan import ROW
 from .samples import Samples, Series
+from .statistics import median_interval
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,13 +25,14 @@ LEVEL_WORDS = {"socket": "within a socket", "node": "between sockets", "network"
 
 
 def median(values: NDArray[np.float64]) -> tuple[float, float, float]:
-    """Return the median, and the ends of its distribution-free 95 % interval: order statistics (binomial)."""
-    ordered = np.sort(values)
-    size = len(ordered)
-    reach = 0.98 * np.sqrt(size)
-    low = max(int(np.floor(size / 2 - reach)), 0)
-    high = min(int(np.ceil(size / 2 + reach)), size - 1)
-    return float(np.median(ordered)), float(ordered[low]), float(ordered[high])
+    """Return the median, and the ends of its 95 % interval."""
+    found = median_interval(values)
+    return found.value, found.low, found.high
+
+
+def digits(value: float) -> float:
+    """Six digits: more are noise."""
+    return float(f"{value:.6g}")
 
 
 class _Maker:
@@ -46,7 +48,7 @@ class _Maker:
         if not ordered:
             return
         x, *measured, count = zip(*ordered, strict=True)
-        y, low, high = (tuple(float(f"{v:.6g}") for v in column) for column in measured)
+        y, low, high = (tuple(map(digits, column)) for column in measured)
         # Rounding to six digits must not put a value out of its interval.
         low, high = tuple(map(min, y, low)), tuple(map(max, y, high))
         self.out[name] = Curve(x=x, y=y, low=low, high=high, samples=count, **words)

@@ -13,8 +13,8 @@ from ..errors import InvalidInput
 from ..machine import Machine
 from ..machine.measured import Measured, curve_table, measured_table
 from . import check
-from .curves import curves, median, working_set
-from .levels import SOURCE, digits, level_tables, noise_table, number
+from .curves import curves, digits, median, working_set
+from .levels import SOURCE, level_tables, noise_table, number
 from .models import hops_model, injection_model, with_models
 from .node import NodeShape
 from .places import Places

@@ -10,7 +10,7 @@ import numpy as np
 from .. import units
 from ..errors import InvalidInput
 from ..machine import Level, Piece
-from .curves import LEVEL_WORDS
+from .curves import LEVEL_WORDS, digits
 from .fit import LevelFit, fit_level, fit_noise
 from .node import NodeShape
 from .places import Places
@@ -36,11 +36,6 @@ def number(
     if method:
         out["method"] = method
     return out | ({"note": note} if note else {})
-
-
-def digits(value: float) -> float:
-    """Six digits: more are noise."""
-    return float(f"{value:.6g}")
 
 
 def level_tables(

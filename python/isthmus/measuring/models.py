@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..machine import Curve
+from .curves import digits
 from .fit import Model, fit_limit, fit_line
 from .samples import Samples, Series, Value
 
@@ -33,7 +34,7 @@ def with_models(
     for name, curve in curves.items():
         model = _model(name, curve, samples, pairs)
         if model is not None:
-            numbers = {key: (_short(e.value), _short(e.low), _short(e.high)) for key, e in model.numbers.items()}
+            numbers = {key: (digits(e.value), digits(e.low), digits(e.high)) for key, e in model.numbers.items()}
             out[name] = dataclasses.replace(curve, formula=model.formula, fitted=numbers)
     return out
 
@@ -78,7 +79,3 @@ def _points(series: list[Series], key: str, column: str | None = None) -> dict[f
     for one in series:
         out.setdefault(float(one.parameters[key]), []).extend(one.by_round(column))
     return out
-
-
-def _short(value: float) -> float:
-    return float(f"{value:.6g}")

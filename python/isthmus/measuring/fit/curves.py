@@ -27,8 +27,6 @@ CURVES = {
 }
 #: A time is that of a processor if it is longer by at most this part.
 BUSY = 0.01
-
-
 #: A call waits if messages of a stream are less than this part of its time apart.
 WAITS = 0.95
 
