@@ -105,7 +105,15 @@ def test_bad_launchers(tmp_path: Path) -> None:
     none = measure(tmp_path, "--launch", "no-such-launcher -n 2", status=2)
     assert none.stderr == "isthmus: --launch no-such-launcher -n 2: there is no program no-such-launcher\n"
     assert "must be one of stream" in measure(tmp_path, "--only", "x", status=2).stderr
-    assert "--budget 5 apples" in measure(tmp_path, "--budget", "5 apples", status=2).stderr
+    for option, text, words in (
+        ("--budget", "5 apples", "must be a time such as 90s or 10min"),
+        ("--budget", "100", "has no unit: a time needs one, as 100s or 100min"),
+        ("--wait", "1.5", "has no unit: a time needs one, as 1.5s or 1.5min"),
+        ("--budget", "0", "must be a time above 0"),
+        ("--budget", "-1min", "must be a time above 0"),
+    ):
+        bad = measure(tmp_path, option, text, status=2)
+        assert bad.stderr == f"isthmus: {option} {text}: {words}\n"
 
 
 def test_more_ranks_than_cores(tmp_path: Path) -> None:

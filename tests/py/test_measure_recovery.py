@@ -168,6 +168,7 @@ def test_what_cannot_be_told_apart_is_reported_with_what_is_known() -> None:
     fit = fit_level(of(hidden, "pingpong", "isendcall", "receivecall", "window", "threshold"), network)
     assert [name for name in NAMES if not fit.parameters[name].identified] == ["g", "G"]
     assert "at most O_recv" in fit.parameters["G"].note
+    assert fit.parameters["G"].bounded
     assert fit.parameters["g"].low == 0 <= 1e-7 <= fit.parameters["g"].high
     with pytest.raises(InvalidInput, match="no ping-pong"):
         fit_level(of(simple(), "isendcall"), network)
@@ -182,6 +183,32 @@ def test_outliers_are_named_and_move_nothing() -> None:
     assert fit.outliers == ["network.pingpong.512"]
     assert pytest.approx(1e-6, rel=0.01) == fit.level.L
     assert pytest.approx(1e-9, rel=0.01) == fit.level.G
+
+
+def test_a_time_that_noise_makes_zero_is_said_to_be_unknown() -> None:
+    """The calls seem to take longer than half a round trip, by less than their noise: L is not 0, it is not known."""
+    random = np.random.default_rng(4)
+    series = []
+    kinds = {"pingpong": (1.98e-6, {}), "isendcall": (1e-6, {}), "receivecall": (1e-6, {"how": "probe"})}
+    for size in (1, 64, 256, 1024, 4096):
+        for kind, (seconds, more) in kinds.items():
+            item = Item(f"{kind}.{size}", kind, {"a": 0, "b": 1, "bytes": size, **more})
+            rounds = [(seconds + size * 1e-10) * (1 + 0.3 * random.standard_normal(5)) for _ in range(8)]
+            series.append(Series.of(item, rounds, "most"))
+    found = fit_level(Samples(series), [(0, 1)]).parameters["L"]
+    assert found.value == 0
+    assert not found.identified
+    assert not found.determined
+    assert not found.bounded
+    assert found.high > 1e-8
+    assert found.note.startswith("not known better than 0 s to ")
+    # Where nothing leaves room for it, it is as good as none.
+    exact = [
+        Series.of(one.item, [[(1e-6 if one.kind != "pingpong" else 2e-6) + one.parameters["bytes"] * 1e-10]], "most")
+        for one in series
+    ]
+    none = fit_level(Samples(exact), [(0, 1)]).parameters["L"]
+    assert (none.value, none.determined, none.note) == (0, True, "too small to be told from 0")
 
 
 def test_nothing_is_negative_where_a_straight_line_would_be() -> None:

@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import isthmus
+from isthmus import filekinds
 from isthmus.errors import InvalidInput, ParseError
 from isthmus.measuring.samples import COLUMNS, Item, Samples, Series, read_journal
 
@@ -193,3 +195,19 @@ def test_samples_are_shown(tmp_path: Path) -> None:
     assert "4 items, 6 samples, 1 skipped" in show()
     assert "no memory of NUMA domain 1" in show("--full")
     assert json.loads(show("--json"))["items"][0]["median"] == 2e-6
+
+
+def test_samples_are_known_by_their_content_wherever_something_else_is_wanted(tmp_path: Path) -> None:
+    journal(tmp_path).save(tmp_path / "s")
+    assert filekinds.kind_of(tmp_path / "s") == filekinds.SAMPLES
+    Samples([]).save(tmp_path / "empty.h5")
+    assert filekinds.kind_of(tmp_path / "empty.h5") == filekinds.SAMPLES
+    b = isthmus.ProgramBuilder(2)
+    b.send(0, 1, 8)
+    b.recv(1, 0, 8)
+    b.build().save(tmp_path / "p.h5")
+    assert filekinds.kind_of(tmp_path / "p.h5") == filekinds.HDF5
+    with pytest.raises(ParseError, match="the file is raw samples of isthmus measure: expected a program"):
+        isthmus.read(tmp_path / "s")
+    with pytest.raises(ParseError, match="the file is raw samples of isthmus measure: expected"):
+        isthmus.load(tmp_path / "s")

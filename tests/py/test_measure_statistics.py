@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from isthmus import InvalidInput
-from isthmus.measuring.statistics import bootstrap, change_points, median_interval, of_rounds, outliers
+from isthmus.measuring.statistics import bootstrap, change_points, median_interval, of_rounds
 
 TRIALS = 4000
 
@@ -55,14 +55,6 @@ def test_bootstrap_covers_what_follows_from_medians() -> None:
         low, high = bootstrap(lambda m: np.median(m[0]) - np.median(m[1]), [a, b], repetitions=300, seed=trial)
         covered.append(low[0] <= 20 <= high[0])
     assert 0.91 <= np.mean(covered) <= 0.99
-
-
-def test_outliers_are_named() -> None:
-    random = np.random.default_rng(3)
-    x = random.normal(10, 0.1, 100)
-    x[[7, 50]] = 20, 11
-    assert np.flatnonzero(outliers(x)).tolist() == [7, 50]
-    assert not outliers([1.0, 1.0, 1.0]).any()
 
 
 @pytest.mark.parametrize("seed", range(20))

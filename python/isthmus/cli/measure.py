@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable
 
@@ -109,10 +110,12 @@ def _seconds(option: str, text: str) -> float:
     """A time; minutes are allowed here too."""
     word = text.strip()
     factor = 60.0 if word.endswith("min") else 1.0
+    if re.fullmatch(r"[0-9.]*[1-9][0-9.]*", word):
+        raise InvalidInput(f"{option} {text}: has no unit: a time needs one, as {word}s or {word}min")
     try:
         seconds = factor * units.parse(word.removesuffix("min").strip() + "s" if factor == 60 else word, "s")
-    except InvalidInput as error:
-        raise InvalidInput(f"{option} {text}: {error}") from None
+    except InvalidInput:
+        raise InvalidInput(f"{option} {text}: must be a time such as 90s or 10min") from None
     if seconds <= 0:
         raise InvalidInput(f"{option} {text}: must be a time above 0")
     return seconds

@@ -6,7 +6,7 @@ import os
 from typing import Any
 
 from .. import filekinds
-from ..errors import InvalidInput, ParseError
+from ..errors import InvalidInput
 from ..named import named
 from .inputs import parse_level, read_any
 
@@ -58,14 +58,11 @@ def read_thing(text: str, unit: str = "ns") -> Any:
         return Pattern.read(name)
     if kind is None and name.endswith((".toml", ".conf")):
         return load(text)
-    try:
-        return read_any(text, unit)
-    except ParseError as error:
-        if kind != filekinds.HDF5 or error.field != "noun":
-            raise
+    if kind == filekinds.SAMPLES:
         from ..measuring.samples import Samples
 
         return Samples.load(name)
+    return read_any(text, unit)
 
 
 def placement_of(path: str, machine: str, nodes: str | None, per_node: int | None) -> Any:

@@ -65,9 +65,7 @@ def level_tables(
         fits[level] = fit
         # That an interface is faster than the processors is no lack: a bound is all that there is to know.
         unknown = dict.fromkeys(
-            p.path.rpartition(".")[2]
-            for p in fit.parameters.values()
-            if not p.determined and not p.note.startswith("at most")
+            p.path.rpartition(".")[2] for p in fit.parameters.values() if not p.determined and not p.bounded
         )
         if unknown:
             missing.append(

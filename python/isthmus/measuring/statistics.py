@@ -1,4 +1,4 @@
-"""What samples say: medians with distribution-free intervals, bootstrap over rounds, outliers, change points."""
+"""What samples say: medians with distribution-free intervals, bootstrap over rounds, change points."""
 
 from __future__ import annotations
 
@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 CONFIDENCE = 0.95
-#: A sample is an outlier if it lies farther from the median than so many robust standard deviations (B. Iglewicz,
-#: D. C. Hoaglin, "How to detect and handle outliers", 1993).
-FAR = 3.5
 
 
 @dataclass(frozen=True)
@@ -124,25 +121,6 @@ def of_rounds(rounds: Sequence[NDArray[np.float64]], confidence: float = CONFIDE
     found = median_interval(medians if len(medians) >= 6 else np.concatenate([*rounds, np.empty(0)]), confidence)
     value = float(np.median(medians))
     return Estimate(value, min(found.low, value), max(found.high, value), samples)
-
-
-def spread(values: ArrayLike) -> float:
-    """Return a robust standard deviation: 1.4826 times the median distance from the median."""
-    x = np.asarray(values, np.float64)
-    return float(1.4826 * np.median(np.abs(x - np.median(x)))) if x.size else 0.0
-
-
-def outliers(values: ArrayLike, *, far: float = FAR, least: float = 0.0) -> NDArray[np.bool_]:
-    """Return which values lie farther from the median than ``far`` robust standard deviations.
-
-    ``least``: a standard deviation below which values are taken to be equal.
-    """
-    x = np.asarray(values, np.float64)
-    scale = max(spread(x), least)
-    if not x.size or scale == 0:
-        return np.zeros(x.shape, np.bool_)
-    out: NDArray[np.bool_] = np.abs(x - np.median(x)) > far * scale
-    return out
 
 
 def bootstrap(

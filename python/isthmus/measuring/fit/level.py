@@ -54,6 +54,8 @@ class Parameter:
     samples : int
     determined : bool
         Whether the measurements determine it, however wide its interval is.
+    bounded : bool
+        It is not determined, but whatever it is up to ``high``, something else takes longer and nothing changes.
     """
 
     path: str
@@ -64,6 +66,7 @@ class Parameter:
     note: str = ""
     samples: int = 0
     determined: bool = True
+    bounded: bool = False
 
 
 @dataclass(frozen=True)
@@ -257,13 +260,16 @@ def _parameter(path: str, name: str, fit: PieceFit, lows: NDArray[np.float64], h
         note = fit.notes.get(name, "")
         low, high = (0.0, bound) if bound is not None else (0.0, max(high, value))
         note = note or "does not follow from what was measured"
-        return Parameter(path, value, low, max(high, value), False, note, determined=False)
+        return Parameter(path, value, low, max(high, value), False, note, determined=False, bounded=name in fit.bounded)
+    unit = "s" if name in TIMES else "s/B"
+    words = f"not known better than {units.text(low, unit, 3)} to {units.text(high, unit, 3)}"
     if value < (TINY if name in TIMES else TINY_RATE):
+        alike = [fit.values[other] for other in NAMES if (other in TIMES) == (name in TIMES)]
+        if high > KNOWN * max(alike):  # a bound of 0 was met by chance, and 0 is no measured number
+            return Parameter(path, value, 0.0, high, False, words, samples, determined=False)
         return Parameter(path, value, 0.0, high, False, "too small to be told from 0", samples)
     if (high - low) / 2 > KNOWN * value:
-        unit = "s" if name in TIMES else "s/B"
-        note = f"not known better than {units.text(low, unit, 3)} to {units.text(high, unit, 3)}"
-        return Parameter(path, value, low, high, False, note, samples)
+        return Parameter(path, value, low, high, False, words, samples)
     return Parameter(path, value, low, high, True, samples=samples)
 
 

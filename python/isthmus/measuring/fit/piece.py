@@ -53,6 +53,8 @@ class PieceFit:
         Whether the design determines each.
     bounds, notes : dict
         Largest value and words for what is not determined.
+    bounded : set of str
+        What is not determined since something else always takes longer: any value up to its bound says the same.
     rows : list of (str, int)
         Curve and size of every row.
     samples : int
@@ -63,6 +65,7 @@ class PieceFit:
     determined: dict[str, bool]
     bounds: dict[str, float]
     notes: dict[str, str]
+    bounded: set[str]
     rows: list[tuple[str, int]]
     samples: int
     design: NDArray[np.float64]
@@ -218,9 +221,9 @@ def _fit(found: Curves, sizes: NDArray[np.int64], after: float) -> PieceFit:
         by_receiver, now = by_receiver or slower, new
     assert now is not None
     known = _known(design * weights[:, None], by_receiver)
-    bounds, notes = _what_is_known(rows, now, known, after, by_receiver)
+    bounds, notes, bounded = _what_is_known(rows, now, known, after, by_receiver)
     fit = PieceFit(
-        now, after, known, bounds, notes, [rows.points[i][:2] for i in used],
+        now, after, known, bounds, notes, bounded, [rows.points[i][:2] for i in used],
         sum(rows.points[i][2].samples for i in used), design, weights, by_receiver,
     )  # fmt: skip
     for curve, size, point in rows.points:
@@ -252,12 +255,15 @@ def _combination(name: str, by_receiver: bool) -> NDArray[np.float64]:
 
 def _what_is_known(
     rows: _Rows, v: dict[str, float], known: dict[str, bool], after: float, by_receiver: bool
-) -> tuple[dict[str, float], dict[str, str]]:
-    """Bounds and words for what the design does not determine; G takes its bound, with which nothing changes."""
+) -> tuple[dict[str, float], dict[str, str], set[str]]:
+    """Bounds and words for what the design does not determine, and what of it is bounded; G takes its bound, with which
+    nothing changes."""
     bounds: dict[str, float] = {}
     notes: dict[str, str] = {}
+    bounded: set[str] = set()
     if not known["G"] and by_receiver:
         bounds["G"] = v["G"] = v["O_recv"]
+        bounded.add("G")
         notes["G"] = f"at most O_recv, {units.text(v['O_recv'], 's/B', 3)}: the receiver takes longer"
     elif not known["G"] and not known["O_recv"]:
         bounds["G"] = v["G"]
@@ -266,6 +272,7 @@ def _what_is_known(
         apart = [(size, p.value) for curve, size, p in rows.points if curve == "apart"]
         if apart:
             bounds["g"] = max(min(value - max(size - after, 0.0) * v["G"] for size, value in apart), 0.0)
+            bounded.add("g")
             notes["g"] = f"at most {units.text(bounds['g'], 's', 3)}: processors take longer"
         v["g"] = min(v["g"], bounds.get("g", v["g"]))
     ends = [name for name in ("o_send", "L", "o_recv") if not known[name]]
@@ -275,10 +282,9 @@ def _what_is_known(
         for name in ends:
             bounds[name] = total
             notes[name] = words if len(ends) > 1 else notes.get(name, "")
-    for name in ("O", "O_recv"):
-        if not known[name]:
-            bounds[name] = v["G"] if name == "O_recv" else max(v[name], 0.0)
-            notes[name] = (
-                f"at most G, {units.text(v['G'], 's/B', 3)}" if name == "O_recv" else "no send was timed alone"
-            )
-    return bounds, notes
+    if not known["O"]:
+        bounds["O"], notes["O"] = max(v["O"], 0.0), "no send was timed alone"
+    if not known["O_recv"]:
+        bounds["O_recv"], notes["O_recv"] = v["G"], f"at most G, {units.text(v['G'], 's/B', 3)}"
+        bounded.add("O_recv")
+    return bounds, notes, bounded
