@@ -6,14 +6,31 @@
 #include <utility>
 
 namespace isthmus::runtime {
+namespace {
 
-RingTransport::Peer& RingTransport::peer(Rank rank) {
-  Peer& found = peers_[rank];
-  if (!found.out.is_open()) {
-    found.out.open(ring(rank_, rank));
-    found.in.open(ring(rank, rank_));
-  }
-  return found;
+void copy_bytes(std::byte* to, const std::byte* from, std::size_t count) {
+  if (count > 0) std::memcpy(to, from, count);
+}
+
+}  // namespace
+
+bool RingTransport::open(Peer& peer, Rank rank) {
+  if (!failure().empty()) return false;
+  if (peer.out.is_open()) return true;
+  Ring* const out = ring(rank_, rank);
+  Ring* const in = out == nullptr ? nullptr : ring(rank, rank_);
+  if (in == nullptr) return false;
+  peer.out.open(*out);
+  peer.in.open(*in);
+  return true;
+}
+
+bool RingTransport::open_bulk(BulkRing& ring, Rank from, Rank to) {
+  if (ring.is_open()) return true;
+  std::byte* const memory = bulk_ring(from, to);
+  if (memory == nullptr) return false;
+  ring.open(memory, bulk_);
+  return true;
 }
 
 void RingTransport::activate(Rank rank) {
@@ -24,119 +41,193 @@ void RingTransport::activate(Rank rank) {
 }
 
 bool RingTransport::send(Rank to, const Key& key, const std::byte* bytes, std::size_t count, Token token) {
-  Peer& other = peer(to);
-  const bool small = count <= Slot::room;
-  std::uint64_t number = 0;
-  if (!small) {
+  Peer& other = peers_[to];
+  if (!open(other, to)) return false;
+  Late parcel{Parcel::eager, key, bytes, count, 0, token};
+  bool at_once = true;
+  if (count > Slot::room) parcel.parcel = Parcel::bulk;
+  if (count > BulkRing::most(bulk_)) {
+    parcel.parcel = Parcel::waiting;
     if (spare_.empty()) {
-      number = large_.size();
-      large_.push_back(token);
-    } else {
-      number = spare_.back();
-      spare_.pop_back();
-      large_[number] = token;
+      spare_.push_back(large_.size());
+      large_.emplace_back();
     }
+    parcel.number = spare_.back();
+    spare_.pop_back();
+    large_[parcel.number] = {token, bytes, count};
     ++other.owed;
     activate(to);
+    at_once = false;
   }
-  const Late parcel{small ? Parcel::eager : Parcel::waiting, key, bytes, count, number, token};
-  if (other.late.empty() && put(other, parcel)) return small;
-  other.late.push_back(parcel);
+  if (other.late.empty() && put(to, other, parcel)) return at_once;
+  other.late.push(parcel);
   activate(to);
   return false;
 }
 
-bool RingTransport::put(Peer& other, const Late& parcel) {
-  Slot* slot = other.out.free();
+bool RingTransport::put(Rank to, Peer& other, const Late& parcel) {
+  Slot* const slot = other.out.free();
   if (slot == nullptr) return false;
+  if (parcel.parcel == Parcel::eager) {
+    copy_bytes(slot->bytes, parcel.bytes, parcel.count);
+  } else if (parcel.parcel == Parcel::bulk || parcel.parcel == Parcel::piece) {
+    if (!open_bulk(other.bulk_out, rank_, to)) return false;
+    std::byte* const room = other.bulk_out.room(parcel.count);
+    if (room == nullptr) return false;
+    copy_bytes(room, parcel.bytes, parcel.count);
+  }
   slot->key = parcel.key;
   slot->count = parcel.count;
   slot->number = parcel.number;
   slot->address = reinterpret_cast<std::uintptr_t>(parcel.bytes);
-  if (parcel.parcel == Parcel::eager && parcel.count > 0) std::memcpy(slot->bytes, parcel.bytes, parcel.count);
   other.out.pass(*slot, parcel.parcel);
   return true;
 }
 
-void RingTransport::flush(Peer& other) {
-  while (!other.late.empty() && put(other, other.late.front())) {
+void RingTransport::put_or_wait(Rank to, Peer& other, const Late& parcel) {
+  if (other.late.empty() && put(to, other, parcel)) return;
+  other.late.push(parcel);
+  activate(to);
+}
+
+void RingTransport::flush(Rank to, Peer& other) {
+  while (!other.late.empty() && put(to, other, other.late.front())) {
     const Late& gone = other.late.front();
-    if (gone.parcel == Parcel::eager) ended_.push_back(gone.token);
-    other.late.pop_front();
+    if (gone.parcel == Parcel::eager || gone.parcel == Parcel::bulk) ended_.push_back(gone.token);
+    other.late.pop();
+  }
+  if (!other.outgoing.empty()) send_pieces(to, other);
+}
+
+void RingTransport::send_pieces(Rank to, Peer& other) {
+  while (!other.outgoing.empty()) {
+    Outgoing& message = other.outgoing.front();
+    const Large& large = large_[message.number];
+    const std::size_t now = std::min(large.count - message.done, BulkRing::most(bulk_));
+    if (!put(to, other, {Parcel::piece, {}, large.bytes + message.done, now, 0, {}})) return;
+    message.done += now;
+    if (message.done < large.count) continue;
+    settle(other, message.number);
+    other.outgoing.pop();
   }
 }
 
+bool RingTransport::fits(Rank from, const Posted& receive, std::size_t count) {
+  if (count == receive.count) return true;
+  fail("rank " + std::to_string(from) + " sends " + std::to_string(count) + " bytes where rank " +
+       std::to_string(rank_) + " receives " + std::to_string(receive.count));
+  return false;
+}
+
 bool RingTransport::recv(Rank from, const Key& key, std::byte* bytes, std::size_t count, Token token) {
-  Peer& other = peer(from);
+  Peer& other = peers_[from];
+  if (!open(other, from)) return false;
   const Posted receive{key, bytes, count, token};
   Early early;
   if (other.box.take_early(key, early)) {
-    const std::size_t before = ended_.size();
-    deliver(from, other, receive, early, early.bytes.get());
-    if (ended_.size() > before) {
-      ended_.pop_back();
-      return true;
-    }
-    return false;
+    if (!fits(from, receive, early.count)) return false;
+    if (!early.here) return this->receive(from, other, receive, early.address, early.number);
+    copy_bytes(bytes, early.bytes.data(), count);
+    other.box.recycle(early);
+    return true;
+  }
+  // What is first in the ring may be it, if no receive was there before this one.
+  Slot* const slot = other.box.awaits() ? nullptr : other.in.look();
+  if (slot != nullptr && slot->key == key && slot->parcel.load(std::memory_order_relaxed) == Parcel::eager) {
+    if (!fits(from, receive, slot->count)) return false;
+    copy_bytes(bytes, slot->bytes, count);
+    other.in.give_back(*slot);
+    return true;
   }
   other.box.post(receive);
   activate(from);
   return false;
 }
 
-void RingTransport::deliver(Rank from, Peer& other, const Posted& receive, const Early& message,
-                            const std::byte* bytes) {
-  if (message.count != receive.count)
-    return fail("rank " + std::to_string(from) + " sends " + std::to_string(message.count) + " bytes where rank " +
-                std::to_string(rank_) + " receives " + std::to_string(receive.count));
-  if (bytes != nullptr) {
-    if (message.count > 0) std::memcpy(receive.bytes, bytes, message.count);
-  } else {
-    if (!fetch(from, message.address, receive.bytes, message.count))
-      return fail("rank " + std::to_string(rank_) + " cannot read a message of rank " + std::to_string(from));
-    const Late taken{Parcel::taken, {}, nullptr, 0, message.number, {}};
-    if (!other.late.empty() || !put(other, taken)) {
-      other.late.push_back(taken);
+/// A message whose bytes are at the sender. True if they are here now.
+bool RingTransport::receive(Rank from, Peer& other, const Posted& receive, std::uint64_t address,
+                            std::uint64_t number) {
+  switch (fetch(from, address, receive.bytes, receive.count)) {
+    case Fetched::done: put_or_wait(from, other, {Parcel::taken, {}, nullptr, 0, number, {}}); return true;
+    case Fetched::refused:
+      other.incoming.push({receive, 0});
       activate(from);
-    }
+      put_or_wait(from, other, {Parcel::wanted, {}, nullptr, 0, number, {}});
+      return false;
+    case Fetched::failed:
+      fail("rank " + std::to_string(rank_) + " cannot read a message of rank " + std::to_string(from));
   }
-  ended_.push_back(receive.token);
+  return false;
 }
 
 void RingTransport::settle(Peer& other, std::uint64_t number) {
-  ended_.push_back(large_[number]);
+  ended_.push_back(large_[number].token);
   spare_.push_back(number);
   --other.owed;
 }
 
+const std::byte* RingTransport::bytes_of(Rank from, Peer& other, const Slot& slot) {
+  if (slot.parcel.load(std::memory_order_relaxed) == Parcel::eager) return slot.bytes;
+  return open_bulk(other.bulk_in, from, rank_) ? other.bulk_in.next(slot.count) : nullptr;
+}
+
+void RingTransport::take_piece(Rank from, Peer& other, const Slot& slot) {
+  const std::byte* const bytes = bytes_of(from, other, slot);
+  if (bytes == nullptr) return;
+  Incoming& message = other.incoming.front();
+  copy_bytes(message.receive.bytes + message.done, bytes, slot.count);
+  message.done += slot.count;
+  if (message.done < message.receive.count) return;
+  ended_.push_back(message.receive.token);
+  other.incoming.pop();
+}
+
 void RingTransport::take(Rank from, Peer& other, Slot& slot) {
   const Parcel parcel = slot.parcel.load(std::memory_order_relaxed);
-  if (parcel == Parcel::taken) {
-    settle(other, slot.number);
-    return other.in.give_back(slot);
-  }
-  Early message{slot.key, static_cast<std::size_t>(slot.count), slot.address, slot.number, nullptr};
-  const bool here = parcel == Parcel::eager;
-  Posted receive;
-  if (other.box.take_posted(slot.key, receive)) {
-    deliver(from, other, receive, message, here ? slot.bytes : nullptr);
-  } else {
-    if (here) {
-      message.bytes = std::make_unique<std::byte[]>(std::max<std::size_t>(message.count, 1));
-      std::memcpy(message.bytes.get(), slot.bytes, message.count);
+  const std::size_t count = slot.count;
+  Posted found;
+  switch (parcel) {
+    case Parcel::none: return;
+    case Parcel::taken: settle(other, slot.number); break;
+    case Parcel::wanted: other.outgoing.push({slot.number, 0}); break;
+    case Parcel::piece: take_piece(from, other, slot); break;
+    case Parcel::waiting:
+      if (!other.box.take_posted(slot.key, found)) {
+        other.box.keep({slot.key, count, slot.address, slot.number, false, {}}, nullptr);
+      } else if (fits(from, found, count) && receive(from, other, found, slot.address, slot.number)) {
+        ended_.push_back(found.token);
+      }
+      break;
+    case Parcel::eager:
+    case Parcel::bulk: {
+      const std::byte* const bytes = bytes_of(from, other, slot);
+      if (bytes == nullptr) return;
+      if (!other.box.take_posted(slot.key, found)) {
+        other.box.keep({slot.key, count, 0, 0, true, {}}, bytes);
+      } else if (fits(from, found, count)) {
+        copy_bytes(found.bytes, bytes, count);
+        ended_.push_back(found.token);
+      }
     }
-    other.box.keep(std::move(message));
   }
+  if (!failure().empty()) return;
+  if (parcel == Parcel::bulk || parcel == Parcel::piece) other.bulk_in.give_back(count);
   other.in.give_back(slot);
 }
 
 std::size_t RingTransport::poll(Token* ended, std::size_t most) {
+  constexpr std::uint32_t patience = 1 << 10;
   if (failure().empty()) {
-    for (std::size_t i = 0; i < active_.size();) {
+    bool idle = true;
+    for (std::size_t i = 0; i < active_.size() && failure().empty();) {
       const Rank from = active_[i];
-      Peer& other = peer(from);
-      flush(other);
-      while (Slot* slot = other.in.look()) take(from, other, *slot);
+      Peer& other = peers_[from];
+      while (Slot* slot = other.in.look()) {
+        take(from, other, *slot);
+        idle = false;
+        if (!failure().empty()) break;
+      }
+      flush(from, other);
       if (is_active(other)) {
         ++i;
       } else {
@@ -145,6 +236,8 @@ std::size_t RingTransport::poll(Token* ended, std::size_t most) {
         active_.pop_back();
       }
     }
+    idle_ = idle ? idle_ + 1 : 0;
+    if (idle && idle_ % patience == 0 && !active_.empty()) watch();
   }
   const std::size_t count = std::min(most, ended_.size() - told_);
   std::copy_n(ended_.begin() + static_cast<std::ptrdiff_t>(told_), count, ended);

@@ -1,13 +1,15 @@
 // Messages through rings in memory: what threads of a process and processes of a node have in common. Small messages
-// are copied into the ring and out of it; of larger ones the receiver takes the bytes from where they are.
+// are copied into the ring and out of it. Of larger ones the receiver takes the bytes from where they are: one copy;
+// where that is not allowed, the sender passes them piece by piece through the ring of bytes, and both copy at the same
+// time.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <vector>
 
 #include "runtime/transport/mailbox.hpp"
+#include "runtime/transport/queue.hpp"
 #include "runtime/transport/ring.hpp"
 #include "runtime/transport/transport.hpp"
 
@@ -15,7 +17,8 @@ namespace isthmus::runtime {
 
 class RingTransport : public Transport {
  public:
-  RingTransport(Rank rank, Rank ranks) : rank_(rank), peers_(ranks) {}
+  /// `bulk`: bytes of a ring of bytes, a power of two from 1024 on; a quarter of it is the most that is copied twice.
+  RingTransport(Rank rank, Rank ranks, std::size_t bulk) : rank_(rank), bulk_(bulk), peers_(ranks) {}
 
   [[nodiscard]] Rank rank() const override { return rank_; }
   [[nodiscard]] Rank ranks() const override { return static_cast<Rank>(peers_.size()); }
@@ -24,48 +27,82 @@ class RingTransport : public Transport {
   std::size_t poll(Token* ended, std::size_t most) override;
 
  protected:
-  /// The ring from one rank to another; made when it is first asked for.
-  virtual Ring& ring(Rank from, Rank to) = 0;
-  /// Copies bytes that are where another rank said.
-  virtual bool fetch(Rank from, std::uint64_t address, std::byte* to, std::size_t count) = 0;
+  enum class Fetched { done, refused, failed };
+
+  /// The ring from one rank to another; made when it is first asked for. Null after a failure.
+  virtual Ring* ring(Rank from, Rank to) = 0;
+  /// Memory of the ring of bytes from one rank to another; the same.
+  virtual std::byte* bulk_ring(Rank from, Rank to) = 0;
+  /// Copies bytes that are where another rank said; `refused`: it has to send them.
+  virtual Fetched fetch(Rank from, std::uint64_t address, std::byte* to, std::size_t count) = 0;
+  /// Nothing has come for a while: are the others still there?
+  virtual void watch() {}
+
+  /// The peers of whom something is expected.
+  [[nodiscard]] const std::vector<Rank>& expected() const { return active_; }
 
  private:
-  /// A parcel that found no free slot.
+  /// A parcel that found no free slot or no room.
   struct Late {
-    Parcel parcel;
+    Parcel parcel = Parcel::none;
     Key key;
-    const std::byte* bytes;
-    std::size_t count;
-    std::uint64_t number;
+    const std::byte* bytes = nullptr;
+    std::size_t count = 0;
+    std::uint64_t number = 0;
     Token token;
+  };
+  /// A large message that goes piece by piece: to be sent, or to be received.
+  struct Outgoing {
+    std::uint64_t number = 0;
+    std::size_t done = 0;
+  };
+  struct Incoming {
+    Posted receive;
+    std::size_t done = 0;
+  };
+  struct Large {
+    Token token;
+    const std::byte* bytes = nullptr;
+    std::size_t count = 0;
   };
   struct Peer {
     RingOut out;
     RingIn in;
+    BulkRing bulk_out, bulk_in;
     Mailbox box;
-    std::deque<Late> late;
+    Queue<Late> late;
+    Queue<Outgoing> outgoing;
+    Queue<Incoming> incoming;
     std::uint32_t owed = 0;  ///< large messages that it has not taken yet
     bool listed = false;     ///< in active_
   };
 
-  Peer& peer(Rank rank);
+  bool open(Peer& peer, Rank rank);
+  bool open_bulk(BulkRing& ring, Rank from, Rank to);
   void activate(Rank rank);
-  [[nodiscard]] bool is_active(const Peer& peer) const {
-    return peer.owed > 0 || !peer.late.empty() || peer.box.awaits();
+  [[nodiscard]] static bool is_active(Peer& peer) {
+    return peer.owed > 0 || !peer.late.empty() || !peer.incoming.empty() || peer.box.awaits();
   }
-  bool put(Peer& peer, const Late& parcel);
-  void flush(Peer& peer);
+  bool put(Rank to, Peer& peer, const Late& parcel);
+  void put_or_wait(Rank to, Peer& peer, const Late& parcel);
+  void flush(Rank to, Peer& peer);
+  void send_pieces(Rank to, Peer& peer);
   void take(Rank from, Peer& peer, Slot& slot);
-  void deliver(Rank from, Peer& peer, const Posted& receive, const Early& message, const std::byte* bytes);
+  void take_piece(Rank from, Peer& peer, const Slot& slot);
+  const std::byte* bytes_of(Rank from, Peer& peer, const Slot& slot);
+  bool fits(Rank from, const Posted& receive, std::size_t count);
+  bool receive(Rank from, Peer& peer, const Posted& receive, std::uint64_t address, std::uint64_t number);
   void settle(Peer& peer, std::uint64_t number);
 
   Rank rank_;
+  std::size_t bulk_;
   std::vector<Peer> peers_;
   std::vector<Rank> active_;          // peers of whom something is expected
-  std::vector<Token> large_;          // by number: who waits until a message has been taken
+  std::vector<Large> large_;          // by number: messages that wait until they have been taken
   std::vector<std::uint64_t> spare_;  // numbers that are free
   std::vector<Token> ended_;
-  std::size_t told_ = 0;  // of ended_
+  std::size_t told_ = 0;    // of ended_
+  std::uint32_t idle_ = 0;  // calls of poll() since something has come
 };
 
 }  // namespace isthmus::runtime
