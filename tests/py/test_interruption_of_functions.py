@@ -21,7 +21,7 @@ LONG = {
         "simulate(s, m, model='flow')",
     ),
     "simulate, packet": (
-        "s = collective('alltoall', ranks=256, bytes=64_000, algorithm='linear'); m = 'torus:8x8x4'",
+        "s = collective('alltoall', ranks=256, bytes=640_000, algorithm='linear'); m = 'torus:8x8x4'",
         "simulate(s, m, model='packet')",
     ),
     "map": (
@@ -34,21 +34,21 @@ LONG = {
     ),
     "tune": ("m = 'torus:8x8x8'", "tune('alltoall', m, ranks=512, model='flow', workers=2)"),
     "tune, one worker": ("m = 'torus:8x8x8'", "tune('alltoall', m, ranks=512, model='flow', workers=1)"),
-    "prove": ("", "prove('alltoall:ranks=2000,bytes=8,algorithm=linear')"),
+    "prove": ("", "prove('alltoall:ranks=4000,bytes=8,algorithm=linear')"),
     "map, in several threads": (
         "s = collective('alltoall', ranks=512, bytes=8, algorithm='linear')",
         "map(s, 'torus:8x8x8', method='multilevel', seconds=100)",
     ),
     "map, greedily": (
         "s = collective('alltoall', ranks=2048, bytes=8, algorithm='linear')",
-        "map(s, 'torus:16x16x16', method='topo_lb')",
+        "map(s, 'torus:16x16x16', method='topolb')",
     ),
     "critical path": (
         "t = simulate(collective('alltoall', ranks=1500, bytes=8, algorithm='linear'), 'torus:16x16x8', record='ops')",
         "[t.sensitivities() for i in range(100)]",
     ),
     "lower": (
-        "b = ProgramBuilder(1000)\nfor i in range(10): b.collective('alltoall', range(1000), 8)\np = b.build()",
+        "b = ProgramBuilder(1000)\nfor i in range(30): b.collective('alltoall', range(1000), 8)\np = b.build()",
         "lower(p)",
     ),
     "validate": (
@@ -91,7 +91,7 @@ def test_keyboard_interrupt(name: str, expected: str) -> None:
     assert process.stdout is not None
     assert process.stdout.readline() == "begins\n", process.communicate()[1]
     time.sleep(0.5)
-    assert process.poll() is None
+    assert process.poll() is None, process.communicate()[1]
     begin = time.monotonic()
     process.send_signal(signal.SIGINT)
     out, error = process.communicate(timeout=60)

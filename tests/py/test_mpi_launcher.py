@@ -66,12 +66,12 @@ def test_ranks_that_hang_are_ended_in_time(name: str, tmp_path: Path) -> None:
     begin = time.monotonic()
     seen: list[int] = []
     ended = Launcher.parse(" ".join(mpi_programs.launcher(name, 2))).run(
-        program, limit=1.5, watch=lambda: seen.append(len(left(str(program))))
+        program, limit=4, watch=lambda: seen.append(len(left(str(program))))
     )
     assert ended.late
     assert ended.status != 0
     assert max(seen) == 2
-    assert 1.5 <= ended.seconds <= time.monotonic() - begin < 15
+    assert 4 <= ended.seconds <= time.monotonic() - begin < 30
     assert left(str(program)) == []
 
 
