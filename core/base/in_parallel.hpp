@@ -26,6 +26,7 @@ void in_parallel(std::size_t count, unsigned threads, Body body) {
   const auto work = [&] {
     for (std::size_t i = next++; i < count && !stop->asked; i = next++) {
       try {
+        interruption_point();
         body(i);
       } catch (const Interrupted&) {
         stop->asked = true;

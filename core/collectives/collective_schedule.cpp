@@ -135,7 +135,7 @@ class Writing {
     const std::uint64_t end = std::min<std::uint64_t>(first + length_, call_.ranks);
     RankCalls calls(call_, lists_);
     for (std::uint64_t r = first; r < end; ++r) {
-      if ((r & 0x3F) == 0) interruption_point();
+      if (((r - first) & 0x3F) == 0) interruption_point();
       f(calls.of(static_cast<Rank>(r)));
     }
   }

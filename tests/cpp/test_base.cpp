@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <memory>
@@ -108,6 +109,20 @@ TEST_CASE("in_parallel() ends its threads where the caller is interrupted, also 
                     Interrupted);
     asks.join();
   }
+}
+
+TEST_CASE("in_parallel() looks between pieces that do not look themselves") {
+  const auto stop = std::make_shared<Stop>();
+  std::atomic<int> done{0};
+  const WorkingFor us(stop);
+  CHECK_THROWS_AS(in_parallel(100'000, 2,
+                              [&](std::size_t) {
+                                ++done;
+                                stop->asked = true;
+                                std::this_thread::sleep_for(std::chrono::milliseconds(1));
+                              }),
+                  Interrupted);
+  CHECK(done < 100'000);
 }
 
 TEST_CASE("in_parallel() gives the exception of the lowest piece") {

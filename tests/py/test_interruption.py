@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import resource
 import signal
 import subprocess
 import sys
@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from isthmus import files, interruption
+from processes import hear, used
 
 #: Each takes much longer than it is given here: in Python, in the core, in one thread or in several.
 LONG = {
@@ -23,7 +24,7 @@ LONG = {
     "schedule convert": "schedule convert alltoall:ranks=6000,bytes=8,algorithm=linear -o out.goal",
     "map": "map alltoall:ranks=1024,bytes=8,algorithm=linear --machine torus:16x16x16 --time 100s",
     "map, by time": "map alltoall:ranks=256,bytes=8kB,algorithm=linear --machine torus:16x16x16 --objective time",
-    "prove": "prove alltoall:ranks=2500,bytes=8,algorithm=linear",
+    "prove": "prove alltoall:ranks=4000,bytes=8,algorithm=linear",
     "advise": "advise --example lammps --machine torus:8x8x8 --tune-time 100s -o out.html",
     "show": "show alltoall:ranks=6000,bytes=8,algorithm=linear",
     "study": "study saturation -o out",
@@ -66,18 +67,12 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def hear() -> None:
-    """A shell starts what is in the background with interrupts ignored, and so all that it starts."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
 def wait_until_begun(process: subprocess.Popen[str], folder: Path) -> None:
     """A second, and on a busy machine until the process has computed, or its study has begun to write."""
     time.sleep(1)
     end = time.monotonic() + 60
     while process.poll() is None and time.monotonic() < end and not (folder / "out").exists():
-        used = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[11:13]
-        if sum(map(int, used)) / os.sysconf("SC_CLK_TCK") > (0.6 if "study" not in process.args else 60):
+        if used(process.pid) > (0.6 if "study" not in process.args else 60):
             break
         time.sleep(0.05)
 
@@ -92,9 +87,12 @@ def test_ctrl_c(name: str, tmp_path: Path, table: Path) -> None:
     wait_until_begun(process, tmp_path)
     assert process.poll() is None
     begin = time.monotonic()
+    computed = resource.getrusage(resource.RUSAGE_CHILDREN)
+    before = computed.ru_utime + computed.ru_stime + used(process.pid)
     process.send_signal(signal.SIGINT)
     out, error = process.communicate(timeout=60)
     took = time.monotonic() - begin
+    computed = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert (process.returncode, out) == (130, "")
     said = (
         "isthmus: interrupted"
@@ -102,7 +100,8 @@ def test_ctrl_c(name: str, tmp_path: Path, table: Path) -> None:
         else r"isthmus: interrupted; what is done is in out, run again to continue"
     )
     assert error.strip() == said
-    assert took < 2
+    # On a busy machine 2 s of the processor take longer.
+    assert min(took, computed.ru_utime + computed.ru_stime - before) < 2
     # The ledger of a study is whole at any time.
     assert [p.name for p in tmp_path.iterdir()] == ([] if name != "study" else ["out"])
 

@@ -9,6 +9,8 @@ import time
 
 import pytest
 
+from processes import hear, used
+
 #: What is made before, and the call that takes much longer than it is given; most of the time it is in the core.
 LONG = {
     "collective": ("", "collective('alltoall', ranks=12000, bytes=8, algorithm='linear')"),
@@ -65,9 +67,9 @@ print("begins", flush=True)
 try:
     {call}
 except KeyboardInterrupt:
-    at = time.monotonic()
+    at, used = time.monotonic(), time.process_time()
     t = simulate(collective("allreduce", ranks=64, bytes=8), "torus:4x4x4")
-    print(at, t.makespan)
+    print(at, used, t.makespan)
 """
 
 
@@ -86,16 +88,17 @@ def test_keyboard_interrupt(name: str, expected: str) -> None:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        preexec_fn=hear,
     )
     assert process.stdout is not None
     assert process.stdout.readline() == "begins\n", process.communicate()[1]
     time.sleep(0.5)
     assert process.poll() is None, process.communicate()[1]
-    begin = time.monotonic()
+    begin, before = time.monotonic(), used(process.pid)
     process.send_signal(signal.SIGINT)
     out, error = process.communicate(timeout=60)
     assert (error, process.returncode) == ("", 0)
-    at, makespan = out.split()
+    at, after, makespan = out.split()
     assert makespan == expected
-    assert float(at) - begin < 2
+    # On a busy machine 2 s of the processor take longer.
+    assert min(float(at) - begin, float(after) - before) < 2
