@@ -3,9 +3,17 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace isthmus::runtime {
+
+/// A transport could not be set up: the system refused something, or other ranks did not come.
+class TransportError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
 
 using Rank = std::uint32_t;
 

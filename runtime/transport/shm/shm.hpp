@@ -1,0 +1,50 @@
+// The ranks of a job are processes of one node, which share memory.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runtime/transport/ring_transport.hpp"
+#include "runtime/transport/shm/segment.hpp"
+
+namespace isthmus::runtime {
+
+/// One rank; used by one thread at a time. A rank that dies, or that leaves although something is expected of it, is a
+/// failure that names it, within some tenths of a second of waiting.
+class ShmTransport final : public RingTransport {
+ public:
+  /// Waits until all ranks are there. Throws TransportError.
+  explicit ShmTransport(const ShmOptions& options) : ShmTransport(options, std::make_unique<ShmSegment>(options)) {}
+
+  /// Empty, or why large messages of some rank are copied twice.
+  [[nodiscard]] const std::string& notice() const { return notice_; }
+
+ protected:
+  Ring* ring(Rank from, Rank to) override;
+  std::byte* bulk_ring(Rank from, Rank to) override;
+  Fetched fetch(Rank from, std::uint64_t address, std::byte* to, std::size_t count) override;
+  void watch() override;
+
+ private:
+  enum class Access : std::uint8_t { unknown, allowed, refused };
+
+  ShmTransport(const ShmOptions& options, std::unique_ptr<ShmSegment> segment)
+      : RingTransport(options.rank, options.ranks, segment->bulk()),
+        segment_(std::move(segment)),
+        access_(options.ranks, options.one_copy ? Access::unknown : Access::refused) {}
+
+  Access find_access(Rank from);
+  void fail_for_dead(Rank rank);
+
+  std::unique_ptr<ShmSegment> segment_;
+  std::vector<Access> access_;
+  std::vector<Rank> gone_;  // ranks that had left when watch() looked last, while something was expected of them
+  std::chrono::steady_clock::time_point looked_{};
+  std::string notice_;
+};
+
+}  // namespace isthmus::runtime
