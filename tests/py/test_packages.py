@@ -19,8 +19,11 @@ def taken_apart(requirement: str) -> tuple[str, str]:
 
 def test_the_recipe_of_spack_needs_the_same() -> None:
     recipe = (ROOT / "packaging/spack/packages/py-isthmus/package.py").read_text()
-    depends = re.findall(r'depends_on\("py-([\w-]+)@([\w.]+):"(?:, type="build")?(?:, when="\+(\w+)")?\)', recipe)
-    found = {(name, version, extra) for name, version, extra in depends}
+    depends = re.findall(r'depends_on\("([\w-]+)@([\w.]+):"(?:, type="build")?(?:, when="\+(\w+)")?\)', recipe)
+    tools = {"cmake", "python"}
+    # The bindings of OTF2 come with the library itself.
+    found = {(name.removeprefix("py-"), version, extra) for name, version, extra in depends if name not in tools}
+    assert {name for name, _, _ in depends if not name.startswith("py-")} <= {"otf2", *tools}
     needed = {
         (*taken_apart(text), "") for text in (*PROJECT["build-system"]["requires"], *PROJECT["project"]["dependencies"])
     }
@@ -31,6 +34,9 @@ def test_the_recipe_of_spack_needs_the_same() -> None:
     assert 'depends_on("python@3.11:"' in recipe
     assert f'depends_on("cmake@{PROJECT["tool"]["scikit-build"]["cmake"]["version"].removeprefix(">=")}:"' in recipe
     compile(recipe, "package.py", "exec")
+    # Spack clones the branch of the checkout that holds the recipe.
+    assert (ROOT / "packaging/spack/packages/py-isthmus/package.py").resolve().parents[4] == ROOT
+    assert "git = Path(__file__).resolve().parents[4].as_uri()" in recipe
 
 
 def test_extras_are_named_once() -> None:

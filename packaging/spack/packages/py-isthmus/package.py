@@ -1,10 +1,15 @@
-"""Isthmus for Spack: ``spack repo add packaging/spack``, then ``spack develop -p $PWD py-isthmus@main`` and install."""
+"""Isthmus for Spack, from the checkout that holds this file: ``spack repo add packaging/spack``, then ``spack install
+py-isthmus``. It works with Spack 0.22 to 1.2."""
+
+from pathlib import Path
 
 from spack.package import *
 
 
 class PyIsthmus(PythonPackage):
     """Predicts, explains and improves the communication of parallel programs on real interconnects."""
+
+    git = Path(__file__).resolve().parents[4].as_uri()
 
     license("BSD-3-Clause")
 
@@ -32,7 +37,7 @@ class PyIsthmus(PythonPackage):
         depends_on("py-pandas@2:", when="+data")
         depends_on("py-networkx@3:", when="+data")
         depends_on("py-scipy@1.12:", when="+data")
-        depends_on("py-otf2@3.1:", when="+otf2")
+        depends_on("otf2@3.1:", when="+otf2")
         depends_on("py-matplotlib@3.8:", when="+plot")
         depends_on("py-plotly@5.20:", when="+plot")
         depends_on("py-jinja2@3.1:", when="+report")
