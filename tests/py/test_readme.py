@@ -173,14 +173,6 @@ def test_bootstrap_knows_its_commands() -> None:
     assert "usage" in unknown.stderr
 
 
-def test_links_of_the_readme_lead_somewhere() -> None:
-    for page in PAGES:
-        prose = re.sub(r"`[^`\n]+`", "", BLOCK.sub("", page.read_text(encoding="utf-8")))
-        for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", prose):
-            if "://" not in target and not target.startswith("mailto:"):
-                assert (page.parent / target).exists(), f"{page.name}: {target}"
-
-
 def test_commands_of_the_documentation_exist() -> None:
     """Commands of the documentation are not run, as they name the reader's files, but they must be known."""
     from isthmus.cli import cli
