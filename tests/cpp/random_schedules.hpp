@@ -12,6 +12,8 @@ using namespace schedule;
 using namespace simulate;
 
 using Random = std::mt19937_64;
+/// Random numbers of one case of a matrix, whichever others are run.
+inline Random stream(std::uint64_t matrix, std::uint64_t number) { return Random((matrix << 32) + number); }
 
 /// 0, ..., n - 1, the same on every platform.
 inline std::uint64_t below(Random& random, std::uint64_t n) { return random() % n; }

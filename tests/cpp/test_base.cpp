@@ -7,6 +7,9 @@
 #include <cmath>
 #include <cstdlib>
 #include <memory>
+#include <set>
+#include <stdexcept>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -15,6 +18,7 @@
 #include "base/in_parallel.hpp"
 #include "base/interruption.hpp"
 #include "base/rng.hpp"
+#include "sample.hpp"
 
 using namespace isthmus;
 
@@ -82,6 +86,38 @@ TEST_CASE("Rng::below follows the published rejection and is uniform") {
   for (int i = 0; i < draws; ++i) ++thirds[wide.below(3U << 30) >> 30];
   const double sigma = std::sqrt(draws * (1.0 / 3) * (2.0 / 3));
   for (const int count : thirds) CHECK(std::abs(count - draws / 3) < 5 * sigma);
+}
+
+TEST_CASE("samples of long matrices can be repeated, and all cases are taken sometime") {
+  using testing::Sample;
+  const char* variable = "ISTHMUS_SAMPLE_SEED";
+  const char* found = std::getenv(variable);
+  const std::string before = found == nullptr ? "" : found;
+  unsetenv(variable);
+  CHECK(Sample("numbers", 4, 2).cases == std::vector<std::size_t>{0, 1, 2, 3});
+  CHECK(Sample("numbers", 4, 2).whole);
+  std::set<std::size_t> seen;
+  std::set<std::vector<std::size_t>> different;
+  for (int seed = 0; seed < 60; ++seed) {
+    setenv(variable, std::to_string(seed).c_str(), 1);
+    const Sample sample("numbers", 20, 3);
+    CHECK(!sample.whole);
+    CHECK(sample.cases.size() == 3);
+    CHECK(std::is_sorted(sample.cases.begin(), sample.cases.end()));
+    CHECK(sample.cases == Sample("numbers", 20, 3).cases);
+    seen.insert(sample.cases.begin(), sample.cases.end());
+    different.insert({sample.cases, Sample("others", 20, 3).cases});
+    CHECK(Sample("few", 3, 3).whole);
+  }
+  CHECK(seen.size() == 20);
+  CHECK(different.size() > 100);
+  setenv(variable, "seven", 1);
+  CHECK_THROWS_AS(Sample("numbers", 20, 3), std::invalid_argument);
+  if (before.empty()) {
+    unsetenv(variable);
+  } else {
+    setenv(variable, before.c_str(), 1);
+  }
 }
 
 TEST_CASE("messages concatenate text and numbers") {

@@ -13,6 +13,7 @@
 #include "collectives/registry.hpp"
 #include "naive_loggops.hpp"
 #include "random_schedules.hpp"
+#include "sample.hpp"
 #include "schedule/builder.hpp"
 #include "schedule/validate.hpp"
 #include "simulate/simulate.hpp"
@@ -195,26 +196,26 @@ Operation operation(OpKind kind, Rank peer, std::uint64_t amount, std::uint32_t 
 }  // namespace
 
 TEST_CASE("random schedules take the time that a naive simulator says, down to every operation") {
-  Random random(1);
   std::uint64_t deadlocks = 0;
-  constexpr std::uint64_t rounds_here = 1500;
-  for (std::uint64_t round = 0; round < rounds_here; ++round) {
+  const testing::Sample rounds("naive", 1500, 500);
+  for (const std::size_t round : rounds.cases) {
     CAPTURE(round);
+    Random random = stream(1, round);
     const Schedule schedule = random_schedule(random, random_recipe(random));
     const SimulationOptions options = small_machine(random);
     check_against_naive(schedule, options, deadlocks);
   }
   // Both happen often.
-  CHECK(deadlocks > rounds_here / 50);
-  CHECK(deadlocks < rounds_here / 2);
+  CHECK(deadlocks > rounds.cases.size() / 50);
+  CHECK(deadlocks < rounds.cases.size() / 2);
 }
 
 TEST_CASE("so do they with noise and on nodes that share interfaces") {
-  Random random(2);
   const Grid torus({"torus", {3, 2}});
   std::uint64_t deadlocks = 0;
-  for (int round = 0; round < 700; ++round) {
+  for (const std::size_t round : testing::Sample("naive, noise", 700, 230).cases) {
     CAPTURE(round);
+    Random random = stream(2, round);
     const Recipe recipe = random_recipe(random);
     const Schedule schedule = random_schedule(random, recipe);
     SimulationOptions options = small_machine(random);
@@ -225,10 +226,10 @@ TEST_CASE("so do they with noise and on nodes that share interfaces") {
 }
 
 TEST_CASE("so do those in which many operations of a rank wait for the same") {
-  Random random(3);
   std::uint64_t deadlocks = 0;
-  for (int round = 0; round < 8; ++round) {
+  for (const std::size_t round : testing::Sample("naive, many wait", 8, 3).cases) {
     CAPTURE(round);
+    Random random = stream(3, round);
     Recipe recipe = random_recipe(random);
     recipe.steps = 1500;
     recipe.tags = 3;
@@ -342,13 +343,13 @@ TEST_CASE("the engine for plain machines tells the same as the general one") {
 }
 
 TEST_CASE("where ranks are indistinguishable, simulating one of each kind changes nothing") {
-  Random random(5);
   for (const bool ties : {false, true}) {
     CAPTURE(ties);
     std::uint64_t fewer = 0, several = 0;
-    constexpr int rounds_here = 600;
-    for (int round = 0; round < rounds_here; ++round) {
+    const testing::Sample rounds(ties ? "alike, ties" : "alike", 600, 200);
+    for (const std::size_t round : rounds.cases) {
       CAPTURE(round);
+      Random random = stream(ties ? 5 : 6, round);
       Recipe recipe;
       recipe.kinds = once_in(random, 2) ? 1 : static_cast<Rank>(1 + below(random, 3));
       recipe.ranks = recipe.kinds * static_cast<Rank>(4 + below(random, 12));
@@ -378,9 +379,9 @@ TEST_CASE("where ranks are indistinguishable, simulating one of each kind change
       if (round % 10 == 0) CHECK(simulate(schedule, options, Detail::ops).simulated_ranks == schedule.ranks);
     }
     // Operations and messages that were made ready at the same time and wait for the same stream are ties as well.
-    CHECK(fewer > rounds_here / 10);
-    CHECK(fewer < rounds_here);
-    CHECK(several > rounds_here / 20);
+    CHECK(fewer > rounds.cases.size() / 10);
+    CHECK(fewer < rounds.cases.size());
+    CHECK(several > rounds.cases.size() / 20);
   }
 }
 
@@ -498,12 +499,12 @@ TEST_CASE("a simulation can be stopped") {
 }
 
 TEST_CASE("a simulation that stops at a time tells a bound of the makespan, and elsewhere everything") {
-  Random random(7);
   const Grid torus({"torus", {3, 2}});
-  constexpr int rounds_here = 2000;
-  int early = 0;
-  for (int round = 0; round < rounds_here; ++round) {
+  const testing::Sample rounds("until", 2000, 500);
+  std::size_t early = 0;
+  for (const std::size_t round : rounds.cases) {
     CAPTURE(round);
+    Random random = stream(7, round);
     const Recipe recipe = random_recipe(random);
     const Schedule schedule = random_schedule(random, recipe);
     SimulationOptions options = small_machine(random);
@@ -531,7 +532,7 @@ TEST_CASE("a simulation that stops at a time tells a bound of the makespan, and 
     options.until = whole.makespan;
     CHECK(!simulate(schedule, options, Detail::ranks).stopped);
   }
-  CHECK(early > rounds_here / 2);
+  CHECK(early > rounds.cases.size() / 2);
 }
 
 TEST_CASE("so does one of ranks that are indistinguishable, and of iterations that repeat") {
