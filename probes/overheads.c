@@ -238,10 +238,14 @@ static int threshold(const Item* item, const Team* team, int count, double* valu
   const bool progress = item_integer(item, "progress") != 0;
   (void)room_for_threshold(item, team);
   for (int i = 0; i < count; i++) {
-    int low = 0, high = most;
-    if (eager_at(team, high, hold, progress)) low = high;
-    else if (!eager_at(team, 1, hold, progress)) high = 1;
-    /* low is eager (or 0), high is not. */
+    int low = 0, high = 1;
+    /* From below, since on slow links large messages take long. */
+    while (eager_at(team, high, hold, progress)) {
+      low = high;
+      if (high == most) break;
+      high = high > most / 8 ? most : 8 * high;
+    }
+    /* low is eager (or 0), high is not, or both are `most`. */
     while (high - low > 1) {
       const int middle = low + (high - low) / 2;
       if (eager_at(team, middle, hold, progress)) low = middle;

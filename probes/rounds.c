@@ -1,17 +1,21 @@
 /* Rounds: every round takes one batch of every item that is not done, in another order, so that a disturbed second hits
- * all items alike. */
+ * all items alike. The first begins with the fewest bytes: where links are so slow that large messages take seconds,
+ * all others have been measured by then. Later ones pass by what would take more than its share of the time left; of an
+ * item that has few repetitions, than four shares. */
 #include "probe.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { LEAST_ROUNDS = 4 };
+enum { LEAST_ROUNDS = 4, FEW = 4, AGAIN = 4 };
 
 typedef struct {
   bool begun, done;
-  int round;
-  double each; /* seconds of one repetition, with all that belongs to it */
+  bool rests; /* done, as its median was known: it comes again in one round of several */
+  int turns;
+  double each;  /* seconds of one repetition, with all that belongs to it */
+  double least; /* of its turns */
   double* value;
   long count, room;
 } State;
@@ -80,11 +84,10 @@ static void keep(State* state, const double* values, int count, int columns) {
 }
 
 /* Returns NULL, or why the journal cannot be written. */
-static const char* take(const Plan* plan, const Work* work, State* all, int i, int left, double start, double* values) {
-  Item* item = &plan->item[i];
-  State* state = &all[i];
+static const char* take(const Plan* plan, const Work* work, Item* item, State* state, int round, int left, double start,
+                        double* values) {
   double begin = now();
-  journal_add("begin %s %d %.6f", item->id, state->round, begin - start);
+  journal_add("begin %s %d %.6f", item->id, round, begin - start);
   journal_end_line();
   if (!state->begun) {
     state->begun = true;
@@ -102,36 +105,67 @@ static const char* take(const Plan* plan, const Work* work, State* all, int i, i
       /* To warm up; what it takes is known better the second time. */
       for (int k = 1; k <= 2; k++) {
         begin = now();
-        (void)work->batch(item, i, k, values, work->context);
+        (void)work->batch(item, (int)(item - plan->item), k, values, work->context);
         state->each = elapsed(begin) / k;
         if (state->each > 0.02) break;
       }
     }
   }
-  const int count = batch_size(plan, item->kind->batch, state, left, start + plan->budget - now());
+  int count = batch_size(plan, item->kind->batch, state, left, start + plan->budget - now());
+  if (state->rests && count > FEW) count = FEW;
   begin = now();
   const int columns = item_columns(item);
-  const int taken = work->batch(item, i, count, values, work->context);
+  const int taken = work->batch(item, (int)(item - plan->item), count, values, work->context);
   if (taken > 0) {
     state->each = elapsed(begin) / taken;
-    journal_add("sample %s %d", item->id, state->round);
+    if (state->count == 0 || state->each < state->least) state->least = state->each;
+    journal_add("sample %s %d", item->id, round);
     for (int k = 0; k < taken * columns; k++) journal_add(" %.9g", values[k]);
     journal_end_line();
     keep(state, values, taken, columns);
   }
-  state->round++;
+  state->turns++;
+  if (state->rests) return NULL;
   if (item->kind->batch == ONCE) {
     if (taken > 0) finish(item, state, "most");
     state->done = true;
     return NULL;
   }
   const int rounds = plan->least < LEAST_ROUNDS ? (int)plan->least : LEAST_ROUNDS;
-  if (state->count >= plan->least && state->round >= rounds && known(state, plan->tolerance)) {
+  if (state->count >= plan->least && state->turns >= rounds && known(state, plan->tolerance)) {
     finish(item, state, "tolerance");
+    state->rests = true;
   } else if (state->count >= plan->most) {
     finish(item, state, "most");
   }
   return NULL;
+}
+
+/* Bytes of one repetition, as far as the parameters of an item say. */
+static double volume(const Item* item) {
+  double bytes = 0, messages = 1;
+  for (int i = 0; i < item->keys; i++) {
+    if (strcmp(item->key[i], "bytes") == 0) bytes = atof(item->value[i]);
+    if (strcmp(item->key[i], "n") == 0) messages = atof(item->value[i]);
+  }
+  return bytes * messages;
+}
+
+static void shuffle(int* order, int count, uint64_t* random) {
+  for (int i = count - 1; i > 0; i--) {
+    const int k = (int)(next_random(random) % (uint64_t)(i + 1)), other = order[k];
+    order[k] = order[i];
+    order[i] = other;
+  }
+}
+
+static void fewest_bytes_first(int* order, int count, const Item* item) {
+  for (int i = 1; i < count; i++) {
+    const int one = order[i];
+    int at = i;
+    for (; at > 0 && volume(&item[order[at - 1]]) > volume(&item[one]); at--) order[at] = order[at - 1];
+    order[at] = one;
+  }
 }
 
 const char* rounds_run(const Plan* plan, const Work* work) {
@@ -144,16 +178,20 @@ const char* rounds_run(const Plan* plan, const Work* work) {
   const double start = now();
   const char* error = NULL;
   int left = plan->items;
-  while (left && !error && now() - start < plan->budget) {
-    for (int i = plan->items - 1; i > 0; i--) {
-      const int k = (int)(next_random(&random) % (uint64_t)(i + 1)), other = order[k];
-      order[k] = order[i];
-      order[i] = other;
-    }
+  bool any = true;
+  for (int round = 0; left && any && !error && now() - start < plan->budget; round++) {
+    shuffle(order, plan->items, &random);
+    if (round == 0) fewest_bytes_first(order, plan->items, plan->item);
+    any = false;
     for (int i = 0; i < plan->items && !error && now() - start < plan->budget; i++) {
-      if (state[order[i]].done) continue;
-      error = take(plan, work, state, order[i], left, start, values);
-      left -= state[order[i]].done;
+      Item* item = &plan->item[order[i]];
+      State* one = &state[order[i]];
+      const double share = (start + plan->budget - now()) / left;
+      const bool again = one->rests && one->count < plan->most && round % AGAIN == AGAIN - 1;
+      if ((one->done && !again) || one->least > share * (one->count < FEW ? 4 : 1)) continue;
+      any |= !again;
+      error = take(plan, work, item, one, round, left, start, values);
+      left -= one->done && !again;
       if (!error) error = journal_flush();
     }
   }

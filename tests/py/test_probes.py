@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import mpi_programs
-from isthmus.measuring.programs import mpi_program, sources
+from isthmus.measuring.programs import mpi_program, node_program, sources
 from isthmus.measuring.samples import Item, read_journal
-from isthmus.mpi.launcher import Launcher
+from isthmus.mpi.launcher import Launcher, captured
 from probe_runs import measured, plan, start, undisturbed
 
 PAIRS = [
@@ -81,6 +81,20 @@ def test_threshold_is_a_size_that_does_not_wait(name: str, tmp_path: Path) -> No
     assert len(found["there"])
     assert len(found["posted"])
     assert "wait for their receive" in found["late"].skipped
+
+
+def test_what_is_done_comes_again_while_others_are_not(tmp_path: Path) -> None:
+    """So that all items see the states of the computer. Rounds are those of the whole run, smallest messages first."""
+    items = ["long memcpy bytes=150000000", "short memcpy bytes=4096"]
+    (tmp_path / "plan").write_text(plan(items, budget=60, samples="30 1000", more="tolerance 0.9\n"))
+    command = [str(node_program()), str(tmp_path / "plan"), str(tmp_path / "journal")]
+    assert captured(command, os.environ, limit=100).status == 0
+    samples = read_journal(tmp_path / "journal", [Item.parse(item) for item in items], "test")
+    assert samples["short"].ended == samples["long"].ended == "tolerance"
+    assert samples["short"].rounds.max() <= samples["long"].rounds.max()
+    lines = [line.split()[:2] for line in (tmp_path / "journal").read_text().splitlines()]
+    assert ["sample", "short"] in lines[lines.index(["done", "short"]) :]
+    assert [line[1] for line in lines if line[0] == "begin"][:2] == ["short", "long"]
 
 
 def test_what_cannot_be_measured_is_said(tmp_path: Path) -> None:

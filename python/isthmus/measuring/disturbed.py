@@ -13,8 +13,8 @@ from .samples import Samples, Series
 #: A round is disturbed if its items take longer by more than this part, as a median over them; each compared with its
 #: own undisturbed time, the lower quartile of its rounds.
 SLOWER = 1.2
-#: Items that a round must have for that, and rounds that an item must have, and keep.
-_ITEMS, _ROUNDS = 8, 4
+#: Items that a round must have for that, rounds that an item must have, and rounds that it must keep.
+_ITEMS, _ROUNDS, _KEPT = 8, 4, 2
 #: What is no time of one thing done again and again, or is measured in a launch of its own.
 _OTHERS = ("startup", "threshold", "noise", "clock")
 _ALONE = ("stream", "spmv", "fma", "memcpy")
@@ -66,6 +66,6 @@ def _without(one: Series, bad: set[int]) -> Series:
     if one.kind in _OTHERS:
         return one
     good = ~np.isin(one.rounds, list(bad))
-    if good.all() or len(np.unique(one.rounds[good])) < _ROUNDS:
+    if good.all() or len(np.unique(one.rounds[good])) < _KEPT:
         return one
     return dataclasses.replace(one, values=one.values[good], rounds=one.rounds[good])

@@ -20,6 +20,8 @@ from .samples import Samples
 SOURCE = "measure"
 #: A time per byte that makes no nanosecond of the largest messages is none.
 _NOTHING = 5e-16
+#: Links whose times for long messages differ by more are said to differ.
+_UNLIKE = 0.1
 
 
 def number(
@@ -75,7 +77,27 @@ def level_tables(
         if fit.outliers:
             some = ", ".join(fit.outliers[:4])
             missing.append(f"LogGP {LEVEL_WORDS[level]}: {len(fit.outliers)} items lie far from the fit ({some}).")
+        missing += _unlike(samples, pairs)
     return out, fits
+
+
+def _unlike(samples: Samples, pairs: list[tuple[int, int]]) -> list[str]:
+    """Return what is said of other pairs, and of the other way, where long messages take another time."""
+    (a, b), out = pairs[0], []
+    size = max((int(one.item.parameters["bytes"]) for one in samples.of("window", a=b, b=a)), default=0)
+
+    def time(first: int, second: int) -> float:
+        found = [one.column() for one in samples.of("window", a=first, b=second, bytes=size) if len(one)]
+        # The least, since each may have been measured a few times only, and disturbances only add.
+        return float(np.concatenate(found).min()) if found else np.nan
+
+    fitted, long = time(a, b), units.text(size, "B")
+    for first, second in [(b, a), *pairs[1:]]:
+        ratio = time(first, second) / fitted
+        if max(ratio, 1 / ratio) > 1 + _UNLIKE:
+            share = f"{ratio:.2f} times as long as from rank {a} to rank {b}, for which the parameters hold"
+            out.append(f"Links differ: {long} from rank {first} to rank {second} take {share}.")
+    return out
 
 
 def _table(fit: LevelFit) -> dict[str, Any]:

@@ -52,6 +52,8 @@ UNSEEN = "check."
 _BETWEEN = (5, 100, 700, 2500, 5000, 20_000, 80_000, 300_000, 700_000, 1_500_000, 3_000_000)
 _SIZES = (1, 100, 700, 2500, 5000, 20_000, 80_000, 300_000, 1_500_000, 1 << 22)
 _BURSTS = (2, 8, 64)
+#: Bytes of a stream, where messages are not so large that eight are more.
+_STREAM = 1 << 21
 #: Most bytes of a burst.
 _BURST = 1 << 23
 #: Collectives of --quick.
@@ -143,6 +145,11 @@ def sizes(quick: bool, most: int = 1 << 22) -> list[int]:
     powers = [1 << k for k in range(most.bit_length()) if 1 << k <= most]
     between = [3 << k for k in range(7, 17) if 3 << k <= most]
     return sorted({*powers, *between})
+
+
+def _stream_of(size: int) -> int:
+    """Messages of a stream: so many that its ends do not count, and not many where each is long."""
+    return max(8, min(32, _STREAM // size))
 
 
 def survey(ranks: int | None) -> Launch:
@@ -240,7 +247,7 @@ def _loggp(items: _Items, a: int, b: int, quick: bool) -> None:
     """What the fit of a level takes: half round trips, times in calls, distances of messages in streams."""
     for size in sizes(quick):
         items.add("pingpong", a=a, b=b, bytes=size)
-        items.add("window", a=a, b=b, bytes=size, n=32)
+        items.add("window", a=a, b=b, bytes=size, n=_stream_of(size))
         items.add("isendcall", a=a, b=b, bytes=size)
         if size <= _EAGER:
             items.add("sendcall", a=a, b=b, bytes=size)
@@ -270,9 +277,9 @@ def _messages(items: _Items, a: int, b: int, quick: bool) -> None:
     for size in some if quick else some[::2]:
         items.add("pingpong", a=a, b=b, bytes=size)
         items.add("sendrecv", a=a, b=b, bytes=size)
-        items.add("window", a=a, b=b, bytes=size, n=32)
+        items.add("window", a=a, b=b, bytes=size, n=_stream_of(size))
         if not quick:
-            items.add("bidirectional", a=a, b=b, bytes=size, n=32)
+            items.add("bidirectional", a=a, b=b, bytes=size, n=_stream_of(size))
 
 
 def _other_pairs(items: _Items, found: list[tuple[int, int]], quick: bool) -> None:
@@ -281,8 +288,7 @@ def _other_pairs(items: _Items, found: list[tuple[int, int]], quick: bool) -> No
     for first, second in [(b, a), *([] if quick else found[1:4])]:
         for size in (8, 1 << 16, 1 << 20):
             items.add("pingpong", a=first, b=second, bytes=size)
-            items.add("window", a=first, b=second, bytes=size, n=16)
-    items.add("window", a=a, b=b, bytes=1 << 20, n=16)
+            items.add("window", a=first, b=second, bytes=size, n=_stream_of(size))
 
 
 def _rates(items: _Items, places: Places, quick: bool) -> None:
