@@ -10,6 +10,8 @@ from collections.abc import Iterator
 
 from .interruption import undone
 
+#: Errors of a disk that takes no more; they come without the name of the file.
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 #: Suffixes of pictures.
 PICTURES = (".png", ".svg", ".pdf")
 
@@ -43,9 +45,11 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[str]:
         with undone(lambda: os.unlink(temporary)):
             yield temporary
             os.replace(temporary, target)
-    except BaseException:
+    except BaseException as error:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary)
+        if isinstance(error, OSError) and error.errno in FULL and error.filename in (None, temporary):
+            raise type(error)(error.errno, error.strerror, os.fspath(path)) from None
         raise
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import os
+import resource
 import stat
 import tomllib
 from pathlib import Path
@@ -13,7 +15,7 @@ import pytest
 
 import isthmus
 from isthmus.errors import InvalidInput
-from isthmus.measuring import check, plan
+from isthmus.measuring import check, node, plan
 from isthmus.measuring import measure as verb
 from isthmus.measuring.disturbed import undisturbed
 from isthmus.measuring.node import NodeShape, node_shape, processors, ranges
@@ -212,7 +214,35 @@ def test_launchers_that_fail(script: str, words: str, tmp_path: Path, monkeypatc
     with pytest.raises(InvalidInput) as error:
         isthmus.measure("here.toml", launch=launch(script, tmp_path, monkeypatch), only="loggp", wait=1.0)
     assert words in str(error.value)
-    assert not Path("here.toml").exists()
+    # Nothing was measured: a launcher that works may be given next.
+    assert sorted(p.name for p in Path().iterdir()) == ["bin"]
+    assert measured(only="loggp").curves
+
+
+def test_a_launcher_that_fails_is_told_before_the_node_is_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def nothing(say: object = None) -> Path:
+        raise AssertionError("the node was measured first")
+
+    monkeypatch.setattr(verb.programs, "node_program", nothing)
+    with pytest.raises(InvalidInput, match="no nodes are free"):
+        isthmus.measure("here.toml", launch=launch("echo 'no nodes are free' >&2; exit 7", tmp_path, monkeypatch))
+
+
+def test_what_a_launcher_said_before_it_hung(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = launch("echo 'waiting for nodes' >&2; sleep 100", tmp_path, monkeypatch)
+    with pytest.raises(InvalidInput, match=r"--wait says how long it may take \(it said: waiting for nodes\)"):
+        isthmus.measure("here.toml", launch=words, only="loggp", wait=1.0)
+
+
+def test_journals_without_samples_do_not_stand_in_the_way() -> None:
+    """Killed before anything was measured, with a command that is not the next one."""
+    Path("here.journal").mkdir()
+    Path("here.journal/measurement").write_text("another")
+    Path("here.journal/survey.0").write_text("isthmus-journal 1\nbegin clock 0 0\nsample clock 0 1e-8\n")
+    assert measured(only="loggp").curves
+    assert not Path("here.journal").exists()
 
 
 @pytest.mark.parametrize(
@@ -240,6 +270,54 @@ def test_full_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not Path("here.toml").exists()
     monkeypatch.delenv("FAKE_FULL")
     assert measured(only="loggp").curves["latency-socket"].y
+
+
+def test_files_that_may_not_grow_at_every_stage() -> None:
+    """A limit stands in for a full disk: the plan, a journal, the samples or the machine is the first beyond it."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    refused = set()
+    for limit in (0, 100, 1000, 2000, 4000, 8000, 16_000, 32_000, 64_000, 128_000, 1 << 20):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, hard))
+        try:
+            measured(only="loggp")
+            break
+        except OSError as error:
+            refused.add((error.errno, str(error.filename)))
+            there = {p.name for p in Path().iterdir()}
+            assert there <= {"bin", "here.journal"}
+            assert not [p.name for p in Path().rglob(".*")]
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert sorted(p.name for p in Path().iterdir()) == ["bin", "here.h5", "here.toml"]
+    assert {number for number, _ in refused} == {errno.EFBIG}
+    assert {"here.journal/measurement", "here.journal", "here.h5"} <= {name for _, name in refused}
+
+
+def test_machine_and_samples_are_written_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    measured(only="loggp", seed=1)
+    before = {path: path.read_bytes() for path in (Path("here.toml"), Path("here.h5"))}
+
+    def full(self: Samples, path: Path) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Samples, "save", full)
+        with pytest.raises(OSError, match="No space left") as error:
+            measured(only="loggp", force=True)
+        assert error.value.filename == "here.h5"
+    assert before == {path: path.read_bytes() for path in before}
+
+    with monkeypatch.context() as patch:
+        patch.setattr(isthmus.Machine, "toml", lambda self: "\0" * (1 << 20))
+        soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 19, hard))
+        try:
+            with pytest.raises(OSError, match="File too large") as error:
+                measured(only="loggp", force=True)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        assert error.value.filename == "here.toml"
+    assert before == {path: path.read_bytes() for path in before}
 
 
 def test_less_than_everything(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -339,6 +417,34 @@ def test_the_node_is_known_with_and_without_hwloc() -> None:
     )
     isthmus.Machine.from_dict({"topology": {"kind": "ring", "dims": [1]}, "node": without.table})
     assert processors(ranges([5, 1, 2, 3])) == [1, 2, 3, 5]
+
+
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [
+        ("sleep 100", "did not end within 0.3 s"),
+        ("echo 'lstopo: error while loading shared libraries: libhwloc.so.15' >&2; exit 127", "libhwloc.so.15"),
+        ("echo '<nonsense'; : > $3", "the kernel was asked instead."),
+    ],
+)
+def test_hwloc_that_does_not_work(script: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("lstopo-no-graphics", "lstopo"):
+        tool = tmp_path / "bin" / name
+        tool.write_text(f"#!/bin/sh\n{script}\n")
+        tool.chmod(0o755)
+    monkeypatch.setattr(node, "_LONGEST", 0.3 if "sleep" in script else 60.0)
+    found = node_shape()
+    assert found.source == "kernel (/sys, /proc)"
+    assert found.table == node_shape(hwloc=False).table
+    assert len(found.notes) == 1
+    assert words in found.notes[0]
+    assert found.notes[0].startswith("hwloc does not describe this node (")
+
+
+def test_cores_that_may_not_be_used_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(node, "_hwloc", lambda: ({"cores": 64, "sockets": 2, "numa": 2}, "hwloc 2.9.0"))
+    monkeypatch.setattr(node.os, "sched_getaffinity", lambda pid: {0})
+    assert node_shape().notes == ["This process may use 1 of 64 cores: what the others do together was not measured."]
 
 
 def test_every_verb_takes_a_measured_machine(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -89,6 +89,30 @@ def test_an_interruption_leaves_no_ranks(tmp_path: Path) -> None:
     assert left(str(program)) == []
 
 
+def test_an_interrupted_command_leaves_no_process_that_does_not_want_to_end() -> None:
+    """A command ends within seconds of Ctrl-C, also where what it started is deaf to being asked."""
+    mark = f"deaf-{os.getpid()}"
+    script = (
+        "from isthmus import interruption\n"
+        "from isthmus.mpi.launcher import captured\n"
+        "interruption.watch()\n"
+        "try:\n"
+        f"    captured(['sh', '-c', 'trap \"\" TERM; while :; do sleep 1; done'], {{'{MARK}': '{mark}',"
+        " 'PATH': '/usr/bin:/bin'})\n"
+        "except KeyboardInterrupt:\n"
+        "    interruption.leave()\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.PIPE, text=True)
+    for _ in range(600):
+        if process.poll() is not None or len(list(marked(mark))) > 1:
+            break
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    errors = process.communicate(timeout=60)[1]
+    assert (process.returncode, errors) == (130, "isthmus: interrupted\n")
+    assert list(marked(mark)) == []
+
+
 def test_processes_in_groups_of_their_own_are_ended_too() -> None:
     script = "import os, time\nfor _ in range(2):\n    os.fork() or os.setsid()\ntime.sleep(100)"
     ended = captured([sys.executable, "-c", script], {**os.environ, MARK: "of-this-test"}, limit=0.5)

@@ -12,10 +12,11 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TypeVar
 
 from .. import __version__
 from ..errors import InvalidInput
-from ..files import write_atomically
+from ..files import replacing, write_atomically
 from ..loading import load
 from ..machine import Machine
 from ..machine.measured import Measured
@@ -30,6 +31,7 @@ from .places import Places
 from .run import Progress, Session
 from .samples import Samples
 
+T = TypeVar("T")
 #: Most ranks of a launch that nobody named.
 _MOST_RANKS = 32
 #: Seconds in which a launcher starts its ranks, where nobody says.
@@ -131,7 +133,11 @@ def measure(
             folder = target.with_suffix(".journal")
         work = _Work(Session(folder, identity, seed, force), parts, quick, total, oversubscribe, wait, say, progress)
         work.hops = None if base is None else _distances(base)
-        found = work.all(launcher, mpicc)
+        try:
+            found = work.all(launcher, mpicc)
+        except Exception:
+            work.session.remove_if_empty()
+            raise
         measured = work.measured(launcher, hostnames, "" if target is None else target.with_suffix(".h5").name)
         slowed: list[str] = []
         calm = undisturbed(found, slowed)
@@ -147,8 +153,9 @@ def measure(
         )
         files: tuple[str, ...] = ()
         if target is not None:
-            found.save(target.with_suffix(".h5"))
-            write_atomically(target, machine.toml())
+            with replacing(target) as temporary:  # both files or none
+                write_atomically(temporary, machine.toml())
+                found.save(target.with_suffix(".h5"))
             work.session.remove()
             files = (str(target), str(target.with_suffix(".h5")))
     known = machine.measured
@@ -219,15 +226,15 @@ class _Work:
         together = [part for part in self.parts if part not in plan.ALONE]
         with_mpi = sum(self.share[part] for part in together)
         self.session.left_after = with_mpi
+        # First of all where ranks land: what is wrong with a launcher is said before minutes have passed.
+        survey = None
+        if together:
+            survey = self._with_mpi(lambda: self._survey(launcher or self._default(), mpicc), launcher)
         if alone:
             self._alone(alone)
-        if together:
-            try:
-                self._together(together, launcher or self._default(mpicc), mpicc)
-            except InvalidInput as error:
-                if launcher is not None or not self._worth(error):
-                    raise
-                self.missing.append(f"MPI was not measured: {error}.")
+        if survey is not None:
+            started, program = survey
+            self._with_mpi(lambda: self._together(together, started, program), launcher)
         self.missing += [*self.shape.notes, *self.session.notes]
         late = [one for one in self.session.samples if not len(one) and not one.skipped]
         if late:
@@ -236,9 +243,15 @@ class _Work:
             self.missing.append(f"Time was up before {turn} ({kinds}): --budget gives more.")
         return self.session.samples
 
-    def _worth(self, error: InvalidInput) -> bool:
-        """Is there something to write though MPI failed that nobody named?"""
-        return bool(len(self.session.samples)) or bool(self.shape.table)
+    def _with_mpi(self, do: Callable[[], T], named: Launcher | None) -> T | None:
+        """Do something with MPI; that it fails is no error but a note where nobody named a launcher."""
+        try:
+            return do()
+        except InvalidInput as error:
+            if named is not None:
+                raise
+            self.missing.append(f"MPI was not measured: {error}.")
+            return None
 
     def _alone(self, parts: Sequence[str]) -> None:
         launch = plan.node_launch(self.shape, parts, self.quick, sum(self.share[part] for part in parts))
@@ -251,7 +264,7 @@ class _Work:
             return
         self.session.run(launch, Launcher(()), program)
 
-    def _default(self, mpicc: str | None) -> Launcher:
+    def _default(self) -> Launcher:
         """The launcher that is there, with a rank for each core."""
         name = next((name for name in ("mpirun", "mpiexec") if shutil.which(name)), None)
         if name is None:
@@ -261,12 +274,12 @@ class _Work:
         bind = {OPEN_MPI: ["--bind-to", "core"], MPICH: ["-bind-to", "core"]}.get(family or "", [])
         return Launcher((name, "-n", str(ranks), *bind), ranks)
 
-    def _together(self, parts: Sequence[str], launcher: Launcher, mpicc: str | None) -> None:
+    def _survey(self, launcher: Launcher, mpicc: str | None) -> tuple[Launcher, Path]:
+        """Compile the program and find out where ranks land; the launcher, and the program."""
         mpi = launcher.mpi(mpicc)
         self.command = str(launcher)
         program = programs.mpi_program(mpi, self.say)
-        session = self.session
-        found = session.run(plan.survey(None), launcher, program, self.wait)
+        found = self.session.run(plan.survey(None), launcher, program, self.wait)
         self.places = places = Places.of(found)
         self.library = _library(found, mpi)
         if launcher.ranks is not None and places.ranks != launcher.ranks:
@@ -281,6 +294,11 @@ class _Work:
                 f"{crowded}: start fewer ranks, bind them to different cores, or let --oversubscribe time them all the "
                 "same"
             )
+        return launcher, program
+
+    def _together(self, parts: Sequence[str], launcher: Launcher, program: Path) -> None:
+        places, session = self.places, self.session
+        assert places is not None
         if places.ranks == 1:
             self.missing.append("Messages were not measured: there is only one rank, and a message needs two.")
         elif unknown := [level for level in ("socket", "node") if self._lacks(level)]:

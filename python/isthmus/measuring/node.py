@@ -19,6 +19,8 @@ from ..imports.machines.formats import read
 _CPUS = Path("/sys/devices/system/cpu")
 _NODES = Path("/sys/devices/system/node")
 _TOOLS = ("lstopo-no-graphics", "lstopo")
+#: Seconds that hwloc may take.
+_LONGEST = 60.0
 _CACHE = re.compile(r"([0-9]+)([KMG]?)")
 
 
@@ -71,14 +73,17 @@ def node_shape(hwloc: bool = True) -> NodeShape:
         try:
             table, source = _hwloc()
         except (InvalidInput, ParseError, OSError) as error:
-            notes.append(f"hwloc does not describe this node ({error}); the kernel was asked instead")
+            notes.append(f"hwloc does not describe this node ({error}): the kernel was asked instead.")
         if table is None and not notes:
-            notes.append("hwloc (lstopo) is not installed; the kernel was asked instead")
+            notes.append("hwloc (lstopo) is not installed: the kernel was asked instead.")
     if table is None:
         table = _kernel_table(cores, sockets, numa)
     caches = _caches(cores)
     if caches:
         table["caches"] = caches
+    usable, there = len(set(cores.values())), int(table.get("cores", 0))
+    if usable < there:
+        notes.append(f"This process may use {usable} of {there} cores: what the others do together was not measured.")
     return NodeShape(table, source, notes, cores, sockets, numa)
 
 
@@ -89,9 +94,13 @@ def _hwloc() -> tuple[dict[str, Any] | None, str]:
         return None, ""
     with tempfile.TemporaryDirectory(prefix="isthmus-") as folder:
         path = os.path.join(folder, "node.xml")
-        done = subprocess.run(
-            [tool, "--of", "xml", path], capture_output=True, text=True, errors="replace", timeout=60, check=False
-        )
+        try:
+            done = subprocess.run(
+                [tool, "--of", "xml", path], capture_output=True, text=True, errors="replace", timeout=_LONGEST,
+                check=False,
+            )  # fmt: skip
+        except subprocess.TimeoutExpired:
+            raise InvalidInput(f"{tool} did not end within {_LONGEST:g} s") from None
         if done.returncode:
             raise InvalidInput(f"{tool}: {(done.stderr.strip().splitlines() or ['no message'])[0]}")
         fragment = read(path, "hwloc")

@@ -22,6 +22,8 @@ PARTS = {
     "contention": "pairs of nodes that communicate at once, by distance",
     "startup": "time of launch and MPI_Init, and memory of MPI",
 }
+#: The launch that finds out where ranks land.
+SURVEY = "survey"
 #: Parts that need no MPI.
 ALONE = ("stream", "flops", "noise")
 #: Shares of the budget.
@@ -154,7 +156,7 @@ def _stream_of(size: int) -> int:
 
 def survey(ranks: int | None) -> Launch:
     """A launch that finds out where ranks land."""
-    return Launch("survey", "mpi", (Item("clock", "clock", {}),), 1.0, ranks, 1, 50)
+    return Launch(SURVEY, "mpi", (Item("clock", "clock", {}),), 1.0, ranks, 1, 50)
 
 
 def node_launch(shape: NodeShape, parts: Sequence[str], quick: bool, budget: float) -> Launch | None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from ..errors import InvalidInput
 from ..files import write_atomically
 from ..mpi.launcher import Ended, Launcher
+from . import plan
 from .plan import Launch
 from .samples import Item, Samples, Series, read_journal
 
@@ -53,14 +54,15 @@ class Session:
         self.samples = Samples([])
         self.notes: list[str] = []
         stated = self.folder / "measurement"
-        if force and stated.is_file():
+        same = stated.is_file() and stated.read_text(encoding="utf-8", errors="replace") == identity
+        if stated.is_file() and (force or not (same or self._measured())):
             shutil.rmtree(self.folder)
         if self.folder.is_dir() and any(self.folder.iterdir()):
             if not stated.is_file():
                 raise InvalidInput(
                     f"{self.folder} holds no measurement of isthmus measure: take it away, or another -o"
                 )
-            if stated.read_text(encoding="utf-8", errors="replace") != identity:
+            if not same:
                 raise InvalidInput(
                     f"{self.folder} holds another measurement that was not finished: --force starts again, the command "
                     "of that one goes on with it"
@@ -68,8 +70,17 @@ class Session:
             self.continued = True
         else:
             self.folder.mkdir(exist_ok=True)
-            write_atomically(stated, identity)
+            try:
+                write_atomically(stated, identity)
+            except OSError:
+                self.folder.rmdir()
+                raise
             self.continued = False
+
+    def _measured(self) -> bool:
+        """Whether journals hold anything beside where ranks land."""
+        journals = (path for path in self.folder.glob("*.*") if not path.name.startswith(plan.SURVEY))
+        return any(b"\nsample " in path.read_bytes() for path in journals)
 
     def _journals(self, name: str) -> list[Path]:
         """Journals of a launch, in the order of its runs."""
@@ -175,6 +186,11 @@ class Session:
         """Remove the journals, after their samples were saved."""
         shutil.rmtree(self.folder)
 
+    def remove_if_empty(self) -> None:
+        """Remove the journals of a measurement that failed before anything was measured: another may begin here."""
+        if not self._measured():
+            shutil.rmtree(self.folder)
+
 
 def _unknown(ended: Ended, launch: Launch, why: str) -> Samples:
     """Items of a kind that the program does not know, which is then no error of the plan as a whole."""
@@ -223,7 +239,10 @@ def _why(ended: Ended, launcher: Launcher, program: Path) -> str:
     """What went wrong, in one sentence."""
     what = str(launcher) or program.name
     if ended.late:
-        return f"{what} did not end within {ended.seconds:.0f} s and was stopped: --wait says how long it may take"
+        said = f" (it said: {ended.last_words()})" if ended.errors.strip() else ""
+        return (
+            f"{what} did not end within {ended.seconds:.0f} s and was stopped: --wait says how long it may take{said}"
+        )
     if ended.status == 0:
         return f"{what} ended without measuring anything: {ended.last_words()}"
     return f"{what} ended with status {ended.status}: {ended.last_words()}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import shutil
@@ -176,7 +177,9 @@ class _Work:
         done = subprocess.run(words, capture_output=True, text=True, errors="replace", check=False)
         if done.returncode:
             lines = done.stderr.splitlines()
-            first = next((line for line in lines if "error" in line), next(iter(lines), "no message"))
+            # A full disk is told by one of the compiler's tools, before the compiler calls it an error.
+            telling = (os.strerror(errno.ENOSPC), os.strerror(errno.EDQUOT), "error", "")
+            first = next((line for word in telling for line in lines if word in line), "no message")
             raise InvalidInput(f"{self.compiler} could not compile the {self.sources.name}: {first.strip()}")
         return done.stdout
 

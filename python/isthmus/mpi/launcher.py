@@ -23,8 +23,9 @@ from .launch import with_variables
 MARK = "ISTHMUS_RUN"
 #: When the run was started, in seconds since 1970.
 LAUNCHED = "ISTHMUS_LAUNCHED"
-#: Seconds between asking processes to end and ending them.
-GRACE = 3.0
+#: Seconds between asking processes to end and ending them: in general, and where a command is interrupted, which has
+#: waited before (:mod:`isthmus.interruption`).
+GRACE, SHORT = 3.0, 0.5
 
 
 def parse_launch(text: str) -> tuple[list[str], int | None]:
@@ -173,10 +174,43 @@ def captured(
         If the command cannot be started.
     """
     begin, mark = time.monotonic(), environment.get(MARK) or uuid.uuid4().hex
+    process: subprocess.Popen[str] | None = None
+    late = False
+    # An interruption may end this process while it waits for the others' end, or has just started the first of them.
+    with undone(lambda: end(process, mark, SHORT)):
+        try:
+            process = _started(words, {**environment, MARK: mark})
+            while True:
+                left = None if limit is None else max(0.0, begin + limit - time.monotonic())
+                step = min((seconds for seconds in (left, 0.2 if watch else None) if seconds is not None), default=None)
+                try:
+                    output, errors = process.communicate(timeout=step)
+                    break
+                except subprocess.TimeoutExpired:
+                    if left == 0.0:
+                        late = True
+                        end(process, mark)
+                        output, errors = process.communicate()
+                        break
+                    if watch:
+                        watch()
+        finally:
+            end(process, mark)
+            for pipe in (process.stdout, process.stderr) if process else ():
+                if pipe is not None:  # left open by an interruption
+                    pipe.close()
+    status = process.returncode
+    if late and status == 0:  # that of MPICH says at times that all went well
+        status = -signal.SIGTERM
+    return Ended(status if status >= 0 else 128 - status, output, errors, time.monotonic() - begin, late)
+
+
+def _started(words: Sequence[str], environment: Mapping[str, str]) -> subprocess.Popen[str]:
+    """The command, in a session of its own."""
     try:
-        process = subprocess.Popen(
+        return subprocess.Popen(
             list(words),
-            env={**environment, MARK: mark},
+            env=environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -187,44 +221,14 @@ def captured(
     except OSError as error:
         raise InvalidInput(f"{words[0]} cannot be started: {error.strerror}") from None
 
-    def stop() -> None:
-        end(process, mark)
 
-    late = False
-    try:
-        with undone(stop):
-            while True:
-                left = None if limit is None else max(0.0, begin + limit - time.monotonic())
-                step = min((seconds for seconds in (left, 0.2 if watch else None) if seconds is not None), default=None)
-                try:
-                    output, errors = process.communicate(timeout=step)
-                    break
-                except subprocess.TimeoutExpired:
-                    if left == 0.0:
-                        late = True
-                        stop()
-                        output, errors = process.communicate()
-                        break
-                    if watch:
-                        watch()
-    finally:
-        stop()
-        for pipe in (process.stdout, process.stderr):
-            if pipe is not None:  # left open by an interruption
-                pipe.close()
-    status = process.returncode
-    if late and status == 0:  # that of MPICH says at times that all went well
-        status = -signal.SIGTERM
-    return Ended(status if status >= 0 else 128 - status, output, errors, time.monotonic() - begin, late)
-
-
-def end(process: subprocess.Popen[str], mark: str) -> None:
-    """End a command and every process that it started here: first asked, after three seconds killed."""
-    if process.poll() is None:
+def end(process: subprocess.Popen[str] | None, mark: str, grace: float = GRACE) -> None:
+    """End a command and every process that it started here: first asked, after some seconds killed."""
+    if process is not None and process.poll() is None:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGTERM)
         with contextlib.suppress(subprocess.TimeoutExpired):
-            _wait(process, GRACE)
+            _wait(process, grace)
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
     for _ in range(3):  # a process that is being killed may just have started another
