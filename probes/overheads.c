@@ -152,6 +152,19 @@ static int waitcall(const Item* item, const Team* team, int count, double* value
   return nonblocking(item, team, count, values, true);
 }
 
+/* Seconds in calls until a message is there whose transfer may not go on without them. Between calls the processor is
+ * free: a library that only waits for the network needs it for none of the transfer, one that copies for all of it. */
+static double within_tests(MPI_Request* request, double pause) {
+  double within = 0;
+  for (int done = 0;;) {
+    const double begin = now();
+    MPI_Test(request, &done, MPI_STATUS_IGNORE);
+    within += elapsed(begin);
+    if (done) return within;
+    spin(pause);
+  }
+}
+
 /* Time of receiving, at the second member; it hands its values to the first. */
 static int receivecall(const Item* item, const Team* team, int count, double* values) {
   const int bytes = (int)item_integer(item, "bytes"), peer = other(team);
@@ -183,10 +196,15 @@ static int receivecall(const Item* item, const Team* team, int count, double* va
     } else {
       spin(2 * arrives + pause);
     }
-    const double begin = now();
-    if (posted) MPI_Wait(&request, MPI_STATUS_IGNORE);
-    else MPI_Recv(in, bytes, MPI_BYTE, peer, TIMED, tests, MPI_STATUS_IGNORE);
-    if (i >= 0) values[i / item->trips] += elapsed(begin) / item->trips;
+    double took;
+    if (posted) {
+      took = within_tests(&request, pause);
+    } else {
+      const double begin = now();
+      MPI_Recv(in, bytes, MPI_BYTE, peer, TIMED, tests, MPI_STATUS_IGNORE);
+      took = elapsed(begin);
+    }
+    if (i >= 0) values[i / item->trips] += took / item->trips;
     else arrives = elapsed(told);
   }
   MPI_Send(values, count, MPI_DOUBLE, peer, READY, tests);

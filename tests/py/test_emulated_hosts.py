@@ -132,6 +132,18 @@ def test_the_rate_of_a_link_is_found_in_each_direction(name: str, tmp_path: Path
 
 
 @needs_hosts
+@needs_cores
+@pytest.mark.parametrize("name", ["openmpi", "mpich"])
+def test_waiting_for_the_link_is_no_time_of_the_receiver(name: str, tmp_path: Path) -> None:
+    """400 kB take 17 ms on the link, and hardly any processor."""
+    items = ["way pingpong a=0 b=1 bytes=400000", "receive receivecall a=0 b=1 bytes=400000 how=posted"]
+    with emulated_hosts.hosts(2, "200mbit") as there:
+        median = {one.item.name: float(np.median(one.column())) for one in between(items, name, there, tmp_path)}
+    assert median["way"] > 15e-3
+    assert median["receive"] < median["way"] / 2
+
+
+@needs_hosts
 @pytest.mark.parametrize("name", ["openmpi", "mpich"])
 def test_ranks_of_a_host_are_near_each_other(name: str, tmp_path: Path) -> None:
     """Structure alone: four ranks on two hosts share the cores of this one."""
