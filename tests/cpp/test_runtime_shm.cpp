@@ -57,7 +57,7 @@ class Processes {
     const pid_t process = ::fork();
     REQUIRE(process >= 0);
     if (process == 0) {
-      ::alarm(300);  // a test that hangs fails
+      ::alarm(900);  // a test that hangs fails
       std::string words;
       try {
         words = work(rank);

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <new>
@@ -29,6 +30,24 @@ std::size_t bulk_of(const ShmOptions& options) {
   const char* full = error == ENOSPC ? ": /dev/shm is full" : error == EACCES ? ": /dev/shm cannot be written to" : "";
   throw TransportError(what + ": " + std::strerror(error) + full);
 }
+
+/// Counts the time that was waited: of what passes between two looks at most 100 ms, as a process that was stopped (by
+/// a debugger, by a container that was) has not waited.
+class Patience {
+ public:
+  explicit Patience(std::chrono::milliseconds most) : left_(most) {}
+
+  bool is_over() {
+    const auto now = std::chrono::steady_clock::now();
+    left_ -= std::min<std::chrono::steady_clock::duration>(now - last_, std::chrono::milliseconds(100));
+    last_ = now;
+    return left_ < std::chrono::steady_clock::duration::zero();
+  }
+
+ private:
+  std::chrono::steady_clock::duration left_;
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
 
 }  // namespace
 
@@ -84,9 +103,9 @@ void ShmSegment::close() {
 }
 
 void ShmSegment::open(const ShmOptions& options) {
-  const auto until = std::chrono::steady_clock::now() + options.patience;
+  Patience patience(options.patience);
   while (!try_open(options)) {
-    if (std::chrono::steady_clock::now() > until)
+    if (patience.is_over())
       throw TransportError("shared memory " + name_ + " was begun by another rank and not finished");
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
@@ -157,8 +176,8 @@ void ShmSegment::attach(const ShmOptions& options) {
 }
 
 void ShmSegment::wait_for_others(const ShmOptions& options) {
-  const auto begin = std::chrono::steady_clock::now();
-  auto look = begin + std::chrono::milliseconds(200);
+  Patience patience(options.patience);
+  auto look = std::chrono::steady_clock::now() + std::chrono::milliseconds(200);
   while (head_->complete.load(std::memory_order_acquire) == 0) {
     const auto now = std::chrono::steady_clock::now();
     const auto give_up = [&](const std::string& words) {
@@ -173,7 +192,7 @@ void ShmSegment::wait_for_others(const ShmOptions& options) {
           give_up("rank " + std::to_string(r) + " of job '" + options.job + "' ended while the others were starting");
       }
     }
-    if (now - begin > options.patience) {
+    if (patience.is_over()) {
       std::string missing;
       for (Rank r = 0; r < ranks_; ++r)
         if (of(r).state.load() == ShmRank::absent) missing += (missing.empty() ? "" : ", ") + std::to_string(r);

@@ -1,0 +1,158 @@
+/* Collectives of Isthmus between processes of a node: what is simulated is what runs.
+ *
+ *     isthmus_team *team;
+ *     isthmus_call sum = {.size = sizeof sum, .kind = ISTHMUS_ALLREDUCE, .count = 1000, .element = ISTHMUS_F64};
+ *     isthmus_join(NULL, &team);
+ *     isthmus_run(team, &sum, mine, all);
+ *     isthmus_leave(team);
+ *
+ * Every function returns a status: 0 done, 1 in progress, below 0 an error, whose words are in isthmus_last_error().
+ * One thread at a time may use a team. All ranks of a team begin the same collectives in the same order. */
+#ifndef ISTHMUS_H
+#define ISTHMUS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+#pragma GCC visibility push(default)
+
+/* Of this header. A library of a later version serves programs that were compiled with it. */
+#define ISTHMUS_VERSION 1
+/* Of the library. */
+int isthmus_version(void);
+
+enum {
+  ISTHMUS_DONE = 0,
+  ISTHMUS_IN_PROGRESS = 1,
+  ISTHMUS_INVALID = -1,     /* a wrong argument */
+  ISTHMUS_UNSUPPORTED = -2, /* a valid one that cannot be served; the words name the alternative */
+  ISTHMUS_SYSTEM = -3,      /* the system refused something, or other ranks did not start */
+  ISTHMUS_FAILED = -4,      /* a rank died or left, or sent what was not expected: the team is of no use any more */
+  ISTHMUS_MEMORY = -5       /* there is not enough memory */
+};
+
+/* Words of the last error of this thread; good until its next error. */
+const char* isthmus_last_error(void);
+
+/* -- who takes part ------------------------------------------------------------------------------------------------ */
+
+typedef struct isthmus_team isthmus_team;
+
+/* Members that are 0 take their defaults. */
+typedef struct isthmus_job {
+  size_t size;      /* sizeof(isthmus_job) */
+  const char* name; /* letters, digits, '-', '_', '.': the same on all ranks, another one for every job */
+  uint32_t rank;
+  uint32_t ranks;
+  uint32_t patience_ms;     /* how long to wait for the others to start; default: a minute */
+  uint32_t cached;          /* most calls whose schedules are kept; default: 64 */
+  void (*say)(const char*); /* given what a user may want to know, a line each; default: nobody is */
+} isthmus_job;
+
+/* Joins the other ranks, which are processes of this node. `job` NULL: from the environment: ISTHMUS_JOB, ISTHMUS_RANK
+ * and ISTHMUS_RANKS, the latter two by default those of the launcher (Open MPI, MPICH, Slurm). */
+int isthmus_join(const isthmus_job* job, isthmus_team** team);
+/* Leaves when all that this rank began is done; its operations are freed with it. Others need not leave. */
+int isthmus_leave(isthmus_team* team);
+uint32_t isthmus_rank(const isthmus_team* team);
+uint32_t isthmus_ranks(const isthmus_team* team);
+
+/* -- collectives --------------------------------------------------------------------------------------------------- */
+
+typedef enum isthmus_kind {
+  ISTHMUS_BARRIER = 1,
+  ISTHMUS_BCAST = 2,
+  ISTHMUS_REDUCE = 3,
+  ISTHMUS_ALLREDUCE = 4,
+  ISTHMUS_GATHER = 5,
+  ISTHMUS_ALLGATHER = 6,
+  ISTHMUS_SCATTER = 7,
+  ISTHMUS_ALLTOALL = 8,
+  ISTHMUS_REDUCE_SCATTER = 9,
+  ISTHMUS_SCAN = 10,
+  ISTHMUS_EXSCAN = 11,
+  ISTHMUS_NEIGHBOR_ALLTOALL = 12
+} isthmus_kind;
+
+typedef enum isthmus_element {
+  ISTHMUS_I8 = 0,
+  ISTHMUS_I16 = 1,
+  ISTHMUS_I32 = 2,
+  ISTHMUS_I64 = 3,
+  ISTHMUS_U8 = 4,
+  ISTHMUS_U16 = 5,
+  ISTHMUS_U32 = 6,
+  ISTHMUS_U64 = 7,
+  ISTHMUS_F32 = 8,
+  ISTHMUS_F64 = 9,
+  ISTHMUS_C32 = 10, /* complex numbers of two floats */
+  ISTHMUS_C64 = 11,
+  ISTHMUS_BYTES = 12 /* `element_bytes` of each; reductions of them take `combine` */
+} isthmus_element;
+
+typedef enum isthmus_operator {
+  ISTHMUS_SUM = 0,
+  ISTHMUS_PRODUCT = 1,
+  ISTHMUS_MIN = 2,
+  ISTHMUS_MAX = 3,
+  ISTHMUS_LAND = 4,
+  ISTHMUS_LOR = 5,
+  ISTHMUS_LXOR = 6,
+  ISTHMUS_BAND = 7,
+  ISTHMUS_BOR = 8,
+  ISTHMUS_BXOR = 9
+} isthmus_operator;
+
+/* out = left (+) right for so many elements; `out` is one of the other two. */
+typedef void (*isthmus_combine)(const void* left, const void* right, void* out, size_t elements, void* data);
+
+/* What is done, the same on all ranks but for `counts`. Members that are 0 take their defaults. */
+typedef struct isthmus_call {
+  size_t size; /* sizeof(isthmus_call) */
+  isthmus_kind kind;
+  isthmus_element element;
+  isthmus_operator operation;
+  uint32_t root;
+  /* Elements: of the vector; of a rank's block (gather, allgather, scatter, reduce_scatter), of a block for one other
+   * rank (alltoall). */
+  uint64_t count;
+  /* Elements where blocks differ, in place of `count`: those of all ranks in their order; alltoall: those sent to each
+   * rank, then those that come from each; neighbor_alltoall: three for each neighbour: its rank, elements sent to it,
+   * elements that come from it. Blocks lie one after the other. */
+  const int64_t* counts;
+  size_t counts_length;
+  const char* algorithm;   /* one of `isthmus collective list`; NULL: the default */
+  uint32_t in_place;       /* not 0: the rank's contribution is already where MPI_IN_PLACE expects it */
+  uint32_t element_bytes;  /* of ISTHMUS_BYTES */
+  isthmus_combine combine; /* an operator of the user, in place of `operation` */
+  void* data;              /* handed to it */
+  uint32_t commutes;       /* not 0: operands of `combine` may change places, which allows more algorithms */
+} isthmus_call;
+
+/* A collective that is under way, or that may be started. */
+typedef struct isthmus_operation isthmus_operation;
+
+/* Blocking. `input` is what MPI calls the send buffer, `output` the receive buffer; of bcast the vector is `output`. */
+int isthmus_run(isthmus_team* team, const isthmus_call* call, const void* input, void* output);
+/* Nonblocking: begins it; schedules are cached by the call. Buffers are not to be touched until it is done. */
+int isthmus_begin(isthmus_team* team, const isthmus_call* call, const void* input, void* output,
+                  isthmus_operation** operation);
+/* Persistent: makes an operation that isthmus_start() begins any number of times, with any buffers. */
+int isthmus_make(isthmus_team* team, const isthmus_call* call, isthmus_operation** operation);
+int isthmus_start(isthmus_operation* operation, const void* input, void* output);
+/* Goes on with everything of the team; the status of this operation. Where it is not in progress any more, one that
+ * isthmus_begin() gave is freed. */
+int isthmus_test(isthmus_operation* operation);
+/* The same, until it is not in progress any more. */
+int isthmus_wait(isthmus_operation* operation);
+/* Frees an operation of isthmus_make() that is not in progress. */
+int isthmus_free(isthmus_operation* operation);
+
+#pragma GCC visibility pop
+#ifdef __cplusplus
+}
+#endif
+#endif

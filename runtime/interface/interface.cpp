@@ -1,0 +1,209 @@
+// The C interface. No exception leaves it: they become a status and words in one place.
+#include <isthmus/isthmus.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <initializer_list>
+#include <new>
+#include <string>
+#include <string_view>
+
+#include "base/error.hpp"
+#include "runtime/executor/execution.hpp"
+#include "runtime/interface/team.hpp"
+#include "runtime/transport/shm/shm.hpp"
+
+namespace isthmus::runtime {
+namespace {
+
+thread_local std::string last_error;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
+
+int failed(int status, std::string_view words) {
+  try {
+    last_error = words;
+  } catch (const std::bad_alloc&) {
+    last_error.clear();
+  }
+  return status;
+}
+
+template <class F>
+int guarded(const F& work) {
+  try {
+    return work();
+  } catch (const InvalidInput& error) {
+    return failed(ISTHMUS_INVALID, error.what());
+  } catch (const Unsupported& error) {
+    return failed(ISTHMUS_UNSUPPORTED, error.what());
+  } catch (const TransportError& error) {
+    return failed(ISTHMUS_SYSTEM, error.what());
+  } catch (const std::bad_alloc&) {
+    return failed(ISTHMUS_MEMORY, "not enough memory");
+  } catch (const std::exception& error) {
+    return failed(ISTHMUS_SYSTEM, error.what());
+  }
+}
+
+/// A structure of the caller, which may be that of an earlier version and then is shorter.
+template <class T>
+T whole(const T* given, const char* name) {
+  require(given != nullptr, name, " is NULL");
+  require(given->size >= sizeof given->size && given->size <= 4096, name, ".size = ", given->size, ": must be sizeof(",
+          name, ")");
+  T out{};
+  std::memcpy(&out, given, std::min(given->size, sizeof out));
+  return out;
+}
+
+std::uint32_t number_from(std::initializer_list<const char*> names) {
+  for (const char* name : names) {
+    const char* given = std::getenv(name);
+    if (given == nullptr) continue;
+    std::uint32_t value = 0;
+    const char* const end = given + std::strlen(given);
+    const auto read = std::from_chars(given, end, value);
+    require(read.ec == std::errc{} && read.ptr == end, name, "=", given, ": must be a whole number from 0");
+    return value;
+  }
+  throw InvalidInput(std::string(*names.begin()) + " is not set, and no launcher has said it either");
+}
+
+isthmus_job job_of_environment() {
+  isthmus_job job{};
+  job.name = std::getenv("ISTHMUS_JOB");
+  require(job.name != nullptr, "ISTHMUS_JOB is not set: the name of the job, the same on all ranks");
+  job.rank = number_from({"ISTHMUS_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"});
+  job.ranks = number_from({"ISTHMUS_RANKS", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS"});
+  return job;
+}
+
+/// What a call returns that may end an operation.
+int told(isthmus_operation& operation, int status) {
+  if (status == ISTHMUS_IN_PROGRESS) return status;
+  operation.under_way = false;
+  if (status == ISTHMUS_FAILED) failed(status, operation.team.transport.failure());
+  if (!operation.persistent) operation.team.give_back(operation);
+  return status;
+}
+
+int wait(isthmus_operation& operation) {
+  // Others have something to do where there are more ranks than processors: after so many looks, they get ours.
+  constexpr std::uint32_t looks = 2000;
+  for (std::uint32_t i = 0;; ++i) {
+    const int status = operation.team.state(operation);
+    if (status != ISTHMUS_IN_PROGRESS) return told(operation, status);
+    operation.team.go_on();
+    if (i > looks) ::sched_yield();
+  }
+}
+
+}  // namespace
+}  // namespace isthmus::runtime
+
+using namespace isthmus;
+using namespace isthmus::runtime;
+
+extern "C" {
+
+int isthmus_version(void) { return ISTHMUS_VERSION; }
+
+const char* isthmus_last_error(void) { return last_error.c_str(); }
+
+int isthmus_join(const isthmus_job* given, isthmus_team** team) {
+  return guarded([&] {
+    require(team != nullptr, "team is NULL");
+    const isthmus_job job = given == nullptr ? job_of_environment() : whole(given, "isthmus_job");
+    require(job.name != nullptr, "isthmus_job.name is NULL");
+    require(job.ranks > 0, "isthmus_job.ranks = 0: must be at least 1");
+    ShmOptions options;
+    options.job = job.name;
+    options.rank = job.rank;
+    options.ranks = job.ranks;
+    if (job.patience_ms != 0) options.patience = std::chrono::milliseconds(job.patience_ms);
+    *team = new isthmus_team(options, job.cached == 0 ? 64 : job.cached, job.say);
+    return ISTHMUS_DONE;
+  });
+}
+
+int isthmus_leave(isthmus_team* team) {
+  delete team;
+  return ISTHMUS_DONE;
+}
+
+uint32_t isthmus_rank(const isthmus_team* team) { return team->transport.rank(); }
+uint32_t isthmus_ranks(const isthmus_team* team) { return team->transport.ranks(); }
+
+int isthmus_make(isthmus_team* team, const isthmus_call* call, isthmus_operation** operation) {
+  return guarded([&] {
+    require(team != nullptr && operation != nullptr, "team or operation is NULL");
+    *operation = &team->take(whole(call, "isthmus_call"));
+    (*operation)->persistent = true;
+    return ISTHMUS_DONE;
+  });
+}
+
+int isthmus_start(isthmus_operation* operation, const void* input, void* output) {
+  return guarded([&] {
+    require(operation != nullptr, "operation is NULL");
+    require(!operation->under_way, "the operation is in progress and cannot be started");
+    const int status = operation->team.start(*operation, input, output);
+    return status == ISTHMUS_FAILED ? told(*operation, status) : ISTHMUS_IN_PROGRESS;
+  });
+}
+
+int isthmus_begin(isthmus_team* team, const isthmus_call* call, const void* input, void* output,
+                  isthmus_operation** operation) {
+  return guarded([&] {
+    require(team != nullptr && operation != nullptr, "team or operation is NULL");
+    isthmus_operation& taken = team->take(whole(call, "isthmus_call"));
+    try {
+      team->start(taken, input, output);
+    } catch (...) {
+      team->give_back(taken);
+      throw;
+    }
+    *operation = &taken;
+    return ISTHMUS_IN_PROGRESS;
+  });
+}
+
+int isthmus_run(isthmus_team* team, const isthmus_call* call, const void* input, void* output) {
+  isthmus_operation* operation = nullptr;
+  const int status = isthmus_begin(team, call, input, output, &operation);
+  return status == ISTHMUS_IN_PROGRESS ? isthmus_wait(operation) : status;
+}
+
+int isthmus_test(isthmus_operation* operation) {
+  return guarded([&] {
+    require(operation != nullptr, "operation is NULL");
+    int status = operation->team.state(*operation);
+    if (status == ISTHMUS_IN_PROGRESS) {
+      operation->team.go_on();
+      status = operation->team.state(*operation);
+    }
+    return told(*operation, status);
+  });
+}
+
+int isthmus_wait(isthmus_operation* operation) {
+  return guarded([&] {
+    require(operation != nullptr, "operation is NULL");
+    return wait(*operation);
+  });
+}
+
+int isthmus_free(isthmus_operation* operation) {
+  return guarded([&] {
+    require(operation != nullptr, "operation is NULL");
+    require(operation->persistent, "the operation was not made by isthmus_make(): it is freed when it is done");
+    require(!operation->under_way, "the operation is in progress and cannot be freed");
+    operation->team.give_back(*operation);
+    return ISTHMUS_DONE;
+  });
+}
+
+}  // extern "C"

@@ -1,0 +1,168 @@
+#include "runtime/interface/team.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <span>
+#include <utility>
+
+#include "base/error.hpp"
+#include "collectives/registry.hpp"
+#include "runtime/collectives/collective_program.hpp"
+#include "runtime/collectives/operators.hpp"
+#include "schedule/names.hpp"
+
+namespace isthmus::runtime {
+namespace {
+
+using schedule::CollectiveKind;
+
+bool reduces(isthmus_kind kind) {
+  switch (kind) {
+    case ISTHMUS_REDUCE:
+    case ISTHMUS_ALLREDUCE:
+    case ISTHMUS_REDUCE_SCATTER:
+    case ISTHMUS_SCAN:
+    case ISTHMUS_EXSCAN: return true;
+    default: return false;
+  }
+}
+
+std::size_t element_bytes_of(const isthmus_call& call) {
+  require(call.kind >= ISTHMUS_BARRIER && call.kind <= ISTHMUS_NEIGHBOR_ALLTOALL, "kind ", static_cast<int>(call.kind),
+          " is none of the collectives");
+  require(call.element >= ISTHMUS_I8 && call.element <= ISTHMUS_BYTES, "element ", static_cast<int>(call.element),
+          " is none of the types");
+  if (call.element != ISTHMUS_BYTES) return size_of(static_cast<Element>(call.element));
+  require(call.element_bytes > 0, "element_bytes = 0: must be given for ISTHMUS_BYTES");
+  return call.element_bytes;
+}
+
+/// The user's operator on bytes; `data` is the call.
+template <bool after>
+void combine_by_user(const std::byte* in, std::byte* inout, std::size_t bytes, const void* data) {
+  const auto& call = *static_cast<const isthmus_call*>(data);
+  const std::size_t elements = bytes / element_bytes_of(call);
+  if (after) call.combine(inout, in, inout, elements, call.data);
+  else call.combine(in, inout, inout, elements, call.data);
+}
+
+/// `kept`: lives as long as the operator.
+Operator reduction_of(const isthmus_call& kept) {
+  if (!reduces(kept.kind)) return {};
+  if (kept.combine != nullptr) return {combine_by_user<false>, combine_by_user<true>, &kept};
+  require(kept.element != ISTHMUS_BYTES, "elements of ISTHMUS_BYTES are reduced with `combine` only");
+  require(kept.operation >= ISTHMUS_SUM && kept.operation <= ISTHMUS_BXOR, "operation ",
+          static_cast<int>(kept.operation), " is none of the operators");
+  const Operator found = operator_of(static_cast<Element>(kept.element), static_cast<Operation>(kept.operation));
+  require(found.before != nullptr, "operation ", static_cast<int>(kept.operation),
+          " is not defined for elements of type ", static_cast<int>(kept.element));
+  return found;
+}
+
+bool keeps_order(CollectiveKind kind, const std::string& algorithm) {
+  return collectives::operand_order(kind, algorithm) == collectives::OperandOrder::ranks;
+}
+
+/// The algorithm that is asked for, or the first one that may be taken.
+std::string algorithm_of(const isthmus_call& call) {
+  const auto kind = static_cast<CollectiveKind>(call.kind);
+  const bool in_order = reduces(call.kind) && call.combine != nullptr && call.commutes == 0;
+  if (call.algorithm != nullptr) {
+    require(!in_order || keeps_order(kind, call.algorithm), schedule::name_of(kind), " by '", call.algorithm,
+            "' changes the order of operands, which an operator that does not commute forbids");
+    return call.algorithm;
+  }
+  if (!in_order) return "";
+  for (const std::string& name : collectives::algorithms(kind))
+    if (keeps_order(kind, name)) return name;
+  throw Unsupported(message(schedule::name_of(kind), " has no algorithm for operators that do not commute"));
+}
+
+}  // namespace
+
+bool Cached::serves(const isthmus_call& other, std::size_t other_element_bytes) const {
+  return call.kind == other.kind && call.count == other.count && element_bytes == other_element_bytes &&
+         call.root == other.root && (call.in_place != 0) == (other.in_place != 0) &&
+         (call.combine != nullptr && call.commutes == 0) == (other.combine != nullptr && other.commutes == 0) &&
+         algorithm == (other.algorithm == nullptr ? "" : other.algorithm) &&
+         std::equal(counts.begin(), counts.end(), other.counts, other.counts + other.counts_length);
+}
+
+}  // namespace isthmus::runtime
+
+using namespace isthmus;
+using namespace isthmus::runtime;
+
+Cached& isthmus_team::find(const isthmus_call& call) {
+  const std::size_t element_bytes = element_bytes_of(call);
+  for (std::size_t i = 0; i < cache.size(); ++i) {
+    if (!cache[i]->serves(call, element_bytes)) continue;
+    if (i > 0)
+      std::rotate(cache.begin(), cache.begin() + static_cast<std::ptrdiff_t>(i),
+                  cache.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+    return *cache.front();
+  }
+  auto made = std::make_unique<Cached>();
+  made->call = call;
+  made->element_bytes = element_bytes;
+  made->algorithm = call.algorithm == nullptr ? "" : call.algorithm;
+  made->counts.assign(call.counts, call.counts + call.counts_length);
+  schedule::CollectiveCall asked;
+  asked.kind = static_cast<schedule::CollectiveKind>(call.kind);
+  asked.rank = transport.rank();
+  asked.ranks = transport.ranks();
+  asked.root = call.root;
+  asked.bytes = call.count;
+  asked.counts = made->counts;
+  asked.in_place = call.in_place != 0;
+  require(call.root < transport.ranks(), "root ", call.root, " does not exist: there are ", transport.ranks(),
+          " ranks");
+  const auto algorithm = collectives::find_algorithm(asked.kind, algorithm_of(call));
+  made->program = collective_program(asked, algorithm, element_bytes);
+  if (cache.size() >= most) {
+    const auto unused = std::find_if(cache.rbegin(), cache.rend(),
+                                     [](const auto& c) { return c->idle.size() == c->operations.size(); });
+    if (unused != cache.rend()) cache.erase(std::next(unused).base());
+  }
+  cache.insert(cache.begin(), std::move(made));
+  return *cache.front();
+}
+
+isthmus_operation& isthmus_team::take(const isthmus_call& call) {
+  Cached& plan = find(call);
+  if (plan.idle.empty()) {
+    plan.operations.push_back(std::make_unique<isthmus_operation>(*this, plan));
+    plan.idle.reserve(plan.operations.size());
+    plan.idle.push_back(plan.operations.back().get());
+  }
+  isthmus_operation& operation = *plan.idle.back();
+  operation.call = call;
+  operation.combines = reduction_of(operation.call);
+  operation.persistent = false;
+  plan.idle.pop_back();
+  return operation;
+}
+
+void isthmus_team::give_back(isthmus_operation& operation) { operation.plan.idle.push_back(&operation); }
+
+int isthmus_team::start(isthmus_operation& operation, const void* input, void* output) {
+  // Buffers of input are only read, but for reduce_scatter in place, whose input the user lets change.
+  std::byte* const buffers[] = {static_cast<std::byte*>(const_cast<void*>(input)), static_cast<std::byte*>(output),
+                                operation.scratch.data()};
+  for (std::size_t i = 0; i < 2; ++i)
+    require(buffers[i] != nullptr || operation.plan.program.buffers[i] == 0, i == 0 ? "input" : "output",
+            " is NULL: this rank has ", operation.plan.program.buffers[i], " bytes there");
+  operation.under_way = true;
+  operation.execution.start(transport, context++, buffers, operation.combines);
+  return state(operation);
+}
+
+int isthmus_team::state(isthmus_operation& operation) {
+  const Status now = operation.execution.status();
+  if (tell != nullptr && !told && !transport.notice().empty()) {
+    told = true;
+    tell(transport.notice().c_str());
+  }
+  if (now == Status::in_progress) return ISTHMUS_IN_PROGRESS;
+  return now == Status::done ? ISTHMUS_DONE : ISTHMUS_FAILED;
+}

@@ -1,0 +1,71 @@
+// What the handles of the C interface stand for: a team with its transport and its cache of schedules, and operations.
+//
+// To begin a collective whose schedule is cached costs the comparison of its call with those that came last, and
+// start(): nothing is allocated once as many of them have been under way at once as will be.
+#pragma once
+
+#include <isthmus/isthmus.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/executor/execution.hpp"
+#include "runtime/executor/program.hpp"
+#include "runtime/transport/shm/shm.hpp"
+
+namespace isthmus::runtime {
+
+/// A call whose schedule is kept; only what the schedule depends on counts.
+struct Cached {
+  isthmus_call call;
+  std::size_t element_bytes;
+  std::string algorithm;
+  std::vector<std::int64_t> counts;
+  Program program;
+  std::vector<std::unique_ptr<isthmus_operation>> operations;
+  std::vector<isthmus_operation*> idle;  ///< of them
+
+  [[nodiscard]] bool serves(const isthmus_call& other, std::size_t other_element_bytes) const;
+};
+
+}  // namespace isthmus::runtime
+
+struct isthmus_operation {
+  isthmus_operation(isthmus_team& its_team, isthmus::runtime::Cached& its_plan)
+      : team(its_team), plan(its_plan), execution(its_plan.program), scratch(its_plan.program.buffers[2]) {}
+
+  isthmus_team& team;
+  isthmus::runtime::Cached& plan;
+  isthmus::runtime::Execution execution;
+  std::vector<std::byte> scratch;
+  isthmus_call call{};  ///< its operator
+  isthmus::runtime::Operator combines;
+  bool persistent = false;
+  bool under_way = false;  ///< started, and its caller has not been told that it is done
+};
+
+struct isthmus_team {
+  isthmus_team(const isthmus::runtime::ShmOptions& options, std::size_t most_cached, void (*say)(const char*))
+      : transport(options), most(most_cached), tell(say) {}
+
+  /// An operation that is not under way. Throws InvalidInput.
+  isthmus_operation& take(const isthmus_call& call);
+  void give_back(isthmus_operation& operation);
+  int start(isthmus_operation& operation, const void* input, void* output);
+  int state(isthmus_operation& operation);
+  void go_on() { progress(transport); }
+
+  isthmus::runtime::ShmTransport transport;
+
+ private:
+  isthmus::runtime::Cached& find(const isthmus_call& call);
+
+  std::size_t most;
+  std::vector<std::unique_ptr<isthmus::runtime::Cached>> cache;  // the last one used first
+  std::uint32_t context = 0;
+  void (*tell)(const char*);
+  bool told = false;
+};

@@ -1,0 +1,153 @@
+"""libisthmus as it is installed: C programs compiled against it, ranks as processes, with and beside MPI."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import uuid
+from pathlib import Path
+
+import pytest
+
+import isthmus
+
+ROOT = Path(__file__).parents[2]
+HERE = Path(__file__).parent
+INSTALLED = Path(isthmus.__file__).parent / "libisthmus"
+STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+
+
+def flags() -> list[str]:
+    """What the file for pkg-config says, with the folder in which it lies."""
+    text = (INSTALLED / "lib/pkgconfig/isthmus.pc").read_text()
+    values = {"pcfiledir": str(INSTALLED / "lib/pkgconfig")}
+    found = {}
+    for line in text.splitlines():
+        line = re.sub(r"\$\{(\w+)\}", lambda name: values[name[1]], line)
+        if match := re.match(r"(\w+)=(.*)", line):
+            values[match[1]] = match[2]
+        elif match := re.match(r"(Libs|Cflags): (.*)", line):
+            found[match[1]] = match[2].split()
+    return found["Cflags"] + found["Libs"]
+
+
+def compile_c(source: Path, program: Path, compiler: str = "cc", standard: str = "-std=c99") -> Path:
+    """The program, by a compiler that takes no warning lightly."""
+    subprocess.run([compiler, standard, "-D_GNU_SOURCE", *STRICT, "-o", program, source, *flags()], check=True)
+    return program
+
+
+def in_processes(commands: list[list[str | Path]], env: dict[str, str] | None = None) -> list[tuple[int, str, str]]:
+    """Status, output and errors of programs that run at the same time; `{rank}` of their environment is theirs."""
+    running = [
+        subprocess.Popen(
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, **{key: value.format(rank=rank) for key, value in (env or {}).items()}},
+        )
+        for rank, command in enumerate(commands)
+    ]
+    said = [program.communicate(timeout=400) for program in running]
+    return [(program.returncode, out, err) for program, (out, err) in zip(running, said, strict=True)]
+
+
+def new_job() -> str:
+    return f"pytest-{uuid.uuid4().hex}"
+
+
+def is_left_behind(job: str) -> bool:
+    return Path(f"/dev/shm/isthmus-{job}").exists()
+
+
+@pytest.fixture(scope="module")
+def calls(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compile_c(HERE / "library_calls.c", tmp_path_factory.mktemp("library") / "calls")
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 5])
+def test_calls_of_the_interface(calls: Path, ranks: int) -> None:
+    job = new_job()
+    said = in_processes([[calls, job, str(rank), str(ranks)] for rank in range(ranks)])
+    assert said == [(0, "", "")] * ranks
+    assert not is_left_behind(job)
+
+
+def test_a_rank_that_dies_is_an_error_of_the_others(calls: Path) -> None:
+    job = new_job()
+    said = in_processes([[calls, job, str(rank), "3", "dies"] for rank in range(3)])
+    assert [status for status, _, _ in said] == [0, -6, 0]
+    for rank in (0, 2):
+        assert re.fullmatch(r"-4 rank 1 died \(process \d+\)\n", said[rank][1])
+    assert not is_left_behind(job)
+
+
+def test_the_example_takes_its_rank_from_the_environment(tmp_path: Path) -> None:
+    program = compile_c(ROOT / "examples/library/sum.c", tmp_path / "sum")
+    env = {"ISTHMUS_JOB": new_job(), "ISTHMUS_RANK": "{rank}", "ISTHMUS_RANKS": "3"}
+    said = in_processes([[program]] * 3, env)
+    assert said == [(0, "3 ranks, last element: 300000\n", ""), (0, "", ""), (0, "", "")]
+
+
+@pytest.mark.parametrize(
+    ("env", "words"),
+    [
+        ({}, "ISTHMUS_JOB is not set: the name of the job, the same on all ranks\n"),
+        ({"ISTHMUS_JOB": "a"}, "ISTHMUS_RANK is not set, and no launcher has said it either\n"),
+        ({"ISTHMUS_JOB": "a", "ISTHMUS_RANK": "x"}, "ISTHMUS_RANK=x: must be a whole number from 0\n"),
+        ({"ISTHMUS_JOB": "a", "ISTHMUS_RANK": "4", "ISTHMUS_RANKS": "2"}, "rank 4 does not exist: there are 2 ranks\n"),
+        (
+            {"ISTHMUS_JOB": "/", "ISTHMUS_RANK": "0", "ISTHMUS_RANKS": "1"},
+            "job '/': must be up to 200 letters, digits, ",
+        ),
+    ],
+)
+def test_a_wrong_environment_is_one_line(tmp_path: Path, env: dict[str, str], words: str) -> None:
+    program = compile_c(ROOT / "examples/library/sum.c", tmp_path / "sum")
+    ((status, out, err),) = in_processes([[program]], env)
+    assert (status, out) == (1, "")
+    assert err.startswith(words)
+    assert err.count("\n") == 1
+
+
+def test_the_header_is_c_and_cpp(tmp_path: Path) -> None:
+    source = tmp_path / "header.cpp"
+    source.write_text("#include <isthmus/isthmus.h>\nint main() { return isthmus_version() - ISTHMUS_VERSION; }\n")
+    subprocess.run([compile_c(source, tmp_path / "header", "c++", "-std=c++11")], check=True)
+
+
+def test_the_library_shows_what_its_header_declares_and_nothing_else() -> None:
+    declared = set(
+        re.findall(
+            r"\b(isthmus_\w+)\(",
+            re.sub(r"/\*.*?\*/", "", (INSTALLED / "include/isthmus/isthmus.h").read_text(), flags=re.DOTALL),
+        )
+    )
+    shown = subprocess.run(
+        ["nm", "-D", "--defined-only", INSTALLED / "lib/libisthmus.so"], capture_output=True, text=True, check=True
+    ).stdout
+    assert set(re.findall(r" T (\S+)@@ISTHMUS_1$", shown, re.MULTILINE)) == declared
+    assert set(re.findall(r" [A-Z] (\S+)", shown)) == {"ISTHMUS_1", *(f"{name}@@ISTHMUS_1" for name in declared)}
+
+
+def test_cmake_finds_the_library(tmp_path: Path) -> None:
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.16)\nproject(sum C)\nfind_package(isthmus REQUIRED)\n"
+        f"add_executable(sum {ROOT}/examples/library/sum.c)\ntarget_link_libraries(sum isthmus::isthmus)\n"
+    )
+    build = tmp_path / "build"
+    quiet = {"check": True, "capture_output": True}
+    subprocess.run(["cmake", "-S", tmp_path, "-B", build, f"-DCMAKE_PREFIX_PATH={INSTALLED}"], **quiet)  # type: ignore[call-overload]
+    subprocess.run(["cmake", "--build", build], **quiet)  # type: ignore[call-overload]
+    env = {"ISTHMUS_JOB": new_job(), "ISTHMUS_RANK": "0", "ISTHMUS_RANKS": "1"}
+    assert in_processes([[build / "sum"]], env) == [(0, "1 ranks, last element: 99999\n", "")]
+
+
+@pytest.mark.parametrize("flavour", ["openmpi", "mpich"])
+def test_a_team_of_mpi_computes_what_mpi_does(tmp_path: Path, flavour: str) -> None:
+    program = compile_c(HERE / "library_mpi.c", tmp_path / "both", f"mpicc.{flavour}", "-std=c11")
+    launch = [f"mpirun.{flavour}", *(["--oversubscribe"] if flavour == "openmpi" else []), "-n", "3"]
+    done = subprocess.run([*launch, program], capture_output=True, text=True, timeout=400, check=False)
+    assert (done.returncode, done.stdout) == (0, "98 compared, 0 wrong\n"), done.stderr
