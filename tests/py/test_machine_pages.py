@@ -6,6 +6,7 @@ import io
 import re
 import subprocess
 import sys
+import tomllib
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pytest
 
 import isthmus
 from isthmus import InvalidInput, Machine
+from isthmus.machine.formula import formula
 from isthmus.plot.machine_charts import chart_named, charts
 
 KINDS = {
@@ -21,6 +23,11 @@ KINDS = {
     "overhead": ("B", "s", {"level": "socket", "side": "send"}),
     "gap": ("B", "s", {"level": "socket"}),
     "bidirectional": ("B", "B/s", {"level": "socket"}),
+    "sendrecv": ("B", "s", {"level": "socket"}),
+    "injection": ("", "B/s", {}),
+    "hops": ("", "s", {"bytes": 8, "alone": 1}),
+    "skew": ("B", "s", {"collective": "allreduce", "ranks": 2}),
+    "exposed": ("B", "s", {"collective": "allreduce", "ranks": 2, "tests": 0}),
     "rate": ("", "1/s", {"mode": "pair", "cold": 0}),
     "queue": ("", "s", {"level": "socket", "queue": "posted"}),
     "collective": ("B", "s", {"collective": "allreduce", "ranks": 2}),
@@ -101,12 +108,46 @@ def test_every_kind_of_curve_has_a_picture() -> None:
     assert drawn == {0.1}
     assert {chart.name for chart in found} == {
         *("latency", "bandwidth", "overheads-socket", "rate", "bidirectional", "queues", "collective-allreduce"),
+        *("sendrecv", "injection", "hops-8", "skew", "exposed"),
         *("cpu_share", "overlap", "stream", "stream_matrix", "spmv", "noise", "startup", "memory"),
     }
     for chart in found:
         stream = io.BytesIO()
         red.plot(chart.name, stream, "svg")
         assert b"<svg" in stream.getvalue()
+
+
+def test_what_was_fitted_to_a_curve_is_drawn_over_it() -> None:
+    raw = tomllib.loads(machine().toml())
+    numbers = {"nearest": [0.1, 0.1, 0.1], "per_hop": [0.05, 0.04, 0.06]}
+    raw["curves"]["hops"] |= {"formula": "nearest + per_hop * (hops - 1)", "fitted": numbers}
+    raw["curves"]["injection"] |= {
+        "formula": "min(senders * one, node)",
+        "fitted": {"one": [0.2] * 3, "node": [0.5] * 3},
+    }
+    # What a file of somebody else may hold is no program.
+    raw["curves"]["queue"] |= {"formula": "__import__('os').getpid() * length", "fitted": {"a": [1.0] * 3}}
+    red = Machine.from_dict(raw)
+    (line,) = (line for line in chart_named({"red": red}, "hops-8").lines if not line.mark)
+    assert line.label == "one pair after another: nearest + per_hop * (hops - 1)"
+    assert dict(zip(line.x, line.y, strict=True))[8] == pytest.approx(0.1 + 0.05 * 7)
+    (line,) = (line for line in chart_named({"red": red}, "injection").lines if not line.mark)
+    assert dict(zip(line.x, line.y, strict=True)) == pytest.approx({x: min(0.2 * x, 0.5) for x in line.x})
+    assert all(line.mark for line in chart_named({"red": red}, "queues").lines)
+    checked(red.html())
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "x", "a + b * x * y", "a.x", "x if a else b", "(lambda: x)()", "a ** x", "open(x)", "min(x)", "a[x]",
+     "'x' * a", "(" * 150 + "x" + ")" * 49, "-x", "x +", "a < x", "min + x", "9" * 199],
+)  # fmt: skip
+def test_formulas_are_arithmetic_and_nothing_else(text: str) -> None:
+    found = formula(text, {"a": 1.0, "b": 2.0})
+    assert found is None or (text == "x" and found(3.0) == 3.0)
+    of = formula("max(a, b * x / 4 - 1)", {"a": 1.0, "b": 2.0})
+    assert of is not None
+    assert [of(2.0), of(10.0)] == [1.0, 4.0]
 
 
 def test_model_lines_are_the_model() -> None:
@@ -133,7 +174,7 @@ def test_page_of_one_machine(tmp_path: Path) -> None:
     checked(page)
     assert "it was &lt;busy&gt;" in page
     assert "red &lt;&amp;&gt;" in page
-    assert page.count("<svg") == 15
+    assert page.count("<svg") == 20
     assert "fewer than six samples" in re.sub(r"<!--\s*|\s*-->", "", page)
     assert "0 ps to 1 s" in page or "0 s to 1 s" in page
     checked(isthmus.load("cielo").html())

@@ -2,6 +2,7 @@
 
 - ``allocation``: the nodes of a job, and the conversions between rank, (node, socket, core) and coordinates
 - ``description``: the canonical description of a machine: nested dicts of plain SI values, and the provenance of each
+- ``formula``: formulas of curves, evaluated without trusting who wrote them
 - ``graph``: networks given cable by cable
 - ``kinds``: the kinds of interconnects: their parameters, and how the core builds each
 - ``machine``: the Machine: an interconnect, its nodes, LogGP parameters per level, and the source of every number

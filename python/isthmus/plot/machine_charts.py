@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import InvalidInput
+from ..machine.formula import formula
+from ..units import amount
 from .common import CLASSES
 
 if TYPE_CHECKING:
@@ -19,6 +21,8 @@ LEVELS = {"socket": "within a socket", "node": "between sockets", "network": "be
 _SIZES = np.unique(np.round(np.geomspace(1, 1 << 22, 89)))
 #: Samples from which on order statistics give an interval of 95 %.
 _ENOUGH = 6
+#: Collectives whose skew is drawn.
+_SKEWED = ("allreduce", "bcast", "allgather", "alltoall")
 _MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
 
 
@@ -96,10 +100,15 @@ def charts(machines: Mapping[str, Machine]) -> list[Chart]:
         _check,
         _rate,
         _both_ways,
+        _sendrecv,
+        _injection,
+        _hops,
         _queues,
         _collectives,
+        _skew,
         _cpu_share,
         _overlap,
+        _exposed,
     ):
         found += make(machines)
     for make in (_stream, _matrix, _spmv, _noise, _startup, _memory):
@@ -150,6 +159,18 @@ def _measured(
             label, colour, mark = style.of(name, inner)
             few = [number < _ENOUGH for number in curve.samples]
             yield Line(label, curve.x, curve.y, curve.low, curve.high, colour, mark, 0, few)
+            yield from _fitted(label, curve, colour, style.inner.index(inner))
+
+
+def _fitted(label: str, curve: Curve, colour: str, dash: int) -> Iterator[Line]:
+    """The line of what was fitted to a curve, where something was."""
+    of = formula(curve.formula, {name: value for name, (value, _, _) in curve.fitted.items()})
+    if of is None or not curve.x:
+        return
+    x = sorted({*np.linspace(min(curve.x), max(curve.x), 33).tolist(), *curve.x})
+    y = [of(at) for at in x]
+    if np.isfinite(y).all():
+        yield Line(f"{label}: {curve.formula}", x, y, colour=colour, mark="", dash=dash)
 
 
 def _levels(machine: Machine) -> list[str]:
@@ -325,6 +346,36 @@ def _both_ways(machines: Mapping[str, Machine]) -> list[Chart]:
     return [Chart("bidirectional", title, words, "size of the message", "bandwidth", "B", "B/s", lines)]
 
 
+def _sendrecv(machines: Mapping[str, Machine]) -> list[Chart]:
+    lines = tuple(_measured(machines, _Style(machines), _by_level("sendrecv")))
+    words = "Two ranks send to each other at once by MPI_Sendrecv; time of one call, median and 95 % interval."
+    return [Chart("sendrecv", "SendRecv", words, "size of the message", "time", "B", "s", lines)]
+
+
+def _injection(machines: Mapping[str, Machine]) -> list[Chart]:
+    lines = tuple(_measured(machines, _Style(machines), lambda m: [("", c) for c in _of(m, "injection")]))
+    words = "Ranks of a node send at once to as many of another; the line is the max-rate model."
+    title = "Bandwidth into the network of a node"
+    return [Chart("injection", title, words, "ranks that send", "bandwidth", "", "B/s", lines, linear=True)]
+
+
+def _hops(machines: Mapping[str, Machine]) -> list[Chart]:
+    """One chart for each size: pairs of nodes by distance, alone and all at once."""
+    sizes = sorted({int(c.parameters["bytes"]) for machine in machines.values() for c in _of(machine, "hops")})
+    out = []
+    for size in sizes:
+        way = {1: "one pair after another", 0: "all pairs at once"}
+
+        def choose(machine: Machine, size: int = size, way: Mapping[int, str] = way) -> list[tuple[str, Curve]]:
+            return [(way.get(int(c.parameters["alone"]), ""), c) for c in _of(machine, "hops", bytes=size)]
+
+        lines = tuple(_measured(machines, _Style(machines), choose))
+        words = "Half a round trip of pairs of nodes by their distance; what all at once take longer is contention."
+        title = f"Distance, messages of {amount(size)}"
+        out.append(Chart(f"hops-{size}", title, words, "hops", "time", "", "s", lines, linear=True))
+    return out
+
+
 def _queues(machines: Mapping[str, Machine]) -> list[Chart]:
     style = _Style(machines)
 
@@ -357,7 +408,26 @@ def _collectives(machines: Mapping[str, Machine]) -> list[Chart]:
     return out
 
 
-def _waited(kind: str, name: str, title: str, words: str, label: str) -> Callable[[Mapping[str, Machine]], list[Chart]]:
+def _skew(machines: Mapping[str, Machine]) -> list[Chart]:
+    """Of some collectives, of the most ranks: all of them begin alike, and more lines would hide each other."""
+
+    def choose(machine: Machine) -> list[tuple[str, Curve]]:
+        found = _of(machine, "skew")
+        most = max((int(c.parameters["ranks"]) for c in found), default=0)
+        of_most = [c for c in found if c.parameters["ranks"] == most]
+        return [(str(c.parameters["collective"]), c) for c in of_most if c.parameters["collective"] in _SKEWED]
+
+    lines = tuple(_measured(machines, _Style(machines), choose))
+    words = (
+        "How far apart the ranks began a collective that all were to begin at one time, by their synchronised clocks; "
+        "the median and its 95 % interval. Nothing below the step of the clock is known."
+    )
+    return [Chart("skew", "Skew of starts", words, "size", "skew", "B", "s", lines)]
+
+
+def _waited(
+    kind: str, title: str, words: str, label: str, unit: str = ""
+) -> Callable[[Mapping[str, Machine]], list[Chart]]:
     def make(machines: Mapping[str, Machine]) -> list[Chart]:
         style = _Style(machines)
 
@@ -368,13 +438,12 @@ def _waited(kind: str, name: str, title: str, words: str, label: str) -> Callabl
             ]
 
         lines = tuple(_measured(machines, style, choose))
-        return [Chart(name, title, words, "size", label, "B", "", lines)]
+        return [Chart(kind, title, words, "size", label, "B", unit, lines)]
 
     return make
 
 
 _cpu_share = _waited(
-    "cpu_share",
     "cpu_share",
     "Processor's share of an allreduce",
     "Time that a nonblocking allreduce takes from the processor (starting it, testing, waiting), as a part of its "
@@ -383,10 +452,16 @@ _cpu_share = _waited(
 )
 _overlap = _waited(
     "overlap",
-    "overlap",
     "Overlap of an allreduce with computation",
     "Part of a nonblocking allreduce that computation hides: 1 - (whole time - computation) / time alone.",
     "part that is hidden",
+)
+_exposed = _waited(
+    "exposed",
+    "Time of an allreduce that is not hidden",
+    "Whole time of a nonblocking allreduce and the computation beside it, without the computation.",
+    "time",
+    "s",
 )
 
 
