@@ -1,11 +1,12 @@
 """Predictions of recordings on hosts with a network between them, all on one machine: needs root, iproute2, Open MPI.
 
-    python bench/hosts.py [--rate 200mbit] [--burst 8k] [--repeat N] [--part examples|collectives|four] [--check]
-        [--json FILE]
+    python bench/hosts.py [--rate 200mbit] [--burst 8k] [--measured SECONDS] [--repeat N]
+        [--part examples|collectives|four] [--check] [--json FILE]
 
 Hosts are those of tests/py/emulated_hosts.py. Two hosts with one rank each run the examples,
-N times without the recorder and N times with it; recordings are simulated with the parameters that ping-pongs say, with
-both rules of receiving. Printed are medians: what the program says that it took, predictions and their errors.
+N times without the recorder and N times with it; recordings are simulated with the parameters that ping-pongs say, or
+with --measured those that `isthmus measure` finds between these hosts in so many seconds, with both rules of receiving.
+Printed are medians: what the program says that it took, predictions and their errors.
 
 Ranks that wait keep their cores busy, so that other work on the host takes half of the time of each, in slices as long
 as messages: times were ten times too long. Ranks therefore run under the kernel's real-time scheduler (undisturbed() of
@@ -34,7 +35,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from host import HERE, environment, undisturbed
+from host import HERE, environment, measure, undisturbed
 
 sys.path.insert(0, str(HERE.parent / "tests" / "py"))
 import emulated_hosts
@@ -101,6 +102,12 @@ def times(text: str) -> dict[tuple[str, int], float]:
     return {(what, int(size)): float(seconds) for what, size, seconds in lines}
 
 
+def forced(kind: str, algorithm: str) -> list[str]:
+    """Options of Open MPI with which it takes an algorithm of :data:`FORCED`."""
+    number = str(FORCED[kind, algorithm])
+    return ["--mca", "coll_tuned_use_dynamic_rules", "1", "--mca", f"coll_tuned_{kind}_algorithm", number]
+
+
 def parameters(measured: dict[tuple[str, int], float]) -> Any:
     """Of the link: G of large half ping-pongs, o of messages of one byte, L the rest of such a half ping-pong, O the
     mean of the slopes of sending and receiving, which the model charges alike. Open MPI sends eagerly up to 64 KiB over
@@ -159,10 +166,10 @@ def collectives(words: list[str], home: list[str], level: Any, folder: Path) -> 
 
     print(f"{'collective':30} {'bytes':>8} {'measured':>10} {'loggp':>10} {'error':>8} {'loggopsim':>10} {'error':>8}")
     figures = {}
-    for (kind, algorithm), number in FORCED.items():
+    for kind, algorithm in FORCED:
         for size in SIZES:
-            force = ["--mca", "coll_tuned_use_dynamic_rules", "1", "--mca", f"coll_tuned_{kind}_algorithm", str(number)]
-            text = output([*home, *words, *force, *undisturbed(), str(folder / "hosts"), kind, str(size)], folder)
+            command = [*forced(kind, algorithm), *undisturbed(), str(folder / "hosts"), kind, str(size)]
+            text = output([*home, *words, *command], folder)
             measured = times(text)[kind, size]
             schedule = isthmus.collective(kind, ranks=2, bytes=size, algorithm=algorithm)
             guess = {rule: isthmus.simulate(schedule, level, receive=rule).makespan for rule in RULES}
@@ -183,13 +190,11 @@ def on_four(words: list[str], home: list[str], level: Any, folder: Path, repeat:
     eagerly = [word for name in ("eager", "rndv_eager") for word in ("--mca", f"btl_tcp_{name}_limit", str(8 << 20))]
     figures = {}
     for kind, algorithm, size in ON_FOUR:
-        force = ["--mca", "coll_tuned_use_dynamic_rules", "1"]
-        force += ["--mca", f"coll_tuned_{kind}_algorithm", str(FORCED[kind, algorithm])]
         took: dict[str, list[float]] = {"rendezvous": [], "eager": []}
         for _ in range(repeat):
             for way, more in (("rendezvous", []), ("eager", eagerly)):
                 command = [*undisturbed(), str(folder / "hosts"), kind, str(size)]
-                text = output([*home, *words, *force, *more, *command], folder)
+                text = output([*home, *words, *forced(kind, algorithm), *more, *command], folder)
                 took[way].append(times(text)[kind, size])
         schedule = isthmus.collective(kind, ranks=4, bytes=size, algorithm=algorithm)
         took["without"] = [isthmus.simulate(schedule, level).makespan]
@@ -232,6 +237,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rate", default="200mbit", help="of every link")
     parser.add_argument("--burst", default="8k", help="bytes that pass at once after a pause")
+    parser.add_argument("--measured", type=float, metavar="SECONDS", help="parameters of isthmus measure, in so many")
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--part", choices=["examples", "collectives", "four"], help="only this one")
     parser.add_argument("--check", action="store_true", help=f"fail where an example is more than {WITHIN} % off")
@@ -245,7 +251,12 @@ def main() -> None:
         folder.chmod(0o755)
         words, home = there.openmpi(), there.inside()
         subprocess.run(["mpicc.openmpi", "-O2", "-w", "-o", folder / "hosts", HERE / "hosts.c"], check=True)
-        level = parameters(times(output([*home, *words, *undisturbed(), str(folder / "hosts")], folder)))
+        if options.measured:
+            launch, budget = [*words, *undisturbed()], f"{options.measured}s"
+            machine = measure(folder / "hosts.toml", launch, "--budget", budget, inside=home)
+            level = machine.level.network
+        else:
+            level = parameters(times(output([*home, *words, *undisturbed(), str(folder / "hosts")], folder)))
         print(f"two hosts, {options.rate}, bucket of {options.burst}: {level}", flush=True)
         figures: dict[str, Any] = {}
         if options.part in (None, "examples"):
