@@ -14,6 +14,9 @@ median of single trips, each after a sleep. Peers print two digits behind the po
 A virtual machine changes its state between runs (here the same message takes 0.11 or 0.36 us). So a ping-pong of 8
 bytes is run before and after each run; runs in which both say the same are compared, for each state by itself.
 
+What is beyond chance is said too: how far two medians of runs of the same peer are apart, and the interval of ours over
+theirs, both by drawing runs with replacement.
+
 Ranks run under the kernel's real-time scheduler where that is permitted (undisturbed() of bench/host.py).
 """
 
@@ -197,6 +200,40 @@ def compare(peer: str, ours: list[Found], theirs: list[Found]) -> None:
         print(f"{peer} {what}, {way}: {near} of {len(each)} within {100 * WITHIN:.0f} %, ours {middle:+.1f} % (median)")
 
 
+def by_chance(ours: list[Found], theirs: list[Found], key: tuple[str, int]) -> tuple[float, float, float]:
+    """Ends of the 95 % interval of ours over theirs, less one, and how far the peer is from itself by chance.
+
+    By drawing runs with replacement: the last is what the ratio of two medians of as many of its own runs is away
+    from 1, its 95 % quantile.
+    """
+    random_ = random.Random(1)
+    a, b = [run[key] for run in ours if key in run], [run[key] for run in theirs if key in run]
+
+    def drawn(values: list[float]) -> float:
+        return statistics.median(random_.choices(values, k=len(values)))
+
+    ratios = sorted(drawn(a) / drawn(b) - 1 for _ in range(1000))
+    alone = sorted(abs(drawn(b) / drawn(b) - 1) for _ in range(1000))
+    return ratios[25], ratios[974], alone[949]
+
+
+def against_itself(peer: str, ours: list[Found], theirs: list[Found]) -> None:
+    """Print whether ours differ from the peer's by more than the peer differs from itself."""
+    groups: dict[str, list[tuple[float, float, float]]] = {}
+    for what, size in medians(theirs):
+        if (what, size) in medians(ours):
+            groups.setdefault(what, []).append(by_chance(ours, theirs, (what, size)))
+    for what, each in groups.items():
+        within = sum(low <= WITHIN and high >= -WITHIN for low, high, _ in each)
+        loose = sum(alone > WITHIN for _, _, alone in each)
+        typical = 100 * statistics.median(alone for _, _, alone in each)
+        print(
+            f"{peer} {what}: the interval of ours over theirs reaches within {100 * WITHIN:.0f} % at {within} of "
+            f"{len(each)} sizes; two medians of {len(theirs)} runs of {peer} are up to {typical:.1f} % apart "
+            f"(median of sizes), at {loose} sizes by more than {100 * WITHIN:.0f} %"
+        )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--osu", type=Path, metavar="FOLDER")
@@ -246,7 +283,9 @@ def main() -> None:
         typical = statistics.median(around[i][0] for i in chosen)
         print(f"\nruns while a ping-pong of 8 B takes {typical * 1e6:.2f} us:")
         for peer in (name for name in runs if name not in ("isthmus", "fit") and middle[name] and middle["isthmus"]):
-            compare(peer, *([found[i][1] for i in chosen if found[i][0] == name] for name in ("isthmus", peer)))
+            both = [[found[i][1] for i in chosen if found[i][0] == name] for name in ("isthmus", peer)]
+            compare(peer, *both)
+            against_itself(peer, *both)
         for (name, size), theirs in middle.get("Netgauge", {}).items():
             if not size and (name, 0) in middle["fit"]:
                 factor, unit = (1e9, "ns/B") if name == "G" else (1e6, "us")

@@ -47,3 +47,21 @@ def test_means_stand_beside_medians(capsys: pytest.CaptureFixture[str]) -> None:
     assert "median -50.0 %, mean -20.8 %, least of runs -50.0 %" in out
     assert "OSU a, median: 0 of 1 within 3 %" in out
     assert "OSU b" not in out
+
+
+def test_what_is_chance_is_told_from_what_is_not(capsys: pytest.CaptureFixture[str]) -> None:
+    steady = [{("a", 8): 1.0 + 0.001 * i} for i in range(6)]
+    slower = [{("a", 8): 1.2 + 0.001 * i} for i in range(6)]
+    wild = [{("a", 8): time} for time in (0.6, 0.8, 1.0, 1.2, 1.4, 1.6)]
+    low, high, alone = probes.by_chance(steady, slower, ("a", 8))
+    assert -0.18 < low <= high < -0.15
+    assert alone < 0.01
+    low, high, alone = probes.by_chance(steady, wild, ("a", 8))
+    assert low < 0 < high
+    assert alone > 0.2
+    probes.against_itself("OSU", steady, slower)
+    probes.against_itself("OSU", steady, wild)
+    first, second = capsys.readouterr().out.splitlines()
+    assert first.startswith("OSU a: the interval of ours over theirs reaches within 3 % at 0 of 1 sizes")
+    assert "reaches within 3 % at 1 of 1 sizes" in second
+    assert second.endswith("at 1 sizes by more than 3 %")
