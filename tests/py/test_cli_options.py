@@ -202,6 +202,8 @@ def test_examples_everywhere(words: str, files: Path, capsys: pytest.CaptureFixt
         ("srun --ntasks=8 -c 2 --mpi=pmix", ["srun", "--ntasks=8", "-c", "2", "--mpi=pmix"], 8),
         ("srun -n8 -c 2", ["srun", "-n8", "-c", "2"], 8),
         ("'my mpirun' -n 2", ["my mpirun", "-n", "2"], 2),
+        ("env sh -c 'exec \"$@\"' - mpirun -n 2", ["env", "sh", "-c", 'exec "$@"', "-", "mpirun", "-n", "2"], 2),
+        ("wrapper -c 4", ["wrapper", "-c", "4"], 4),
     ],
 )
 def test_launchers(text: str, words: list[str], ranks: int | None) -> None:
@@ -215,6 +217,7 @@ def test_launchers(text: str, words: list[str], ranks: int | None) -> None:
         "  ",
         "mpirun -n",
         "mpirun -n x",
+        "mpirun -c x",
         "mpirun -n 0",
         "mpirun -n 4 -n 5",
         "mpirun -n4 --np 4",

@@ -158,6 +158,8 @@ def _number(words: Sequence[str]) -> tuple[int, int, int, str] | None:
         if not value and not equals:
             number = words[i] if i < len(words) else ""
             i += 1
+        if name == "-c" and launcher_name(words[0]) is None and not number.isdecimal():
+            continue  # sh -c 'COMMAND' of a wrapper
         if found is not None or not number.isdecimal() or not 0 < int(number) < 10**9:
             raise InvalidInput(f"{' '.join(words)}: {name} takes one number of ranks, such as {name} 4")
         found = first, i, int(number), name
