@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 import isthmus
+from commands import Run
 from isthmus import gallery
 from isthmus.advice.output.html.sections import sections
-from isthmus.cli import main
 from isthmus.errors import InvalidInput, Unsupported
 from recordings import Call, recorded
 
@@ -288,25 +288,11 @@ def test_oversubscribed_recording() -> None:
 # The command
 
 
-class Run:
-    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
-        self.capsys = capsys
-
-    def __call__(self, *words: str) -> tuple[int, str, str]:
-        self.capsys.readouterr()
-        try:
-            main(["advise", *words])
-            status = 0
-        except SystemExit as stop:
-            status = int(stop.code or 0)
-        return (status, *self.capsys.readouterr())
-
-
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     monkeypatch.chdir(tmp_path)
     stencil().save("app.h5")
-    return Run(capsys)
+    return Run(capsys, "advise")
 
 
 def test_command(run: Run) -> None:

@@ -9,13 +9,13 @@ import statistics
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import click
 import pytest
 
 import isthmus
-from isthmus.cli import cli, main
+from commands import Run
+from isthmus.cli import cli
 from isthmus.mapping import launch
 from isthmus.studies.reading import catalogue
 from isthmus.tuning.choice import Choice
@@ -41,42 +41,6 @@ def leaves(command: click.Command = cli, path: tuple[str, ...] = ()) -> list[tup
 
 LEAVES = leaves()
 GROUPS = sorted({path[:i] for path, _ in LEAVES for i in range(len(path))})
-
-
-class Run:
-    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
-        self.capsys = capsys
-
-    def __call__(self, *words: str) -> tuple[int, str, str]:
-        self.capsys.readouterr()
-        try:
-            main(list(words))
-            status = 0
-        except SystemExit as stop:
-            status = int(stop.code or 0)
-        out, err = self.capsys.readouterr()
-        return status, out, err
-
-    def ok(self, *words: str) -> str:
-        status, out, err = self(*words)
-        assert (status, err) == (0, "")
-        return out
-
-    def json(self, *words: str) -> Any:
-        def no(constant: str) -> None:
-            raise AssertionError(f"{constant} is no JSON")
-
-        return json.loads(self.ok(*words, "--json"), parse_constant=no)
-
-    def error(self, *words: str) -> str:
-        status, out, err = self(*words)
-        assert status == 2
-        assert out == ""
-        assert err.startswith("isthmus: ")
-        assert err.endswith("\n")
-        assert err.count("\n") == 1
-        assert "Traceback" not in err
-        return err.removeprefix("isthmus: ")[:-1]
 
 
 @pytest.fixture

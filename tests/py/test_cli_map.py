@@ -9,38 +9,12 @@ import numpy as np
 import pytest
 
 import isthmus
-from isthmus.cli import main
-
-
-class Run:
-    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
-        self.capsys = capsys
-
-    def __call__(self, *words: str) -> tuple[int, str, str]:
-        self.capsys.readouterr()
-        try:
-            main(["map", *words])
-            status = 0
-        except SystemExit as stop:
-            status = int(stop.code or 0)
-        out, err = self.capsys.readouterr()
-        return status, out, err
-
-    def ok(self, *words: str) -> str:
-        status, out, err = self(*words)
-        assert (status, err) == (0, "")
-        return out
-
-    def error(self, *words: str) -> str:
-        status, out, err = self(*words)
-        assert (status, out) == (2, "")
-        assert err.count("\n") == 1
-        return err
+from commands import Run
 
 
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    return Run(capsys)
+    return Run(capsys, "map")
 
 
 @pytest.fixture
@@ -196,17 +170,17 @@ def test_bad_input(run: Run, ring: str, tmp_path: Path) -> None:
     assert "collectives= applies only to a program" in run.error(
         ring, "--machine", "ring:16", "--collectives", "allreduce=ring"
     )
-    assert run.error("no.graph", "--machine", "ring:16") == "isthmus: no.graph: No such file or directory\n"
+    assert run.error("no.graph", "--machine", "ring:16") == "no.graph: No such file or directory"
     assert "'no.toml' is neither a machine" in run.error(ring, "--machine", "no.toml")
     missing = run.error(ring, "--machine", "ring:16", "--evaluate", "--placement", "no.rank")
-    assert missing == "isthmus: no.rank: No such file or directory\n"
+    assert missing == "no.rank: No such file or directory"
 
 
 def test_the_sentence_about_a_machine_in_two_parts(run: Run, ring: str, tmp_path: Path) -> None:
     edges = tmp_path / "apart.edges"
     edges.write_text("a b\nc d\n")
     error = run.error(ring, "--machine", str(edges), "--tasks-per-node", "4")
-    assert error.endswith("graph: node c is not connected to node a\n")
+    assert error.endswith("graph: node c is not connected to node a")
 
 
 def test_bad_headers_of_graphs(run: Run, tmp_path: Path) -> None:

@@ -8,13 +8,12 @@ import pty
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 import isthmus
-from isthmus.cli import main
+from commands import Run
 from isthmus.cli.inputs import parse_level
 from isthmus.errors import InvalidInput, ParseError
 from isthmus.mapping.launch import formats
@@ -22,36 +21,6 @@ from isthmus.one_line import parse_noise
 
 LOGGOPS = "loggops:L=2.5us,o=1.5us,g=1us,G=6ns,O=0,S=65535"
 LOGGOPS_LEVEL = isthmus.Level(L=2.5e-6, o_send=1.5e-6, o_recv=1.5e-6, g=1e-6, G=6e-9)
-
-
-class Run:
-    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
-        self.capsys = capsys
-
-    def __call__(self, *words: str) -> tuple[int, str, str]:
-        self.capsys.readouterr()
-        try:
-            main(list(words))
-            status = 0
-        except SystemExit as stop:
-            status = int(stop.code or 0)
-        out, err = self.capsys.readouterr()
-        return status, out, err
-
-    def ok(self, *words: str) -> str:
-        status, out, err = self(*words)
-        assert (status, err) == (0, "")
-        return out
-
-    def json(self, *words: str) -> Any:
-        return json.loads(self.ok(*words, "--json"))
-
-    def error(self, *words: str) -> str:
-        status, out, err = self(*words)
-        assert (status, out) == (2, "")
-        assert err.startswith("isthmus: ")
-        assert err.count("\n") == 1
-        return err.removeprefix("isthmus: ")[:-1]
 
 
 @pytest.fixture

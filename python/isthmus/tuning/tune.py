@@ -21,7 +21,7 @@ from ..tabular import Tabular
 from ..threads import Threads
 from ..views import view
 from .candidates import candidates
-from .rule import KINDS
+from .rule import ALL, kinds_of
 from .scenario import Scenario
 from .search.result import RULES, Source, Sweep
 from .search.sweep import sweep
@@ -33,8 +33,6 @@ else:
     matplotlib = Later("matplotlib")
 
 
-#: Collectives that "all" stands for: those that need no counts.
-ALL = tuple(kind for kind in KINDS if kind != "neighbor_alltoall")
 #: Bytes that are tuned for where nothing is said: powers of two.
 SIZES = tuple(1 << k for k in range(3, 27))
 
@@ -193,7 +191,7 @@ def tune(
     if workers < 1:
         raise InvalidInput(f"{workers} workers: expected at least 1")
     begin = time.perf_counter()
-    kinds = _kinds(collective)
+    kinds = kinds_of(collective)
     counts = sorted({int(r) for r in ([ranks] if isinstance(ranks, int) else ranks)})
     if not counts:
         raise InvalidInput("ranks to tune for: expected at least one number")
@@ -227,17 +225,6 @@ def tune(
         report.close()
     rows = {kind: [s.row() for s in sweeps if s.collective == kind] for kind in kinds}
     return Tuning(DecisionTable(rows, _provenance(tasks[-1][1])), tuple(sweeps), time.perf_counter() - begin)
-
-
-def _kinds(collective: str | Iterable[str]) -> list[str]:
-    given = [collective] if isinstance(collective, str) else list(collective)
-    kinds = [kind for name in given for kind in (ALL if name == "all" else (name,))]
-    wrong = [kind for kind in kinds if kind not in ALL]
-    if wrong or not kinds:
-        raise InvalidInput(
-            f"collective to tune {', '.join(map(repr, wrong)) or 'none'}: must be one of all, {', '.join(ALL)}"
-        )
-    return list(dict.fromkeys(kinds))
 
 
 def _model(machine: Machine | Level, ranks: int, placement: Allocation | Placement | ArrayLike | None) -> str:

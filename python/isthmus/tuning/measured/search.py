@@ -31,8 +31,6 @@ from .trials import DEFAULT, Library, Trial
 
 #: Bytes at which every candidate is tried first.
 COARSE = (8, 64, 512, 4096, 32768, 262144, 2097152)
-#: Collectives that are tuned where none are named.
-ALL = tuple(kind for kind in KINDS if kind != "neighbor_alltoall")
 #: Launches of candidates between two of the default.
 _BETWEEN = 4
 #: What is this much slower than the best of its size is not looked at again.

@@ -16,7 +16,7 @@ from ...measuring.programs import mpi_program
 from ...mpi.detection import Mpi
 from ...mpi.launcher import Launcher
 from ..choice import Choice
-from ..rule import KINDS
+from ..rule import kinds_of
 from ..table import DecisionTable
 from .result import MeasuredTuning
 from .runs import Launches
@@ -24,8 +24,6 @@ from .search import COARSE, search
 from .times import Held, hold, without
 from .trials import library_of
 
-#: Collectives that are tuned where none are named.
-ALL = tuple(kind for kind in KINDS if kind != "neighbor_alltoall")
 #: Seconds of a search.
 SECONDS = 540.0
 #: Used where no machine is given, to order candidates: a current cluster, to the order of magnitude.
@@ -101,7 +99,7 @@ def tune_measured(
     launcher = Launcher.parse(launch)
     mpi = launcher.mpi(mpicc)
     count = _ranks(launcher, ranks, oversubscribe)
-    library = library_of(mpi, count, _kinds(collective))
+    library = library_of(mpi, count, kinds_of(collective))
     cores = len(os.sched_getaffinity(0))
     if count > cores and _one_host(launcher):
         library = replace(library, notes=(*library.notes, f"{count} ranks shared {cores} cores: {_SHARED}"))
@@ -200,17 +198,6 @@ def _one_host(launcher: Launcher) -> bool:
     return os.path.basename(launcher.words[0]) not in ("srun", "aprun", "jsrun", "ibrun") and not any(
         word in hosts for word in launcher.words
     )
-
-
-def _kinds(collective: str | Iterable[str]) -> list[str]:
-    given = [collective] if isinstance(collective, str) else list(collective)
-    kinds = [kind for name in given for kind in (ALL if name == "all" else (name,))]
-    wrong = [kind for kind in kinds if kind not in ALL]
-    if wrong or not kinds:
-        raise InvalidInput(
-            f"collective to tune {', '.join(map(repr, wrong)) or 'none'}: must be one of all, {', '.join(ALL)}"
-        )
-    return list(dict.fromkeys(kinds))
 
 
 def _ranking(machine: Machine | Level | str | None, ranks: int) -> Callable[[str, int, Choice], float]:
