@@ -30,11 +30,12 @@ if TYPE_CHECKING:
     "  isthmus advise app.h5 --machine cielo --mpi openmpi-5.0.8 --export-collectives rules.conf\n"
     "  isthmus advise --example lammps --machine eos",
     help="Explain what limits a program on a machine, what would help, and by how much at most.\n\n"
-    "FILE is a program (HDF5, such as isthmus record writes) or a schedule (HDF5, GOAL). The first machine is looked "
-    "at in detail, others are compared with it. Ranks fill node after node, unless --placement says otherwise.",
+    "FILE is a program (HDF5, such as isthmus record writes) or a schedule (HDF5, GOAL). Isthmus analyses the "
+    "first machine in detail and compares the others with it. Ranks fill node after node, unless --placement says "
+    "otherwise.",
 )
 @work_argument
-@shared("machine", "may be repeated, the others are compared with the first", multiple=True, required=True)
+@shared("machine", "may be repeated; the others are compared with the first", multiple=True, required=True)
 @job_options
 @click.option(
     "--scale-compute",

@@ -25,20 +25,20 @@ from .things import THINGS, read_thing
     "  isthmus compare app.h5 timeline.h5 -o both.png\n"
     "  isthmus compare lammps cielo eos titan --model flow",
     help="Compare things of one kind, or a program on several machines.\n\n"
-    "The kind is seen from what is named: two or more machines (values that differ), two decision tables (sizes at "
-    "which they choose differently), timelines (where the time goes; a recorded program is a measured timeline, so "
-    "that a measurement stands beside predictions), or a program or schedule and the machines to simulate it on. The "
-    f"first is what the others are compared with.\n\n{THINGS}",
+    "Isthmus recognises the kind from what you name: two or more machines (values that differ), two decision tables "
+    "(sizes at which they choose differently), timelines (where the time goes; a recorded program is a measured "
+    "timeline, so that a measurement stands beside predictions), or a program or schedule and the machines to simulate "
+    f"it on. The others are compared with the first.\n\n{THINGS}",
 )
 @click.argument("things", metavar="THING THING...", nargs=-1, required=True)
 @shared("output", "a page (.html), or a picture (.png, .svg, .pdf): times as bars, latency of machines")
 @shared(
     "plot",
-    "of machines: KIND is latency (default), bandwidth, overheads-network, rate, stream, collective-allreduce, ...; "
+    "; for machines, KIND is latency (default), bandwidth, overheads-network, rate, stream, collective-allreduce, ...; "
     "a catalogue machine is drawn by its model beside measured ones",
 )
-@shared("ranks", "of tables, by default those that they have")
-@shared("model", "of a program on machines")
+@shared("ranks", "; for tables, by default those that they have")
+@shared("model", "for a program on machines")
 @job_options
 @json_option
 def command(

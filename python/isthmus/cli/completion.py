@@ -18,7 +18,7 @@ _SHELLS = ("bash", "zsh", "fish")
     epilog="\b\nExamples:\n  isthmus completion bash\n  isthmus completion fish",
     help="Print the script with which a shell completes commands, options, machines, collectives, algorithms and "
     "examples. SHELL is bash, zsh or fish; by default that of $SHELL.\n\n"
-    "For all shells that are started afterwards, add to ~/.bashrc, or after compinit to ~/.zshrc:\n\n"
+    "To enable it in every new shell, add this line to ~/.bashrc, or to ~/.zshrc after compinit:\n\n"
     '\b\n  eval "$(isthmus completion bash)"\n\n'
     "\b\nand to ~/.config/fish/config.fish:\n\n\b\n  isthmus completion fish | source",
 )

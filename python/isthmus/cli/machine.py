@@ -370,7 +370,7 @@ def validate(files: tuple[str, ...], as_json: bool) -> None:
     help=f"Write a machine in another form.\n\n{_WHAT}",
 )
 @machine_argument
-@shared("output", "by default standard output")
+@shared("output", "; by default standard output")
 @shared(
     "format",
     "toml (the full form), spec (one line) or edges (a list of the cables); by default what the suffix of -o says, "

@@ -46,7 +46,7 @@ PLOTS = ("load", "dilation", "placement")
 @click.option(
     "--fraction", type=float, metavar="PART", help="Use a random fraction of the nodes instead, drawn with --seed."
 )
-@shared("ranks_per_node", "by default one rank per core")
+@shared("ranks_per_node", "; by default one rank per core")
 @click.option(
     "--balance", type=float, metavar="PART", help="Let tasks share cores; a node may exceed its share by this fraction."
 )
@@ -71,20 +71,20 @@ PLOTS = ("load", "dilation", "placement")
     help="Minimise hop-bytes, the largest congestion of a link, or the simulated time. By default the simulated time "
     "if --time allows simulations; otherwise hop-bytes, without making the hottest link hotter.",
 )
-@shared("time", "of processors", default="10s")
+@shared("time", " (processor time)", default="10s")
 @shared("seed")
 @click.option(
     "--evaluate", is_flag=True, help="Print only the metrics of --placement, with their definitions and sources."
 )
 @shared("placement", "with --evaluate, also default or random")
 @shared("collectives", "without it their messages do not count")
-@shared("model", "none: nothing is simulated", type=click.Choice([*MODELS, "none"]), default="flow")
-@shared("output", "what the launcher reads")
-@shared("format", "and of that of --placement; see --list, by default an Open MPI rankfile")
+@shared("model", "with none, nothing is simulated", type=click.Choice([*MODELS, "none"]), default="flow")
+@shared("output", "the file for the launcher")
+@shared("format", ", and of --placement; by default an Open MPI rankfile; --list shows all")
 @shared(
     "plot",
-    "KIND is load (of links, before and after, default), dilation, or placement (nodes in space, by their tasks); may "
-    "be repeated",
+    "; KIND is load (of links, before and after, default), dilation, or placement (nodes in space, by their tasks); "
+    "may be repeated",
 )
 @click.option("--list", "listed", is_flag=True, help="List the methods and file formats.")
 @json_option

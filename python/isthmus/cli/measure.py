@@ -28,12 +28,12 @@ _PARTS = "\n".join(f"  {name:<12} {words}" for name, words in PARTS.items())
     "  isthmus measure -o here.toml --budget 10min",
     help="Measure the machine at hand and write it as a machine file that all commands take.\n\n"
     "Every number has a 95 % interval, a number of samples and a method. Raw samples are kept beside the machine file "
-    "(.h5). A measurement that was interrupted leaves a folder (.journal): the same command goes on with it. Without "
-    "MPI, compiler or hwloc, what can be measured is, and the rest is said.\n\n"
+    "(.h5). A measurement that was interrupted leaves a folder (.journal); run the same command again to continue it. "
+    "Without MPI, compiler or hwloc, Isthmus measures what it can and says what is left out.\n\n"
     f"\b\nParts:\n{_PARTS}",
 )
 @shared("output", "the machine, .toml; without it the machine is only printed")
-@shared("launch", "by default mpirun with one rank for each core of this node, up to 32")
+@shared("launch", "; by default mpirun with one rank for each core of this node, up to 32")
 @click.option(
     "--topology",
     metavar="MACHINE",
@@ -47,12 +47,12 @@ _PARTS = "\n".join(f"  {name:<12} {words}" for name, words in PARTS.items())
 )
 @shared("seed")
 @click.option("--hostnames", is_flag=True, help="Write the names of the nodes into the file.")
-@shared("oversubscribe", "and ranks that share a core; the file says so")
+@shared("oversubscribe", ", and ranks that share a core; the file says so")
 @click.option(
     "--wait", metavar="TIME", default="2min", show_default=True, help="Longest time that the launcher may take."
 )
 @shared("mpicc")
-@shared("force", "also start an unfinished measurement again")
+@shared("force", ", and start an unfinished measurement again")
 @shared("progress")
 @json_option
 def command(

@@ -55,8 +55,7 @@ SHARED = {
     "collectives": Shared(
         ("--collectives",),
         "Algorithms for a program's collectives: KIND=ALGORITHM, a decision table (written by isthmus tune), or "
-        "openmpi "
-        "or mpich for the library's own choices; may be repeated, KIND=ALGORITHM takes precedence",
+        "openmpi or mpich for the library's own choices; may be repeated, KIND=ALGORITHM takes precedence",
         _text("KIND=ALGORITHM|TABLE", multiple=True),
     ),
     "example": Shared(
@@ -71,8 +70,7 @@ SHARED = {
     "import": Shared(
         ("--import", "imports"),
         "Option of an importer: root=SWITCH selects a Slurm tree, topology=NAME a topology of topology.yaml, "
-        "nodes=LIST the nodes of a "
-        "flat one; may be repeated",
+        "nodes=LIST the nodes of a flat one; may be repeated",
         _text("KEY=VALUE", multiple=True),
     ),
     "input_format": Shared(
@@ -116,8 +114,7 @@ SHARED = {
     "placement": Shared(
         ("--placement",),
         "Placement of the ranks: block (fill node after node), cyclic (one rank per node in turn), or a file: any "
-        "format that "
-        "isthmus map writes, or one node per line",
+        "format that isthmus map writes, or one node per line",
         _text("ORDER|FILE"),
     ),
     "plot": Shared(("--plot",), "Draw .png, .svg or .pdf", _text("[KIND=]FILE", multiple=True)),
@@ -142,12 +139,14 @@ SHARED = {
 
 
 def shared(name: str, detail: str = "", **changes: Any) -> Decorator:
-    """An option of the table; ``detail`` follows its sentence, ``changes`` are defaults and choices of one command."""
+    """An option of the table; ``detail`` follows its sentence, ``changes`` are defaults and choices of one command.
+
+    A detail that begins with a space, comma or semicolon goes on with the sentence; any other follows a colon, or a
+    semicolon where the sentence has a colon.
+    """
     option = SHARED[name]
-    text = (
-        f"{option.sentence}{': ' if ':' not in option.sentence else '; '}{detail}." if detail else option.sentence + "."
-    )
-    return click.option(*option.words, **{**option.form, **changes}, help=text)
+    joint = "" if detail[:1] in ("", " ", ",", ";") else "; " if ":" in option.sentence else ": "
+    return click.option(*option.words, **{**option.form, **changes}, help=f"{option.sentence}{joint}{detail}.")
 
 
 def several(*decorators: Decorator) -> Decorator:
@@ -169,7 +168,7 @@ routing_option = shared(
     "loaded of both)",
     type=click.Choice(["minimal", "random", "valiant", "adaptive"]),
 )
-job_options = several(shared("placement"), shared("nodes"), shared("ranks_per_node", "by default one rank per core"))
+job_options = several(shared("placement"), shared("nodes"), shared("ranks_per_node", "; by default one rank per core"))
 
 
 # -- what a command works on -------------------------------------------------------------------------------------------

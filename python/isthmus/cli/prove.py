@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 @shared("ordered")
 @click.option("--all", "everything", is_flag=True, help="Prove all algorithms of all collectives instead of one FILE.")
 @click.option("--kind", "kinds", multiple=True, metavar="KIND", help="With --all: only these collectives.")
-@shared("algorithm", "with --all; may be repeated")
-@shared("ranks", "with --all, by default 1-40,64")
+@shared("algorithm", ", with --all; may be repeated")
+@shared("ranks", ", with --all; by default 1-40,64")
 @click.option(
     "--defects", type=click.IntRange(1), default=10, show_default=True, help="Largest number of defects to print."
 )

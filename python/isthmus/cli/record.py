@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 )
 @shared("output", ".h5; by default PROGRAM.h5, in this folder")
 @shared("force")
-@shared("launch", "put before COMMAND")
+@shared("launch", ", put before COMMAND")
 @shared("mpicc")
 @click.option(
     "--marker",

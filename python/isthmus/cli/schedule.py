@@ -133,7 +133,7 @@ def lower(work: Work, output: str, collectives: tuple[str, ...], byte_time: str 
     help=f"Print how much ranks send to each other.\n\n{WORK}",
 )
 @work_argument
-@shared("output", "lines of source, target, bytes, messages: .csv")
+@shared("output", "lines of source, target, bytes, messages (.csv)")
 @shared("plot", "the matrix; KIND is matrix, which may be left out")
 @shared("collectives")
 @json_option

@@ -39,7 +39,7 @@ PLOTS = ("matrix", "sizes", "ranks", "calls")
     "  isthmus show eos -o eos.html --plot bandwidth=eos.png\n"
     "  isthmus show rankfile --machine cielo --nodes 64",
     help="Describe any one thing; for a recorded program, print its profile.\n\n"
-    f"FILE names the thing. {THINGS} With --machine it is a placement: a file of a launcher.",
+    f"FILE names the thing. {THINGS} With --machine it is a placement: a launcher file.",
 )
 @work_argument
 @click.option(
@@ -56,10 +56,12 @@ PLOTS = ("matrix", "sizes", "ranks", "calls")
     help="Levels of the call tree in a profile; by default 4.",
 )
 @shared("own", "by default the program's own code, not libraries and functions that wrap MPI")
-@shared("output", "a program drawn instead of printed, as of --plot; a machine as a page (.html) or picture")
+@shared(
+    "output", "a picture of the program instead of its text, as --plot draws it; a machine as a page (.html) or picture"
+)
 @shared(
     "plot",
-    "KIND is matrix (who sends how much to whom, default), sizes (of messages), ranks (their time) or calls (their "
+    "; KIND is matrix (who sends how much to whom, default), sizes (of messages), ranks (their time) or calls (their "
     "time); all but the matrix need a recording. Of a machine: latency (default), bandwidth, overheads-socket, rate, "
     "stream, collective-allreduce, cpu_share, noise, startup, memory, ...",
 )
@@ -67,10 +69,10 @@ PLOTS = ("matrix", "sizes", "ranks", "calls")
 @click.option(
     "--lowered", is_flag=True, help="Include the messages of collectives, by their default algorithms, in the matrix."
 )
-@shared("machine", "needed for a placement")
+@shared("machine", "needed to show a placement")
 @shared("nodes")
-@shared("ranks_per_node", "by default one rank per core")
-@shared("ranks", "of a decision table, by default those that it has")
+@shared("ranks_per_node", "; by default one rank per core")
+@shared("ranks", "; for a decision table, by default those that it has")
 @json_option
 def command(
     work: Work, rank: int | None, events: bool, full: bool, depth: int | None, own: tuple[str, ...],

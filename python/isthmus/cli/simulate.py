@@ -95,9 +95,9 @@ _OF_LINKS = ("load", "network", "histogram", "time")
 @click.option("--trace", metavar="FILE", help="Write a trace for Perfetto and chrome://tracing: .json, .json.gz.")
 @shared(
     "plot",
-    "KIND is ranks (what they did when, default) or breakdown (where their time goes); in models where messages share "
-    "links also load (of links by place), network (load on a drawing of it; .html too), histogram (of loads), or time "
-    "(load over time); may be repeated",
+    "; KIND is ranks (what they did when, default) or breakdown (where their time goes); in models where messages "
+    "share links also load (of links by place), network (load on a drawing of it; .html too), histogram (of loads), or "
+    "time (load over time); may be repeated",
 )
 @click.option(
     "--slices",

@@ -112,7 +112,7 @@ def _estimate(seconds: float | None) -> str:
     epilog=_epilog("run my.toml -o mine", "run my.toml --quick --workers 1"),
 )
 @click.argument("file", metavar="FILE")
-@shared("output", "here a folder, for ledger, figure and page; by default study-NAME")
+@shared("output", "a folder for ledger, figure and page; by default study-NAME")
 @click.option(
     "--set",
     "settings",
@@ -121,7 +121,7 @@ def _estimate(seconds: float | None) -> str:
     help="Change the values of a parameter, one or several.",
 )
 @shared("quick")
-@shared("workers", "by default one per core")
+@shared("workers", "; by default one per core")
 @shared("progress")
 @json_option
 def run(file: str, **options: Any) -> None:

@@ -23,31 +23,30 @@ if TYPE_CHECKING:
         "export eos.toml --for openmpi-4.1.4 --machine eos -o rules.conf",
         "export openmpi --ranks 64 --for ucc -o ucc.env",
     ),
-    help="Write a file that makes an MPI library decide as a table says.\n\nPrints how to use it, what the library "
-    "does not "
-    "have and what is lost by that. With --machine, what openmpi and mpich decide no worse by themselves is left to "
-    f"them. 'isthmus tune verify' proves that it works.\n\n{TABLE}",
+    help="Write a file that makes an MPI library decide as a table says.\n\nPrints how to use the file, which "
+    "algorithms the library lacks and what that costs. With --machine, openmpi and mpich keep their own choice "
+    f"wherever the table's is no faster. 'isthmus tune verify' checks the file by real runs.\n\n{TABLE}",
 )
 @click.argument("table", metavar="TABLE")
 @click.option(
     "--for", "target", required=True, metavar="LIBRARY",
     help="openmpi-VERSION, openmpi-han-VERSION, mpich, mpich-VERSION or ucc.",
 )  # fmt: skip
-@shared("output", "what the library reads", required=True)
-@shared("ranks", "to write rules for, by default the table's")
+@shared("output", "the file for the library", required=True)
+@shared("ranks", ", to write rules for; by default the table's")
 @shared(
     "machine",
-    "what the library does not have is replaced by what is fastest there, what is no faster than its own choice is "
+    "algorithms that the library lacks are replaced by the fastest there, those that are no faster than its own choice "
     "left out, and both are printed",
 )
-@shared("model", "on the machine")
+@shared("model", "for simulations on the machine")
 @click.option("--library", metavar="FILE", help="mpich: libmpi.so or libmpich.so to take the selection tree from.")
 @click.option("--tree", metavar="FILE", help="mpich: the selection tree, generic.json in its sources.")
 @click.option(
     "--by-size", multiple=True, metavar="KIND", help="openmpi: write rules by size for gather or scatter too."
 )
 @click.option("--section", metavar="TEXT", help="ucc: write ucc.conf, with sections such as 'vendor=intel'.")
-@shared("ranks_per_node", "for the sections of ucc")
+@shared("ranks_per_node", ", for the sections of ucc")
 @json_option
 def export(
     table: str, target: str, output: str, ranks: str | None, machine: str | None, model: str, as_json: bool, **rest: Any
@@ -92,26 +91,26 @@ def export(
         "verify tuned.toml --time --launch 'mpirun -n 8' -o kept.toml",
     ),
     help="Check by the messages of real runs whether an MPI library follows a table or an exported file.\n\n"
-    "Every collective runs with the file, without it, and with the algorithm forced. openmpi and mpich stand for what "
-    "the library is said to decide by itself. Exit status 1 if it does not follow.\n\n"
-    "With --time the rules of a table are timed instead, with the exported file and without it, in turn: what each "
-    "gains, with its interval of 95 %. -o writes the table without those that do not hold; exit status 1 if there are "
-    "any.",
+    "Every collective runs with the file, without it, and with the algorithm forced. openmpi and mpich stand for the "
+    "choices that Isthmus knows of the library itself. The exit status is 1 if the library does not follow.\n\n"
+    "With --time, the rules of a table are timed instead, with and without the exported file in turn; the command "
+    "prints what each rule gains, with a 95 % interval. -o writes the table without the rules that do not hold; the "
+    "exit status is 1 if there are any.",
 )
 @click.argument("what", metavar="TABLE|FILE")
-@shared("launch", "run as given; -n and the number of ranks are added if it does not say any", required=True)
-@shared("ranks", "one number of ranks to run, where --launch does not say one; by default 6")
+@shared("launch", "; run as given, with -n and the number of ranks added if it has none", required=True)
+@shared("ranks", "; here the one number of ranks to run if --launch has none, by default 6")
 @shared("mpicc")
 @click.option("--ucc", metavar="FOLDER", help="Verify UCC as it is installed there; 'auto': where ucc_info is.")
-@shared("machine", "as of isthmus tune export")
-@shared("model", "on the machine")
-@shared("full", "cases that are as they should be too")
+@shared("machine", "used as in isthmus tune export")
+@shared("model", "for simulations on the machine")
+@shared("full", ", such as cases that are as they should be")
 @click.option(
     "--time", "seconds", is_flag=False, flag_value="120s", metavar="[TIME]",
     help="Time the rules of a table, within about this time, by default 120 s.",
 )  # fmt: skip
 @shared("oversubscribe")
-@shared("output", "--time: the table without the rules that do not hold, .toml or .json")
+@shared("output", "with --time, the table without the rules that do not hold, .toml or .json")
 @json_option
 def verify(
     what: str,

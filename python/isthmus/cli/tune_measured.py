@@ -34,20 +34,20 @@ _RULES = {"openmpi": ".rules.conf", "mpich": ".tree.json"}
 )
 @click.argument("collectives", metavar="[COLLECTIVE]...", nargs=-1)
 @shared("launch", required=True)
-@shared("ranks", "to run, by default those of --launch, else one for each core")
+@shared("ranks", " to run; by default those of --launch, else one for each core")
 @click.option(
     "--sizes", metavar="FROM..TO|LIST",
     help="Sizes at which every algorithm is tried; by default 8 B to 2 MiB, eight times apart.",
 )  # fmt: skip
-@shared("time", "for all launches", default="540s", show_default=True)
-@shared("machine", "orders the algorithms, which matters where time is short")
+@shared("time", ", summed over all launches", default="540s", show_default=True)
+@shared("machine", "its predictions order the algorithms, which matters where time is short")
 @shared("mpicc")
 @shared("oversubscribe")
 @shared("seed")
 @shared(
     "output", "the decision table, .toml or .json; the library's rules and the journals stand beside it", required=True
 )
-@shared("force", "also start an unfinished search again")
+@shared("force", ", and start an unfinished search again")
 @shared("progress")
 @json_option
 def command(

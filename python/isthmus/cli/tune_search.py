@@ -32,14 +32,14 @@ from .tune_table import FORMS
 )
 @click.argument("collectives", metavar="COLLECTIVE...", nargs=-1, required=True)
 @shared("machine", "or LogGOPS parameters such as loggops:L=2.5us,o=1.5us,g=1us,G=6ns", required=True)
-@shared("ranks", "to tune for", required=True)
+@shared("ranks", ", to tune for", required=True)
 @click.option(
     "--sizes", default="8..64MiB", show_default=True, metavar="FROM..TO|LIST",
     help="Sizes of the vector, or of one rank's block: a range of powers of two, or a list with commas.",
 )  # fmt: skip
 @job_options
 @shared("model", "by default flow between nodes, loggops where there are no links", default=None)
-@shared("algorithm", "may be repeated")
+@shared("algorithm", "; may be repeated")
 @click.option(
     "--try", "tried", multiple=True, metavar="OPTION=VALUE,...", help="Values of an option to try; may be repeated."
 )
@@ -55,11 +55,11 @@ from .tune_table import FORMS
 )  # fmt: skip
 @shared("ordered")
 @click.option("--exhaustive", is_flag=True, help="Simulate all candidates at all sizes.")
-@shared("time", "for each collective; by default there is no limit")
-@shared("workers", "simulations", default=2, show_default=True)
+@shared("time", " for each collective; by default there is no limit")
+@shared("workers", ", each of which simulates", default=2, show_default=True)
 @shared("output", "the decision table, .toml, .json, or .txt (what C reads)")
 @shared(
-    "plot", "KIND is times (by size, of the first collective, default) or map (the best algorithm by ranks and size)"
+    "plot", "; KIND is times (by size, of the first collective, default) or map (the best algorithm by ranks and size)"
 )
 @shared("progress")
 @json_option
@@ -123,7 +123,7 @@ def command(
                 "collective": found.collective,
                 "ranks": found.scenario.ranks,
                 "candidates": len(found.choices),
-                "simulations": found.simulations,
+                ", each of which simulates": found.simulations,
                 "left_out": {rule.name: count for rule, count in found.left_out.items()},
             }
             for found in tuning.sweeps

@@ -60,7 +60,7 @@ def sizes(values: Iterable[int | None]) -> Iterator[str]:
     help=f"Print what a table decides.\n\n{TABLE}",
 )
 @click.argument("table", metavar="TABLE")
-@shared("ranks", "by default those of the table")
+@shared("ranks", "; by default those of the table")
 @click.option("--rules", is_flag=True, help="Print ranges of sizes, including sizes between the tuned ones.")
 @json_option
 def show(table: str, ranks: str | None, rules: bool, as_json: bool) -> None:
@@ -131,8 +131,8 @@ def _print_points(table: object) -> None:
 )
 @click.argument("first", metavar="A")
 @click.argument("second", metavar="B")
-@shared("ranks", "by default those of the tables")
-@shared("ranks_per_node", "for libraries that look at it", default=1, show_default=True)
+@shared("ranks", "; by default those of the tables")
+@shared("ranks_per_node", ", for libraries that look at it", default=1, show_default=True)
 @json_option
 def compare(first: str, second: str, ranks: str | None, ranks_per_node: int, as_json: bool) -> None:
     from ..tuning.compare import differences
@@ -210,7 +210,7 @@ def convert(table: str, output: str, as_json: bool) -> None:
     help="Simulate the choices of a table, and the second best, again.",
 )
 @click.argument("table", metavar="TABLE")
-@shared("machine", "that which the table was made for", required=True)
+@shared("machine", "the one that the table was made for", required=True)
 @shared("model")
 @click.option("--most-ranks", type=click.IntRange(1), help="Leave out rows with more ranks.")
 @json_option
