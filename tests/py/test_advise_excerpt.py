@@ -101,13 +101,13 @@ def test_a_message_that_is_under_way_all_the_time() -> None:
 def test_advice_from_pieces(monkeypatch: pytest.MonkeyPatch, mpi: str | None) -> None:
     """The times of the whole are what pieces say, to 3 %, and the page names them."""
     program = irregular(400)
-    (whole,) = isthmus.advise(program, MACHINE, tune_seconds=3, mpi=mpi).predictions
+    (whole,) = isthmus.advise(program, MACHINE, tune_seconds=100, mpi=mpi).predictions
     assert whole.choices is not None
     assert whole.choices.excerpt is None
     monkeypatch.setattr(prediction, "MOST_RECORDED", 10_000)
     monkeypatch.setattr(verb, "MOST_RECORDED", 10_000)
     monkeypatch.setattr(verb, "_EXCERPT", 10_000)
-    advice = isthmus.advise(program, MACHINE, tune_seconds=3, mpi=mpi)
+    advice = isthmus.advise(program, MACHINE, tune_seconds=100, mpi=mpi)
     found = advice.predictions[0].choices
     assert found is not None
     assert found.excerpt is not None

@@ -18,6 +18,7 @@ from isthmus.measuring.programs import mpi_program
 from isthmus.measuring.samples import Item, Samples, read_journal
 from isthmus.mpi.launcher import captured
 from probe_runs import plan, undisturbed
+from processes import hear
 
 BENCH = Path(__file__).resolve().parents[2] / "bench"
 sys.path.insert(0, str(BENCH))
@@ -65,9 +66,11 @@ def test_a_signal_leaves_no_hosts_behind(number: signal.Signals) -> None:
         "with emulated_hosts.hosts(2) as there:\n"
         "    subprocess.run([*there.inside(1), 'sleep', '98.7'])\n"
     )
-    process = subprocess.Popen([sys.executable, "-c", code], cwd=Path(__file__).parent, start_new_session=True)
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], cwd=Path(__file__).parent, start_new_session=True, preexec_fn=hear
+    )
     try:
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while len(namespaces(process.pid)) < 3 and time.monotonic() < deadline:
             time.sleep(0.02)
         time.sleep(0.3)

@@ -16,6 +16,7 @@ import isthmus
 import mpi_programs as programs
 from isthmus.measuring.plan import UNSEEN, sizes
 from isthmus.measuring.samples import Samples
+from processes import hear
 
 MEASURE = [sys.executable, "-m", "isthmus", "measure"]
 
@@ -65,7 +66,7 @@ def test_interrupted_and_continued(tmp_path: Path) -> None:
     """Ctrl-C: one sentence, nothing half-written, no process left; the same command goes on."""
     launch = " ".join(programs.launcher("openmpi", 2))
     words = ["--only", "loggp", "--quick", "--budget", "3s", "--launch", launch, "-o", "here.toml"]
-    process = subprocess.Popen([*MEASURE, *words], cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen([*MEASURE, *words], cwd=tmp_path, stderr=subprocess.PIPE, text=True, preexec_fn=hear)
     journal = tmp_path / "here.journal" / "mpi.0"
     for _ in range(600):
         if journal.is_file() and b"sample" in journal.read_bytes():
@@ -73,7 +74,7 @@ def test_interrupted_and_continued(tmp_path: Path) -> None:
         assert process.poll() is None, process.communicate()[1]
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
-    errors = process.communicate(timeout=30)[1]
+    errors = process.communicate(timeout=60)[1]
     assert process.returncode == 130
     assert errors.splitlines()[-1] == "isthmus: interrupted"
     assert "Traceback" not in errors

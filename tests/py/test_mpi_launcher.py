@@ -15,6 +15,7 @@ import mpi_programs
 from isthmus.errors import InvalidInput
 from isthmus.mpi.build import Sources, build, built
 from isthmus.mpi.launcher import MARK, Launcher, captured, marked
+from processes import hear
 
 SLEEPER = "#include <mpi.h>\n#include <unistd.h>\nint main(void) { MPI_Init(0, 0); sleep(100); MPI_Finalize(); }\n"
 TELLER = (
@@ -79,7 +80,7 @@ def test_an_interruption_leaves_no_ranks(tmp_path: Path) -> None:
     program = compiled(SLEEPER, "openmpi", tmp_path)
     words = mpi_programs.launcher("openmpi", 2)
     code = f"from isthmus.mpi.launcher import Launcher\nLauncher({tuple(words)!r}).run({str(program)!r})"
-    process = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL)
+    process = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL, preexec_fn=hear)
     until = time.monotonic() + 30
     while len(left(str(program))) < 2 and time.monotonic() < until:
         time.sleep(0.05)
@@ -102,7 +103,7 @@ def test_an_interrupted_command_leaves_no_process_that_does_not_want_to_end() ->
         "except KeyboardInterrupt:\n"
         "    interruption.leave()\n"
     )
-    process = subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.PIPE, text=True, preexec_fn=hear)
     for _ in range(600):
         if process.poll() is not None or len(list(marked(mark))) > 1:
             break

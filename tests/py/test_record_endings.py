@@ -13,6 +13,7 @@ import pytest
 import isthmus
 import mpi_programs as programs
 from isthmus.schedule.recording import ABORTED, EXITED, FINALIZED, FULL, SIGNALLED
+from processes import hear
 
 
 def program(source: str, name: str, folder: Path) -> str:
@@ -145,7 +146,7 @@ def test_interrupted(name: str, folder: Path, tmp_path: Path) -> None:
     command = [*programs.launcher(name, 2), program("endings.c", name, folder), "wait"]
     process = subprocess.Popen(
         [sys.executable, "-m", "isthmus", "record", "-o", str(out), "--", *command],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True, preexec_fn=hear,
     )  # fmt: skip
     assert process.stdout is not None
     while "waiting" not in process.stdout.readline():
