@@ -1,10 +1,12 @@
 """Collectives of libisthmus beside those of the MPI library and the limit of plain loops, on two cores, in one run.
 
     python bench/runtime.py [--mpi openmpi|mpich] [--batches N] [--json FILE]
+    python bench/runtime.py --core
 
 Blocking and persistent calls of ours, blocking and nonblocking ones of MPI, 8 B to 1 MiB, in turns batch by batch
 (bench/runtime.c). Printed are the least times of batches in microseconds, and ours as a part of MPI's nonblocking ones
-and of the limit: ratios of one run are what counts, as machines drift.
+and of the limit: ratios of one run are what counts, as machines drift. --core: what a rank pays without any message
+(bench/runtime_core.cpp).
 """
 
 from __future__ import annotations
@@ -43,14 +45,30 @@ def measure(mpi: str, program: Path, batches: int) -> dict[tuple[str, int], dict
     return found
 
 
+def core(program: Path) -> None:
+    """Prints what a rank pays without any message; links what the build of the package left in build/python."""
+    root = HERE.parent
+    archives = sorted((root / "build" / "python").glob("*/libisthmus_*.a"))
+    if not archives:
+        raise SystemExit("build/python has no libraries to link: run ./bootstrap first")
+    words = ["g++", "-std=c++20", "-O3", *(f"-I{root / name}" for name in (".", "core", "runtime/include"))]
+    words += [HERE / "runtime_core.cpp", "-Wl,--start-group", *archives, "-Wl,--end-group", "-pthread", "-o", program]
+    subprocess.run(words, check=True)
+    subprocess.run([program], check=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--mpi", choices=("openmpi", "mpich"), default="openmpi")
     parser.add_argument("--batches", type=int, default=20)
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--core", action="store_true")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder) / "runtime"
+        if options.core:
+            core(program)
+            return
         build(options.mpi, program)
         found = measure(options.mpi, program, options.batches)
     print(f"{'collective':10} {'bytes':>8} " + " ".join(f"{name:>18}" for name in WHO) + "  of nonblocking  of limit")

@@ -1,5 +1,5 @@
 """Isthmus for Spack, from the checkout that holds this file: ``spack repo add packaging/spack``, then ``spack install
-py-isthmus``. It works with Spack 0.22 to 1.2."""
+py-isthmus``. Tried with Spack 0.24 and 1.2."""
 
 from pathlib import Path
 
