@@ -239,6 +239,7 @@ WRONG = [
     ("flux", "[" * 100_000, "not JSON"),
     ("flux", '{"version": 2}\n', "version: is 2: must be 1"),
     ("flux", "[]\n", "the file has no ranks"),
+    ("table", "# only this\n", "the file has no ranks"),
     ("table", "rank node cpu\n", "column 'cpu' in the header: must be rank, node or core, each once"),
     ("table", "rank core\n", "the header has no column node: expected at least rank and node"),
     ("table", "rank node\n0\n", "file:2: 1 columns, but the header has 2"),

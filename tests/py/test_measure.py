@@ -6,6 +6,7 @@ import dataclasses
 import errno
 import os
 import resource
+import signal
 import stat
 import tomllib
 from pathlib import Path
@@ -133,8 +134,13 @@ def test_killed_measurement_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     """Killed in the middle of a line, it leaves no machine file; the same command measures only what is missing."""
     monkeypatch.setenv("FAKE_STOP", "20")
     monkeypatch.setenv("FAKE_STOP_PARENT", "1")
-    with pytest.raises(KeyboardInterrupt):
-        measured()
+    # A shell starts what is in the background with interrupts ignored, and so these tests.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            measured()
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert not Path("here.toml").exists()
     assert not Path("here.h5").exists()
     kept = Path("here.journal")

@@ -27,7 +27,9 @@ def text(placement: Placement, job: Allocation) -> str:
 
 def read(reading: Reading) -> Placement:
     lines = reading.lines()
-    number, header = next(lines)
+    number, header = next(lines, (None, ""))
+    if number is None:
+        reading.fail(None, None, "the file has no ranks")
     columns = [{"host": "node"}.get(c, c) for c in _words(header.lower())]
     for column in columns:
         if column not in _COLUMNS or columns.count(column) > 1:
