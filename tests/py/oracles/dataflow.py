@@ -101,6 +101,7 @@ def interpret(program: list[list[Call]], eager: bool) -> Outcome:
                 mine = numbers[rank][at[rank]]
                 if posted[rank] < at[rank]:
                     posted[rank] = at[rank]
+                    moved = True  # what is posted may let a rank before this one go on
                     for op, (kind, message) in zip(mine, call.parts(), strict=True):
                         outcome.started.add(op)
                         if message is None:
