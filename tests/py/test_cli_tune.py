@@ -51,6 +51,8 @@ def test_json_says_what_was_left_out(capsys: pytest.CaptureFixture[str]) -> None
         (kind, ranks) for kind in ("bcast", "barrier") for ranks in (8, 16)
     }
     assert all(s["candidates"] == 2 for s in found["search"])
+    assert all(s.keys() == {"collective", "ranks", "candidates", "simulations", "left_out"} for s in found["search"])
+    assert all(s["simulations"] > 0 for s in found["search"] if s["collective"] == "bcast")
 
 
 @pytest.mark.parametrize(

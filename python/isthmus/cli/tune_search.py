@@ -123,7 +123,7 @@ def command(
                 "collective": found.collective,
                 "ranks": found.scenario.ranks,
                 "candidates": len(found.choices),
-                ", each of which simulates": found.simulations,
+                "simulations": found.simulations,
                 "left_out": {rule.name: count for rule, count in found.left_out.items()},
             }
             for found in tuning.sweeps
