@@ -10,7 +10,7 @@
 namespace isthmus::runtime {
 
 Program collective_program(const schedule::CollectiveCall& given, const schedule::Algorithm& algorithm,
-                           std::uint64_t element_bytes) {
+                           std::uint64_t element_bytes, std::uint32_t comm) {
   schedule::CollectiveCall call = given;
   schedule::Counts check;
   std::uint64_t deciding = 0;
@@ -18,7 +18,7 @@ Program collective_program(const schedule::CollectiveCall& given, const schedule
   require(wrong.empty(), wrong);
   const std::shared_ptr<const schedule::Plan> plan = algorithm.attach(call);
   schedule::RankBuilder rank;
-  schedule::Emitter out(rank, call.world, 0, 0, 0, true);
+  schedule::Emitter out(rank, call.world, comm, 0, 0, true);
   algorithm.generate(call, out);
   const collectives::BufferBytes sizes = collectives::buffer_bytes(call);
   schedule::ScheduleBuilder builder;

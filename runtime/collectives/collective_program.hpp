@@ -9,8 +9,8 @@ namespace isthmus::runtime {
 
 /// Buffers are those of collectives/buffers.hpp: input, output and scratch. Sizes of `call`, its counts, which are the
 /// rank's own, and segments among the options are those of elements of so many bytes, which no message takes apart.
-/// Throws InvalidInput as the algorithm does.
+/// Messages are kept apart from those of other groups of ranks by `comm`. Throws InvalidInput as the algorithm does.
 Program collective_program(const schedule::CollectiveCall& call, const schedule::Algorithm& algorithm,
-                           std::uint64_t element_bytes);
+                           std::uint64_t element_bytes, std::uint32_t comm = 0);
 
 }  // namespace isthmus::runtime

@@ -134,8 +134,26 @@ int isthmus_leave(isthmus_team* team) {
   return ISTHMUS_DONE;
 }
 
-uint32_t isthmus_rank(const isthmus_team* team) { return team->transport.rank(); }
-uint32_t isthmus_ranks(const isthmus_team* team) { return team->transport.ranks(); }
+uint32_t isthmus_rank(const isthmus_team* team) { return team->rank; }
+uint32_t isthmus_ranks(const isthmus_team* team) { return team->ranks; }
+
+int isthmus_group(const isthmus_team* team, const uint32_t* members, uint32_t ranks, uint32_t number,
+                  isthmus_team** group) {
+  return guarded([&] {
+    require(team != nullptr && members != nullptr && group != nullptr, "team, members or group is NULL");
+    *group = new isthmus_team(*team, {members, ranks}, number);
+    return ISTHMUS_DONE;
+  });
+}
+
+int isthmus_progress(isthmus_team* team) {
+  return guarded([&] {
+    require(team != nullptr, "team is NULL");
+    team->go_on();
+    const std::string& failure = team->transport.failure();
+    return failure.empty() ? int{ISTHMUS_DONE} : failed(ISTHMUS_FAILED, failure);
+  });
+}
 
 int isthmus_make(isthmus_team* team, const isthmus_call* call, isthmus_operation** operation) {
   return guarded([&] {

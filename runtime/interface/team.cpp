@@ -93,6 +93,31 @@ bool Cached::serves(const isthmus_call& other, std::size_t other_element_bytes) 
 using namespace isthmus;
 using namespace isthmus::runtime;
 
+isthmus_team::isthmus_team(const isthmus_team& whole, std::span<const std::uint32_t> of_whole, std::uint32_t its_number)
+    : transport_owner(whole.transport_owner),
+      transport(*transport_owner),
+      rank(0),
+      ranks(static_cast<Rank>(of_whole.size())),
+      number(its_number),
+      most(whole.most),
+      tell(whole.tell) {
+  require(its_number != 0, "number = 0: must be at least 1");
+  std::vector<bool> seen(whole.ranks);
+  bool within = false;
+  members.reserve(of_whole.size());
+  for (const std::uint32_t member : of_whole) {
+    require(member < whole.ranks, "member ", member, " does not exist: there are ", whole.ranks, " ranks");
+    require(!seen[member], "member ", member, " is given twice");
+    seen[member] = true;
+    if (member == whole.rank) {
+      rank = static_cast<Rank>(members.size());
+      within = true;
+    }
+    members.push_back(whole.members.empty() ? member : whole.members[member]);
+  }
+  require(within, "rank ", whole.rank, " is none of the members");
+}
+
 Cached& isthmus_team::find(const isthmus_call& call) {
   const std::size_t element_bytes = element_bytes_of(call);
   for (std::size_t i = 0; i < cache.size(); ++i) {
@@ -109,16 +134,16 @@ Cached& isthmus_team::find(const isthmus_call& call) {
   made->counts.assign(call.counts, call.counts + call.counts_length);
   schedule::CollectiveCall asked;
   asked.kind = static_cast<schedule::CollectiveKind>(call.kind);
-  asked.rank = transport.rank();
-  asked.ranks = transport.ranks();
+  asked.rank = rank;
+  asked.ranks = ranks;
+  asked.world = members;
   asked.root = call.root;
   asked.bytes = call.count;
   asked.counts = made->counts;
   asked.in_place = call.in_place != 0;
-  require(call.root < transport.ranks(), "root ", call.root, " does not exist: there are ", transport.ranks(),
-          " ranks");
+  require(call.root < ranks, "root ", call.root, " does not exist: there are ", ranks, " ranks");
   const auto algorithm = collectives::find_algorithm(asked.kind, algorithm_of(call));
-  made->program = collective_program(asked, algorithm, element_bytes);
+  made->program = collective_program(asked, algorithm, element_bytes, number);
   if (cache.size() >= most) {
     const auto unused = std::find_if(cache.rbegin(), cache.rend(),
                                      [](const auto& c) { return c->idle.size() == c->operations.size(); });

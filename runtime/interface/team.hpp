@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -49,7 +50,14 @@ struct isthmus_operation {
 
 struct isthmus_team {
   isthmus_team(const isthmus::runtime::ShmOptions& options, std::size_t most_cached, void (*say)(const char*))
-      : transport(options), most(most_cached), tell(say) {}
+      : transport_owner(std::make_shared<isthmus::runtime::ShmTransport>(options)),
+        transport(*transport_owner),
+        rank(options.rank),
+        ranks(options.ranks),
+        most(most_cached),
+        tell(say) {}
+  /// Some of the ranks of another team, in this order, by its transport. Throws InvalidInput.
+  isthmus_team(const isthmus_team& whole, std::span<const std::uint32_t> of_whole, std::uint32_t its_number);
 
   /// An operation that is not under way. Throws InvalidInput.
   isthmus_operation& take(const isthmus_call& call);
@@ -58,11 +66,15 @@ struct isthmus_team {
   int state(isthmus_operation& operation);
   void go_on() { progress(transport); }
 
-  isthmus::runtime::ShmTransport transport;
+  std::shared_ptr<isthmus::runtime::ShmTransport> transport_owner;
+  isthmus::runtime::ShmTransport& transport;
+  isthmus::runtime::Rank rank, ranks;
 
  private:
   isthmus::runtime::Cached& find(const isthmus_call& call);
 
+  std::vector<isthmus::runtime::Rank> members;  // ranks of the transport; empty: the same numbers
+  std::uint32_t number = 0;                     // by which messages of groups are told apart
   std::size_t most;
   std::vector<std::unique_ptr<isthmus::runtime::Cached>> cache;  // the last one used first
   std::uint32_t context = 0;

@@ -137,6 +137,41 @@ static void persistent(void) {
   CHECK(isthmus_free(operation) == ISTHMUS_DONE);
 }
 
+/* Groups in another order of ranks, at once and beside the whole team. */
+static void groups(void) {
+  enum { many = 3 };
+  isthmus_team* group[many] = {NULL};
+  isthmus_operation *operation[many], *of_all;
+  uint32_t members[64];
+  static int64_t mine[20000], sum[many][20000], all[20000];
+  for (int k = 0; k < 20000; ++k) mine[k] = 3 * (int64_t)rank + k;
+  for (int g = 0; g < many; ++g) { /* every g+1-th rank, the last one first */
+    uint32_t n = 0;
+    for (uint32_t r = ranks; r-- > 0;)
+      if (r % (unsigned)(g + 1) == 0) members[n++] = r;
+    if (rank % (unsigned)(g + 1)) {
+      CHECK(isthmus_group(team, members, n, (uint32_t)g + 1, &group[g]) == ISTHMUS_INVALID);
+      continue;
+    }
+    CHECK(isthmus_group(team, members, n, (uint32_t)g + 1, &group[g]) == ISTHMUS_DONE);
+    CHECK(isthmus_ranks(group[g]) == n && members[isthmus_rank(group[g])] == rank);
+    isthmus_call call = call_of(ISTHMUS_BCAST, 20000);
+    call.root = n - 1;
+    memcpy(sum[g], mine, sizeof mine);
+    CHECK(isthmus_begin(group[g], &call, NULL, sum[g], &operation[g]) == ISTHMUS_IN_PROGRESS);
+  }
+  isthmus_call call = call_of(ISTHMUS_ALLREDUCE, 20000);
+  CHECK(isthmus_begin(team, &call, mine, all, &of_all) == ISTHMUS_IN_PROGRESS);
+  CHECK(isthmus_wait(of_all) == ISTHMUS_DONE);
+  CHECK(isthmus_progress(team) == ISTHMUS_DONE);
+  for (int g = many; g-- > 0;) {
+    if (!group[g]) continue;
+    CHECK(isthmus_wait(operation[g]) == ISTHMUS_DONE);
+    CHECK(sum[g][19999] == 19999); /* of rank 0, which is last */
+    CHECK(isthmus_leave(group[g]) == ISTHMUS_DONE);
+  }
+}
+
 static void refused(const isthmus_call* call, const char* words) {
   static int64_t memory[1000];
   isthmus_operation* operation;
@@ -212,6 +247,7 @@ int main(int argc, char** argv) {
   different_counts();
   own_operator();
   outstanding();
+  groups();
   persistent();
   wrong_calls();
   earlier_version();

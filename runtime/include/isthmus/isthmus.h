@@ -59,6 +59,13 @@ int isthmus_join(const isthmus_job* job, isthmus_team** team);
 int isthmus_leave(isthmus_team* team);
 uint32_t isthmus_rank(const isthmus_team* team);
 uint32_t isthmus_ranks(const isthmus_team* team);
+/* A team of some of the ranks of a team, this one among them, in the order of `members`; it needs no shared memory of
+ * its own. Nobody waits. `number`, from 1 on, is the same on all its ranks, and another one for each group of the team
+ * to which two ranks belong together. It is left as any team; one that was left before it stays until then. */
+int isthmus_group(const isthmus_team* team, const uint32_t* members, uint32_t ranks, uint32_t number,
+                  isthmus_team** group);
+/* Goes on with everything that is under way in a team and in its groups. */
+int isthmus_progress(isthmus_team* team);
 
 /* -- collectives --------------------------------------------------------------------------------------------------- */
 
