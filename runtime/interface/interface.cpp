@@ -8,45 +8,17 @@
 #include <cstdlib>
 #include <cstring>
 #include <initializer_list>
-#include <new>
 #include <string>
 #include <string_view>
 
 #include "base/error.hpp"
 #include "runtime/executor/execution.hpp"
+#include "runtime/interface/status.hpp"
 #include "runtime/interface/team.hpp"
 #include "runtime/transport/shm/shm.hpp"
 
 namespace isthmus::runtime {
 namespace {
-
-thread_local std::string last_error;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
-
-int failed(int status, std::string_view words) {
-  try {
-    last_error = words;
-  } catch (const std::bad_alloc&) {
-    last_error.clear();
-  }
-  return status;
-}
-
-template <class F>
-int guarded(const F& work) {
-  try {
-    return work();
-  } catch (const InvalidInput& error) {
-    return failed(ISTHMUS_INVALID, error.what());
-  } catch (const Unsupported& error) {
-    return failed(ISTHMUS_UNSUPPORTED, error.what());
-  } catch (const TransportError& error) {
-    return failed(ISTHMUS_SYSTEM, error.what());
-  } catch (const std::bad_alloc&) {
-    return failed(ISTHMUS_MEMORY, "not enough memory");
-  } catch (const std::exception& error) {
-    return failed(ISTHMUS_SYSTEM, error.what());
-  }
-}
 
 /// A structure of the caller, which may be that of an earlier version and then is shorter.
 template <class T>
@@ -110,8 +82,6 @@ using namespace isthmus::runtime;
 extern "C" {
 
 int isthmus_version(void) { return ISTHMUS_VERSION; }
-
-const char* isthmus_last_error(void) { return last_error.c_str(); }
 
 int isthmus_join(const isthmus_job* given, isthmus_team** team) {
   return guarded([&] {

@@ -181,28 +181,33 @@ class Allocation(Shown):
     # Coordinates
 
     @cached_property
-    def _box(self) -> tuple[NDArray[np.int64], NDArray[np.int64], tuple[bool, ...]]:
-        """Origin, extents and, per dimension, whether the partition closes round a wrapped dimension of the machine."""
+    def rings(self) -> tuple[int, ...]:
+        """Length of the ring of the machine that each dimension goes along, 0 where its ends are not joined."""
         topology = self.machine.topology
         parameters = self.machine.description.values["topology"]
         wraps = list(parameters.get("wrap") or [])
         if "wrap" in parameters and not wraps:
             wraps = [topology.kind in ("torus", "ring")] * len(parameters["dims"])
         wraps += [False] * (len(topology.dims) - len(wraps))
+        return tuple(size if wrap else 0 for size, wrap in zip(topology.dims, wraps, strict=True))
+
+    @cached_property
+    def _box(self) -> tuple[NDArray[np.int64], NDArray[np.int64], tuple[bool, ...]]:
+        """Origin, extents and, per dimension, whether the partition closes round a wrapped dimension of the machine."""
         coordinates = self.machine.coordinates(self.nodes)
         origin, extents = [], []
-        for d, (size, wrap) in enumerate(zip(topology.dims, wraps, strict=True)):
+        for d, ring in enumerate(self.rings):
             used = np.unique(coordinates[:, d]).astype(np.int64)
-            if wrap:
+            if ring:
                 # The shortest arc that holds all used coordinates starts behind the widest gap.
-                gaps = np.diff(np.append(used, used[0] + size))
+                gaps = np.diff(np.append(used, used[0] + ring))
                 widest = int(np.argmax(gaps))
                 origin.append(0 if gaps[widest] == 1 else int(used[(widest + 1) % len(used)]))
-                extents.append(int(size - gaps[widest] + 1))
+                extents.append(int(ring - gaps[widest] + 1))
             else:
                 origin.append(int(used[0]))
                 extents.append(int(used[-1] - used[0] + 1))
-        closed = tuple(w and e == s for w, e, s in zip(wraps, extents, topology.dims, strict=True))
+        closed = tuple(extent == ring for extent, ring in zip(extents, self.rings, strict=True))
         return np.array(origin), np.array(extents), closed
 
     @property

@@ -158,6 +158,37 @@ int isthmus_wait(isthmus_operation* operation);
 /* Frees an operation of isthmus_make() that is not in progress. */
 int isthmus_free(isthmus_operation* operation);
 
+/* -- where ranks are ----------------------------------------------------------------------------------------------- */
+
+/* The places of the ranks of a job on its machine, which `isthmus map --format places` writes. Needs no team. */
+typedef struct isthmus_places isthmus_places;
+
+/* One coordinate of nodes. A job has the smallest box of coordinates that holds its nodes. */
+typedef struct isthmus_dimension {
+  const char* name;
+  uint32_t extent;
+  uint32_t wraps; /* not 0: the last is next to the first */
+} isthmus_dimension;
+
+typedef struct isthmus_place {
+  uint32_t node;               /* its number on the machine */
+  uint32_t core;               /* of the node */
+  const uint32_t* coordinates; /* of the node in the box, as many as there are dimensions */
+} isthmus_place;
+
+/* Reads a file; `file` NULL: the one that ISTHMUS_PLACES names. */
+int isthmus_places_read(const char* file, isthmus_places** places);
+/* Frees it, with all that the functions below have pointed to. */
+void isthmus_places_free(isthmus_places* places);
+uint32_t isthmus_places_ranks(const isthmus_places* places);
+/* The number of dimensions, and what they are. */
+size_t isthmus_dimensions(const isthmus_places* places, const isthmus_dimension** dimensions);
+int isthmus_place_of(const isthmus_places* places, uint32_t rank, isthmus_place* place);
+/* The ranks of the node at the coordinates, ascending; none where the job has no node. */
+int isthmus_ranks_at(const isthmus_places* places, const uint32_t* coordinates, const uint32_t** ranks, size_t* count);
+/* Links on the shortest way from one rank's node to another's. ISTHMUS_UNSUPPORTED where the file does not say. */
+int isthmus_hops(const isthmus_places* places, uint32_t from, uint32_t to, uint32_t* hops);
+
 #pragma GCC visibility pop
 #ifdef __cplusplus
 }

@@ -13,6 +13,7 @@
   need
 - ``rankfile``: open MPI rankfiles: ``rank 3=node07 slot=1:5``, socket and core within the socket, as hwloc numbers
   them
+- ``places``: what a running program asks libisthmus for: dimensions, coordinates of ranks, hops
 - ``reading``: what the readers of all formats share: lines, names of nodes, complete sets of ranks
 - ``slurm``: Slurm hostfiles of ``srun --distribution=arbitrary``: one host a task, in the order of the ranks
 - ``table``: A plain table with a header: rank, node (a name or an id), and core
@@ -89,10 +90,12 @@ _FORMATS = (
     Format("jsrun", "IBM jsrun explicit resource file", "jsrun --erf_input {file}", True, True, ("threads",)),
     Format("fugaku", "Fujitsu rank map (Fugaku, FX1000)", "mpiexec --vcoordfile {file} -n {ranks}", False, True),
     Format("flux", "Flux task map", 'flux run --taskmap=manual:"$(cat {file})" -n {ranks}', False, True),
+    Format("places", "places that a running program asks libisthmus for", "", True, False),
 )
 
 # What the first line that is neither empty nor a comment looks like; the first that fits is taken.
 _FIRST_LINES = (
+    ("places", re.compile(r"isthmus places \d")),
     ("table", re.compile(r"rank[\s,]+(?:node|host)\b", re.IGNORECASE)),
     ("rankfile", re.compile(r"rank\s+\d+\s*=", re.IGNORECASE)),
     ("jsrun", re.compile(r"[\w-]+(?:\s+\d+)?\s*:")),
@@ -112,7 +115,7 @@ def formats() -> tuple[Format, ...]:
     Examples
     --------
     >>> [f.name for f in formats()]
-    ['table', 'rankfile', 'hostfile', 'cray', 'slurm', 'bluegene', 'jsrun', 'fugaku', 'flux']
+    ['table', 'rankfile', 'hostfile', 'cray', 'slurm', 'bluegene', 'jsrun', 'fugaku', 'flux', 'places']
     """
     return _FORMATS
 
