@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <initializer_list>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -53,13 +54,35 @@ isthmus_job job_of_environment() {
   return job;
 }
 
+bool checking_is_asked_for() {
+  const char* given = std::getenv("ISTHMUS_CHECK");
+  return given != nullptr && *given != '\0' && std::string_view(given) != "0";
+}
+
 /// What a call returns that may end an operation.
 int told(isthmus_operation& operation, int status) {
   if (status == ISTHMUS_IN_PROGRESS) return status;
   operation.under_way = false;
   if (status == ISTHMUS_FAILED) failed(status, operation.team.transport.failure());
+  if (status == ISTHMUS_INVALID) failed(status, operation.refused);
   if (!operation.persistent) operation.team.give_back(operation);
   return status;
+}
+
+int begin(isthmus_team* team, const isthmus_call* call, const void* input, void* output, isthmus_operation** operation,
+          const void* caller) {
+  return guarded([&] {
+    require(team != nullptr && operation != nullptr, "team or operation is NULL");
+    isthmus_operation& taken = team->take(whole(call, "isthmus_call"));
+    try {
+      team->start(taken, input, output, caller);
+    } catch (...) {
+      team->give_back(taken);
+      throw;
+    }
+    *operation = &taken;
+    return ISTHMUS_IN_PROGRESS;
+  });
 }
 
 int wait(isthmus_operation& operation) {
@@ -95,6 +118,7 @@ int isthmus_join(const isthmus_job* given, isthmus_team** team) {
     options.ranks = job.ranks;
     if (job.patience_ms != 0) options.patience = std::chrono::milliseconds(job.patience_ms);
     *team = new isthmus_team(options, job.cached == 0 ? 64 : job.cached, job.say);
+    if (job.check != 0 || checking_is_asked_for()) (*team)->checks = std::make_shared<Checks>();
     return ISTHMUS_DONE;
   });
 }
@@ -138,30 +162,19 @@ int isthmus_start(isthmus_operation* operation, const void* input, void* output)
   return guarded([&] {
     require(operation != nullptr, "operation is NULL");
     require(!operation->under_way, "the operation is in progress and cannot be started");
-    const int status = operation->team.start(*operation, input, output);
+    const int status = operation->team.start(*operation, input, output, __builtin_return_address(0));
     return status == ISTHMUS_FAILED ? told(*operation, status) : ISTHMUS_IN_PROGRESS;
   });
 }
 
 int isthmus_begin(isthmus_team* team, const isthmus_call* call, const void* input, void* output,
                   isthmus_operation** operation) {
-  return guarded([&] {
-    require(team != nullptr && operation != nullptr, "team or operation is NULL");
-    isthmus_operation& taken = team->take(whole(call, "isthmus_call"));
-    try {
-      team->start(taken, input, output);
-    } catch (...) {
-      team->give_back(taken);
-      throw;
-    }
-    *operation = &taken;
-    return ISTHMUS_IN_PROGRESS;
-  });
+  return begin(team, call, input, output, operation, __builtin_return_address(0));
 }
 
 int isthmus_run(isthmus_team* team, const isthmus_call* call, const void* input, void* output) {
   isthmus_operation* operation = nullptr;
-  const int status = isthmus_begin(team, call, input, output, &operation);
+  const int status = begin(team, call, input, output, &operation, __builtin_return_address(0));
   return status == ISTHMUS_IN_PROGRESS ? isthmus_wait(operation) : status;
 }
 

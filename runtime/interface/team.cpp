@@ -1,6 +1,7 @@
 #include "runtime/interface/team.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <span>
 #include <utility>
@@ -12,7 +13,6 @@
 #include "schedule/names.hpp"
 
 namespace isthmus::runtime {
-namespace {
 
 using schedule::CollectiveKind;
 
@@ -26,6 +26,8 @@ bool reduces(isthmus_kind kind) {
     default: return false;
   }
 }
+
+namespace {
 
 std::size_t element_bytes_of(const isthmus_call& call) {
   require(call.kind >= ISTHMUS_BARRIER && call.kind <= ISTHMUS_NEIGHBOR_ALLTOALL, "kind ", static_cast<int>(call.kind),
@@ -98,6 +100,7 @@ isthmus_team::isthmus_team(const isthmus_team& whole, std::span<const std::uint3
       transport(*transport_owner),
       rank(0),
       ranks(static_cast<Rank>(of_whole.size())),
+      checks(whole.checks),
       number(its_number),
       most(whole.most),
       tell(whole.tell) {
@@ -170,19 +173,27 @@ isthmus_operation& isthmus_team::take(const isthmus_call& call) {
 
 void isthmus_team::give_back(isthmus_operation& operation) { operation.plan.idle.push_back(&operation); }
 
-int isthmus_team::start(isthmus_operation& operation, const void* input, void* output) {
-  // Buffers of input are only read, but for reduce_scatter in place, whose input the user lets change.
-  std::byte* const buffers[] = {static_cast<std::byte*>(const_cast<void*>(input)), static_cast<std::byte*>(output),
-                                operation.scratch.data()};
-  for (std::size_t i = 0; i < 2; ++i)
-    require(buffers[i] != nullptr || operation.plan.program.buffers[i] == 0, i == 0 ? "input" : "output",
+int isthmus_team::start(isthmus_operation& operation, const void* input, void* output, const void* caller) {
+  const std::array<const void*, 2> given{input, output};
+  for (std::size_t i = 0; i < given.size(); ++i)
+    require(given[i] != nullptr || operation.plan.program.buffers[i] == 0, i == 0 ? "input" : "output",
             " is NULL: this rank has ", operation.plan.program.buffers[i], " bytes there");
   operation.under_way = true;
-  operation.execution.start(transport, context++, buffers, operation.combines);
+  if (checks) checks->begin(operation, input, output, ++calls, place_of(caller));
+  else start_in(operation, context++, input, output);
   return state(operation);
 }
 
+void isthmus_team::start_in(isthmus_operation& operation, std::uint32_t its_context, const void* input, void* output) {
+  // Buffers of input are only read, but for reduce_scatter in place, whose input the user lets change.
+  std::byte* const buffers[] = {static_cast<std::byte*>(const_cast<void*>(input)), static_cast<std::byte*>(output),
+                                operation.scratch.data()};
+  operation.execution.start(transport, its_context, buffers, operation.combines);
+}
+
 int isthmus_team::state(isthmus_operation& operation) {
+  if (operation.looked_at) return ISTHMUS_IN_PROGRESS;
+  if (!operation.refused.empty()) return ISTHMUS_INVALID;
   const Status now = operation.execution.status();
   if (tell != nullptr && !told && !transport.notice().empty()) {
     told = true;

@@ -15,9 +15,13 @@
 
 #include "runtime/executor/execution.hpp"
 #include "runtime/executor/program.hpp"
+#include "runtime/interface/check.hpp"
 #include "runtime/transport/shm/shm.hpp"
 
 namespace isthmus::runtime {
+
+/// Whether it combines elements.
+bool reduces(isthmus_kind kind);
 
 /// A call whose schedule is kept; only what the schedule depends on counts.
 struct Cached {
@@ -46,6 +50,8 @@ struct isthmus_operation {
   isthmus::runtime::Operator combines;
   bool persistent = false;
   bool under_way = false;  ///< started, and its caller has not been told that it is done
+  bool looked_at = false;  ///< by the checking mode, before it begins
+  std::string refused;     ///< why the checking mode did not let it begin
 };
 
 struct isthmus_team {
@@ -62,13 +68,20 @@ struct isthmus_team {
   /// An operation that is not under way. Throws InvalidInput.
   isthmus_operation& take(const isthmus_call& call);
   void give_back(isthmus_operation& operation);
-  int start(isthmus_operation& operation, const void* input, void* output);
+  /// `caller`: an address there, for the checking mode.
+  int start(isthmus_operation& operation, const void* input, void* output, const void* caller);
+  void start_in(isthmus_operation& operation, std::uint32_t its_context, const void* input, void* output);
+  std::uint32_t next_context() { return context++; }
   int state(isthmus_operation& operation);
-  void go_on() { progress(transport); }
+  void go_on() {
+    progress(transport);
+    if (checks) checks->go_on();
+  }
 
   std::shared_ptr<isthmus::runtime::ShmTransport> transport_owner;
   isthmus::runtime::ShmTransport& transport;
   isthmus::runtime::Rank rank, ranks;
+  std::shared_ptr<isthmus::runtime::Checks> checks;  ///< in the checking mode
 
  private:
   isthmus::runtime::Cached& find(const isthmus_call& call);
@@ -78,6 +91,7 @@ struct isthmus_team {
   std::size_t most;
   std::vector<std::unique_ptr<isthmus::runtime::Cached>> cache;  // the last one used first
   std::uint32_t context = 0;
+  std::uint64_t calls = 0;
   void (*tell)(const char*);
   bool told = false;
 };

@@ -50,6 +50,10 @@ typedef struct isthmus_job {
   uint32_t patience_ms;     /* how long to wait for the others to start; default: a minute */
   uint32_t cached;          /* most calls whose schedules are kept; default: 64 */
   void (*say)(const char*); /* given what a user may want to know, a line each; default: nobody is */
+  /* Not 0, or ISTHMUS_CHECK=1 in the environment, on all ranks: calls are compared before they begin, which takes three
+   * more collectives each. Calls that do not match are ISTHMUS_INVALID on all ranks, in words that name call, ranks and
+   * places. */
+  uint32_t check;
 } isthmus_job;
 
 /* Joins the other ranks, which are processes of this node. `job` NULL: from the environment: ISTHMUS_JOB, ISTHMUS_RANK
