@@ -195,7 +195,8 @@ std::string place_of(const void* address) {
   if (address == nullptr || ::dladdr(address, &info) == 0 || info.dli_fname == nullptr) return "place unknown";
   const std::string_view file(info.dli_fname);
   char digits[20];
-  const auto at = static_cast<const char*>(address) - static_cast<const char*>(info.dli_fbase);
+  // The call is before the place to which it returns.
+  const auto at = static_cast<const char*>(address) - 1 - static_cast<const char*>(info.dli_fbase);
   const auto end = std::to_chars(digits, digits + sizeof digits, at, 16).ptr;
   std::string out(file.substr(file.rfind('/') + 1));
   out.append("+0x").append(digits, end);

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+
 from test_library import calls, compile_c, in_processes, new_job
 
 __all__ = ["calls"]
