@@ -15,6 +15,7 @@
 #include "base/error.hpp"
 #include "runtime/executor/execution.hpp"
 #include "runtime/interface/status.hpp"
+#include "runtime/interface/table.hpp"
 #include "runtime/interface/team.hpp"
 #include "runtime/transport/shm/shm.hpp"
 
@@ -117,8 +118,11 @@ int isthmus_join(const isthmus_job* given, isthmus_team** team) {
     options.rank = job.rank;
     options.ranks = job.ranks;
     if (job.patience_ms != 0) options.patience = std::chrono::milliseconds(job.patience_ms);
-    *team = new isthmus_team(options, job.cached == 0 ? 64 : job.cached, job.say);
-    if (job.check != 0 || checking_is_asked_for()) (*team)->checks = std::make_shared<Checks>();
+    auto joined = std::make_unique<isthmus_team>(options, job.cached == 0 ? 64 : job.cached, job.say);
+    const int status = use_table(*joined, job.table == nullptr ? std::getenv("ISTHMUS_TABLE") : job.table);
+    if (status < 0) return status;
+    if (job.check != 0 || checking_is_asked_for()) joined->checks = std::make_shared<Checks>();
+    *team = joined.release();
     return ISTHMUS_DONE;
   });
 }
@@ -203,6 +207,22 @@ int isthmus_free(isthmus_operation* operation) {
     require(operation->persistent, "the operation was not made by isthmus_make(): it is freed when it is done");
     require(!operation->under_way, "the operation is in progress and cannot be freed");
     operation->team.give_back(*operation);
+    return ISTHMUS_DONE;
+  });
+}
+
+int isthmus_use(isthmus_team* team, const char* path) {
+  return guarded([&] {
+    require(team != nullptr, "team is NULL");
+    return use_table(*team, path);
+  });
+}
+
+int isthmus_choice(isthmus_team* team, const isthmus_call* call, const char** algorithm) {
+  return guarded([&] {
+    require(team != nullptr && algorithm != nullptr, "team or algorithm is NULL");
+    const Cached& plan = team->find(whole(call, "isthmus_call"));
+    *algorithm = plan.left_open ? left_open.data() : plan.taken.c_str();
     return ISTHMUS_DONE;
   });
 }

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "collectives/registry.hpp"
+#include "runtime/choice/choice.hpp"
 #include "runtime/collectives/collective_program.hpp"
 #include "runtime/collectives/operators.hpp"
 #include "schedule/names.hpp"
@@ -61,32 +61,35 @@ Operator reduction_of(const isthmus_call& kept) {
   return found;
 }
 
-bool keeps_order(CollectiveKind kind, const std::string& algorithm) {
-  return collectives::operand_order(kind, algorithm) == collectives::OperandOrder::ranks;
+bool is_in_order(const isthmus_call& call) {
+  return reduces(call.kind) && call.combine != nullptr && call.commutes == 0;
 }
 
-/// The algorithm that is asked for, or the first one that may be taken.
-std::string algorithm_of(const isthmus_call& call) {
-  const auto kind = static_cast<CollectiveKind>(call.kind);
-  const bool in_order = reduces(call.kind) && call.combine != nullptr && call.commutes == 0;
-  if (call.algorithm != nullptr) {
-    require(!in_order || keeps_order(kind, call.algorithm), schedule::name_of(kind), " by '", call.algorithm,
-            "' changes the order of operands, which an operator that does not commute forbids");
-    return call.algorithm;
+/// The bytes by which an algorithm is chosen: those that `isthmus tune` means, see schedule::Counts.
+std::uint64_t deciding_bytes(const isthmus_call& call, std::size_t element_bytes, std::uint64_t ranks) {
+  switch (call.kind) {
+    case ISTHMUS_BARRIER: return 0;
+    case ISTHMUS_GATHER:
+    case ISTHMUS_ALLGATHER:
+    case ISTHMUS_SCATTER:
+    case ISTHMUS_REDUCE_SCATTER: {
+      if (call.counts_length == 0) break;
+      std::uint64_t elements = 0;
+      for (std::size_t i = 0; i < call.counts_length; ++i) elements += static_cast<std::uint64_t>(call.counts[i]);
+      return elements * element_bytes / ranks;
+    }
+    default: break;
   }
-  if (!in_order) return "";
-  for (const std::string& name : collectives::algorithms(kind))
-    if (keeps_order(kind, name)) return name;
-  throw Unsupported(message(schedule::name_of(kind), " has no algorithm for operators that do not commute"));
+  return call.count * element_bytes;
 }
 
 }  // namespace
 
-bool Cached::serves(const isthmus_call& other, std::size_t other_element_bytes) const {
+bool Cached::serves(const isthmus_call& other, std::size_t other_element_bytes, std::uint32_t tables) const {
   return call.kind == other.kind && call.count == other.count && element_bytes == other_element_bytes &&
          call.root == other.root && (call.in_place != 0) == (other.in_place != 0) &&
          (call.combine != nullptr && call.commutes == 0) == (other.combine != nullptr && other.commutes == 0) &&
-         algorithm == (other.algorithm == nullptr ? "" : other.algorithm) &&
+         (other.algorithm == nullptr ? algorithm.empty() && by_table == tables : algorithm == other.algorithm) &&
          std::equal(counts.begin(), counts.end(), other.counts, other.counts + other.counts_length);
 }
 
@@ -103,7 +106,8 @@ isthmus_team::isthmus_team(const isthmus_team& whole, std::span<const std::uint3
       checks(whole.checks),
       number(its_number),
       most(whole.most),
-      tell(whole.tell) {
+      tell(whole.tell),
+      chooser(whole.chooser, ranks) {
   require(its_number != 0, "number = 0: must be at least 1");
   std::vector<bool> seen(whole.ranks);
   bool within = false;
@@ -124,7 +128,7 @@ isthmus_team::isthmus_team(const isthmus_team& whole, std::span<const std::uint3
 Cached& isthmus_team::find(const isthmus_call& call) {
   const std::size_t element_bytes = element_bytes_of(call);
   for (std::size_t i = 0; i < cache.size(); ++i) {
-    if (!cache[i]->serves(call, element_bytes)) continue;
+    if (!cache[i]->serves(call, element_bytes, tables)) continue;
     if (i > 0)
       std::rotate(cache.begin(), cache.begin() + static_cast<std::ptrdiff_t>(i),
                   cache.begin() + static_cast<std::ptrdiff_t>(i) + 1);
@@ -134,6 +138,7 @@ Cached& isthmus_team::find(const isthmus_call& call) {
   made->call = call;
   made->element_bytes = element_bytes;
   made->algorithm = call.algorithm == nullptr ? "" : call.algorithm;
+  made->by_table = tables;
   made->counts.assign(call.counts, call.counts + call.counts_length);
   schedule::CollectiveCall asked;
   asked.kind = static_cast<schedule::CollectiveKind>(call.kind);
@@ -145,8 +150,7 @@ Cached& isthmus_team::find(const isthmus_call& call) {
   asked.counts = made->counts;
   asked.in_place = call.in_place != 0;
   require(call.root < ranks, "root ", call.root, " does not exist: there are ", ranks, " ranks");
-  const auto algorithm = collectives::find_algorithm(asked.kind, algorithm_of(call));
-  made->program = collective_program(asked, algorithm, element_bytes, number);
+  plan(*made, asked);
   if (cache.size() >= most) {
     const auto unused = std::find_if(cache.rbegin(), cache.rend(),
                                      [](const auto& c) { return c->idle.size() == c->operations.size(); });
@@ -154,6 +158,44 @@ Cached& isthmus_team::find(const isthmus_call& call) {
   }
   cache.insert(cache.begin(), std::move(made));
   return *cache.front();
+}
+
+/// The algorithm that the call names, or the best one that can carry it out.
+void isthmus_team::plan(Cached& made, const schedule::CollectiveCall& asked) {
+  const isthmus_call& call = made.call;
+  const auto build = [&](const std::string& text) {
+    const schedule::Algorithm algorithm = algorithm_of(asked.kind, read_choice(text), made.element_bytes);
+    made.program = collective_program(asked, algorithm, made.element_bytes, number);
+    made.taken = text;
+  };
+  const bool in_order = is_in_order(call);
+  if (call.algorithm != nullptr) {
+    require(!in_order || keeps_order(asked.kind, read_choice(call.algorithm)), schedule::name_of(asked.kind), " by '",
+            call.algorithm, "' changes the order of operands, which an operator that does not commute forbids");
+    return build(call.algorithm);
+  }
+  const Question question{asked.kind, deciding_bytes(call, made.element_bytes, asked.ranks), in_order};
+  made.left_open = chooser.is_left_open(question);
+  std::vector<Candidate> candidates = chooser.candidates(question);
+  // The messages of neighbours may suit an algorithm on one rank and not on another: all take the same.
+  if (asked.kind == CollectiveKind::neighbor_alltoall) candidates.resize(1);
+  std::string why;
+  for (const Candidate& candidate : candidates) {
+    try {
+      build(candidate.text);
+      if (!why.empty() && candidates.front().of_user) chooser.refused(question, candidates.front(), why);
+      return;
+    } catch (const InvalidInput& error) {
+      if (&candidate == &candidates.back()) throw;
+      if (why.empty()) why = error.what();
+    }
+  }
+}
+
+void isthmus_team::use(const DecisionTable* table, const std::string& name) {
+  ++tables;
+  if (table == nullptr) chooser.use_standard();
+  else chooser.use(*table, name);
 }
 
 isthmus_operation& isthmus_team::take(const isthmus_call& call) {

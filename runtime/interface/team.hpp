@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/choice/chooser.hpp"
 #include "runtime/executor/execution.hpp"
 #include "runtime/executor/program.hpp"
 #include "runtime/interface/check.hpp"
@@ -27,13 +28,16 @@ bool reduces(isthmus_kind kind);
 struct Cached {
   isthmus_call call;
   std::size_t element_bytes;
-  std::string algorithm;
+  std::string algorithm;       ///< as it was given; empty: by the table
+  std::uint32_t by_table = 0;  ///< which one: their number
+  bool left_open = false;      ///< the table leaves the decision to the MPI library
+  std::string taken;           ///< the algorithm
   std::vector<std::int64_t> counts;
   Program program;
   std::vector<std::unique_ptr<isthmus_operation>> operations;
   std::vector<isthmus_operation*> idle;  ///< of them
 
-  [[nodiscard]] bool serves(const isthmus_call& other, std::size_t other_element_bytes) const;
+  [[nodiscard]] bool serves(const isthmus_call& other, std::size_t other_element_bytes, std::uint32_t tables) const;
 };
 
 }  // namespace isthmus::runtime
@@ -61,7 +65,10 @@ struct isthmus_team {
         rank(options.rank),
         ranks(options.ranks),
         most(most_cached),
-        tell(say) {}
+        tell(say),
+        chooser(options.ranks, [say](const std::string& sentence) {
+          if (say != nullptr) say(sentence.c_str());
+        }) {}
   /// Some of the ranks of another team, in this order, by its transport. Throws InvalidInput.
   isthmus_team(const isthmus_team& whole, std::span<const std::uint32_t> of_whole, std::uint32_t its_number);
 
@@ -77,6 +84,10 @@ struct isthmus_team {
     progress(transport);
     if (checks) checks->go_on();
   }
+  /// The schedule of a call. Throws InvalidInput.
+  isthmus::runtime::Cached& find(const isthmus_call& call);
+  /// Calls without an algorithm are decided by this table from now on; null: by the one of the library.
+  void use(const isthmus::runtime::DecisionTable* table, const std::string& name);
 
   std::shared_ptr<isthmus::runtime::ShmTransport> transport_owner;
   isthmus::runtime::ShmTransport& transport;
@@ -84,7 +95,7 @@ struct isthmus_team {
   std::shared_ptr<isthmus::runtime::Checks> checks;  ///< in the checking mode
 
  private:
-  isthmus::runtime::Cached& find(const isthmus_call& call);
+  void plan(isthmus::runtime::Cached& made, const isthmus::schedule::CollectiveCall& asked);
 
   std::vector<isthmus::runtime::Rank> members;  // ranks of the transport; empty: the same numbers
   std::uint32_t number = 0;                     // by which messages of groups are told apart
@@ -94,4 +105,6 @@ struct isthmus_team {
   std::uint64_t calls = 0;
   void (*tell)(const char*);
   bool told = false;
+  isthmus::runtime::Chooser chooser;
+  std::uint32_t tables = 0;  // that were used so far
 };

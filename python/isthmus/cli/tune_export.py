@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 @click.argument("table", metavar="TABLE")
 @click.option(
     "--for", "target", required=True, metavar="LIBRARY",
-    help="openmpi-VERSION, openmpi-han-VERSION, mpich, mpich-VERSION or ucc.",
+    help="openmpi-VERSION, openmpi-han-VERSION, mpich, mpich-VERSION, ucc or isthmus.",
 )  # fmt: skip
 @shared("output", "the file for the library", required=True)
 @shared("ranks", ", to write rules for; by default the table's")

@@ -54,6 +54,7 @@ typedef struct isthmus_job {
    * more collectives each. Calls that do not match are ISTHMUS_INVALID on all ranks, in words that name call, ranks and
    * places. */
   uint32_t check;
+  const char* table; /* path of a decision table, see isthmus_use(); default: ISTHMUS_TABLE of the environment */
 } isthmus_job;
 
 /* Joins the other ranks, which are processes of this node. `job` NULL: from the environment: ISTHMUS_JOB, ISTHMUS_RANK
@@ -135,7 +136,7 @@ typedef struct isthmus_call {
    * elements that come from it. Blocks lie one after the other. */
   const int64_t* counts;
   size_t counts_length;
-  const char* algorithm;   /* one of `isthmus collective list`; NULL: the default */
+  const char* algorithm;   /* one of `isthmus collective list`, `knomial,radix=4` with options; NULL: by the table */
   uint32_t in_place;       /* not 0: the rank's contribution is already where MPI_IN_PLACE expects it */
   uint32_t element_bytes;  /* of ISTHMUS_BYTES */
   isthmus_combine combine; /* an operator of the user, in place of `operation` */
@@ -192,6 +193,17 @@ int isthmus_place_of(const isthmus_places* places, uint32_t rank, isthmus_place*
 int isthmus_ranks_at(const isthmus_places* places, const uint32_t* coordinates, const uint32_t** ranks, size_t* count);
 /* Links on the shortest way from one rank's node to another's. ISTHMUS_UNSUPPORTED where the file does not say. */
 int isthmus_hops(const isthmus_places* places, uint32_t from, uint32_t to, uint32_t* hops);
+
+/* -- choice of algorithms ------------------------------------------------------------------------------------------ */
+
+/* From now on calls without an algorithm take that of a decision table, in the plain text that `isthmus tune export
+ * TABLE --for isthmus` writes; `path` NULL: of the table that comes with the library. All ranks call it at the same
+ * place; rank 0 reads the file for all of them, and groups that are made later take it over. What the table does not
+ * say, or an algorithm cannot do, is decided by the default table, which `isthmus_job.say` is told once. */
+int isthmus_use(isthmus_team* team, const char* path);
+/* The algorithm that a call takes, such as `knomial,radix=4`; `library` where the table leaves the decision to the MPI
+ * library, and we would take a default. The text is good until the next use of the team. */
+int isthmus_choice(isthmus_team* team, const isthmus_call* call, const char** algorithm);
 
 #pragma GCC visibility pop
 #ifdef __cplusplus

@@ -3,6 +3,7 @@
 - ``export``: the verb ``export``, and what all targets share
 - ``guard``: what a library decides by itself stays where a file would be no faster
 - ``han``: rules files of Open MPI's component "han", which takes collectives apart by node
+- ``isthmus``: the plain text from which libisthmus decides
 - ``mpich``: selection trees of MPICH, from 4.0 on: JSON that stands for the library's own tree
 - ``openmpi``: rules files of Open MPI's component "tuned": version 1 (4.x to 5.0.6), version 2 (from 5.0.7), JSON
   (from 6.0)

@@ -20,7 +20,7 @@ from ..table import DecisionTable
 from .guard import Guard, Part, spread
 
 #: Targets and the module of each; all have ``write(decisions, request) -> Export``.
-_TARGETS = {"openmpi": "openmpi", "openmpi-han": "han", "mpich": "mpich", "ucc": "ucc"}
+_TARGETS = {"openmpi": "openmpi", "openmpi-han": "han", "mpich": "mpich", "ucc": "ucc", "isthmus": "isthmus"}
 
 FLAVOURS = (
     "files do not choose puts, gets and protocols: messages stand in, whose protocol the library decides by size, for "
@@ -175,7 +175,7 @@ def export(
         A table, or the rules of another library.
     target : str
         ``"openmpi-5.0.8"`` (the version decides the format), ``"openmpi-han-5.0.8"``, ``"mpich"`` or ``"mpich-4.0.2"``,
-        ``"ucc"``.
+        ``"ucc"``, ``"isthmus"`` (the plain text that libisthmus reads).
     predict : callable, optional
         Seconds of collective, ranks, bytes and choice, such as :func:`isthmus.tuning.compare.predictor`. With it an
         algorithm that the library does not have is replaced by the fastest that it has, and the loss is known.
@@ -197,7 +197,7 @@ def export(
     """
     match = re.fullmatch(r"(openmpi-han|[a-z]+)(?:-(\d[\w.]*))?", target)
     if match is None or match[1] not in _TARGETS:
-        names = "openmpi-VERSION, openmpi-han-VERSION, mpich, mpich-VERSION, ucc"
+        names = "openmpi-VERSION, openmpi-han-VERSION, mpich, mpich-VERSION, ucc, isthmus"
         raise InvalidInput(f"target {target!r}: must be one of {names}")
     module = import_module(f".{_TARGETS[match[1]]}", __package__)
     unknown = sorted(set(options) - set(module.OPTIONS))
@@ -206,7 +206,7 @@ def export(
     given = None if ranks is None else tuple(sorted(set(ranks)))
     write: Callable[[Decisions, Request], Export] = module.write
     made = write(decisions, Request(match[2] or "", predict, given, options, guard))
-    if guard is None and match[1] != "openmpi-han" and not _was_compared(decisions, target):
+    if guard is None and match[1] not in ("openmpi-han", "isthmus") and not _was_compared(decisions, target):
         made = replace(made, notes=[*made.notes, _timed_with(decisions, target) or UNGUARDED])
     if any(loss.wanted.parts[1] for loss in made.losses):
         return replace(made, notes=[*made.notes, FLAVOURS])

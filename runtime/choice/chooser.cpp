@@ -1,0 +1,77 @@
+#include "runtime/choice/chooser.hpp"
+
+#include <utility>
+
+#include "base/error.hpp"
+#include "schedule/names.hpp"
+
+namespace isthmus::runtime {
+
+using schedule::CollectiveKind;
+using schedule::name_of;
+
+void Chooser::use(DecisionTable table, std::string name) {
+  name_ = std::move(name);
+  if (table.is_of_another_library()) {
+    say(message(name_, " holds decisions of ", table.about["library"], ": the default algorithms are taken"));
+    table_.reset();
+  } else {
+    table_ = std::make_shared<const DecisionTable>(std::move(table));
+  }
+}
+
+/// The user's decision, whether or not it can be followed.
+const Decision* Chooser::decided(const Question& question) const {
+  if (!table_) return nullptr;
+  const DecisionRow* const row = table_->row(question.kind, ranks_);
+  if (row == nullptr || ranks_ < row->ranks) return nullptr;
+  // Tuned numbers of ranks say nothing of what lies beyond the largest of them.
+  if (row->tuned && row == &table_->rows(question.kind).back() && ranks_ > row->ranks) return nullptr;
+  return &DecisionTable::lookup(*row, question.bytes);
+}
+
+bool Chooser::is_left_open(const Question& question) const {
+  const Decision* const found = decided(question);
+  return found != nullptr && found->algorithm == left_open;
+}
+
+std::vector<Candidate> Chooser::candidates(const Question& question) {
+  std::vector<Candidate> out;
+  const auto fits = [&](const std::string& text) {
+    return !question.in_order || keeps_order(question.kind, read_choice(text));
+  };
+  const Decision* const found = decided(question);
+  if (found != nullptr && found->algorithm != left_open) {
+    if (fits(found->algorithm)) out.push_back({found->algorithm, true});
+    else
+      say(message(name_, ": ", name_of(question.kind), " by ", found->algorithm, " changes the order of operands, ",
+                  "which an operator that does not commute forbids: the default is taken"));
+  } else if (found == nullptr && ranks_ > 1 && table_ && !table_->rows(question.kind).empty()) {
+    const auto& rows = table_->rows(question.kind);
+    say(message(name_, ": ", name_of(question.kind), " was tuned for ", rows.front().ranks,
+                rows.size() > 1 ? message(" to ", rows.back().ranks) : "", " ranks, not for ", ranks_,
+                ": the default is taken"));
+  }
+  const DecisionRow* const row = standard_table().row(question.kind, ranks_);
+  if (row != nullptr) {
+    const std::string& text = DecisionTable::lookup(*row, question.bytes).algorithm;
+    if (fits(text)) out.push_back({text, false});
+  }
+  for (const std::string& name : collectives::algorithms(question.kind)) {
+    if (!fits(name)) continue;
+    out.push_back({name, false});
+    return out;
+  }
+  throw Unsupported(message(name_of(question.kind), " has no algorithm for operators that do not commute"));
+}
+
+void Chooser::refused(const Question& question, const Candidate& candidate, const std::string& why) {
+  say(message(name_, ": ", name_of(question.kind), " by ", candidate.text, " cannot be carried out on ", ranks_,
+              " ranks (", why, "): the default is taken"));
+}
+
+void Chooser::say(const std::string& sentence) {
+  if (said_->insert(sentence).second && say_) say_(sentence);
+}
+
+}  // namespace isthmus::runtime

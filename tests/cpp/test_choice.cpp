@@ -1,0 +1,103 @@
+// Decision tables at run time: any text is a table or refused with its line; what is written is read back.
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "base/error.hpp"
+#include "base/rng.hpp"
+#include "runtime/choice/chooser.hpp"
+
+namespace isthmus::test {
+namespace {
+
+using runtime::DecisionTable;
+using schedule::CollectiveKind;
+
+const std::string text =
+    "isthmus decisions 1\n"
+    "about machine a\\sb\\\\c\\x0a\\u2028\n"
+    "about source measured\n"
+    "for bcast 8 tuned\n"
+    "point 8 binomial 1e-06 ring 2e-06 5e-07 9e-07 1.1e-06\n"
+    "point 64 ring - - - - - -\n"
+    "rule 0 binomial\n"
+    "rule 23 ring\n"
+    "for bcast 16 from\n"
+    "point 0 binomial - - - - - -\n"
+    "point 4096 knomial,radix=4 - - - - - -\n"
+    "rule 0 binomial\n"
+    "rule 4096 knomial,radix=4\n"
+    "for allreduce 4 from\n"
+    "point 0 library - - - - - -\n"
+    "rule 0 library\n";
+
+TEST_CASE("a table comes back as it was written") {
+  const DecisionTable table = DecisionTable::parse(text, "t");
+  CHECK(table.about.at("machine") == "a b\\c\n\xE2\x80\xA8");
+  CHECK(DecisionTable::parse(table.text(), "t").text() == table.text());
+  CHECK(table.row(CollectiveKind::bcast, 3)->ranks == 8);
+  CHECK(table.row(CollectiveKind::bcast, 15)->ranks == 8);
+  CHECK(table.row(CollectiveKind::bcast, 1000)->ranks == 16);
+  CHECK(table.row(CollectiveKind::scan, 8) == nullptr);
+  const auto& row = *table.row(CollectiveKind::bcast, 8);
+  CHECK(DecisionTable::lookup(row, 22).algorithm == "binomial");
+  CHECK(DecisionTable::lookup(row, 23).algorithm == "ring");
+  CHECK(row.points[0].interval->second == 1.1e-6);
+}
+
+TEST_CASE("the table of the library is of its own form, and chooses what can run") {
+  const DecisionTable& table = runtime::standard_table();
+  CHECK_FALSE(table.is_of_another_library());
+  for (std::uint8_t kind = 1; kind < schedule::collective_kinds; ++kind)
+    for (const auto& row : table.rows(static_cast<CollectiveKind>(kind))) CHECK_FALSE(row.rules.empty());
+}
+
+TEST_CASE("any text is a table, or refused with file and line") {
+  Rng random(5);
+  const std::string pieces = " \n\\x0u9-.erule,=4";
+  std::size_t refused = 0;
+  for (int i = 0; i < 4000; ++i) {
+    std::string damaged = text;
+    for (std::uint32_t n = 1 + random.below(3); n > 0 && !damaged.empty(); --n) {
+      const std::size_t at = random.below(static_cast<std::uint32_t>(damaged.size()));
+      switch (random.below(4)) {
+        case 0: damaged.erase(at, random.below(9)); break;
+        case 1: damaged.insert(at, 1, pieces[random.below(static_cast<std::uint32_t>(pieces.size()))]); break;
+        case 2: damaged[at] = static_cast<char>(random.below(256)); break;
+        default: damaged.insert(at, damaged.substr(random.below(static_cast<std::uint32_t>(at) + 1), 30));
+      }
+    }
+    CAPTURE(damaged);
+    try {
+      const std::string written = DecisionTable::parse(damaged, "t").text();
+      CHECK(DecisionTable::parse(written, "t").text() == written);
+    } catch (const runtime::TableError& error) {
+      ++refused;
+      CHECK(std::string(error.what()).starts_with("t:"));
+    }
+  }
+  CHECK(refused > 1000);
+}
+
+TEST_CASE("choices are read as Python writes them") {
+  using Options = collectives::GivenOptions;
+  CHECK(runtime::read_choice("knomial,radix=4,segment=8192").options == Options{{"radix", {4}}, {"segment", {8192}}});
+  CHECK(runtime::read_choice("fork,dims=4x4x2").options == Options{{"dims", {4, 4, 2}}});
+  CHECK(runtime::read_choice("optimal,latency=1.5e-06").options == Options{{"latency", {1'500'000}}});
+  CHECK(runtime::read_choice("ring,access=put,protocol=eager").options.empty());
+  for (const char* wrong : {"", ",", "4ring", "ring,", "ring,x", "ring,x=", "ring,=3", "ring,x=1,x=2", "ring,x=-1",
+                            "ring,x=4x", "ring,x=4xx4", "ring,x=18446744073709551616", "optimal,gap=-1", "ring;"}) {
+    CAPTURE(wrong);
+    CHECK_THROWS_AS(runtime::read_choice(wrong), InvalidInput);
+  }
+  // Segments are bytes; a message takes no element apart.
+  const auto segment = [](const char* choice, std::uint64_t element_bytes) {
+    return runtime::algorithm_of(CollectiveKind::bcast, runtime::read_choice(choice), element_bytes).options.segment;
+  };
+  CHECK(segment("pipeline,segment=4096", 8) == 512);
+  CHECK(segment("pipeline,segment=4", 8) == 1);
+  CHECK(segment("pipeline,segment=0", 8) == 0);
+}
+
+}  // namespace
+}  // namespace isthmus::test
