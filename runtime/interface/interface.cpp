@@ -123,7 +123,7 @@ int isthmus_join(const isthmus_job* given, isthmus_team** team) {
     if (status < 0) return status;
     if (job.check != 0 || checking_is_asked_for()) joined->checks = std::make_shared<Checks>();
     *team = joined.release();
-    return ISTHMUS_DONE;
+    return status;
   });
 }
 
