@@ -260,7 +260,7 @@ def _extras() -> str:
 
 #: Commands in the order of the work; others follow.
 _ORDER = (
-    *("record", "measure", "show", "advise", "map", "tune", "simulate", "compare", "prove", "schedule", "machine"),
+    *("record", "measure", "show", "advise", "map", "tune", "simulate", "run", "compare", "prove", "schedule", "machine"),
     "study",
 )
 
@@ -332,6 +332,7 @@ _GROUPS = {
     "comparison": "Comparisons",
     "proof": "Proofs",
     "simulation": "Simulation",
+    "running": "Running schedules",
     "recording": "Recordings and profiles",
     "measuring": "Measuring a machine",
     "examples": "Examples",

@@ -40,6 +40,7 @@
 - ``proof/``: proofs that a schedule does what it has to do, in every execution
 - ``recording/``: recordings of real MPI programs: raw traces become Programs that know when, where and how long every
   call took
+- ``running/``: the verb ``run``: ranks carry out schedules and programs, and say when everything happened
 - ``schedule/``: programs in terms of MPI, and schedules: DAGs of operations that are simulated and run
 - ``simulation/``: simulation of a program or schedule on a machine: what happens when, and why
 - ``skeletons/``: applications as Programs with parameters
@@ -98,6 +99,7 @@ if TYPE_CHECKING:
     from .reading import read as read
     from .recording.profile import profile as profile
     from .recording.record import record as record
+    from .running.run import run as run
     from .schedule.builder import ProgramBuilder as ProgramBuilder
     from .schedule.pattern import Pattern as Pattern
     from .schedule.program import ANY as ANY

@@ -12,6 +12,14 @@ using schedule::Edge;
 using schedule::OpKind;
 using schedule::ReduceOrder;
 
+namespace {
+
+std::int64_t nanoseconds() {
+  return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
+
 Execution::Execution(const Program& program)
     : program_(program), needs_(program.needs.size()), ready_(program.needs.size()) {}
 
@@ -42,6 +50,7 @@ Status Execution::go_on() {
 
 void Execution::begin(std::uint32_t index) {
   const Step& step = program_.steps[index];
+  if (trace_.begins != nullptr) trace_.begins[index] = nanoseconds();
   release(index, true);
   const Key key{context_, step.comm, step.tag};
   switch (step.kind) {
@@ -63,6 +72,7 @@ void Execution::begin(std::uint32_t index) {
 }
 
 void Execution::finish(std::uint32_t index) {
+  if (trace_.ends != nullptr) trace_.ends[index] = nanoseconds();
   --left_;
   release(index, false);
 }

@@ -24,6 +24,12 @@ struct Operator {
   const void* data = nullptr;
 };
 
+/// When each step began and ended, in nanoseconds of the steady clock, which processes of a node share.
+struct Trace {
+  std::int64_t* begins = nullptr;
+  std::int64_t* ends = nullptr;
+};
+
 enum class Status { done, in_progress, failed };
 
 /// May be started again when it is done, with other buffers. Program and transport outlive it.
@@ -37,6 +43,8 @@ class Execution {
   /// on between the same ranks, and is the same on all ranks. Computation is waited for if `computes`.
   Status start(Transport& transport, std::uint32_t context, std::span<std::byte* const> buffers, const Operator& op,
                bool computes = false);
+  /// From the next start on, times are written there; without arrays they are not.
+  void trace(const Trace& where) { trace_ = where; }
   /// A step of its own has ended, see Transport::poll().
   void ended(std::uint32_t step) { finish(step); }
   /// Carries out whatever can be.
@@ -63,6 +71,7 @@ class Execution {
   std::byte* buffers_[Program::no_buffer] = {};
   Operator operator_;
   bool computes_ = false;
+  Trace trace_;
 };
 
 /// Goes on with all executions that were started on a transport, until nothing can be done at once.

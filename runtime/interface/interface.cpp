@@ -22,17 +22,6 @@
 namespace isthmus::runtime {
 namespace {
 
-/// A structure of the caller, which may be that of an earlier version and then is shorter.
-template <class T>
-T whole(const T* given, const char* name) {
-  require(given != nullptr, name, " is NULL");
-  require(given->size >= sizeof given->size && given->size <= 4096, name, ".size = ", given->size, ": must be sizeof(",
-          name, ")");
-  T out{};
-  std::memcpy(&out, given, std::min(given->size, sizeof out));
-  return out;
-}
-
 std::uint32_t number_from(std::initializer_list<const char*> names) {
   for (const char* name : names) {
     const char* given = std::getenv(name);

@@ -1,8 +1,10 @@
-// Where exceptions become a status and words: no exception leaves the C interface.
+// The border of the C interface: exceptions become a status and words, structures of callers become whole ones.
 #pragma once
 
 #include <isthmus/isthmus.h>
 
+#include <algorithm>
+#include <cstring>
 #include <exception>
 #include <new>
 #include <string_view>
@@ -31,6 +33,17 @@ int guarded(const F& work) {
   } catch (const std::exception& error) {
     return failed(ISTHMUS_SYSTEM, error.what());
   }
+}
+
+/// A structure of the caller, which may be that of an earlier version and then is shorter.
+template <class T>
+T whole(const T* given, const char* name) {
+  require(given != nullptr, name, " is NULL");
+  require(given->size >= sizeof given->size && given->size <= 4096, name, ".size = ", given->size, ": must be sizeof(",
+          name, ")");
+  T out{};
+  std::memcpy(&out, given, std::min(given->size, sizeof out));
+  return out;
 }
 
 }  // namespace isthmus::runtime

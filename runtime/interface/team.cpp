@@ -201,7 +201,7 @@ void isthmus_team::use(const DecisionTable* table, const std::string& name) {
 isthmus_operation& isthmus_team::take(const isthmus_call& call) {
   Cached& plan = find(call);
   if (plan.idle.empty()) {
-    plan.operations.push_back(std::make_unique<isthmus_operation>(*this, plan));
+    plan.operations.push_back(std::make_unique<isthmus_operation>(*this, plan, plan.program.buffers[2]));
     plan.idle.reserve(plan.operations.size());
     plan.idle.push_back(plan.operations.back().get());
   }
@@ -213,9 +213,13 @@ isthmus_operation& isthmus_team::take(const isthmus_call& call) {
   return operation;
 }
 
-void isthmus_team::give_back(isthmus_operation& operation) { operation.plan.idle.push_back(&operation); }
+void isthmus_team::give_back(isthmus_operation& operation) {
+  if (operation.loaded == nullptr) operation.plan.idle.push_back(&operation);
+  else std::erase_if(loaded, [&](const auto& one) { return one.get() == operation.loaded; });
+}
 
 int isthmus_team::start(isthmus_operation& operation, const void* input, void* output, const void* caller) {
+  if (operation.loaded != nullptr) return start(*operation.loaded);
   const std::array<const void*, 2> given{input, output};
   for (std::size_t i = 0; i < given.size(); ++i)
     require(given[i] != nullptr || operation.plan.program.buffers[i] == 0, i == 0 ? "input" : "output",

@@ -15,6 +15,7 @@
 
 #include "runtime/choice/chooser.hpp"
 #include "runtime/executor/execution.hpp"
+#include "runtime/executor/part.hpp"
 #include "runtime/executor/program.hpp"
 #include "runtime/interface/check.hpp"
 #include "runtime/transport/shm/shm.hpp"
@@ -40,11 +41,13 @@ struct Cached {
   [[nodiscard]] bool serves(const isthmus_call& other, std::size_t other_element_bytes, std::uint32_t tables) const;
 };
 
+struct Loaded;
+
 }  // namespace isthmus::runtime
 
 struct isthmus_operation {
-  isthmus_operation(isthmus_team& its_team, isthmus::runtime::Cached& its_plan)
-      : team(its_team), plan(its_plan), execution(its_plan.program), scratch(its_plan.program.buffers[2]) {}
+  isthmus_operation(isthmus_team& its_team, isthmus::runtime::Cached& its_plan, std::size_t scratch_bytes)
+      : team(its_team), plan(its_plan), execution(its_plan.program), scratch(scratch_bytes) {}
 
   isthmus_team& team;
   isthmus::runtime::Cached& plan;
@@ -52,10 +55,21 @@ struct isthmus_operation {
   std::vector<std::byte> scratch;
   isthmus_call call{};  ///< its operator
   isthmus::runtime::Operator combines;
+  isthmus::runtime::Loaded* loaded = nullptr;  ///< whose it is; null for a collective
   bool persistent = false;
   bool under_way = false;  ///< started, and its caller has not been told that it is done
   bool looked_at = false;  ///< by the checking mode, before it begins
   std::string refused;     ///< why the checking mode did not let it begin
+};
+
+/// The operation of a part, with its buffers.
+struct isthmus::runtime::Loaded {
+  Loaded(isthmus_team& team, Part part);
+
+  Cached plan;
+  isthmus_operation operation;
+  std::vector<std::vector<std::byte>> memory;
+  std::vector<std::byte*> buffers;
 };
 
 struct isthmus_team {
@@ -89,6 +103,11 @@ struct isthmus_team {
   /// Calls without an algorithm are decided by this table from now on; null: by the one of the library.
   void use(const isthmus::runtime::DecisionTable* table, const std::string& name);
 
+  /// An operation of a part, which has buffers of its own. Throws InvalidInput.
+  isthmus_operation& load(std::span<const std::byte> part);
+  /// The part of this rank in the schedule of a call. Throws InvalidInput.
+  std::vector<std::byte> describe(const isthmus_call& call);
+
   std::shared_ptr<isthmus::runtime::ShmTransport> transport_owner;
   isthmus::runtime::ShmTransport& transport;
   isthmus::runtime::Rank rank, ranks;
@@ -96,11 +115,13 @@ struct isthmus_team {
 
  private:
   void plan(isthmus::runtime::Cached& made, const isthmus::schedule::CollectiveCall& asked);
+  int start(isthmus::runtime::Loaded& operation);
 
   std::vector<isthmus::runtime::Rank> members;  // ranks of the transport; empty: the same numbers
   std::uint32_t number = 0;                     // by which messages of groups are told apart
   std::size_t most;
   std::vector<std::unique_ptr<isthmus::runtime::Cached>> cache;  // the last one used first
+  std::vector<std::unique_ptr<isthmus::runtime::Loaded>> loaded;
   std::uint32_t context = 0;
   std::uint64_t calls = 0;
   void (*tell)(const char*);

@@ -17,6 +17,7 @@
 - ``plugin``: --plugin FILE: code of the user that runs before a command
 - ``prove``: isthmus prove
 - ``record``: isthmus record
+- ``run``: isthmus run
 - ``schedule``: isthmus schedule
 - ``show``: isthmus show
 - ``simulate``: isthmus simulate
@@ -59,6 +60,7 @@ _COMMANDS = {
     "measure": ("measure", "Measure the machine at hand, as a machine file."),
     "prove": ("prove", "Prove that every execution of a schedule is right."),
     "record": ("record", "Run an MPI program and record its communication."),
+    "run": ("run", "Carry out a schedule or program, and measure when everything happens."),
     "schedule": ("schedule", "Convert, check and generate programs and schedules."),
     "show": ("show", "Describe anything: a machine, program, timeline, table, placement, ..."),
     "simulate": ("simulate", "Simulate a program or schedule on a machine."),

@@ -108,6 +108,21 @@ def parse_time(option: str, text: str) -> float:
     return found
 
 
+def parse_duration(option: str, text: str) -> float:
+    """Seconds from ``90s`` or ``10min``; a unit must be there."""
+    word = text.strip()
+    factor = 60.0 if word.endswith("min") else 1.0
+    if re.fullmatch(r"[0-9.]*[1-9][0-9.]*", word):
+        raise InvalidInput(f"{option} {text}: has no unit: a time needs one, as {word}s or {word}min")
+    try:
+        seconds = factor * units.parse(word.removesuffix("min").strip() + "s" if factor == 60 else word, "s")
+    except InvalidInput:
+        raise InvalidInput(f"{option} {text}: must be a time such as 90s or 10min") from None
+    if seconds <= 0:
+        raise InvalidInput(f"{option} {text}: must be a time above 0")
+    return seconds
+
+
 def parse_packets(size: str | None, flit: str | None, buffer: str | None) -> PacketOptions | None:
     """Options of the packet model; None where none is given."""
     from ..simulation.network import PacketOptions

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Callable
 
 import click
 
-from .. import units
-from ..errors import InvalidInput
 from ..measuring.plan import PARTS
 from ..visible import visible
+from .inputs import parse_duration
 from .options import json_option, shared
 from .output import print_json
 
@@ -83,13 +81,13 @@ def command(
         topology=topology,
         only=only,
         quick=quick,
-        budget=None if budget is None else _seconds("--budget", budget),
+        budget=None if budget is None else parse_duration("--budget", budget),
         seed=seed,
         hostnames=hostnames,
         oversubscribe=oversubscribe,
         force=force,
         mpicc=mpicc,
-        wait=_seconds("--wait", wait),
+        wait=parse_duration("--wait", wait),
         say=say,
         progress=_line() if shown else None,
     )
@@ -104,21 +102,6 @@ def command(
     click.echo(visible(str(found)))
     for file in found.files:
         click.echo(visible(f"wrote {file}"))
-
-
-def _seconds(option: str, text: str) -> float:
-    """A time; minutes are allowed here too."""
-    word = text.strip()
-    factor = 60.0 if word.endswith("min") else 1.0
-    if re.fullmatch(r"[0-9.]*[1-9][0-9.]*", word):
-        raise InvalidInput(f"{option} {text}: has no unit: a time needs one, as {word}s or {word}min")
-    try:
-        seconds = factor * units.parse(word.removesuffix("min").strip() + "s" if factor == 60 else word, "s")
-    except InvalidInput:
-        raise InvalidInput(f"{option} {text}: must be a time such as 90s or 10min") from None
-    if seconds <= 0:
-        raise InvalidInput(f"{option} {text}: must be a time above 0")
-    return seconds
 
 
 def _line() -> Callable[[str, float], None]:

@@ -10,6 +10,7 @@
 - ``network``: network arguments of ``simulate``: model, routes, and the options of single models
 - ``noise``: traces of operating system noise
 - ``options``: the options of ``simulate`` as one type, for verbs that hand them on
+- ``ran``: what is known of a run that was carried out and measured
 - ``saved_result``: the result of a simulation as files of Timelines keep it
 - ``simulate``: the verb ``simulate``
 - ``text``: the output of ``print(timeline)`` and ``isthmus show``

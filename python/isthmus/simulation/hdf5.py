@@ -13,6 +13,7 @@ from ..machine import Level, Machine
 from ..machine.spec import format_pieces, parse_pieces
 from ..schedule.hdf5 import read_schedule, schedule_columns, schedule_version
 from ..schedule.hdf5_columns import Column, Reader, write_columns
+from .ran import Ran
 from .saved_result import SavedResult
 from .timeline import NUMBERS, RECORDS, SHARES, Timeline
 
@@ -89,7 +90,9 @@ def write_timeline(timeline: Timeline, path: str | os.PathLike[str], *, compress
             Column(f"traffic/{name}", t._traffic_arrays[name], unit, meaning)
             for name, (_, unit, meaning) in _TRAFFIC.items()
         ]
-    if isinstance(t.machine, Level):
+    if t.ran is not None:
+        attributes |= {f"ran.{name}": value for name, value in dataclasses.asdict(t.ran).items() if value != ""}
+    elif isinstance(t.machine, Level):
         for field in dataclasses.fields(Level):
             value = getattr(t.machine, field.name)
             if field.name == "pieces":
@@ -160,9 +163,23 @@ def _read(reader: Reader) -> Timeline:
         _check(reader, f"{group}/op", found["op"], 0, first[of + 1] - first[of])
         result[group] = tuple(found.values())
     wall = reader.attribute("wall", float)
+    ran = _ran(reader)
+    machine = _machine(reader) if ran is None else Level()
     return Timeline(
-        schedule, _machine(reader), SavedResult(**result), wall=wall, record=record, model=model, routing=routing
+        schedule, machine, SavedResult(**result), wall=wall, record=record, model=model, routing=routing, ran=ran
     )
+
+
+def _ran(reader: Reader) -> Ran | None:
+    if "ran.launch" not in reader.file.attrs:
+        return None
+    kinds: dict[str, type] = {"str": str, "int": int, "float": float}
+    values = {
+        field.name: reader.attribute(f"ran.{field.name}", kinds[str(field.type)])
+        for field in dataclasses.fields(Ran)
+        if f"ran.{field.name}" in reader.file.attrs or field.default is dataclasses.MISSING
+    }
+    return Ran(**values)
 
 
 def _check(reader: Reader, name: str, values: NDArray[Any], low: int, end: int | NDArray[np.int64]) -> None:

@@ -63,7 +63,9 @@ def summary(timeline: Timeline, links: int = 5) -> dict[str, Any]:
     first, last = int(finish.argmin()), int(finish.argmax())
     machine: Any = t.machine if isinstance(t.machine, Level) else spec_or_name(t.machine.description)
     out: dict[str, Any] = {
-        "machine": machine,
+        "source": t.source,
+        "machine": machine if t.ran is None else None,
+        "ran": t.ran,
         "ranks": t.ranks,
         "operations": len(t.schedule),
         "executed": t.executed,
@@ -130,7 +132,7 @@ def report(timeline: Timeline) -> str:
     stop = "stopped at" if t.stopped else "makespan" if t.deadlock is None else "deadlock after"
     lines = [f"Timeline: {ranks}, {len(t.schedule):,} operations, {stop} {ended}"]
     rows = [
-        ("machine", machine_words(t.machine)),
+        *([("machine", machine_words(t.machine))] if t.ran is None else t.ran.rows()),
         ("messages", f"{t.messages:,}, {amount(t.bytes)} in total" if t.messages else "none"),
     ]
     if t.ranks > 1:
@@ -148,7 +150,8 @@ def report(timeline: Timeline) -> str:
         equal = f"; {t.simulated_ranks:,} rank{'' if one else 's'} simulated, the others are equal"
     if t.skipped_iterations:
         equal += f"; {t.skipped_iterations:,} iterations skipped, they repeat others"
-    rows.append(("simulated in", f"{text(t.wall, 's', 3)}{rate}{equal}"))
+    if t.ran is None:
+        rows.append(("simulated in", f"{text(t.wall, 's', 3)}{rate}{equal}"))
     if t.stopped:
         rows.append(("stopped", "it takes longer than the given time; times are lower bounds"))
     lines += [f"  {name:<13} {words}" for name, words in rows]

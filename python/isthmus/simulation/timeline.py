@@ -19,6 +19,7 @@ from ..views import view
 from .activity import Activities, Window
 from .critical import CriticalPath, Sensitivities
 from .deadlock import Deadlock, Orphans
+from .ran import Ran
 from .saved_result import SavedResult
 from .traffic import Traffic
 
@@ -55,14 +56,16 @@ TRAFFIC = ("link_bytes", "link_slices", "slice_width", "route_messages", "route_
 
 
 class Timeline(Tabular):
-    """The result of a simulation: what happened when, and why; immutable.
+    """The result of a simulation or of a run: what happened when, and why; immutable.
 
     Attributes
     ----------
     schedule : Schedule
-        Schedule that was simulated.
+        Schedule that was simulated, or carried out.
     machine : Machine or Level
-        Machine on which it ran.
+        Machine on which it was simulated; for a measured one, a Level of zeros.
+    ran : Ran or None
+        How it was measured; None if it was simulated.
     record : str
         What was recorded: "finish", "ranks" or "ops".
     makespan_ps : int
@@ -124,9 +127,11 @@ class Timeline(Tabular):
         routing: str = "minimal",
         make_options: Callable[[], Any] | None = None,
         goes_on: bool = False,
+        ran: Ran | None = None,
     ) -> None:
         self.schedule = schedule
         self.machine = machine
+        self.ran = ran
         self.record = record
         self.wall = wall
         self.makespan_ps: int = result.makespan
@@ -186,6 +191,11 @@ class Timeline(Tabular):
     def _options(self) -> Any:
         """The options of the core; None if they are not known, as for a file."""
         return None if self._make_options is None else self._make_options()
+
+    @property
+    def source(self) -> str:
+        """Where the times come from: "simulated" or "measured"."""
+        return "simulated" if self.ran is None else "measured"
 
     @property
     def ranks(self) -> int:
@@ -332,7 +342,7 @@ class Timeline(Tabular):
         if not isinstance(other, Timeline):
             return NotImplemented
         return (
-            (self.record, self.stopped) == (other.record, other.stopped)
+            (self.record, self.stopped, self.ran) == (other.record, other.stopped, other.ran)
             and all(getattr(self, name) == getattr(other, name) for name in NUMBERS)
             and self.machine == other.machine
             and self._same_arrays(other, ARRAYS)

@@ -205,6 +205,20 @@ int isthmus_use(isthmus_team* team, const char* path);
  * library, and we would take a default. The text is good until the next use of the team. */
 int isthmus_choice(isthmus_team* team, const isthmus_call* call, const char** algorithm);
 
+/* -- schedules as bytes -------------------------------------------------------------------------------------------- */
+
+/* Makes a persistent operation from this rank's part of a schedule, as `isthmus run` writes it: with computations, for
+ * which it is busy, and with buffers of its own; it is started without others. */
+int isthmus_load(isthmus_team* team, const void* part, size_t bytes, isthmus_operation** operation);
+/* One of its buffers, which stays where it is until the operation is freed. */
+int isthmus_buffer(isthmus_operation* operation, uint32_t number, void** memory, uint64_t* bytes);
+/* From the next start on, writes when each of its steps began and ended: nanoseconds of CLOCK_MONOTONIC. Both have as
+ * many numbers as the part has steps; NULL: writes nothing. */
+int isthmus_trace(isthmus_operation* operation, int64_t* begins, int64_t* ends);
+/* The part of this rank in the schedule of a call, in the same form. Writes no more than `room` bytes; `bytes` is how
+ * many there are. */
+int isthmus_describe(isthmus_team* team, const isthmus_call* call, void* part, size_t room, size_t* bytes);
+
 #pragma GCC visibility pop
 #ifdef __cplusplus
 }
