@@ -224,11 +224,8 @@ def _algorithm(kind: str, name: str) -> list[str]:
     info = collectives.describe(kind, name)
 
     def option(o: Any) -> str:
-        if o.standard is None:
-            return f"`{o.name}`: {o.words}"
-        if o.name in registry._TIMES:
-            return f"`{o.name}`: {o.words} ({units.text(o.standard * 1e-12, 's')})"
-        return f"`{o.name}`: {o.words} ({o.standard})"
+        default = registry.default_of(o)
+        return f"`{o.name}`: {o.words}" + (f" ({default})" if default else "")
 
     return [f"`{name}`", info.words, ORDERS[info.order], ";<br>".join(map(option, info.options)), info.reference]
 

@@ -18,6 +18,7 @@ from isthmus.cli.inputs import parse_level
 from isthmus.errors import InvalidInput, ParseError
 from isthmus.mapping.launch import formats
 from isthmus.one_line import parse_noise
+from isthmus.schedule.program import CollectiveKind
 
 LOGGOPS = "loggops:L=2.5us,o=1.5us,g=1us,G=6ns,O=0,S=65535"
 LOGGOPS_LEVEL = isthmus.Level(L=2.5e-6, o_send=1.5e-6, o_recv=1.5e-6, g=1e-6, G=6e-9)
@@ -317,6 +318,17 @@ def test_show_errors(run: Run) -> None:
 
 
 # schedule
+
+
+def test_algorithms_are_listed(run: Run) -> None:
+    lines = run.ok("schedule", "algorithms", "bcast").splitlines()[2:]
+    assert [line[13:].split()[0] for line in lines if line[13] != " "] == list(isthmus.collectives.algorithms("bcast"))
+    every = run.json("schedule", "algorithms")
+    for kind in CollectiveKind:
+        assert [a["name"] for a in every if a["kind"] == kind.name] == list(isthmus.collectives.algorithms(kind.name))
+    (knomial,) = [a for a in every if (a["kind"], a["name"]) == ("bcast", "knomial")]
+    assert [(o["name"], o["default"]) for o in knomial["options"]] == [("radix", "4"), ("segment", "0")]
+    assert "collective 'x': must be one of barrier, bcast" in run.error("schedule", "algorithms", "x")
 
 
 def test_schedule_group(run: Run) -> None:

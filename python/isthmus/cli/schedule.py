@@ -6,10 +6,11 @@ import click
 
 from .. import units
 from ..errors import InvalidInput
+from ..units import shown
 from .collectives import parse_collectives, tell_replaced
 from .inputs import WORK, parse_collective
 from .options import OldArgument, Work, json_option, pictures, shared, tell_old, work_argument
-from .output import print_json
+from .output import print_json, print_table
 
 
 def _epilog(*examples: str) -> str:
@@ -101,6 +102,46 @@ def collective(spec: str, output: str, as_json: bool) -> None:
     schedule = parse_collective(spec)
     schedule.save(output)
     _done(output, schedule, as_json)
+
+
+@command.command(
+    "algorithms",
+    epilog=_epilog("algorithms", "algorithms allreduce"),
+    help="List the algorithms of collectives with their options; the first of each collective is its default.\n\n"
+    "KIND is a collective, such as bcast; without it, all are listed.",
+)
+@click.argument("kind", required=False)
+@json_option
+def algorithms(kind: str | None, as_json: bool) -> None:
+    from ..collectives import algorithms, describe
+    from ..collectives.registry import default_of
+    from ..schedule.program import CollectiveKind
+
+    kinds = [k.name for k in CollectiveKind]
+    if kind is not None and kind not in kinds:
+        raise InvalidInput(f"collective {shown(kind)}: must be one of {', '.join(kinds)}")
+    found = [(k, name, describe(k, name)) for k in ([kind] if kind else kinds) for name in algorithms(k)]
+    if as_json:
+        print_json(
+            [
+                {
+                    "kind": k,
+                    "name": name,
+                    "does": info.words,
+                    "reference": info.reference,
+                    "options": [
+                        {"name": o.name, "default": default_of(o) or None, "is": o.words} for o in info.options
+                    ],
+                }
+                for k, name, info in found
+            ]
+        )
+        return
+    cells = []
+    for k, name, info in found:
+        cells.append([k if name == algorithms(k)[0] else "", name, "", "", info.words])
+        cells += [["", "", o.name, default_of(o), o.words] for o in info.options]
+    print_table(["collective", "algorithm", "option", "default", "what it does"], cells, wrap=["what it does"])
 
 
 @command.command(

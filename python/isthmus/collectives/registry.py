@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _core
+from .. import _core, units
 from ..errors import InvalidInput
 
 #: What an algorithm is: it writes the operations of ``call.rank`` into ``out``.
@@ -79,6 +79,13 @@ def describe(kind: str, name: str | None = None) -> _core.AlgorithmInfo:
     'in round k every rank tells the one 2^k further'
     """
     return _core.collective_algorithm_info(kind, name or "")
+
+
+def default_of(option: _core.OptionInfo) -> str:
+    """The default of an option of :func:`describe`, as it is written on the command line; empty if it has none."""
+    if option.standard is None:
+        return ""
+    return units.text(option.standard * 1e-12, "s") if option.name in _TIMES else str(option.standard)
 
 
 def register(kind: str, name: str, function: Algorithm) -> Registered:
