@@ -136,9 +136,9 @@ typedef struct isthmus_call {
    * elements that come from it. Blocks lie one after the other. */
   const int64_t* counts;
   size_t counts_length;
-  const char* algorithm;   /* one of `isthmus schedule algorithms`, `knomial,radix=4` with options; NULL: by the table */
-  uint32_t in_place;       /* not 0: the rank's contribution is already where MPI_IN_PLACE expects it */
-  uint32_t element_bytes;  /* of ISTHMUS_BYTES */
+  const char* algorithm;  /* one of `isthmus schedule algorithms`, `knomial,radix=4` with options; NULL: by the table */
+  uint32_t in_place;      /* not 0: the rank's contribution is already where MPI_IN_PLACE expects it */
+  uint32_t element_bytes; /* of ISTHMUS_BYTES */
   isthmus_combine combine; /* an operator of the user, in place of `operation` */
   void* data;              /* handed to it */
   uint32_t commutes;       /* not 0: operands of `combine` may change places, which allows more algorithms */
