@@ -46,9 +46,7 @@ _PARTS = "\n".join(f"  {name:<12} {words}" for name, words in PARTS.items())
 @shared("seed")
 @click.option("--hostnames", is_flag=True, help="Write the names of the nodes into the file.")
 @shared("oversubscribe", ", and ranks that share a core; the file says so")
-@click.option(
-    "--wait", metavar="TIME", default="2min", show_default=True, help="Longest time that the launcher may take."
-)
+@shared("wait", default="2min")
 @shared("mpicc")
 @shared("force", ", and start an unfinished measurement again")
 @shared("progress")

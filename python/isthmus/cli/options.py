@@ -58,6 +58,9 @@ SHARED = {
         "openmpi or mpich for the library's own choices; may be repeated, KIND=ALGORITHM takes precedence",
         _text("KIND=ALGORITHM|TABLE", multiple=True),
     ),
+    "directory": Shared(
+        ("--directory",), "Folder for files of the ranks, on a disk that all of them see", _text("DIR")
+    ),
     "example": Shared(
         ("--example",),
         "Use a program that comes with Isthmus instead of FILE: lammps, which was recorded, or a skeleton with "
@@ -134,6 +137,7 @@ SHARED = {
         "Unit of times in GOAL files",
         {"type": click.Choice(UNITS), "metavar": "UNIT", "default": "ns", "show_default": True},
     ),
+    "wait": Shared(("--wait",), "Longest time that the launcher may take", _text("TIME", show_default=True)),
     "workers": Shared(("--workers",), "Number of simultaneous workers", _number(1)),
 }
 

@@ -60,11 +60,7 @@ if TYPE_CHECKING:
     help="Hardware counters to read between calls: by default instructions,cycles; off; or other events of perf, such "
     "as cache-misses. If the kernel allows none, isthmus show says so.",
 )
-@click.option(
-    "--directory",
-    metavar="DIR",
-    help="Folder for raw traces, on a disk that all ranks see; by default beside the output.",
-)
+@shared("directory", " (raw traces); by default beside the output")
 @click.option("--keep-raw", is_flag=True, help="Keep the raw traces.")
 @click.option(
     "--merge",

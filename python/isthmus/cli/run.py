@@ -43,16 +43,8 @@ from .output import print_json
     help="Runs of each series; by default as many as take about a second, from 1 to 100.",
 )
 @click.option("--check", is_flag=True, help="Check in one more run before that every message arrives as it was sent.")
-@click.option(
-    "--wait",
-    metavar="TIME",
-    default="2min",
-    show_default=True,
-    help="Longest time that the launcher may take, beside the computations.",
-)
-@click.option(
-    "--directory", metavar="DIR", help="Folder for files of the ranks, on a disk that all of them see; by default /tmp."
-)
+@shared("wait", ", beside the computations", default="2min")
+@shared("directory", "; by default /tmp")
 @shared("mpicc")
 @shared("output", "the timeline, .h5")
 @shared("plot", "; KIND is ranks (what they did when, default) or breakdown (where their time goes); may be repeated")
