@@ -93,13 +93,13 @@ void Execution::copy(const Step& step) const {
     return;
   }
   const auto block = static_cast<std::int64_t>(step.block);
-  for (std::uint64_t left = step.amount; left > 0;) {
-    const std::uint64_t now = std::min(left, step.block);
-    std::memcpy(to, from, now);
+  std::uint64_t left = step.amount;
+  for (; left > step.block; left -= step.block) {
+    std::memcpy(to, from, step.block);
     from += step.from_stride * block;
     to += step.to_stride * block;
-    left -= now;
   }
+  if (left > 0) std::memcpy(to, from, left);
 }
 
 void Execution::combine(const Step& step) const {

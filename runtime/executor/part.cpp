@@ -39,10 +39,18 @@ void take(std::span<const std::byte>& bytes, std::vector<T>& out) {
   bytes = bytes.subspan(size);
 }
 
+/// Writes a vector to the front of the bytes.
 template <class T>
-void give(std::vector<std::byte>& bytes, const std::vector<T>& values) {
-  const auto* const first = reinterpret_cast<const std::byte*>(values.data());
-  bytes.insert(bytes.end(), first, first + values.size() * sizeof(T));
+void give(std::span<std::byte>& bytes, const std::vector<T>& values) {
+  const std::size_t size = values.size() * sizeof(T);
+  if (size > 0) std::memcpy(bytes.data(), values.data(), size);
+  bytes = bytes.subspan(size);
+}
+
+/// What follows the header, in bytes.
+std::uint64_t size_of_rest(const PartHeader& h) {
+  return std::uint64_t{h.buffers} * sizeof(std::uint64_t) +
+         std::uint64_t{h.steps} * (sizeof(Step) + sizeof(std::uint32_t)) + std::uint64_t{h.edges} * sizeof(Edge);
 }
 
 /// One side of a step lies in its buffer.
@@ -120,9 +128,7 @@ Part read_part(std::span<const std::byte> bytes) {
   require(h.version == PartHeader::newest, "the part is of version ", h.version, ": this library reads version ",
           PartHeader::newest);
   bytes = bytes.subspan(sizeof h);
-  const std::uint64_t size = std::uint64_t{h.buffers} * sizeof(std::uint64_t) +
-                             std::uint64_t{h.steps} * (sizeof(Step) + sizeof(std::uint32_t)) +
-                             std::uint64_t{h.edges} * sizeof(Edge);
+  const std::uint64_t size = size_of_rest(h);
   require(bytes.size() == size, "the part has ", bytes.size(), " bytes after its header, which announces ", size);
   require(checksum_of(bytes) == h.checksum, "the part is damaged: its checksum is wrong");
   require(h.rank < h.ranks, "the part is that of rank ", h.rank, " of ", h.ranks);
@@ -155,12 +161,14 @@ std::vector<std::byte> write_part(const Program& program, std::uint32_t rank, st
   h.buffers = static_cast<std::uint32_t>(program.buffers.size());
   h.steps = static_cast<std::uint32_t>(program.steps.size());
   h.edges = static_cast<std::uint32_t>(program.edges.size());
-  std::vector<std::byte> out(sizeof h);
-  give(out, program.buffers);
-  give(out, program.steps);
-  give(out, program.needs);
-  give(out, program.edges);
-  h.checksum = checksum_of(std::span<const std::byte>(out).subspan(sizeof h));
+  std::vector<std::byte> out(sizeof h + size_of_rest(h));
+  const std::span<std::byte> whole(out);
+  std::span<std::byte> rest = whole.subspan(sizeof h);
+  give(rest, program.buffers);
+  give(rest, program.steps);
+  give(rest, program.needs);
+  give(rest, program.edges);
+  h.checksum = checksum_of(whole.subspan(sizeof h));
   std::memcpy(out.data(), &h, sizeof h);
   return out;
 }

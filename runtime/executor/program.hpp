@@ -25,6 +25,7 @@ struct alignas(64) Step {
   std::uint8_t to_buffer = 0;
   schedule::OpKind kind = schedule::OpKind::calc;
   schedule::ReduceOrder order = schedule::ReduceOrder::after;
+  std::uint32_t unused = 0;  ///< so that equal steps are equal bytes
 };
 static_assert(sizeof(Step) == 64);
 
