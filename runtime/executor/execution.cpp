@@ -24,17 +24,19 @@ Execution::Execution(const Program& program)
     : program_(program), needs_(program.needs.size()), ready_(program.needs.size()) {}
 
 Status Execution::start(Transport& transport, std::uint32_t context, std::span<std::byte* const> buffers,
-                        const Operator& op, bool computes) {
+                        const Operator& op, bool computes, bool counted) {
   transport_ = &transport;
   context_ = context;
   operator_ = op;
   computes_ = computes;
+  counted_ = counted;
   std::copy(buffers.begin(), buffers.end(), buffers_);
   std::copy(program_.needs.begin(), program_.needs.end(), needs_.begin());
   std::copy(program_.first.begin(), program_.first.end(), ready_.begin());
   next_ = 0;
   end_ = program_.first.size();
   left_ = program_.steps.size();
+  if (left_ == 0 && counted_) transport.retire(context);
   return go_on();
 }
 
@@ -73,8 +75,8 @@ void Execution::begin(std::uint32_t index) {
 
 void Execution::finish(std::uint32_t index) {
   if (trace_.ends != nullptr) trace_.ends[index] = nanoseconds();
-  --left_;
   release(index, false);
+  if (--left_ == 0 && counted_) transport_->retire(context_);
 }
 
 void Execution::release(std::uint32_t index, bool on_start) {

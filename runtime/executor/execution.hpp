@@ -40,9 +40,10 @@ class Execution {
   Execution& operator=(const Execution&) = delete;
 
   /// Begins; `buffers`: where each buffer of the program is. `context` tells its messages from those of others that go
-  /// on between the same ranks, and is the same on all ranks. Computation is waited for if `computes`.
+  /// on between the same ranks, and is the same on all ranks. Computation is waited for if `computes`. `counted`: the
+  /// context is one of those that Key says; otherwise another comm than 0 tells its messages apart.
   Status start(Transport& transport, std::uint32_t context, std::span<std::byte* const> buffers, const Operator& op,
-               bool computes = false);
+               bool computes = false, bool counted = true);
   /// From the next start on, times are written there; without arrays they are not.
   void trace(const Trace& where) { trace_ = where; }
   /// A step of its own has ended, see Transport::poll().
@@ -70,7 +71,7 @@ class Execution {
   std::uint32_t context_ = 0;
   std::byte* buffers_[Program::no_buffer] = {};
   Operator operator_;
-  bool computes_ = false;
+  bool computes_ = false, counted_ = true;
   Trace trace_;
 };
 

@@ -97,14 +97,21 @@ bool Checked::go_on() {
   return true;
 }
 
+/// The contexts of what does not begin, up to before `end`.
+void Checked::leave_out(std::size_t end) {
+  for (std::size_t i = static_cast<std::size_t>(stage_) + 1; i < end; ++i) operation_.team.leave_out(contexts_[i]);
+}
+
 void Checked::begin_call() {
   ended_ = true;
+  leave_out(3);
   operation_.looked_at = false;
   operation_.team.start_in(operation_, contexts_[3], input_, output_);
 }
 
 void Checked::refuse(const std::string& words) {
   ended_ = true;
+  leave_out(contexts_.size());
   operation_.looked_at = false;
   operation_.refused = message("call ", number_, " of this team: ", words);
 }

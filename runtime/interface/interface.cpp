@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <initializer_list>
@@ -14,10 +13,10 @@
 
 #include "base/error.hpp"
 #include "runtime/executor/execution.hpp"
+#include "runtime/interface/joining.hpp"
 #include "runtime/interface/status.hpp"
 #include "runtime/interface/table.hpp"
 #include "runtime/interface/team.hpp"
-#include "runtime/transport/shm/shm.hpp"
 
 namespace isthmus::runtime {
 namespace {
@@ -96,18 +95,13 @@ extern "C" {
 
 int isthmus_version(void) { return ISTHMUS_VERSION; }
 
+uint64_t isthmus_memory(void) { return shared_place(); }
+
 int isthmus_join(const isthmus_job* given, isthmus_team** team) {
   return guarded([&] {
     require(team != nullptr, "team is NULL");
     const isthmus_job job = given == nullptr ? job_of_environment() : whole(given, "isthmus_job");
-    require(job.name != nullptr, "isthmus_job.name is NULL");
-    require(job.ranks > 0, "isthmus_job.ranks = 0: must be at least 1");
-    ShmOptions options;
-    options.job = job.name;
-    options.rank = job.rank;
-    options.ranks = job.ranks;
-    if (job.patience_ms != 0) options.patience = std::chrono::milliseconds(job.patience_ms);
-    auto joined = std::make_unique<isthmus_team>(options, job.cached == 0 ? 64 : job.cached, job.say);
+    auto joined = std::make_unique<isthmus_team>(join(job), job.cached == 0 ? 64 : job.cached, job.say);
     const int status = use_table(*joined, job.table == nullptr ? std::getenv("ISTHMUS_TABLE") : job.table);
     if (status < 0) return status;
     if (job.check != 0 || checking_is_asked_for()) joined->checks = std::make_shared<Checks>();

@@ -61,7 +61,7 @@ std::vector<std::byte> isthmus_team::describe(const isthmus_call& call) {
 
 int isthmus_team::start(Loaded& given) {
   given.operation.under_way = true;
-  given.operation.execution.start(transport, context++, given.buffers, given.operation.combines, true);
+  given.operation.execution.start(transport, context++, given.buffers, given.operation.combines, true, number == 0);
   return state(given.operation);
 }
 

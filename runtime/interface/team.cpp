@@ -83,6 +83,20 @@ std::uint64_t deciding_bytes(const isthmus_call& call, std::size_t element_bytes
   return call.count * element_bytes;
 }
 
+/// Algorithms that know groups of ranks take the nodes, where there are several and one of them has several ranks.
+Choice in_nodes(CollectiveKind kind, Choice choice, const std::vector<Rank>& nodes) {
+  Rank several = 0;
+  for (Rank r = 0; r < nodes.size(); ++r) several += nodes[r] == r ? 1 : 0;
+  if (several <= 1 || several == nodes.size()) return choice;
+  const auto is_groups = [](const auto& given) { return given.first == "groups"; };
+  const auto takes_groups = [](const collectives::OptionInfo& option) { return option.name == "groups"; };
+  const auto known = collectives::algorithm_info(kind, choice.name).options;
+  if (std::any_of(known.begin(), known.end(), takes_groups) &&
+      std::none_of(choice.options.begin(), choice.options.end(), is_groups))
+    choice.options.emplace_back("groups", std::vector<std::uint64_t>(nodes.begin(), nodes.end()));
+  return choice;
+}
+
 }  // namespace
 
 bool Cached::serves(const isthmus_call& other, std::size_t other_element_bytes, std::uint32_t tables) const {
@@ -101,6 +115,7 @@ using namespace isthmus::runtime;
 isthmus_team::isthmus_team(const isthmus_team& whole, std::span<const std::uint32_t> of_whole, std::uint32_t its_number)
     : transport_owner(whole.transport_owner),
       transport(*transport_owner),
+      nodes(whole.nodes),
       rank(0),
       ranks(static_cast<Rank>(of_whole.size())),
       checks(whole.checks),
@@ -164,7 +179,8 @@ Cached& isthmus_team::find(const isthmus_call& call) {
 void isthmus_team::plan(Cached& made, const schedule::CollectiveCall& asked) {
   const isthmus_call& call = made.call;
   const auto build = [&](const std::string& text) {
-    const schedule::Algorithm algorithm = algorithm_of(asked.kind, read_choice(text), made.element_bytes);
+    const schedule::Algorithm algorithm =
+        algorithm_of(asked.kind, in_nodes(asked.kind, read_choice(text), *nodes), made.element_bytes);
     made.program = collective_program(asked, algorithm, made.element_bytes, number);
     made.taken = text;
   };
@@ -234,7 +250,7 @@ void isthmus_team::start_in(isthmus_operation& operation, std::uint32_t its_cont
   // Buffers of input are only read, but for reduce_scatter in place, whose input the user lets change.
   std::byte* const buffers[] = {static_cast<std::byte*>(const_cast<void*>(input)), static_cast<std::byte*>(output),
                                 operation.scratch.data()};
-  operation.execution.start(transport, its_context, buffers, operation.combines);
+  operation.execution.start(transport, its_context, buffers, operation.combines, false, number == 0);
 }
 
 int isthmus_team::state(isthmus_operation& operation) {

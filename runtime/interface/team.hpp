@@ -18,7 +18,8 @@
 #include "runtime/executor/part.hpp"
 #include "runtime/executor/program.hpp"
 #include "runtime/interface/check.hpp"
-#include "runtime/transport/shm/shm.hpp"
+#include "runtime/interface/joining.hpp"
+#include "runtime/transport/transport.hpp"
 
 namespace isthmus::runtime {
 
@@ -73,14 +74,15 @@ struct isthmus::runtime::Loaded {
 };
 
 struct isthmus_team {
-  isthmus_team(const isthmus::runtime::ShmOptions& options, std::size_t most_cached, void (*say)(const char*))
-      : transport_owner(std::make_shared<isthmus::runtime::ShmTransport>(options)),
+  isthmus_team(isthmus::runtime::Joined joined, std::size_t most_cached, void (*say)(const char*))
+      : transport_owner(std::move(joined.transport)),
         transport(*transport_owner),
-        rank(options.rank),
-        ranks(options.ranks),
+        nodes(std::make_shared<std::vector<isthmus::runtime::Rank>>(std::move(joined.nodes))),
+        rank(transport.rank()),
+        ranks(transport.ranks()),
         most(most_cached),
         tell(say),
-        chooser(options.ranks, [say](const std::string& sentence) {
+        chooser(ranks, [say](const std::string& sentence) {
           if (say != nullptr) say(sentence.c_str());
         }) {}
   /// Some of the ranks of another team, in this order, by its transport. Throws InvalidInput.
@@ -93,6 +95,10 @@ struct isthmus_team {
   int start(isthmus_operation& operation, const void* input, void* output, const void* caller);
   void start_in(isthmus_operation& operation, std::uint32_t its_context, const void* input, void* output);
   std::uint32_t next_context() { return context++; }
+  /// Nothing begins in this context.
+  void leave_out(std::uint32_t its_context) {
+    if (number == 0) transport.retire(its_context);
+  }
   int state(isthmus_operation& operation);
   void go_on() {
     progress(transport);
@@ -108,8 +114,9 @@ struct isthmus_team {
   /// The part of this rank in the schedule of a call. Throws InvalidInput.
   std::vector<std::byte> describe(const isthmus_call& call);
 
-  std::shared_ptr<isthmus::runtime::ShmTransport> transport_owner;
-  isthmus::runtime::ShmTransport& transport;
+  std::shared_ptr<isthmus::runtime::Transport> transport_owner;
+  isthmus::runtime::Transport& transport;
+  std::shared_ptr<const std::vector<isthmus::runtime::Rank>> nodes;  ///< of ranks of the transport, see Joined
   isthmus::runtime::Rank rank, ranks;
   std::shared_ptr<isthmus::runtime::Checks> checks;  ///< in the checking mode
 

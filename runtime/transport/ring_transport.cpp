@@ -114,8 +114,8 @@ void RingTransport::send_pieces(Rank to, Peer& other) {
 
 bool RingTransport::fits(Rank from, const Posted& receive, std::size_t count) {
   if (count == receive.count) return true;
-  fail("rank " + std::to_string(from) + " sends " + std::to_string(count) + " bytes where rank " +
-       std::to_string(rank_) + " receives " + std::to_string(receive.count));
+  fail("rank " + words_of(from) + " sends " + std::to_string(count) + " bytes where rank " + words_of(rank_) +
+       " receives " + std::to_string(receive.count));
   return false;
 }
 
@@ -154,8 +154,7 @@ bool RingTransport::receive(Rank from, Peer& other, const Posted& receive, std::
       activate(from);
       put_or_wait(from, other, {Parcel::wanted, {}, nullptr, 0, number, {}});
       return false;
-    case Fetched::failed:
-      fail("rank " + std::to_string(rank_) + " cannot read a message of rank " + std::to_string(from));
+    case Fetched::failed: fail("rank " + words_of(rank_) + " cannot read a message of rank " + words_of(from));
   }
   return false;
 }

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "runtime/transport/mailbox.hpp"
@@ -25,6 +26,8 @@ class RingTransport : public Transport {
   bool send(Rank to, const Key& key, const std::byte* bytes, std::size_t count, Token token) override;
   bool recv(Rank from, const Key& key, std::byte* bytes, std::size_t count, Token token) override;
   std::size_t poll(Token* ended, std::size_t most) override;
+  /// Nothing has come for a while: are the others still there? poll() asks where something is expected of them.
+  virtual void watch() {}
 
  protected:
   enum class Fetched { done, refused, failed };
@@ -35,8 +38,9 @@ class RingTransport : public Transport {
   virtual std::byte* bulk_ring(Rank from, Rank to) = 0;
   /// Copies bytes that are where another rank said; `refused`: it has to send them.
   virtual Fetched fetch(Rank from, std::uint64_t address, std::byte* to, std::size_t count) = 0;
-  /// Nothing has come for a while: are the others still there?
-  virtual void watch() {}
+  /// What a rank is called in messages, where these are some ranks of a larger job.
+  [[nodiscard]] virtual Rank name_of(Rank rank) const { return rank; }
+  [[nodiscard]] std::string words_of(Rank rank) const { return std::to_string(name_of(rank)); }
 
   /// The peers of whom something is expected.
   [[nodiscard]] const std::vector<Rank>& expected() const { return active_; }

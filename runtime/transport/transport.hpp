@@ -19,7 +19,7 @@ using Rank = std::uint32_t;
 
 /// By what messages between two ranks meet: the n-th one sent with a key is the n-th one received with it.
 struct Key {
-  std::uint32_t context = 0;  ///< of what runs at the same time, each has its own
+  std::uint32_t context = 0;  ///< of what runs at the same time, each has its own; they count up from 0 on all ranks
   std::uint32_t comm = 0;
   std::uint32_t tag = 0;
 
@@ -51,16 +51,31 @@ class Transport {
   /// Goes on with what has begun, and writes the tokens of what ended; returns their number.
   virtual std::size_t poll(Token* ended, std::size_t most) = 0;
 
+  /// Nothing is sent or received with this context any more, by this rank.
+  void retire(std::uint32_t context) {
+    if (counts_contexts_) retired(context);
+  }
+
   /// Empty as long as all is well.
   [[nodiscard]] const std::string& failure() const { return failure_; }
+  /// Empty, or a line that users may want to know.
+  [[nodiscard]] virtual const std::string& notice() const { return notice_; }
 
  protected:
   void fail(std::string words) {
     if (failure_.empty()) failure_ = std::move(words);
   }
+  void note(std::string words) {
+    if (notice_.empty()) notice_ = std::move(words);
+  }
+  /// From now on retired() is called.
+  void count_contexts() { counts_contexts_ = true; }
 
  private:
-  std::string failure_;
+  virtual void retired(std::uint32_t) {}
+
+  std::string failure_, notice_;
+  bool counts_contexts_ = false;
 };
 
 }  // namespace isthmus::runtime

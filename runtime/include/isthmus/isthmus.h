@@ -1,4 +1,4 @@
-/* Collectives of Isthmus between processes of a node: what is simulated is what runs.
+/* Collectives of Isthmus between processes of one node or, over MPI, of many: what is simulated is what runs.
  *
  *     isthmus_team *team;
  *     isthmus_call sum = {.size = sizeof sum, .kind = ISTHMUS_ALLREDUCE, .count = 1000, .element = ISTHMUS_F64};
@@ -41,6 +41,40 @@ const char* isthmus_last_error(void);
 
 typedef struct isthmus_team isthmus_team;
 
+/* A message that has gone, or come. */
+typedef struct isthmus_wire_end {
+  uint64_t token; /* given when it was begun */
+  uint64_t bytes; /* that came; ISTHMUS_WIRE_MORE: more than there is room for */
+} isthmus_wire_end;
+#define ISTHMUS_WIRE_MORE UINT64_MAX
+#define ISTHMUS_WIRE_ANY UINT32_MAX /* a message of any rank */
+
+/* Messages between processes that share no memory, as an MPI library passes them: isthmus_mpi.h fills it for the one
+ * that a program is compiled with, so that libisthmus needs none. Messages from one rank to another with the same tag
+ * are received in the order in which they were sent; nothing is asked of those with different tags. Functions return
+ * less than 0 where they fail. One thread at a time calls them. */
+typedef struct isthmus_wire {
+  size_t size;           /* sizeof(isthmus_wire) */
+  uint32_t rank, ranks;  /* as in isthmus_job */
+  uint32_t tags;         /* tags from 0 to below this one may be used */
+  uint32_t concurrent;   /* not 0: another thread may call them while the program calls MPI (MPI_THREAD_MULTIPLE) */
+  uint64_t most;         /* bytes of one message, at least 256 */
+  const uint32_t* nodes; /* of each rank: ranks with the same number may share memory; NULL: none may. Good as long as
+                            isthmus_join() runs */
+  void* data;            /* handed to all functions */
+  int (*send)(void* data, uint32_t to, uint32_t tag, const void* bytes, uint64_t count, uint64_t token);
+  int (*receive)(void* data, uint32_t from, uint32_t tag, void* bytes, uint64_t count, uint64_t token);
+  /* What has ended since the last call: their number; the list is good until the next call. */
+  int64_t (*poll)(void* data, const isthmus_wire_end** ended);
+  const char* (*error)(void* data); /* words of the last failure */
+  /* The last call; other ranks close theirs too, unless `failed`: then they may have died, and messages under way are
+   * given up. */
+  void (*close)(void* data, int failed);
+} isthmus_wire;
+
+/* Processes for which this number is the same can share memory: they see one /dev/shm of one kernel. */
+uint64_t isthmus_memory(void);
+
 /* Members that are 0 take their defaults. */
 typedef struct isthmus_job {
   size_t size;      /* sizeof(isthmus_job) */
@@ -54,13 +88,20 @@ typedef struct isthmus_job {
    * more collectives each. Calls that do not match are ISTHMUS_INVALID on all ranks, in words that name call, ranks and
    * places. */
   uint32_t check;
-  const char* table; /* path of a decision table, see isthmus_use(); default: ISTHMUS_TABLE of the environment */
+  const char* table;        /* path of a decision table, see isthmus_use(); default: ISTHMUS_TABLE of the environment */
+  const isthmus_wire* wire; /* to ranks that share no memory with this one; the library calls its close() in any case.
+                               Default: all ranks are processes of this node */
+  const char* transport;    /* "shm" or "mpi" alone; default: ISTHMUS_TRANSPORT, or else shared memory inside a node and
+                               MPI between nodes */
+  uint32_t silence_ms;      /* a wait for other nodes in which nothing has come for so long fails; default:
+                               ISTHMUS_SILENCE, in seconds, or else never */
 } isthmus_job;
 
-/* Joins the other ranks, which are processes of this node. `job` NULL: from the environment: ISTHMUS_JOB, ISTHMUS_RANK
+/* Joins the other ranks. `job` NULL: from the environment: ISTHMUS_JOB, ISTHMUS_RANK
  * and ISTHMUS_RANKS, the latter two by default those of the launcher (Open MPI, MPICH, Slurm). */
 int isthmus_join(const isthmus_job* job, isthmus_team** team);
-/* Leaves when all that this rank began is done; its operations are freed with it. Others need not leave. */
+/* Leaves when all that this rank began is done; its operations are freed with it. Others need not leave, unless
+ * there is a wire between nodes: then all ranks do. */
 int isthmus_leave(isthmus_team* team);
 uint32_t isthmus_rank(const isthmus_team* team);
 uint32_t isthmus_ranks(const isthmus_team* team);

@@ -7,42 +7,229 @@
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-/* A team of all ranks of a communicator, in their order. Collective. All ranks get the same status:
- * ISTHMUS_UNSUPPORTED, with no words, where they are not on one node; ISTHMUS_SYSTEM where one of them could not join.
+/* -- messages over MPI ----------------------------------------------------------------------------------------------
  */
-static inline int isthmus_join_mpi(MPI_Comm comm, isthmus_team** team) {
-  int rank, ranks, on_node, same, worst, status = ISTHMUS_DONE;
-  char name[64] = "";
+
+/* Behind an isthmus_wire. Requests that are under way lie one after the other, in the order in which they began. */
+typedef struct isthmus_mpi_wire {
+  MPI_Comm comm;
+  int under_way, room;
+  MPI_Request* requests;
+  uint64_t* tokens;
+  int* indices;
+  MPI_Status* statuses;
+  isthmus_wire_end* ended;
+  char words[MPI_MAX_ERROR_STRING + 1];
+} isthmus_mpi_wire;
+
+static inline int isthmus_mpi_status(isthmus_mpi_wire* wire, int error) {
+  int length = 0;
+  if (error == MPI_SUCCESS) return 0;
+  if (MPI_Error_string(error, wire->words, &length) != MPI_SUCCESS)
+    snprintf(wire->words, sizeof wire->words, "error %d", error);
+  return -1;
+}
+
+/* Room for one more; it is kept. */
+static inline int isthmus_mpi_grow(isthmus_mpi_wire* wire) {
+  const int room = wire->room == 0 ? 64 : 2 * wire->room;
+  const size_t n = (size_t)room;
+  void* const parts[] = {
+      realloc(wire->requests, n * sizeof *wire->requests), realloc(wire->tokens, n * sizeof *wire->tokens),
+      realloc(wire->indices, n * sizeof *wire->indices), realloc(wire->statuses, n * sizeof *wire->statuses),
+      realloc(wire->ended, n * sizeof *wire->ended)};
+  if (parts[0]) wire->requests = (MPI_Request*)parts[0];
+  if (parts[1]) wire->tokens = (uint64_t*)parts[1];
+  if (parts[2]) wire->indices = (int*)parts[2];
+  if (parts[3]) wire->statuses = (MPI_Status*)parts[3];
+  if (parts[4]) wire->ended = (isthmus_wire_end*)parts[4];
+  if (parts[0] && parts[1] && parts[2] && parts[3] && parts[4]) return wire->room = room, 0;
+  snprintf(wire->words, sizeof wire->words, "not enough memory");
+  return -1;
+}
+
+static inline int isthmus_mpi_send(void* data, uint32_t to, uint32_t tag, const void* bytes, uint64_t count,
+                                   uint64_t token) {
+  isthmus_mpi_wire* const wire = (isthmus_mpi_wire*)data;
+  if (wire->under_way == wire->room && isthmus_mpi_grow(wire)) return -1;
+  wire->tokens[wire->under_way] = token;
+  if (isthmus_mpi_status(wire, MPI_Isend((void*)(uintptr_t)bytes, (int)count, MPI_BYTE, (int)to, (int)tag, wire->comm,
+                                         &wire->requests[wire->under_way])))
+    return -1;
+  return ++wire->under_way, 0;
+}
+
+static inline int isthmus_mpi_receive(void* data, uint32_t from, uint32_t tag, void* bytes, uint64_t count,
+                                      uint64_t token) {
+  isthmus_mpi_wire* const wire = (isthmus_mpi_wire*)data;
+  const int source = from == ISTHMUS_WIRE_ANY ? MPI_ANY_SOURCE : (int)from;
+  if (wire->under_way == wire->room && isthmus_mpi_grow(wire)) return -1;
+  wire->tokens[wire->under_way] = token;
+  if (isthmus_mpi_status(
+          wire, MPI_Irecv(bytes, (int)count, MPI_BYTE, source, (int)tag, wire->comm, &wire->requests[wire->under_way])))
+    return -1;
+  return ++wire->under_way, 0;
+}
+
+static inline int64_t isthmus_mpi_poll(void* data, const isthmus_wire_end** ended) {
+  isthmus_mpi_wire* const wire = (isthmus_mpi_wire*)data;
+  int count = 0, i, kept = 0, error, kind, bytes;
+  error = MPI_Testsome(wire->under_way, wire->requests, &count, wire->indices, wire->statuses);
+  if (error != MPI_SUCCESS) {
+    MPI_Error_class(error, &kind);
+    if (kind != MPI_ERR_IN_STATUS) return isthmus_mpi_status(wire, error);
+  }
+  if (count == MPI_UNDEFINED || count == 0) return 0;
+  for (i = 0; i < count; ++i) {
+    wire->ended[i].token = wire->tokens[wire->indices[i]];
+    if (error != MPI_SUCCESS && wire->statuses[i].MPI_ERROR != MPI_SUCCESS) {
+      MPI_Error_class(wire->statuses[i].MPI_ERROR, &kind);
+      if (kind != MPI_ERR_TRUNCATE) return isthmus_mpi_status(wire, wire->statuses[i].MPI_ERROR);
+      wire->ended[i].bytes = ISTHMUS_WIRE_MORE;
+      continue;
+    }
+    bytes = 0;
+    MPI_Get_count(&wire->statuses[i], MPI_BYTE, &bytes);
+    wire->ended[i].bytes = bytes < 0 ? 0 : (uint64_t)bytes;
+  }
+  for (i = 0; i < wire->under_way; ++i) {
+    if (wire->requests[i] == MPI_REQUEST_NULL) continue;
+    wire->requests[kept] = wire->requests[i];
+    wire->tokens[kept++] = wire->tokens[i];
+  }
+  wire->under_way = kept;
+  *ended = wire->ended;
+  return count;
+}
+
+static inline const char* isthmus_mpi_error(void* data) { return ((isthmus_mpi_wire*)data)->words; }
+
+static inline void isthmus_mpi_close(void* data, int failed) {
+  isthmus_mpi_wire* const wire = (isthmus_mpi_wire*)data;
+  const double begin = MPI_Wtime();
+  int i, ended = 0;
+  for (i = 0; i < wire->under_way; ++i) MPI_Cancel(&wire->requests[i]);
+  /* What a rank that died was to take, or to send the rest of, does not end. */
+  while (!ended && (!failed || MPI_Wtime() - begin < 0.1))
+    MPI_Testall(wire->under_way, wire->requests, &ended, wire->statuses);
+  for (i = 0; i < wire->under_way; ++i)
+    if (wire->requests[i] != MPI_REQUEST_NULL) MPI_Request_free(&wire->requests[i]);
+  /* To free it may wait for all ranks. */
+  if (!failed) MPI_Comm_free(&wire->comm);
+  free(wire->requests);
+  free(wire->tokens);
+  free(wire->indices);
+  free(wire->statuses);
+  free(wire->ended);
+  free(wire);
+}
+
+/* A wire between the ranks of a communicator, over a copy of it. `nodes`: of each rank, see isthmus_wire. Collective.
+ * Less than 0 where there is no memory. */
+static inline int isthmus_wire_mpi(MPI_Comm comm, const uint32_t* nodes, isthmus_wire* out) {
+  isthmus_mpi_wire* const wire = (isthmus_mpi_wire*)calloc(1, sizeof *wire);
+  int rank, ranks, level;
+  if (wire == NULL) return -1;
+  MPI_Comm_dup(comm, &wire->comm);
+  MPI_Comm_set_errhandler(wire->comm, MPI_ERRORS_RETURN);
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &ranks);
+  MPI_Query_thread(&level);
+  memset(out, 0, sizeof *out);
+  out->size = sizeof *out;
+  out->rank = (uint32_t)rank;
+  out->ranks = (uint32_t)ranks;
+  out->tags = 32768; /* what MPI promises; more would not be used */
+  out->concurrent = level == MPI_THREAD_MULTIPLE;
+  out->most = 1u << 30;
+  out->nodes = nodes;
+  out->data = wire;
+  out->send = isthmus_mpi_send;
+  out->receive = isthmus_mpi_receive;
+  out->poll = isthmus_mpi_poll;
+  out->error = isthmus_mpi_error;
+  out->close = isthmus_mpi_close;
+  return 0;
+}
+
+/* Of each rank of a communicator the least rank with which it may share memory. Collective. */
+static inline int isthmus_mpi_nodes(MPI_Comm comm, uint32_t* nodes) {
+  struct isthmus_mpi_place {
+    uint64_t memory;
+    uint32_t node;
+  } own, *all;
+  int rank, ranks, i, j;
   MPI_Comm node;
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &ranks);
+  all = (struct isthmus_mpi_place*)malloc((size_t)ranks * sizeof *all);
+  if (all == NULL) return -1;
+  memset(&own, 0, sizeof own);
+  own.memory = isthmus_memory();
+  own.node = (uint32_t)rank;
+  MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node);
+  MPI_Bcast(&own.node, 1, MPI_UINT32_T, 0, node);
+  MPI_Comm_free(&node);
+  MPI_Allgather(&own, (int)sizeof own, MPI_BYTE, all, (int)sizeof own, MPI_BYTE, comm);
+  for (i = 0; i < ranks; ++i) {
+    /* Ranks of a node in different containers have the same leader, but not the same memory. */
+    for (j = (int)all[i].node; j < i; ++j)
+      if (all[j].node == all[i].node && all[j].memory == all[i].memory) break;
+    nodes[i] = (uint32_t)j;
+  }
+  free(all);
+  return 0;
+}
+
+/* A team of all ranks of a communicator, in their order: shared memory inside nodes, MPI between them. Collective. All
+ * ranks get the same status. `given`: members that are not 0 are taken, but for rank, ranks, name and wire; may be
+ * NULL.
+ *
+ * MPI is called by the functions of the team, by whichever thread calls these, over a copy of the communicator. */
+static inline int isthmus_join_mpi_with(MPI_Comm comm, const isthmus_job* given, isthmus_team** team) {
+  int rank, ranks, worst, status;
+  char name[64] = "";
+  uint32_t* nodes;
+  isthmus_wire wire;
   isthmus_job job;
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &ranks);
-  MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node);
-  MPI_Comm_size(node, &on_node);
-  MPI_Comm_free(&node);
-  on_node = on_node == ranks;
-  MPI_Allreduce(&on_node, &same, 1, MPI_INT, MPI_MIN, comm);
-  if (!same) return ISTHMUS_UNSUPPORTED;
+  memset(&job, 0, sizeof job);
+  if (given != NULL) memcpy(&job, given, given->size < sizeof job ? given->size : sizeof job);
+  nodes = (uint32_t*)malloc((size_t)ranks * sizeof *nodes);
+  if (nodes == NULL || isthmus_mpi_nodes(comm, nodes) || isthmus_wire_mpi(comm, nodes, &wire)) {
+    fprintf(stderr, "isthmus_join_mpi: not enough memory\n");
+    MPI_Abort(comm, 1);
+  }
   if (rank == 0) {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     snprintf(name, sizeof name, "mpi-%ld-%lld-%ld", (long)getpid(), (long long)now.tv_sec, now.tv_nsec);
   }
   MPI_Bcast(name, (int)sizeof name, MPI_CHAR, 0, comm);
-  memset(&job, 0, sizeof job);
   job.size = sizeof job;
   job.name = name;
   job.rank = (uint32_t)rank;
   job.ranks = (uint32_t)ranks;
+  job.wire = &wire;
   status = isthmus_join(&job, team);
+  free(nodes);
   MPI_Allreduce(&status, &worst, 1, MPI_INT, MPI_MIN, comm);
   if (worst != ISTHMUS_DONE && status == ISTHMUS_DONE) isthmus_leave(*team);
   return worst;
 }
+
+static inline int isthmus_join_mpi(MPI_Comm comm, isthmus_team** team) {
+  return isthmus_join_mpi_with(comm, NULL, team);
+}
+
+/* -- names -----------------------------------------------------------------------------------------------------------
+ */
 
 /* The element that a predefined type is; ISTHMUS_UNSUPPORTED if none is. */
 static inline int isthmus_element_of(MPI_Datatype type, isthmus_element* element) {

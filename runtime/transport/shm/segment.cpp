@@ -115,6 +115,8 @@ void ShmSegment::open(const ShmOptions& options) {
 
 /// False: somebody is just making it, or it has just been removed.
 bool ShmSegment::try_open(const ShmOptions& options) {
+  constexpr std::size_t most_at_once = std::size_t{256} << 20;
+  const std::size_t reserved = options.reserve ? std::max(head_bytes_, std::min(size_, most_at_once)) : head_bytes_;
   file_ = ::shm_open(name_.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
   const bool mine = file_ >= 0;
   if (!mine && errno != EEXIST) fail("cannot make shared memory " + name_, errno);
@@ -131,7 +133,7 @@ bool ShmSegment::try_open(const ShmOptions& options) {
       throw TransportError("job '" + options.job + "' was started with another number of ranks or other options");
   } else if (const int error = ::ftruncate(file_, static_cast<off_t>(size_)) != 0
                                    ? errno
-                                   : ::posix_fallocate(file_, 0, static_cast<off_t>(head_bytes_));
+                                   : ::posix_fallocate(file_, 0, static_cast<off_t>(reserved));
              error != 0) {
     ::shm_unlink(name_.c_str());
     fail("cannot make shared memory of " + std::to_string(size_) + " bytes", error);

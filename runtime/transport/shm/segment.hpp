@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "runtime/transport/ring.hpp"
 #include "runtime/transport/transport.hpp"
@@ -21,6 +22,8 @@ struct ShmOptions {
   std::chrono::milliseconds patience{60000};  ///< how long to wait for the others to start
   std::size_t bulk = 0;                       ///< bytes of a ring of bytes, a power of two; 0: by the number of ranks
   bool one_copy = true;                       ///< read large messages from the memory of their senders where allowed
+  bool reserve = false;                       ///< all of the memory at once, as far as that is not much
+  std::vector<Rank> names;                    ///< what the ranks are called in messages; empty: their numbers
 };
 
 /// Of one rank, in the shared memory.

@@ -47,10 +47,9 @@ ShmTransport::Access ShmTransport::find_access(Rank from) {
   const int error = read_from(other.process, other.probe, reinterpret_cast<std::byte*>(&value), sizeof value);
   const bool right = error == 0 && value == other.probe_value;
   access_[from] = right ? Access::allowed : Access::refused;
-  if (!right && notice_.empty())
-    notice_ = "rank " + std::to_string(rank()) + " may not read the memory of rank " + std::to_string(from) + " (" +
-              (error == 0 ? "another process has its number" : std::strerror(error)) +
-              "): large messages are copied twice";
+  if (!right)
+    note("rank " + words_of(rank()) + " may not read the memory of rank " + words_of(from) + " (" +
+         (error == 0 ? "another process has its number" : std::strerror(error)) + "): large messages are copied twice");
   return access_[from];
 }
 
@@ -67,7 +66,7 @@ RingTransport::Fetched ShmTransport::fetch(Rank from, std::uint64_t address, std
 }
 
 void ShmTransport::fail_for_dead(Rank rank) {
-  fail("rank " + std::to_string(rank) + " died (process " + std::to_string(segment_->of(rank).process) + ")");
+  fail("rank " + words_of(rank) + " died (process " + std::to_string(segment_->of(rank).process) + ")");
 }
 
 void ShmTransport::watch() {
@@ -87,7 +86,7 @@ void ShmTransport::watch() {
   for (const Rank r : expected()) {
     if (segment_->of(r).state.load(std::memory_order_acquire) != ShmRank::left) continue;
     if (std::find(gone_.begin(), gone_.end(), r) != gone_.end())
-      return fail("rank " + std::to_string(r) + " has left while rank " + std::to_string(rank()) + " waits for it");
+      return fail("rank " + words_of(r) + " has left while rank " + words_of(rank()) + " waits for it");
     gone.push_back(r);
   }
   gone_ = std::move(gone);

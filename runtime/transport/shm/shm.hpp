@@ -19,32 +19,31 @@ class ShmTransport final : public RingTransport {
  public:
   /// Waits until all ranks are there. Throws TransportError.
   explicit ShmTransport(const ShmOptions& options) : ShmTransport(options, std::make_unique<ShmSegment>(options)) {}
-
-  /// Empty, or why large messages of some rank are copied twice.
-  [[nodiscard]] const std::string& notice() const { return notice_; }
+  void watch() override;
 
  protected:
   Ring* ring(Rank from, Rank to) override;
   std::byte* bulk_ring(Rank from, Rank to) override;
   Fetched fetch(Rank from, std::uint64_t address, std::byte* to, std::size_t count) override;
-  void watch() override;
+  [[nodiscard]] Rank name_of(Rank rank) const override { return names_.empty() ? rank : names_[rank]; }
 
  private:
   enum class Access : std::uint8_t { unknown, allowed, refused };
 
   ShmTransport(const ShmOptions& options, std::unique_ptr<ShmSegment> segment)
       : RingTransport(options.rank, options.ranks, segment->bulk()),
+        names_(options.names),
         segment_(std::move(segment)),
         access_(options.ranks, options.one_copy ? Access::unknown : Access::refused) {}
 
   Access find_access(Rank from);
   void fail_for_dead(Rank rank);
 
+  std::vector<Rank> names_;
   std::unique_ptr<ShmSegment> segment_;
   std::vector<Access> access_;
   std::vector<Rank> gone_;  // ranks that had left when watch() looked last, while something was expected of them
   std::chrono::steady_clock::time_point looked_{};
-  std::string notice_;
 };
 
 }  // namespace isthmus::runtime

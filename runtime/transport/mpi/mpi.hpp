@@ -1,0 +1,133 @@
+// Messages over an MPI library, through the functions of an isthmus_wire: between ranks that share no memory.
+//
+// What an operation costs: one MPI_Isend or MPI_Irecv of the bytes where they are, no header and no copy of ours, and
+// its part of one MPI_Testsome over all that is under way; a line of cache of ours. Nothing is allocated once as many
+// messages have been under way at once as will be.
+//
+// How messages meet. A key has 96 bits, but MPI promises 32,767 tags only. Two ways, chosen by the key alone, so that
+// both sides take the same one:
+//
+// - Messages of comm 0 and tag 0, those of collectives, take the MPI tag `context` modulo the number of tags. With one
+//   context they are sent and received in the same order, which MPI keeps for messages of one sender with one tag. Two
+//   contexts share a tag if they lie `window` apart; so a message waits here until its context is less than `window`
+//   beyond the first one that this rank has not ended. Then all messages of the earlier context have been sent before
+//   the first one of the later, and all have been received before the first receive of the later: they cannot be taken
+//   for each other. Whatever the earlier one waits for was begun before the later one by every rank, so nothing waits
+//   in a circle.
+// - All others go in one stream from rank to rank with a tag of its own: a header with the key, then the bytes. The
+//   receiver takes them in the order in which they were sent; those that nobody waits for yet are kept in memory.
+//
+// A message above `most` bytes is several of MPI, with the same tag one after the other. The last tag is that of
+// alarms: a rank that fails says so to all others, who fail with the same words.
+#pragma once
+
+#include <isthmus/isthmus.h>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/transport/mailbox.hpp"
+#include "runtime/transport/transport.hpp"
+
+namespace isthmus::runtime {
+
+class MpiTransport final : public Transport {
+ public:
+  /// Takes the wire over.
+  explicit MpiTransport(const isthmus_wire& wire);
+  ~MpiTransport() override;
+
+  [[nodiscard]] Rank rank() const override { return wire_.rank; }
+  [[nodiscard]] Rank ranks() const override { return wire_.ranks; }
+  bool send(Rank to, const Key& key, const std::byte* bytes, std::size_t count, Token token) override;
+  bool recv(Rank from, const Key& key, std::byte* bytes, std::size_t count, Token token) override;
+  std::size_t poll(Token* ended, std::size_t most) override;
+
+  /// Whether poll() would do anything but hear alarms.
+  [[nodiscard]] bool is_busy() const { return under_way_ > 0 || told_ < ended_.size(); }
+  /// How long to wait for a message while nothing comes; zero: for ever.
+  void give_up_after(std::chrono::milliseconds silence) { silence_ = silence; }
+  /// Fails, and says so to all other ranks.
+  void raise(const std::string& words);
+  using Transport::note;
+
+ private:
+  enum class What : std::uint8_t { free, send, recv, header_out, bytes_out, header_in, bytes_in, early_in, alarm };
+
+  /// What goes before the bytes of a message of the stream.
+  struct Header {
+    Key key;
+    std::uint64_t count = 0;
+  };
+  /// Under way; several pieces if it is long.
+  struct Message {
+    What what = What::free;
+    Rank peer = 0;
+    Token token;
+    std::uint64_t count = 0, got = 0;
+    std::uint64_t pieces = 0, ended = 0;
+    Header header;
+    std::vector<std::byte> early;
+  };
+  /// Not begun yet, as its context is too far ahead.
+  struct Held {
+    bool sends = false;
+    Rank peer = 0;
+    std::uint32_t context = 0;
+    std::byte* bytes = nullptr;
+    std::size_t count = 0;
+    Token token;
+  };
+  /// The stream from one rank.
+  struct Stream {
+    Mailbox box;
+    bool reads = false;  ///< a header or bytes of it are being received
+  };
+
+  void retired(std::uint32_t context) override;
+  [[nodiscard]] bool may_begin(std::uint32_t context) const {
+    return static_cast<std::int32_t>(context - oldest_) < static_cast<std::int32_t>(window_);
+  }
+  void begin_direct(const Held& message);
+  void begin(std::uint64_t number, std::uint32_t tag, std::byte* bytes);
+  std::uint64_t make(What what, Rank peer, std::uint64_t count, Token token);
+  void release(std::uint64_t number);
+  void ended(const isthmus_wire_end& end);
+  void complete(std::uint64_t number);
+  Stream& stream_of(Rank from);
+  void read_header(Rank from, Stream& stream);
+  void header_came(std::uint64_t number);
+  void early_came(std::uint64_t number);
+  void hear_alarms();
+  void watch_silence(bool idle);
+  void fail_for_wire();
+  [[nodiscard]] std::string differ(const Message& message, std::uint64_t sent) const;
+
+  static constexpr std::uint32_t most_window = 1 << 15;
+
+  isthmus_wire wire_;
+  std::chrono::milliseconds silence_{};
+  std::uint32_t window_;      // tags from 0 on are those of contexts; then that of the stream, then that of alarms
+  std::uint32_t oldest_ = 0;  // the first context that has not ended
+  std::vector<bool> past_;    // of those after it, by number modulo window: has it ended?
+  std::vector<std::uint32_t> far_past_;  // those beyond the window that have ended, as they had no messages
+  std::vector<Held> held_;
+  std::deque<Message> messages_;                  // MPI knows where headers lie
+  std::vector<std::uint64_t> spare_;              // numbers of messages_ that are free
+  std::vector<std::unique_ptr<Stream>> streams_;  // by rank; empty until there is one
+  std::vector<Token> ended_;
+  std::size_t told_ = 0;       // of ended_
+  std::size_t under_way_ = 0;  // messages, without the alarm that is waited for
+  std::uint32_t idle_ = 0;     // calls of poll() since something has come
+  std::chrono::steady_clock::time_point looked_{};
+  std::chrono::steady_clock::duration silent_{};
+  char heard_[256] = {}, raise_[256] = {};
+  bool raised_ = false;
+};
+
+}  // namespace isthmus::runtime
