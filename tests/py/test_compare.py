@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,45 @@ def test_timelines() -> None:
     assert slow.makespan - fast.makespan == pytest.approx(14 * 8e-6)
 
 
+def test_timelines_by_rank_and_operation(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Every figure is that of the timelines; the page has a picture of each, and nothing from elsewhere."""
+    bcast = isthmus.collective("bcast", ranks=20, bytes=1000, algorithm="binomial")
+    fast, slow = (isthmus.simulate(bcast, f"torus:5x5,cores=1,L={time}", record="ops") for time in ("1us", "9us"))
+    fast.save("fast.h5")
+    slow.save("slow.h5")
+    found = said(capsys, "compare", "fast.h5", "slow.h5", "-o", "both.html")
+    assert [row["fast.h5"] for row in found["ranks"]] == fast.finish.tolist()
+    assert [row["slow.h5"] for row in found["ranks"]] == slow.finish.tolist()
+    receives = bcast.ops["kind"] == 2
+    (row,) = [row for row in found["kinds"] if row["mean of operations"] == "recv (19)"]
+    mean = [float((one.end_ps - one.start_ps)[receives].mean()) * 1e-12 for one in (fast, slow)]
+    assert (row["fast.h5"], row["slow.h5"]) == pytest.approx(mean)
+    assert row["slow.h5 to fast.h5"] == pytest.approx(mean[1] / mean[0] - 1)
+    apart = [abs(row["slow.h5"] - row["fast.h5"]) for row in found["operations"]]
+    took = [(one.end_ps - one.start_ps) * 1e-12 for one in (fast, slow)]
+    assert apart == pytest.approx(sorted(abs(took[1] - took[0]), reverse=True)[: len(apart)])
+    assert found["operations"][0]["operation"].startswith("rank ")
+    main(["compare", "fast.h5", "slow.h5"])
+    assert "\n... and 8 more, which a page (-o FILE.html) and --json have\n" in capsys.readouterr().out
+    assert "... and 8 more" in str(isthmus.compare(fast, slow))
+    pytest.importorskip("matplotlib")
+    page = Path("both.html").read_text()
+    assert page.count("<svg") == 2
+    assert '<td class="w">19</td>' in page
+    assert not re.search(r"(src|href)=[\"'](?!#)", page)
+
+
+def test_timelines_whose_operations_are_not_known(files: Path) -> None:
+    slow = isthmus.read("slow.h5")
+    assert isinstance(slow, isthmus.Timeline)
+    found = isthmus.compare(slow, slow, names=["a", "b"])
+    assert found.notes[-1] == ("a, b: without times of operations, which isthmus simulate --record ops -o FILE writes")
+    assert [part.key for part in found.parts] == ["ranks"]
+    others = [isthmus.collective("allgather", ranks=8, bytes=size, algorithm="ring") for size in (8, 16)]
+    first, second = (isthmus.simulate(other, "torus:4x4", record="ops") for other in others)
+    assert isthmus.compare(first, second).notes[-1] == "operations are not compared: the schedules differ"
+
+
 def test_a_recording_is_a_measured_timeline() -> None:
     program = isthmus.example("lammps")
     predicted = isthmus.simulate(program, "eos")
@@ -120,7 +160,7 @@ def test_pictures_and_pages(files: Path, capsys: pytest.CaptureFixture[str]) -> 
         main(["compare", "t.h5", "slow.h5", "-o", name])
         assert f"wrote {name}" in capsys.readouterr().out
         assert Path(name).stat().st_size > 500
-    assert "<td>communication</td>" in Path("a.html").read_text()
+    assert '<td class="w">communication</td>' in Path("a.html").read_text()
     main(["compare", "cielo", "cielo:title=<b>", "-o", "m.html"])
     assert "<b>" not in Path("m.html").read_text()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,6 +14,9 @@ from .options import check_file, job_options, json_option, shared, whole_numbers
 from .output import line_width, print_json, print_table
 from .things import THINGS, read_thing
 
+if TYPE_CHECKING:
+    from ..comparison.comparison import Comparison
+
 
 @click.command(
     "compare",
@@ -23,15 +26,21 @@ from .things import THINGS, read_thing
     "  isthmus compare cielo cielo:cores=8,L=2us\n"
     "  isthmus compare eos.toml openmpi --ranks 64\n"
     "  isthmus compare app.h5 timeline.h5 -o both.png\n"
+    "  isthmus compare ran.h5 predicted.h5 -o both.html\n"
     "  isthmus compare lammps cielo eos titan --model flow",
     help="Compare things of one kind, or a program on several machines.\n\n"
     "Isthmus recognises the kind from what you name: two or more machines (values that differ), two decision tables "
-    "(sizes at which they choose differently), timelines (where the time goes; a recorded program is a measured "
-    "timeline, so that a measurement stands beside predictions), or a program or schedule and the machines to simulate "
-    f"it on. The others are compared with the first.\n\n{THINGS}",
+    "(sizes at which they choose differently), timelines (where the time goes, by rank and by operation; what isthmus "
+    "run writes and recorded programs are measured timelines, so that a measurement stands beside predictions), or a "
+    "program or schedule and the machines to simulate it on. The others are compared with the first.\n\n"
+    f"{THINGS}",
 )
 @click.argument("things", metavar="THING THING...", nargs=-1, required=True)
-@shared("output", "a page (.html), or a picture (.png, .svg, .pdf): times as bars, latency of machines")
+@shared(
+    "output",
+    "a page (.html; of timelines with what their ranks did, on one axis of time), or a picture (.png, .svg, .pdf): "
+    "times as bars, latency of machines",
+)
 @shared(
     "plot",
     "; for machines, KIND is latency (default), bandwidth, overheads-network, rate, stream, collective-allreduce, ...; "
@@ -53,6 +62,7 @@ def command(
     as_json: bool,
 ) -> None:
     from ..comparison.compare import compare
+    from ..comparison.comparison import MOST, left_out
     from ..machine import Level, Machine
     from ..schedule.program import Program
     from ..schedule.schedule import Schedule
@@ -80,15 +90,25 @@ def command(
     if as_json:
         print_json(found.json() | {"files": files})
         return
-    columns, rows = found.cells()
-    if rows:
-        numbers = [c for c in columns if c in found.units]
-        # Into a pipe a few long values would make all lines as long.
-        wide = columns if line_width() else [c for c in columns if c not in numbers]
-        print_table(columns, rows, right=numbers, wrap=wide, most=None if line_width() else 60)
-    else:
-        click.echo("no differences")
+    _print(found, *found.cells())
+    for part in found.parts:
+        if part.rows:
+            columns, rows = found.cells(part)
+            click.echo(f"\n{part.title}")
+            _print(found, columns, rows[:MOST])
+            for line in left_out(len(rows)):
+                click.echo(line)
     for note in found.notes:
         click.echo(f"note: {note}")
     for path in files:
         click.echo(f"wrote {path}")
+
+
+def _print(found: Comparison, columns: list[str], rows: list[list[str]]) -> None:
+    if not rows:
+        click.echo("no differences")
+        return
+    numbers = [c for c in columns if c in found.units]
+    # Into a pipe a few long values would make all lines as long.
+    wide = columns if line_width() else [c for c in columns if c not in numbers]
+    print_table(columns, rows, right=numbers, wrap=wide, most=None if line_width() else 60)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Unpack
 
 from ..errors import InvalidInput
@@ -12,8 +13,9 @@ from ..schedule.schedule import Schedule
 from ..simulation.options import Options
 from ..simulation.timeline import Timeline
 from ..tuning.decisions import Decisions
-from .comparison import Comparison
+from .comparison import Comparison, Part
 from .machines import compare_machines
+from .operations import operation_parts, rank_rows
 from .programs import Place, compare_machines_for
 from .tables import compare_tables
 from .times import Times, compare_times, measured, predicted
@@ -88,13 +90,27 @@ def compare(
     if isinstance(first, (Program, Schedule)) and on_machines:
         return compare_machines_for(first, called[0], where, called[1:], placements, **options)
     if len(times) == len(things):
-        return compare_times([_times(thing, name) for thing, name in times], called)
+        return _in_detail(times, called)
     given = ", ".join(type(thing).__name__ for thing in things)
     raise InvalidInput(f"{given}: can compare {_ALLOWED}")
 
 
 def _times(thing: Timeline | Program, name: str) -> Times:
     return predicted(thing, name) if isinstance(thing, Timeline) else measured(thing, name)
+
+
+def _in_detail(times: Sequence[tuple[Timeline | Program, str]], names: Sequence[str]) -> Comparison:
+    """Timelines as a whole, by rank, and where all are timelines by operation."""
+    read = [_times(thing, name) for thing, name in times]
+    found = compare_times(read, names)
+    parts: tuple[Part, ...] = (rank_rows(read, names),)
+    notes = found.notes
+    timelines = {name: thing for thing, name in times if isinstance(thing, Timeline)}
+    if len(timelines) == len(times):
+        more, why = operation_parts(list(timelines.values()), names)
+        parts, notes = (*parts, *more), (*notes, *why)
+    drawn = {name: timeline for name, timeline in timelines.items() if timeline.record == "ops"}
+    return replace(found, parts=parts, notes=notes, timelines=drawn)
 
 
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")

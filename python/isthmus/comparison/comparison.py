@@ -19,10 +19,28 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ..machine import Machine
+    from ..simulation.timeline import Timeline
 
 
-#: Letters of a cell, beyond which it is folded.
-WIDEST = 60
+#: Letters of a cell, beyond which it is folded; and rows of a part that are printed.
+WIDEST, MOST = 60, 12
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """One more table of a comparison, with the columns and units of the others.
+
+    Attributes
+    ----------
+    title : str
+    key : str
+        Its name in JSON.
+    rows : tuple of mapping
+    """
+
+    title: str
+    key: str
+    rows: tuple[Mapping[str, Any], ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +62,10 @@ class Comparison(Tabular):
         Data of the picture: seconds by share, for every name; empty if there is nothing to draw.
     machines : mapping of str to Machine
         Machines that are compared, by name, for the pictures of their curves.
+    parts : tuple of Part
+        Of timelines: tables of ranks, of kinds of operations, and of the operations that differ most.
+    timelines : mapping of str to Timeline
+        Timelines that are compared, by name, for the picture of what their ranks did.
     """
 
     kind: str
@@ -53,6 +75,8 @@ class Comparison(Tabular):
     notes: tuple[str, ...] = ()
     bars: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     machines: Mapping[str, Machine] = field(default_factory=dict)
+    parts: tuple[Part, ...] = ()
+    timelines: Mapping[str, Timeline] = field(default_factory=dict)
 
     def frame(self) -> Sequence[Mapping[str, Any]]:
         """Return the rows."""
@@ -60,14 +84,16 @@ class Comparison(Tabular):
 
     def json(self) -> dict[str, Any]:
         """Return the comparison as plain numbers, lists and dicts."""
-        return {"kind": self.kind, "names": list(self.names), "rows": list(self.rows), "notes": list(self.notes)}
+        out = {"kind": self.kind, "names": list(self.names), "rows": list(self.rows), "notes": list(self.notes)}
+        return out | {part.key: list(part.rows) for part in self.parts}
 
-    def cells(self) -> tuple[list[str], list[list[str]]]:
-        """Return the headings, and the rows as text."""
-        columns = list(self.rows[0]) if self.rows else []
+    def cells(self, part: Part | None = None) -> tuple[list[str], list[list[str]]]:
+        """Return the headings, and the rows as text; of a part, if one is given."""
+        rows = self.rows if part is None else part.rows
+        columns = list(rows[0]) if rows else []
         sized = [column for column in columns if self.units.get(column) == "B"]
-        decimal = units.mixed(row[column] for row in self.rows for column in sized if row[column] is not None)
-        return columns, [[self._cell(column, row[column], decimal) for column in columns] for row in self.rows]
+        decimal = units.mixed(row[column] for row in rows for column in sized if row[column] is not None)
+        return columns, [[self._cell(column, row[column], decimal) for column in columns] for row in rows]
 
     def _cell(self, column: str, value: Any, decimal: bool) -> str:
         if value is None:
@@ -79,15 +105,14 @@ class Comparison(Tabular):
         return str(value) if unit is None else units.text(float(value), unit, digits, decimal=decimal)
 
     def __str__(self) -> str:
-        columns, rows = self.cells()
-        lines = [f"{self.kind}: {' and '.join(self.names)}"]
-        if not rows:
-            return "\n".join([*lines, "no differences", *(f"note: {note}" for note in self.notes)])
-        folded = [[textwrap.wrap(cell, WIDEST) or [""] for cell in cells] for cells in (columns, *rows)]
-        widths = [max(len(line) for cell in cells for line in cell) for cells in zip(*folded, strict=True)]
-        for row in folded:
-            for parts in itertools.zip_longest(*row, fillvalue=""):
-                lines.append("  ".join(f"{part:<{w}}" for part, w in zip(parts, widths, strict=True)).rstrip())
+        lines = [
+            f"{self.kind}: {' and '.join(self.names)}",
+            *(_folded(*self.cells()) if self.rows else ["no differences"]),
+        ]
+        for part in self.parts:
+            if part.rows:
+                columns, rows = self.cells(part)
+                lines += ["", part.title, *_folded(columns, rows[:MOST]), *left_out(len(rows))]
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
     def plot(self, path: str | os.PathLike[str] | None = None, kind: str | None = None) -> Figure:
@@ -129,3 +154,19 @@ class Comparison(Tabular):
             view("Comparison.save")(self, path)
         else:
             raise InvalidInput(f"{os.fspath(path)}: must end in .html, {', '.join(PICTURES)}")
+
+
+def left_out(rows: int) -> list[str]:
+    """What follows the first rows of a part."""
+    return [f"... and {rows - MOST:,} more, which a page (-o FILE.html) and --json have"] if rows > MOST else []
+
+
+def _folded(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """A table as lines, long cells folded."""
+    folded = [[textwrap.wrap(cell, WIDEST) or [""] for cell in cells] for cells in (columns, *rows)]
+    widths = [max(len(line) for cell in cells for line in cell) for cells in zip(*folded, strict=True)]
+    return [
+        "  ".join(f"{part:<{w}}" for part, w in zip(parts, widths, strict=True)).rstrip()
+        for row in folded
+        for parts in itertools.zip_longest(*row, fillvalue="")
+    ]

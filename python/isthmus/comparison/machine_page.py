@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import io
-import re
 from collections.abc import Mapping, Sequence
 from html import escape
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from .. import units
@@ -14,20 +12,11 @@ from ..html.markup import paragraph, table
 from ..machine.text import report
 from ..plot.machine_charts import Chart, charts
 from ..plot.machine_curves import plot_chart
-from ..visible import visible
+from .frame import drawing, page
 
 if TYPE_CHECKING:
     from ..machine import Machine
 
-_STYLE = """
-.figure { margin: 0 0 26px; } .figure svg { display: block; width: 100%; height: auto; }
-@media (prefers-color-scheme: dark) { .figure { background: #fff; border-radius: 6px; } }
-dl.facts { display: grid; grid-template-columns: max-content 1fr; gap: 4px 16px; margin: 0 0 14px; font-size: 14px; }
-dl.facts dt { color: var(--muted); } dl.facts dd { margin: 0; }
-ul.warnings li { margin: 3px 0; }
-pre { font-size: 13px; overflow-x: auto; background: var(--page); padding: 10px 12px; }
-nav a { margin-right: 14px; white-space: nowrap; }
-"""
 #: Charts that are shown at once; the others are to unfold.
 _FIRST = ("latency", "bandwidth", "overheads-", "rate", "stream", "collective-allreduce", "collective-allgather")
 _FIRST_MORE = ("check", "cpu_share", "noise", "startup", "memory", "spmv", "stream_matrix")
@@ -57,7 +46,7 @@ def html(machine: Machine) -> str:
     parts.append(("Values", _values(machine)))
     if machine.curves:
         parts.append(("Numbers of the pictures", _numbers(found)))
-    return _page(f"Machine {machine.name}", title, parts)
+    return page(f"Machine {machine.name}", title, parts)
 
 
 def side_by_side(machines: Mapping[str, Machine], differences: str) -> str:
@@ -68,27 +57,7 @@ def side_by_side(machines: Mapping[str, Machine], differences: str) -> str:
     )
     parts = [*_pictures(found), ("Values that differ", differences), ("Machines", about)]
     parts.append(("Numbers of the pictures", _numbers(found)))
-    return _page("Machines", " and ".join(machines), parts)
-
-
-def _page(kind: str, title: str, parts: Sequence[tuple[str, str]]) -> str:
-    own = files("isthmus.html") / "templates"
-    style, script = (own / "style.css").read_text("utf-8") + _STYLE, (own / "table.js").read_text("utf-8")
-    links = "".join(f'<a href="#part{i}">{escape(name)}</a>\n' for i, (name, _) in enumerate(parts))
-    body = "\n".join(
-        f'<section id="part{i}"><h2>{escape(name)}</h2>\n{content}\n</section>'
-        for i, (name, content) in enumerate(parts)
-    )
-    text = (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        '<meta name="color-scheme" content="light dark">\n'
-        f"<title>{escape(title)}</title>\n<style>\n{style}</style>\n</head>\n<body>\n"
-        f'<header>\n<p class="kind">Isthmus: {escape(kind)}</p>\n<h1>{escape(title)}</h1>\n'
-        f'<nav aria-label="Sections">\n{links}</nav>\n</header>\n'
-        f"<main>\n{body}\n</main>\n<script>\n{script}</script>\n</body>\n</html>\n"
-    )
-    return visible(text)
+    return page("Machines", " and ".join(machines), parts)
 
 
 def _pictures(found: Sequence[Chart]) -> list[tuple[str, str]]:
@@ -102,15 +71,9 @@ def _pictures(found: Sequence[Chart]) -> list[tuple[str, str]]:
 
 
 def _figure(chart: Chart) -> str:
-    """A drawing without what only files have, and without a size of its own; names in it are its own."""
     stream = io.BytesIO()
     plot_chart(chart, stream, "svg")
-    svg = stream.getvalue().decode()
-    svg = svg[svg.index("<svg") :]
-    head, rest = svg.split(">", 1)
-    rest = re.sub(r'(id="|href="#|url\(#)', rf"\g<1>{chart.name}-", rest)
-    head = re.sub(r' (width|height)="[^"]*"', "", head)
-    return f'<div class="figure" id="{chart.name}">{head} role="img" aria-label="{escape(chart.title)}">{rest}</div>'
+    return drawing(stream.getvalue(), chart.name, chart.title)
 
 
 def _conditions(machine: Machine) -> str:

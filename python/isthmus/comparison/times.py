@@ -43,8 +43,14 @@ class Times:
 
 
 def predicted(timeline: Timeline, name: str) -> Times:
-    """The times of a simulation."""
+    """The times of a simulation, or of a run."""
     notes = []
+    if timeline.ran is not None:
+        notes.append(f"{name} was measured")
+        if timeline.ran.compute != 1:
+            notes.append(f"{name}: computations took {timeline.ran.compute:g} times as long as the schedule says")
+        if timeline.ran.note:
+            notes.append(f"{name}: {timeline.ran.note}")
     if timeline.deadlock is not None:
         notes.append(f"{name} did not end: some ranks are stuck")
     if timeline.stopped:
@@ -124,8 +130,13 @@ def _mean(shares: Mapping[str, NDArray[np.float64]], share: str) -> float | None
 
 
 def _row(what: str, values: Sequence[float | None], names: Sequence[str]) -> dict[str, object]:
+    return {"mean over ranks": what, **beside(values, names)}
+
+
+def beside(values: Sequence[float | None], names: Sequence[str]) -> dict[str, float | None]:
+    """Values by name, and how much all others differ from the first."""
     first = values[0]
-    row: dict[str, object] = {"mean over ranks": what, **dict(zip(names, values, strict=True))}
+    row = dict(zip(names, values, strict=True))
     for name, value in zip(names[1:], values[1:], strict=True):
         row[f"{name} to {names[0]}"] = value / first - 1 if first and value is not None else None
     return row

@@ -146,10 +146,13 @@ def unit_of(ps: int) -> tuple[int, str]:
 
 
 def facts(timeline: Any) -> str:
-    """Return what was simulated, in one line."""
+    """Return what was simulated or carried out, in one line."""
     t = timeline
     parts = [f"{count(t.ranks)} rank{'s' * (t.ranks != 1)}", f"{count(len(t.schedule))} operations"]
     parts.append(f"{count(t.messages)} messages, {quantity(t.bytes, 'B')}")
+    ran = getattr(t, "ran", None)
+    if ran is not None:
+        return "  ·  ".join([*parts, f"measured: {ran.launch}, {ran.library}"])
     machine = getattr(t.machine, "title", None)
     return "  ·  ".join([*parts, machine or "LogGOPS parameters"])
 
