@@ -283,7 +283,8 @@ def read_parts(parts: Sequence[bytes], names: Sequence[str] = ("input", "output"
         base += len(own)
     slices = np.zeros(len(steps), SLICES)
     for side in ("from", "to"):
-        slices[side]["buffer"] = np.where(steps[f"{side}_buffer"] == _NO_BUFFER, ALL_ONES, steps[f"{side}_buffer"])
+        slices[side]["buffer"] = steps[f"{side}_buffer"]
+        slices[side]["buffer"][steps[f"{side}_buffer"] == _NO_BUFFER] = ALL_ONES
         slices[side]["offset"] = steps[side]
         slices[side]["stride"] = steps[f"{side}_stride"]
     slices["block"] = steps["block"]
