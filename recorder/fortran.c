@@ -1,13 +1,14 @@
 /* Fortran: the library's own entry points, and the addresses that mean something else than a buffer or a status.
- * Calls are forwarded to the same Fortran symbol with the same arguments; only what is recorded is converted. */
+ * Calls are forwarded to the same Fortran symbol with the same arguments; only what is looked at is converted. */
 #include <ctype.h>
 #include <dlfcn.h>
 #include <link.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "recorder.h"
+#include "fortran.h"
 
 struct search {
   const char* name;
@@ -90,6 +91,14 @@ bool fortran_in_place(const void* buffer) {
   static const char* const names[] = {"mpi_fortran_in_place_", "mpi_fortran_in_place",  "mpi_fortran_in_place__",
                                       "MPI_FORTRAN_IN_PLACE",  "MPIR_F08_MPI_IN_PLACE", NULL};
   static const char* const pointers[] = {"MPIR_F_MPI_IN_PLACE", NULL};
+  static struct sentinels s = {.names = names, .pointers = pointers};
+  return is_sentinel(&s, buffer);
+}
+
+bool fortran_bottom(const void* buffer) {
+  static const char* const names[] = {"mpi_fortran_bottom_", "mpi_fortran_bottom",  "mpi_fortran_bottom__",
+                                      "MPI_FORTRAN_BOTTOM",  "MPIR_F08_MPI_BOTTOM", NULL};
+  static const char* const pointers[] = {"MPIR_F_MPI_BOTTOM", NULL};
   static struct sentinels s = {.names = names, .pointers = pointers};
   return is_sentinel(&s, buffer);
 }

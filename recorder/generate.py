@@ -12,122 +12,24 @@ import sys
 from dataclasses import dataclass
 
 from calls import COUNTED, PLAIN, RECORDED
+from functions import (  # type: ignore[import-not-found]
+    HANDLES,
+    Function,
+    Language,
+    Parameter,
+    fortran_aliases,
+    fortran_entry,
+    fortran_languages,
+    prototypes,
+)
 
-# Not wrapped: they convert handles or ask the library about itself, or are called by it.
-_LEFT_OUT = re.compile(r"\w+_(f2c|c2f|f2f08|f082f|c2f08|f082c|fromint|toint)|T_\w+|Aint_\w+|[A-Z0-9_]+")
 # Written out below, for they begin and end the recording.
 _LIFETIME = ("Init", "Init_thread", "Session_init", "Session_finalize", "Finalize", "Abort", "Pcontrol")
-_HANDLES = {
-    "MPI_Comm": "Comm",
-    "MPI_Datatype": "Type",
-    "MPI_Request": "Request",
-    "MPI_Win": "Win",
-    "MPI_Group": "Group",
-    "MPI_Message": "Message",
-    "MPI_File": "File",
-    "MPI_Session": "Session",
-    "MPI_Op": "Op",
-}
-_NUMBERS = ("MPI_Aint", "MPI_Offset", "MPI_Count")
-_FORTRAN_LACKS = {"Init": 2, "Init_thread": 2}
 
 
 @dataclass(frozen=True)
-class Parameter:
-    """One of a C prototype: its declaration with a name, the name, the type without qualifiers and stars."""
-
-    declaration: str
-    name: str
-    base: str
-
-
-@dataclass(frozen=True)
-class Function:
-    """A prototype; ``name`` is without ``MPI_`` and without the ``_c`` of large counts."""
-
-    symbol: str
-    name: str
-    large: bool
-    returns: str
-    parameters: tuple[Parameter, ...]
-
-    @property
-    def choice(self) -> bool:
-        """Whether buffers are among the arguments, which Fortran 2018 passes as descriptors."""
-        return any(p.base == "void" for p in self.parameters)
-
-
-def _without_attributes(text: str) -> str:
-    out = []
-    at = 0
-    for match in re.finditer(r"__attribute__\s*\(", text):
-        if match.start() < at:
-            continue
-        out.append(text[at : match.start()])
-        level, at = 1, match.end()
-        while level:
-            level += {"(": 1, ")": -1}.get(text[at], 0)
-            at += 1
-    return "".join(out) + text[at:]
-
-
-def _split(text: str) -> list[str]:
-    parts, level = [""], 0
-    for character in text:
-        level += {"(": 1, "[": 1, ")": -1, "]": -1}.get(character, 0)
-        if character == "," and level == 0:
-            parts.append("")
-        else:
-            parts[-1] += character
-    return [part.strip() for part in parts if part.strip() not in ("", "void")]
-
-
-def _parameter(text: str, number: int) -> Parameter:
-    text = " ".join(text.split())
-    if text == "...":
-        return Parameter(text, text, text)
-    pointer = re.search(r"\(\s*\*\s*(\w+)\s*\)", text)
-    if pointer:
-        return Parameter(text, pointer[1], "function")
-    bare = text.split("[")[0]
-    words = re.findall(r"\w+", bare)
-    typed = [word for word in words if word not in ("const", "struct", "unsigned")]
-    if bare.rstrip().endswith("*") or len(typed) < 2:
-        # Without a name.
-        name = f"a{number}"
-        text = f"{bare} {name}{text[len(bare) :]}"
-        return Parameter(text, name, typed[0])
-    return Parameter(text, words[-1], typed[0])
-
-
-def prototypes(preprocessed: str) -> list[Function]:
-    """All MPI functions with a PMPI name, in the order of the header."""
-    text = _without_attributes(re.sub(r"^\s*#.*$", "", preprocessed, flags=re.MULTILINE))
-    text = re.sub(r"\s+", " ", text)
-    pattern = re.compile(
-        r"(?:^|[;}])\s*(?:extern\s+)?(int|double|MPI_Aint)\s+(P?MPI_\w+)\s*\(((?:[^()]|\([^()]*\))*)\)\s*(?=;)"
-    )
-    profiled, functions = set(), []
-    for match in pattern.finditer(text):
-        returns, symbol, arguments = match[1], match[2], match[3]
-        if symbol.startswith("P"):
-            profiled.add(symbol[1:])
-            continue
-        name = symbol.removeprefix("MPI_")
-        large = name.endswith("_c")
-        parameters = tuple(_parameter(part, i) for i, part in enumerate(_split(arguments)))
-        functions.append(Function(symbol, name.removesuffix("_c"), large, returns, parameters))
-    kept = {f.symbol: f for f in functions if f.symbol in profiled and not _LEFT_OUT.fullmatch(f.name)}
-    return list(kept.values())
-
-
-@dataclass(frozen=True)
-class Language:
-    """The calling convention of one kind of wrapper: C, or one of the Fortran interfaces."""
-
-    fortran: bool
-    suffix: str = ""
-    descriptors: bool = False
+class Wrapping(Language):  # type: ignore[misc]
+    """What statements of calls.py become in one calling convention."""
 
     def value(self, token: str, parameter: Parameter) -> str:
         """The C expression that calls.py means by ``{token}``."""
@@ -137,13 +39,13 @@ class Language:
             if not self.fortran:
                 return f"({name} == MPI_IN_PLACE)"
             return f"fortran_in_place({f'*(void **){name}' if self.descriptors else name})"
-        if bare in ("status", "statuses") or (token.endswith("[]") and base in _HANDLES):
+        if bare in ("status", "statuses") or (token.endswith("[]") and base in HANDLES):
             return f"(struct handles){{{name}, {'true' if self.fortran else 'false'}}}"
         if token.endswith("[]"):
             return f"(struct ints){{{name}, sizeof *{name}}}"
         value = f"*{name}" if self.fortran or token.endswith("*") else name
-        if base in _HANDLES and self.fortran:
-            value = f"PMPI_{_HANDLES[base]}_f2c({value})"
+        if base in HANDLES and self.fortran:
+            value = f"PMPI_{HANDLES[base]}_f2c({value})"
         return f"HANDLE({value})" if base in ("MPI_Request", "MPI_Message") else value
 
     def substitutes(self, tokens: list[str], parameters: tuple[Parameter, ...]) -> str:
@@ -168,7 +70,7 @@ class Language:
         return re.sub(r"\bBASE\b", "1" if self.fortran else "0", text)
 
 
-C = Language(fortran=False)
+C = Wrapping(fortran=False)
 
 
 def _recorded(function: Function) -> tuple[list[str], str, str] | None:
@@ -180,7 +82,7 @@ def _recorded(function: Function) -> tuple[list[str], str, str] | None:
     return (tokens, before, after) if len(tokens) == len(function.parameters) else None
 
 
-def _timed(function: Function, number: int, language: Language, forward: str, error: str) -> str:
+def _timed(function: Function, number: int, language: Wrapping, forward: str, error: str) -> str:
     """The body of a recorded call: ``forward`` calls the library, ``error`` is its result."""
     tokens, before, after = _recorded(function) or ([], "", PLAIN)
     parameters = function.parameters if tokens else ()
@@ -198,7 +100,7 @@ def _timed(function: Function, number: int, language: Language, forward: str, er
     return body + f"  if (call.error) {PLAIN[:-1]};\n  else {{ {after} }}\n"
 
 
-def _lifetime(function: Function, number: int, language: Language, forward: str, error: str) -> str:
+def _lifetime(function: Function, number: int, language: Wrapping, forward: str, error: str) -> str:
     """The body of what begins or ends the recording."""
     name = function.name
     if name in ("Init", "Init_thread", "Session_init"):
@@ -237,41 +139,22 @@ def _counted(function: Function) -> bool:
     return function.name not in RECORDED and COUNTED.fullmatch(function.name) is not None
 
 
-def _fortran_type(p: Parameter) -> str:
-    if p.base in ("int", *_HANDLES, "MPI_Info", "MPI_Errhandler"):
-        return "MPI_Fint"
-    return p.base if p.base in _NUMBERS else "void"
-
-
-def _fortran(function: Function, number: int, language: Language) -> str:
-    lower = f"mpi_{function.name.lower()}"
-    symbol = lower + language.suffix
-    parameters = tuple(
-        Parameter(f"{_fortran_type(p)} *{p.name}", p.name, p.base)
-        for p in function.parameters[_FORTRAN_LACKS.get(function.name, 0) :]
-        if p.declaration != "..."
-    )
+def _fortran(function: Function, number: int, language: Wrapping) -> str:
     if function.returns == "double":
+        lower = f"mpi_{function.name.lower()}"
         return (
-            f'EXPORT double {symbol}(void) {{\n  FORTRAN_FUNCTION(real, "{lower}", "{language.suffix}");\n'
+            f"EXPORT double {lower}{language.suffix}(void) {{\n"
+            f'  FORTRAN_FUNCTION(real, "{lower}", "{language.suffix}");\n'
             f"  if (recording()) count_call({number});\n  return ((double (*)(void))real)();\n}}\n"
         )
     if function.returns != "int":
         return ""
-    # Lengths of strings come last, one for each.
-    lengths = [f"length{i}" for i, p in enumerate(parameters) if p.base == "char"]
-    with_error = function.name != "Pcontrol"
-    names = [p.name for p in parameters] + ["ierror"] * with_error
-    declared = [p.declaration for p in parameters] + ["MPI_Fint *ierror"] * with_error
-    types = ["void *"] * len(names) + ["size_t"] * len(lengths)
-    declared += [f"size_t {length}" for length in lengths]
-    head = f"EXPORT void {symbol}({', '.join(declared)}) {{\n"
-    head += f'  FORTRAN_FUNCTION(real, "{lower}", "{language.suffix}");\n'
-    forward = f"((void (*)({', '.join(types)}))real)({', '.join(names + lengths)});"
-    other = Function(function.symbol, function.name, function.large, function.returns, parameters)
+    entry = fortran_entry(function, language)
+    head, forward = entry.head, entry.forward
+    other = Function(function.symbol, function.name, function.large, function.returns, entry.parameters)
     if function.name not in _LIFETIME:
         head += f"  if (!recording()) {{\n    {forward}\n    return;\n  }}\n"
-    if with_error and not _counted(function):
+    if entry.with_error and not _counted(function):
         # Fortran 2008 may leave the error out.
         head += "  MPI_Fint own_error = 0;\n  if (!ierror) ierror = &own_error;\n"
     if function.name in _LIFETIME:
@@ -279,28 +162,6 @@ def _fortran(function: Function, number: int, language: Language) -> str:
     if _counted(function):
         return f"{head}  count_call({number});\n  depth = 1;\n  {forward}\n  depth = 0;\n}}\n"
     return f"{head}{_timed(other, number, language, forward, '(int)*ierror')}}}\n"
-
-
-def _languages(function: Function) -> list[Language]:
-    if function.large:
-        both = [Language(True, "_f08_large_")]
-        return [*both, Language(True, "_f08ts_large_", True)] if function.choice else both
-    out = [Language(True, "_"), Language(True, "_f08_")]
-    if function.choice:
-        out.append(Language(True, "_f08ts_", True))
-    if function.name in ("Win_allocate", "Win_allocate_shared", "Alloc_mem", "Win_shared_query"):
-        out.append(Language(True, "_cptr_"))
-    return out
-
-
-def _aliases(function: Function) -> str:
-    """Further spellings of compilers; the library's functions are one under all of them."""
-    lower = f"mpi_{function.name.lower()}"
-    out = ""
-    for other in (f"{lower}__", lower.upper()):
-        attribute = f'__attribute__((alias("{lower}_"), visibility("default")))'
-        out += f"#ifndef {other}\nextern __typeof({lower}_) {other} {attribute};\n#endif\n"
-    return out
 
 
 def generate(preprocessed: str) -> str:
@@ -320,10 +181,10 @@ def generate(preprocessed: str) -> str:
     )
     for f in functions:
         out.append(_c(f, number[f.name]))
-        made = [_fortran(f, number[f.name], language) for language in _languages(f)]
+        made = [_fortran(f, number[f.name], language) for language in fortran_languages(f, Wrapping)]
         out += made
         if made[0] and not f.large:
-            out.append(_aliases(f))
+            out.append(fortran_aliases(f))
     return "\n".join(out)
 
 

@@ -18,6 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "fortran.h"
 #include "trace.h"
 
 /* Code for the instructions or conventions of one processor. ISTHMUS_PORTABLE leaves it out, as on all others. */
@@ -27,9 +28,6 @@
 #define ON_X86_64 0
 #endif
 
-#define EXPORT __attribute__((visibility("default")))
-#define LIKELY(x) __builtin_expect(!!(x), 1)
-#define UNLIKELY(x) __builtin_expect(!!(x), 0)
 /* A handle as a number, pointer or int as it may be; the bits above are free for KEY_MESSAGE and KEY_FILE. */
 #define HANDLE(handle) (sizeof(handle) == 4 ? (uint64_t)(uint32_t)(uintptr_t)(handle) : (uint64_t)(uintptr_t)(handle))
 
@@ -180,19 +178,6 @@ static inline int64_t int_at(struct ints a, int64_t i) {
 MPI_Datatype type_at(struct handles types, int64_t i);
 uint64_t request_at(struct handles requests, int64_t i);
 void status_at(struct handles statuses, int64_t i, MPI_Status* status);
-
-/* ---- fortran.c ---- */
-/* The library's own function, looked up once. */
-#define FORTRAN_FUNCTION(variable, name, suffix)                         \
-  static void* variable##_found;                                         \
-  void* variable = __atomic_load_n(&variable##_found, __ATOMIC_RELAXED); \
-  if (UNLIKELY(!variable))                                               \
-  __atomic_store_n(&variable##_found, variable = fortran_function(name, suffix), __ATOMIC_RELAXED)
-#define STATUS_FINTS (sizeof(MPI_Status) / sizeof(int))
-void* fortran_function(const char* name, const char* suffix);
-bool fortran_in_place(const void* buffer);
-bool fortran_status_ignored(const void* status);
-bool fortran_statuses_ignored(const void* statuses);
 
 /* ---- datatypes.c ---- */
 struct type {

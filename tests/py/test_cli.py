@@ -63,7 +63,8 @@ def test_the_commands() -> None:
         "measure",
         "prove",
         "record",
-        *(f"schedule {name}" for name in ("collective", "convert", "lower", "pattern", "validate")),
+        "run",
+        *(f"schedule {name}" for name in ("algorithms", "collective", "convert", "lower", "pattern", "validate")),
         "show",
         "simulate",
         "skeleton list",
@@ -111,9 +112,18 @@ def examples() -> list[str]:
     return found
 
 
-# Those of record, measure and tune verify need MPI: test_record_command, test_measure_command and
-# test_tuning_verify run the like; advice on the example is a command of the README.
-_APART = (" plot ", " record ", " measure ", " --measured ", " verify ", " advise --example lammps --machine eos")
+# Those of record, run, measure and tune verify need MPI: test_record_command, test_run, test_run_program,
+# test_measure_command and test_tuning_verify run the like; advice on the example is a command of the README.
+_APART = (
+    " plot ",
+    " record ",
+    "isthmus run ",
+    "compare ran.h5 ",
+    " measure ",
+    " --measured ",
+    " verify ",
+    " advise --example lammps --machine eos",
+)
 #: Quick forms of all studies are computed in test_study_run; on the command line one of them is enough.
 _STUDIES = tuple(f" study {name} " for name in catalogue() if name != "wrf")
 

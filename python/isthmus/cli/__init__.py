@@ -18,6 +18,7 @@
 - ``prove``: isthmus prove
 - ``record``: isthmus record
 - ``run``: isthmus run
+- ``run_program``: isthmus run -- COMMAND
 - ``schedule``: isthmus schedule
 - ``show``: isthmus show
 - ``simulate``: isthmus simulate

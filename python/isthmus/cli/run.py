@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from ..errors import InvalidInput
 from ..visible import visible
 from .collectives import parse_collectives, tell_replaced
 from .inputs import WORK, parse_duration
@@ -11,14 +12,34 @@ from .options import Work, check_file, json_option, pictures, shared, work_argum
 from .output import print_json
 
 
+class OfProgram(click.Command):
+    """A command line with words behind ``--``: the command to run, which the context keeps."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        at = args.index("--") if "--" in args else len(args)
+        ctx.meta["isthmus.program"] = args[at + 1 :] if at < len(args) else None
+        return super().parse_args(ctx, args[:at])
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        return [*super().collect_usage_pieces(ctx), "[-- COMMAND...]"]
+
+
+#: Options for schedules only, and for programs only.
+_OF_SCHEDULES = ("compute", "repetitions", "check", "wait", "directory", "output", "plot")
+_OF_PROGRAMS = ("reproducible", "comparing")
+
+
 @click.command(
     "run",
+    cls=OfProgram,
     epilog="\b\nExamples:\n"
     "  isthmus run allreduce:ranks=2,bytes=64KiB,algorithm=ring --launch 'mpirun -n 2' -o ran.h5\n"
     "  isthmus run app.h5 --launch 'mpirun -n 4' --collectives table.toml -o ran.h5\n"
     "  isthmus run schedule.goal --launch 'mpirun -n 4 --oversubscribe' --compute 0 --check\n"
-    "  isthmus compare ran.h5 predicted.h5",
-    help="Carry out a schedule or a program on this computer, and measure when everything happens.\n\n"
+    "  isthmus compare ran.h5 predicted.h5\n"
+    "  isthmus run --collectives tuned.toml -- mpirun -n 4 ./app",
+    help="Carry out a schedule or a program on this computer, and measure when everything happens; or run an MPI "
+    "program with the collectives of Isthmus.\n\n"
     f"{WORK}\n\n"
     "Ranks of MPI do what the schedule says, by libisthmus: messages, copies, reductions, and computations, for which "
     "they are busy. After some runs to warm up there are two series of runs: in one nothing but the end is looked at, "
@@ -45,6 +66,18 @@ from .output import print_json
 @click.option("--check", is_flag=True, help="Check in one more run before that every message arrives as it was sent.")
 @shared("wait", ", beside the computations", default="2min")
 @shared("directory", "; by default /tmp")
+@click.option(
+    "--reproducible",
+    is_flag=True,
+    help="With COMMAND: combine numbers in the same order in every run with as many ranks; nothing is compared.",
+)
+@click.option(
+    "--compare/--no-compare",
+    "comparing",
+    default=True,
+    help="With COMMAND: let the MPI library carry out some calls, to compare times, and all where it is faster. "
+    "By default so.",
+)
 @shared("mpicc")
 @shared("output", "the timeline, .h5")
 @shared("plot", "; KIND is ranks (what they did when, default) or breakdown (where their time goes); may be repeated")
@@ -58,11 +91,32 @@ def command(
     check: bool,
     wait: str,
     directory: str | None,
+    reproducible: bool,
+    comparing: bool,
     mpicc: str | None,
     output: str | None,
     plot: tuple[str, ...],
     as_json: bool,
 ) -> None:
+    context = click.get_current_context()
+    program = context.meta["isthmus.program"]
+    _only(context, _OF_PROGRAMS if program is None else _OF_SCHEDULES, program is None)
+    if program is not None:
+        from .run_program import run_program
+
+        if work.file is not None or work.example is not None:
+            raise InvalidInput(f"{work.file or work.example}: give a schedule, or a command after --, not both")
+        given = context.get_parameter_source("launch") is click.core.ParameterSource.COMMANDLINE
+        run_program(
+            program,
+            launch=launch if given else None,
+            collectives=collectives,
+            reproducible=reproducible,
+            comparing=comparing,
+            mpicc=mpicc,
+            as_json=as_json,
+        )
+        return
     from ..running.run import run
 
     def say(text: str) -> None:
@@ -100,3 +154,12 @@ def command(
     click.echo(str(timeline))
     for path in files:
         click.echo(f"wrote {path}")
+
+
+def _only(context: click.Context, names: tuple[str, ...], schedule: bool) -> None:
+    """Refuse options that mean nothing here."""
+    for parameter in context.command.params:
+        source = context.get_parameter_source(parameter.name or "")
+        if parameter.name in names and source is click.core.ParameterSource.COMMANDLINE:
+            what = "an MPI program: give it after --" if schedule else "a schedule, not for a command after --"
+            raise InvalidInput(f"{parameter.opts[0]} is for {what}")

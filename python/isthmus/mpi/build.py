@@ -41,6 +41,8 @@ class Sources:
         A Python program in the folder that reads the preprocessed ``mpi.h`` and writes one more source; empty: none.
     generated_flags : tuple of str
         Options for that source.
+    beside : tuple of Path
+        Further folders whose headers and modules the sources or the generator use.
     """
 
     name: str
@@ -52,6 +54,7 @@ class Sources:
     optimise: str = "-O2"
     generator: str = ""
     generated_flags: tuple[str, ...] = ()
+    beside: tuple[Path, ...] = ()
 
     def paths(self) -> list[Path]:
         """Return the files that are compiled."""
@@ -141,8 +144,11 @@ class _Work:
         return header, cache() / f"{sources.name.replace(' ', '-')}-{digest.hexdigest()[:16]}"
 
     def _beside(self) -> list[Path]:
-        """Modules that the generator may import."""
-        return list(self.sources.folder.glob("*.py")) if self.sources.generator else []
+        """Headers of other folders, and modules that the generator may import."""
+        sources = self.sources
+        headers = [path for folder in sources.beside for path in folder.glob("*.h")]
+        folders = (sources.folder, *sources.beside) if sources.generator else ()
+        return headers + [path for folder in folders for path in folder.glob("*.py")]
 
     def compile(self, work: Path, header: str) -> None:
         sources = self.sources

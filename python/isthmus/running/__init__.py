@@ -2,7 +2,10 @@
 
 - ``assembly``: the Timeline of a run, from the times that its ranks wrote
 - ``parts``: what every rank has to do, as bytes that libisthmus reads
+- ``program``: the verb ``run`` for any MPI program, whose collectives libisthmus carries out
 - ``run``: the verb ``run`` for schedules and recorded programs
+- ``taken``: what was taken over of a program's collectives
 """
 
+from .program import run_program as run_program
 from .run import run as run

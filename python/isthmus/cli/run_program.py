@@ -1,0 +1,70 @@
+"""isthmus run ... -- COMMAND"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import click
+
+from ..errors import InvalidInput
+from ..visible import visible
+from .output import print_json
+
+
+def run_program(
+    command: Sequence[str],
+    *,
+    launch: str | None,
+    collectives: tuple[str, ...],
+    reproducible: bool,
+    comparing: bool,
+    mpicc: str | None,
+    as_json: bool,
+) -> None:
+    """Run an MPI program with collectives of Isthmus, and print what was taken over on standard error."""
+    from ..mpi.launcher import parse_launch
+    from ..running.program import run_program
+
+    def say(text: str) -> None:
+        click.echo(visible(f"isthmus: {text}"), err=True)
+
+    if launch is not None and command:
+        command = [*parse_launch(launch)[0], *command]
+    with _table(collectives) as table:
+        taken = run_program(
+            command,
+            table=table,
+            reproducible=reproducible,
+            comparing=comparing,
+            mpicc=mpicc,
+            say=say,
+            # With --json standard output is for JSON alone.
+            stdout=sys.stderr.fileno() if as_json else None,
+        )
+    if as_json:
+        print_json(taken.as_json())
+    else:
+        click.echo(visible(str(taken)), err=True)
+    if taken.status:
+        raise click.exceptions.Exit(taken.status)
+
+
+@contextlib.contextmanager
+def _table(collectives: tuple[str, ...]) -> Iterator[Path | None]:
+    """The decisions as a file that the ranks can read."""
+    if not collectives:
+        yield None
+        return
+    from ..tuning.export import export
+    from .tune_table import read_decisions
+
+    if len(collectives) > 1 or "=" in collectives[0].partition(":")[0]:
+        raise InvalidInput(f"--collectives {' '.join(collectives)}: give one decision table for a command after --")
+    with tempfile.TemporaryDirectory(prefix="isthmus-table-") as folder:
+        path = Path(folder) / "decisions.txt"
+        export(read_decisions(collectives[0]), "isthmus").save(path)
+        yield path

@@ -1,0 +1,117 @@
+"""The verb run, for any MPI program: its collectives are carried out by libisthmus, without recompiling it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from ..errors import InvalidInput
+from ..interruption import undone
+from ..mpi import build as building
+from ..mpi.command import take_apart
+from ..mpi.detection import Mpi, find
+from ..mpi.launch import loadable, run, with_variables
+from .taken import Taken, read_counts
+
+_FLAGS = (
+    *("-std=c11", "-D_GNU_SOURCE", "-fexceptions", "-fvisibility=hidden", "-ftls-model=initial-exec"),
+    *("-Wall", "-Wextra", "-Wno-deprecated-declarations"),
+)
+_LIBRARIES = ("-listhmus", "-lm", "-ldl", "-lpthread")
+
+
+def run_program(
+    command: Sequence[str],
+    *,
+    table: str | os.PathLike[str] | None = None,
+    reproducible: bool = False,
+    comparing: bool = True,
+    mpicc: str | None = None,
+    say: Callable[[str], None] | None = None,
+    stdout: int | None = None,
+) -> Taken:
+    """Run a command and carry out the collectives of the MPI program that it starts, without recompiling it.
+
+    Collectives among ranks of one node are carried out by libisthmus; all others go to the MPI library, and are counted
+    with the reason. Some calls of each kind and size are carried out by both in turn and timed; where the MPI library's
+    own is faster, the calls that follow go there.
+
+    Parameters
+    ----------
+    command : sequence of str
+        ``["mpirun", "-n", "4", "./app"]``, or the program itself.
+    table : path, optional
+        Decision table in plain text, see :mod:`isthmus.tuning.plain_text`; by default that of the library.
+    reproducible : bool
+        Every run with the same number of ranks combines numbers in the same order.
+    comparing : bool
+        Let the MPI library carry out some calls, to compare times.
+    mpicc : str, optional
+        Compiler of the MPI that the program uses, if it is not found.
+    say : callable, optional
+        Told in a sentence what takes time.
+    stdout : int, optional
+        File descriptor for the command's standard output; by default the standard output.
+
+    Returns
+    -------
+    Taken
+        How the command ended, and what was taken over.
+
+    Raises
+    ------
+    InvalidInput
+        If there is no MPI or no compiler for it, or the program is linked statically.
+    """
+    if not command:
+        raise InvalidInput("no command to run: put it after --, such as -- mpirun -n 4 ./app")
+    words = take_apart(command)
+    library = interposed(find(words, mpicc), say)
+    folder = Path(tempfile.mkdtemp(prefix="isthmus-run-"))
+
+    def remove() -> None:
+        shutil.rmtree(folder, ignore_errors=True)
+
+    with undone(remove):
+        try:
+            settings = {"ISTHMUS_COUNTS": str(folder), "ISTHMUS_COMPARES": str(int(comparing))}
+            if table is not None:
+                settings["ISTHMUS_TABLE"] = os.path.realpath(table)
+            if reproducible:
+                settings["ISTHMUS_REPRODUCIBLE"] = "1"
+            line, environment = with_variables(words, settings, preload=loadable(library, folder))
+            status = run(line, environment, stdout)
+            return read_counts(folder, status)
+        finally:
+            remove()
+
+
+def interposed(mpi: Mpi, say: Callable[[str], None] | None = None) -> Path:
+    """Return the library that is loaded into programs of an MPI, and compile it first if necessary.
+
+    Raises
+    ------
+    InvalidInput
+        If it does not compile.
+    """
+    return building.build(_sources(), mpi, say)
+
+
+def _sources() -> building.Sources:
+    library = building.folder_of("libisthmus", "include/isthmus/isthmus.h")
+    recorder = building.folder_of("recorder", "fortran.h")
+    folder = building.folder_of("runtime/interpose", "interpose.h")
+    own = sorted(path.name for path in folder.glob("*.c"))
+    return building.Sources(
+        "collectives",
+        folder,
+        "libisthmus-run.so",
+        files=(*own, os.path.relpath(recorder / "fortran.c", folder)),
+        flags=(*_FLAGS, f"-I{recorder}", f"-I{library / 'include'}"),
+        libraries=(f"-L{library / 'lib'}", f"-Wl,-rpath,{library / 'lib'}", *_LIBRARIES),
+        generator="generate.py",
+        beside=(recorder, library / "include" / "isthmus"),
+    )

@@ -1,0 +1,82 @@
+/* What was taken over, what was not and why, and how long both took: a text of lines for each rank. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "interpose.h"
+
+enum { REASONS = 24, KEPT = 1024 };
+
+struct row {
+  uint64_t taken, bytes;
+  struct {
+    const char* why;
+    uint64_t calls, bytes;
+  } left[REASONS];
+  uint64_t times[SIDES];
+  float* ns[SIDES]; /* the last ones */
+};
+static struct row* rows[COLLECTIVES][CLASSES + 1];
+
+static struct row* row_of(enum collective kind, int size_class) {
+  struct row** row = &rows[kind][size_class];
+  if (UNLIKELY(!*row) && !(*row = calloc(1, sizeof **row))) abort();
+  return *row;
+}
+
+void count_taken(enum collective kind, int size_class, int64_t bytes) {
+  struct row* row = row_of(kind, size_class);
+  row->taken++;
+  row->bytes += (uint64_t)bytes;
+}
+
+void count_left(enum collective kind, int size_class, int64_t bytes, const char* why) {
+  struct row* row = row_of(kind, size_class);
+  for (int i = 0; i < REASONS; ++i) {
+    if (row->left[i].why && strcmp(row->left[i].why, why) != 0) continue;
+    row->left[i].why = why;
+    row->left[i].calls++;
+    row->left[i].bytes += (uint64_t)bytes;
+    return;
+  }
+}
+
+void count_time(enum collective kind, int size_class, enum turn_of who, float ns) {
+  struct row* row = row_of(kind, size_class);
+  if (!row->ns[who] && !(row->ns[who] = malloc(KEPT * sizeof(float)))) abort();
+  row->ns[who][row->times[who]++ % KEPT] = ns;
+}
+
+static void write_times(FILE* file, struct row* row, const char* name, int size_class) {
+  static const char* const sides[SIDES] = {"isthmus", "library"};
+  for (int who = 0; who < SIDES; ++who) {
+    double low, middle, high;
+    const int n = row->times[who] < KEPT ? (int)row->times[who] : KEPT;
+    if (n == 0) continue;
+    interval_of(row->ns[who], n, &low, &middle, &high);
+    fprintf(file, "time %s %d %s %d %.1f %.1f %.1f\n", name, size_class, sides[who], n, low, middle, high);
+  }
+}
+
+void counts_write(void) {
+  char path[4400];
+  const char* folder = getenv("ISTHMUS_COUNTS");
+  if (!folder || snprintf(path, sizeof path, "%s/%d.counts", folder, process.rank) >= (int)sizeof path) return;
+  FILE* file = fopen(path, "w");
+  if (!file) return;
+  fprintf(file, "isthmus counts 1\nrank %d %d\n", process.rank, process.ranks);
+  for (int kind = 0; kind < COLLECTIVES; ++kind) {
+    for (int size_class = 0; size_class <= CLASSES; ++size_class) {
+      struct row* row = rows[kind][size_class];
+      const char* name = collective_names[kind];
+      if (!row) continue;
+      if (row->taken)
+        fprintf(file, "taken %s %d %llu %llu\n", name, size_class, (unsigned long long)row->taken,
+                (unsigned long long)row->bytes);
+      for (int i = 0; i < REASONS && row->left[i].why; ++i)
+        fprintf(file, "left %s %d %llu %llu %s\n", name, size_class, (unsigned long long)row->left[i].calls,
+                (unsigned long long)row->left[i].bytes, row->left[i].why);
+      write_times(file, row, name, size_class);
+    }
+  }
+  fclose(file);
+}

@@ -1,0 +1,236 @@
+/* Collectives of Isthmus under an MPI program: interfaces between the parts, and what generated entry points call.
+ *
+ * An entry point of a blocking collective is
+ *   if (!taking()) return PMPI_X(...);
+ *   struct arguments a = {...};                     // the same in C and Fortran
+ *   struct turn turn;
+ *   if (collective_run(&a, &turn)) return turn.error;  // carried out by Isthmus
+ *   turn.error = PMPI_X(...);
+ *   collective_ran(&turn);                          // counted, and timed where it is compared
+ * Everything inside runs at depth 1, so that what the library, its callbacks or this part call there is not taken.
+ * Whether a call is taken is the same on all ranks of its communicator: it depends on the communicator, the
+ * collective, the operator, and how many such calls came before, never on what a rank alone knows. */
+#ifndef ISTHMUS_INTERPOSE_H
+#define ISTHMUS_INTERPOSE_H
+
+#include <isthmus/isthmus_mpi.h>
+#include <mpi.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "fortran.h"
+
+/* ---- what was called, in either language ---- */
+enum collective {
+  BARRIER,
+  BCAST,
+  REDUCE,
+  ALLREDUCE,
+  GATHER,
+  GATHERV,
+  SCATTER,
+  SCATTERV,
+  ALLGATHER,
+  ALLGATHERV,
+  ALLTOALL,
+  ALLTOALLV,
+  ALLTOALLW,
+  REDUCE_SCATTER,
+  REDUCE_SCATTER_BLOCK,
+  SCAN,
+  EXSCAN,
+  NEIGHBOR_ALLGATHER,
+  NEIGHBOR_ALLGATHERV,
+  NEIGHBOR_ALLTOALL,
+  NEIGHBOR_ALLTOALLV,
+  NEIGHBOR_ALLTOALLW,
+  COLLECTIVES
+};
+extern const char* const collective_names[COLLECTIVES];
+
+struct ints {
+  const void* at;
+  size_t width;
+};
+struct types {
+  const void* at;
+  bool fortran;
+};
+/* One buffer, as bcast has, is the receive buffer; one count or type is that of both sides. */
+struct arguments {
+  enum collective kind;
+  const void* sbuf;
+  void* rbuf;
+  int64_t scount, rcount;
+  MPI_Datatype stype, rtype;
+  struct ints scounts, sdispls, rcounts, rdispls;
+  struct types stypes, rtypes;
+  MPI_Op op;
+  int root;
+  MPI_Comm comm;
+};
+static inline int64_t int_at(struct ints a, int64_t i) {
+  return a.width == sizeof(int) ? ((const int*)a.at)[i] : ((const int64_t*)a.at)[i];
+}
+static inline MPI_Datatype type_at(struct types a, int64_t i) {
+  return a.fortran ? PMPI_Type_f2c(((const MPI_Fint*)a.at)[i]) : ((const MPI_Datatype*)a.at)[i];
+}
+/* ---- arguments.c ---- */
+/* Arrays with gaps, which Fortran 2018 passes as they are: copies of them. */
+struct sections {
+  int count;
+  struct {
+    const void* descriptor; /* of what is written to; NULL: it is only read */
+    void* packed;
+  } of[2];
+};
+/* The buffer that a Fortran program means. */
+void* fortran_buffer(void* argument, bool descriptor, bool written, struct sections* s);
+void sections_end(struct sections* s, bool taken);
+
+/* ---- process.c ---- */
+extern bool taking_on; /* between MPI_Init and MPI_Finalize, where Isthmus takes collectives over */
+extern _Thread_local int depth __attribute__((tls_model("initial-exec")));
+static inline bool taking(void) { return taking_on && depth == 0; }
+struct process {
+  int rank, ranks;      /* of the world */
+  isthmus_team* node;   /* the ranks of this node; NULL: there is none */
+  MPI_Group node_group; /* these, as MPI knows them */
+  MPI_Comm own;         /* of this rank alone: by it the MPI library is given time */
+  bool several_threads; /* may call at once */
+  bool reproducible;
+  bool compares; /* a sample of calls goes to the MPI library */
+};
+extern struct process process;
+void process_begin(void); /* behind MPI_Init */
+void process_end(void);   /* before MPI_Finalize */
+/* One line on standard error. */
+void say(const char* format, ...) __attribute__((format(printf, 1, 2)));
+/* All that is kept here is used by one thread at a time; the wait for others gives way in between. */
+void enter(void);
+void leave(void);
+/* Goes on with what is under way. `looks`: how often nothing was found in a row. */
+void go_on(unsigned looks);
+
+/* ---- communicators.c ---- */
+enum { CLASSES = 6, NO_CLASS = CLASSES }; /* of sizes; the last one: ranks do not know those of others */
+struct tally;
+struct communicator {
+  isthmus_team* team; /* NULL: its calls go to the MPI library */
+  const char* why;    /* then */
+  int rank, size;
+  int references;
+  bool neighbours_known;
+  int ins, outs;    /* neighbours */
+  int *in, *out;    /* their ranks; MPI_PROC_NULL: none */
+  const char* away; /* why their collectives go to the MPI library; NULL: they do not */
+  struct tally* tallies[COLLECTIVES][CLASSES + 1];
+};
+void communicators_begin(void);
+void communicators_end(void);
+/* Of a communicator; made if it may be, which all ranks do together. NULL: it is none. */
+struct communicator* communicator_of(MPI_Comm comm, bool may_make);
+void communicator_made(MPI_Comm comm);
+void communicator_drop(struct communicator* c);
+void communicator_neighbours(struct communicator* c, MPI_Comm comm);
+
+/* ---- types.c ---- */
+struct type {
+  MPI_Datatype handle;
+  int64_t size, extent;
+  bool dense;  /* its elements lie one after the other, in the order of the type */
+  bool named;  /* predefined */
+  int element; /* isthmus_element of predefined numbers; -1: none */
+};
+struct type type_of(MPI_Datatype type);
+void type_pack(const struct type* type, const void* from, int64_t count, void* to);
+void type_unpack(const struct type* type, const void* from, void* to, int64_t count);
+
+/* ---- operators.c ---- */
+/* How a reduction is done. By the library of MPI: elements are combined by MPI_Reduce_local. */
+struct reduction {
+  bool by_mpi;
+  isthmus_operator operation;
+  bool commutes;
+  bool exact; /* any order of operands gives the same */
+  MPI_Op op;
+  struct type type;
+  int64_t element_bytes;
+};
+/* NULL, or why the MPI library has to do it. */
+const char* reduction_of(MPI_Op op, MPI_Datatype type, struct reduction* reduction);
+void reduction_combine(const void* left, const void* right, void* out, size_t elements, void* reduction);
+
+/* ---- sides.c ---- */
+/* What a rank gives, or gets: blocks of elements. */
+struct side {
+  char* base;
+  struct type type;
+  int64_t count; /* of each block, without counts */
+  int blocks;
+  struct ints counts, displs;
+  struct types types; /* a type for each block; displacements are in bytes then */
+  const int* ranks;   /* of the blocks: none is where there is MPI_PROC_NULL; NULL: all are there */
+};
+int64_t side_block(const struct side* s, int block); /* bytes */
+int64_t side_bytes(const struct side* s);
+/* Where all of it lies one after the other; false if it does not. */
+bool side_lies(const struct side* s, void** at);
+void side_pack(const struct side* s, void* to);
+void side_unpack(const struct side* s, const void* from);
+/* One block of it, to another place. */
+void side_pack_block(const struct side* s, int block, void* to);
+
+/* ---- calls.c ---- */
+/* A collective that is carried out by Isthmus. */
+struct call {
+  struct communicator* comm;
+  isthmus_call call;
+  struct reduction reduction;
+  void *input, *output;   /* as Isthmus sees them */
+  void *packed, *pending; /* own memory: the input, the output that is unpacked at the end */
+  struct side to;         /* where it is unpacked */
+};
+/* What decides whether a call is taken: NULL, or why it is not. */
+const char* call_refused(const struct arguments* a, struct communicator* c, struct reduction* reduction);
+/* Bytes of the vector or of a block, where all ranks know them; -1: they do not. */
+int64_t call_size(const struct arguments* a, const struct communicator* c, int64_t* own);
+/* False: there is no memory. */
+bool call_prepare(struct call* call, const struct arguments* a, struct communicator* c,
+                  const struct reduction* reduction);
+void call_finish(struct call* call);
+void call_release(struct call* call);
+
+/* ---- collectives.c ---- */
+struct turn {
+  int error;
+  struct tally* tally; /* where the time goes; NULL: nowhere */
+  uint64_t begin;
+};
+/* False: the MPI library is to be called, between this and collective_ran(). */
+bool collective_run(const struct arguments* a, struct turn* turn);
+void collective_ran(struct turn* turn);
+int collective_failed(MPI_Comm comm, int status);
+
+/* ---- tallies.c ---- */
+enum turn_of { OURS, THEIRS, SIDES };
+uint64_t now_ns(void);
+int class_of(int64_t bytes);
+/* Of a communicator, a collective and a class of sizes: how calls take turns. */
+struct tally* tally_of(struct communicator* c, enum collective kind, int size_class);
+/* Whose turn the next call is, and whether it is timed. */
+enum turn_of tally_turn(struct tally* t, bool* timed);
+void tally_time(struct tally* t, enum turn_of who, uint64_t ns);
+/* All ranks: agrees whether the MPI library's own is faster. */
+void tally_decide(struct tally* t, MPI_Comm comm);
+void tally_free(struct tally* t);
+/* The median of some times, which are sorted, and its interval of 95 % by order statistics. */
+void interval_of(float* times, int n, double* low, double* middle, double* high);
+/* For the report. */
+void count_taken(enum collective kind, int size_class, int64_t bytes);
+void count_left(enum collective kind, int size_class, int64_t bytes, const char* why);
+void count_time(enum collective kind, int size_class, enum turn_of who, float ns);
+void counts_write(void);
+
+#endif
