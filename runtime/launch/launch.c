@@ -6,7 +6,9 @@
  * writes the times of all runs to FOLDER/runs; every rank the times of its steps to FOLDER/steps.RANK: of that run in
  * the second series whose time is nearest to the median of the first.
  *
- * A run begins at an agreed time, which all ranks wait for; its time is that of the last rank. */
+ * A run begins at an agreed time, which all ranks wait for; its time is that of the last rank. Ranks of one kernel read
+ * one clock; those of others are compared before every run, as `isthmus measure` does it (probes/global_clock.c), also
+ * where the environment says ISTHMUS_CLOCKS=measured. */
 #include <errno.h>
 #include <fcntl.h>
 #include <isthmus/isthmus_mpi.h>
@@ -14,6 +16,8 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+
+#include "global_clock.h"
 
 enum { MOST_RUNS = 1000, WARM_UP = 20 };
 
@@ -31,11 +35,13 @@ static void expect(int status, const char* what) {
   if (status < 0) give_up(what, isthmus_last_error());
 }
 
-static int64_t now(void) {
+static int64_t nanoseconds(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
+
+double now(void) { return 1e-9 * (double)nanoseconds(); }
 
 /* -- parts and buffers */
 
@@ -141,45 +147,84 @@ static void verify(isthmus_operation* operation, const Step* step, uint32_t step
 
 /* -- runs */
 
-/* Of a run: when its first and last rank began and ended, nanoseconds after the agreed time. */
+/* Of a run: when the last rank ended, and when the last one began, nanoseconds after the agreed time. */
 typedef struct {
   int64_t end, late;
 } Run;
 
 /* How long before a run the ranks agree on its begin; it grows where that was too short. */
-static int64_t ahead = 100000;
-static int crowded;
+static int64_t before = 100000;
+/* There are more ranks than cores; ranks read several clocks. */
+static bool share, several;
+static Team all;
 
-static void rest(int64_t nanoseconds) {
-  struct timespec t = {(time_t)(nanoseconds / 1000000000), (long)(nanoseconds % 1000000000)};
+static void rest(int64_t time) {
+  struct timespec t = {(time_t)(time / 1000000000), (long)(time % 1000000000)};
   nanosleep(&t, NULL);
 }
 
-/* The agreed time. */
-static int64_t meet(void) {
+static int cores(void) {
+  cpu_set_t set;
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+/* Which ranks read one clock: those whose kernel started at the same time. */
+static void know_clocks(void) {
+  char own[40] = "", *boot = malloc(sizeof own * (size_t)ranks);
+  FILE* file = fopen("/proc/sys/kernel/random/boot_id", "r");
+  if (file != NULL) {
+    if (fgets(own, sizeof own, file) == NULL) own[0] = '\0';
+    fclose(file);
+  }
+  boot_of = malloc(sizeof *boot_of * (size_t)ranks);
+  all = (Team){.me = rank, .size = ranks, .world = malloc(sizeof(int) * (size_t)ranks)};
+  if (boot == NULL || boot_of == NULL || all.world == NULL) give_up("there is not enough memory", "");
+  MPI_Comm_dup(MPI_COMM_WORLD, &all.comm);
+  MPI_Allgather(own, sizeof own, MPI_CHAR, boot, sizeof own, MPI_CHAR, MPI_COMM_WORLD);
+  int here = 0;
+  for (int i = 0; i < ranks; i++) {
+    int first = 0;
+    while (memcmp(boot + sizeof own * (size_t)i, boot + sizeof own * (size_t)first, sizeof own) != 0) first++;
+    all.world[i] = i;
+    boot_of[i] = first;
+    several |= first != 0;
+    here += memcmp(boot + sizeof own * (size_t)i, own, sizeof own) == 0;
+  }
+  share = here > cores();
+  const char* given = getenv("ISTHMUS_CLOCKS");
+  measured_clocks = given != NULL && strcmp(given, "measured") == 0;
+  several |= measured_clocks;
+  free(boot);
+}
+
+/* The agreed time, by the clock of this rank. */
+static int64_t begin_together(void) {
   int64_t begin = 0;
+  Offset offset = {0, 0, 0};
+  if (several) offset = global_clock(&all);
   MPI_Barrier(MPI_COMM_WORLD);
-  if (rank == 0) begin = now() + ahead;
+  if (rank == 0) begin = nanoseconds() + before;
   MPI_Bcast(&begin, 1, MPI_INT64_T, 0, MPI_COMM_WORLD);
-  if (begin - now() > 2000000) rest(begin - now() - 1000000);
-  while (now() < begin) {
-    if (crowded) sched_yield();
+  if (several) begin -= (int64_t)(1e9 * ahead(&offset, now()));
+  if (begin - nanoseconds() > 2000000) rest(begin - nanoseconds() - 1000000);
+  while (nanoseconds() < begin) {
+    if (share) sched_yield();
   }
   return begin;
 }
 
 static Run carry_out(isthmus_operation* operation, int64_t* agreed, int64_t* end) {
   int64_t worst[2];
-  *agreed = meet();
-  const int64_t began = now();
+  *agreed = begin_together();
+  const int64_t began = nanoseconds();
   int status = isthmus_start(operation, NULL, NULL);
   if (status >= 0) status = isthmus_wait(operation);
-  *end = now() - *agreed;
+  *end = nanoseconds() - *agreed;
   expect(status, "the schedule was not carried out");
   const int64_t mine[2] = {*end, began - *agreed};
   MPI_Allreduce(mine, worst, 2, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD);
   const Run run = {worst[0], worst[1]};
-  if (run.late > ahead / 4 && ahead < 20000000) ahead *= 2;
+  if (run.late > before / 4 && before < 20000000) before *= 2;
   return run;
 }
 
@@ -204,7 +249,7 @@ static int warm_up(isthmus_operation* operation, int asked) {
     if (run.end < least) least = run.end;
   }
   if (asked > 0) return asked;
-  const int64_t fit = 1000000000 / (least + 3 * ahead);
+  const int64_t fit = 1000000000 / (least + 3 * before);
   return fit < 1 ? 1 : fit > 100 ? 100 : (int)fit;
 }
 
@@ -235,11 +280,6 @@ static void write_runs(const char* folder, const Run* quick, const Run* traced, 
   if (fclose(file) != 0) give_up(path, strerror(errno));
 }
 
-static int cores(void) {
-  cpu_set_t set;
-  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-}
-
 int main(int argc, char** argv) {
   static Run quick[MOST_RUNS], traced[MOST_RUNS];
   isthmus_team* team;
@@ -252,13 +292,8 @@ int main(int argc, char** argv) {
   if (argc != 5) give_up("it takes PARTS FOLDER REPETITIONS CHECK", "");
   const unsigned char* part = part_of(argv[1], &bytes);
   const int asked = atoi(argv[3]) < MOST_RUNS ? atoi(argv[3]) : MOST_RUNS, check = atoi(argv[4]);
-  crowded = ranks > cores();
-  const int joined = isthmus_join_mpi(MPI_COMM_WORLD, &team);
-  if (joined == ISTHMUS_UNSUPPORTED) {
-    if (rank == 0) give_up("the ranks are on several nodes: schedules are carried out on one", "");
-    rest(5000000000);
-  }
-  expect(joined, "it could not join the other ranks");
+  know_clocks();
+  expect(isthmus_join_mpi(MPI_COMM_WORLD, &team), "it could not join the other ranks");
   expect(isthmus_load(team, part, bytes, &operation), "its part of the schedule");
   Header header;
   memcpy(&header, part, sizeof header);
@@ -273,7 +308,7 @@ int main(int argc, char** argv) {
   const int count = warm_up(operation, asked);
   for (int i = 0; i < count; i++) quick[i] = carry_out(operation, &agreed, &end);
   const int64_t typical = median(quick, count);
-  /* Times of the best run so far, and of the one that is made; and what rank, begin and end belong to it. */
+  /* Times of the run that is shown so far, and of the one that is made; and its agreed begin and this rank's end. */
   int64_t* times[2] = {calloc(2 * steps + 1, sizeof(int64_t)), calloc(2 * steps + 1, sizeof(int64_t))};
   int64_t kept[2] = {0, 0};
   if (times[0] == NULL || times[1] == NULL) give_up("there is not enough memory for the times of its operations", "");

@@ -47,6 +47,16 @@ def test_collectives_are_carried_out_as_they_are_written(ranks: int, name: str, 
     assert "measured" in str(again)
 
 
+def test_clocks_that_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where ranks are taken to have clocks of their own, messages still arrive after they were sent."""
+    monkeypatch.setenv("ISTHMUS_CLOCKS", "measured")
+    schedule = isthmus.collective("allgather", ranks=3, bytes=3000, algorithm="ring")
+    ran = isthmus.run(schedule, launch=f"{launch(3)} -x ISTHMUS_CLOCKS", repetitions=2)
+    sends = schedule.ops["kind"] == OpKind.send
+    # Clocks that ranks find to be milliseconds apart would be an error of the comparison, or of who waits for a core.
+    assert (ran.end_ps[ran.partner[sends]] >= ran.start_ps[sends] - 20_000_000_000).all()
+
+
 def test_computations_take_their_time_or_that_of_a_factor() -> None:
     schedule = isthmus.Schedule.of(
         2,

@@ -144,11 +144,13 @@ def launch_program(mpi: Mpi, say: Callable[[str], None] | None = None) -> Path:
         If it does not compile.
     """
     library = building.folder_of("libisthmus", "include/isthmus/isthmus.h")
+    probes = building.folder_of("probes", "global_clock.c")
     sources = building.Sources(
         "launch of schedules",
         building.folder_of("runtime/launch", "launch.c"),
         "launch",
-        flags=("-std=c11", "-D_GNU_SOURCE", "-Wall", "-Wextra", f"-I{library / 'include'}"),
+        files=("launch.c", str(probes / "global_clock.c")),
+        flags=("-std=c11", "-D_GNU_SOURCE", "-Wall", "-Wextra", f"-I{library / 'include'}", f"-I{probes}"),
         libraries=(f"-L{library / 'lib'}", f"-Wl,-rpath,{library / 'lib'}", "-listhmus"),
     )
     return building.build(sources, mpi, say)
