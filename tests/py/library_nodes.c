@@ -5,7 +5,8 @@
  * or not, many under way at once, ended in another order than begun library_nodes dies RANK     that rank dies while
  * the others wait library_nodes waits SECONDS all ranks begin again and again, for so long
  *
- * `full` in ISTHMUS_TEST: no shared memory can be had. */
+ * `full` in ISTHMUS_TEST: no shared memory can be had; `nodes`: which ranks share it. ISTHMUS_SAID: a file that gets
+ * what is said otherwise. */
 #include <isthmus/isthmus_mpi.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -23,9 +24,17 @@ static uint32_t below(uint32_t n) {
   return (uint32_t)(state >> 33) % n;
 }
 
+/* Of all hosts of this machine. */
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
 static void check(int status) {
   if (status >= 0) return;
   printf("rank %d: %d %s\n", rank, status, isthmus_last_error());
+  printf("rank %d ends %.3f\n", rank, now());
   fflush(stdout);
   if (status != ISTHMUS_FAILED) MPI_Abort(MPI_COMM_WORLD, 3);
   _exit(4);
@@ -196,18 +205,28 @@ static void again_and_again(double seconds, int dies) {
   static int64_t in[9000], out[9000];
   isthmus_call call = {.size = sizeof call, .kind = ISTHMUS_ALLREDUCE, .element = ISTHMUS_I64, .count = 9000};
   for (int turn = 0; MPI_Wtime() - begin < seconds; ++turn) {
-    if (turn == 5 && rank == dies) raise(SIGKILL);
+    if (turn == 5 && rank == dies) {
+      printf("rank %d dies %.3f\n", rank, now());
+      fflush(stdout);
+      usleep(300000); /* what launchers pass on is there before they hear of it */
+      raise(SIGKILL);
+    }
     if (turn == 5 && rank == 0) printf("began\n"), fflush(stdout);
     check(isthmus_run(team, &call, in, out));
   }
 }
 
 int main(int argc, char** argv) {
-  const char* test = getenv("ISTHMUS_TEST");
+  const char *test = getenv("ISTHMUS_TEST"), *said = getenv("ISTHMUS_SAID");
   isthmus_job job;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  /* A launcher that fails with a rank does not pass on what the others say. */
+  if (said && !freopen(said, "a", stdout)) MPI_Abort(MPI_COMM_WORLD, 3);
+  if (said) setvbuf(stdout, NULL, _IOLBF, 4096);
+  if (said)
+    signal(SIGUSR1, SIG_IGN), signal(SIGPIPE, SIG_IGN); /* by which MPICH's launcher tells of a rank that died */
   memset(&job, 0, sizeof job);
   job.size = sizeof job;
   job.say = say;
@@ -227,6 +246,10 @@ int main(int argc, char** argv) {
   if (strcmp(argv[1], "dies") == 0) again_and_again(100, atoi(argv[2]));
   else if (strcmp(argv[1], "waits") == 0) again_and_again(atof(argv[2]), -1);
   else {
+    uint32_t nodes[64];
+    isthmus_mpi_nodes(MPI_COMM_WORLD, nodes);
+    for (int r = 0; r < ranks && rank == 0 && test && strcmp(test, "nodes") == 0; ++r)
+      printf("rank %d is on %u\n", r, nodes[r]);
     const int carried = all_cases(argv[1]);
     if (rank == 0) printf("%d carried out\n", carried);
   }
