@@ -11,7 +11,7 @@ from ..errors import InvalidInput
 from ..named import split
 from .collectives import parse_collectives
 from .inputs import parse_nodes, parse_speeds
-from .options import MODELS, Work, check_file, json_option, pictures, shared, work_argument
+from .options import MODELS, PLACES, Work, check_file, json_option, pictures, shared, work_argument
 from .output import line_width, print_json, print_table
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ PLOTS = ("load", "dilation", "placement")
 @click.option(
     "--evaluate", is_flag=True, help="Print only the metrics of --placement, with their definitions and sources."
 )
-@shared("placement", "with --evaluate, also default or random")
+@shared("placement", f"{PLACES}; with --evaluate, also default or random")
 @shared("collectives", "without it their messages do not count")
 @shared("model", "with none, nothing is simulated", type=click.Choice([*MODELS, "none"]), default="flow")
 @shared("output", "the file for the launcher")

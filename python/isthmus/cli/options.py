@@ -114,12 +114,7 @@ SHARED = {
         "Attribute calls to this code: a function, source file or module, with * and ? as wildcards; may be repeated",
         _text("NAME", multiple=True),
     ),
-    "placement": Shared(
-        ("--placement",),
-        "Placement of the ranks: block (fill node after node), cyclic (one rank per node in turn), or a file: any "
-        "format that isthmus map writes, or one node per line",
-        _text("ORDER|FILE"),
-    ),
+    "placement": Shared(("--placement",), "Placement of the ranks", _text("ORDER|FILE")),
     "plot": Shared(("--plot",), "Draw .png, .svg or .pdf", _text("[KIND=]FILE", multiple=True)),
     "progress": Shared(
         ("--progress/--no-progress",), "Show progress on standard error; by default on a terminal", {"default": None}
@@ -172,7 +167,14 @@ routing_option = shared(
     "loaded of both)",
     type=click.Choice(["minimal", "random", "valiant", "adaptive"]),
 )
-job_options = several(shared("placement"), shared("nodes"), shared("ranks_per_node", "; by default one rank per core"))
+#: What --placement names where nothing is started.
+PLACES = (
+    "block (fill node after node), cyclic (one rank per node in turn), or a file: any format that isthmus map writes, "
+    "or one node per line"
+)
+job_options = several(
+    shared("placement", PLACES), shared("nodes"), shared("ranks_per_node", "; by default one rank per core")
+)
 
 
 # -- what a command works on -------------------------------------------------------------------------------------------

@@ -36,6 +36,7 @@ _OF_PROGRAMS = ("reproducible", "comparing")
     "  isthmus run allreduce:ranks=2,bytes=64KiB,algorithm=ring --launch 'mpirun -n 2' -o ran.h5\n"
     "  isthmus run app.h5 --launch 'mpirun -n 4' --collectives table.toml -o ran.h5\n"
     "  isthmus run schedule.goal --launch 'mpirun -n 4 --oversubscribe' --compute 0 --check\n"
+    "  isthmus run app.h5 --launch 'mpirun -n 16' --placement ranks.txt -o mapped.h5\n"
     "  isthmus compare ran.h5 predicted.h5\n"
     "  isthmus run --collectives tuned.toml -- mpirun -n 4 ./app",
     help="Carry out a schedule or a program on this computer, and measure when everything happens; or run an MPI "
@@ -66,6 +67,7 @@ _OF_PROGRAMS = ("reproducible", "comparing")
 @click.option("--check", is_flag=True, help="Check in one more run before that every message arrives as it was sent.")
 @shared("wait", ", beside the computations", default="2min")
 @shared("directory", "; by default /tmp")
+@shared("placement", "a file for the launcher, such as a rankfile, as isthmus map writes it")
 @click.option(
     "--reproducible",
     is_flag=True,
@@ -91,6 +93,7 @@ def command(
     check: bool,
     wait: str,
     directory: str | None,
+    placement: str | None,
     reproducible: bool,
     comparing: bool,
     mpicc: str | None,
@@ -113,6 +116,7 @@ def command(
             collectives=collectives,
             reproducible=reproducible,
             comparing=comparing,
+            placement=placement,
             mpicc=mpicc,
             as_json=as_json,
         )
@@ -136,6 +140,7 @@ def command(
         compute=compute,
         repetitions=repetitions,
         check=check,
+        placement=placement,
         wait=longest,
         directory=directory,
         mpicc=mpicc,

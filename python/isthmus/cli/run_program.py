@@ -22,6 +22,7 @@ def run_program(
     collectives: tuple[str, ...],
     reproducible: bool,
     comparing: bool,
+    placement: str | None,
     mpicc: str | None,
     as_json: bool,
 ) -> None:
@@ -40,6 +41,7 @@ def run_program(
             table=table,
             reproducible=reproducible,
             comparing=comparing,
+            placement=placement,
             mpicc=mpicc,
             say=say,
             # With --json standard output is for JSON alone.

@@ -2,6 +2,7 @@
 
 - ``assembly``: the Timeline of a run, from the times that its ranks wrote
 - ``parts``: what every rank has to do, as bytes that libisthmus reads
+- ``placing``: ranks started where a file for the launcher places them
 - ``program``: the verb ``run`` for any MPI program, whose collectives libisthmus carries out
 - ``run``: the verb ``run`` for schedules and recorded programs
 - ``taken``: what was taken over of a program's collectives

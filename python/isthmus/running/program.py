@@ -14,6 +14,7 @@ from ..mpi import build as building
 from ..mpi.command import take_apart
 from ..mpi.detection import Mpi, find
 from ..mpi.launch import loadable, run, with_variables
+from .placing import placed
 from .taken import Taken, read_counts
 
 _FLAGS = (
@@ -29,6 +30,7 @@ def run_program(
     table: str | os.PathLike[str] | None = None,
     reproducible: bool = False,
     comparing: bool = True,
+    placement: str | os.PathLike[str] | None = None,
     mpicc: str | None = None,
     say: Callable[[str], None] | None = None,
     stdout: int | None = None,
@@ -49,6 +51,8 @@ def run_program(
         Every run with the same number of ranks combines numbers in the same order.
     comparing : bool
         Let the MPI library carry out some calls, to compare times.
+    placement : path, optional
+        File of ranks for the launcher, as ``isthmus map -o`` writes it: ranks are started where it places them.
     mpicc : str, optional
         Compiler of the MPI that the program uses, if it is not found.
     say : callable, optional
@@ -69,7 +73,9 @@ def run_program(
     if not command:
         raise InvalidInput("no command to run: put it after --, such as -- mpirun -n 4 ./app")
     words = take_apart(command)
-    library = interposed(find(words, mpicc), say)
+    mpi = find(words, mpicc)
+    words, placing = (words, {}) if placement is None else placed(words, mpi, placement)
+    library = interposed(mpi, say)
     folder = Path(tempfile.mkdtemp(prefix="isthmus-run-"))
 
     def remove() -> None:
@@ -77,7 +83,7 @@ def run_program(
 
     with undone(remove):
         try:
-            settings = {"ISTHMUS_COUNTS": str(folder), "ISTHMUS_COMPARES": str(int(comparing))}
+            settings = {**placing, "ISTHMUS_COUNTS": str(folder), "ISTHMUS_COMPARES": str(int(comparing))}
             if table is not None:
                 settings["ISTHMUS_TABLE"] = os.path.realpath(table)
             if reproducible:

@@ -17,6 +17,7 @@ from ..interruption import undone
 from ..lowering.lower import lower
 from ..lowering.rules import Collectives
 from ..mpi import build as building
+from ..mpi.command import take_apart
 from ..mpi.detection import Mpi
 from ..mpi.launcher import Ended, Launcher
 from ..schedule.program import Program
@@ -25,6 +26,7 @@ from ..simulation.ran import Ran
 from ..simulation.timeline import Timeline
 from .assembly import assemble, read_runs
 from .parts import meetings, write_parts
+from .placing import placed
 
 #: Seconds for starting ranks and for all runs, beside their computations.
 WAIT = 120.0
@@ -40,6 +42,7 @@ def run(
     compute: float = 1.0,
     repetitions: int | None = None,
     check: bool = False,
+    placement: str | os.PathLike[str] | None = None,
     wait: float = WAIT,
     directory: str | os.PathLike[str] | None = None,
     mpicc: str | None = None,
@@ -66,6 +69,8 @@ def run(
     check : bool
         In one more run before, check that every message arrives as it was sent; memory is then that of messages, and
         every message has its own.
+    placement : path, optional
+        File of ranks for the launcher, as ``isthmus map -o`` writes it: ranks are started where it places them.
     wait : float
         Seconds after which the ranks are taken to hang, beside their computations.
     directory : path, optional
@@ -107,7 +112,12 @@ def run(
             f"has {schedule.ranks}"
         )
     partner = np.asarray(meetings(schedule).partner)
-    program = launch_program(launcher.mpi(mpicc), say)
+    mpi = launcher.mpi(mpicc)
+    program = launch_program(mpi, say)
+    variables: dict[str, str] = {}
+    if placement is not None:
+        command, variables = placed(take_apart(launcher.command("true")), mpi, placement, schedule.ranks)
+        launcher = Launcher(command.words[:-1], launcher.ranks)
     begin = time.monotonic()
     made: list[Path] = []
 
@@ -125,6 +135,7 @@ def run(
                 program,
                 *(str(folder / "parts"), str(folder), str(repetitions or 0), str(int(check))),
                 ranks=schedule.ranks,
+                variables=variables,
                 limit=limit,
             )
             if ended.status or not (folder / "runs").is_file():

@@ -16,6 +16,7 @@
 - ``places``: what a running program asks libisthmus for: dimensions, coordinates of ranks, hops
 - ``reading``: what the readers of all formats share: lines, names of nodes, complete sets of ranks
 - ``slurm``: Slurm hostfiles of ``srun --distribution=arbitrary``: one host a task, in the order of the ranks
+- ``starting``: the options and variables with which a launcher starts ranks where a file places them
 - ``table``: A plain table with a header: rank, node (a name or an id), and core
 """
 
@@ -205,12 +206,16 @@ def read(
 def detect(reading: Reading) -> str:
     """Detect the format from the first line; raises ParseError if no format fits."""
     for number, line in reading.lines():
-        for name, pattern in _FIRST_LINES:
-            if pattern.match(line):
-                return name
+        if (name := format_of_line(line)) is not None:
+            return name
         message = f"begins like none of the formats, which are {_names()}"
         raise ParseError(reading.path, number, shown(line), message)
     raise ParseError(reading.path, None, None, "the file has no ranks")
+
+
+def format_of_line(line: str) -> str | None:
+    """Return the format of a file whose first line this is, comments left out; None if no format fits."""
+    return next((name for name, pattern in _FIRST_LINES if pattern.match(line)), None)
 
 
 def _names() -> str:

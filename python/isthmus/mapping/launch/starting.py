@@ -1,0 +1,98 @@
+"""The options and variables with which a launcher starts ranks where a file places them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+
+from ... import filekinds
+from ...errors import InvalidInput, ParseError
+from ...imports.source import checked_lines
+from . import format_of_line
+
+#: What takes which files: of a launcher its words for a format and a file, and its variables.
+_Start = tuple[Sequence[str], dict[str, str]]
+
+
+def _open_mpi(version: str, format: str, file: str) -> _Start | None:
+    new = not version.startswith(("1.", "2.", "3.", "4."))
+    if format == "rankfile":
+        return (["--map-by", f"rankfile:file={file}"] if new else ["--rankfile", file]), {}
+    if format == "hostfile":
+        return (["--map-by", f"seq:file={file}"] if new else ["--map-by", "seq", "--hostfile", file]), {}
+    return None
+
+
+def _slurm(version: str, format: str, file: str) -> _Start | None:
+    if format in ("slurm", "hostfile"):
+        return ["--distribution=arbitrary"], {"SLURM_HOSTFILE": file}
+    if format == "cray":
+        return ["-m", "block"], {"MPICH_RANK_REORDER_METHOD": "3", "MPICH_RANK_REORDER_FILE": file}
+    return None
+
+
+def _jsrun(version: str, format: str, file: str) -> _Start | None:
+    return (["--erf_input", file], {}) if format == "jsrun" else None
+
+
+_STARTS: dict[str, tuple[Callable[[str, str, str], _Start | None], str]] = {
+    "Open MPI": (_open_mpi, "rankfile or hostfile"),
+    "srun": (_slurm, "slurm, hostfile or cray"),
+    "jsrun": (_jsrun, "jsrun"),
+}
+
+
+def starting(
+    file: str | os.PathLike[str], launcher: str | None, family: str | None, version: str, ranks: int | None = None
+) -> tuple[list[str], dict[str, str]]:
+    """Return the words behind a launcher's name, and the variables, with which it starts ranks as a file places them.
+
+    Parameters
+    ----------
+    file : path
+        What :func:`isthmus.mapping.launch.write` writes, or ``isthmus map -o``.
+    launcher : str or None
+        Name of the launcher, such as ``"mpirun"`` or ``"srun"``; None for none.
+    family : str or None
+        MPI of a launcher that belongs to one: ``"Open MPI"``.
+    version : str
+        Of that MPI.
+    ranks : int, optional
+        How many ranks are started: those of the file.
+
+    Raises
+    ------
+    InvalidInput
+        If the launcher does not read files of this format, or the file places another number of ranks.
+    ParseError
+        If the file is of no format.
+    OSError
+        If it cannot be read.
+    """
+    path = os.path.realpath(file)
+    shown = os.fspath(file)
+    filekinds.require(file, (), "a file of ranks for a launcher")
+    with open(file, "rb") as stream:
+        text = stream.read().decode("utf-8-sig", errors="replace")
+    lines = [content for line in checked_lines(text, shown) if (content := line.partition("#")[0].strip())]
+    if not lines:
+        raise ParseError(shown, None, None, "the file has no ranks")
+    format = format_of_line(lines[0])
+    if format is None:
+        raise ParseError(shown, None, None, "the file begins like none of the formats of launchers")
+    starts, read = _STARTS.get(launcher or "") or _STARTS.get(family or "") or (None, "")
+    if starts is None:
+        raise InvalidInput(
+            f"--placement {shown}: {launcher or 'a program without a launcher'} reads no file of ranks that is known "
+            f"here: {', '.join(_STARTS)} do"
+        )
+    found = starts(version, format, path)
+    if found is None:
+        raise InvalidInput(
+            f"--placement {shown}: {launcher} does not read a file of format {format}: must be {read}, which "
+            "isthmus map --format writes"
+        )
+    if ranks is not None and format in ("rankfile", "hostfile") and len(lines) != ranks:
+        raise InvalidInput(f"--placement {shown}: the file places {len(lines)} ranks, and {ranks} are started")
+    words, variables = found
+    return list(words), variables
