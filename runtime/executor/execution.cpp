@@ -60,7 +60,9 @@ void Execution::begin(std::uint32_t index) {
       if (!transport_->send(step.peer, key, at(step.from_buffer, step.from), step.amount, {this, index})) return;
       break;
     case OpKind::recv:
-      if (!transport_->recv(step.peer, key, at(step.to_buffer, step.to), step.amount, {this, index})) return;
+      if (!transport_->recv(step.peer, key, at(step.to_buffer, step.to), step.amount,
+                            {this, index, step.pair == 0 ? nullptr : take}))
+        return;
       break;
     case OpKind::copy: copy(step); break;
     case OpKind::reduce: combine(step); break;
@@ -76,7 +78,13 @@ void Execution::begin(std::uint32_t index) {
 void Execution::finish(std::uint32_t index) {
   if (trace_.ends != nullptr) trace_.ends[index] = nanoseconds();
   release(index, false);
+  const Step& step = program_.steps[index];
+  const bool took = step.kind == OpKind::recv && step.pair != 0 && needs_[step.pair - 1] == done_early;
   if (--left_ == 0 && counted_) transport_->retire(context_);
+  if (!took) return;
+  needs_[step.pair - 1] = 0;
+  release(step.pair - 1, true);
+  finish(step.pair - 1);
 }
 
 void Execution::release(std::uint32_t index, bool on_start) {
@@ -104,11 +112,33 @@ void Execution::copy(const Step& step) const {
   if (left > 0) std::memcpy(to, from, left);
 }
 
-void Execution::combine(const Step& step) const {
-  const std::byte* from = at(step.from_buffer, step.from);
-  std::byte* to = at(step.to_buffer, step.to);
-  const Combine with = step.order == ReduceOrder::after ? operator_.after : operator_.before;
-  if (step.amount > 0) with(from, to, step.amount, operator_.data);
+void Execution::combine(const Step& step) const { combine(step, at(step.from_buffer, step.from), 0, step.amount); }
+
+/// So many bytes from `offset` of the reduction on; `from`: of them.
+void Execution::combine(const Step& step, const std::byte* from, std::size_t offset, std::size_t bytes) const {
+  if (bytes == 0) return;
+  std::byte* to = at(step.to_buffer, step.to) + offset;
+  if (step.pair != 0) {
+    const std::byte* with = at(static_cast<std::uint8_t>(step.pair - 1), step.block) + offset;
+    if (operator_.apart != nullptr) return operator_.apart(from, with, to, bytes, operator_.data);
+    std::memcpy(to, with, bytes);
+  }
+  (step.order == ReduceOrder::after ? operator_.after : operator_.before)(from, to, bytes, operator_.data);
+}
+
+/// Bytes of a message that a reduction waits for: combined at once where nothing else is missing.
+void Execution::take(void* self, std::uint32_t index, const std::byte* bytes, std::size_t offset, std::size_t count) {
+  Execution& own = *static_cast<Execution*>(self);
+  const Step& step = own.program_.steps[index];
+  std::uint32_t& needs = own.needs_[step.pair - 1];
+  const std::size_t element = own.operator_.element;
+  const bool whole = count == step.amount || (element != 0 && count % element == 0);
+  if (offset == 0 && needs == 1 && whole) {
+    needs |= done_early;
+    if (own.trace_.begins != nullptr) own.trace_.begins[step.pair - 1] = nanoseconds();
+  }
+  if ((needs & done_early) != 0) own.combine(own.program_.steps[step.pair - 1], bytes, offset, count);
+  else std::memcpy(own.at(step.to_buffer, step.to) + offset, bytes, count);
 }
 
 void progress(Transport& transport) {

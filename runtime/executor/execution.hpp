@@ -17,11 +17,17 @@ namespace isthmus::runtime {
 /// inout = in (+) inout for so many bytes, which are whole elements.
 using Combine = void (*)(const std::byte* in, std::byte* inout, std::size_t bytes, const void* data);
 
+/// out = in (+) with; `out` is none of the other two.
+using CombineApart = void (*)(const std::byte* in, const std::byte* with, std::byte* out, std::size_t bytes,
+                              const void* data);
+
 /// The operator of reductions. Where the order of operands matters, `after` and `before` differ.
 struct Operator {
   Combine before = nullptr;  ///< inout = in (+) inout
   Combine after = nullptr;   ///< inout = inout (+) in
   const void* data = nullptr;
+  CombineApart apart = nullptr;  ///< of operators whose operands may change places; may be absent
+  std::size_t element = 0;       ///< bytes that belong together; 0: all of them
 };
 
 /// When each step began and ended, in nanoseconds of the steady clock, which processes of a node share.
@@ -58,9 +64,14 @@ class Execution {
   void release(std::uint32_t step, bool on_start);
   void copy(const Step& step) const;
   void combine(const Step& step) const;
+  void combine(const Step& step, const std::byte* from, std::size_t offset, std::size_t bytes) const;
+  static void take(void* self, std::uint32_t step, const std::byte* bytes, std::size_t offset, std::size_t count);
   [[nodiscard]] std::byte* at(std::uint8_t buffer, std::uint64_t offset) const {
     return buffer == Program::no_buffer ? nullptr : buffers_[buffer] + offset;
   }
+
+  /// Of a reduction that has been done as its message arrived.
+  static constexpr std::uint32_t done_early = 0x80000000;
 
   const Program& program_;
   std::vector<std::uint32_t> needs_;

@@ -84,6 +84,7 @@ void check_step(const Program& p, std::uint32_t index, std::uint32_t ranks) {
   require(!message || step.peer < ranks, "step ", index, " names rank ", step.peer, " of ", ranks);
   require(step.order <= schedule::ReduceOrder::before, "step ", index, " has an unknown order of operands");
   require(step.block == 0 || step.kind == OpKind::copy, "step ", index, " is in blocks: only copies are");
+  require(step.pair == 0, "step ", index, " has bytes that are not used: must be 0");
   const bool both = step.kind == OpKind::copy || step.kind == OpKind::reduce;
   if (step.kind == OpKind::send || both) check_side(p, index, step.from_buffer, step.from, step.from_stride);
   if (step.kind == OpKind::recv || both) check_side(p, index, step.to_buffer, step.to, step.to_stride);

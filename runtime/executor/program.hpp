@@ -14,7 +14,7 @@ struct alignas(64) Step {
   std::uint64_t amount = 0;  ///< bytes; calc: picoseconds
   std::uint64_t from = 0;    ///< offset in its buffer
   std::uint64_t to = 0;
-  std::uint64_t block = 0;       ///< of a copy in blocks; 0: in one piece
+  std::uint64_t block = 0;       ///< of a copy in blocks; 0: in one piece. Of a reduction: offset of its other operand
   std::int32_t from_stride = 0;  ///< in blocks
   std::int32_t to_stride = 0;
   std::uint32_t peer = 0;
@@ -25,7 +25,9 @@ struct alignas(64) Step {
   std::uint8_t to_buffer = 0;
   schedule::OpKind kind = schedule::OpKind::calc;
   schedule::ReduceOrder order = schedule::ReduceOrder::after;
-  std::uint32_t unused = 0;  ///< so that equal steps are equal bytes
+  /// A number plus 1, or 0 where there is none. Of a receive: the reduction that may take its bytes as they arrive. Of
+  /// a reduction: the buffer of the operand that is combined with `from`, if that is not `to` itself.
+  std::uint32_t pair = 0;
 };
 static_assert(sizeof(Step) == 64);
 

@@ -50,7 +50,9 @@ isthmus_operation& isthmus_team::load(std::span<const std::byte> bytes) {
 }
 
 std::vector<std::byte> isthmus_team::describe(const isthmus_call& call) {
-  Program program = find(call).program;
+  // Before copies are left out: what is described is what is proved and simulated.
+  const Cached& plan = find(call);
+  Program program = program_by(plan, plan.taken);
   for (Step& step : program.steps) {
     step.comm = 0;
     const auto member = std::find(members.begin(), members.end(), step.peer);

@@ -10,6 +10,7 @@
 #include "runtime/choice/choice.hpp"
 #include "runtime/collectives/collective_program.hpp"
 #include "runtime/collectives/operators.hpp"
+#include "runtime/executor/shorten.hpp"
 #include "schedule/names.hpp"
 
 namespace isthmus::runtime {
@@ -51,7 +52,8 @@ void combine_by_user(const std::byte* in, std::byte* inout, std::size_t bytes, c
 /// `kept`: lives as long as the operator.
 Operator reduction_of(const isthmus_call& kept) {
   if (!reduces(kept.kind)) return {};
-  if (kept.combine != nullptr) return {combine_by_user<false>, combine_by_user<true>, &kept};
+  if (kept.combine != nullptr)
+    return {combine_by_user<false>, combine_by_user<true>, &kept, nullptr, element_bytes_of(kept)};
   require(kept.element != ISTHMUS_BYTES, "elements of ISTHMUS_BYTES are reduced with `combine` only");
   require(kept.operation >= ISTHMUS_SUM && kept.operation <= ISTHMUS_BXOR, "operation ",
           static_cast<int>(kept.operation), " is none of the operators");
@@ -155,17 +157,8 @@ Cached& isthmus_team::find(const isthmus_call& call) {
   made->algorithm = call.algorithm == nullptr ? "" : call.algorithm;
   made->by_table = tables;
   made->counts.assign(call.counts, call.counts + call.counts_length);
-  schedule::CollectiveCall asked;
-  asked.kind = static_cast<schedule::CollectiveKind>(call.kind);
-  asked.rank = rank;
-  asked.ranks = ranks;
-  asked.world = members;
-  asked.root = call.root;
-  asked.bytes = call.count;
-  asked.counts = made->counts;
-  asked.in_place = call.in_place != 0;
   require(call.root < ranks, "root ", call.root, " does not exist: there are ", ranks, " ranks");
-  plan(*made, asked);
+  plan(*made);
   if (cache.size() >= most) {
     const auto unused = std::find_if(cache.rbegin(), cache.rend(),
                                      [](const auto& c) { return c->idle.size() == c->operations.size(); });
@@ -175,26 +168,41 @@ Cached& isthmus_team::find(const isthmus_call& call) {
   return *cache.front();
 }
 
+/// The schedule by an algorithm as tables write it.
+Program isthmus_team::program_by(const Cached& made, const std::string& algorithm) const {
+  schedule::CollectiveCall asked;
+  asked.kind = static_cast<CollectiveKind>(made.call.kind);
+  asked.rank = rank;
+  asked.ranks = ranks;
+  asked.world = members;
+  asked.root = made.call.root;
+  asked.bytes = made.call.count;
+  asked.counts = made.counts;
+  asked.in_place = made.call.in_place != 0;
+  const Choice choice = in_nodes(asked.kind, read_choice(algorithm), *nodes);
+  return collective_program(asked, algorithm_of(asked.kind, choice, made.element_bytes), made.element_bytes, number);
+}
+
 /// The algorithm that the call names, or the best one that can carry it out.
-void isthmus_team::plan(Cached& made, const schedule::CollectiveCall& asked) {
+void isthmus_team::plan(Cached& made) {
   const isthmus_call& call = made.call;
+  const auto kind = static_cast<CollectiveKind>(call.kind);
   const auto build = [&](const std::string& text) {
-    const schedule::Algorithm algorithm =
-        algorithm_of(asked.kind, in_nodes(asked.kind, read_choice(text), *nodes), made.element_bytes);
-    made.program = collective_program(asked, algorithm, made.element_bytes, number);
+    made.program = program_by(made, text);
+    shorten(made.program);
     made.taken = text;
   };
   const bool in_order = is_in_order(call);
   if (call.algorithm != nullptr) {
-    require(!in_order || keeps_order(asked.kind, read_choice(call.algorithm)), schedule::name_of(asked.kind), " by '",
+    require(!in_order || keeps_order(kind, read_choice(call.algorithm)), schedule::name_of(kind), " by '",
             call.algorithm, "' changes the order of operands, which an operator that does not commute forbids");
     return build(call.algorithm);
   }
-  const Question question{asked.kind, deciding_bytes(call, made.element_bytes, asked.ranks), in_order};
+  const Question question{kind, deciding_bytes(call, made.element_bytes, ranks), in_order};
   made.left_open = chooser.is_left_open(question);
   std::vector<Candidate> candidates = chooser.candidates(question);
   // The messages of neighbours may suit an algorithm on one rank and not on another: all take the same.
-  if (asked.kind == CollectiveKind::neighbor_alltoall) candidates.resize(1);
+  if (kind == CollectiveKind::neighbor_alltoall) candidates.resize(1);
   std::string why;
   for (const Candidate& candidate : candidates) {
     try {

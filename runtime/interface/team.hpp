@@ -121,7 +121,8 @@ struct isthmus_team {
   std::shared_ptr<isthmus::runtime::Checks> checks;  ///< in the checking mode
 
  private:
-  void plan(isthmus::runtime::Cached& made, const isthmus::schedule::CollectiveCall& asked);
+  void plan(isthmus::runtime::Cached& made);
+  isthmus::runtime::Program program_by(const isthmus::runtime::Cached& made, const std::string& algorithm) const;
   int start(isthmus::runtime::Loaded& operation);
 
   std::vector<isthmus::runtime::Rank> members;  // ranks of the transport; empty: the same numbers

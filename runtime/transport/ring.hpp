@@ -32,7 +32,7 @@ struct alignas(64) Slot {
   std::atomic<Parcel> parcel{Parcel::none};
   Key key;
   std::uint64_t count = 0;
-  std::uint64_t address = 0;
+  std::uint64_t address = 0;  ///< at the sender; of what is in the ring of bytes its place there
   std::uint64_t number = 0;
   std::byte bytes[room];
 };
@@ -92,7 +92,10 @@ class RingIn {
 };
 
 /// The ring of bytes: a line with the place up to which the receiver has read, then the bytes. What is written lies in
-/// one piece; both sides find its place by the same rule.
+/// one piece, from the place on that goes with its slot.
+///
+/// The sender goes back to the beginning as soon as there is room, so that messages that are read at once go through
+/// the same few lines of cache, however large the ring is.
 class BulkRing {
  public:
   static constexpr std::size_t head = 64;
@@ -108,38 +111,53 @@ class BulkRing {
   /// What always finds room in the end; several of them at once.
   [[nodiscard]] static std::size_t most(std::size_t size) { return size / 4; }
 
-  /// Room for so many bytes, at most most(); null if there is none now. The sender's.
-  std::byte* room(std::size_t count) {
-    const std::uint64_t begin = place(count);
-    if (begin + count - seen_ > size_) {
+  /// Room for so many bytes that are at `from`, at most most(), and its place; null if there is none now. The sender's.
+  std::byte* room(const std::byte* from, std::size_t count, std::uint64_t& place) {
+    const std::uint64_t apart = apart_from(from, count);
+    const std::uint64_t lap = at_ & ~std::uint64_t{size_ - 1};
+    place = fitting((at_ + 63) & ~std::uint64_t{63}, apart);
+    if (place + count > lap + size_) place = fitting(lap + size_, apart);
+    if ((place & (size_ - 1)) > count + near || place + count - seen_ > size_) {
       maybe_delay();
       seen_ = taken_->load(std::memory_order_acquire);
-      if (begin + count - seen_ > size_) return nullptr;
+      const std::uint64_t again = fitting(lap + size_, apart);
+      if (place < lap + size_ && seen_ + size_ >= again + count) place = again;
+      if (place + count - seen_ > size_) return nullptr;
     }
-    at_ = begin + count;
-    return bytes_ + (begin & (size_ - 1));
+    at_ = place + count;
+    return at(place);
   }
-  /// Where the next bytes are. The receiver's.
-  [[nodiscard]] const std::byte* next(std::size_t count) const { return bytes_ + (place(count) & (size_ - 1)); }
-  /// They have been read.
-  void give_back(std::size_t count) {
-    at_ = place(count) + count;
+  /// Where the bytes of a place are.
+  [[nodiscard]] std::byte* at(std::uint64_t place) const { return bytes_ + (place & (size_ - 1)); }
+  /// So many bytes from there on have been read. The receiver's.
+  void give_back(std::uint64_t place, std::size_t count) {
     maybe_delay();
-    taken_->store(at_, std::memory_order_release);
+    taken_->store(place + count, std::memory_order_release);
   }
 
  private:
-  /// From a line of cache on, and at the beginning again where it would reach beyond the end.
-  [[nodiscard]] std::uint64_t place(std::size_t count) const {
-    const std::uint64_t line = (at_ + 63) & ~std::uint64_t{63};
-    const std::uint64_t left = size_ - (line & (size_ - 1));
-    return count <= left ? line : line + left;
+  static constexpr std::size_t page = 4096;
+  /// Messages within so many bytes of the beginning do not look how far the receiver has read.
+  static constexpr std::size_t near = 2 * page;
+
+  /// A processor takes a load for one of bytes that a store before it wrote if their places within a page are the same:
+  /// copies between buffers that lie a little apart within their pages take twice as long. Large messages lie half a
+  /// page from where they come from, and so from where they mostly go to.
+  [[nodiscard]] std::uint64_t apart_from(const std::byte* from, std::size_t count) const {
+    if (count < page || size_ < 16 * page) return none;
+    const std::uint64_t base = reinterpret_cast<std::uintptr_t>(bytes_);
+    return (reinterpret_cast<std::uintptr_t>(from) / 64 * 64 + page / 2 - base) & (page - 1);
   }
+  /// The first place from there on with this rest by pages.
+  static std::uint64_t fitting(std::uint64_t place, std::uint64_t rest) {
+    return rest == none ? place : place + ((rest - place) & (page - 1));
+  }
+  static constexpr std::uint64_t none = ~std::uint64_t{0};
 
   std::atomic<std::uint64_t>* taken_ = nullptr;
   std::byte* bytes_ = nullptr;
   std::size_t size_ = 0;
-  std::uint64_t at_ = 0;    // up to where this side has written or read
+  std::uint64_t at_ = 0;    // up to where the sender has written
   std::uint64_t seen_ = 0;  // of taken_, by the sender
 };
 

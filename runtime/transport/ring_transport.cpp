@@ -68,18 +68,19 @@ bool RingTransport::send(Rank to, const Key& key, const std::byte* bytes, std::s
 bool RingTransport::put(Rank to, Peer& other, const Late& parcel) {
   Slot* const slot = other.out.free();
   if (slot == nullptr) return false;
+  std::uint64_t address = reinterpret_cast<std::uintptr_t>(parcel.bytes);
   if (parcel.parcel == Parcel::eager) {
     copy_bytes(slot->bytes, parcel.bytes, parcel.count);
   } else if (parcel.parcel == Parcel::bulk || parcel.parcel == Parcel::piece) {
     if (!open_bulk(other.bulk_out, rank_, to)) return false;
-    std::byte* const room = other.bulk_out.room(parcel.count);
+    std::byte* const room = other.bulk_out.room(parcel.bytes, parcel.count, address);
     if (room == nullptr) return false;
     copy_bytes(room, parcel.bytes, parcel.count);
   }
   slot->key = parcel.key;
   slot->count = parcel.count;
   slot->number = parcel.number;
-  slot->address = reinterpret_cast<std::uintptr_t>(parcel.bytes);
+  slot->address = address;
   other.out.pass(*slot, parcel.parcel);
   return true;
 }
@@ -119,6 +120,12 @@ bool RingTransport::fits(Rank from, const Posted& receive, std::size_t count) {
   return false;
 }
 
+void RingTransport::deliver(const Posted& receive, const std::byte* bytes, std::size_t offset, std::size_t count) {
+  const Token& token = receive.token;
+  if (token.take != nullptr) token.take(token.owner, token.step, bytes, offset, count);
+  else copy_bytes(receive.bytes + offset, bytes, count);
+}
+
 bool RingTransport::recv(Rank from, const Key& key, std::byte* bytes, std::size_t count, Token token) {
   Peer& other = peers_[from];
   if (!open(other, from)) return false;
@@ -127,15 +134,19 @@ bool RingTransport::recv(Rank from, const Key& key, std::byte* bytes, std::size_
   if (other.box.take_early(key, early)) {
     if (!fits(from, receive, early.count)) return false;
     if (!early.here) return this->receive(from, other, receive, early.address, early.number);
-    copy_bytes(bytes, early.bytes.data(), count);
+    deliver(receive, early.bytes.data(), 0, count);
     other.box.recycle(early);
     return true;
   }
   // What is first in the ring may be it, if no receive was there before this one.
   Slot* const slot = other.box.awaits() ? nullptr : other.in.look();
-  if (slot != nullptr && slot->key == key && slot->parcel.load(std::memory_order_relaxed) == Parcel::eager) {
+  const Parcel parcel = slot == nullptr ? Parcel::none : slot->parcel.load(std::memory_order_relaxed);
+  if ((parcel == Parcel::eager || parcel == Parcel::bulk) && slot->key == key) {
     if (!fits(from, receive, slot->count)) return false;
-    copy_bytes(bytes, slot->bytes, count);
+    const std::byte* const arrived = bytes_of(from, other, *slot);
+    if (arrived == nullptr) return false;
+    deliver(receive, arrived, 0, count);
+    if (parcel == Parcel::bulk) other.bulk_in.give_back(slot->address, count);
     other.in.give_back(*slot);
     return true;
   }
@@ -144,10 +155,26 @@ bool RingTransport::recv(Rank from, const Key& key, std::byte* bytes, std::size_
   return false;
 }
 
+/// The bytes of a message that are at the sender, where they need not come piece by piece; in parts that stay in the
+/// cache until they are taken, where somebody takes them.
+RingTransport::Fetched RingTransport::fetch_all(Rank from, const Posted& receive, std::uint64_t address) {
+  if (in_pieces_ && from != rank_) return Fetched::refused;
+  if (receive.token.take == nullptr) return fetch(from, address, receive.bytes, receive.count);
+  constexpr std::size_t most = 32 << 10;
+  if (part_.empty()) part_.resize(most);
+  for (std::size_t done = 0; done < receive.count;) {
+    const std::size_t now = std::min(receive.count - done, most);
+    if (const Fetched found = fetch(from, address + done, part_.data(), now); found != Fetched::done) return found;
+    deliver(receive, part_.data(), done, now);
+    done += now;
+  }
+  return Fetched::done;
+}
+
 /// A message whose bytes are at the sender. True if they are here now.
 bool RingTransport::receive(Rank from, Peer& other, const Posted& receive, std::uint64_t address,
                             std::uint64_t number) {
-  switch (fetch(from, address, receive.bytes, receive.count)) {
+  switch (fetch_all(from, receive, address)) {
     case Fetched::done: put_or_wait(from, other, {Parcel::taken, {}, nullptr, 0, number, {}}); return true;
     case Fetched::refused:
       other.incoming.push({receive, 0});
@@ -167,14 +194,14 @@ void RingTransport::settle(Peer& other, std::uint64_t number) {
 
 const std::byte* RingTransport::bytes_of(Rank from, Peer& other, const Slot& slot) {
   if (slot.parcel.load(std::memory_order_relaxed) == Parcel::eager) return slot.bytes;
-  return open_bulk(other.bulk_in, from, rank_) ? other.bulk_in.next(slot.count) : nullptr;
+  return open_bulk(other.bulk_in, from, rank_) ? other.bulk_in.at(slot.address) : nullptr;
 }
 
 void RingTransport::take_piece(Rank from, Peer& other, const Slot& slot) {
   const std::byte* const bytes = bytes_of(from, other, slot);
   if (bytes == nullptr) return;
   Incoming& message = other.incoming.front();
-  copy_bytes(message.receive.bytes + message.done, bytes, slot.count);
+  deliver(message.receive, bytes, message.done, slot.count);
   message.done += slot.count;
   if (message.done < message.receive.count) return;
   ended_.push_back(message.receive.token);
@@ -204,13 +231,13 @@ void RingTransport::take(Rank from, Peer& other, Slot& slot) {
       if (!other.box.take_posted(slot.key, found)) {
         other.box.keep({slot.key, count, 0, 0, true, {}}, bytes);
       } else if (fits(from, found, count)) {
-        copy_bytes(found.bytes, bytes, count);
+        deliver(found, bytes, 0, count);
         ended_.push_back(found.token);
       }
     }
   }
   if (!failure().empty()) return;
-  if (parcel == Parcel::bulk || parcel == Parcel::piece) other.bulk_in.give_back(count);
+  if (parcel == Parcel::bulk || parcel == Parcel::piece) other.bulk_in.give_back(slot.address, count);
   other.in.give_back(slot);
 }
 

@@ -1,7 +1,7 @@
 // Messages through rings in memory: what threads of a process and processes of a node have in common. Small messages
 // are copied into the ring and out of it. Of larger ones the receiver takes the bytes from where they are: one copy;
-// where that is not allowed, the sender passes them piece by piece through the ring of bytes, and both copy at the same
-// time.
+// where that is not allowed, or slower, the sender passes them piece by piece through the ring of bytes, and both copy
+// at the same time.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +18,10 @@ namespace isthmus::runtime {
 
 class RingTransport : public Transport {
  public:
-  /// `bulk`: bytes of a ring of bytes, a power of two from 1024 on; a quarter of it is the most that is copied twice.
-  RingTransport(Rank rank, Rank ranks, std::size_t bulk) : rank_(rank), bulk_(bulk), peers_(ranks) {}
+  /// `bulk`: bytes of a ring of bytes, a power of two from 1024 on; a quarter of it is the most that goes at once.
+  /// `in_pieces`: larger messages go piece by piece even where their bytes could be fetched.
+  RingTransport(Rank rank, Rank ranks, std::size_t bulk, bool in_pieces = false)
+      : rank_(rank), bulk_(bulk), in_pieces_(in_pieces), peers_(ranks) {}
 
   [[nodiscard]] Rank rank() const override { return rank_; }
   [[nodiscard]] Rank ranks() const override { return static_cast<Rank>(peers_.size()); }
@@ -95,18 +97,22 @@ class RingTransport : public Transport {
   void take_piece(Rank from, Peer& peer, const Slot& slot);
   const std::byte* bytes_of(Rank from, Peer& peer, const Slot& slot);
   bool fits(Rank from, const Posted& receive, std::size_t count);
+  static void deliver(const Posted& receive, const std::byte* bytes, std::size_t offset, std::size_t count);
+  Fetched fetch_all(Rank from, const Posted& receive, std::uint64_t address);
   bool receive(Rank from, Peer& peer, const Posted& receive, std::uint64_t address, std::uint64_t number);
   void settle(Peer& peer, std::uint64_t number);
 
   Rank rank_;
   std::size_t bulk_;
+  bool in_pieces_;
   std::vector<Peer> peers_;
   std::vector<Rank> active_;          // peers of whom something is expected
   std::vector<Large> large_;          // by number: messages that wait until they have been taken
   std::vector<std::uint64_t> spare_;  // numbers that are free
   std::vector<Token> ended_;
-  std::size_t told_ = 0;    // of ended_
-  std::uint32_t idle_ = 0;  // calls of poll() since something has come
+  std::vector<std::byte> part_;  // of a message that is taken as it comes
+  std::size_t told_ = 0;         // of ended_
+  std::uint32_t idle_ = 0;       // calls of poll() since something has come
 };
 
 }  // namespace isthmus::runtime

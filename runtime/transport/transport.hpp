@@ -26,10 +26,16 @@ struct Key {
   bool operator==(const Key&) const = default;
 };
 
+/// Takes bytes of a message where they arrived, from `offset` of it on; they come in their order.
+using Take = void (*)(void* owner, std::uint32_t step, const std::byte* bytes, std::size_t offset, std::size_t count);
+
 /// Who asked for a message, and for which of its steps.
 struct Token {
   void* owner = nullptr;
   std::uint32_t step = 0;
+  /// Of a receive: given bytes that would have to be copied to where they are wanted otherwise. A transport that has
+  /// them there already does not call it.
+  Take take = nullptr;
 };
 
 /// Messages between the ranks of a job, as one of them sees it. One thread at a time may call it. Nothing here throws;

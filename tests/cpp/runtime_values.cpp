@@ -75,7 +75,7 @@ runtime::Operator operator_of(Values values) {
     case Values::f64_sum: return runtime::operator_of(Element::f64, Operation::sum);
     case Values::matrices: break;
   }
-  return {multiply<false>, multiply<true>, nullptr};
+  return {multiply<false>, multiply<true>, nullptr, nullptr, sizeof(Matrix)};
 }
 
 }  // namespace isthmus::test

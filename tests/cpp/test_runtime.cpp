@@ -79,7 +79,7 @@ Values some_values(CollectiveKind kind, const std::string& algorithm, Rng& rando
   return static_cast<Values>(random.below(in_order ? 5 : 4));
 }
 
-ThreadsOptions some_options(Rng& random) { return {std::size_t{1024} << random.below(7), random.below(2) == 0}; }
+ThreadsOptions some_options(Rng& random) { return {std::size_t{1024} << random.below(9), random.below(2) == 0}; }
 
 TEST_CASE("every algorithm does what MPI says, at many numbers of ranks") {
   Rng random(seed());

@@ -138,7 +138,8 @@ TEST_CASE("every algorithm does what MPI says, between processes, with one copy 
       const auto said = in_processes(ranks, [&](Rank rank) {
         ShmOptions options = options_of(job, rank, ranks);
         options.one_copy = one_copy;
-        options.bulk = std::size_t{4096} << random.below(4);
+        options.bulk = std::size_t{4096} << random.below(8);
+        options.pieces = random.below(2) == 0 ? runtime::Pieces::always : runtime::Pieces::never;
         ShmTransport transport(options);
         return carry_out(transport, cases, [] { return false; });
       });

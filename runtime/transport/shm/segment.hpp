@@ -15,6 +15,8 @@
 
 namespace isthmus::runtime {
 
+enum class Pieces : std::uint8_t { where_faster, always, never };
+
 struct ShmOptions {
   std::string job;  ///< letters, digits, `-`, `_` and `.`: the same on all ranks, another one for every job
   Rank rank = 0;
@@ -24,6 +26,7 @@ struct ShmOptions {
   bool one_copy = true;                       ///< read large messages from the memory of their senders where allowed
   bool reserve = false;                       ///< all of the memory at once, as far as that is not much
   std::vector<Rank> names;                    ///< what the ranks are called in messages; empty: their numbers
+  Pieces pieces = Pieces::where_faster;       ///< send them piece by piece all the same
 };
 
 /// Of one rank, in the shared memory.

@@ -1,6 +1,7 @@
 #include "runtime/transport/shm/shm.hpp"
 
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -37,6 +38,13 @@ std::byte* ShmTransport::bulk_ring(Rank from, Rank to) {
   std::byte* const found = segment_->bulk_ring(from, to);
   if (found == nullptr) fail(std::string("no shared memory is left for messages (/dev/shm): ") + std::strerror(errno));
   return found;
+}
+
+bool ShmTransport::goes_in_pieces(const ShmOptions& options, const ShmSegment& segment) {
+  // With smaller rings, both would wait for each other too often.
+  constexpr std::size_t enough = 256 << 10;
+  if (options.pieces != Pieces::where_faster) return options.pieces == Pieces::always;
+  return segment.bulk() >= enough && ::sysconf(_SC_NPROCESSORS_ONLN) >= static_cast<long>(options.ranks);
 }
 
 ShmTransport::Access ShmTransport::find_access(Rank from) {

@@ -31,11 +31,14 @@ class ShmTransport final : public RingTransport {
   enum class Access : std::uint8_t { unknown, allowed, refused };
 
   ShmTransport(const ShmOptions& options, std::unique_ptr<ShmSegment> segment)
-      : RingTransport(options.rank, options.ranks, segment->bulk()),
+      : RingTransport(options.rank, options.ranks, segment->bulk(), goes_in_pieces(options, *segment)),
         names_(options.names),
         segment_(std::move(segment)),
         access_(options.ranks, options.one_copy ? Access::unknown : Access::refused) {}
 
+  /// Two copies at the same time through caches are faster than one through the kernel, as long as all ranks have a
+  /// core.
+  static bool goes_in_pieces(const ShmOptions& options, const ShmSegment& segment);
   Access find_access(Rank from);
   void fail_for_dead(Rank rank);
 
