@@ -268,7 +268,9 @@ KNOWN_TO_EACH_OTHER = {
     "simulation.timeline": {
         "simulation.activity", "simulation.critical", "simulation.deadlock", "simulation.traffic",
     },
-    "tuning.search.search": {"tuning.search.intervals", "tuning.search.large"},
+    "tuning.search.search": {
+        "tuning.search.intervals", "tuning.search.large", "tuning.search.neighbours", "tuning.search.told",
+    },
 }  # fmt: skip
 
 

@@ -27,6 +27,8 @@ def operations(collective: str, choice: Choice, ranks: int, size: int) -> float:
     if not isinstance(segment, int) or not 0 < segment < size:
         whole = choice.replace(segment=0) if "segment" in choice.options else choice
         return _continued(collective, whole, ranks, min(size, 1) * _BYTES)
+    if choice.name == "segmented_ring":
+        segment *= ranks  # of every rank's part
     count = -(-size // segment)
     few = min(count, _SEGMENTS)
     # More segments are as much more of the same, but not less than without any.
@@ -38,7 +40,8 @@ def operations(collective: str, choice: Choice, ranks: int, size: int) -> float:
 def _continued(collective: str, choice: Choice, ranks: int, size: int) -> float:
     if ranks <= 2 * _FEW:
         return _counted(collective, choice, ranks, size)
-    few, more = (_counted(collective, choice, p, size) for p in (_FEW, 2 * _FEW))
+    shared = choice.name == "segmented_ring"  # parts of as many bytes have as many segments
+    few, more = (_counted(collective, choice, p, size * p // ranks if shared else size) for p in (_FEW, 2 * _FEW))
     # P (a P + b) with both numbers, or P (a log P + b): the first where it grows faster than the second could.
     one, two = few / _FEW, more / (2 * _FEW)
     if two > 1.5 * one:

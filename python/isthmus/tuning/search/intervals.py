@@ -52,6 +52,8 @@ class Settling:
         shape = search.seconds.shape
         #: What times may be, at least and at most.
         self.least, self.most = np.full(shape, np.inf), np.full(shape, np.inf)
+        #: Where they are simulated, or told from both sides.
+        self._sure = np.zeros(shape, bool)
         self._eager = search.sizes <= search.scenario.typical.S
         self._alike = alike(search.scenario.model)
         self._steady = _MEETING if search.scenario.meet else np.inf
@@ -68,9 +70,11 @@ class Settling:
         while tasks := self._next() or self._unsure():
             if not self.simulate(tasks):
                 break
-            for c in dict.fromkeys(other for task in tasks for other in self._windows[task[0]]):
-                if c in self.candidates:
-                    self._estimate(c)
+            others = [c for c in dict.fromkeys(o for c, _ in tasks for o in self._windows[c]) if c in self.candidates]
+            for c in others:
+                self._estimate(c)
+            for c in others:
+                self._compare(c)
         self._leave_out()
 
     def _estimate(self, c: int) -> None:
@@ -79,17 +83,25 @@ class Settling:
         waiting = (s.source[c] == Source.large) | (s.source[c] == Source.between)
         self.least[c], self.most[c] = np.where(waiting, s.low[c], np.inf), np.inf
         self.least[c, simulated] = self.most[c, simulated] = s.seconds[c, simulated]
+        self._sure[c] = simulated
         known = np.flatnonzero(simulated & (s.work[c] > 0))
+        # A window says nothing of itself with another protocol.
+        sides = {bool(eager) for eager in self._eager[known]} if len(self._windows[c]) > 1 else {True, False}
         for i in np.flatnonzero(waiting):
-            if len(known) and s.work[c, i] > 0:
+            s.seconds[c, i], s.source[c, i] = np.nan, Source.large
+            if len(known) and s.work[c, i] > 0 and self._eager[i] in sides:
                 seconds, doubt = self._between(c, known, int(i))
                 s.seconds[c, i], s.source[c, i] = max(seconds, s.low[c, i]), Source.between
                 self.most[c, i] = s.seconds[c, i] * (1 + doubt)
-                if self._enclosed(known, int(i)):
+                self._sure[c, i] = self._enclosed(known, int(i))
+                if self._sure[c, i]:
                     self.least[c, i] = max(seconds * (1 - doubt), s.low[c, i])
-            if (ends := self._ends(c, int(i))) is not None:
-                self.least[c, i], self.most[c, i] = min(ends), max(ends)
-                s.seconds[c, i], s.source[c, i] = max(ends), Source.between
+        for other_windows in (self._ends, self._beside):
+            for i in np.flatnonzero(waiting & ~self._known(c)):
+                if (ends := other_windows(c, int(i))) is not None:
+                    self.least[c, i], self.most[c, i] = min(ends), max(ends)
+                    s.seconds[c, i], s.source[c, i] = max(ends), Source.between
+                    self._sure[c, i] = True
 
     def _others_by_window(self, c: int) -> list[int]:
         """Candidates that differ from one in the window only, itself among them, in the order of the window."""
@@ -117,6 +129,43 @@ class Settling:
             return None
         low, high = sorted((float(s.seconds[first, i]), float(s.seconds[last, i])))
         return (low, high) if high <= low * (1 + _WINDOWS_ALIKE) else None
+
+    def _known(self, c: int) -> NDArray[np.bool_]:
+        """Sizes at which a candidate was simulated, or is told as well by the ends of its windows."""
+        known: NDArray[np.bool_] = self._sure[c] & (self.most[c] <= self.least[c] * (1 + _WINDOWS_ALIKE))
+        return known
+
+    def _beside(self, c: int, i: int) -> tuple[float, float] | None:
+        """Times between which a window is, from another one that was simulated at this size, and both on both sides."""
+        s, found = self.search, None
+        for other in self._windows[c]:
+            if other == c or s.source[other, i] != Source.simulated:
+                continue
+            both = np.flatnonzero(
+                self._known(c) & (s.source[other] == Source.simulated) & (self._eager == self._eager[i])
+            )
+            at = int(np.searchsorted(both, i))
+            if 0 < at < len(both):
+                two = both[at - 1 : at + 1]
+                low = s.seconds[other, i] * (self.least[c, two] / s.seconds[other, two]).min()
+                high = s.seconds[other, i] * (self.most[c, two] / s.seconds[other, two]).max()
+                if found is None or high / low < found[1] / found[0]:
+                    found = float(low), float(high)
+        return found
+
+    def _compare(self, c: int) -> None:
+        """Raise what times are at least where the next window is worse than that after it: further it is no better."""
+        s, line = self.search, self._windows[c]
+        at = line.index(c)
+        waiting = (s.source[c] == Source.large) | (s.source[c] == Source.between)
+        for i in np.flatnonzero(waiting & ~self._eager):
+            for side in (line[:at], line[:at:-1]):
+                most = np.inf
+                for k in (k for k in side if self._sure[k, i]):  # from the end on
+                    if self.least[k, i] > most * (1 + _WINDOWS_ALIKE):
+                        self.least[c, i] = max(self.least[c, i], self.least[k, i])
+                        s.seconds[c, i] = max(s.seconds[c, i], self.least[k, i])  # stays NaN
+                    most = min(most, self.most[k, i])
 
     def _end_first(self, c: int, i: int) -> int:
         """The simulations of a candidate at a size; if windows may be equal, their ends come first."""
@@ -155,14 +204,42 @@ class Settling:
                 wanted.setdefault(c, []).append((gain, i))
         tasks: list[tuple[int, int]] = []
         for c in sorted(wanted, key=lambda c: -max(gain for gain, _ in wanted[c])):
-            places = [i for _, i in wanted[c]]
-            if (self.search.source[c] == Source.simulated).any():
-                tasks.append((c, places[len(places) // 2]))
-            else:
-                tasks += [(c, i) for i in dict.fromkeys((places[-1], places[0]))]
+            tasks += self._places(c, wanted[c])
             if len(tasks) >= _TOGETHER:
                 break
-        return list(dict.fromkeys((self._end_first(c, i), i) for c, i in tasks))
+        return list(dict.fromkeys(tasks))
+
+    def _places(self, c: int, wanted: list[tuple[float, int]]) -> list[tuple[int, int]]:
+        """Where to simulate a candidate next: the ends, so that all others are between two, then the middle.
+
+        Other windows may come first: if they may be equal the least and the widest, else wider ones, as more messages
+        under way fill links better.
+        """
+        _, eager = max((gain, bool(self._eager[i])) for gain, i in wanted)
+        places = [i for _, i in wanted if self._eager[i] == eager]
+        line = self._windows[c]
+        if self.search.scenario.meet and not eager:
+            for wider in line[: line.index(c) : -1]:
+                if wider in self.candidates and (end := self._end(wider, places)) is not None:
+                    return [(wider, end)]
+        if len(line) == 1 and not (self.search.source[c] == Source.simulated).any():
+            ends = dict.fromkeys((wanted[-1][1], wanted[0][1]))
+        else:
+            end = self._end(c, places)
+            ends = dict.fromkeys([places[len(places) // 2] if end is None else end])
+        return [(self._end_first(c, i), i) for i in ends]
+
+    def _end(self, c: int, places: list[int]) -> int | None:
+        """The last or first of places with one protocol, unless a simulation is there or beyond; None then.
+
+        Beyond them where another window was simulated: both together tell one from the other between two such places.
+        """
+        simulated = (self.search.source == Source.simulated) & (self._eager == self._eager[places[0]])
+        mine = np.flatnonzero(self._known(c) & (self._eager == self._eager[places[0]]))
+        others = [int(i) for i in np.flatnonzero(simulated[self._windows[c]].any(0)) if i not in mine]
+        if not (mine >= places[-1]).any():
+            return max([places[-1], *others])
+        return None if (mine <= places[0]).any() else min([places[0], *others])
 
     def _contender(self, i: int) -> tuple[float, int] | None:
         """The candidate to simulate at a size and its possible gain; None if the size is settled."""
@@ -190,19 +267,24 @@ class Settling:
         There times are least regular.
         """
         s = self.search
-        found = []
+        found: dict[int, list[tuple[float, int]]] = {}
         for i, c in enumerate(np.argmin(np.where(np.isnan(s.seconds), np.inf, s.seconds), axis=0)):
             doubt = _SURE if s.scenario.meet else ALIKE
             sure = self.most[c, i] * (1 - doubt) <= self.least[c, i]
             if c in self.candidates and s.source[c, i] == Source.between and not sure:
-                found.append((abs(np.log2(s.sizes[i] / s.scenario.typical.S)), int(c), i))
-        first = sorted(found)[:_TOGETHER]
-        return list(dict.fromkeys((self._end_first(c, i), i) for _, c, i in first))
+                found.setdefault(int(c), []).append((-abs(np.log2(s.sizes[i] / s.scenario.typical.S)), i))
+        first = sorted(found, key=lambda c: -max(found[c])[0])[:_TOGETHER]
+        return list(dict.fromkeys(task for c in first for task in self._places(c, found[c])))
 
     def _leave_out(self) -> None:
         """Candidates that were never simulated and cannot be better."""
         s = self.search
         for c in sorted(self.candidates):
             for i in np.flatnonzero(s.source[c] == Source.large):
-                if not s.hopeless(c, int(i)) and s.low[c, i] >= s.best(int(i)) * (1 - self._alike):
-                    s.source[c, i] = Source.work
+                if not s.hopeless(c, int(i)) and self.least[c, i] >= s.best(int(i)) * (1 - self._alike):
+                    s.source[c, i] = Source.work if s.low[c, i] >= self.least[c, i] else Source.beyond
+            # A window of which little is known is not taken for better than another of which more is.
+            for i in np.flatnonzero((s.source[c] == Source.between) & ~self._sure[c]):
+                others = [s.seconds[k, i] for k in self._windows[c] if self._sure[k, i]]
+                if others:
+                    s.seconds[c, i] = max(s.seconds[c, i], min(others) * (1 + self._alike))

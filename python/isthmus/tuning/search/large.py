@@ -19,12 +19,16 @@ OUTLINES, CHECKS = 48_000_000, 12_000_000
 #: Segments of the pipelines from which larger ones are told, two numbers each: of all, and of those that come near the
 #: best. Where ranks far down a tree hold up the others, few segments do not show it; times then come out too small.
 _FIRST, _THEN = (8, 16), (32, 64)
+#: The same of rings, on which every rank has so many: the second follows the first as all others follow.
+_OF_RING = (2, 4)
 #: So many at a time, the most promising ones first: what they show leaves out others.
 _TOGETHER = 8
 #: Operations up to which those of which many segments were simulated are checked too.
 _AFTER_ALL = 300_000
 #: Beyond this multiple of the best time a first estimate is good enough.
 _DOUBT = 1.5
+#: From this multiple on a time that is told from few segments leaves a pipeline out.
+_FAR = 1.5
 #: Up to this multiple of its closed form a time says how much longer others are than theirs; beyond, it is ruled by
 #: what the form does not know, such as interfaces that ranks share.
 _RIGHT = 1.25
@@ -70,10 +74,11 @@ class Continuation:
             self._simulate((c, i) for c, i in open_ones if self._doubtful(c, i))
             for c in others:
                 self._predict(c)
-        self.left = CHECKS // effort
-        while self._simulate(self._chosen(0.0)):
-            pass
-        self._simulate(self._chosen(self.search.margin))
+        if self.search.told is None:
+            self.left = CHECKS // effort
+            while self._simulate(self._chosen(0.0)):
+                pass
+            self._simulate(self._chosen(self.search.margin))
         if self.search.scenario.meet:
             self._infer()
 
@@ -84,7 +89,7 @@ class Continuation:
         """
         s = self.search
         for i in range(len(s.sizes)):
-            known = np.flatnonzero((s.source[:, i] == Source.simulated) & (s.work[:, i] > 0))
+            known = np.flatnonzero(~np.isnan(s.seconds[:, i]) & (s.work[:, i] > 0))
             above = float(np.max(s.seconds[known, i] / s.work[known, i], initial=1.0))
             for c in np.flatnonzero((s.source[:, i] == Source.large) & (s.work[:, i] > 0)):
                 if not s.hopeless(int(c), i):
@@ -122,26 +127,45 @@ class Continuation:
         s = self.search
         tasks = []
         for c in waiting:
+            ring = s.choices[c].name == "segmented_ring"
+            counts = _OF_RING if ring else (few, more)
             segment = s.segment(s.choices[c])
-            near = [i for i in self._near(c) if 0 < segment * more < s.sizes[i]]
+            near = [i for i in self._near(c) if 0 < segment * counts[1] < s.sizes[i]]
             if not near:
                 continue
-            sizes = [few * segment, more * segment]
+            sizes = [count * segment for count in counts]
             cheap = s.operations(c, sizes[1]) < s.operations(c, int(s.sizes[near[-1]]))
             if cheap and all(self._afford(c, size) for size in sizes):
-                tasks.append((c, sizes))
+                tasks.append((c, sizes, near))
+                if ring or counts == _THEN:
+                    self.flowing.add(c)
 
-        def simulate(task: tuple[int, list[int]]) -> None:
-            c, sizes = task
-            self.beside.setdefault(c, []).extend((size, s.seconds_of(c, size)) for size in sizes)
+        def simulate(task: tuple[int, int]) -> None:
+            c, size = task
+            self.beside.setdefault(c, []).append((size, s.seconds_of(c, size)))
 
         self.begun = 0.0
-        s.each(simulate, tasks)
-        for c, _ in tasks:
+        s.each(simulate, [(c, sizes[0]) for c, sizes, _ in tasks])
+        tasks = [(c, sizes, near) for c, sizes, near in tasks if not self._far(c, sizes[0], near)]
+        s.each(simulate, [(c, sizes[1]) for c, sizes, _ in tasks])
+        for c, _, _ in tasks:
             self._predict(c)
-            if (few, more) == _THEN:
-                self.flowing.add(c)
         return bool(tasks)
+
+    def _far(self, c: int, size: int, near: list[int]) -> bool:
+        """Whether few segments show already that a pipeline is far from the best where messages meet, and note it.
+
+        Few lose less to contention than many do, relative to their time without.
+        """
+        s = self.search
+        if not s.scenario.meet or np.isnan(s.guess[c]).any():
+            return False
+        alone = float(np.interp(size, s.sizes, s.guess[c]))
+        times = s.guess[c, near] * max(self.beside[c][-1][1] / alone, 1.0)
+        if (times <= _FAR * np.array([s.best(i) for i in near])).any():
+            return False
+        s.seconds[c, near], s.source[c, near] = np.nan, Source.size
+        return True
 
     def _simulate(self, wanted: Iterable[tuple[int, int]]) -> bool:
         """Simulate what can be afforded of candidates and sizes; was anything?"""

@@ -12,7 +12,9 @@ from ...collectives.models import cost, forms
 from ...threads import Threads
 from ..operations import operations
 from .large import Continuation
+from .neighbours import Neighbours
 from .result import Source
+from .told import Told
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -71,11 +73,14 @@ class Search:
         self._lines = [_lines(c, choices) for c in range(len(choices))]
         self._all = set(choices)
         self.quiet: Search | None = None  # where messages meet: the same without contention
+        self.told: Told | None = None  # of such a search: its times need not be exact
+        self.neighbours: Neighbours | None = None  # where messages meet
         self.margins = np.full(len(choices), margin)
         #: How much slower than the best simulations are stopped, relative to it.
         self.stops = np.full(len(choices), np.inf if exhaustive else margin)
         #: Closed forms with the fastest and with typical parameters, of candidates that have one and need it.
         self.forms: list[tuple[NDArray[np.float64], NDArray[np.float64]] | None] = [None] * len(choices)
+        self._known: dict[tuple[int, int], float] = {}  # seconds of candidates at sizes in bytes
         self._counts: list[int] | None = None  # operations, 0 where no schedule was made
         self._spent = self._simulated = 0.0  # seconds and operations of simulations
 
@@ -103,16 +108,22 @@ class Search:
                 self._find_work()
             if self.scenario.meet:
                 self.quiet = self._without_contention()
+                self.neighbours = Neighbours(self)
         self.each(self._weigh, range(len(self.choices)))
         done = 0
         for level in from_the_ends(len(self.sizes)):
             self.each(self._size, level)
             for i in level:
                 self._learn(i)
+            for others in (self.told, self.neighbours):
+                if others is not None:
+                    others.add(level)
             done += len(level)
             if progress is not None:
                 progress(done * len(self.choices), self.seconds.size)
         Continuation(self).run()
+        if self.neighbours is not None:
+            self.neighbours.confirm()
 
     def each(self, do: Callable[[Any], object], items: Sequence[Any]) -> None:
         """Handles all items, some at a time; they do not depend on each other."""
@@ -147,18 +158,17 @@ class Search:
             low, self.guess[c] = known
             self._raise(c, low, Source.form)
             self.work[c] = np.where(self.work[c] > 0, np.fmax(self.work[c], low), 0.0)
-        if quiet is not None:
+        if quiet is not None and quiet.told is not None:
             # Links that are shared only make messages later.
-            known_there = quiet.source[c] == Source.simulated
-            stopped_there = quiet.source[c] == Source.stopped
             self._raise(c, self.links[c], Source.links)
-            alone = np.where(known_there, quiet.seconds[c], np.where(stopped_there, quiet.low[c], 0.0))
-            self._raise(c, alone, Source.uncontended)
+            self._raise(c, quiet.told.least(c), Source.uncontended)
             told = np.where(np.isnan(quiet.seconds[c]), np.fmax(quiet.low[c], quiet.guess[c]), quiet.seconds[c])
             self.guess[c] = np.fmax(told, self.links[c])
             # How much longer it takes where messages meet changes less with the size than anything else that is known.
-            if not (np.isnan(quiet.seconds[c]) & ~stopped_there).any():
-                self.work[c] = self.guess[c]
+            alone = ~np.isnan(quiet.seconds[c]) | (quiet.source[c] == Source.stopped)
+            if alone.all() or not (self.work[c].any() or self.segment(self.choices[c])):
+                self.work[c] = np.where(alone, self.guess[c], 0.0)
+            self.work[c] = np.where(self.work[c] > 0, np.fmax(self.work[c], self.links[c]), 0.0)
 
     def _find_forms(self, c: int) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
         choice, at = self.choices[c], self.scenario
@@ -177,14 +187,14 @@ class Search:
         large = [self.operations(c, largest) > self.heavy for c in range(len(self.choices))]
         quiet.margins = np.where(large, _QUIET_OF_LARGE, _QUIET)
         quiet.stops = np.where(large, np.inf, _QUIET_STOP)
-        quiet.work, quiet._counts = self.work.copy(), self._counts
+        quiet.work, quiet._counts, quiet.told = self.work.copy(), self._counts, Told(quiet)
         quiet.run(None)
         return quiet
 
     def _too_slow_alone(self, c: int, i: int, best: float) -> bool:
         """Return whether its time without contention, which is faster to simulate, rules the candidate out."""
         quiet = self.quiet
-        if quiet is None or not np.isfinite(best) or quiet.source[c, i] == Source.simulated:
+        if quiet is None or not np.isfinite(best) or not np.isnan(quiet.seconds[c, i]):
             return False
         quiet.simulate(c, i, best * (1 + self.margins[c]))
         alone = quiet.low[c, i] if quiet.source[c, i] == Source.stopped else quiet.seconds[c, i]
@@ -206,27 +216,34 @@ class Search:
                 continue
             if not self.exhaustive and self.hopeless(int(c), i, best):
                 continue
+            if self.told is not None and self.told.tell(int(c), i):
+                best = min(best, float(self.seconds[c, i]))
+                continue
             if self.operations(int(c), int(self.sizes[i])) > self.heavy and not self.exhaustive:
                 self.source[c, i] = Source.large
+                continue
+            if self.neighbours is not None and self.neighbours.tell(int(c), i, best):
+                best = self.best(i)
                 continue
             if np.isfinite(best) and not self.in_time(self.operations(int(c), int(self.sizes[i]))):
                 continue
             if self._too_slow_alone(int(c), i, best):
                 continue
             best = min(best, self.simulate(int(c), i, self._until(int(c), i, best)))
-        self._second(i, order)
+        if self.told is None:
+            self._second(i, order)
 
     def _until(self, c: int, i: int, best: float) -> float | None:
         """When a simulation is stopped: not before a second best is known."""
         until = best * (1 + self.stops[c])
-        enough = (self.source[:, i] == Source.simulated).sum() > 1 or self.stops[c] > self.margins[c]
+        enough = (~np.isnan(self.seconds[:, i])).sum() > 1 or self.stops[c] > self.margins[c]
         return float(until) if enough and np.isfinite(until) else None
 
     def _second(self, i: int, order: NDArray[np.intp]) -> None:
         """A second best where only one was simulated: the most promising of those left out."""
         rules = (Source.form, Source.bound, Source.work, Source.links, Source.size, Source.uncontended, Source.beyond)
         left_out = [int(c) for c in order if self.source[c, i] in rules]
-        alone = (self.source[:, i] == Source.simulated).sum() == 1
+        alone = (~np.isnan(self.seconds[:, i])).sum() == 1
         count = self.operations(left_out[0], int(self.sizes[i])) if left_out else np.inf
         if alone and count <= self.heavy and self.in_time(count):
             self.simulate(left_out[0], i)
@@ -250,11 +267,12 @@ class Search:
             for side in (line[at + 1 :], line[:at][::-1]):
                 known = [k for k in side if self.source[k, i] == Source.stopped or not np.isnan(self.seconds[k, i])][:2]
                 # A simulation that was stopped still gives a lower bound.
-                if len(known) == 2 and self._at_least(known[0], i) > self.seconds[known[1], i]:
-                    found = max(found, self._at_least(known[0], i))
+                if len(known) == 2 and self.at_least(known[0], i) > self.seconds[known[1], i]:
+                    found = max(found, self.at_least(known[0], i))
         return found
 
-    def _at_least(self, c: int, i: int) -> float:
+    def at_least(self, c: int, i: int) -> float:
+        """The time of a candidate, or what is known of it at least."""
         return float(self.low[c, i] if np.isnan(self.seconds[c, i]) else self.seconds[c, i])
 
     def best(self, i: int) -> float:
@@ -284,6 +302,9 @@ class Search:
 
     def simulate(self, c: int, i: int, until: float | None = None) -> float:
         """The time of a candidate at a size; infinite where it takes longer than ``until``, which is then noted."""
+        if until is None:
+            self.seconds[c, i], self.source[c, i] = self.seconds_of(c, int(self.sizes[i])), Source.simulated
+            return float(self.seconds[c, i])
         found = self._timeline(c, int(self.sizes[i]), until)
         if found.stopped:
             self.low[c, i] = max(self.low[c, i], found.makespan)
@@ -294,7 +315,9 @@ class Search:
 
     def seconds_of(self, c: int, size: int) -> float:
         """Simulated, at any size."""
-        return self._timeline(c, size).makespan
+        if (c, size) not in self._known:
+            self._known[c, size] = self._timeline(c, size).makespan
+        return self._known[c, size]
 
     def _timeline(self, c: int, size: int, until: float | None = None) -> Timeline:
         begin = time.perf_counter()
@@ -323,7 +346,7 @@ class Search:
         size = np.maximum(self.sizes, 1)
         part = _SLACK * np.minimum(size / size[i], 1.0)
         for c in np.flatnonzero((self.source[:, i] == Source.simulated) | (self.source[:, i] == Source.stopped)):
-            self._raise(int(c), self._at_least(int(c), i) * part, Source.size)
+            self._raise(int(c), self.at_least(int(c), i) * part, Source.size)
 
 
 def _lines(c: int, choices: list[Choice]) -> list[list[int]]:
