@@ -144,6 +144,25 @@ def test_without_a_launcher() -> None:
         Launcher.parse("nolauncher -n 2")
 
 
+@pytest.mark.parametrize(
+    ("words", "ranks", "with_three"),
+    [
+        ("mpirun -n 2 --oversubscribe taskset -c 1", 2, "mpirun -n 3 --oversubscribe taskset -c 1"),
+        ("mpirun --oversubscribe taskset -c 1", None, "mpirun -n 3 --oversubscribe taskset -c 1"),
+        ("mpirun -np 2 nice -n 5", 2, "mpirun -np 3 nice -n 5"),
+        ("mpirun nice -n 5", None, "mpirun -n 3 nice -n 5"),
+        ("mpirun -c 2 taskset -c 0,1", 2, "mpirun -c 3 taskset -c 0,1"),
+        ("mpirun -n 2 sh -c exec", 2, "mpirun -n 3 sh -c exec"),
+        ("mpirun --some-queue test -n 2", 2, "mpirun --some-queue test -n 3"),
+    ],
+)
+def test_options_of_a_program_before_the_ranks_are_its_own(words: str, ranks: int | None, with_three: str) -> None:
+    """``taskset -c 1`` was taken for a second number of ranks, and refused."""
+    parsed = Launcher.parse(words)
+    assert parsed.ranks == ranks
+    assert parsed.command("app", ranks=3) == [*with_three.split(), "app"]
+
+
 def test_programs_without_mpi_are_compiled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "one.c").write_text('#include "one.h"\nint main(void) { return VALUE; }\n')
     (tmp_path / "one.h").write_text("#define VALUE 5\n")

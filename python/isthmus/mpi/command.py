@@ -37,6 +37,8 @@ _ONE = """
 _TWO = "--mca -mca --gmca -gmca -genv -env --prtemca --pmixmca"
 #: Options that say how many ranks there are; -c is another thing to srun and aprun.
 _RANKS = ("-n", "-np", "--n", "--np", "--ntasks")
+#: Programs that start another one and may have options of the same names: taskset -c 1, nice -n 5.
+_WRAPPERS = ("chrt", "env", "ionice", "nice", "numactl", "perf", "setarch", "stdbuf", "taskset", "time", "timeout")
 _VALUES = dict.fromkeys(_ONE.split(), 1) | dict.fromkeys(_TWO.split(), 2)
 
 
@@ -136,14 +138,21 @@ def with_ranks(words: Sequence[str], ranks: int) -> list[str]:
     ['mpirun', '-np', '2', '--bind-to', 'core']
     >>> with_ranks(["srun", "-n8"], 2), with_ranks(["srun", "-N", "2"], 2)
     (['srun', '-n', '2'], ['srun', '-N', '2', '-n', '2'])
+    >>> with_ranks(["mpirun", "--oversubscribe", "nice", "-n", "5"], 2)
+    ['mpirun', '-n', '2', '--oversubscribe', 'nice', '-n', '5']
     """
-    first, last, _, name = _number(words) or (len(words), len(words), 0, "-n")
+    apart = take_apart(words)
+    behind = len(words) if apart.launcher is None or not apart.programs else apart.launcher + 1
+    first, last, _, name = _number(words) or (behind, behind, 0, "-n")
     return [*words[:first], name, str(ranks), *words[last:]]
 
 
 def _number(words: Sequence[str]) -> tuple[int, int, int, str] | None:
     """Where a launcher's words say the number of ranks (first word, and that behind the last), it, and its option."""
     options = (*_RANKS, "-c") if words and launcher_name(words[0]) not in ("srun", "aprun") else _RANKS
+    apart = take_apart(words)
+    program = len(words) if apart.launcher is None or not apart.programs else apart.programs[0]
+    wrapped = program < len(words) and os.path.basename(words[program]) in _WRAPPERS
     found: tuple[int, int, int, str] | None = None
     i = 1
     while i < len(words):
@@ -152,7 +161,8 @@ def _number(words: Sequence[str]) -> tuple[int, int, int, str] | None:
         if joined := re.fullmatch("(-np?)([0-9]+)", words[i]):
             name, equals, value = joined[1], "", joined[2]
         i += 1
-        if name not in options:
+        # Options behind a program are its own; but a word may only look like one: srun --partition test -n 2.
+        if name not in options or (first > program and (found is not None or name == "-c" or wrapped)):
             continue
         number = value
         if not value and not equals:
