@@ -1,75 +1,82 @@
-/* What arguments of Fortran programs mean. */
+/* What arguments of Fortran programs mean, and arrays among the arguments, which the program may change or free. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "interpose.h"
 
-#if defined(__has_include)
-#if __has_include(<ISO_Fortran_binding.h>)
-#include <ISO_Fortran_binding.h>
-#define DESCRIPTORS 1
-#endif
-#endif
+void* fortran_buffer(void* argument) {
+  if (UNLIKELY(fortran_in_place(argument))) return MPI_IN_PLACE;
+  if (UNLIKELY(fortran_bottom(argument))) return MPI_BOTTOM;
+  return argument;
+}
 
-#ifdef DESCRIPTORS
-/* Whether an array that is passed has gaps, as a(::2) has. */
-static bool has_gaps(const CFI_cdesc_t* d) {
-  CFI_index_t next = (CFI_index_t)d->elem_len;
-  for (int i = 0; i < d->rank; ++i) {
-    if (d->dim[i].extent < 0) return false; /* of assumed size */
-    if (d->dim[i].extent > 1 && d->dim[i].sm != next) return true;
-    next *= d->dim[i].extent;
+static const void* copied(const void* at, size_t bytes) {
+  if (!at) return NULL;
+  void* copy = malloc(bytes ? bytes : 1);
+  if (!copy) abort();
+  return memcpy(copy, at, bytes);
+}
+
+static void keep_ints(struct ints* a, int n) { a->at = copied(a->at, (size_t)n * a->width); }
+
+static MPI_Datatype own(MPI_Datatype type) {
+  if (type == MPI_DATATYPE_NULL || type_of(type).named) return type;
+  PMPI_Type_dup(type, &type);
+  return type;
+}
+
+static void release_type(MPI_Datatype* type) {
+  if (*type != MPI_DATATYPE_NULL && !type_of(*type).named) PMPI_Type_free(type);
+}
+
+static void keep_types(struct types* a, int n) {
+  if (!a->at) return;
+  MPI_Datatype* types = malloc(((size_t)n + 1) * sizeof *types);
+  if (!types) abort();
+  for (int i = 0; i < n; ++i) types[i] = own(type_at(*a, i));
+  *a = (struct types){.at = types};
+}
+
+static void release_types(struct types* a, int n) {
+  MPI_Datatype* types = (MPI_Datatype*)a->at;
+  for (int i = 0; types && i < n; ++i) release_type(&types[i]);
+  free(types);
+}
+
+static int others(const struct arguments* a, const struct communicator* c, int neighbours) {
+  return a->kind >= NEIGHBOR_ALLGATHER ? neighbours : c->size;
+}
+
+void arguments_keep(struct arguments* a, const struct communicator* c) {
+  const struct ints none = {NULL, 0};
+  const int outs = others(a, c, c->outs), ins = others(a, c, c->ins);
+  const bool typed = !reduces(a->kind) && a->kind != ALLTOALLW && a->kind != NEIGHBOR_ALLTOALLW;
+  /* What means nothing may be anything. */
+  if (!call_gives(a, c)) a->scounts = a->sdispls = none, a->stypes.at = NULL;
+  if (!call_gets(a, c)) a->rcounts = a->rdispls = none, a->rtypes.at = NULL;
+  if (!reduces(a->kind)) {
+    a->stype = typed && call_gives(a, c) ? own(a->stype) : MPI_DATATYPE_NULL;
+    a->rtype = typed && call_gets(a, c) ? own(a->rtype) : MPI_DATATYPE_NULL;
   }
-  return false;
+  keep_ints(&a->scounts, outs);
+  keep_ints(&a->sdispls, outs);
+  keep_types(&a->stypes, outs);
+  keep_ints(&a->rcounts, ins);
+  keep_ints(&a->rdispls, ins);
+  keep_types(&a->rtypes, ins);
+  a->kept = true;
 }
 
-static size_t bytes_of(const CFI_cdesc_t* d) {
-  size_t bytes = d->elem_len;
-  for (int i = 0; i < d->rank; ++i) bytes *= (size_t)d->dim[i].extent;
-  return bytes;
-}
-
-/* Between an array with gaps and its elements one after the other. */
-static char* copy(const CFI_cdesc_t* d, int dimension, char* element, char* packed, bool out) {
-  if (dimension < 0) {
-    if (out) memcpy(element, packed, d->elem_len);
-    else memcpy(packed, element, d->elem_len);
-    return packed + d->elem_len;
+void arguments_release(struct arguments* a, const struct communicator* c) {
+  if (!a->kept) return;
+  if (!reduces(a->kind)) {
+    release_type(&a->stype);
+    release_type(&a->rtype);
   }
-  for (CFI_index_t i = 0; i < d->dim[dimension].extent; ++i)
-    packed = copy(d, dimension - 1, element + i * d->dim[dimension].sm, packed, out);
-  return packed;
-}
-
-static void* described(CFI_cdesc_t* d, bool written, struct sections* s) {
-  if (!has_gaps(d)) return d->base_addr;
-  char* packed = malloc(bytes_of(d) + 1);
-  if (!packed) abort();
-  copy(d, d->rank - 1, d->base_addr, packed, false);
-  s->of[s->count].descriptor = written ? d : NULL;
-  s->of[s->count++].packed = packed;
-  return packed;
-}
-
-void sections_end(struct sections* s, bool taken) {
-  for (int i = 0; i < s->count; ++i) {
-    const CFI_cdesc_t* d = s->of[i].descriptor;
-    if (taken && d) copy(d, d->rank - 1, d->base_addr, s->of[i].packed, true);
-    free(s->of[i].packed);
-  }
-}
-#else
-static void* described(void* descriptor, bool written, struct sections* s) {
-  (void)s, (void)written;
-  return *(void**)descriptor;
-}
-
-void sections_end(struct sections* s, bool taken) { (void)s, (void)taken; }
-#endif
-
-void* fortran_buffer(void* argument, bool descriptor, bool written, struct sections* s) {
-  void* const at = descriptor ? *(void**)argument : argument;
-  if (UNLIKELY(fortran_in_place(at))) return MPI_IN_PLACE;
-  if (UNLIKELY(fortran_bottom(at))) return MPI_BOTTOM;
-  return descriptor ? described(argument, written, s) : at;
+  free((void*)a->scounts.at);
+  free((void*)a->sdispls.at);
+  release_types(&a->stypes, others(a, c, c->outs));
+  free((void*)a->rcounts.at);
+  free((void*)a->rdispls.at);
+  release_types(&a->rtypes, others(a, c, c->ins));
 }

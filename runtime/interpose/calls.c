@@ -29,7 +29,7 @@ const char* const collective_names[COLLECTIVES] = {
     "neighbor_alltoallw",
 };
 
-static bool reduces(enum collective kind) {
+bool reduces(enum collective kind) {
   return kind == REDUCE || kind == ALLREDUCE || (kind >= REDUCE_SCATTER && kind <= EXSCAN);
 }
 static bool rooted(enum collective kind) {
@@ -37,19 +37,24 @@ static bool rooted(enum collective kind) {
 }
 static bool of_neighbours(enum collective kind) { return kind >= NEIGHBOR_ALLGATHER; }
 
+bool call_gives(const struct arguments* a, const struct communicator* c) {
+  const bool scatters = a->kind == SCATTER || a->kind == SCATTERV;
+  return a->kind != BARRIER && a->kind != BCAST && (!scatters || c->rank == a->root) && a->sbuf != MPI_IN_PLACE;
+}
+
+bool call_gets(const struct arguments* a, const struct communicator* c) {
+  const bool gathers = a->kind == GATHER || a->kind == GATHERV;
+  return a->kind != BARRIER && (!gathers || c->rank == a->root) && a->rbuf != MPI_IN_PLACE;
+}
+
 /* Wrong arguments are left to the MPI library, which has its words for them. Only those that matter are looked at: the
  * others may be anything. */
 static bool wrong(const struct arguments* a, const struct communicator* c) {
-  const bool root = !rooted(a->kind) || c->rank == a->root, gathers = a->kind == GATHER || a->kind == GATHERV;
-  const bool scatters = a->kind == SCATTER || a->kind == SCATTERV;
   if (rooted(a->kind) && (a->root < 0 || a->root >= c->size)) return true;
-  if (a->kind == BARRIER) return false;
   if (reduces(a->kind)) return a->scount < 0 || a->rcount < 0;
-  const bool gives = a->kind != BCAST && (root || !scatters) && a->sbuf != MPI_IN_PLACE;
-  const bool gets = (root || !gathers) && a->rbuf != MPI_IN_PLACE;
   const bool typed = a->kind != ALLTOALLW && a->kind != NEIGHBOR_ALLTOALLW;
-  if (gives && (a->scount < 0 || (typed && a->stype == MPI_DATATYPE_NULL))) return true;
-  return gets && (a->rcount < 0 || (typed && a->rtype == MPI_DATATYPE_NULL));
+  if (call_gives(a, c) && (a->scount < 0 || (typed && a->stype == MPI_DATATYPE_NULL))) return true;
+  return call_gets(a, c) && (a->rcount < 0 || (typed && a->rtype == MPI_DATATYPE_NULL));
 }
 
 const char* call_refused(const struct arguments* a, struct communicator* c, struct reduction* reduction) {

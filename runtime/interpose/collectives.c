@@ -22,6 +22,13 @@ static int carry_out(struct call* call, MPI_Comm comm) {
   return MPI_SUCCESS;
 }
 
+/* The MPI library's turn. */
+static bool left(struct turn* turn) {
+  turn->aside = aside_begin();
+  depth++;
+  return false;
+}
+
 bool collective_run(const struct arguments* a, struct turn* turn) {
   struct reduction reduction;
   struct call call;
@@ -33,8 +40,7 @@ bool collective_run(const struct arguments* a, struct turn* turn) {
   if (why) {
     count_left(a->kind, NO_CLASS, 0, why);
     leave();
-    depth++;
-    return false;
+    return left(turn);
   }
   const int64_t agreed = call_size(a, c, &own);
   const int size_class = agreed < 0 ? NO_CLASS : class_of(agreed);
@@ -50,8 +56,7 @@ bool collective_run(const struct arguments* a, struct turn* turn) {
       count_left(a->kind, size_class, own, timed ? "compared" : "the MPI library's own is faster");
       leave();
       turn->begin = timed ? now_ns() : 0;
-      depth++;
-      return false;
+      return left(turn);
     }
   }
   if (timed) turn->begin = now_ns();
@@ -69,6 +74,7 @@ bool collective_run(const struct arguments* a, struct turn* turn) {
 
 void collective_ran(struct turn* turn) {
   depth--;
+  aside_end(turn->aside);
   if (turn->tally && turn->error == MPI_SUCCESS) {
     enter();
     tally_time(turn->tally, THEIRS, now_ns() - turn->begin);

@@ -6,6 +6,7 @@ declares is written. A Fortran function that is not taken over goes to that of t
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -67,6 +68,40 @@ MAKERS = (
     "Dist_graph_create",
     "Dist_graph_create_adjacent",
 )
+#: Functions of waits.c, which have their arguments.
+WAITS = {
+    "Wait": "request status",
+    "Test": "request flag status",
+    "Waitall": "n requests statuses",
+    "Testall": "n requests flag statuses",
+    "Waitany": "n requests index status",
+    "Testany": "n requests index flag status",
+    "Waitsome": "n requests count indices statuses",
+    "Testsome": "n requests count indices statuses",
+    "Request_get_status": "value flag status",
+    "Start": "request",
+    "Startall": "n requests",
+    "Request_free": "request",
+}
+#: Calls that wait, and those that begin the same.
+BEGINNING = {
+    "Send": "Isend",
+    "Ssend": "Issend",
+    "Rsend": "Irsend",
+    "Recv": "Irecv",
+    "Mrecv": "Imrecv",
+    "Sendrecv": "Isendrecv",
+    "Sendrecv_replace": "Isendrecv_replace",
+}
+#: Others that wait for other ranks.
+WAITING = re.compile(
+    r"""Probe | Mprobe | Buffer_detach | Comm_(free|disconnect|accept|connect|spawn|spawn_multiple|join)
+      | Intercomm_create(_from_groups)? | Comm_create_from_group
+      | Win_(create|allocate|allocate_shared|create_dynamic|free|fence|start|complete|wait|lock|lock_all|unlock
+             |unlock_all|flush|flush_all|flush_local|flush_local_all)
+      | File_(open|close|set_view|set_size|preallocate|sync|(read|write)((_at)?_all(_end)?|_shared|_ordered))""",
+    re.VERBOSE,
+)
 C = Language(fortran=False)
 
 
@@ -75,8 +110,7 @@ def _field(name: str, p: Parameter, language: Language) -> str:
     if name in ("sbuf", "rbuf"):
         if not language.fortran:
             return f"(void *){p.name}"
-        flags = [str(flag).lower() for flag in (language.descriptors, name == "rbuf")]
-        return f"fortran_buffer({p.name}, {', '.join(flags)}, &sections)"
+        return f"fortran_buffer({p.name})"
     if name in ("scounts", "rcounts", "sdispls", "rdispls"):
         return f"{{{p.name}, sizeof *{p.name}}}"
     if name in ("stypes", "rtypes"):
@@ -89,67 +123,202 @@ def _field(name: str, p: Parameter, language: Language) -> str:
 
 def _arguments(function: Function, parameters: tuple[Parameter, ...], language: Language) -> str:
     names = COLLECTIVES[function.name].split()
-    fields = [f".{name} = {_field(name, p, language)}" for name, p in zip(names, parameters, strict=True)]
+    # Behind them may come an info and a request.
+    fields = [f".{name} = {_field(name, p, language)}" for name, p in zip(names, parameters, strict=False)]
     return f"struct arguments a = {{.kind = {function.name.upper()}, {', '.join(fields)}}};"
+
+
+def _call(function: Function) -> str:
+    return f"P{function.symbol}({', '.join(p.name for p in function.parameters)})"
+
+
+def _head(function: Function) -> str:
+    declared = ", ".join(p.declaration for p in function.parameters) or "void"
+    return f"EXPORT int {function.symbol}({declared}) {{\n"
+
+
+_ERROR = "  MPI_Fint own_error = 0;\n  if (!ierror) ierror = &own_error;\n"
 
 
 def _collective(function: Function, language: Language) -> str:
     if not language.fortran:
-        declared = ", ".join(p.declaration for p in function.parameters)
-        call = f"P{function.symbol}({', '.join(p.name for p in function.parameters)})"
         return (
-            f"EXPORT int {function.symbol}({declared}) {{\n"
-            f"  if (!taking()) return {call};\n"
-            f"  {_arguments(function, function.parameters, language)}\n"
-            f"  struct turn turn;\n"
-            f"  if (collective_run(&a, &turn)) return turn.error;\n"
-            f"  turn.error = {call};\n"
-            f"  collective_ran(&turn);\n"
-            f"  return turn.error;\n}}\n"
+            f"{_head(function)}  if (!taking()) return {_call(function)};\n"
+            f"  {_arguments(function, function.parameters, language)}\n  struct turn turn;\n"
+            f"  if (collective_run(&a, &turn)) return turn.error;\n  turn.error = {_call(function)};\n"
+            f"  collective_ran(&turn);\n  return turn.error;\n}}\n"
         )
     entry = fortran_entry(function, language)
     return (
-        f"{entry.head}  if (!taking()) {{\n    {entry.forward}\n    return;\n  }}\n"
-        f"  MPI_Fint own_error = 0;\n  struct sections sections = {{0}};\n  if (!ierror) ierror = &own_error;\n"
-        f"  {_arguments(function, entry.parameters, language)}\n"
-        f"  struct turn turn;\n"
-        f"  const bool taken = collective_run(&a, &turn);\n  sections_end(&sections, taken);\n"
-        f"  if (taken) {{\n    *ierror = turn.error;\n    return;\n  }}\n"
+        f"{entry.head}  if (!taking()) {{\n    {entry.forward}\n    return;\n  }}\n{_ERROR}"
+        f"  {_arguments(function, entry.parameters, language)}\n  struct turn turn;\n"
+        f"  if (collective_run(&a, &turn)) {{\n    *ierror = turn.error;\n    return;\n  }}\n"
         f"  {entry.forward}\n  turn.error = *ierror;\n  collective_ran(&turn);\n}}\n"
     )
 
 
-def _around(function: Function, language: Language, before: str, after: str) -> str:
-    """The library's function with a statement before it and one behind it; ``{last}`` is its last handle."""
+def _started(function: Function, blocking: Function, language: Language) -> str:
+    """A nonblocking or persistent form of a collective."""
+    persistent = "true" if function.name.endswith("_init") else "false"
     if not language.fortran:
-        declared = ", ".join(p.declaration for p in function.parameters) or "void"
-        call = f"P{function.symbol}({', '.join(p.name for p in function.parameters)})"
-        after = after.replace("{last}", f"*{function.parameters[-1].name}") if function.parameters else after
+        request = function.parameters[-1].name
         return (
-            f"EXPORT int {function.symbol}({declared}) {{\n"
-            f"  {before}\n  depth++;\n  int error = {call};\n  depth--;\n  if (error == MPI_SUCCESS) {{ {after} }}\n"
-            f"  return error;\n}}\n"
+            f"{_head(function)}  if (!taking()) return {_call(function)};\n"
+            f"  {_arguments(blocking, function.parameters, language)}\n  int error;\n"
+            f"  if (collective_start(&a, {persistent}, {request}, &error)) return error;\n"
+            f"  error = {_call(function)};\n  depth--;\n  return error;\n}}\n"
         )
     entry = fortran_entry(function, language)
-    if entry.parameters:
-        last = entry.parameters[-1]
-        after = after.replace("{last}", f"PMPI_{HANDLES.get(last.base, 'Comm')}_f2c(*{last.name})")
     return (
-        f"{entry.head}  MPI_Fint own_error = 0;\n  if (!ierror) ierror = &own_error;\n"
-        f"  {before}\n  depth++;\n  {entry.forward}\n  depth--;\n  if (*ierror == MPI_SUCCESS) {{ {after} }}\n}}\n"
+        f"{entry.head}  if (!taking()) {{\n    {entry.forward}\n    return;\n  }}\n{_ERROR}"
+        f"  {_arguments(blocking, entry.parameters, language)}\n  MPI_Request handle;\n  int error;\n"
+        f"  if (collective_start(&a, {persistent}, &handle, &error)) {{\n"
+        f"    *{entry.parameters[-1].name} = PMPI_Request_c2f(handle);\n    *ierror = error;\n    return;\n  }}\n"
+        f"  {entry.forward}\n  depth--;\n}}\n"
     )
 
 
-def _written(function: Function, language: Language) -> str:
-    if function.name in COLLECTIVES:
-        return _collective(function, language)
-    if function.name in MAKERS:
-        return _around(function, language, "", "communicator_made({last});")
-    if function.name in ("Init", "Init_thread"):
-        return _around(function, language, "", "process_begin();")
-    if function.name == "Finalize":
-        return _around(function, language, "process_end();", "")
-    return ""
+def _wait(function: Function, language: Language) -> str:
+    name = f"waits_{function.name.lower()}"
+    if not language.fortran:
+        given = ", ".join(p.name for p in function.parameters)
+        return (
+            f"{_head(function)}  if (LIKELY(requests_live == 0) || !taking()) return {_call(function)};\n  enter();\n"
+            f"  const int error = {name}({given});\n  leave();\n  return error;\n}}\n"
+        )
+    entry = fortran_entry(function, language)
+    before, given, after = [], [], []
+    number = "1"
+    for token, p in zip(WAITS[function.name].split(), entry.parameters, strict=True):
+        at = p.name
+        if token == "n":
+            number = f"*{at}"
+            given.append(number)
+        elif token in ("request", "requests", "value"):
+            before.append(f"MPI_Request* r = alloca((size_t)({number} + 1) * sizeof *r);")
+            before.append(f"for (int i = 0; i < {number}; ++i) r[i] = PMPI_Request_f2c({at}[i]);")
+            given.append("r[0]" if token == "value" else "r")
+            if token != "value":
+                after.append(f"for (int i = 0; i < {number}; ++i) {at}[i] = PMPI_Request_c2f(r[i]);")
+        elif token in ("flag", "index", "count"):
+            before.append(f"int {token}_ = 0;")
+            given.append(f"&{token}_")
+            plus = f" + ({token}_ != MPI_UNDEFINED)" if token == "index" else ""
+            after.append(f"*{at} = {token}_{plus};")
+        elif token == "indices":
+            before.append(f"int* indices_ = alloca((size_t)({number} + 1) * sizeof *indices_);")
+            given.append("indices_")
+            after.append(f"if (count_ != MPI_UNDEFINED) for (int i = 0; i < count_; ++i) {at}[i] = indices_[i] + 1;")
+        else:
+            ignore = "MPI_STATUS_IGNORE" if token == "status" else "MPI_STATUSES_IGNORE"
+            many = "1" if token == "status" else number
+            before.append(f"const bool ignored = fortran_{'status' if many == '1' else 'statuses'}_ignored({at});")
+            before.append(f"MPI_Status* s = ignored ? {ignore} : alloca((size_t)({many} + 1) * sizeof *s);")
+            given.append("s")
+            tokens = WAITS[function.name].split()
+            written = "count_ == MPI_UNDEFINED ? 0 : count_" if "count" in tokens else many
+            known = "!ignored && flag_" if "flag" in tokens else "!ignored"
+            after.append(
+                f"if ({known}) for (int i = 0, n_ = {written}; i < n_; ++i) "
+                f"PMPI_Status_c2f(&s[i], (MPI_Fint*){at} + i * (int)STATUS_FINTS);"
+            )
+    statements = "".join(f"  {line}\n" for line in [*before, f"*ierror = {name}({', '.join(given)});", *after])
+    return (
+        f"{entry.head}  if (LIKELY(requests_live == 0) || !taking()) {{\n    {entry.forward}\n    return;\n  }}\n"
+        f"{_ERROR}  enter();\n{statements}  leave();\n}}\n"
+    )
+
+
+def _message(function: Function, beginning: Function) -> str:
+    """A call that waits, in C: begun, and waited for while ours go on."""
+    status = next((p.name for p in function.parameters if p.base == "MPI_Status"), None)
+    given = ", ".join([*(p.name for p in function.parameters if p.name != status), "&request"])
+    return (
+        f"{_head(function)}  if (LIKELY(requests_busy == 0) || !taking()) return {_call(function)};\n"
+        f"  MPI_Request request;\n  const int error = P{beginning.symbol}({given});\n"
+        f"  return error == MPI_SUCCESS ? waits_for_theirs(&request, {status or 'MPI_STATUS_IGNORE'}) : error;\n}}\n"
+    )
+
+
+def _around(function: Function, language: Language, before: str, after: str, quiet: str = "false") -> str:
+    """The library's function with a statement before it and one behind it; ``{last}`` is its last handle."""
+    begin = f"{before}\n  const bool aside = aside_begin();\n  depth++;"
+    if not language.fortran:
+        last = function.parameters[-1].name if function.parameters else ""
+        return (
+            f"{_head(function)}  if ({quiet}) return {_call(function)};\n  {begin}\n"
+            f"  const int error = {_call(function)};\n  depth--;\n  aside_end(aside);\n"
+            f"  if (error == MPI_SUCCESS) {{ {after.replace('{last}', f'*{last}')} }}\n  return error;\n}}\n"
+        )
+    entry = fortran_entry(function, language)
+    if entry.parameters:
+        last = entry.parameters[-1].name
+        after = after.replace("{last}", f"PMPI_Comm_f2c(*{last})")
+    return (
+        f"{entry.head}  if ({quiet}) {{\n    {entry.forward}\n    return;\n  }}\n{_ERROR}"
+        f"  {begin}\n  {entry.forward}\n  depth--;\n  aside_end(aside);\n"
+        f"  if (*ierror == MPI_SUCCESS) {{ {after} }}\n}}\n"
+    )
+
+
+def _freed(function: Function, language: Language) -> str:
+    """Type_free and Op_free."""
+    kind = function.name.removesuffix("_free")
+    name = function.parameters[0].name
+    late = "requests_live > 0 && taking()"
+    if not language.fortran:
+        return (
+            f"{_head(function)}  if ({late} && {kind.lower()}_put_off({name})) return MPI_SUCCESS;\n"
+            f"  return {_call(function)};\n}}\n"
+        )
+    entry = fortran_entry(function, language)
+    return (
+        f"{entry.head}  if ({late}) {{\n    {function.parameters[0].base} handle = PMPI_{kind}_f2c(*{name});\n"
+        f"    if ({kind.lower()}_put_off(&handle)) {{\n      *{name} = PMPI_{kind}_c2f(handle);\n"
+        f"      if (ierror) *ierror = MPI_SUCCESS;\n      return;\n    }}\n  }}\n  {entry.forward}\n}}\n"
+    )
+
+
+class _Header:
+    """The functions that there are, by their symbols."""
+
+    def __init__(self, functions: list[Function]) -> None:
+        self._known = {f.symbol: f for f in functions}
+
+    def blocking(self, function: Function) -> Function | None:
+        """The collective of which a function is a nonblocking or persistent form."""
+        large = "_c" if function.large else ""
+        for name in (function.name.removesuffix("_init"), function.name[1:].capitalize()):
+            if name != function.name and name in COLLECTIVES:
+                return self._known.get(f"MPI_{name}{large}")
+        return None
+
+    def beginning(self, function: Function) -> Function | None:
+        large = "_c" if function.large else ""
+        return self._known.get(f"MPI_{BEGINNING.get(function.name)}{large}")
+
+    def written(self, function: Function, language: Language) -> str:
+        """The entry point of a function; empty if it has none."""
+        name = function.name
+        if name in COLLECTIVES:
+            return _collective(function, language)
+        if blocking := self.blocking(function):
+            return _started(function, blocking, language)
+        if name in WAITS:
+            return _wait(function, language)
+        if name in MAKERS:
+            return _around(function, language, "", "communicator_made({last});")
+        if name in ("Init", "Init_thread"):
+            return _around(function, language, "", "process_begin();")
+        if name == "Finalize":
+            return _around(function, language, "process_end();", "")
+        if name in ("Type_free", "Op_free"):
+            return _freed(function, language)
+        if not language.fortran and (beginning := self.beginning(function)):
+            return _message(function, beginning)
+        if name in BEGINNING or WAITING.fullmatch(name):
+            return _around(function, language, "", "", "LIKELY(requests_busy == 0) || !taking()")
+        return ""
 
 
 def generate(preprocessed: str) -> str:
@@ -160,13 +329,15 @@ def generate(preprocessed: str) -> str:
     functions = prototypes(preprocessed)
     if not functions:
         raise ValueError("the preprocessed header declares no MPI function")
-    out = ['/* Generated by generate.py. */\n#include "interpose.h"\n']
+    header = _Header(functions)
+    out = ['/* Generated by generate.py. */\n#include <alloca.h>\n\n#include "interpose.h"\n']
     for f in functions:
-        text = _written(f, C)
+        text = header.written(f, C)
         if not text:
             continue
         out.append(text)
-        out += [_written(f, language) for language in fortran_languages(f, Language)]
+        # Those that take descriptors of arrays call the functions of C, with types for arrays with gaps.
+        out += [header.written(f, language) for language in fortran_languages(f, Language) if not language.descriptors]
         if not f.large:
             out.append(fortran_aliases(f))
     return "\n".join(out)

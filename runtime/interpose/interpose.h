@@ -69,6 +69,7 @@ struct arguments {
   MPI_Op op;
   int root;
   MPI_Comm comm;
+  bool kept; /* arrays and types of data are copies */
 };
 static inline int64_t int_at(struct ints a, int64_t i) {
   return a.width == sizeof(int) ? ((const int*)a.at)[i] : ((const int64_t*)a.at)[i];
@@ -77,17 +78,12 @@ static inline MPI_Datatype type_at(struct types a, int64_t i) {
   return a.fortran ? PMPI_Type_f2c(((const MPI_Fint*)a.at)[i]) : ((const MPI_Datatype*)a.at)[i];
 }
 /* ---- arguments.c ---- */
-/* Arrays with gaps, which Fortran 2018 passes as they are: copies of them. */
-struct sections {
-  int count;
-  struct {
-    const void* descriptor; /* of what is written to; NULL: it is only read */
-    void* packed;
-  } of[2];
-};
+struct communicator;
 /* The buffer that a Fortran program means. */
-void* fortran_buffer(void* argument, bool descriptor, bool written, struct sections* s);
-void sections_end(struct sections* s, bool taken);
+void* fortran_buffer(void* argument);
+/* Makes arrays and derived types the call's own; types of reductions stay those that operators are called with. */
+void arguments_keep(struct arguments* a, const struct communicator* c);
+void arguments_release(struct arguments* a, const struct communicator* c);
 
 /* ---- process.c ---- */
 extern bool taking_on; /* between MPI_Init and MPI_Finalize, where Isthmus takes collectives over */
@@ -110,7 +106,9 @@ void say(const char* format, ...) __attribute__((format(printf, 1, 2)));
 /* All that is kept here is used by one thread at a time; the wait for others gives way in between. */
 void enter(void);
 void leave(void);
-/* Goes on with what is under way. `looks`: how often nothing was found in a row. */
+void lock(void);
+void unlock(void);
+/* Gives time to others, after so many looks in a row that found nothing. */
 void go_on(unsigned looks);
 
 /* ---- communicators.c ---- */
@@ -192,6 +190,10 @@ struct call {
   void *packed, *pending; /* own memory: the input, the output that is unpacked at the end */
   struct side to;         /* where it is unpacked */
 };
+bool reduces(enum collective kind);
+/* Whether this rank gives something, and gets it into a buffer: the arguments for it mean something then. */
+bool call_gives(const struct arguments* a, const struct communicator* c);
+bool call_gets(const struct arguments* a, const struct communicator* c);
 /* What decides whether a call is taken: NULL, or why it is not. */
 const char* call_refused(const struct arguments* a, struct communicator* c, struct reduction* reduction);
 /* Bytes of the vector or of a block, where all ranks know them; -1: they do not. */
@@ -207,11 +209,60 @@ struct turn {
   int error;
   struct tally* tally; /* where the time goes; NULL: nowhere */
   uint64_t begin;
+  bool aside;
 };
 /* False: the MPI library is to be called, between this and collective_ran(). */
 bool collective_run(const struct arguments* a, struct turn* turn);
 void collective_ran(struct turn* turn);
 int collective_failed(MPI_Comm comm, int status);
+
+/* ---- requests.c ---- */
+extern int requests_live; /* in the hands of the program */
+extern int requests_busy; /* under way */
+struct request {
+  MPI_Request handle;
+  struct arguments arguments;
+  struct reduction reduction;
+  struct communicator* comm;
+  struct call call;
+  isthmus_operation* operation;
+  bool persistent, active, done, freed;
+  bool holds; /* types or operators that the program may free */
+  int error;
+  struct request* next; /* of those that are not used */
+};
+/* Nonblocking, or persistent; the rest as collective_run(). */
+bool collective_start(const struct arguments* a, bool persistent, MPI_Request* handle, int* error);
+struct request* request_find(MPI_Request handle); /* NULL: it is the MPI library's */
+bool request_test(struct request* r);             /* whether it is done, or inactive */
+int request_end(struct request* r, MPI_Request* handle);
+int request_start(struct request* r);
+void request_free(struct request* r);
+void requests_end(void);
+/* Frees it later, as something uses it; false: not so. */
+bool type_put_off(MPI_Datatype* type);
+bool op_put_off(MPI_Op* op);
+
+/* ---- waits.c: as the functions of MPI, where ours are among the requests or beside them ---- */
+int waits_wait(MPI_Request* request, MPI_Status* status);
+int waits_test(MPI_Request* request, int* flag, MPI_Status* status);
+int waits_waitall(int n, MPI_Request* requests, MPI_Status* statuses);
+int waits_testall(int n, MPI_Request* requests, int* flag, MPI_Status* statuses);
+int waits_waitany(int n, MPI_Request* requests, int* index, MPI_Status* status);
+int waits_testany(int n, MPI_Request* requests, int* index, int* flag, MPI_Status* status);
+int waits_waitsome(int n, MPI_Request* requests, int* count, int* indices, MPI_Status* statuses);
+int waits_testsome(int n, MPI_Request* requests, int* count, int* indices, MPI_Status* statuses);
+int waits_request_get_status(MPI_Request request, int* flag, MPI_Status* status);
+int waits_start(MPI_Request* request);
+int waits_startall(int n, MPI_Request* requests);
+int waits_request_free(MPI_Request* request);
+/* The end of a request of the MPI library, while ours go on. */
+int waits_for_theirs(MPI_Request* request, MPI_Status* status);
+
+/* ---- aside.c: while this thread is in a call that waits within the MPI library, another one goes on with ours ---- */
+bool aside_begin(void); /* false: nothing is under way */
+void aside_end(bool begun);
+void aside_stop(void);
 
 /* ---- tallies.c ---- */
 enum turn_of { OURS, THEIRS, SIDES };

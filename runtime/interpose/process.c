@@ -22,6 +22,9 @@ void leave(void) {
   depth--;
 }
 
+void lock(void) { pthread_mutex_lock(&mutex); }
+void unlock(void) { pthread_mutex_unlock(&mutex); }
+
 void say(const char* format, ...) {
   char line[512];
   va_list values;
@@ -80,6 +83,8 @@ void process_begin(void) {
   join_node();
   depth--;
   taking_on = true;
+  communicator_made(MPI_COMM_WORLD);
+  communicator_made(MPI_COMM_SELF);
 }
 
 void process_end(void) {
@@ -89,6 +94,8 @@ void process_end(void) {
   counts_write();
   /* Nobody waits for this rank any more. */
   PMPI_Barrier(MPI_COMM_WORLD);
+  aside_stop();
+  requests_end();
   communicators_end();
   if (process.node) {
     isthmus_leave(process.node);
