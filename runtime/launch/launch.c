@@ -150,6 +150,7 @@ static void verify(isthmus_operation* operation, const Step* step, uint32_t step
 /* Of a run: when the last rank ended, and when the last one began, nanoseconds after the agreed time. */
 typedef struct {
   int64_t end, late;
+  int64_t took; /* with all that is done before */
 } Run;
 
 /* How long before a run the ranks agree on its begin; it grows where that was too short. */
@@ -233,7 +234,8 @@ static void do_once(isthmus_operation* operation) {
 static int64_t before_each;
 
 static Run carry_out(isthmus_operation* operation, int64_t* agreed, int64_t* end) {
-  int64_t worst[2];
+  int64_t worst[3];
+  const int64_t called = nanoseconds();
   *agreed = begin_together();
   if (before_each > 0) {
     do_once(operation);
@@ -243,9 +245,9 @@ static Run carry_out(isthmus_operation* operation, int64_t* agreed, int64_t* end
   const int64_t began = nanoseconds();
   do_once(operation);
   *end = nanoseconds() - *agreed;
-  const int64_t mine[2] = {*end, began - *agreed};
-  MPI_Allreduce(mine, worst, 2, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD);
-  const Run run = {worst[0], worst[1]};
+  const int64_t mine[3] = {*end, began - *agreed, nanoseconds() - called};
+  MPI_Allreduce(mine, worst, 3, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD);
+  const Run run = {worst[0], worst[1], worst[2]};
   if (run.late > before / 4 && before < 20000000) before *= 2;
   return run;
 }
@@ -265,14 +267,16 @@ static int64_t median(const Run* run, int count) {
 /* Runs that show that memory is there and paths are open; how many there are to be. */
 static int warm_up(isthmus_operation* operation, int asked) {
   int64_t agreed, end, spent = 0, least = INT64_MAX;
-  for (int i = 0; i < WARM_UP && (i == 0 || spent < 100000000); i++) {
+  int runs = 0;
+  while (runs < WARM_UP && spent < 100000000) {
     const Run run = carry_out(operation, &agreed, &end);
-    spent += run.end;
+    spent += run.took;
+    runs++;
     if (run.end < least) least = run.end;
   }
   if (least < 100000 && !share) before_each = least;
   if (asked > 0) return asked;
-  const int64_t fit = 1000000000 / (least + 3 * before);
+  const int64_t fit = 1000000000 / (spent / runs + 1);
   return fit < 1 ? 1 : fit > 100 ? 100 : (int)fit;
 }
 
