@@ -7,7 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from probe_runs import measured, undisturbed
+import mpi_programs
+from isthmus.measuring.programs import mpi_program
+from isthmus.mpi.launcher import Launcher
+from probe_runs import measured, plan, undisturbed
 
 COLLECTIVES = [
     "barrier",
@@ -111,6 +114,21 @@ def test_overlap_adds_up(tmp_path: Path) -> None:
         assert median[name, "time"] == pytest.approx(0.0003 + median[name, "exposed"], rel=0.2)
         assert median[name, "pure"] == pytest.approx(median["plain", "time"], rel=1)
     assert median["many", "cpu"] > median["none", "cpu"]
+
+
+def test_an_operation_that_has_ended_is_not_tested_again(tmp_path: Path) -> None:
+    """Of 8 bytes most of 64 calls came after the end, and the processor's share was up to 290 %."""
+    library = mpi_programs.compiled("count_tests.c", "openmpi", tmp_path, "-shared", "-fPIC")
+    item = "a collective name=bcast bytes=8 blocking=0 tests=64"
+    (tmp_path / "plan").write_text(plan([item], samples="10 20"))
+    there = mpi_programs.installed("openmpi").mpi
+    Launcher(tuple(mpi_programs.launcher("openmpi", 2)), 2).run(
+        mpi_program(there), str(tmp_path / "plan"), str(tmp_path / "journal"), limit=120, preload=library,
+        variables={"COUNT_TESTS": str(tmp_path / "tests")},
+    )  # fmt: skip
+    counts = [[int(n) for n in (tmp_path / f"tests.{rank}").read_text().split()] for rank in range(2)]
+    assert sum(under_way for under_way, _ in counts) > 0
+    assert [ended for _, ended in counts] == [0, 0]
 
 
 def test_clocks_that_are_compared_agree_on_one_host(tmp_path: Path) -> None:

@@ -221,7 +221,7 @@ def _collectives(make: _Maker, samples: Samples) -> None:
     waited = [one for one in every if one.item.columns[1] == "cpu"]
     for (name, ranks, tests), found in _groups(waited, "name", "ranks", "tests").items():
         of = {"collective": name, "ranks": ranks, "tests": tests}
-        words = f"i{name}, {ranks} ranks, {tests} calls of MPI_Test"
+        words = f"i{name}, {ranks} ranks, {'at most ' if tests else ''}{tests} calls of MPI_Test"
         parts: tuple[tuple[str, str, str, Callable[[Series], NDArray[np.float64]]], ...] = (
             ("cpu_share", f"Processor's share of {words}", "", lambda one: one.column("cpu") / _pure(one)),
             ("overlap", f"Overlap of {words}", "", lambda one: np.clip(1 - one.column("exposed") / _pure(one), 0, 1)),

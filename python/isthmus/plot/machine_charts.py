@@ -447,7 +447,7 @@ _cpu_share = _waited(
     "cpu_share",
     "Processor's share of an allreduce",
     "Time that a nonblocking allreduce takes from the processor (starting it, testing, waiting), as a part of its "
-    "whole time, by size and number of ranks; tests are calls of MPI_Test while computing.",
+    "whole time, by size and number of ranks; tests are the calls of MPI_Test while computing, until it has ended.",
     "share of the time",
 )
 _overlap = _waited(
