@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import isthmus
 from isthmus.schedule.schedule import OpKind
+from measure_by_simulation import machine_of
 
 LEVEL = isthmus.Level(L=60e-6, o_send=5e-6, o_recv=5e-6, g=5e-6, G=42.5e-9, S=65535)
 US = 1_000_000  # ps
@@ -32,6 +34,24 @@ def test_one_message_takes_a_round_trip_longer(sent: int, posted: int) -> None:
     answered = max(sent * US + 65 * US, posted * US) + 5 * US
     assert t.finish_ps[1] == answered + SHORT + alone(100_000)
     assert int((t.schedule.ops["kind"] == OpKind.send).sum()) == 3
+
+
+@pytest.mark.parametrize(("more", "left"), [(0.0, 140.0), (50.0, 90.0), (140.0, 0.0), (500.0, 0.0)])  # us
+@pytest.mark.parametrize("kind", ["level", "machine"])
+def test_a_round_trip_in_the_latency_of_large_messages_counts_once(more: float, left: float, kind: str) -> None:
+    """Pieces that `isthmus measure` fits to messages by rendezvous hold it: it was counted twice."""
+    large = isthmus.Piece(above=65535, L=60e-6 + more * 1e-6, o_send=5e-6, o_recv=5e-6, g=5e-6, G=42.5e-9)
+    small = isthmus.Piece(above=2000, L=90e-6, o_send=5e-6, o_recv=5e-6, g=5e-6, G=42.5e-9)
+    level = replace(LEVEL, pieces=(small, large))
+    machine = level if kind == "level" else machine_of(isthmus.Levels(socket=level, node=level, network=level))
+    ends = [0, 1] if kind == "level" else [0, machine.node.cores]
+    for size, longer in ((100_000, left), (60_000, 0.0)):
+        b = isthmus.ProgramBuilder(max(ends) + 1)
+        b.send(ends[0], ends[1], size)
+        b.recv(ends[1], ends[0], size)
+        once, twice = (isthmus.simulate(b.build(), machine, handshakes=asked) for asked in (False, True))
+        assert (twice.finish_ps[ends[1]] - once.finish_ps[ends[1]]) / US == pytest.approx(longer, abs=1e-3)
+        assert twice.machine is machine
 
 
 def test_an_answer_waits_behind_the_data_of_its_rank() -> None:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import copy
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
+from ..machine import Level, Machine
+from ..machine.parts import Levels
 from ..schedule.schedule import Schedule
 
 
@@ -24,3 +29,28 @@ def with_handshakes(schedule: Schedule, node: NDArray[np.integer] | None, larges
     """
     where = np.empty(0, np.uint32) if node is None else np.ascontiguousarray(node, np.uint32)
     return Schedule(schedule.arrays.with_handshakes(where, int(min(max(largest_eager, 0.0), 2.0**63))))
+
+
+def without_round_trips(machine: Machine | Level) -> Machine | Level:
+    """Return the machine whose messages by rendezvous between nodes have no request and answer in their latency.
+
+    A piece that was fitted to messages above ``S`` has them in its ``L``. What that is above the latency of the
+    smallest messages is taken for them, up to the time that both take alone.
+    """
+    if isinstance(machine, Level):
+        return _without_round_trips(machine)
+    network = _without_round_trips(machine.level.network)
+    if network == machine.level.network:
+        return machine
+    other = copy.copy(machine)
+    other.level = Levels(socket=machine.level.socket, node=machine.level.node, network=network)
+    return other
+
+
+def _without_round_trips(level: Level) -> Level:
+    both = 2 * (level.o_send + level.L + level.o_recv)
+    pieces = tuple(
+        replace(piece, L=piece.L - min(max(piece.L - level.L, 0.0), both)) if piece.above >= level.S else piece
+        for piece in level.pieces
+    )
+    return replace(level, pieces=pieces)

@@ -72,8 +72,9 @@ def simulate(
         with LogGOPSim: from the arrival of its head for o_recv plus O or G of its bytes, whichever takes longer.
     handshakes : bool
         Messages by rendezvous between nodes wait for a request of their sender and the answer of their receiver, which
-        are messages of one byte: an answer waits behind what its rank is sending. Parameters fitted to messages above
-        ``S`` may have the round trip in them already. The timeline is that of the schedule with these messages.
+        are messages of one byte: an answer waits behind what its rank is sending. What the latency of a piece above
+        ``S`` is more than that of the smallest messages is taken for them, up to the time that both take, and left out.
+        The timeline is that of the schedule with these messages.
     routing : {"minimal", "random", "valiant", "adaptive"}
         Routes of messages between nodes, in models with contention: the machine's deterministic minimal routes, random
         minimal routes, Valiant's through a random intermediate, or for each message the less loaded of the last two.
@@ -152,8 +153,12 @@ def simulate(
         from ..loading import load
 
         machine = load(machine)
-    if handshakes:
+    timed = machine
+    if handshakes and isinstance(machine, (Machine, Level)):
+        from .handshakes import without_round_trips
+
         what = _with_handshakes(what, machine, placement)
+        timed = without_round_trips(machine)
     # Iterations that are left out are in no log: a part that lies among them would be empty.
     skip = skip and path_part is None
     if path_part is not None and record != "ops":
@@ -161,7 +166,7 @@ def simulate(
     make_options = partial(
         _all_options,
         what,
-        machine,
+        timed,
         (placement, record, noise, seed, copy_rate, reduce_rate, symmetry, skip, receive),
         (model, routing, slices, resolution, packet),
         path_part,
@@ -220,8 +225,7 @@ def _with_handshakes(
 
     if isinstance(machine, Machine):
         return with_handshakes(schedule, located(schedule.ranks, machine, placement).node, machine.level.network.S)
-    # Whatever else it is, and a placement without a machine, is refused with the other parameters.
-    return with_handshakes(schedule, None, machine.S) if isinstance(machine, Level) else schedule
+    return with_handshakes(schedule, None, machine.S)
 
 
 def _ps(seconds: float, name: str) -> int:
