@@ -31,6 +31,8 @@ const Decision* Chooser::decided(const Question& question) const {
 }
 
 bool Chooser::is_left_open(const Question& question) const {
+  if (const DecisionPoint* const learned = online_.find(question.kind, ranks_, question.bytes))
+    return learned->algorithm == left_open;
   const Decision* const found = decided(question);
   return found != nullptr && found->algorithm == left_open;
 }
@@ -40,6 +42,12 @@ std::vector<Candidate> Chooser::candidates(const Question& question) {
   const auto fits = [&](const std::string& text) {
     return !question.in_order || keeps_order(question.kind, read_choice(text));
   };
+  const DecisionPoint* const learned = online_.find(question.kind, ranks_, question.bytes);
+  if (learned != nullptr) {
+    // Where the other library is faster, ours is what came next.
+    const std::string& text = learned->algorithm == left_open ? learned->runner_up : learned->algorithm;
+    if (!text.empty() && fits(text)) out.push_back({text, false});
+  }
   const Decision* const found = decided(question);
   if (found != nullptr && found->algorithm != left_open) {
     if (fits(found->algorithm)) out.push_back({found->algorithm, true});
@@ -63,6 +71,11 @@ std::vector<Candidate> Chooser::candidates(const Question& question) {
     return out;
   }
   throw Unsupported(message(name_of(question.kind), " has no algorithm for operators that do not commute"));
+}
+
+std::string usual_choice(CollectiveKind kind, std::uint64_t ranks, std::uint64_t bytes) {
+  const DecisionRow* const row = standard_table().row(kind, ranks);
+  return row != nullptr ? DecisionTable::lookup(*row, bytes).algorithm : collectives::algorithms(kind).front();
 }
 
 void Chooser::refused(const Question& question, const Candidate& candidate, const std::string& why) {

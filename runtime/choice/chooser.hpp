@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/choice/decisions.hpp"
+#include "runtime/choice/online.hpp"
 
 namespace isthmus::runtime {
 
@@ -36,6 +36,10 @@ class Chooser {
   void use(DecisionTable table, std::string name);
   /// By the one that comes with the library again.
   void use_standard() { table_.reset(); }
+  /// Decisions of runs come before all tables.
+  void learn(schedule::CollectiveKind kind, const DecisionPoint& decision) { online_.put(kind, ranks_, decision); }
+  void learn(const Online& decisions) { online_ = decisions; }
+  [[nodiscard]] const Online& learned() const { return online_; }
 
   /// Algorithms to try, the best first: one that refuses the call makes room for the next. Never empty; throws
   /// Unsupported where no algorithm keeps the order.
@@ -50,6 +54,7 @@ class Chooser {
   void say(const std::string& sentence);
 
   std::uint64_t ranks_;
+  Online online_;
   std::function<void(const std::string&)> say_;
   std::shared_ptr<const DecisionTable> table_;
   std::string name_;
@@ -58,5 +63,7 @@ class Chooser {
 
 /// The table that comes with the library (standard.txt).
 const DecisionTable& standard_table();
+/// What it says of a size, or the first algorithm of the registry.
+std::string usual_choice(schedule::CollectiveKind kind, std::uint64_t ranks, std::uint64_t bytes);
 
 }  // namespace isthmus::runtime

@@ -17,6 +17,7 @@
 #include "runtime/interface/status.hpp"
 #include "runtime/interface/table.hpp"
 #include "runtime/interface/team.hpp"
+#include "runtime/interface/tune.hpp"
 
 namespace isthmus::runtime {
 namespace {
@@ -85,6 +86,17 @@ int wait(isthmus_operation& operation) {
   }
 }
 
+/// Tunes a call that nobody has tried yet.
+int tune_first(isthmus_team& team, const isthmus_call* given, const void* input, const void* output) {
+  return guarded([&]() -> int {
+    const isthmus_call call = whole(given, "isthmus_call");
+    if (call.algorithm != nullptr || !team.find(call).untried) return ISTHMUS_DONE;
+    isthmus_trial latency{};
+    latency.size = sizeof latency;
+    return tune(team, call, latency, input, output);
+  });
+}
+
 }  // namespace
 }  // namespace isthmus::runtime
 
@@ -102,7 +114,9 @@ int isthmus_join(const isthmus_job* given, isthmus_team** team) {
     require(team != nullptr, "team is NULL");
     const isthmus_job job = given == nullptr ? job_of_environment() : whole(given, "isthmus_job");
     auto joined = std::make_unique<isthmus_team>(join(job), job.cached == 0 ? 64 : job.cached, job.say);
-    const int status = use_table(*joined, job.table == nullptr ? std::getenv("ISTHMUS_TABLE") : job.table);
+    int status = use_table(*joined, job.table == nullptr ? std::getenv("ISTHMUS_TABLE") : job.table);
+    if (status < 0) return status;
+    status = use_online(*joined, job.online == nullptr ? std::getenv("ISTHMUS_ONLINE") : job.online);
     if (status < 0) return status;
     if (job.check != 0 || checking_is_asked_for()) joined->checks = std::make_shared<Checks>();
     *team = joined.release();
@@ -161,6 +175,8 @@ int isthmus_begin(isthmus_team* team, const isthmus_call* call, const void* inpu
 
 int isthmus_run(isthmus_team* team, const isthmus_call* call, const void* input, void* output) {
   isthmus_operation* operation = nullptr;
+  if (team != nullptr && team->is_online())
+    if (const int tuned = tune_first(*team, call, input, output); tuned < 0) return tuned;
   const int status = begin(team, call, input, output, &operation, __builtin_return_address(0));
   return status == ISTHMUS_IN_PROGRESS ? isthmus_wait(operation) : status;
 }
@@ -207,6 +223,17 @@ int isthmus_choice(isthmus_team* team, const isthmus_call* call, const char** al
     const Cached& plan = team->find(whole(call, "isthmus_call"));
     *algorithm = plan.left_open ? left_open.data() : plan.taken.c_str();
     return ISTHMUS_DONE;
+  });
+}
+
+int isthmus_tune(isthmus_team* team, const isthmus_call* call, const isthmus_trial* trial, const void* input,
+                 const void* output) {
+  return guarded([&] {
+    require(team != nullptr, "team is NULL");
+    isthmus_trial usual{};
+    usual.size = sizeof usual;
+    return tune(*team, whole(call, "isthmus_call"), trial == nullptr ? usual : whole(trial, "isthmus_trial"), input,
+                output);
   });
 }
 

@@ -1,5 +1,7 @@
 #include "runtime/interface/table.hpp"
 
+#include <unistd.h>
+
 #include <string>
 
 #include "runtime/choice/decisions.hpp"
@@ -28,16 +30,20 @@ int broadcast(isthmus_team& team, void* bytes, std::size_t count) {
   return isthmus_run(&team, &call, nullptr, bytes);
 }
 
-}  // namespace
+/// What all ranks know of the file of rank 0.
+struct Shared {
+  Head::What what = Head::standard;
+  std::string name, text;
+};
 
-int use_table(isthmus_team& team, const char* path) {
+int share(isthmus_team& team, const char* path, bool may_be_absent, Shared& shared) {
   Head head;
   std::string content;  // the name, then the text or what is wrong
   if (team.rank == 0 && path != nullptr && *path != '\0') {
     head.what = Head::table;
     std::string text;
     try {
-      text = DecisionTable::text_of(path);
+      if (!may_be_absent || ::access(path, F_OK) == 0) text = DecisionTable::text_of(path);
     } catch (const TableError& error) {
       head.what = Head::error;
       text = error.what();
@@ -52,14 +58,37 @@ int use_table(isthmus_team& team, const char* path) {
     if (const int status = content.empty() ? 0 : broadcast(team, content.data(), content.size()); status < 0)
       return status;
   }
-  const std::string name = content.substr(0, head.name), text = content.substr(head.name);
-  if (head.what == Head::error) throw TableError(text);
-  if (head.what == Head::standard) {
+  shared = {static_cast<Head::What>(head.what), content.substr(0, head.name), content.substr(head.name)};
+  if (shared.what == Head::error) throw TableError(shared.text);
+  return ISTHMUS_DONE;
+}
+
+}  // namespace
+
+int use_table(isthmus_team& team, const char* path) {
+  Shared found;
+  if (const int status = share(team, path, false, found); status < 0) return status;
+  if (found.what == Head::standard) {
     team.use(nullptr, "");
   } else {
-    const DecisionTable table = DecisionTable::parse(text, name);
-    team.use(&table, name);
+    const DecisionTable table = DecisionTable::parse(found.text, found.name);
+    team.use(&table, found.name);
   }
+  return ISTHMUS_DONE;
+}
+
+int use_online(isthmus_team& team, const char* path) {
+  Shared found;
+  if (const int status = share(team, path, true, found); status < 0) return status;
+  if (found.what == Head::standard) return ISTHMUS_DONE;
+  Online decisions;
+  if (!found.text.empty()) {
+    const DecisionTable table = DecisionTable::parse(found.text, found.name);
+    if (table.is_of_another_library())
+      throw TableError(found.name + " holds decisions of an MPI library: give another file for those of runs");
+    decisions = Online(table);
+  }
+  team.start_online(decisions, team.rank == 0 ? found.name : "");
   return ISTHMUS_DONE;
 }
 

@@ -125,6 +125,9 @@ isthmus_team::isthmus_team(const isthmus_team& whole, std::span<const std::uint3
       most(whole.most),
       tell(whole.tell),
       chooser(whole.chooser, ranks) {
+  // What was learned since, not all ranks of the group need know.
+  began_with = whole.began_with;
+  chooser.learn(began_with);
   require(its_number != 0, "number = 0: must be at least 1");
   std::vector<bool> seen(whole.ranks);
   bool within = false;
@@ -200,6 +203,8 @@ void isthmus_team::plan(Cached& made) {
   }
   const Question question{kind, deciding_bytes(call, made.element_bytes, ranks), in_order};
   made.left_open = chooser.is_left_open(question);
+  made.untried = online && call.combine == nullptr && kind != CollectiveKind::neighbor_alltoall &&
+                 chooser.learned().find(kind, ranks, question.bytes) == nullptr;
   std::vector<Candidate> candidates = chooser.candidates(question);
   // The messages of neighbours may suit an algorithm on one rank and not on another: all take the same.
   if (kind == CollectiveKind::neighbor_alltoall) candidates.resize(1);
@@ -220,6 +225,21 @@ void isthmus_team::use(const DecisionTable* table, const std::string& name) {
   ++tables;
   if (table == nullptr) chooser.use_standard();
   else chooser.use(*table, name);
+}
+
+void isthmus_team::start_online(const Online& decisions, const std::string& to) {
+  ++tables;
+  online = true;
+  online_file = to;
+  began_with = decisions;
+  chooser.learn(decisions);
+}
+
+void isthmus_team::learn(const isthmus_call& call, DecisionPoint decision) {
+  ++tables;
+  decision.bytes = deciding_bytes(call, element_bytes_of(call), ranks);
+  chooser.learn(static_cast<CollectiveKind>(call.kind), decision);
+  if (!online_file.empty()) write_table(online_file, chooser.learned().table());
 }
 
 isthmus_operation& isthmus_team::take(const isthmus_call& call) {

@@ -33,6 +33,7 @@ struct Cached {
   std::string algorithm;       ///< as it was given; empty: by the table
   std::uint32_t by_table = 0;  ///< which one: their number
   bool left_open = false;      ///< the table leaves the decision to the MPI library
+  bool untried = false;        ///< to be tuned where that is wanted
   std::string taken;           ///< the algorithm
   std::vector<std::int64_t> counts;
   Program program;
@@ -108,6 +109,13 @@ struct isthmus_team {
   isthmus::runtime::Cached& find(const isthmus_call& call);
   /// Calls without an algorithm are decided by this table from now on; null: by the one of the library.
   void use(const isthmus::runtime::DecisionTable* table, const std::string& name);
+  /// Decisions of runs; `to`: where they are written, on the rank that does.
+  void start_online(const isthmus::runtime::Online& decisions, const std::string& to);
+  [[nodiscard]] bool is_online() const { return online; }
+  void learn(const isthmus_call& call, isthmus::runtime::DecisionPoint decision);
+  void say(const std::string& sentence) const {
+    if (tell != nullptr) tell(sentence.c_str());
+  }
 
   /// An operation of a part, which has buffers of its own. Throws InvalidInput.
   isthmus_operation& load(std::span<const std::byte> part);
@@ -136,4 +144,7 @@ struct isthmus_team {
   bool told = false;
   isthmus::runtime::Chooser chooser;
   std::uint32_t tables = 0;  // that were used so far
+  bool online = false;
+  isthmus::runtime::Online began_with;  // decisions of runs that all ranks know
+  std::string online_file;
 };

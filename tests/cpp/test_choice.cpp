@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <string>
+#include <vector>
 
 #include "base/error.hpp"
 #include "base/rng.hpp"
@@ -97,6 +98,61 @@ TEST_CASE("choices are read as Python writes them") {
   CHECK(segment("pipeline,segment=4096", 8) == 512);
   CHECK(segment("pipeline,segment=4", 8) == 1);
   CHECK(segment("pipeline,segment=0", 8) == 0);
+}
+
+TEST_CASE("a candidate wins only where its interval lies below that of the usual one") {
+  const auto around = [](double middle, double reach) {
+    std::vector<double> out;
+    for (int i = -10; i <= 10; ++i) out.push_back(middle + reach * i / 10);
+    return out;
+  };
+  const runtime::Median m = runtime::median_of(around(5, 1));
+  CHECK(m.seconds == doctest::Approx(5));
+  CHECK(m.low == doctest::Approx(4.5));
+  CHECK(m.high == doctest::Approx(5.5));
+  CHECK(runtime::median_of({3}).high == 3);
+  const auto decided = [&](double usual, double other, double reach, const std::vector<double>& external = {}) {
+    return runtime::winner_of({{"usual", around(usual, reach)}, {"other", around(other, reach)}}, external);
+  };
+  CHECK(decided(5, 4, 0.5).algorithm == "other");
+  CHECK(decided(5, 4, 0.5).runner_up == "usual");
+  CHECK(decided(5, 4.9, 0.5).algorithm == "usual");
+  CHECK(decided(4, 5, 0.5).algorithm == "usual");
+  // Left to another library where that is faster by more than two parts in a hundred.
+  CHECK(decided(5, 4, 0.5, around(3.95, 0.1)).algorithm == "other");
+  CHECK(decided(5, 4, 0.5, around(3.9, 0.1)).algorithm == runtime::left_open);
+  CHECK(decided(5, 4, 0.5, around(3.9, 0.1)).runner_up == "other");
+}
+
+TEST_CASE("decisions of runs are a table, which gives them back") {
+  Rng random(9);
+  for (int turn = 0; turn < 50; ++turn) {
+    runtime::Online made;
+    std::vector<std::uint64_t> sizes;
+    for (std::uint32_t i = 1 + random.below(8); i > 0; --i) {
+      runtime::DecisionPoint point;
+      point.bytes = std::uint64_t{random.below(100)} << random.below(20);
+      point.algorithm = random.below(2) == 0 ? "ring" : "recursive_doubling";
+      point.seconds = 1e-6 * (1 + random.below(100));
+      sizes.push_back(point.bytes);
+      made.put(CollectiveKind::allreduce, 2 + random.below(2), point);
+    }
+    const runtime::Online back(DecisionTable::parse(made.table().text(), "t"));
+    const DecisionTable table = made.table();
+    for (const std::uint64_t ranks : {2U, 3U}) {
+      for (std::uint64_t bytes = 0; bytes < 5'000'000; bytes = 2 * bytes + random.below(3)) {
+        const auto* const wanted = made.find(CollectiveKind::allreduce, ranks, bytes);
+        const auto* const found = back.find(CollectiveKind::allreduce, ranks, bytes);
+        CHECK((wanted == nullptr) == (found == nullptr));
+        if (table.rows(CollectiveKind::allreduce).empty()) continue;
+        const auto* const row = table.row(CollectiveKind::allreduce, ranks);
+        if (row->ranks != ranks) continue;
+        CHECK(DecisionTable::lookup(*row, bytes).algorithm ==
+              (wanted != nullptr ? wanted->algorithm : runtime::usual_choice(CollectiveKind::allreduce, ranks, bytes)));
+        if (wanted != nullptr) CHECK(*found->seconds == *wanted->seconds);
+      }
+    }
+  }
 }
 
 }  // namespace

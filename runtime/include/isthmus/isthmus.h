@@ -95,6 +95,8 @@ typedef struct isthmus_job {
                                MPI between nodes */
   uint32_t silence_ms;      /* a wait for other nodes in which nothing has come for so long fails; default:
                                ISTHMUS_SILENCE, in seconds, or else never */
+  const char* online;       /* path of a table that isthmus_tune() adds to and later runs start from; blocking calls
+                               whose size nobody has tried yet are tuned first. Default: ISTHMUS_ONLINE, or none */
 } isthmus_job;
 
 /* Joins the other ranks. `job` NULL: from the environment: ISTHMUS_JOB, ISTHMUS_RANK
@@ -245,6 +247,31 @@ int isthmus_use(isthmus_team* team, const char* path);
 /* The algorithm that a call takes, such as `knomial,radix=4`; `library` where the table leaves the decision to the MPI
  * library, and we would take a default. The text is good until the next use of the team. */
 int isthmus_choice(isthmus_team* team, const isthmus_call* call, const char** algorithm);
+
+typedef enum isthmus_objective {
+  ISTHMUS_LATENCY = 0,    /* of one call */
+  ISTHMUS_THROUGHPUT = 1, /* time for each of several that are under way at once */
+  ISTHMUS_EXPOSED = 2     /* what one call adds to `work`, which goes on meanwhile */
+} isthmus_objective;
+
+/* How algorithms are tried. Members that are 0 take their defaults. */
+typedef struct isthmus_trial {
+  size_t size; /* sizeof(isthmus_trial) */
+  isthmus_objective objective;
+  uint32_t budget_us;       /* about how long it may take; default: 20 ms. Five turns of two algorithms take place anyway */
+  void (*work)(void* data); /* a sample of what the program does between begin and wait: for ISTHMUS_EXPOSED */
+  /* The same collective by another library, such as MPI's: where the best of ours takes more than 2 % longer, the
+   * decision is `library`. Less than 0: it failed. */
+  int (*external)(void* data, const void* input, void* output);
+  void* data; /* handed to both */
+} isthmus_trial;
+
+/* Times the algorithms that can carry out a call, in turns, and decides for its collective and all sizes up to twice
+ * the power of two below its own, by the longest time of any rank: the same on all ranks, which call it at the same
+ * place. Another algorithm than the usual one is taken only where its confidence interval lies below. Buffers are as
+ * for isthmus_run(); `output` is left as it was. `trial` NULL: latency. Operators of the user are not tried. */
+int isthmus_tune(isthmus_team* team, const isthmus_call* call, const isthmus_trial* trial, const void* input,
+                 const void* output);
 
 /* -- schedules as bytes -------------------------------------------------------------------------------------------- */
 
