@@ -38,6 +38,7 @@ class Parts:
 
     def __init__(self, size: int, launch: str, repetitions: int) -> None:
         import isthmus
+        from isthmus.running.parts import EAGER
         from isthmus.schedule.schedule import SLICES
 
         def timed(**columns: Any) -> Any:
@@ -53,12 +54,18 @@ class Parts:
         # A run in which nothing is done: that is taken off copies and reductions, not off messages.
         nothing = timed(rank=0, kind=["calc"], amount=0).ran.typical
         message = {"rank": [0, 1], "kind": ["send", "recv"], "peer": [1, 0]}
-        runs = [timed(**message, amount=amount) for amount in (max(size // 2, 1), size)]
-        half, whole = (run.ran.typical for run in runs)
-        posting = min(float(runs[1].busy_ps[0]) * 1e-12, 0.9 * whole, 0.9 * half)
-        piece = isthmus.Piece(above=size / 2, after=size / 2, L=half - posting, o_send=posting, o_recv=0, g=0,
-                              G=max(whole - half, 0.0) / max(size / 2, 1), O=0, O_recv=0)  # fmt: skip
-        self.level = isthmus.Level(L=half - posting, o_send=posting, S=2.0**40, pieces=(piece,) if size > 1 else ())
+        runs = [timed(**message, amount=amount) for amount in (8, max(size // 2, 1), size)]
+        flight, half, whole = (run.ran.typical for run in runs)
+        posting = min(float(runs[2].busy_ps[0]) * 1e-12, 0.5 * flight) if size <= EAGER else 0.5 * flight
+        # Beyond what a small message takes, its receiver copies: from the ring, or from the memory of the sender.
+        latency = flight - posting
+        copying, rest = (max(time - flight, 0.0) for time in (half, whole))
+        G = max(rest - copying, 0.0) / max(size / 2, 1)
+        self.level = isthmus.Level(
+            L=latency, o_send=posting, S=2.0**40,
+            pieces=(isthmus.Piece(above=size / 2, after=size / 2, L=latency, o_send=posting, o_recv=copying, g=0, G=0,
+                                  O=0, O_recv=G),) if size > 1 else (),
+        )  # fmt: skip
         self.rates = {"copy_rate": rate("copy"), "reduce_rate": rate("reduce")}
         times = {"message": whole, "half": half, "nothing": nothing}
         times |= {kind: self.rates[f"{kind}_rate"] * size for kind in ("copy", "reduce")}
