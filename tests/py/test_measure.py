@@ -512,6 +512,12 @@ def test_a_wrong_level_is_found_by_the_check() -> None:
     assert check.sentence(found).startswith("4 times that were not used in the fit are predicted with a median error")
     assert check.sentence(found[:1]).endswith("the worst is -50 % (half a round trip of 8 B, level socket)")
     assert check.sentence([]) == ""
+    # A measurement while others used the machine said nothing of numbers that were ten times too large.
+    (doubt,) = check.doubts(found)
+    assert doubt.startswith("LogGP within a socket is in doubt: 4 of 4 times that were not used in the fit differ")
+    assert check.doubts(found[:3]) == []
+    calm = [dataclasses.replace(one, predicted=one.measured * (1.6 if i == 0 else 1.4)) for i, one in enumerate(found)]
+    assert check.doubts(calm) == []
 
 
 def test_rounds_in_which_all_is_slower_are_left_out() -> None:

@@ -15,6 +15,9 @@ from .curves import LEVEL_WORDS, median
 from .plan import UNSEEN
 from .samples import Samples, Series
 
+#: Numbers of a level are in doubt where more than this share of the times of a check, of so many at least, are so many
+#: times as long or as short as predicted. Undisturbed it is a tenth; ranks that move between cores reach three tenths.
+_SHARE, _ENOUGH, _OFF = 1 / 3, 4, 1.5
 WORDS = {"pingpong": "half a round trip", "burst": "burst", "sendrecv": "SendRecv", "ring": "ring of SendRecv"}
 
 
@@ -176,3 +179,18 @@ def sentence(found: list[Checked]) -> str:
         f"{units.percent(float(np.median(errors)))}; the worst is {units.percent(worst.error, sign=True)} "
         f"({worst}, level {worst.level})"
     )
+
+
+def doubts(found: list[Checked]) -> list[str]:
+    """Return a sentence for each level whose numbers say something else than what no fit saw."""
+    out = []
+    for level in dict.fromkeys(one.level for one in found):
+        ratios = np.array([one.predicted / one.measured for one in found if one.level == level])
+        off = int((np.maximum(ratios, 1 / ratios) > _OFF).sum())
+        if len(ratios) >= _ENOUGH and off > _SHARE * len(ratios):
+            out.append(
+                f"LogGP {LEVEL_WORDS[level]} is in doubt: {off} of {len(ratios)} times that were not used in the fit "
+                f"differ from those predicted by more than {_OFF:g} times. Measure again while nothing else uses these "
+                "cores and their network, or for longer (--budget)."
+            )
+    return out

@@ -83,6 +83,7 @@ def describe(
         raw["links"] = raw.get("links", {}) | _links(raw["level"], base, hosts)
         pairs = places.pairs(shape)
         compared = check.checked(unseen, {level: (pairs[level][0], fit.level) for level, fit in fits.items()})
+        missing += check.doubts(compared)
     raw["measured"] = measured_table(replace(measured, check=check.sentence(compared)))
     ranks = {} if places is None else {level: found[0] for level, found in places.pairs(shape).items()}
     found = with_models(curves(samples, places, shape), samples, ranks) | check.curves(compared)
