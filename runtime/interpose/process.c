@@ -1,8 +1,10 @@
 /* The process: from MPI_Init to MPI_Finalize, the ranks of its node, its one lock. */
+#include <limits.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "interpose.h"
 
@@ -51,18 +53,50 @@ void go_on(unsigned looks) {
   }
 }
 
+/* Every group says what holds for all of them. */
+static void told(const char* words) {
+  static char last[256];
+  if (strncmp(last, words, sizeof last - 1) == 0) return;
+  strncpy(last, words, sizeof last - 1);
+  say("%s", words);
+}
+
+/* Memory for messages between all pairs of ranks is had now or never: later it would be too late to do without. */
+static int reserve(isthmus_team* team) {
+  enum { BYTES = 256 }; /* more than fit into a slot of a ring */
+  const uint32_t ranks = isthmus_ranks(team);
+  isthmus_call call = {.size = sizeof call, .kind = ISTHMUS_ALLTOALL, .element = ISTHMUS_U8, .count = BYTES};
+  call.algorithm = "linear";
+  char* memory = calloc(2 * (size_t)ranks, BYTES);
+  const int status = memory ? isthmus_run(team, &call, memory, memory + ranks * BYTES) : ISTHMUS_MEMORY;
+  free(memory);
+  return status;
+}
+
 /* The ranks of this node, of which all communicators within it are groups. */
 static void join_node(void) {
   MPI_Comm node;
-  int first;
+  int rank, status, worst, first, mine;
   PMPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, process.rank, MPI_INFO_NULL, &node);
-  PMPI_Comm_rank(node, &first);
-  if (isthmus_join_mpi(node, &process.node) == ISTHMUS_DONE) {
+  PMPI_Comm_rank(node, &rank);
+  const isthmus_job job = {.size = sizeof job, .say = rank == 0 ? told : NULL};
+  worst = status = isthmus_join_mpi_with(node, &job, &process.node);
+  if (status == ISTHMUS_DONE) {
+    status = reserve(process.node);
+    /* Who has none leaves at once, so that nobody waits for it. */
+    if (status != ISTHMUS_DONE) isthmus_leave(process.node);
+    PMPI_Allreduce(&status, &worst, 1, MPI_INT, MPI_MIN, node);
+    if (status == ISTHMUS_DONE && worst != ISTHMUS_DONE) isthmus_leave(process.node);
+  }
+  if (worst == ISTHMUS_DONE) {
     PMPI_Comm_group(node, &process.node_group);
   } else {
-    process.node = NULL;
+    /* The words of one rank that knows the cause: others have only seen that it left. */
     const char* why = isthmus_last_error();
-    if (first == 0) say("collectives are left to the MPI library: %s", *why ? why : "another rank could not join");
+    process.node = NULL;
+    mine = status != ISTHMUS_DONE && strstr(why, "has left") == NULL ? rank : INT_MAX;
+    PMPI_Allreduce(&mine, &first, 1, MPI_INT, MPI_MIN, node);
+    if (rank == (first == INT_MAX ? 0 : first)) say("collectives are left to the MPI library: %s", why);
   }
   PMPI_Comm_free(&node);
 }
