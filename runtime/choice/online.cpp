@@ -82,28 +82,34 @@ DecisionTable Online::table() const {
   DecisionTable out;
   out.about["source"] = "online";
   out.about["sync"] = "barrier";
-  const auto usual = [](CollectiveKind kind, std::uint64_t ranks, std::uint64_t bytes) {
-    DecisionPoint point;
-    point.bytes = bytes;
-    point.algorithm = usual_choice(kind, ranks, bytes);
-    return point;
+  // What the table of the library says from `begin` on, up to `end`.
+  const auto fill = [](CollectiveKind kind, DecisionRow& row, std::uint64_t begin, std::uint64_t end) {
+    std::vector<std::uint64_t> sizes{begin};
+    if (const DecisionRow* const standard = standard_table().row(kind, row.ranks))
+      for (const Decision& rule : standard->rules)
+        if (rule.bytes > begin && rule.bytes < end) sizes.push_back(rule.bytes);
+    for (const std::uint64_t bytes : sizes) {
+      DecisionPoint point;
+      point.bytes = bytes;
+      point.algorithm = usual_choice(kind, row.ranks, bytes);
+      row.points.push_back(std::move(point));
+    }
+  };
+  constexpr std::uint64_t most = std::uint64_t{1} << 62;
+  // The end of the class that was timed last, or the beginning.
+  const auto end_of = [](const DecisionRow& row) {
+    return row.points.empty() ? 0 : std::max<std::uint64_t>(2 * row.points.back().bytes, 1);
   };
   std::map<std::pair<CollectiveKind, std::uint64_t>, DecisionRow> rows;
   for (const auto& [key, point] : points_) {
     const auto& [kind, ranks, bytes] = key;
     DecisionRow& row = rows[{kind, ranks}];
     row.ranks = ranks;
-    if (row.points.empty() && bytes > 0) row.points.push_back(usual(kind, ranks, 0));
-    if (!row.points.empty()) {
-      const DecisionPoint& last = row.points.back();
-      const std::uint64_t end = std::max<std::uint64_t>(2 * last.bytes, 1);
-      if (last.seconds && end < bytes) row.points.push_back(usual(kind, ranks, end));
-    }
+    if (end_of(row) < bytes) fill(kind, row, end_of(row), bytes);
     row.points.push_back(point);
   }
   for (auto& [key, row] : rows) {
-    if (row.points.back().bytes < std::uint64_t{1} << 62)
-      row.points.push_back(usual(key.first, row.ranks, std::max<std::uint64_t>(2 * row.points.back().bytes, 1)));
+    if (row.points.back().bytes < most) fill(key.first, row, end_of(row), most);
     for (const DecisionPoint& point : row.points)
       if (row.rules.empty() || row.rules.back().algorithm != point.algorithm)
         row.rules.push_back({point.bytes, point.algorithm});

@@ -14,7 +14,7 @@ from isthmus.tuning.defaults import defaults
 from isthmus.tuning.export import export
 from isthmus.tuning.plain_text import format_plain
 from isthmus.tuning.table import DecisionTable, Point, Provenance, Row
-from library import HERE, compile_c, in_processes, new_job
+from library import HERE, ROOT, compile_c, in_processes, new_job
 from tables import starting
 
 I8, F64 = 0, 9
@@ -116,6 +116,16 @@ def test_what_cannot_be_followed_is_said_once(program: Path, tmp_path: Path) -> 
     found = [line for line in said if not line.startswith("said: ")][1:]
     usual = asked(program, 2, "", questions)
     assert found == [usual[0], "library", "ring", *usual[3:]]
+
+
+def test_the_table_of_the_library_is_one_of_ours(program: Path) -> None:
+    table = DecisionTable.load(ROOT / "runtime/choice/standard.txt")
+    sizes = (8, 128 << 10, 1 << 20)
+    for ranks in (1, 2, 3):
+        wanted = [str(table.lookup(kind, ranks, size)) for kind in table.collectives for size in sizes]
+        assert asked(program, ranks, "", [(kind, I8, size) for kind in table.collectives for size in sizes]) == wanted
+    rabenseifner = Choice("rabenseifner")
+    assert table.lookup("allreduce", 2, 1 << 20) == rabenseifner != table.lookup("allreduce", 2, 8)
 
 
 def test_a_table_of_another_library_is_said(program: Path, tmp_path: Path) -> None:
