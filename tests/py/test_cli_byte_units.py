@@ -47,6 +47,7 @@ LINES = [
     "map --list",
     "prove allreduce:ranks=8,bytes=64KiB",
     "prove allreduce:ranks=8,bytes=64kB",
+    "schedule algorithms",
     "schedule collective allreduce:ranks=8,bytes=64KiB -o new.h5",
     "schedule convert mixed.h5 -o new.h5",
     "schedule lower mixed.h5 -o new.h5",
@@ -87,7 +88,7 @@ LINES = [
     "tune export mixed.toml --for ucc -o ucc.env --ranks 8",
 ]
 #: Tested where MPI programs run: test_record_json.py, test_tuning_verify.py, those of measure. A script has no sizes.
-ELSEWHERE = {"record", "measure", "tune verify", "completion", "study run"}
+ELSEWHERE = {"record", "run", "measure", "tune verify", "completion", "study run"}
 
 
 @pytest.fixture(scope="module")
