@@ -181,13 +181,15 @@ def _started(function: Function, blocking: Function, language: Language) -> str:
 def _wait(function: Function, language: Language) -> str:
     name = f"waits_{function.name.lower()}"
     if not language.fortran:
-        given = ", ".join(p.name for p in function.parameters)
+        names = ", ".join(p.name for p in function.parameters)
         return (
             f"{_head(function)}  if (LIKELY(requests_live == 0) || !taking()) return {_call(function)};\n  enter();\n"
-            f"  const int error = {name}({given});\n  leave();\n  return error;\n}}\n"
+            f"  const int error = {name}({names});\n  leave();\n  return error;\n}}\n"
         )
     entry = fortran_entry(function, language)
-    before, given, after = [], [], []
+    before: list[str] = []
+    given: list[str] = []
+    after: list[str] = []
     number = "1"
     for token, p in zip(WAITS[function.name].split(), entry.parameters, strict=True):
         at = p.name

@@ -124,3 +124,21 @@ def test_who_does_what_is_said(name: str, tmp_path: Path) -> None:
         done = subprocess.run([*line, *words], capture_output=True, text=True, timeout=100, check=False)
         assert done.returncode == 2
         assert message in done.stderr
+
+
+def test_mpi4py(tmp_path: Path) -> None:
+    """MPI is loaded later and privately, as the extension module of Python has it."""
+    python = "/usr/bin/python3"
+    if subprocess.run([python, "-c", "import mpi4py"], capture_output=True, check=False).returncode:
+        pytest.skip("mpi4py is not installed")
+    script = tmp_path / "sums.py"
+    script.write_text(
+        "from mpi4py import MPI\nworld = MPI.COMM_WORLD\n"
+        "assert world.allreduce(world.rank) == sum(range(world.size))\n"
+        "assert world.bcast({'from': 0} if world.rank == 0 else None) == {'from': 0}\n"
+        "request = world.Ibarrier()\nrequest.Wait()\nassert world.gather(world.rank, 1) in (None, [0, 1, 2])\n"
+    )
+    found, _ = run("openmpi", 3, python, str(script))
+    assert found["ranks"] == 3
+    assert found["share"] == 1
+    assert {"bcast", "barrier"} <= {row["collective"] for row in found["collectives"]}
