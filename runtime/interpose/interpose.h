@@ -95,7 +95,6 @@ struct process {
   MPI_Group node_group; /* these, as MPI knows them */
   MPI_Comm own;         /* of this rank alone: by it the MPI library is given time */
   bool several_threads; /* may call at once */
-  bool reproducible;
   bool compares; /* a sample of calls goes to the MPI library */
 };
 extern struct process process;
@@ -151,7 +150,6 @@ struct reduction {
   bool by_mpi;
   isthmus_operator operation;
   bool commutes;
-  bool exact; /* any order of operands gives the same */
   MPI_Op op;
   struct type type;
   int64_t element_bytes;

@@ -40,7 +40,6 @@ const char* reduction_of(MPI_Op op, MPI_Datatype type, struct reduction* r) {
   r->type = type_of(type);
   r->element_bytes = r->type.size;
   if (isthmus_operator_of(op, &r->operation) == ISTHMUS_DONE) {
-    r->exact = r->operation > ISTHMUS_PRODUCT || (r->type.element >= 0 && r->type.element < ISTHMUS_F32);
     if (r->type.element >= 0) return defined(r->operation, &r->type) ? NULL : undefined;
     r->by_mpi = true;
     if (!r->type.named) return undefined;
@@ -51,7 +50,6 @@ const char* reduction_of(MPI_Op op, MPI_Datatype type, struct reduction* r) {
   }
   r->by_mpi = true;
   if (op == MPI_MINLOC || op == MPI_MAXLOC) {
-    r->exact = true;
     /* Gaps within a pair are nobody's. */
     r->element_bytes = r->type.extent;
     return is_pair(type) ? NULL : undefined;

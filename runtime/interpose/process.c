@@ -108,8 +108,7 @@ void process_begin(void) {
   depth++;
   PMPI_Query_thread(&level);
   process.several_threads = level == MPI_THREAD_MULTIPLE;
-  process.reproducible = getenv("ISTHMUS_REPRODUCIBLE") != NULL;
-  process.compares = !process.reproducible && !(compares && compares[0] == '0');
+  process.compares = !(compares && compares[0] == '0');
   PMPI_Comm_rank(MPI_COMM_WORLD, &process.rank);
   PMPI_Comm_size(MPI_COMM_WORLD, &process.ranks);
   PMPI_Comm_dup(MPI_COMM_SELF, &process.own);

@@ -83,11 +83,13 @@ def run_program(
 
     with undone(remove):
         try:
-            settings = {**placing, "ISTHMUS_COUNTS": str(folder), "ISTHMUS_COMPARES": str(int(comparing))}
+            settings = {
+                **placing,
+                "ISTHMUS_COUNTS": str(folder),
+                "ISTHMUS_COMPARES": str(int(comparing and not reproducible)),
+            }
             if table is not None:
                 settings["ISTHMUS_TABLE"] = os.path.realpath(table)
-            if reproducible:
-                settings["ISTHMUS_REPRODUCIBLE"] = "1"
             line, environment = with_variables(words, settings, preload=loadable(library, folder))
             status = run(line, environment, stdout)
             return read_counts(folder, status)
