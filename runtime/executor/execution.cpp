@@ -36,7 +36,8 @@ Status Execution::start(Transport& transport, std::uint32_t context, std::span<s
   next_ = 0;
   end_ = program_.first.size();
   left_ = program_.steps.size();
-  if (left_ == 0 && counted_) transport.retire(context);
+  transport.execution_began();
+  if (left_ == 0) leave();
   return go_on();
 }
 
@@ -80,11 +81,16 @@ void Execution::finish(std::uint32_t index) {
   release(index, false);
   const Step& step = program_.steps[index];
   const bool took = step.kind == OpKind::recv && step.pair != 0 && needs_[step.pair - 1] == done_early;
-  if (--left_ == 0 && counted_) transport_->retire(context_);
+  if (--left_ == 0) leave();
   if (!took) return;
   needs_[step.pair - 1] = 0;
   release(step.pair - 1, true);
   finish(step.pair - 1);
+}
+
+void Execution::leave() {
+  transport_->execution_ended();
+  if (counted_) transport_->retire(context_);
 }
 
 void Execution::release(std::uint32_t index, bool on_start) {
@@ -141,13 +147,13 @@ void Execution::take(void* self, std::uint32_t index, const std::byte* bytes, st
   else std::memcpy(own.at(step.to_buffer, step.to) + offset, bytes, count);
 }
 
-void progress(Transport& transport) {
+bool progress(Transport& transport) {
   Token tokens[32];
-  for (;;) {
+  for (bool any = false;; any = true) {
     const std::size_t count = transport.poll(tokens, std::size(tokens));
     for (std::size_t i = 0; i < count; ++i) static_cast<Execution*>(tokens[i].owner)->ended(tokens[i].step);
     for (std::size_t i = 0; i < count; ++i) static_cast<Execution*>(tokens[i].owner)->go_on();
-    if (count < std::size(tokens)) return;
+    if (count < std::size(tokens)) return any || count > 0;
   }
 }
 

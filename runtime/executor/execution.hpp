@@ -61,6 +61,7 @@ class Execution {
  private:
   void begin(std::uint32_t step);
   void finish(std::uint32_t step);
+  void leave();
   void release(std::uint32_t step, bool on_start);
   void copy(const Step& step) const;
   void combine(const Step& step) const;
@@ -86,7 +87,8 @@ class Execution {
   Trace trace_;
 };
 
-/// Goes on with all executions that were started on a transport, until nothing can be done at once.
-void progress(Transport& transport);
+/// Goes on with all executions that were started on a transport, until nothing can be done at once; true if something
+/// was.
+bool progress(Transport& transport);
 
 }  // namespace isthmus::runtime

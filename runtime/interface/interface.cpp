@@ -18,6 +18,7 @@
 #include "runtime/interface/table.hpp"
 #include "runtime/interface/team.hpp"
 #include "runtime/interface/tune.hpp"
+#include "runtime/progress/progress.hpp"
 
 namespace isthmus::runtime {
 namespace {
@@ -49,6 +50,16 @@ bool checking_is_asked_for() {
   return given != nullptr && *given != '\0' && std::string_view(given) != "0";
 }
 
+/// A thread of ours may call MPI only where the program has asked MPI for that.
+ProgressMode mode_of(const isthmus_job& job, const Joined& joined) {
+  const char* given = job.progress != nullptr ? job.progress : std::getenv("ISTHMUS_PROGRESS");
+  const ProgressMode mode = progress_mode(given == nullptr || *given == '\0' ? "none" : given, joined.mates);
+  if (mode == ProgressMode::none || joined.concurrent) return mode;
+  if (job.say != nullptr)
+    job.say("progress is made in calls only: a thread would need MPI_THREAD_MULTIPLE from MPI_Init_thread");
+  return ProgressMode::none;
+}
+
 /// What a call returns that may end an operation.
 int told(isthmus_operation& operation, int status) {
   if (status == ISTHMUS_IN_PROGRESS) return status;
@@ -59,20 +70,16 @@ int told(isthmus_operation& operation, int status) {
   return status;
 }
 
-int begin(isthmus_team* team, const isthmus_call* call, const void* input, void* output, isthmus_operation** operation,
-          const void* caller) {
-  return guarded([&] {
-    require(team != nullptr && operation != nullptr, "team or operation is NULL");
-    isthmus_operation& taken = team->take(whole(call, "isthmus_call"));
-    try {
-      team->start(taken, input, output, caller);
-    } catch (...) {
-      team->give_back(taken);
-      throw;
-    }
-    *operation = &taken;
-    return ISTHMUS_IN_PROGRESS;
-  });
+isthmus_operation& begin(isthmus_team& team, const isthmus_call* call, const void* input, void* output,
+                         const void* caller) {
+  isthmus_operation& taken = team.take(whole(call, "isthmus_call"));
+  try {
+    team.start(taken, input, output, caller);
+  } catch (...) {
+    team.give_back(taken);
+    throw;
+  }
+  return taken;
 }
 
 int wait(isthmus_operation& operation) {
@@ -113,18 +120,30 @@ int isthmus_join(const isthmus_job* given, isthmus_team** team) {
   return guarded([&] {
     require(team != nullptr, "team is NULL");
     const isthmus_job job = given == nullptr ? job_of_environment() : whole(given, "isthmus_job");
-    auto joined = std::make_unique<isthmus_team>(join(job), job.cached == 0 ? 64 : job.cached, job.say);
+    Joined parts = join(job);
+    const ProgressMode mode = mode_of(job, parts);
+    auto joined = std::make_unique<isthmus_team>(std::move(parts), job.cached == 0 ? 64 : job.cached, job.say);
     int status = use_table(*joined, job.table == nullptr ? std::getenv("ISTHMUS_TABLE") : job.table);
     if (status < 0) return status;
     status = use_online(*joined, job.online == nullptr ? std::getenv("ISTHMUS_ONLINE") : job.online);
     if (status < 0) return status;
     if (job.check != 0 || checking_is_asked_for()) joined->checks = std::make_shared<Checks>();
+    if (mode != ProgressMode::none)
+      joined->progress = std::make_shared<Progress>(mode, joined->transport_owner,
+                                                    [transport = joined->transport_owner, checks = joined->checks] {
+                                                      const bool any = progress(*transport);
+                                                      if (checks) checks->go_on();
+                                                      return any;
+                                                    });
     *team = joined.release();
     return status;
   });
 }
 
 int isthmus_leave(isthmus_team* team) {
+  if (team == nullptr) return ISTHMUS_DONE;
+  const std::shared_ptr<Progress> progress = team->progress;  // it ends after the last team, without the lock
+  const Hold hold(progress);
   delete team;
   return ISTHMUS_DONE;
 }
@@ -136,6 +155,7 @@ int isthmus_group(const isthmus_team* team, const uint32_t* members, uint32_t ra
                   isthmus_team** group) {
   return guarded([&] {
     require(team != nullptr && members != nullptr && group != nullptr, "team, members or group is NULL");
+    const Hold hold(team->progress);
     *group = new isthmus_team(*team, {members, ranks}, number);
     return ISTHMUS_DONE;
   });
@@ -144,6 +164,7 @@ int isthmus_group(const isthmus_team* team, const uint32_t* members, uint32_t ra
 int isthmus_progress(isthmus_team* team) {
   return guarded([&] {
     require(team != nullptr, "team is NULL");
+    const Hold hold(team->progress);
     team->go_on();
     const std::string& failure = team->transport.failure();
     return failure.empty() ? int{ISTHMUS_DONE} : failed(ISTHMUS_FAILED, failure);
@@ -153,6 +174,7 @@ int isthmus_progress(isthmus_team* team) {
 int isthmus_make(isthmus_team* team, const isthmus_call* call, isthmus_operation** operation) {
   return guarded([&] {
     require(team != nullptr && operation != nullptr, "team or operation is NULL");
+    const Hold hold(team->progress);
     *operation = &team->take(whole(call, "isthmus_call"));
     (*operation)->persistent = true;
     return ISTHMUS_DONE;
@@ -162,6 +184,7 @@ int isthmus_make(isthmus_team* team, const isthmus_call* call, isthmus_operation
 int isthmus_start(isthmus_operation* operation, const void* input, void* output) {
   return guarded([&] {
     require(operation != nullptr, "operation is NULL");
+    const Hold hold(operation->team.progress);
     require(!operation->under_way, "the operation is in progress and cannot be started");
     const int status = operation->team.start(*operation, input, output, __builtin_return_address(0));
     return status == ISTHMUS_FAILED ? told(*operation, status) : ISTHMUS_IN_PROGRESS;
@@ -170,20 +193,30 @@ int isthmus_start(isthmus_operation* operation, const void* input, void* output)
 
 int isthmus_begin(isthmus_team* team, const isthmus_call* call, const void* input, void* output,
                   isthmus_operation** operation) {
-  return begin(team, call, input, output, operation, __builtin_return_address(0));
+  const void* const caller = __builtin_return_address(0);
+  return guarded([&] {
+    require(team != nullptr && operation != nullptr, "team or operation is NULL");
+    const Hold hold(team->progress);
+    *operation = &begin(*team, call, input, output, caller);
+    return ISTHMUS_IN_PROGRESS;
+  });
 }
 
 int isthmus_run(isthmus_team* team, const isthmus_call* call, const void* input, void* output) {
-  isthmus_operation* operation = nullptr;
+  const void* const caller = __builtin_return_address(0);
   if (team != nullptr && team->is_online())
     if (const int tuned = tune_first(*team, call, input, output); tuned < 0) return tuned;
-  const int status = begin(team, call, input, output, &operation, __builtin_return_address(0));
-  return status == ISTHMUS_IN_PROGRESS ? isthmus_wait(operation) : status;
+  return guarded([&] {
+    require(team != nullptr, "team is NULL");
+    const Hold hold(team->progress);
+    return wait(begin(*team, call, input, output, caller));
+  });
 }
 
 int isthmus_test(isthmus_operation* operation) {
   return guarded([&] {
     require(operation != nullptr, "operation is NULL");
+    const Hold hold(operation->team.progress);
     int status = operation->team.state(*operation);
     if (status == ISTHMUS_IN_PROGRESS) {
       operation->team.go_on();
@@ -196,6 +229,7 @@ int isthmus_test(isthmus_operation* operation) {
 int isthmus_wait(isthmus_operation* operation) {
   return guarded([&] {
     require(operation != nullptr, "operation is NULL");
+    const Hold hold(operation->team.progress);
     return wait(*operation);
   });
 }
@@ -205,6 +239,7 @@ int isthmus_free(isthmus_operation* operation) {
     require(operation != nullptr, "operation is NULL");
     require(operation->persistent, "the operation was not made by isthmus_make(): it is freed when it is done");
     require(!operation->under_way, "the operation is in progress and cannot be freed");
+    const Hold hold(operation->team.progress);
     operation->team.give_back(*operation);
     return ISTHMUS_DONE;
   });
@@ -220,6 +255,7 @@ int isthmus_use(isthmus_team* team, const char* path) {
 int isthmus_choice(isthmus_team* team, const isthmus_call* call, const char** algorithm) {
   return guarded([&] {
     require(team != nullptr && algorithm != nullptr, "team or algorithm is NULL");
+    const Hold hold(team->progress);
     const Cached& plan = team->find(whole(call, "isthmus_call"));
     *algorithm = plan.left_open ? left_open.data() : plan.taken.c_str();
     return ISTHMUS_DONE;

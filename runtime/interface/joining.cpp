@@ -112,7 +112,8 @@ std::unique_ptr<ShmTransport> near_transport(const isthmus_job& job, MpiTranspor
   return near;
 }
 
-Joined join_by_wire(const isthmus_job& job, std::unique_ptr<MpiTransport> far, const std::vector<Rank>& nodes) {
+Joined join_by_wire(const isthmus_job& job, std::unique_ptr<MpiTransport> far, const std::vector<Rank>& nodes,
+                    bool concurrent) {
   const Means means = means_of(job);
   Joined joined;
   joined.nodes = nodes;
@@ -122,11 +123,14 @@ Joined join_by_wire(const isthmus_job& job, std::unique_ptr<MpiTransport> far, c
       throw Unsupported("rank " + std::to_string(elsewhere - nodes.begin()) +
                         " shares no memory with rank 0: transport shm is for one node, without it MPI takes the rest");
     joined.transport = std::make_unique<ShmTransport>(shm_options(job));
+    joined.mates = job.ranks;
     return joined;
   }
   std::vector<Rank> mates;
   for (Rank r = 0; r < job.ranks; ++r)
     if (nodes[r] == nodes[job.rank]) mates.push_back(r);
+  joined.mates = static_cast<std::uint32_t>(mates.size());
+  joined.concurrent = concurrent;
   if (means == Means::mpi || (mates.size() == 1 && job.ranks > 1)) {
     joined.transport = std::move(far);
     return joined;
@@ -138,6 +142,7 @@ Joined join_by_wire(const isthmus_job& job, std::unique_ptr<MpiTransport> far, c
               ": messages of this node go over MPI");
     joined.transport = std::move(far);
   } else if (mates.size() == job.ranks) {
+    joined.concurrent = true;
     joined.transport = std::move(near);
   } else {
     joined.transport = std::make_unique<NodesTransport>(std::move(far), std::move(near), mates);
@@ -166,9 +171,9 @@ Joined join(const isthmus_job& job) {
   }
   require(job.name != nullptr, "isthmus_job.name is NULL");
   require(job.ranks > 0, "isthmus_job.ranks = 0: must be at least 1");
-  if (far != nullptr) return join_by_wire(job, std::move(far), nodes_of(*job.wire));
+  if (far != nullptr) return join_by_wire(job, std::move(far), nodes_of(*job.wire), job.wire->concurrent != 0);
   means_of(job);
-  return {std::make_unique<ShmTransport>(shm_options(job)), {}};
+  return {std::make_unique<ShmTransport>(shm_options(job)), {}, job.ranks};
 }
 
 }  // namespace isthmus::runtime

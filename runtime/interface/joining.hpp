@@ -14,6 +14,8 @@ namespace isthmus::runtime {
 struct Joined {
   std::unique_ptr<Transport> transport;
   std::vector<Rank> nodes;  ///< of each rank, by the least rank that is on it; empty: all are on one
+  std::uint32_t mates = 1;  ///< ranks of this node
+  bool concurrent = true;   ///< another thread may use the transport while the program does something else
 };
 
 /// Shared memory inside a node, the wire between nodes; one of them alone where the job or the environment says so.

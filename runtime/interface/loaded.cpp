@@ -72,6 +72,7 @@ extern "C" {
 int isthmus_load(isthmus_team* team, const void* part, size_t bytes, isthmus_operation** operation) {
   return guarded([&] {
     require(team != nullptr && part != nullptr && operation != nullptr, "team, part or operation is NULL");
+    const Hold hold(team->progress);
     *operation = &team->load({static_cast<const std::byte*>(part), bytes});
     return ISTHMUS_DONE;
   });
@@ -102,6 +103,7 @@ int isthmus_trace(isthmus_operation* operation, int64_t* begins, int64_t* ends) 
 int isthmus_describe(isthmus_team* team, const isthmus_call* call, void* part, size_t room, size_t* bytes) {
   return guarded([&] {
     require(team != nullptr && bytes != nullptr, "team or bytes is NULL");
+    const Hold hold(team->progress);
     const auto made = team->describe(whole(call, "isthmus_call"));
     *bytes = made.size();
     if (part != nullptr) std::memcpy(part, made.data(), std::min(room, made.size()));

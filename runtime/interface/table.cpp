@@ -68,6 +68,7 @@ int share(isthmus_team& team, const char* path, bool may_be_absent, Shared& shar
 int use_table(isthmus_team& team, const char* path) {
   Shared found;
   if (const int status = share(team, path, false, found); status < 0) return status;
+  const Hold hold(team.progress);
   if (found.what == Head::standard) {
     team.use(nullptr, "");
   } else {

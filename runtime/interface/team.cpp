@@ -121,6 +121,7 @@ isthmus_team::isthmus_team(const isthmus_team& whole, std::span<const std::uint3
       rank(0),
       ranks(static_cast<Rank>(of_whole.size())),
       checks(whole.checks),
+      progress(whole.progress),
       number(its_number),
       most(whole.most),
       tell(whole.tell),

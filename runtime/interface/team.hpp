@@ -19,6 +19,7 @@
 #include "runtime/executor/program.hpp"
 #include "runtime/interface/check.hpp"
 #include "runtime/interface/joining.hpp"
+#include "runtime/progress/progress.hpp"
 #include "runtime/transport/transport.hpp"
 
 namespace isthmus::runtime {
@@ -75,16 +76,16 @@ struct isthmus::runtime::Loaded {
 };
 
 struct isthmus_team {
-  isthmus_team(isthmus::runtime::Joined joined, std::size_t most_cached, void (*say)(const char*))
+  isthmus_team(isthmus::runtime::Joined joined, std::size_t most_cached, void (*its_say)(const char*))
       : transport_owner(std::move(joined.transport)),
         transport(*transport_owner),
         nodes(std::make_shared<std::vector<isthmus::runtime::Rank>>(std::move(joined.nodes))),
         rank(transport.rank()),
         ranks(transport.ranks()),
         most(most_cached),
-        tell(say),
-        chooser(ranks, [say](const std::string& sentence) {
-          if (say != nullptr) say(sentence.c_str());
+        tell(its_say),
+        chooser(ranks, [its_say](const std::string& sentence) {
+          if (its_say != nullptr) its_say(sentence.c_str());
         }) {}
   /// Some of the ranks of another team, in this order, by its transport. Throws InvalidInput.
   isthmus_team(const isthmus_team& whole, std::span<const std::uint32_t> of_whole, std::uint32_t its_number);
@@ -102,7 +103,7 @@ struct isthmus_team {
   }
   int state(isthmus_operation& operation);
   void go_on() {
-    progress(transport);
+    isthmus::runtime::progress(transport);
     if (checks) checks->go_on();
   }
   /// The schedule of a call. Throws InvalidInput.
@@ -126,7 +127,8 @@ struct isthmus_team {
   isthmus::runtime::Transport& transport;
   std::shared_ptr<const std::vector<isthmus::runtime::Rank>> nodes;  ///< of ranks of the transport, see Joined
   isthmus::runtime::Rank rank, ranks;
-  std::shared_ptr<isthmus::runtime::Checks> checks;  ///< in the checking mode
+  std::shared_ptr<isthmus::runtime::Checks> checks;      ///< in the checking mode
+  std::shared_ptr<isthmus::runtime::Progress> progress;  ///< where a thread goes on
 
  private:
   void plan(isthmus::runtime::Cached& made);

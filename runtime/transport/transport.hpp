@@ -62,6 +62,11 @@ class Transport {
     if (counts_contexts_) retired(context);
   }
 
+  /// Executions that have begun and not ended, which say so.
+  [[nodiscard]] std::uint32_t under_way() const { return under_way_; }
+  void execution_began() { ++under_way_; }
+  void execution_ended() { --under_way_; }
+
   /// Empty as long as all is well.
   [[nodiscard]] const std::string& failure() const { return failure_; }
   /// Empty, or a line that users may want to know.
@@ -82,6 +87,7 @@ class Transport {
 
   std::string failure_, notice_;
   bool counts_contexts_ = false;
+  std::uint32_t under_way_ = 0;
 };
 
 }  // namespace isthmus::runtime

@@ -97,6 +97,11 @@ typedef struct isthmus_job {
                                ISTHMUS_SILENCE, in seconds, or else never */
   const char* online;       /* path of a table that isthmus_tune() adds to and later runs start from; blocking calls
                                whose size nobody has tried yet are tuned first. Default: ISTHMUS_ONLINE, or none */
+  /* Who goes on with what is under way while the program does something else: "none"; "thread", which looks every 20 us
+   * and wants a core; "timer", which looks ever less often, up to each millisecond; "auto", one of these two by the
+   * cores that are free. Default: ISTHMUS_PROGRESS, or else none. Operators of the user are then called by that thread
+   * too. Over MPI it needs MPI_THREAD_MULTIPLE. */
+  const char* progress;
 } isthmus_job;
 
 /* Joins the other ranks. `job` NULL: from the environment: ISTHMUS_JOB, ISTHMUS_RANK
