@@ -174,6 +174,18 @@ def test_what_cannot_be_told_apart_is_reported_with_what_is_known() -> None:
         fit_level(of(simple(), "isendcall"), network)
 
 
+def test_thresholds_that_differ_by_a_byte_give_whole_bytes() -> None:
+    """Of an even number of thresholds the median lies between two: a machine file with it was refused."""
+    samples = of(simple(S=3171.0), "pingpong", "isendcall", "receivecall", "window", "threshold")
+    moved = Samples(
+        Series.of(s.item, [s.column(), s.column() + 1] if s.item.kind == "threshold" else [s.column()], "most")
+        for s in samples
+    )
+    level = fit_level(moved, [PAIRS["network"]]).level
+    assert level.S == 3171
+    assert all(piece.above % 1 == 0 for piece in level.pieces)
+
+
 def test_outliers_are_named_and_move_nothing() -> None:
     samples = of(simple(), "pingpong", "isendcall", "receivecall", "window", "threshold")
     spoilt = Samples(

@@ -21,7 +21,7 @@ class OfProgram(click.Command):
         return super().parse_args(ctx, args[:at])
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
-        return [*super().collect_usage_pieces(ctx), "[-- COMMAND...]"]
+        return [*super().collect_usage_pieces(ctx), "| -- COMMAND..."]
 
 
 #: Options for schedules only, and for programs only.

@@ -263,7 +263,7 @@ typedef enum isthmus_objective {
 typedef struct isthmus_trial {
   size_t size; /* sizeof(isthmus_trial) */
   isthmus_objective objective;
-  uint32_t budget_us;       /* about how long it may take; default: 20 ms. Five turns of two algorithms take place anyway */
+  uint32_t budget_us; /* about how long it may take; default: 20 ms. Five turns of two algorithms take place anyway */
   void (*work)(void* data); /* a sample of what the program does between begin and wait: for ISTHMUS_EXPOSED */
   /* The same collective by another library, such as MPI's: where the best of ours takes more than 2 % longer, the
    * decision is `library`. Less than 0: it failed. */

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -80,6 +80,12 @@ class Curves:
         return {size for size in trip.keys() & send.keys() if trip[size].value <= (1 + BUSY) * send[size].value}
 
 
+def _whole(found: Estimate) -> Estimate:
+    """A number of bytes; the median of an even number of thresholds lies between two."""
+    value = float(np.floor(found.value))
+    return replace(found, value=value, low=min(found.low, value))
+
+
 def curves_of(samples: Samples, pairs: Iterable[tuple[int, int]]) -> Curves:
     """Collect the curves of a level from the measurements between some pairs of ranks.
 
@@ -96,7 +102,7 @@ def curves_of(samples: Samples, pairs: Iterable[tuple[int, int]]) -> Curves:
 
     curves = {name: Curve(name) for name in CURVES}
     thresholds = [rounds for s in of("threshold") for rounds in s.by_round()]
-    eager = of_rounds(thresholds) if thresholds else None
+    eager = _whole(of_rounds(thresholds)) if thresholds else None
 
     def fill(name: str, kind: str, when: Callable[[Series], bool] = lambda s: True) -> None:
         for s in of(kind):
