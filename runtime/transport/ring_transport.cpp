@@ -265,14 +265,7 @@ std::size_t RingTransport::poll(Token* ended, std::size_t most) {
     idle_ = idle ? idle_ + 1 : 0;
     if (idle && idle_ % patience == 0 && !active_.empty()) watch();
   }
-  const std::size_t count = std::min(most, ended_.size() - told_);
-  std::copy_n(ended_.begin() + static_cast<std::ptrdiff_t>(told_), count, ended);
-  told_ += count;
-  if (told_ == ended_.size()) {
-    ended_.clear();
-    told_ = 0;
-  }
-  return count;
+  return ended_.give(ended, most);
 }
 
 }  // namespace isthmus::runtime

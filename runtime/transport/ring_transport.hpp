@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/transport/ended.hpp"
 #include "runtime/transport/mailbox.hpp"
 #include "runtime/transport/queue.hpp"
 #include "runtime/transport/ring.hpp"
@@ -109,9 +110,8 @@ class RingTransport : public Transport {
   std::vector<Rank> active_;          // peers of whom something is expected
   std::vector<Large> large_;          // by number: messages that wait until they have been taken
   std::vector<std::uint64_t> spare_;  // numbers that are free
-  std::vector<Token> ended_;
+  Ended ended_;
   std::vector<std::byte> part_;  // of a message that is taken as it comes
-  std::size_t told_ = 0;         // of ended_
   std::uint32_t idle_ = 0;       // calls of poll() since something has come
 };
 

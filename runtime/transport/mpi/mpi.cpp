@@ -280,14 +280,7 @@ std::size_t MpiTransport::poll(Token* ended_now, std::size_t most) {
     for (std::int64_t i = 0; i < count && failure().empty(); ++i) ended(ends[i]);
     if (silence_.count() > 0 && failure().empty()) watch_silence(count == 0);
   }
-  const std::size_t count = std::min(most, ended_.size() - told_);
-  std::copy_n(ended_.begin() + static_cast<std::ptrdiff_t>(told_), count, ended_now);
-  told_ += count;
-  if (told_ == ended_.size()) {
-    ended_.clear();
-    told_ = 0;
-  }
-  return count;
+  return ended_.give(ended_now, most);
 }
 
 }  // namespace isthmus::runtime

@@ -31,6 +31,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/transport/ended.hpp"
 #include "runtime/transport/mailbox.hpp"
 #include "runtime/transport/transport.hpp"
 
@@ -49,7 +50,7 @@ class MpiTransport final : public Transport {
   std::size_t poll(Token* ended, std::size_t most) override;
 
   /// Whether poll() would do anything but hear alarms.
-  [[nodiscard]] bool is_busy() const { return under_way_ > 0 || told_ < ended_.size(); }
+  [[nodiscard]] bool is_busy() const { return under_way_ > 0 || !ended_.empty(); }
   /// How long to wait for a message while nothing comes; zero: for ever.
   void give_up_after(std::chrono::milliseconds silence) { silence_ = silence; }
   /// Fails, and says so to all other ranks.
@@ -120,8 +121,7 @@ class MpiTransport final : public Transport {
   std::deque<Message> messages_;                  // MPI knows where headers lie
   std::vector<std::uint64_t> spare_;              // numbers of messages_ that are free
   std::vector<std::unique_ptr<Stream>> streams_;  // by rank; empty until there is one
-  std::vector<Token> ended_;
-  std::size_t told_ = 0;       // of ended_
+  Ended ended_;
   std::size_t under_way_ = 0;  // messages, without the alarm that is waited for
   std::uint32_t idle_ = 0;     // calls of poll() since something has come
   std::chrono::steady_clock::time_point looked_{};
