@@ -30,7 +30,8 @@ def undisturbed() -> tuple[str, ...]:
 
 def environment() -> dict[str, str]:
     """Variables for MPI programs: Open MPI may be run by root, in a container."""
-    return {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    allowed = ("OMPI_ALLOW_RUN_AS_ROOT", "PRTE_ALLOW_RUN_AS_ROOT")
+    return {**os.environ, **{f"{name}{end}": "1" for name in allowed for end in ("", "_CONFIRM")}}
 
 
 def mpirun(mpi: str, ranks: int, *command: str | Path) -> str:

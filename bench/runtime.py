@@ -1,12 +1,11 @@
-"""Collectives of libisthmus beside those of the MPI library and the limit of plain loops, on two cores, in one run.
+"""Collectives of libisthmus beside those of MPI libraries and the limit of plain loops, on two cores, in one run.
 
-    python bench/runtime.py [--mpi openmpi|mpich] [--batches N] [--json FILE]
+    python bench/runtime.py [--mpi openmpi,mpich,...] [--nbc FOLDER] [--batches N] [--json FILE]
     python bench/runtime.py --core
 
-Blocking and persistent calls of ours, blocking and nonblocking ones of MPI, 8 B to 1 MiB, in turns batch by batch
-(bench/runtime.c). Printed are the least times of batches in microseconds, and ours as a part of MPI's nonblocking ones
-and of the limit: ratios of one run are what counts, as machines drift. --core: what a rank pays without any message
-(bench/runtime_core.cpp).
+Blocking, nonblocking and persistent calls, 8 B to 1 MiB, in turns batch by batch (bench/contest.h, bench/runtime.c).
+Printed are the least times of batches in microseconds, and ours over the limit and over the best peer: ratios of one
+run are what counts, as machines drift. --core: what a rank pays without any message (bench/runtime_core.cpp).
 """
 
 from __future__ import annotations
@@ -17,33 +16,10 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from host import HERE, mpirun
-
-import isthmus
+from contest import UNDER, add_options, contest, libraries, short
+from host import HERE
 
 LIMITS = ("limit", "limit-one-copy")
-WHO = (*LIMITS, "mpi", "mpi-nonblocking", "isthmus", "isthmus-nonblocking", "isthmus-persistent")
-
-
-def build(mpi: str, program: Path) -> None:
-    """The C program, for this MPI library and the installed libisthmus."""
-    library = Path(isthmus.__file__).parent / "libisthmus"
-    words = [f"mpicc.{mpi}", "-std=gnu11", "-O3", "-march=native", "-w", "-o", program, HERE / "runtime.c"]
-    words += [f"-I{library}/include", f"-L{library}/lib", f"-Wl,-rpath,{library}/lib", "-listhmus"]
-    subprocess.run(words, check=True)
-
-
-def measure(mpi: str, program: Path, batches: int) -> dict[tuple[str, int], dict[str, float]]:
-    """Least microseconds of everyone, by collective and bytes."""
-    found: dict[tuple[str, int], dict[str, float]] = {}
-    for line in mpirun(mpi, 2, program, str(batches)).splitlines():
-        words = line.split()
-        if words == ["disturbed"]:
-            print("The real-time scheduler is not permitted here: other programs disturb the times.")
-        elif len(words) == 5:
-            who, what, size, least, _ = words
-            found.setdefault((what, int(size)), {})[who] = float(least)
-    return found
 
 
 def core(program: Path) -> None:
@@ -58,28 +34,50 @@ def core(program: Path) -> None:
     subprocess.run([program], check=True)
 
 
+def least_of(times: dict[str, float], names: list[str]) -> float | None:
+    return min((times[name] for name in names if name in times), default=None)
+
+
+def show(found: dict[tuple[str, int], dict[str, float]], peers: list[str]) -> None:
+    ours = ["isthmus", *(f"isthmus{kind}" for kind in ("-nonblocking", "-persistent"))]
+    theirs = [UNDER, *(f"{UNDER}{kind}" for kind in ("-nonblocking", "-persistent"))]
+    everyone = [*LIMITS, *ours, *theirs]
+    everyone += [f"{peer}{kind}" for peer in peers for kind in ("", "-nonblocking", "-persistent")]
+    everyone = [name for name in everyone if any(name in times for times in found.values())]
+    for number, name in enumerate(everyone):
+        print(f"({number}) {name}")
+    heads = " ".join(f"{f'({n})':>8}" for n in range(len(everyone)))
+    print(f"{'':19} {heads}  isthmus over the limit; under-mpi, each form over that of the best peer")
+    for (what, size), times in found.items():
+        cells = " ".join(f"{times[name]:8.3f}" if name in times else f"{'':8}" for name in everyone)
+        limit = min(times[name] for name in LIMITS if name in times)
+        print(f"{what:10} {size:8} {cells}  {times['isthmus'] / limit:6.2f} ", end="")
+        for name in theirs:
+            peer = least_of(times, [name.replace(UNDER, one) for one in peers])
+            print(f" {times[name] / peer:6.2f}" if peer and name in times else f" {'':6}", end="")
+        print()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--mpi", choices=("openmpi", "mpich"), default="openmpi")
-    parser.add_argument("--batches", type=int, default=20)
-    parser.add_argument("--json", type=Path)
+    add_options(parser)
     parser.add_argument("--core", action="store_true")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        program = Path(folder) / "runtime"
+    found: dict[tuple[str, int], dict[str, float]] = {}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
         if options.core:
-            core(program)
+            core(folder / "runtime")
             return
-        build(options.mpi, program)
-        found = measure(options.mpi, program, options.batches)
-    print(f"{'collective':10} {'bytes':>8} " + " ".join(f"{name:>19}" for name in WHO) + "  of nonblocking  of limit")
-    for (what, size), times in found.items():
-        cells = " ".join(f"{times[name]:19.3f}" if name in times else f"{'':19}" for name in WHO)
-        limit = f"{times['isthmus'] / min(times[name] for name in LIMITS if name in times):8.2f}"
-        print(f"{what:10} {size:8} {cells}  {times['isthmus'] / times['mpi-nonblocking']:14.2f}  {limit}")
+        for words in contest("runtime.c", options, folder):
+            if len(words) == 5:
+                who, what, size, least, _ = words
+                found.setdefault((what, int(size)), {})[who] = float(least)
+    peers = [*map(short, libraries(options.mpi)), "libnbc"]
+    show(found, peers)
     if options.json:
         rows = [{"collective": what, "bytes": size, **times} for (what, size), times in found.items()]
-        options.json.write_text(json.dumps({"mpi": options.mpi, "microseconds": rows}, indent=1))
+        options.json.write_text(json.dumps({"peers": peers, "microseconds": rows}, indent=1))
 
 
 if __name__ == "__main__":
