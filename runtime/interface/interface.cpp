@@ -171,6 +171,8 @@ int isthmus_progress(isthmus_team* team) {
   });
 }
 
+int isthmus_concurrent(const isthmus_team* team) { return team->concurrent ? 1 : 0; }
+
 int isthmus_make(isthmus_team* team, const isthmus_call* call, isthmus_operation** operation) {
   return guarded([&] {
     require(team != nullptr && operation != nullptr, "team or operation is NULL");

@@ -120,6 +120,7 @@ isthmus_team::isthmus_team(const isthmus_team& whole, std::span<const std::uint3
       nodes(whole.nodes),
       rank(0),
       ranks(static_cast<Rank>(of_whole.size())),
+      concurrent(whole.concurrent),
       checks(whole.checks),
       progress(whole.progress),
       number(its_number),

@@ -82,6 +82,7 @@ struct isthmus_team {
         nodes(std::make_shared<std::vector<isthmus::runtime::Rank>>(std::move(joined.nodes))),
         rank(transport.rank()),
         ranks(transport.ranks()),
+        concurrent(joined.concurrent),
         most(most_cached),
         tell(its_say),
         chooser(ranks, [its_say](const std::string& sentence) {
@@ -127,6 +128,7 @@ struct isthmus_team {
   isthmus::runtime::Transport& transport;
   std::shared_ptr<const std::vector<isthmus::runtime::Rank>> nodes;  ///< of ranks of the transport, see Joined
   isthmus::runtime::Rank rank, ranks;
+  bool concurrent;                                       ///< see Joined
   std::shared_ptr<isthmus::runtime::Checks> checks;      ///< in the checking mode
   std::shared_ptr<isthmus::runtime::Progress> progress;  ///< where a thread goes on
 

@@ -22,7 +22,7 @@ static void* work(void* unused) {
     pthread_mutex_unlock(&mutex);
     if (atomic_load(&state) == ENDING) return NULL;
     lock();
-    if (atomic_load(&state) == WORKING) isthmus_progress(process.node);
+    if (atomic_load(&state) == WORKING) progress(true);
     unlock();
     sched_yield();
   }
@@ -36,7 +36,7 @@ static void set(enum state now) {
 }
 
 bool aside_begin(void) {
-  if (LIKELY(requests_busy == 0) || !process.node) return false;
+  if (LIKELY(requests_busy == 0)) return false;
   lock();
   if (users++ == 0) {
     if (atomic_load(&state) == NONE) {

@@ -40,28 +40,29 @@ void communicator_drop(struct communicator* c) {
   if (!c || --c->references > 0) return;
   for (int k = 0; k < COLLECTIVES; ++k)
     for (int s = 0; s <= CLASSES; ++s) tally_free(c->tallies[k][s]);
-  if (c->team) isthmus_leave(c->team);
+  if (c->own_team) isthmus_leave(c->team);
   free(c->in);
   free(c->out);
   free(c);
 }
 
-/* Numbers of the members among the ranks of the node; NULL: one of them is elsewhere, which all of them see. */
-static uint32_t* members_of(MPI_Comm comm, int size) {
+/* Numbers of the members among the ranks of a whole; NULL: one of them is elsewhere, which all of them see. */
+static uint32_t* members_of(MPI_Comm comm, int size, const struct whole* whole) {
+  if (!whole->team) return NULL;
   uint32_t* members = malloc((size_t)size * sizeof *members);
-  int *of_comm = malloc((size_t)size * sizeof *of_comm), *of_node = malloc((size_t)size * sizeof *of_node);
+  int *of_comm = malloc((size_t)size * sizeof *of_comm), *of_whole = malloc((size_t)size * sizeof *of_whole);
   MPI_Group group;
   bool here = true;
   PMPI_Comm_group(comm, &group);
   for (int i = 0; i < size; ++i) of_comm[i] = i;
-  PMPI_Group_translate_ranks(group, size, of_comm, process.node_group, of_node);
+  PMPI_Group_translate_ranks(group, size, of_comm, whole->group, of_whole);
   PMPI_Group_free(&group);
   for (int i = 0; i < size; ++i) {
-    here = here && of_node[i] != MPI_UNDEFINED;
-    members[i] = (uint32_t)of_node[i];
+    here = here && of_whole[i] != MPI_UNDEFINED;
+    members[i] = (uint32_t)of_whole[i];
   }
   free(of_comm);
-  free(of_node);
+  free(of_whole);
   if (here) return members;
   free(members);
   return NULL;
@@ -93,17 +94,27 @@ static void make_group(struct communicator* c, MPI_Comm comm) {
   PMPI_Comm_rank(comm, &c->rank);
   PMPI_Comm_size(comm, &c->size);
   c->why = "no shared memory";
-  if (!process.node) return;
-  c->why = "ranks on several nodes";
-  uint32_t* members = members_of(comm, c->size);
+  if (!process.node.team && !process.world.team) return;
+  c->why = process.several_nodes && !process.world.team ? "ranks on several nodes" : "ranks of another program";
+  const struct whole* whole = &process.node;
+  uint32_t* members = members_of(comm, c->size, whole);
+  if (!members) members = members_of(comm, c->size, whole = &process.world);
   if (!members) return;
+  c->concurrent = whole->concurrent;
+  if (comm == MPI_COMM_WORLD) {
+    /* Its messages need no number of a group, which MPI's tags have no room for. */
+    c->team = whole->team;
+    free(members);
+    return;
+  }
   uint32_t number = next_number;
   if (c->size > 1) PMPI_Allreduce(&next_number, &number, 1, MPI_UINT32_T, MPI_MAX, comm);
   next_number = number + 1;
-  if (isthmus_group(process.node, members, (uint32_t)c->size, number, &c->team) != ISTHMUS_DONE) {
+  if (isthmus_group(whole->team, members, (uint32_t)c->size, number, &c->team) != ISTHMUS_DONE) {
     say("%s", isthmus_last_error());
     PMPI_Abort(comm, 1);
   }
+  c->own_team = true;
   free(members);
   agree_about_neighbours(c, comm);
 }

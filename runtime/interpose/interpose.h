@@ -13,12 +13,12 @@
 #ifndef ISTHMUS_INTERPOSE_H
 #define ISTHMUS_INTERPOSE_H
 
-#include <isthmus/isthmus_mpi.h>
 #include <mpi.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "beneath.h"
 #include "fortran.h"
 
 /* ---- what was called, in either language ---- */
@@ -90,12 +90,16 @@ extern bool taking_on; /* between MPI_Init and MPI_Finalize, where Isthmus takes
 extern _Thread_local int depth __attribute__((tls_model("initial-exec")));
 static inline bool taking(void) { return taking_on && depth == 0; }
 struct process {
-  int rank, ranks;      /* of the world */
-  isthmus_team* node;   /* the ranks of this node; NULL: there is none */
-  MPI_Group node_group; /* these, as MPI knows them */
+  int rank, ranks; /* of the world */
+  struct whole {
+    isthmus_team* team; /* NULL: there is none */
+    MPI_Group group;    /* its ranks, as MPI knows them */
+    bool concurrent;    /* a thread may go on with it beside the MPI library */
+  } node, world;        /* the ranks of this node; all, where there are several nodes */
   MPI_Comm own;         /* of this rank alone: by it the MPI library is given time */
+  bool several_nodes;
   bool several_threads; /* may call at once */
-  bool compares; /* a sample of calls goes to the MPI library */
+  bool compares;        /* a sample of calls goes to the MPI library */
 };
 extern struct process process;
 void process_begin(void); /* behind MPI_Init */
@@ -107,6 +111,8 @@ void enter(void);
 void leave(void);
 void lock(void);
 void unlock(void);
+/* Goes on with all that is under way; `aside`: while another thread is in the MPI library. */
+void progress(bool aside);
 /* Gives time to others, after so many looks in a row that found nothing. */
 void go_on(unsigned looks);
 
@@ -116,6 +122,8 @@ struct tally;
 struct communicator {
   isthmus_team* team; /* NULL: its calls go to the MPI library */
   const char* why;    /* then */
+  bool own_team;      /* to be left with it */
+  bool concurrent;    /* calls that do not wait are taken */
   int rank, size;
   int references;
   bool neighbours_known;

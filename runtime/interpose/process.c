@@ -36,9 +36,16 @@ void say(const char* format, ...) {
   fprintf(stderr, "isthmus: %s\n", line);
 }
 
+void progress(bool aside) {
+  const struct whole* const wholes[] = {&process.node, &process.world};
+  for (int i = 0; i < 2; ++i)
+    if (wholes[i]->team && (wholes[i]->concurrent || !aside)) isthmus_progress(wholes[i]->team);
+}
+
 /* Others may wait for the MPI library to go on with what this rank began there: it is given time now and then, and so
  * are other processes, where there are more of them than processors. */
 void go_on(unsigned looks) {
+  if (requests_busy > 0 && process.world.team) progress(false);
   enum { LOOKS_FOR_MPI = 64, LOOKS_FOR_OTHERS = 2000 };
   if (looks % LOOKS_FOR_MPI == LOOKS_FOR_MPI - 1) {
     int found;
@@ -73,32 +80,51 @@ static int reserve(isthmus_team* team) {
   return status;
 }
 
-/* The ranks of this node, of which all communicators within it are groups. */
-static void join_node(void) {
-  MPI_Comm node;
+/* The ranks of a communicator, of which others are groups. */
+static void join(struct whole* whole, MPI_Comm comm, bool reserves) {
   int rank, status, worst, first, mine;
-  PMPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, process.rank, MPI_INFO_NULL, &node);
-  PMPI_Comm_rank(node, &rank);
+  PMPI_Comm_rank(comm, &rank);
   const isthmus_job job = {.size = sizeof job, .say = rank == 0 ? told : NULL};
-  worst = status = isthmus_join_mpi_with(node, &job, &process.node);
-  if (status == ISTHMUS_DONE) {
-    status = reserve(process.node);
+  worst = status = isthmus_join_mpi_with(comm, &job, &whole->team);
+  if (status == ISTHMUS_DONE && reserves) {
+    status = reserve(whole->team);
     /* Who has none leaves at once, so that nobody waits for it. */
-    if (status != ISTHMUS_DONE) isthmus_leave(process.node);
-    PMPI_Allreduce(&status, &worst, 1, MPI_INT, MPI_MIN, node);
-    if (status == ISTHMUS_DONE && worst != ISTHMUS_DONE) isthmus_leave(process.node);
+    if (status != ISTHMUS_DONE) isthmus_leave(whole->team);
+    PMPI_Allreduce(&status, &worst, 1, MPI_INT, MPI_MIN, comm);
+    if (status == ISTHMUS_DONE && worst != ISTHMUS_DONE) isthmus_leave(whole->team);
   }
   if (worst == ISTHMUS_DONE) {
-    PMPI_Comm_group(node, &process.node_group);
-  } else {
-    /* The words of one rank that knows the cause: others have only seen that it left. */
-    const char* why = isthmus_last_error();
-    process.node = NULL;
-    mine = status != ISTHMUS_DONE && strstr(why, "has left") == NULL ? rank : INT_MAX;
-    PMPI_Allreduce(&mine, &first, 1, MPI_INT, MPI_MIN, node);
-    if (rank == (first == INT_MAX ? 0 : first)) say("collectives are left to the MPI library: %s", why);
+    PMPI_Comm_group(comm, &whole->group);
+    whole->concurrent = isthmus_concurrent(whole->team);
+    return;
   }
+  /* The words of one rank that knows the cause: others have only seen that it left. */
+  const char* why = isthmus_last_error();
+  whole->team = NULL;
+  mine = status != ISTHMUS_DONE && strstr(why, "has left") == NULL ? rank : INT_MAX;
+  PMPI_Allreduce(&mine, &first, 1, MPI_INT, MPI_MIN, comm);
+  if (rank == (first == INT_MAX ? 0 : first)) say("collectives are left to the MPI library: %s", why);
+}
+
+/* Communicators within a node need no MPI, and go on beside it. */
+static void join_all(void) {
+  MPI_Comm node;
+  int ranks, mine, any;
+  PMPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, process.rank, MPI_INFO_NULL, &node);
+  join(&process.node, node, true);
+  PMPI_Comm_size(node, &ranks);
+  mine = ranks < process.ranks;
+  PMPI_Allreduce(&mine, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  process.several_nodes = any != 0;
+  if (any) join(&process.world, MPI_COMM_WORLD, false);
   PMPI_Comm_free(&node);
+}
+
+static void leave_team(struct whole* whole) {
+  if (!whole->team) return;
+  isthmus_leave(whole->team);
+  PMPI_Group_free(&whole->group);
+  whole->team = NULL;
 }
 
 void process_begin(void) {
@@ -113,7 +139,7 @@ void process_begin(void) {
   PMPI_Comm_size(MPI_COMM_WORLD, &process.ranks);
   PMPI_Comm_dup(MPI_COMM_SELF, &process.own);
   communicators_begin();
-  join_node();
+  join_all();
   depth--;
   taking_on = true;
   communicator_made(MPI_COMM_WORLD);
@@ -130,11 +156,8 @@ void process_end(void) {
   aside_stop();
   requests_end();
   communicators_end();
-  if (process.node) {
-    isthmus_leave(process.node);
-    PMPI_Group_free(&process.node_group);
-  }
-  process.node = NULL;
+  leave_team(&process.world);
+  leave_team(&process.node);
   PMPI_Comm_free(&process.own);
   depth--;
 }

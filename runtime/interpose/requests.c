@@ -186,6 +186,8 @@ bool collective_start(const struct arguments* a, bool persistent, MPI_Request* h
   enter();
   struct communicator* c = communicator_of(a->comm, false);
   const char* why = c ? call_refused(a, c, &reduction) : "no group of its ranks was made";
+  /* Who waits within the MPI library could not go on with it. */
+  if (c && !why && !c->concurrent) why = "does not wait, on several nodes without MPI_THREAD_MULTIPLE";
   if (why) {
     count_left(a->kind, NO_CLASS, 0, why);
     leave();

@@ -18,7 +18,7 @@ static MPI_Status* status_of(MPI_Status* statuses, int i) {
 
 /* Ours that are under way, beside what the MPI library does. */
 static void beside(unsigned looks) {
-  if (requests_busy > 0 && process.node) isthmus_progress(process.node);
+  if (requests_busy > 0 && !process.world.team) progress(false);
   go_on(looks);
 }
 

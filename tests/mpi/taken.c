@@ -1,6 +1,6 @@
 /* Every collective against what follows from its definition, without communication: other types on both sides, gaps
  * between elements, blocks of other sizes in another order, in place, communicators of all kinds; blocking, nonblocking
- * and persistent. Prints how many calls were checked and what was wrong. taken ROUNDS [SEED] */
+ * and persistent. Prints how many calls were checked and what was wrong. taken ROUNDS [SEED [MODES [threads]]] */
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -491,7 +491,8 @@ static void neighbours(int n) {
 }
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
+  int level;
+  MPI_Init_thread(&argc, &argv, argc > 4 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
   const int rounds = argc > 1 ? atoi(argv[1]) : 1;
   int size;
   MPI_Comm comms[5];

@@ -37,8 +37,7 @@ def run_program(
 ) -> Taken:
     """Run a command and carry out the collectives of the MPI program that it starts, without recompiling it.
 
-    Collectives among ranks of one node are carried out by libisthmus; all others go to the MPI library, and are counted
-    with the reason. Some calls of each kind and size are carried out by both in turn and timed; where the MPI library's
+    Collectives are carried out by libisthmus; what it leaves to the MPI library is counted, with the reason. Some calls of each kind and size are carried out by both in turn and timed; where the MPI library's
     own is faster, the calls that follow go there.
 
     Parameters

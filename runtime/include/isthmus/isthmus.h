@@ -119,6 +119,8 @@ int isthmus_group(const isthmus_team* team, const uint32_t* members, uint32_t ra
                   isthmus_team** group);
 /* Goes on with everything that is under way in a team and in its groups. */
 int isthmus_progress(isthmus_team* team);
+/* Not 0: another thread may call isthmus_progress() while this one is in the MPI library. */
+int isthmus_concurrent(const isthmus_team* team);
 
 /* -- collectives --------------------------------------------------------------------------------------------------- */
 
