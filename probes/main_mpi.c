@@ -1,5 +1,6 @@
 /* probe PLAN JOURNAL, started by mpirun: measurements that need MPI. Rank 0 leads: for each batch it tells the members
  * of the item, which do it while all others sleep. */
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -317,6 +318,15 @@ static char* shared_plan(const char* path) {
   return text;
 }
 
+/* Where the launcher binds no ranks. That it cannot be done is seen in the facts, which say where a rank may run. */
+static void bind_here(void) {
+  if (world_rank >= plan.bound || plan.bind[world_rank] < 0) return;
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(plan.bind[world_rank], &one);
+  sched_setaffinity(0, sizeof one, &one);
+}
+
 /* All ranks end with a status; one says why. */
 static int give_up(const char* sentence, int status) {
   if (world_rank == 0) fprintf(stderr, "isthmus-probe: %s\n", sentence);
@@ -343,6 +353,7 @@ int main(int argc, char** argv) {
   if (sentence[0]) return give_up(sentence, 3);
   /* Ranks whose launcher is gone do not stay for ever. */
   alarm((unsigned)(2 * plan.budget + 300));
+  bind_here();
   clock_start();
   Facts* facts = all_facts();
   know_hosts(facts);

@@ -120,8 +120,22 @@ static const char* read_item(Plan* plan, char* rest, const Kind* kinds, int coun
   return NULL;
 }
 
+static const char* read_bind(Plan* plan, char* rest) {
+  char* state;
+  plan->bind = malloc(sizeof *plan->bind * (strlen(rest) / 2 + 1));
+  if (plan->bind == NULL) return wrong("there is no memory for so many ranks");
+  plan->bound = 0;
+  for (char* word = strtok_r(rest, " \t", &state); word; word = strtok_r(NULL, " \t", &state)) {
+    long long cpu;
+    if (!integer(word, -1, 1023, &cpu)) return wrong("bind %s: a processor from 0, or -1, is allowed", word);
+    plan->bind[plan->bound++] = (int)cpu;
+  }
+  return plan->bound ? NULL : wrong("bind: a processor for each rank is allowed");
+}
+
 static const char* read_setting(Plan* plan, const char* word, char* rest) {
   long long n = 0, m = 0;
+  if (strcmp(word, "bind") == 0) return read_bind(plan, rest);
   char* state;
   char* first = strtok_r(rest, " \t", &state);
   char* second = first ? strtok_r(NULL, " \t", &state) : NULL;
@@ -151,7 +165,7 @@ static const char* read_setting(Plan* plan, const char* word, char* rest) {
                ? NULL
                : wrong("clocks %s: shared or measured is allowed", first);
   }
-  return wrong("%s: budget, tolerance, samples, seed, clocks or item is allowed", word);
+  return wrong("%s: budget, tolerance, samples, seed, clocks, bind or item is allowed", word);
 }
 
 const char* plan_read(Plan* plan, char* text, const char* file, const Kind* kinds, int count) {

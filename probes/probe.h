@@ -3,10 +3,12 @@
  *
  *   isthmus-plan 1
  *   budget SECONDS              of this run, all together
- *   tolerance 0.02              half width of the 95 % interval of the median, relative; an item ends when it is
- * reached samples LEAST MOST          of each item seed N                      of the order of items, which changes
- * every round clocks shared|measured      measured: also where ranks of one host could read the same clock item ID KIND
- * key=value ...
+ *   tolerance 0.02              half width of the 95 % interval of the median, relative: reached, an item ends
+ *   samples LEAST MOST          of each item
+ *   seed N                      of the order of items, which changes every round
+ *   clocks shared|measured      measured: also where ranks of one host could read the same clock
+ *   bind CPU CPU ...            to which processor each rank binds itself; -1: it stays as it was started
+ *   item ID KIND key=value ...
  *
  * The journal is only appended to, whole lines at a time, so that a run that is killed keeps what it has:
  *
@@ -71,6 +73,8 @@ typedef struct {
   long least, most;
   uint64_t seed;
   bool measured_clocks;
+  int* bind; /* a processor or -1 of each of the first ranks */
+  int bound;
   Item* item;
   int items;
 } Plan;

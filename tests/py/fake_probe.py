@@ -69,8 +69,10 @@ def main() -> int:
     hosts = [names[rank * len(names) // ranks] for rank in range(ranks)]
     random.seed(1)
     with open(plan, encoding="utf-8") as stream:
-        items = [line.split()[1:] for line in stream if line.startswith("item ")]
-    affinity = os.environ.get("FAKE_AFFINITY", " ".join(map(str, range(ranks))))
+        lines = [line.split() for line in stream]
+    items = [words[1:] for words in lines if words[0] == "item"]
+    bind = next((" ".join(words[1:]) for words in lines if words[0] == "bind"), "")
+    affinity = bind or os.environ.get("FAKE_AFFINITY", " ".join(map(str, range(ranks))))
     with open(journal, "a", encoding="utf-8", buffering=1) as out:
         facts = {"ranks": ranks, "hosts": " ".join(hosts), "affinity": affinity, "mpi": "Fake MPI v1.0, for tests"}
         facts["cores_begin"] = " ".join(str(rank) for rank in range(ranks))

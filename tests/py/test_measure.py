@@ -347,12 +347,44 @@ def test_less_than_everything(monkeypatch: pytest.MonkeyPatch) -> None:
         isthmus.measure(launch="mpirun -n 2", quick=True)
 
 
-def test_ranks_that_are_not_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ranks_that_the_launcher_does_not_bind_are_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FAKE_AFFINITY", "0-3 0-3")
     found = isthmus.measure(launch="mpirun -n 2", only="loggp", quick=True)
+    assert {facts["affinity"] for facts in found.samples.facts.values()} >= {"0-3 0-3", "0 1"}
+    assert any(sentence.startswith("The launcher does not bind ranks to cores") for sentence in found.warnings)
+    assert not any("not bound" in sentence for sentence in found.warnings)
+    Path("x.toml").write_text(found.machine.toml())
+    pinning = tomllib.loads(Path("x.toml").read_text())["measured"]["pinning"]
+    assert pinning == "bound to cores 0, 1, by isthmus measure"
+
+
+def test_ranks_on_several_nodes_stay_as_they_are_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAKE_AFFINITY", "0-3 0-3")
+    monkeypatch.setenv("FAKE_HOSTS", "red blue")
+    found = isthmus.measure(launch="mpirun -n 2", only="loggp", quick=True)
     assert any(sentence.startswith("The ranks are not bound to cores") for sentence in found.warnings)
-    assert "not bound to cores" in Path("x.toml").write_text(found.machine.toml()) * "not bound to cores"
+    Path("x.toml").write_text(found.machine.toml())
     assert tomllib.loads(Path("x.toml").read_text())["measured"]["pinning"] == "not bound to cores"
+
+
+@pytest.mark.parametrize(
+    ("allowed", "chosen"),
+    [
+        (((0, 1, 2, 3), (0, 1, 2, 3)), ((0,), (1,))),
+        (((0, 1, 2, 3), (0,)), ((1,), (0,))),
+        (((0, 4), (0, 1, 4, 5)), ((0,), (1,))),  # 4 and 5 are other threads of cores 0 and 1
+        (((0,), (1,)), None),
+        (((0, 4), (1, 5)), None),
+        (((0, 4), (0, 4)), None),
+        (((0, 1, 2, 3), ()), None),
+    ],
+)
+def test_which_cores_ranks_are_bound_to(
+    allowed: tuple[tuple[int, ...], ...], chosen: tuple[tuple[int, ...], ...] | None
+) -> None:
+    shape = NodeShape({"cores": 4}, "test", [], {cpu: cpu % 4 for cpu in range(8)}, dict.fromkeys(range(8), 0))
+    places = Places(("a", "a"), (0, 1), allowed).binding(shape)
+    assert (places.allowed if places else None) == chosen
 
 
 @pytest.mark.parametrize(

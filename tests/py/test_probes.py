@@ -112,6 +112,16 @@ def test_what_cannot_be_measured_is_said(tmp_path: Path) -> None:
     assert [bool(one.skipped) for one in alone] == [True, True, True, False]
 
 
+@pytest.mark.parametrize("name", ["openmpi", "mpich"])
+def test_ranks_bind_themselves_where_the_plan_says(name: str, tmp_path: Path) -> None:
+    allowed = sorted(os.sched_getaffinity(0))
+    before = measured(["c clock"], name, 2, tmp_path / "before").fact("affinity").split()
+    bound = measured(["c clock"], name, 2, tmp_path / "bound", more=f"bind -1 {allowed[-1]}\n")
+    after = bound.fact("affinity").split()
+    assert after == [before[0], str(allowed[-1])]
+    assert bound.fact("cores_begin").split()[1] == bound.fact("cores_end").split()[1] == str(allowed[-1])
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -122,6 +132,8 @@ def test_what_cannot_be_measured_is_said(tmp_path: Path) -> None:
         ("isthmus-plan 1\ntolerance 2\n", "2: tolerance 2: a number from 0 to 1 is allowed"),
         ("isthmus-plan 1\nsamples 9 3\n", "2: samples: two whole numbers are allowed"),
         ("isthmus-plan 1\nclocks fast\n", "2: clocks fast: shared or measured is allowed"),
+        ("isthmus-plan 1\nbind\n", "2: bind: a processor for each rank is allowed"),
+        ("isthmus-plan 1\nbind 0 all\n", "2: bind all: a processor from 0, or -1, is allowed"),
         ("isthmus-plan 1\nrepeat 3\n", "2: repeat: budget, tolerance"),
         ("isthmus-plan 1\n\nitem a\n", "3: an item is 'item ID KIND key=value ...'"),
         ("isthmus-plan 1\nitem a dance\n", "2: item a: kind dance is not known here"),

@@ -22,6 +22,8 @@ _OTHERS = 0.1
 _STEAL = 0.01
 #: Largest ratio of the speed of a loop in its fastest and its slowest round.
 _CLOCK = 1.05
+#: How launchers are told to bind ranks.
+_BIND = "Open MPI: --bind-to core, MPICH: -bind-to core, Slurm: --cpu-bind=cores"
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,10 @@ def pinning(places: Places, shape: NodeShape) -> str:
         return "not bound to cores"
     first = next(iter(places.nodes.values()))
     cores = ", ".join(ranges(list(places.allowed[rank])) for rank in first[:16])
-    return f"bound to cores {cores}{', ...' if len(first) > 16 else ''}" if all(bound) else "some bound to cores"
+    if not all(bound):
+        return "some bound to cores"
+    by = ", by isthmus measure" if places.bound_here else ""
+    return f"bound to cores {cores}{', ...' if len(first) > 16 else ''}{by}"
 
 
 def warnings(
@@ -141,7 +146,12 @@ def _of_places(shape: NodeShape, places: Places, samples: Samples) -> Iterable[s
     loose = [rank for rank in range(places.ranks) if places.allowed[rank] and not places.bound(rank, shape)]
     if loose:
         which = "The ranks are" if len(loose) == places.ranks else f"{len(loose)} of {places.ranks} ranks are"
-        yield f"{which} not bound to cores and may move (Open MPI: --bind-to core, Slurm: --cpu-bind=cores)."
+        yield f"{which} not bound to cores and may move ({_BIND})."
+    if places.bound_here:
+        yield (
+            "The launcher does not bind ranks to cores: each was bound to one here. Programs that it starts alike may "
+            f"take longer, as theirs move ({_BIND})."
+        )
     crowded = places.crowded(shape)
     if crowded:
         yield f"{crowded[0].upper()}{crowded[1:]}: their times are not those of a machine with enough cores."

@@ -294,6 +294,7 @@ class _Work:
                 f"{crowded}: start fewer ranks, bind them to different cores, or let --oversubscribe time them all the "
                 "same"
             )
+        self.places = places.binding(self.shape) or places
         return launcher, program
 
     def _together(self, parts: Sequence[str], launcher: Launcher, program: Path) -> None:

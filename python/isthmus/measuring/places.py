@@ -23,11 +23,14 @@ class Places:
         Processor on which each rank was seen; -1 where nobody knows.
     allowed : tuple of tuple of int
         Processors on which each rank may run; empty where nobody knows.
+    bound_here : bool
+        The programs that measure bind ranks to cores themselves, since the launcher does not.
     """
 
     hosts: tuple[str, ...]
     core: tuple[int, ...]
     allowed: tuple[tuple[int, ...], ...]
+    bound_here: bool = False
 
     @property
     def ranks(self) -> int:
@@ -61,6 +64,25 @@ class Places:
     def bound(self, rank: int, shape: NodeShape) -> bool:
         """Whether a rank stays on one core (or on hardware threads of one core)."""
         return len({shape.core_of.get(cpu, cpu) for cpu in self.allowed[rank]}) == 1
+
+    def binding(self, shape: NodeShape) -> Places | None:
+        """Return places with each rank on a core of its own; None where the launcher binds them, or it cannot be done.
+
+        Ranks that move take two or three times as long for small messages, at random. Of several nodes nothing is known
+        but the cores of this one; emulated ones even share them.
+        """
+        everybody = range(self.ranks)
+        if len(self.nodes) > 1 or self.ranks < 2 or all(self.bound(rank, shape) for rank in everybody):
+            return None
+        taken: set[int] = set()
+        chosen: dict[int, int] = {}
+        for rank in sorted(everybody, key=lambda rank: len(self.allowed[rank])):
+            free = [cpu for cpu in self.allowed[rank] if shape.core_of.get(cpu, -1) not in {*taken, -1}]
+            if not free:
+                return None
+            chosen[rank] = free[0]
+            taken.add(shape.core_of[free[0]])
+        return Places(self.hosts, self.core, tuple((chosen[rank],) for rank in everybody), True)
 
     def socket(self, rank: int, shape: NodeShape) -> int | None:
         """Socket on which a rank stays; None where it may move between sockets."""

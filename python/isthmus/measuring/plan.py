@@ -81,6 +81,10 @@ class Launch:
         How many ranks to start; None: as the launcher's words say.
     least, most : int
         Samples of an item.
+    tolerance : float
+        Half width of the interval of a median at which an item ends, relative.
+    bind : tuple of int
+        Processor to which each rank binds itself; empty: as the launcher starts them.
     """
 
     name: str
@@ -91,6 +95,7 @@ class Launch:
     least: int = 8
     most: int = 1000
     tolerance: float = TOLERANCE
+    bind: tuple[int, ...] = ()
 
     def text(self, seed: int) -> str:
         """The plan as the program reads it."""
@@ -100,6 +105,7 @@ class Launch:
             f"tolerance {self.tolerance:g}",
             f"samples {self.least} {self.most}",
             f"seed {seed}",
+            *(["bind " + " ".join(map(str, self.bind))] if self.bind else []),
         ]
         return "\n".join([*head, *(f"item {item.line}" for item in self.items), ""])
 
@@ -143,7 +149,9 @@ class _Items:
 def sizes(quick: bool, most: int = 1 << 22) -> list[int]:
     """Sizes of messages in bytes: powers of two, and between them one more where protocols change."""
     if quick:
-        return [size for size in (1, 64, 512, 2048, 4096, 8192, 16384, 65536, 262144, 1 << 20) if size <= most]
+        # Libraries send up to some size between 64 and 512 bytes in another way, such as within the first message.
+        some = (1, 64, 128, 256, 512, 2048, 4096, 8192, 16384, 65536, 262144, 1 << 20)
+        return [size for size in some if size <= most]
     powers = [1 << k for k in range(most.bit_length()) if 1 << k <= most]
     between = [3 << k for k in range(7, 17) if 3 << k <= most]
     return sorted({*powers, *between})
@@ -242,7 +250,8 @@ def mpi_launch(
         _contention(items, places, hops)
     if not items.list:
         return None
-    return Launch("mpi", "mpi", tuple(items.list), budget, None, 8, 200 if quick else 1000)
+    bind = tuple(cpus[0] for cpus in places.allowed) if places.bound_here else ()
+    return Launch("mpi", "mpi", tuple(items.list), budget, None, 8, 200 if quick else 1000, bind=bind)
 
 
 def _loggp(items: _Items, a: int, b: int, quick: bool) -> None:
