@@ -41,6 +41,7 @@ static double *published[2], *mine[buffers], *all[buffers];
 static isthmus_team* team;
 static void* volatile* addresses; /* shared by both ranks, as are these */
 static volatile pid_t* processes;
+static volatile long* agreed;
 static MPI_Comm ring;
 
 static double now(void) {
@@ -58,6 +59,15 @@ static void meet(void) {
   ++turn;
   atomic_store_explicit(&flags[rank].turn, turn, memory_order_release);
   while ((int)(atomic_load_explicit(&flags[1 - rank].turn, memory_order_acquire) - turn) < 0) continue;
+}
+
+/* What rank 0 says. */
+static long agree(long value) {
+  if (rank == 0) *agreed = value;
+  meet();
+  value = *agreed;
+  meet();
+  return value;
 }
 
 /* Until all jobs before this one have had their turn; both ranks of each say when it is over. */
@@ -122,25 +132,31 @@ static Blocks blocks_of(const Item* item, double* in, double* out) {
   }
 }
 
-static int limit(Item* item, int buffer) {
+/* What a rank does itself; `wait` is called where it needs the other one. */
+static int copies(Item* item, int buffer, const double* others, void (*wait)(void)) {
   double *const in = mine[buffer], *const out = all[buffer];
-  if (item->what == BARRIER) return meet(), 1;
+  if (item->what == BARRIER) return wait(), 1;
   if (item->what == ALLREDUCE) {
     memcpy(published[rank], in, 8 * (size_t)item->doubles);
-    meet();
-    const double *a = in, *b = published[1 - rank];
-    for (int i = 0; i < item->doubles; ++i) out[i] = a[i] + b[i];
-    meet();
+    wait();
+    for (int i = 0; i < item->doubles; ++i) out[i] = in[i] + others[i];
+    wait();
     return 1;
   }
   const Blocks b = blocks_of(item, in, out);
   memcpy(published[rank], b.sent, b.sent_bytes);
-  meet();
+  wait();
   if (b.kept_bytes > 0) memcpy(b.kept_to, b.kept, b.kept_bytes);
-  memcpy(b.received, published[1 - rank], b.received_bytes);
-  meet();
+  memcpy(b.received, others, b.received_bytes);
+  wait();
   return 1;
 }
+
+static int limit(Item* item, int buffer) { return copies(item, buffer, published[1 - rank], meet); }
+
+/* The work alone, which the processor cannot do beside another one. */
+static void wait_for_nobody(void) {}
+static int work(Item* item, int buffer) { return copies(item, buffer, published[rank], wait_for_nobody); }
 
 /* The same with one copy, from the memory of the other rank. */
 static int limit_one_copy(Item* item, int buffer) {
@@ -275,6 +291,7 @@ static void nbc_end(Item* item) { NBC_Wait(&item->handle, MPI_STATUS_IGNORE); }
 static const Contestant contestants[] = {
     {"limit", "limit", limit, NULL, NULL, NULL},
     {"limit", "limit-one-copy", limit_one_copy, NULL, NULL, NULL},
+    {"work", "work", work, NULL, NULL, NULL},
     {"isthmus", "isthmus", isthmus_run_it, NULL, NULL, NULL},
     {"isthmus", "isthmus-nonblocking", NULL, isthmus_begin_it, isthmus_test_it, isthmus_end_it},
     {"isthmus", "isthmus-persistent", NULL, isthmus_start_it, isthmus_test_it, isthmus_end_it},
@@ -361,6 +378,7 @@ static void share(void) {
   addresses = (void* volatile*)(segment + 1024);
   processes = (volatile pid_t*)(segment + 2048);
   processes[rank] = getpid();
+  agreed = (volatile long*)(segment + 3072);
   for (int r = 0; r < 2; ++r) published[r] = (double*)(segment + 4096 + r * 2 * largest);
   const int two = 2, wraps = 1;
   MPI_Cart_create(MPI_COMM_WORLD, 1, &two, &wraps, 0, &ring);

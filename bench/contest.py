@@ -69,7 +69,7 @@ def _build(mpi: Mpi, source: str, program: Path, *more: str) -> None:
         str(program),
         str(HERE / source),
     ]
-    words += [f"-I{library}/include", f"-L{library}/lib", f"-Wl,-rpath,{library}/lib", "-listhmus", *more]
+    words += [f"-I{library}/include", f"-L{library}/lib", f"-Wl,-rpath,{library}/lib", "-listhmus", *more, "-lm"]
     subprocess.run(words, check=True)
 
 
@@ -80,13 +80,13 @@ def _launcher(mpi: Mpi) -> list[str]:
     return [run, *(["--bind-to", "none"] if mpi.family == "Open MPI" else ["-bind-to", "none"]), "-n", "2"]
 
 
-def contest(source: str, options: argparse.Namespace, folder: Path) -> list[list[str]]:
-    """Words of the lines that all processes print."""
+def contest(source: str, limits: list[str], options: argparse.Namespace, folder: Path) -> list[list[str]]:
+    """Words of the lines that all processes print; ``limits``: who takes part beside libraries."""
     mpis = libraries(options.mpi)
-    jobs = [(mpis[0], UNDER, ["limit", "isthmus", "mpi"], {}, [])]
+    jobs = [(mpis[0], UNDER, [*limits, "isthmus", "mpi"], {}, [])]
     jobs += [(mpi, short(mpi), ["mpi"], _HANDS_ON, []) for mpi in mpis]
     if options.nbc:
-        given = ["-DLIBNBC", f"-I{options.nbc}", f"{options.nbc}/libnbc.a", "-lm"]
+        given = ["-DLIBNBC", f"-I{options.nbc}", f"{options.nbc}/libnbc.a"]
         jobs.append((mpis[0], "libnbc", ["nbc"], _HANDS_ON, given))
     turns = folder / "turns"
     turns.write_bytes(bytes(4096))
