@@ -10,16 +10,33 @@ int collective_failed(MPI_Comm comm, int status) {
   return MPI_ERR_OTHER;
 }
 
-static int carry_out(struct call* call, MPI_Comm comm) {
-  isthmus_operation* operation;
-  int status = isthmus_begin(call->comm->team, &call->call, call->input, call->output, &operation);
+static int wait_for(isthmus_operation* operation, int status, MPI_Comm comm) {
   for (unsigned looks = 0; status == ISTHMUS_IN_PROGRESS; ++looks) {
     status = isthmus_test(operation);
     if (status == ISTHMUS_IN_PROGRESS) go_on(looks);
   }
-  if (status != ISTHMUS_DONE) return collective_failed(comm, status);
-  call_finish(call);
-  return MPI_SUCCESS;
+  return status == ISTHMUS_DONE ? MPI_SUCCESS : collective_failed(comm, status);
+}
+
+static int carry_out(const struct arguments* a, struct communicator* c, const struct reduction* reduction) {
+  isthmus_operation* operation;
+  struct call call;
+  if (!call_prepare(&call, a, c, reduction)) {
+    say("not enough memory for a collective");
+    PMPI_Abort(a->comm, 1);
+  }
+  prepared_keep(c, a, &call);
+  const int status = isthmus_begin(c->team, &call.call, call.input, call.output, &operation);
+  const int error = wait_for(operation, status, a->comm);
+  if (error == MPI_SUCCESS) call_finish(&call);
+  call_release(&call);
+  return error;
+}
+
+static int carry_out_prepared(const struct prepared* p, const struct arguments* a, struct communicator* c) {
+  isthmus_operation* operation;
+  const int status = prepared_begin(p, c, a, &operation);
+  return wait_for(operation, status, a->comm);
 }
 
 /* The MPI library's turn. */
@@ -31,19 +48,20 @@ static bool left(struct turn* turn) {
 
 bool collective_run(const struct arguments* a, struct turn* turn) {
   struct reduction reduction;
-  struct call call;
   int64_t own = 0;
   turn->tally = NULL;
   enter();
   struct communicator* c = communicator_of(a->comm, true);
-  const char* why = c ? call_refused(a, c, &reduction) : "a wrong argument";
+  const struct prepared* p = c ? prepared_call(c, a) : NULL;
+  const char* why = p ? NULL : c ? call_refused(a, c, &reduction) : "a wrong argument";
   if (why) {
     count_left(a->kind, NO_CLASS, 0, why);
     leave();
     return left(turn);
   }
-  const int64_t agreed = call_size(a, c, &own);
-  const int size_class = agreed < 0 ? NO_CLASS : class_of(agreed);
+  const int64_t agreed = p ? 0 : call_size(a, c, &own);
+  const int size_class = p ? p->size_class : agreed < 0 ? NO_CLASS : class_of(agreed);
+  if (p) own = p->own;
   bool timed = false;
   if (process.compares && c->size > 1) {
     struct tally* tally = tally_of(c, a->kind, size_class);
@@ -60,12 +78,7 @@ bool collective_run(const struct arguments* a, struct turn* turn) {
     }
   }
   if (timed) turn->begin = now_ns();
-  if (!call_prepare(&call, a, c, &reduction)) {
-    say("not enough memory for a collective");
-    PMPI_Abort(a->comm, 1);
-  }
-  turn->error = carry_out(&call, a->comm);
-  call_release(&call);
+  turn->error = p ? carry_out_prepared(p, a, c) : carry_out(a, c, &reduction);
   if (timed) tally_time(turn->tally, OURS, now_ns() - turn->begin);
   count_taken(a->kind, size_class, own);
   leave();

@@ -38,8 +38,10 @@ void communicators_end(void) {
 
 void communicator_drop(struct communicator* c) {
   if (!c || --c->references > 0) return;
-  for (int k = 0; k < COLLECTIVES; ++k)
+  for (int k = 0; k < COLLECTIVES; ++k) {
     for (int s = 0; s <= CLASSES; ++s) tally_free(c->tallies[k][s]);
+    prepared_free(c->prepared[k]);
+  }
   if (c->own_team) isthmus_leave(c->team);
   free(c->in);
   free(c->out);

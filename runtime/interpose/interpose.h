@@ -131,6 +131,7 @@ struct communicator {
   int *in, *out;    /* their ranks; MPI_PROC_NULL: none */
   const char* away; /* why their collectives go to the MPI library; NULL: they do not */
   struct tally* tallies[COLLECTIVES][CLASSES + 1];
+  struct prepared* prepared[COLLECTIVES]; /* the last call of each kind, where it can be used again */
 };
 void communicators_begin(void);
 void communicators_end(void);
@@ -209,6 +210,28 @@ bool call_prepare(struct call* call, const struct arguments* a, struct communica
                   const struct reduction* reduction);
 void call_finish(struct call* call);
 void call_release(struct call* call);
+
+/* ---- prepared.c: calls as the one before, of predefined types without gaps, which need not be prepared again ---- */
+enum buffer { NO_BUFFER, SENT, RECEIVED };
+struct prepared {
+  int64_t scount, rcount;
+  MPI_Datatype stype, rtype;
+  MPI_Op op;
+  int root;
+  bool sent_in_place, received_in_place;
+  enum buffer input, output;
+  isthmus_call call;
+  int size_class; /* as call_size() and class_of() say */
+  int64_t own;
+};
+/* NULL: it is to be prepared. */
+const struct prepared* prepared_call(const struct communicator* c, const struct arguments* a);
+/* Begins it; returns what isthmus_begin() returns. */
+int prepared_begin(const struct prepared* p, const struct communicator* c, const struct arguments* a,
+                   isthmus_operation** operation);
+/* Keeps what call_prepare() has made, if it can be used again. */
+void prepared_keep(struct communicator* c, const struct arguments* a, const struct call* call);
+void prepared_free(struct prepared* p);
 
 /* ---- collectives.c ---- */
 struct turn {

@@ -72,9 +72,9 @@ static struct request* new_request(void) {
     if (!r) abort();
     PMPI_Recv_init(NULL, 0, MPI_BYTE, MPI_PROC_NULL, 0, process.own, &r->handle);
   }
-  const MPI_Request handle = r->handle;
-  memset(r, 0, sizeof *r);
-  r->handle = handle;
+  r->persistent = r->active = r->done = r->freed = r->holds = false;
+  r->error = MPI_SUCCESS;
+  r->call.packed = r->call.pending = NULL;
   return r;
 }
 
@@ -128,12 +128,19 @@ static void release(struct request* r) {
 }
 
 /* ---- a collective that is under way ---- */
-static int begin(struct request* r) {
-  if (!call_prepare(&r->call, &r->arguments, r->comm, &r->reduction)) {
+static int begin_call(struct request* r) {
+  struct call* call = &r->call;
+  if (!call_prepare(call, &r->arguments, r->comm, &r->reduction)) {
     say("not enough memory for a collective");
     PMPI_Abort(MPI_COMM_WORLD, 1);
   }
-  const int status = isthmus_begin(r->comm->team, &r->call.call, r->call.input, r->call.output, &r->operation);
+  prepared_keep(r->comm, &r->arguments, call);
+  return isthmus_begin(r->comm->team, &call->call, call->input, call->output, &r->operation);
+}
+
+static int begin(struct request* r, const struct prepared* p) {
+  r->call.to.blocks = 0;
+  const int status = p ? prepared_begin(p, r->comm, &r->arguments, &r->operation) : begin_call(r);
   r->active = true;
   r->done = false;
   r->error = MPI_SUCCESS;
@@ -173,19 +180,28 @@ void request_free(struct request* r) {
   else release(r);
 }
 
-int request_start(struct request* r) {
+static int start(struct request* r, const struct prepared* p) {
+  const enum collective kind = r->arguments.kind;
   int64_t own;
-  const int error = begin(r);
-  const int64_t agreed = call_size(&r->arguments, r->comm, &own);
-  count_taken(r->arguments.kind, agreed < 0 ? NO_CLASS : class_of(agreed), own);
+  const int error = begin(r, p);
+  if (p) {
+    count_taken(kind, p->size_class, p->own);
+  } else {
+    const int64_t agreed = call_size(&r->arguments, r->comm, &own);
+    count_taken(kind, agreed < 0 ? NO_CLASS : class_of(agreed), own);
+  }
   return error;
 }
 
+int request_start(struct request* r) { return start(r, prepared_call(r->comm, &r->arguments)); }
+
 bool collective_start(const struct arguments* a, bool persistent, MPI_Request* handle, int* error) {
-  struct reduction reduction = {0};
   enter();
   struct communicator* c = communicator_of(a->comm, false);
-  const char* why = c ? call_refused(a, c, &reduction) : "no group of its ranks was made";
+  /* A persistent one is prepared again when it is started. */
+  const struct prepared* p = c && !persistent ? prepared_call(c, a) : NULL;
+  struct reduction reduction = {.by_mpi = false};
+  const char* why = p ? NULL : c ? call_refused(a, c, &reduction) : "no group of its ranks was made";
   /* Who waits within the MPI library could not go on with it. */
   if (c && !why && !c->concurrent) why = "does not wait, on several nodes without MPI_THREAD_MULTIPLE";
   if (why) {
@@ -197,16 +213,18 @@ bool collective_start(const struct arguments* a, bool persistent, MPI_Request* h
   struct request* r = new_request();
   r->comm = c;
   c->references++;
-  r->reduction = reduction;
   r->persistent = persistent;
   r->arguments = *a;
-  /* Types of reductions stay as they are: operators are called with them. */
-  arguments_keep(&r->arguments, c);
-  r->holds = r->reduction.by_mpi;
-  holding += r->holds;
+  if (!p) {
+    r->reduction = reduction;
+    /* Types of reductions stay as they are: operators are called with them. */
+    arguments_keep(&r->arguments, c);
+    r->holds = r->reduction.by_mpi;
+    holding += r->holds;
+  }
   add(r);
   *handle = r->handle;
-  *error = persistent ? MPI_SUCCESS : request_start(r);
+  *error = persistent ? MPI_SUCCESS : start(r, p);
   leave();
   return true;
 }

@@ -120,5 +120,6 @@ def _sources() -> building.Sources:
         flags=(*_FLAGS, f"-I{recorder}", f"-I{library / 'include'}"),
         libraries=(f"-L{library / 'lib'}", f"-Wl,-rpath,{library / 'lib'}", *_LIBRARIES),
         generator="generate.py",
+        generated_flags=("-O2",),
         beside=(recorder, library / "include" / "isthmus"),
     )
