@@ -123,8 +123,12 @@ def _c(function: Function, number: int) -> str:
     given = ", ".join(p.name for p in function.parameters if p.name != "...")
     if function.name == "Pcontrol":
         given = function.parameters[0].name
-    call = f"P{function.symbol}({given})"
-    head = f"EXPORT {function.returns} {function.symbol}({declared}) {{\n"
+    beneath = f"isthmus_run_{function.symbol}"
+    # `isthmus run` may be between the recorder and the library. An address of the library's function would have to be
+    # known when the recorder is loaded, before the library may be.
+    call = f"({beneath} ? {beneath}({given}) : P{function.symbol}({given}))"
+    head = f'extern {function.returns} {beneath}({declared}) __attribute__((weak, visibility("default")));\n'
+    head += f"EXPORT {function.returns} {function.symbol}({declared}) {{\n"
     if function.name in _LIFETIME:
         return f"{head}{_lifetime(function, number, C, f'int error = {call};', 'error')}  return error;\n}}\n"
     if _counted(function):

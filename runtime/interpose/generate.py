@@ -281,6 +281,13 @@ def _freed(function: Function, language: Language) -> str:
     )
 
 
+def _named_for_recorder(function: Function) -> str:
+    """A name by which a recorder above this library finds it, where it would call the MPI library's own."""
+    own = f"isthmus_run_{function.symbol}"
+    attribute = f'__attribute__((alias("{function.symbol}"), visibility("default")))'
+    return f"extern __typeof({function.symbol}) {own} {attribute};\n"
+
+
 class _Header:
     """The functions that there are, by their symbols."""
 
@@ -338,6 +345,7 @@ def generate(preprocessed: str) -> str:
         if not text:
             continue
         out.append(text)
+        out.append(_named_for_recorder(f))
         # Those that take descriptors of arrays call the functions of C, with types for arrays with gaps.
         out += [header.written(f, language) for language in fortran_languages(f, Language) if not language.descriptors]
         if not f.large:

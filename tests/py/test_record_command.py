@@ -72,6 +72,16 @@ def test_put_together(launchers: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert environment["ISTHMUS_A"] == "b"
     line, _ = put_together("srun --export=HOME -n 1 app")
     assert line == "srun --export=HOME,LD_PRELOAD=/lib/r.so,ISTHMUS_A=b -n 1 app"
+    # One verb around another: the recorder is before what is behind it, whichever is the outer one.
+    for command in ("mpirun -n 1 app : -n 2 app", "mpiexec -n 1 app", "srun -n 1 app"):
+        outer, _ = with_variables(take_apart(command.split()), {"B": "1"}, Path("/lib/run.so"), last=True)
+        within, _ = with_variables(take_apart(outer), {"ISTHMUS_A": "b"}, Path("/lib/r.so"))
+        other, _ = with_variables(take_apart(command.split()), {"ISTHMUS_A": "b"}, Path("/lib/r.so"))
+        around, _ = with_variables(take_apart(other), {"B": "1"}, Path("/lib/run.so"), last=True)
+        for words in (within, around):
+            lists = [word for word in words if "/lib/r" in word]
+            assert len(lists) == command.count("app")
+            assert all("/lib/r.so /lib/run.so" in word for word in lists)
     # What is loaded already stays.
     monkeypatch.setenv("LD_PRELOAD", "/lib/other.so")
     line, environment = put_together("app 1")

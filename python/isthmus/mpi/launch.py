@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import FrameType
 
@@ -16,7 +17,7 @@ from .detection import MPICH, OPEN_MPI, launcher_family
 
 
 def with_variables(
-    command: Command, settings: Mapping[str, str], preload: Path | None = None
+    command: Command, settings: Mapping[str, str], preload: Path | None = None, last: bool = False
 ) -> tuple[list[str], dict[str, str]]:
     """Return command line and environment that give variables to the ranks, on other hosts too.
 
@@ -28,10 +29,22 @@ def with_variables(
         Environment variables.
     preload : Path, optional
         A library to load into the ranks, and if possible only there.
+    last : bool
+        Load it behind those that the command or the environment names, rather than before them.
     """
     words = list(command.words)
     environment = dict(os.environ)
-    loaded = " ".join(filter(None, (str(preload), environment.get("LD_PRELOAD")))) if preload else ""
+
+    def beside(others: str) -> str:
+        return " ".join(filter(None, (others, str(preload)) if last else (str(preload), others)))
+
+    # Another verb around this one has given its library to the launcher, and there is one list.
+    lists = _lists(words, (command.launcher or 0) + 1) if preload and command.launcher is not None else {}
+    if lists and len(lists) >= (1 if "-genv" in words else len(command.parts)):
+        for at, (head, libraries, tail) in lists.items():
+            words[at] = head + beside(libraries) + tail
+        preload = None
+    loaded = beside(environment.get("LD_PRELOAD", "")) if preload else ""
     values = {"LD_PRELOAD": loaded, **settings} if loaded else dict(settings)
     if command.launcher is None:
         return words, environment | values
@@ -58,6 +71,21 @@ def with_variables(
     else:
         environment |= values
     return words, environment
+
+
+def _lists(words: Sequence[str], begin: int) -> dict[int, tuple[str, str, str]]:
+    """Words by which a launcher is told what to load into the ranks, as what is before the libraries, they, and what
+    is behind."""
+    found = {}
+    for at in range(begin, len(words)):
+        if words[at - 1] == "-x" and words[at].startswith("LD_PRELOAD="):
+            head, _, libraries = words[at].partition("=")
+            found[at] = f"{head}=", libraries, ""
+        elif list(words[at - 2 : at]) == ["-genv", "LD_PRELOAD"]:
+            found[at] = "", words[at], ""
+        elif match := re.fullmatch("(--export=(?:.*,)?LD_PRELOAD=)([^,]*)(.*)", words[at]):
+            found[at] = match[1], match[2], match[3]
+    return found
 
 
 def loadable(library: Path, folder: Path) -> Path:

@@ -37,8 +37,9 @@ def run_program(
 ) -> Taken:
     """Run a command and carry out the collectives of the MPI program that it starts, without recompiling it.
 
-    Collectives are carried out by libisthmus; what it leaves to the MPI library is counted, with the reason. Some calls of each kind and size are carried out by both in turn and timed; where the MPI library's
-    own is faster, the calls that follow go there.
+    Collectives are carried out by libisthmus; what it leaves to the MPI library is counted, with the reason. Some calls
+    of each kind and size are carried out by both in turn and timed; where the MPI library's own is faster, the calls
+    that follow go there.
 
     Parameters
     ----------
@@ -89,7 +90,7 @@ def run_program(
             }
             if table is not None:
                 settings["ISTHMUS_TABLE"] = os.path.realpath(table)
-            line, environment = with_variables(words, settings, preload=loadable(library, folder))
+            line, environment = with_variables(words, settings, preload=loadable(library, folder), last=True)
             status = run(line, environment, stdout)
             return read_counts(folder, status)
         finally:
