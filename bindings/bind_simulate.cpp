@@ -142,9 +142,6 @@ void bind_options(nb::module_& module) {
           nb::kw_only(), "bytes"_a, "flit"_a, "buffer"_a,
           "Options of the packet model; buffer 0: as large as a single message needs.")
       .def(
-          "until", [](SimulationOptions& o, std::int64_t time) { o.until = std::clamp(time, std::int64_t{0}, latest); },
-          "time"_a, "Stop when simulated time passes it (ps).")
-      .def(
           "go_on", [](SimulationOptions& o, const Input<std::int64_t>& free) { o.free = vector_of(free); }, "free"_a,
           "Begin where another simulation ended: when its resources were free (ps).")
       .def(
@@ -276,8 +273,10 @@ void bind_simulate(nb::module_& module) {
 
   module.def(
       "simulate",
-      [](const Schedule& schedule, const SimulationOptions& options, nb::object progress) -> Simulated {
+      [](const Schedule& schedule, const SimulationOptions& options, nb::object progress,
+         std::optional<std::int64_t> until) -> Simulated {
         SimulationOptions run = options;
+        if (until) run.until = std::clamp(*until, std::int64_t{0}, latest);
         run.progress = [&](std::uint64_t done) {
           const nb::gil_scoped_acquire hold;
           progress(done);
@@ -291,8 +290,9 @@ void bind_simulate(nb::module_& module) {
         }
         return result;
       },
-      "schedule"_a, "options"_a, "progress"_a.none(),
-      "Simulates; progress is called with the number of operations done.");
+      "schedule"_a, "options"_a, "progress"_a.none(), "until"_a.none() = nb::none(),
+      "Simulates; progress is called with the number of operations done. Stops when simulated time passes `until` "
+      "(ps).");
   module.def(
       "critical_path",
       [](const Schedule& schedule, const SimulationOptions& options, const Input<std::uint64_t>& log,

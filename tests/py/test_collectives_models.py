@@ -224,3 +224,15 @@ def test_wrong_arguments() -> None:
         cost("bcast", "binomial", isthmus.Level(L=-1.0), ranks=2, sizes=[1])
     with pytest.raises(InvalidInput, match="bounds of 'neighbor_alltoall': must be one of barrier"):
         bound("neighbor_alltoall", LEVELS[0], ranks=2, sizes=[1])
+
+
+@pytest.mark.parametrize(("kind", "name"), [("bcast", "kary"), ("reduce", "kary"), ("bcast", "chain")])
+def test_segments_that_are_not_followed_give_a_bound(kind: str, name: str) -> None:
+    level = isthmus.Level(L=2e-6, o_send=0.4e-6, o_recv=0.9e-6, g=0.5e-6, G=0.3e-9, O=0.1e-9, S=65536)
+    sizes, options = [4096 * k for k in (1, 3, 8, 20)], {"radix": 3, "segment": 4096}
+    whole = cost(kind, name, level, ranks=32, sizes=sizes, reduce_rate=1e-10, **options)
+    bound = cost(kind, name, level, ranks=32, sizes=sizes, reduce_rate=1e-10, follow=False, **options)
+    assert whole.exact.all()
+    assert (bound.time <= whole.time).all()
+    assert (bound.time[bound.exact] == whole.time[bound.exact]).all()
+    assert bound.time == pytest.approx(whole.time, rel=0.3)

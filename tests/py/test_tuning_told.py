@@ -34,11 +34,18 @@ def test_times_without_contention_are_told_as_they_are(kind: str, name: str, per
     assert quiet.told is not None
     told = np.argwhere(quiet.told.doubt > 0)
     assert len(told) >= 5
+    # Beyond 64 segments nothing is simulated, whether they follow each other evenly or not.
+    for c, choice in enumerate(quiet.choices):
+        if segment := quiet.segment(choice):
+            beyond = np.array(SIZES) > 64 * segment
+            assert not (quiet.source[c, beyond] == Source.simulated).any(), str(choice)
     for c, i in told[:: max(len(told) // 40, 1)]:
         seconds = quiet.scenario.seconds(kind, quiet.choices[c], SIZES[i])
         # A bound that is too high would leave out what is the best, one that is too low costs a simulation.
         assert quiet.told.least(c)[i] < seconds, (str(quiet.choices[c]), SIZES[i])
-        assert quiet.seconds[c, i] > 0.85 * seconds, (str(quiet.choices[c]), SIZES[i])
+        # Segments of some trees do not follow each other evenly: their times are told with a larger doubt.
+        part = 0.85 if quiet.told.doubt[c, i] <= 0.1 else 0.7
+        assert quiet.seconds[c, i] > part * seconds, (str(quiet.choices[c]), SIZES[i])
 
 
 @pytest.mark.parametrize("kind", ["alltoall", "reduce_scatter"])
@@ -83,5 +90,5 @@ def test_windows_that_get_worse_are_not_followed_under_rendezvous() -> None:
     # 16 is simulated and worse than 64; 1 is small enough to be simulated first.
     assert (found.source[1] == Source.beyond).all()
     for i in (0, len(sizes) // 2, -1):
-        times = [at.timeline("alltoall", choice, sizes[i], coarse=True).makespan for choice in tried]
+        times = [at.makespans(coarse=True)(at.schedule("alltoall", choice, sizes[i]))[0] for choice in tried]
         assert times[found.best[i]] <= 1.01 * min(times)

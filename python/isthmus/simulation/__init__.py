@@ -7,6 +7,7 @@
 - ``deadlock``: deadlock as a result: what waits, for whom, in which cycle, and what arrived instead
 - ``handshakes``: requests and answers of messages by rendezvous as messages of their own
 - ``hdf5``: HDF5 files of Timelines: the result, the schedule and the machine in one file
+- ``makespans``: makespans of many schedules on the same machine, with nothing else
 - ``network``: network arguments of ``simulate``: model, routes, and the options of single models
 - ``noise``: traces of operating system noise
 - ``options``: the options of ``simulate`` as one type, for verbs that hand them on

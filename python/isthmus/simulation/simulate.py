@@ -164,16 +164,15 @@ def simulate(
     if path_part is not None and record != "ops":
         raise InvalidInput(f'path_part needs record="ops", and record is {shown(record)}')
     make_options = partial(
-        _all_options,
-        what,
+        all_options,
+        what.ranks,
         timed,
         (placement, record, noise, seed, copy_rate, reduce_rate, symmetry, skip, receive),
         (model, routing, slices, resolution, packet),
         path_part,
     )
     options = make_options()
-    if until is not None:
-        options.until(_ps(parse(until, "s"), "until"))
+    stop = None if until is None else in_ps(parse(until, "s"), "until")
     if after is not None:
         if model != "loggops" or not len(after):
             raise InvalidInput(
@@ -183,7 +182,7 @@ def simulate(
     begin = time.perf_counter()
     report = _reporter(len(what), progress)
     try:
-        result = _core.simulate(what.arrays, options, report)
+        result = _core.simulate(what.arrays, options, report, stop)
     finally:
         if report is not None:
             report.close()
@@ -201,15 +200,21 @@ def simulate(
     )
 
 
-def _all_options(
-    schedule: Schedule,
+def all_options(
+    ranks: int,
     machine: Machine | Level,
     place: tuple[Any, ...],
     network: tuple[Any, ...],
     path_part: tuple[int, int] | None,
 ) -> _core.SimulationOptions:
-    """Parameters of :func:`simulate` as the core takes them: those of core_options, of the network, and of the log."""
-    options = core_options(schedule, machine, *place)
+    """Return parameters of :func:`simulate` as the core takes them: of core_options, of the network, and of the log.
+
+    Raises
+    ------
+    InvalidInput
+        As :func:`simulate`.
+    """
+    options = core_options(ranks, machine, *place)
     set_network(options, isinstance(machine, Machine), *network)
     if path_part is not None:
         first, most = (whole(number, "path_part", 0, 2**62) for number in path_part)
@@ -228,7 +233,14 @@ def _with_handshakes(
     return with_handshakes(schedule, None, machine.S)
 
 
-def _ps(seconds: float, name: str) -> int:
+def in_ps(seconds: float, name: str) -> int:
+    """Return seconds as whole picoseconds.
+
+    Raises
+    ------
+    InvalidInput
+        For a number out of range, which the message calls ``name``.
+    """
     ps = seconds * 1e12
     if not 0 <= ps < 2**60:
         raise InvalidInput(f"{name} = {seconds} s: must be 0 to 1.1e6 s")
@@ -237,7 +249,7 @@ def _ps(seconds: float, name: str) -> int:
 
 def _costs(piece: Piece, name: str) -> dict[str, Any]:
     """Times in ps and rates in ps per byte."""
-    times = {f: _ps(getattr(piece, f), f"{name}.{f}") for f in ("L", "o_send", "o_recv", "g")}
+    times = {f: in_ps(getattr(piece, f), f"{name}.{f}") for f in ("L", "o_send", "o_recv", "g")}
     rates = {f: rate for f in ("G", "O", "O_recv") if (rate := getattr(piece, f)) is not None}
     for f, rate in rates.items():
         if not 0 <= rate * 1e12 < 1e15:
@@ -248,7 +260,7 @@ def _costs(piece: Piece, name: str) -> dict[str, Any]:
 def _level(level: Level, name: str) -> _core.LevelCost:
     own, *pieces = level.all_pieces
     eager = min(max(level.S, 0.0), float(2**63))
-    cost = _core.LevelCost(**_costs(own, name), S=int(eager), per_hop=_ps(level.per_hop, f"{name}.per_hop"))
+    cost = _core.LevelCost(**_costs(own, name), S=int(eager), per_hop=in_ps(level.per_hop, f"{name}.per_hop"))
     for i, piece in enumerate(pieces):
         where = f"{name}.pieces[{i}]"
         before = pieces[i - 1].above if i else 0
@@ -263,7 +275,7 @@ def _level(level: Level, name: str) -> _core.LevelCost:
 
 
 def core_options(
-    schedule: Schedule,
+    ranks: int,
     machine: Machine | Level,
     placement: Allocation | Placement | ArrayLike | None,
     record: str,
@@ -313,7 +325,7 @@ def core_options(
         skip=skip,
     )
     if isinstance(machine, Machine):
-        _place(options, schedule.ranks, machine, placement)
+        _place(options, ranks, machine, placement)
     if noise is not None and noise.kind != "none":
         _set_noise(options, noise)
     return options
@@ -379,7 +391,7 @@ def _set_noise(options: _core.SimulationOptions, noise: Noise) -> None:
         return
     if noise.period is None or noise.duration is None:
         raise InvalidInput(f"noise of kind {noise.kind}: give period and duration")
-    period, duration = _ps(noise.period, "noise.period"), _ps(noise.duration, "noise.duration")
+    period, duration = in_ps(noise.period, "noise.period"), in_ps(noise.duration, "noise.duration")
     options.noise(noise.kind, period=period, duration=duration)
 
 

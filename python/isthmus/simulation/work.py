@@ -74,7 +74,7 @@ def work_bound(
     from ..machine import Noise
 
     options = core_options(
-        schedule, machine, placement, "finish", Noise(), 0, copy_rate, reduce_rate, False, False, receive
+        schedule.ranks, machine, placement, "finish", Noise(), 0, copy_rate, reduce_rate, False, False, receive
     )
     least = _core.work_bound(schedule.arrays, options, unit, np.asarray(sizes, np.uint64).reshape(-1))
     return least * 1e-12 if len(least) or not len(sizes) else None

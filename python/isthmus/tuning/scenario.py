@@ -13,7 +13,7 @@ from ..machine import Level, Machine
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ..simulation import Timeline
+    from ..simulation.makespans import Makespans
     from .choice import Choice
 
 #: Times that differ by less are as good as each other: tables show no more. Where messages meet, models are no finer.
@@ -161,34 +161,21 @@ class Scenario:
         InvalidInput
             For an algorithm or option that the collective does not have.
         """
-        return self.timeline(collective, choice, size).makespan
+        return self.makespans()(self.schedule(collective, choice, size))[0]
 
-    def timeline(
-        self, collective: str, choice: Choice, size: int, coarse: bool = False, until: float | None = None
-    ) -> Timeline:
-        """Return the timeline of one collective of this size in bytes.
+    def makespans(self, coarse: bool = False) -> Makespans:
+        """Return what simulates schedules; ``coarse`` halves the time of simulations with contention."""
+        from ..simulation.makespans import Makespans
 
-        ``coarse`` halves the time of simulations with contention; ``until`` stops those that take longer.
-
-        Raises
-        ------
-        InvalidInput
-            For an algorithm or option that the collective does not have.
-        """
-        from ..simulation import simulate
-
-        return simulate(
-            self.schedule(collective, choice, size),
+        return Makespans(
+            self.ranks,
             self.machine,
             self.placement,
             model=self.model,
             routing=self.routing,
             resolution=_COARSE if coarse and self.model == "flow" else None,
-            record="finish",
             copy_rate=self.copy_rate,
             reduce_rate=self.reduce_rate,
-            skip=False,  # a single collective has no iterations to look for
-            until=until,
         )
 
     def work(self, collective: str, choice: Choice, sizes: NDArray[np.int64]) -> Work:

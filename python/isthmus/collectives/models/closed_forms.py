@@ -61,6 +61,7 @@ def cost(
     copy_rate: float = 0.0,
     reduce_rate: float = 0.0,
     lanes: int = 1,
+    follow: bool = True,
     **options: Any,
 ) -> Cost:
     """Cost of a collective by closed form, all pairs of ranks equally far apart: what the simulator finds, at once.
@@ -78,6 +79,9 @@ def cost(
         Seconds per byte.
     lanes : int
         Interfaces of a rank; with more than one the time is one that the simulator does not go below.
+    follow : bool
+        Whether segments are followed one after the other where no closed form is known, which takes long. If not, the
+        time is one that the simulator does not go below, and not marked as exact.
     **options
         Options of the algorithm, such as ``radix``; the defaults are those of :func:`describe`.
 
@@ -112,7 +116,7 @@ def cost(
     standard = {
         option.name: option.standard for option in describe(collective, algorithm).options if option.name in _STANDARD
     }
-    p = Parameters.of(level, copy_rate=copy_rate, reduce_rate=reduce_rate, lanes=lanes)
+    p = Parameters.of(level, copy_rate=copy_rate, reduce_rate=reduce_rate, lanes=lanes, follow=follow)
     found = function(p, ranks, table, algorithm=algorithm, **{**standard, **options})
     # Forms take it that a longer message takes longer, which is not so where one ends a piece.
     exact = lanes == 1 and not level.pieces

@@ -39,6 +39,9 @@ class Parameters:
     lanes : int
         Interfaces of a rank: the simulator has one where all pairs of ranks are alike, but one within a node and one to
         others on a machine. With more than one, a message is not taken to wait for the interface.
+    follow : bool
+        Whether segments are followed one after the other where no closed form is known; otherwise a time that is not
+        exceeded by what the simulator finds stands for them.
     """
 
     L: int
@@ -55,9 +58,12 @@ class Parameters:
     after: int = 1
     above: int = 0
     pieces: tuple[Parameters, ...] = ()
+    follow: bool = True
 
     @classmethod
-    def of(cls, level: Level, *, copy_rate: float = 0.0, reduce_rate: float = 0.0, lanes: int = 1) -> Parameters:
+    def of(
+        cls, level: Level, *, copy_rate: float = 0.0, reduce_rate: float = 0.0, lanes: int = 1, follow: bool = True
+    ) -> Parameters:
         """The parameters of a level of a machine; rates in seconds per byte.
 
         Raises
@@ -75,7 +81,9 @@ class Parameters:
             by_wire, by_cpu, copied, reduced, by_receiver = (number * 1e12 for number in numbers[4:])
             rates = (copied, reduced, by_receiver)
             after, above = round(p.after), int(p.above)
-            return cls(latency, sent, received, gap, by_wire, by_cpu, eager, *rates, lanes, after, above, pieces)
+            return cls(
+                latency, sent, received, gap, by_wire, by_cpu, eager, *rates, lanes, after, above, pieces, follow
+            )
 
         own, *more = level.all_pieces
         return of(own, tuple(map(of, more)))
@@ -114,11 +122,11 @@ class Message:
 
     def __init__(self, p: Parameters, sizes: NDArray[np.int64]) -> None:
         all_pieces = (p, *p.pieces)
-        # With one piece these are numbers, which are added to all.
         at = np.searchsorted([piece.above for piece in p.pieces], sizes) if p.pieces else 0
 
         def of(name: str) -> Any:
-            return np.array([getattr(piece, name) for piece in all_pieces])[at]
+            # With one piece this is a number, which is added to all.
+            return np.array([getattr(piece, name) for piece in all_pieces])[at] if p.pieces else getattr(p, name)
 
         paid = np.maximum(sizes - of("after"), 0)
         by_wire, by_cpu, by_receiver = (_rounded(paid * of(name)) for name in ("G", "O", "O_recv"))

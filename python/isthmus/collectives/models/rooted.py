@@ -46,7 +46,7 @@ def broadcast(p: Parameters, tree: Any, sizes: NDArray[np.int64], segment: int =
     if not exact.all():
         time = np.where(exact, time, stream_down(p, tree, s))
         # Segments by rendezvous begin when receives are posted: no recurrence tells when.
-        for at in np.flatnonzero(~exact & (s.whole <= p.S)):
+        for at in np.flatnonzero(~exact & (s.whole <= p.S) & p.follow):
             found = followed(p, tree, s, int(at))
             if found is not None:
                 time[at], exact[at] = found, True
@@ -69,7 +69,7 @@ def reduction(
     exact = exact & (one_by_one | (window == 0) | (sizes <= p.S) | (_most_children(tree) <= 1))
     if not whole.all():
         time = np.where(whole, time, stream_up(p, tree, s))
-        for at in np.flatnonzero(~whole & (s.whole <= p.S)):
+        for at in np.flatnonzero(~whole & (s.whole <= p.S) & p.follow):
             found = summed(p, tree, s, (p.reduced(s.whole), p.reduced(s.rest)), window, int(at), orderly)
             if found is not None:
                 time[at], exact[at] = found, True

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ...machine import Level
-    from ...simulation import Timeline
     from ..choice import Choice
     from ..scenario import Scenario
 
@@ -38,6 +37,9 @@ _QUIET, _QUIET_OF_LARGE = 0.1, 1.0
 _QUIET_STOP = 0.5
 #: A byte more may change the order in which a rank sends, and so make it faster.
 _SLACK = 0.8
+# Comparing members of an enumeration takes long, and these are compared for every candidate at every size.
+_SIMULATED, _STOPPED = int(Source.simulated), int(Source.stopped)
+_BY_BOUNDS = (Source.form, Source.bound, Source.work, Source.links, Source.size, Source.uncontended, Source.beyond)
 
 
 class Search:
@@ -66,12 +68,18 @@ class Search:
         self.work = np.zeros(shape)  # seconds for what there is to do, 0 where it is not known
         self.links = np.zeros(shape)  # the same for the busiest link
         self.heavy = HEAVY // scenario.effort
+        self._makespans = [scenario.makespans(coarse) for coarse in (False, True)]
         self.guess = np.full(shape, np.nan)  # what it may be: for the order, and between sizes
         for (choice, size), seconds in (known or {}).items():
             c, i = choices.index(choice), int(np.searchsorted(sizes, size))
             self.seconds[c, i], self.source[c, i] = seconds, Source.simulated
-        self._lines = [_lines(c, choices) for c in range(len(choices))]
-        self._all = set(choices)
+        self._lines = _lines(choices)
+        whole = set(choices)
+        #: Bytes up to which a candidate is another one that has no segments.
+        self._same = [
+            self.segment(choice) if choice.options.get("segment") and choice.replace(segment=0) in whole else 0
+            for choice in choices
+        ]
         self.quiet: Search | None = None  # where messages meet: the same without contention
         self.told: Told | None = None  # of such a search: its times need not be exact
         self.neighbours: Neighbours | None = None  # where messages meet
@@ -82,14 +90,15 @@ class Search:
         self.forms: list[tuple[NDArray[np.float64], NDArray[np.float64]] | None] = [None] * len(choices)
         self._known: dict[tuple[int, int], float] = {}  # seconds of candidates at sizes in bytes
         self._counts: list[int] | None = None  # operations, 0 where no schedule was made
+        self._operations: dict[tuple[int, int], float] = {}
         self._spent = self._simulated = 0.0  # seconds and operations of simulations
 
-    def _form(self, choice: Choice, level: Level, lanes: int = 1) -> NDArray[np.float64]:
+    def _form(self, choice: Choice, level: Level, lanes: int = 1, follow: bool = False) -> NDArray[np.float64]:
         """Messages of a choice. Where memory is accessed, those of 0 bytes are sure to be there."""
         own, flavour = choice.parts
         eager = {"eager": np.inf, "rendezvous": 0.0}.get(flavour.get("protocol", ""), level.S)
         sizes = self.sizes if flavour.get("access") is None else self.sizes * 0
-        options: dict[str, Any] = {**self.scenario.rates, "lanes": lanes, **own.options}
+        options: dict[str, Any] = {**self.scenario.rates, "lanes": lanes, "follow": follow, **own.options}
         if flavour.get("access") is not None:
             options["reduce_rate"] = options["copy_rate"] = 0.0
         return cost(
@@ -176,7 +185,7 @@ class Search:
         # Forms of many messages take long, and where ranks are not alike it is better known what there is to do.
         if (self.collective, choice.name) not in forms() or not (alike or not (self.work[c] > 0).all()):
             return None
-        low = self._form(choice, at.fastest, at.lanes)
+        low = self._form(choice, at.fastest, at.lanes, alike)
         return low, low if alike else self._form(choice, at.typical)
 
     def _without_contention(self) -> Search:
@@ -208,10 +217,9 @@ class Search:
         expected = np.where(np.isnan(self.guess[:, i]), self.low[:, i], self.guess[:, i])
         order = np.argsort(np.fmax(expected, self.low[:, i]), kind="stable")
         for c in order:
-            choice = self.choices[c]
-            if self.source[c, i] == Source.simulated:
+            if self.source[c, i] == _SIMULATED:
                 continue
-            if self._same_as_whole(choice, int(self.sizes[i])):
+            if 0 < self.sizes[i] <= self._same[c]:
                 self.source[c, i] = Source.same
                 continue
             if not self.exhaustive and self.hopeless(int(c), i, best):
@@ -241,12 +249,12 @@ class Search:
 
     def _second(self, i: int, order: NDArray[np.intp]) -> None:
         """A second best where only one was simulated: the most promising of those left out."""
-        rules = (Source.form, Source.bound, Source.work, Source.links, Source.size, Source.uncontended, Source.beyond)
-        left_out = [int(c) for c in order if self.source[c, i] in rules]
-        alone = (~np.isnan(self.seconds[:, i])).sum() == 1
-        count = self.operations(left_out[0], int(self.sizes[i])) if left_out else np.inf
-        if alone and count <= self.heavy and self.in_time(count):
-            self.simulate(left_out[0], i)
+        left_out = order[np.isin(self.source[order, i], _BY_BOUNDS)]
+        if (~np.isnan(self.seconds[:, i])).sum() != 1 or not len(left_out):
+            return
+        count = self.operations(int(left_out[0]), int(self.sizes[i]))
+        if count <= self.heavy and self.in_time(count):
+            self.simulate(int(left_out[0]), i)
 
     def hopeless(self, c: int, i: int, best: float | None = None) -> bool:
         """Return whether the candidate is left out, and note the rule."""
@@ -265,10 +273,11 @@ class Search:
         for line in self._lines[c]:
             at = line.index(c)
             for side in (line[at + 1 :], line[:at][::-1]):
-                known = [k for k in side if self.source[k, i] == Source.stopped or not np.isnan(self.seconds[k, i])][:2]
                 # A simulation that was stopped still gives a lower bound.
-                if len(known) == 2 and self.at_least(known[0], i) > self.seconds[known[1], i]:
-                    found = max(found, self.at_least(known[0], i))
+                known = (k for k in side if self.source[k, i] == _STOPPED or self.seconds[k, i] < np.inf)
+                first, second = next(known, None), next(known, None)
+                if first is not None and second is not None and self.at_least(first, i) > self.seconds[second, i]:
+                    found = max(found, self.at_least(first, i))
         return found
 
     def at_least(self, c: int, i: int) -> float:
@@ -278,10 +287,6 @@ class Search:
     def best(self, i: int) -> float:
         """Return the best time at a size so far."""
         return float(np.fmin.reduce(self.seconds[:, i], initial=np.inf))
-
-    def _same_as_whole(self, choice: Choice, size: int) -> bool:
-        segment = self.segment(choice)
-        return 0 < size <= segment and choice.replace(segment=0) in self._all
 
     def segment(self, choice: Choice) -> int:
         """Bytes of the collective up to which there is one segment; 0 without segments."""
@@ -293,41 +298,45 @@ class Search:
 
     def operations(self, c: int, size: int) -> float:
         """About how many operations the schedule has; where messages meet, as many as take so long."""
-        choice, ranks = self.choices[c], self.scenario.ranks
-        count = (self._counts and self._counts[c]) or operations(self.collective, choice, ranks, size)
-        window = choice.options.get("window")
-        if self.scenario.meet and isinstance(window, int):
-            count *= min(window or ranks, _UNDER_WAY)
-        return count
+        if (c, size) not in self._operations:
+            choice, ranks = self.choices[c], self.scenario.ranks
+            count = (self._counts and self._counts[c]) or operations(self.collective, choice, ranks, size)
+            window = choice.options.get("window")
+            if self.scenario.meet and isinstance(window, int):
+                count *= min(window or ranks, _UNDER_WAY)
+            self._operations[c, size] = count
+        return self._operations[c, size]
 
     def simulate(self, c: int, i: int, until: float | None = None) -> float:
         """The time of a candidate at a size; infinite where it takes longer than ``until``, which is then noted."""
         if until is None:
             self.seconds[c, i], self.source[c, i] = self.seconds_of(c, int(self.sizes[i])), Source.simulated
             return float(self.seconds[c, i])
-        found = self._timeline(c, int(self.sizes[i]), until)
-        if found.stopped:
-            self.low[c, i] = max(self.low[c, i], found.makespan)
+        found, stopped = self._makespan(c, int(self.sizes[i]), until)
+        if stopped:
+            self.low[c, i] = max(self.low[c, i], found)
             self.why[c, i] = self.source[c, i] = Source.stopped
             return np.inf
-        self.seconds[c, i], self.source[c, i] = found.makespan, Source.simulated
-        return found.makespan
+        self.seconds[c, i], self.source[c, i] = found, Source.simulated
+        return found
 
     def seconds_of(self, c: int, size: int) -> float:
         """Simulated, at any size."""
         if (c, size) not in self._known:
-            self._known[c, size] = self._timeline(c, size).makespan
+            self._known[c, size] = self._makespan(c, size)[0]
         return self._known[c, size]
 
-    def _timeline(self, c: int, size: int, until: float | None = None) -> Timeline:
+    def _makespan(self, c: int, size: int, until: float | None = None) -> tuple[float, bool]:
+        """The time of a candidate, or where it is above ``until`` a lower bound of it, and whether that is so."""
         begin = time.perf_counter()
         count = self.operations(c, size)
         coarse = self._crowded(c, size) > 2 * self.heavy and not self.exhaustive
-        found = self.scenario.timeline(self.collective, self.choices[c], size, coarse, until)
-        if not found.stopped:
+        schedule = self.scenario.schedule(self.collective, self.choices[c], size)
+        found, stopped = self._makespans[coarse](schedule, until)
+        if not stopped:
             self._spent += time.perf_counter() - begin
             self._simulated += count
-        return found
+        return found, stopped
 
     def _crowded(self, c: int, size: int) -> float:
         """Like operations(), but a message that is sent eagerly leaves the window at once."""
@@ -349,19 +358,19 @@ class Search:
             self._raise(int(c), self.at_least(int(c), i) * part, Source.size)
 
 
-def _lines(c: int, choices: list[Choice]) -> list[list[int]]:
-    """Candidates that differ from one in a single option, itself among them, in the order of the option's values."""
-    mine = choices[c]
-    found = []
+def _lines(choices: list[Choice]) -> list[list[list[int]]]:
+    """Of every candidate: those that differ from it in a single option, itself too, in the order of its values."""
+    found: list[list[list[int]]] = [[] for _ in choices]
     for key in ("radix", "segment"):
-        if key in mine.options:
-            line = [
-                (_rank(key, other.options[key]), k)
-                for k, other in enumerate(choices)
-                if other.name == mine.name and other.options.keys() == mine.options.keys()
-                and other.replace(**{key: mine.options[key]}) == mine
-            ]  # fmt: skip
-            found.append([k for _, k in sorted(line)])
+        lines: dict[Choice, list[tuple[float, int]]] = {}
+        for c, choice in enumerate(choices):
+            if key in choice.options:
+                value = _rank(key, choice.options[key])
+                lines.setdefault(choice.replace(**{key: 0}), []).append((value, c))
+        for line in lines.values():
+            ascending = [c for _, c in sorted(line)]
+            for c in ascending:
+                found[c].append(ascending)
     return found
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -17,10 +17,21 @@ if TYPE_CHECKING:
 _SEGMENTS = (4, 8, 16, 32, 64)
 #: How far each may be from the line through the two before, relative to its distance from the last.
 _STRAIGHT = 2e-3
-#: By which part a time that is told from few segments may be too long.
-_OF_SEGMENTS = 0.1
+#: By which part a time that is told from few segments may be too long, on such a line and on others.
+_OF_SEGMENTS, _UNSTEADY = 0.1, 0.2
 #: How far apart what a time is at least and at most may be, relative to it.
-_NARROW = 0.03
+_NARROW = 0.1
+#: By which part a time that is told from both sides may be too long where these say less.
+_LEAST_DOUBT = 0.03
+
+
+class _Line(NamedTuple):
+    """A size, its time, seconds per byte beyond it, and by which part they may be too long."""
+
+    begin: float
+    seconds: float
+    slope: float
+    doubt: float
 
 
 class Told:
@@ -41,7 +52,7 @@ class Told:
         self.doubt = np.zeros(search.seconds.shape)
         self._eager = search.sizes <= search.scenario.typical.S
         self._columns = np.zeros(len(search.sizes), bool)  # decided, those that others are told from
-        self._lines: dict[int, tuple[float, float, float] | None] = {}
+        self._lines: dict[int, _Line | None] = {}
 
     def add(self, columns: list[int]) -> None:
         """All candidates are decided at these sizes: times may be told from there."""
@@ -49,10 +60,9 @@ class Told:
 
     def tell(self, c: int, i: int) -> bool:
         """Set the time of a candidate at a size if it is known well enough."""
-        for tell, doubt in ((self._flowing, _OF_SEGMENTS), (self._between, _NARROW)):
+        for tell in (self._flowing, self._between):
             if (found := tell(c, i)) is not None:
-                self.search.seconds[c, i], self.search.source[c, i] = found, Source.between
-                self.doubt[c, i] = doubt
+                (self.search.seconds[c, i], self.doubt[c, i]), self.search.source[c, i] = found, Source.between
                 return True
         return False
 
@@ -63,22 +73,20 @@ class Told:
         known = np.where(s.source[c] == Source.simulated, s.seconds[c], told)
         return np.where(s.source[c] == Source.stopped, s.low[c], known)
 
-    def _flowing(self, c: int, i: int) -> float | None:
+    def _flowing(self, c: int, i: int) -> tuple[float, float] | None:
         segment = self.search.segment(self.search.choices[c])
         size = int(self.search.sizes[i])
         if segment == 0 or size <= _SEGMENTS[3] * segment:
             return None
         if c not in self._lines:
             self._lines[c] = self._line(c, [count * segment for count in _SEGMENTS])
-        if (line := self._lines[c]) is None or size < line[0]:
+        if (line := self._lines[c]) is None or size < line.begin:
             return None
-        begin, seconds, slope = line
-        return seconds + slope * (size - begin)
+        return line.seconds + line.slope * (size - line.begin), line.doubt
 
-    def _line(self, c: int, sizes: list[int]) -> tuple[float, float, float] | None:
-        """A size, its time, and seconds per byte beyond it."""
+    def _line(self, c: int, sizes: list[int]) -> _Line | None:
         s, times = self.search, []
-        for size in sizes:
+        for at, size in enumerate(sizes):
             count = s.operations(c, size)
             if size > s.sizes[-1] or count > s.heavy or not s.in_time(count):
                 return None
@@ -86,11 +94,13 @@ class Told:
             if len(times) < 4:
                 continue
             step = np.diff(times[-4:]) / [1, 2, 4]
-            if np.ptp(step[:2]) <= _STRAIGHT * step[1] and np.ptp(step[1:]) <= _STRAIGHT * step[2]:
-                return float(size), times[-1], float(4 * step[2]) / (size / 2)
+            straight = np.ptp(step[:2]) <= _STRAIGHT * step[1] and np.ptp(step[1:]) <= _STRAIGHT * step[2]
+            if straight or size == sizes[-1]:
+                slope = (times[-1] - times[-3]) / (sizes[at] - sizes[at - 2])
+                return _Line(float(size), times[-1], slope, _OF_SEGMENTS if straight else _UNSTEADY)
         return None
 
-    def _between(self, c: int, i: int) -> float | None:
+    def _between(self, c: int, i: int) -> tuple[float, float] | None:
         s = self.search
         if s.segment(s.choices[c]) != 0:
             return None
@@ -103,4 +113,6 @@ class Told:
             return None
         (x, size, y), (low, high) = s.sizes[[a, i, b]].astype(float), s.seconds[c, [a, b]]
         most, least = low + (high - low) * (size - x) / (y - x), max(low, high * size / y)
-        return float((most + least) / 2) if most <= least * (1 + _NARROW) else None
+        if most > least * (1 + _NARROW):
+            return None
+        return float((most + least) / 2), max(1 - least / float((most + least) / 2), _LEAST_DOUBT)
