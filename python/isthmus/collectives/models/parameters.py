@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
     from ...machine import Level, Piece
 
+_FEW = 256  # sizes of messages that are kept
 #: Picoseconds, one for each size.
 Times = Any
 
@@ -90,7 +92,9 @@ class Parameters:
 
     def message(self, sizes: Times) -> Message:
         """Return the costs of messages of this size in bytes."""
-        return Message(self, np.asarray(sizes, np.int64))
+        table = np.asarray(sizes, np.int64)
+        # Forms of algorithms with the same segments ask for the same messages.
+        return _message(self, table.tobytes(), table.shape) if table.size <= _FEW else Message(self, table)
 
     def reduced(self, sizes: Times) -> NDArray[np.int64]:
         """Return the time to reduce this number of bytes, picoseconds."""
@@ -137,6 +141,11 @@ class Message:
         self.gap = of("g") + by_wire if p.lanes == 1 else np.zeros_like(by_wire)
         self.way = np.broadcast_to(of("o_send") + of("L"), by_wire.shape)
         self.step = self.way + self.recv
+
+
+@lru_cache(maxsize=1024)
+def _message(p: Parameters, sizes: bytes, shape: tuple[int, ...]) -> Message:
+    return Message(p, np.frombuffer(sizes, np.int64).reshape(shape))
 
 
 def _rounded(times: NDArray[np.floating[Any]]) -> NDArray[np.int64]:

@@ -25,6 +25,8 @@ _OF_RING = (2, 4)
 _TOGETHER = 8
 #: Operations up to which those of which many segments were simulated are checked too.
 _AFTER_ALL = 300_000
+#: How far above the best, relative to it, what was told is checked: such times are known better than that.
+_NEAR = 0.05
 #: Beyond this multiple of the best time a first estimate is good enough.
 _DOUBT = 1.5
 #: From this multiple on a time that is told from few segments leaves a pipeline out.
@@ -78,7 +80,7 @@ class Continuation:
             self.left = CHECKS // effort
             while self._simulate(self._chosen(0.0)):
                 pass
-            self._simulate(self._chosen(self.search.margin))
+            self._simulate(self._chosen(min(self.search.margin, _NEAR)))
         if self.search.scenario.meet:
             self._infer()
 
