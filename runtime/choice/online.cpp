@@ -1,6 +1,7 @@
 #include "runtime/choice/online.hpp"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -118,6 +119,26 @@ DecisionTable Online::table() const {
   return out;
 }
 
+namespace {
+
+/// Whoever adds to files of a folder waits for who does. Where there are no locks, nobody waits.
+class FolderLock {
+ public:
+  explicit FolderLock(const std::string& path) {
+    const std::string folder = std::filesystem::path(path).parent_path().string();
+    file_ = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    while (file_ >= 0 && ::flock(file_, LOCK_EX) != 0 && errno == EINTR) continue;
+  }
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+  ~FolderLock() {
+    if (file_ >= 0) ::close(file_);
+  }
+
+ private:
+  int file_;
+};
+
 void write_table(const std::string& path, const DecisionTable& table) {
   const std::string made = path + ".new-" + std::to_string(::getpid());
   const std::string text = table.text();
@@ -139,6 +160,16 @@ void write_table(const std::string& path, const DecisionTable& table) {
   if (good) return;
   if (file >= 0) ::unlink(made.c_str());
   throw TableError(path + ": " + std::strerror(error));
+}
+
+}  // namespace
+
+void add_to_table(const std::string& path, CollectiveKind kind, std::uint64_t ranks, DecisionPoint decision) {
+  const FolderLock lock(path);
+  Online all;
+  if (::access(path.c_str(), F_OK) == 0) all = Online(DecisionTable::parse(DecisionTable::text_of(path), path));
+  all.put(kind, ranks, std::move(decision));
+  write_table(path, all.table());
 }
 
 }  // namespace isthmus::runtime

@@ -53,7 +53,8 @@ class Online {
   std::map<std::tuple<schedule::CollectiveKind, std::uint64_t, std::uint64_t>, DecisionPoint> points_;
 };
 
-/// Replaces a file as a whole, or leaves it as it is. Throws TableError.
-void write_table(const std::string& path, const DecisionTable& table);
+/// Adds a decision to those of a file, which is replaced as a whole or left as it is; others may add theirs meanwhile.
+/// Throws TableError.
+void add_to_table(const std::string& path, schedule::CollectiveKind kind, std::uint64_t ranks, DecisionPoint decision);
 
 }  // namespace isthmus::runtime

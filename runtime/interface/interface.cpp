@@ -264,6 +264,14 @@ int isthmus_choice(isthmus_team* team, const isthmus_call* call, const char** al
   });
 }
 
+int isthmus_untried(isthmus_team* team, const isthmus_call* given) {
+  return guarded([&] {
+    require(team != nullptr, "team is NULL");
+    const Hold hold(team->progress);
+    return team->asked(whole(given, "isthmus_call"));
+  });
+}
+
 int isthmus_tune(isthmus_team* team, const isthmus_call* call, const isthmus_trial* trial, const void* input,
                  const void* output) {
   return guarded([&] {

@@ -89,7 +89,7 @@ int use_online(isthmus_team& team, const char* path) {
       throw TableError(found.name + " holds decisions of an MPI library: give another file for those of runs");
     decisions = Online(table);
   }
-  team.start_online(decisions, team.rank == 0 ? found.name : "");
+  team.start_online(decisions, found.name);
   return ISTHMUS_DONE;
 }
 

@@ -129,6 +129,8 @@ isthmus_team::isthmus_team(const isthmus_team& whole, std::span<const std::uint3
       chooser(whole.chooser, ranks) {
   // What was learned since, not all ranks of the group need know.
   began_with = whole.began_with;
+  online = whole.online;
+  online_file = whole.online_file;
   chooser.learn(began_with);
   require(its_number != 0, "number = 0: must be at least 1");
   std::vector<bool> seen(whole.ranks);
@@ -241,7 +243,13 @@ void isthmus_team::learn(const isthmus_call& call, DecisionPoint decision) {
   ++tables;
   decision.bytes = deciding_bytes(call, element_bytes_of(call), ranks);
   chooser.learn(static_cast<CollectiveKind>(call.kind), decision);
-  if (!online_file.empty()) write_table(online_file, chooser.learned().table());
+  if (rank == 0 && !online_file.empty())
+    add_to_table(online_file, static_cast<CollectiveKind>(call.kind), ranks, decision);
+}
+
+int isthmus_team::asked(const isthmus_call& call) {
+  if (!online || call.algorithm != nullptr || !find(call).untried) return 0;
+  return ++untried[{call.kind, first_of_class(deciding_bytes(call, element_bytes_of(call), ranks))}];
 }
 
 isthmus_operation& isthmus_team::take(const isthmus_call& call) {

@@ -8,9 +8,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/choice/chooser.hpp"
@@ -111,10 +113,12 @@ struct isthmus_team {
   isthmus::runtime::Cached& find(const isthmus_call& call);
   /// Calls without an algorithm are decided by this table from now on; null: by the one of the library.
   void use(const isthmus::runtime::DecisionTable* table, const std::string& name);
-  /// Decisions of runs; `to`: where they are written, on the rank that does.
+  /// Decisions of runs; `to`: where rank 0 of this team, and those of its groups, write them.
   void start_online(const isthmus::runtime::Online& decisions, const std::string& to);
   [[nodiscard]] bool is_online() const { return online; }
   void learn(const isthmus_call& call, isthmus::runtime::DecisionPoint decision);
+  /// See isthmus_untried(). Throws InvalidInput.
+  int asked(const isthmus_call& call);
   void say(const std::string& sentence) const {
     if (tell != nullptr) tell(sentence.c_str());
   }
@@ -151,4 +155,5 @@ struct isthmus_team {
   bool online = false;
   isthmus::runtime::Online began_with;  // decisions of runs that all ranks know
   std::string online_file;
+  std::map<std::pair<isthmus_kind, std::uint64_t>, int> untried;  // by collective and class: how often asked
 };

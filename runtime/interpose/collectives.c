@@ -18,6 +18,23 @@ static int wait_for(isthmus_operation* operation, int status, MPI_Comm comm) {
   return status == ISTHMUS_DONE ? MPI_SUCCESS : collective_failed(comm, status);
 }
 
+/* Algorithms are tried where a call has come often, but before it is compared with the MPI library's own. All ranks are
+ * there first: from then on nobody waits for what this rank began with the MPI library. */
+static int tune(const struct communicator* c, const isthmus_call* call, const void* input, const void* output,
+                MPI_Comm comm) {
+  enum { OFTEN = 12 };
+  const isthmus_call barrier = {.size = sizeof barrier, .kind = ISTHMUS_BARRIER};
+  isthmus_operation* operation;
+  const int asked = isthmus_untried(c->team, call);
+  if (asked < 0) return collective_failed(comm, asked);
+  if (asked != OFTEN) return MPI_SUCCESS;
+  const int status = isthmus_begin(c->team, &barrier, NULL, NULL, &operation);
+  const int error = wait_for(operation, status, comm);
+  if (error != MPI_SUCCESS) return error;
+  const int tuned = isthmus_tune(c->team, call, NULL, input, output);
+  return tuned == ISTHMUS_DONE ? MPI_SUCCESS : collective_failed(comm, tuned);
+}
+
 static int carry_out(const struct arguments* a, struct communicator* c, const struct reduction* reduction) {
   isthmus_operation* operation;
   struct call call;
@@ -26,8 +43,11 @@ static int carry_out(const struct arguments* a, struct communicator* c, const st
     PMPI_Abort(a->comm, 1);
   }
   prepared_keep(c, a, &call);
-  const int status = isthmus_begin(c->team, &call.call, call.input, call.output, &operation);
-  const int error = wait_for(operation, status, a->comm);
+  int error = c->may_tune ? tune(c, &call.call, call.input, call.output, a->comm) : MPI_SUCCESS;
+  if (error == MPI_SUCCESS) {
+    const int status = isthmus_begin(c->team, &call.call, call.input, call.output, &operation);
+    error = wait_for(operation, status, a->comm);
+  }
   if (error == MPI_SUCCESS) call_finish(&call);
   call_release(&call);
   return error;
@@ -35,6 +55,10 @@ static int carry_out(const struct arguments* a, struct communicator* c, const st
 
 static int carry_out_prepared(const struct prepared* p, const struct arguments* a, struct communicator* c) {
   isthmus_operation* operation;
+  if (c->may_tune) {
+    const int error = tune(c, &p->call, prepared_buffer(p->input, a), prepared_buffer(p->output, a), a->comm);
+    if (error != MPI_SUCCESS) return error;
+  }
   const int status = prepared_begin(p, c, a, &operation);
   return wait_for(operation, status, a->comm);
 }

@@ -106,12 +106,16 @@ static void make_group(struct communicator* c, MPI_Comm comm) {
   if (comm == MPI_COMM_WORLD) {
     /* Its messages need no number of a group, which MPI's tags have no room for. */
     c->team = whole->team;
+    c->may_tune = process.online;
     free(members);
     return;
   }
   uint32_t number = next_number;
   if (c->size > 1) PMPI_Allreduce(&next_number, &number, 1, MPI_UINT32_T, MPI_MAX, comm);
   next_number = number + 1;
+  /* Programs that make ever new communicators would tune for ever. */
+  enum { TUNED = 16 };
+  c->may_tune = process.online && number <= TUNED;
   if (isthmus_group(whole->team, members, (uint32_t)c->size, number, &c->team) != ISTHMUS_DONE) {
     say("%s", isthmus_last_error());
     PMPI_Abort(comm, 1);

@@ -100,6 +100,7 @@ struct process {
   bool several_nodes;
   bool several_threads; /* may call at once */
   bool compares;        /* a sample of calls goes to the MPI library */
+  bool online;          /* calls that come often are tuned */
 };
 extern struct process process;
 void process_begin(void); /* behind MPI_Init */
@@ -123,7 +124,8 @@ struct communicator {
   isthmus_team* team; /* NULL: its calls go to the MPI library */
   const char* why;    /* then */
   bool own_team;      /* to be left with it */
-  bool concurrent;    /* calls that do not wait are taken */
+  bool may_tune;
+  bool concurrent; /* calls that do not wait are taken */
   int rank, size;
   int references;
   bool neighbours_known;
@@ -227,6 +229,7 @@ struct prepared {
 /* NULL: it is to be prepared. */
 const struct prepared* prepared_call(const struct communicator* c, const struct arguments* a);
 /* Begins it; returns what isthmus_begin() returns. */
+void* prepared_buffer(enum buffer which, const struct arguments* a);
 int prepared_begin(const struct prepared* p, const struct communicator* c, const struct arguments* a,
                    isthmus_operation** operation);
 /* Keeps what call_prepare() has made, if it can be used again. */

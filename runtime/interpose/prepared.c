@@ -13,13 +13,13 @@ const struct prepared* prepared_call(const struct communicator* c, const struct 
   return LIKELY(alike) ? p : NULL;
 }
 
-static void* buffer_of(enum buffer which, const struct arguments* a) {
+void* prepared_buffer(enum buffer which, const struct arguments* a) {
   return which == NO_BUFFER ? NULL : which == SENT ? (void*)a->sbuf : a->rbuf;
 }
 
 int prepared_begin(const struct prepared* p, const struct communicator* c, const struct arguments* a,
                    isthmus_operation** operation) {
-  return isthmus_begin(c->team, &p->call, buffer_of(p->input, a), buffer_of(p->output, a), operation);
+  return isthmus_begin(c->team, &p->call, prepared_buffer(p->input, a), prepared_buffer(p->output, a), operation);
 }
 
 /* Predefined types alone mean the same for ever. What means nothing in a call may be no type at all. */

@@ -135,6 +135,7 @@ void process_begin(void) {
   PMPI_Query_thread(&level);
   process.several_threads = level == MPI_THREAD_MULTIPLE;
   process.compares = !(compares && compares[0] == '0');
+  process.online = getenv("ISTHMUS_ONLINE") != NULL;
   PMPI_Comm_rank(MPI_COMM_WORLD, &process.rank);
   PMPI_Comm_size(MPI_COMM_WORLD, &process.ranks);
   PMPI_Comm_dup(MPI_COMM_SELF, &process.own);

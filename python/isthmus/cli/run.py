@@ -26,7 +26,7 @@ class OfProgram(click.Command):
 
 #: Options for schedules only, and for programs only.
 _OF_SCHEDULES = ("compute", "repetitions", "check", "wait", "directory", "output", "plot")
-_OF_PROGRAMS = ("reproducible", "comparing")
+_OF_PROGRAMS = ("online", "reproducible", "comparing")
 
 
 @click.command(
@@ -38,7 +38,8 @@ _OF_PROGRAMS = ("reproducible", "comparing")
     "  isthmus run schedule.goal --launch 'mpirun -n 4 --oversubscribe' --compute 0 --check\n"
     "  isthmus run app.h5 --launch 'mpirun -n 16' --placement ranks.txt -o mapped.h5\n"
     "  isthmus compare ran.h5 predicted.h5\n"
-    "  isthmus run --collectives tuned.toml -- mpirun -n 4 ./app",
+    "  isthmus run --collectives tuned.toml -- mpirun -n 4 ./app\n"
+    "  isthmus run --online decisions.txt -- mpirun -n 4 ./app",
     help="Carry out a schedule or a program on this computer, and measure when everything happens; or run an MPI "
     "program with the collectives of Isthmus.\n\n"
     f"{WORK}\n\n"
@@ -69,6 +70,12 @@ _OF_PROGRAMS = ("reproducible", "comparing")
 @shared("directory", "; by default /tmp")
 @shared("placement", "a file for the launcher, such as a rankfile, as isthmus map writes it")
 @click.option(
+    "--online",
+    metavar="FILE",
+    help="With COMMAND: time algorithms for calls that come often, while the program runs, and keep the decisions in "
+    "this file; later runs start from it.",
+)
+@click.option(
     "--reproducible",
     is_flag=True,
     help="With COMMAND: combine numbers in the same order in every run with as many ranks; nothing is compared.",
@@ -94,6 +101,7 @@ def command(
     wait: str,
     directory: str | None,
     placement: str | None,
+    online: str | None,
     reproducible: bool,
     comparing: bool,
     mpicc: str | None,
@@ -114,6 +122,7 @@ def command(
             program,
             launch=launch if given else None,
             collectives=collectives,
+            online=online,
             reproducible=reproducible,
             comparing=comparing,
             placement=placement,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -20,6 +21,7 @@ def run_program(
     *,
     launch: str | None,
     collectives: tuple[str, ...],
+    online: str | None,
     reproducible: bool,
     comparing: bool,
     placement: str | None,
@@ -35,10 +37,13 @@ def run_program(
 
     if launch is not None and command:
         command = [*parse_launch(launch)[0], *command]
+    if online is not None:
+        _check_online(Path(online), reproducible)
     with _table(collectives) as table:
         taken = run_program(
             command,
             table=table,
+            online=online,
             reproducible=reproducible,
             comparing=comparing,
             placement=placement,
@@ -53,6 +58,18 @@ def run_program(
         click.echo(visible(str(taken)), err=True)
     if taken.status:
         raise click.exceptions.Exit(taken.status)
+
+
+def _check_online(path: Path, reproducible: bool) -> None:
+    """Refuse a file that the library could not add its decisions to."""
+    from ..tuning.table import DecisionTable
+
+    if reproducible:
+        raise InvalidInput("--online changes algorithms while the program runs, which --reproducible excludes")
+    if not os.access(path.parent, os.W_OK) or path.is_dir():
+        raise InvalidInput(f"{path}: decisions cannot be written there")
+    if path.exists() and DecisionTable.load(path).provenance.source != "online":
+        raise InvalidInput(f"{path} holds other decisions: give it to --collectives, and another file to --online")
 
 
 @contextlib.contextmanager

@@ -28,6 +28,7 @@ def run_program(
     command: Sequence[str],
     *,
     table: str | os.PathLike[str] | None = None,
+    online: str | os.PathLike[str] | None = None,
     reproducible: bool = False,
     comparing: bool = True,
     placement: str | os.PathLike[str] | None = None,
@@ -47,6 +48,9 @@ def run_program(
         ``["mpirun", "-n", "4", "./app"]``, or the program itself.
     table : path, optional
         Decision table in plain text, see :mod:`isthmus.tuning.plain_text`; by default that of the library.
+    online : path, optional
+        File of decisions that are made while the program runs, and that later runs start from; need not exist yet. Of
+        blocking calls that come often the algorithms are timed in turns.
     reproducible : bool
         Every run with the same number of ranks combines numbers in the same order.
     comparing : bool
@@ -90,6 +94,8 @@ def run_program(
             }
             if table is not None:
                 settings["ISTHMUS_TABLE"] = os.path.realpath(table)
+            if online is not None:
+                settings["ISTHMUS_ONLINE"] = os.path.realpath(online)
             line, environment = with_variables(words, settings, preload=loadable(library, folder), last=True)
             status = run(line, environment, stdout)
             return read_counts(folder, status)

@@ -279,6 +279,10 @@ typedef struct isthmus_trial {
  * for isthmus_run(); `output` is left as it was. `trial` NULL: latency. Operators of the user are not tried. */
 int isthmus_tune(isthmus_team* team, const isthmus_call* call, const isthmus_trial* trial, const void* input,
                  const void* output);
+/* For who tunes while a program runs, and waits for calls to come again: how often this was asked of the collective and
+ * the sizes that a decision is for, by all ranks at the same places; 0 where there is a decision, nothing to decide, or
+ * no file of `isthmus_job.online`. Less than 0: an error. */
+int isthmus_untried(isthmus_team* team, const isthmus_call* call);
 
 /* -- schedules as bytes -------------------------------------------------------------------------------------------- */
 
