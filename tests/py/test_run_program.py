@@ -61,6 +61,15 @@ def test_every_collective(checked: tuple[str, Path], ranks: int) -> None:
     assert not any(why for row in found["collectives"] for why in row["left"] if why != "compared")
 
 
+def test_calls_as_the_one_before(name: str, tmp_path: Path) -> None:
+    """What is kept of a call serves the next one only where nothing but the buffers differs."""
+    program = compiled("again.c", name, tmp_path)
+    for ranks in (2, 3):
+        found, printed = run(name, ranks, program, options=("--no-compare",))
+        assert f"{300 * 11 * ranks} calls made again, 0 wrong" in printed
+        assert found["share"] == 1
+
+
 @pytest.mark.parametrize("ranks", [2, 3])
 @pytest.mark.parametrize("threads", [[], ["threads"]])
 def test_beside_everything_else(name: str, ranks: int, threads: list[str], tmp_path: Path) -> None:
