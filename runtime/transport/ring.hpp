@@ -1,9 +1,10 @@
 // A ring of slots from one sender to one receiver, in memory that both see. No locks: each side keeps its own place and
 // looks at a flag in the slot, which lies on the line of cache that it is going to read anyway.
 //
-// A small message costs its sender one line written (two above 24 bytes), its receiver the same line read and one store
-// that gives the slot back. The bytes of a larger one lie in a second ring, of bytes, whose place goes with the slot:
-// one more line that the receiver writes, and that the sender reads only where the ring seems to be full.
+// A small message costs its sender one line written (two above 24 bytes), its receiver the same line read: nobody
+// writes it in between, as the flag tells the laps of the sender apart. How far the receiver has come is a line of its
+// own, which it writes after half a lap and the sender reads where the ring seems to be full. The bytes of a larger
+// message lie in a second ring, of bytes, whose place goes with the slot, with such a line as well.
 #pragma once
 
 #include <atomic>
@@ -17,7 +18,7 @@
 namespace isthmus::runtime {
 
 enum class Parcel : std::uint32_t {
-  none = 0,     ///< the slot is free
+  none = 0,     ///< nothing
   eager = 1,    ///< the bytes are in the slot
   waiting = 2,  ///< the bytes are at `address` until a `taken` or a `wanted` comes back
   taken = 3,    ///< the message `number` of the other direction has been copied
@@ -29,12 +30,15 @@ enum class Parcel : std::uint32_t {
 struct alignas(64) Slot {
   static constexpr std::size_t room = 256 - 40;
 
-  std::atomic<Parcel> parcel{Parcel::none};
+  /// The lap of the sender, and what lies there: the last three bits.
+  std::atomic<std::uint32_t> mark{0};
   Key key;
   std::uint64_t count = 0;
   std::uint64_t address = 0;  ///< at the sender; of what is in the ring of bytes its place there
   std::uint64_t number = 0;
   std::byte bytes[room];
+
+  [[nodiscard]] Parcel parcel() const { return static_cast<Parcel>(mark.load(std::memory_order_relaxed) & 7); }
 };
 static_assert(sizeof(Slot) == 256);
 
@@ -43,6 +47,11 @@ struct Ring {
   static constexpr std::uint32_t slots = 16;
 
   Slot slot[slots];
+  alignas(64) std::atomic<std::uint32_t> taken{0};  ///< messages, as far as the receiver has told
+
+  [[nodiscard]] Slot& at(std::uint32_t number) { return slot[number % slots]; }
+  /// What marks of messages of this lap begin with: never that of the lap before, nor that of a slot that is new.
+  [[nodiscard]] static std::uint32_t lap(std::uint32_t number) { return (number / slots + 1) << 3; }
 };
 
 /// The sender's end.
@@ -52,20 +61,21 @@ class RingOut {
   [[nodiscard]] bool is_open() const { return ring_ != nullptr; }
 
   /// A free slot, to be filled and then passed on; null if there is none now.
-  [[nodiscard]] Slot* free() const {
+  [[nodiscard]] Slot* free() {
     maybe_delay();
-    Slot& slot = ring_->slot[next_ % Ring::slots];
-    return slot.parcel.load(std::memory_order_acquire) == Parcel::none ? &slot : nullptr;
+    if (next_ - seen_ >= Ring::slots) seen_ = ring_->taken.load(std::memory_order_acquire);
+    return next_ - seen_ < Ring::slots ? &ring_->at(next_) : nullptr;
   }
   void pass(Slot& slot, Parcel parcel) {
     maybe_delay();
-    slot.parcel.store(parcel, std::memory_order_release);
+    slot.mark.store(Ring::lap(next_) | static_cast<std::uint32_t>(parcel), std::memory_order_release);
     ++next_;
   }
 
  private:
   Ring* ring_ = nullptr;
   std::uint32_t next_ = 0;
+  std::uint32_t seen_ = 0;  // of taken
 };
 
 /// The receiver's end.
@@ -75,15 +85,15 @@ class RingIn {
   [[nodiscard]] bool is_open() const { return ring_ != nullptr; }
 
   /// What comes next; null if nothing is there.
-  [[nodiscard]] Slot* look() const {
+  [[nodiscard]] const Slot* look() const {
     maybe_delay();
-    Slot& slot = ring_->slot[next_ % Ring::slots];
-    return slot.parcel.load(std::memory_order_acquire) == Parcel::none ? nullptr : &slot;
+    const Slot& slot = ring_->at(next_);
+    return (slot.mark.load(std::memory_order_acquire) & ~std::uint32_t{7}) == Ring::lap(next_) ? &slot : nullptr;
   }
-  void give_back(Slot& slot) {
+  /// The slot at which look() was has been read.
+  void give_back() {
     maybe_delay();
-    slot.parcel.store(Parcel::none, std::memory_order_release);
-    ++next_;
+    if (++next_ % (Ring::slots / 2) == 0) ring_->taken.store(next_, std::memory_order_release);
   }
 
  private:

@@ -139,15 +139,15 @@ bool RingTransport::recv(Rank from, const Key& key, std::byte* bytes, std::size_
     return true;
   }
   // What is first in the ring may be it, if no receive was there before this one.
-  Slot* const slot = other.box.awaits() ? nullptr : other.in.look();
-  const Parcel parcel = slot == nullptr ? Parcel::none : slot->parcel.load(std::memory_order_relaxed);
+  const Slot* const slot = other.box.awaits() ? nullptr : other.in.look();
+  const Parcel parcel = slot == nullptr ? Parcel::none : slot->parcel();
   if ((parcel == Parcel::eager || parcel == Parcel::bulk) && slot->key == key) {
     if (!fits(from, receive, slot->count)) return false;
     const std::byte* const arrived = bytes_of(from, other, *slot);
     if (arrived == nullptr) return false;
     deliver(receive, arrived, 0, count);
     if (parcel == Parcel::bulk) other.bulk_in.give_back(slot->address, count);
-    other.in.give_back(*slot);
+    other.in.give_back();
     return true;
   }
   other.box.post(receive);
@@ -193,7 +193,7 @@ void RingTransport::settle(Peer& other, std::uint64_t number) {
 }
 
 const std::byte* RingTransport::bytes_of(Rank from, Peer& other, const Slot& slot) {
-  if (slot.parcel.load(std::memory_order_relaxed) == Parcel::eager) return slot.bytes;
+  if (slot.parcel() == Parcel::eager) return slot.bytes;
   return open_bulk(other.bulk_in, from, rank_) ? other.bulk_in.at(slot.address) : nullptr;
 }
 
@@ -208,8 +208,8 @@ void RingTransport::take_piece(Rank from, Peer& other, const Slot& slot) {
   other.incoming.pop();
 }
 
-void RingTransport::take(Rank from, Peer& other, Slot& slot) {
-  const Parcel parcel = slot.parcel.load(std::memory_order_relaxed);
+void RingTransport::take(Rank from, Peer& other, const Slot& slot) {
+  const Parcel parcel = slot.parcel();
   const std::size_t count = slot.count;
   Posted found;
   switch (parcel) {
@@ -238,7 +238,7 @@ void RingTransport::take(Rank from, Peer& other, Slot& slot) {
   }
   if (!failure().empty()) return;
   if (parcel == Parcel::bulk || parcel == Parcel::piece) other.bulk_in.give_back(slot.address, count);
-  other.in.give_back(slot);
+  other.in.give_back();
 }
 
 std::size_t RingTransport::poll(Token* ended, std::size_t most) {
@@ -248,7 +248,7 @@ std::size_t RingTransport::poll(Token* ended, std::size_t most) {
     for (std::size_t i = 0; i < active_.size() && failure().empty();) {
       const Rank from = active_[i];
       Peer& other = peers_[from];
-      while (Slot* slot = other.in.look()) {
+      while (const Slot* slot = other.in.look()) {
         take(from, other, *slot);
         idle = false;
         if (!failure().empty()) break;

@@ -94,7 +94,7 @@ class RingTransport : public Transport {
   void put_or_wait(Rank to, Peer& peer, const Late& parcel);
   void flush(Rank to, Peer& peer);
   void send_pieces(Rank to, Peer& peer);
-  void take(Rank from, Peer& peer, Slot& slot);
+  void take(Rank from, Peer& peer, const Slot& slot);
   void take_piece(Rank from, Peer& peer, const Slot& slot);
   const std::byte* bytes_of(Rank from, Peer& peer, const Slot& slot);
   bool fits(Rank from, const Posted& receive, std::size_t count);
