@@ -128,11 +128,11 @@ void bind_schedule(nb::module_& module) {
           "parts"_a, "under_way"_a, "All of them on the same ranks, begun in their order; see isthmus.together.")
       .def(
           "with_handshakes",
-          [](const Schedule& s, const Input<std::uint32_t>& node, std::uint64_t largest_eager) {
+          [](const Schedule& s, const Input<std::uint32_t>& node, std::uint64_t largest_eager, std::uint64_t queue) {
             const nb::gil_scoped_release release;
-            return with_handshakes(s, view(node), largest_eager);
+            return with_handshakes(s, view(node), largest_eager, queue);
           },
-          "node"_a, "largest_eager"_a, "Messages by rendezvous wait for a request and its answer.")
+          "node"_a, "largest_eager"_a, "queue"_a, "Messages by rendezvous wait for a request and its answer.")
       .def(
           "with_protocol",
           [](const Schedule& s, std::uint8_t mode) {

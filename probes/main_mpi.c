@@ -32,6 +32,7 @@ static const Kind kinds[] = {
      1, 0, &code_rate},
     {"inject", "senders:count bytes:size n:count=16 pairs:list=", 1, 0, &code_inject},
     {"queue", "a:rank b:rank kind:posted|unexpected length:number", 1, 0, &code_queue},
+    {"behind", "bytes:size members:list", 1, 0, &code_behind},
     {"shift", "bytes:size pairs:list alone:flag=0 distance:number=0", 1, 0, &code_shift},
     {"collective",
      "name:barrier|bcast|reduce|allreduce|gather|gatherv|allgather|allgatherv|scatter|scatterv|alltoall|alltoallv|"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <compare>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "base/error.hpp"
@@ -24,8 +25,9 @@ struct End {
 
 class Handshakes {
  public:
-  Handshakes(const Schedule& schedule, std::span<const std::uint32_t> node, std::uint64_t largest_eager)
-      : s_(schedule), node_(node), largest_eager_(largest_eager), large_(schedule.ops.size()) {
+  Handshakes(const Schedule& schedule, std::span<const std::uint32_t> node, std::uint64_t largest_eager,
+             std::uint64_t queue)
+      : s_(schedule), node_(node), largest_eager_(largest_eager), queue_(queue), large_(schedule.ops.size()) {
     require(node.empty() || node.size() == schedule.ranks, "with_handshakes: ", node.size(), " nodes for ",
             schedule.ranks, " ranks; one for each is needed");
     std::uint32_t comms = 0;
@@ -75,12 +77,33 @@ class Handshakes {
     std::sort(sends.begin(), sends.end());
     std::sort(recvs.begin(), recvs.end());
     std::size_t at = 0;
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> pairs;
     for (const End& send : sends) {
       while (at < recvs.size() && recvs[at].key() < send.key()) ++at;
       require(at < recvs.size() && recvs[at].key() == send.key(), "with_handshakes: rank ", send.to,
               " has no receive for a message of tag ", send.tag, " from rank ", send.from);
-      if (is_large(send.from, s_.ops[send.op])) large_[send.op] = large_[recvs[at].op] = 1;
+      if (is_large(send.from, s_.ops[send.op])) {
+        large_[send.op] = large_[recvs[at].op] = 1;
+        pairs.emplace_back(send.op, recvs[at].op);
+      }
       ++at;
+    }
+    share_out(sends, pairs);
+  }
+
+  /// In how many parts each large message goes: of two thirds of the queue. What comes while one is on its way waits
+  /// for what is left of it, half of it on average, and for the next, which has asked before. In an exchange with one
+  /// rank the answer takes the way of the data and waits for the whole message.
+  void share_out(std::span<const End> sends, std::span<const std::pair<std::uint64_t, std::uint64_t>> pairs) {
+    parts_.assign(large_.size(), 1);
+    std::size_t next = 0;
+    for (const End& send : sends) {
+      if (next == pairs.size() || pairs[next].first != send.op) continue;
+      const auto [from, to] = pairs[next++];
+      const std::uint64_t bytes = s_.ops[from].amount;
+      if (bytes <= queue_ || in_exchange(send)) continue;
+      const std::uint64_t part = std::max<std::uint64_t>(2 * (queue_ / 3), 1);
+      parts_[from] = parts_[to] = (bytes - 1) / part + 1;
     }
   }
 
@@ -89,7 +112,7 @@ class Handshakes {
     const std::span<const char> large = std::span(large_).subspan(s_.op_first[r], ops.size());
     for (auto* each : {&first_, &started_, &last_}) each->resize(ops.size());
     for (std::size_t i = 0; i < ops.size(); ++i) {
-      write_one(ops, i, large[i], exchange(ops, large, i, i + 1) || (i > 0 && exchange(ops, large, i, i - 1)), out);
+      write_one(ops, i, large[i], in_exchange(ops, large, i), parts_[s_.op_first[r] + i], out);
     }
     for (std::size_t i = 0; i < ops.size(); ++i) {
       const bool sends = ops[i].kind == OpKind::send;
@@ -107,7 +130,8 @@ class Handshakes {
   /// One operation with its request and answer. In an exchange with one rank the answer goes before the request if both
   /// can go, as libraries post receives first: the request then waits for two turns, of which the partner's request
   /// takes the second at the latest.
-  void write_one(std::span<const Operation> ops, std::size_t i, bool large, bool exchanges, RankBuilder& out) {
+  void write_one(std::span<const Operation> ops, std::size_t i, bool large, bool exchanges, std::uint64_t parts,
+                 RankBuilder& out) {
     Operation op = ops[i];
     op.needs = op.first_edge = 0;
     first_[i] = started_[i] = out.size();
@@ -130,14 +154,29 @@ class Handshakes {
       if (sends) {
         started_[i] = asked;
         op.mode = static_cast<std::uint8_t>(Protocol::eager);
-        out.require(out.add(op), told);
-      } else {
-        out.add(op);
+      }
+      const std::uint64_t bytes = op.amount;
+      for (std::uint64_t part = 0; part < parts; ++part) {
+        op.amount = bytes / parts + (part < bytes % parts);
+        const std::uint32_t added = out.add(op);
+        if (part > 0) out.require(added, added - 1);
+        else if (sends || parts > 1) out.require(added, told);  // parts of one message before those of the next
       }
     } else {
       out.add(op);
     }
     last_[i] = out.size() - 1;
+  }
+
+  [[nodiscard]] bool in_exchange(const End& send) const {
+    const std::span<const Operation> ops = s_.ops_of(send.from);
+    const std::uint64_t first = s_.op_first[send.from];
+    return in_exchange(ops, std::span(large_).subspan(first, ops.size()), send.op - first);
+  }
+
+  /// Is this a large send beside a large receive from the same rank?
+  static bool in_exchange(std::span<const Operation> ops, std::span<const char> large, std::size_t i) {
+    return exchange(ops, large, i, i + 1) || (i > 0 && exchange(ops, large, i, i - 1));
   }
 
   /// Are these a large send to a rank and a large receive from it?
@@ -154,16 +193,18 @@ class Handshakes {
 
   const Schedule& s_;
   std::span<const std::uint32_t> node_;
-  std::uint64_t largest_eager_;
-  std::vector<char> large_;  // of every operation
+  std::uint64_t largest_eager_, queue_;
+  std::vector<char> large_;           // of every operation
+  std::vector<std::uint64_t> parts_;  // of every operation: in how many messages it goes
   std::uint32_t first_comm_ = 0;
   std::vector<std::uint32_t> first_, started_, last_;  // of a rank's operations in the result
 };
 
 }  // namespace
 
-Schedule with_handshakes(const Schedule& schedule, std::span<const std::uint32_t> node, std::uint64_t largest_eager) {
-  return Handshakes(schedule, node, largest_eager).build();
+Schedule with_handshakes(const Schedule& schedule, std::span<const std::uint32_t> node, std::uint64_t largest_eager,
+                         std::uint64_t queue) {
+  return Handshakes(schedule, node, largest_eager, queue).build();
 }
 
 }  // namespace isthmus::schedule

@@ -26,6 +26,7 @@ def numbers(item: str, parameters: dict[str, str], hosts: list[str]) -> list[flo
     at = {key: float(value) for key, value in parameters.items() if value.replace(".", "").replace("e-", "").isdigit()}
     size = at.get("bytes", 0.0)
     level = "network" if hosts[int(at.get("a", 0))] != hosts[int(at.get("b", 0))] else "socket"
+    level = "network" if item == "behind" else level
     o, latency, g, byte = LEVELS[level]
     one = 2 * o + latency + byte * max(size - 1, 0)
     each = max(g + byte * max(size - 1, 0), o)
@@ -45,6 +46,7 @@ def numbers(item: str, parameters: dict[str, str], hosts: list[str]) -> list[flo
         "inject": byte / min(at.get("senders", 1), 2.5),
         "queue": one + 2e-9 * at.get("length", 0),
         "ring": one,
+        "behind": 2 * (2 * o + latency) + 1e5 * byte,
         "stream": 1 / MEMORY[min(int(at.get("threads", 1)), 4) - 1],
         "fma": 1 / FLOPS,
         "spmv": 1e-9 if at.get("rows", 0) * 344 > 1 << 20 else 5e-10,

@@ -28,7 +28,9 @@ def machine_of(levels: Levels, network: str = "ring:4") -> Machine:
     """A machine of two sockets a node with these levels; links are as fast as its interfaces."""
 
     def table(level: Level) -> dict[str, Any]:
-        own = {name: getattr(level, name) for name in (*TIMES, *RATES, "S") if getattr(level, name) is not None}
+        own = {
+            name: getattr(level, name) for name in (*TIMES, *RATES, "S", "queue") if getattr(level, name) is not None
+        }
         names = ("above", "after", *TIMES, *RATES)
         pieces = [{name: getattr(p, name) for name in names if getattr(p, name) is not None} for p in level.pieces]
         return own | ({"pieces": pieces} if pieces else {})

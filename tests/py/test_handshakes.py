@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -70,6 +71,67 @@ def test_an_answer_waits_behind_the_data_of_its_rank() -> None:
     assert t.finish_ps[1] == left + (60 + 5) * US + alone(size)
     # Without it both messages go at the same time.
     assert free.makespan_ps < 0.6 * t.makespan_ps
+
+
+def test_an_answer_waits_for_what_the_queue_holds_of_data_to_another_rank() -> None:
+    """As above; what comes while a part is on its way waits for its rest and for the next."""
+    size, queue = 1_000_000, 120_000
+    b = isthmus.ProgramBuilder(3)
+    b.compute(0, 10e-3)
+    b.isend(1, 2, size)
+    b.irecv(1, 0, size)
+    b.recv(2, 1, size)
+    b.send(0, 1, size)
+    b.waitall(1)
+    t = isthmus.simulate(b.build(), replace(LEVEL, queue=queue), handshakes=True)
+    ops = t.schedule.ops
+    sent = ops["amount"][(ops["kind"] == OpKind.send) & (ops["amount"] > 1)]
+    assert sent.max() <= 2 * queue / 3
+    assert sent.sum() == 2 * size
+    # Asked after 10 ms of the 42.5 ms of the data to rank 2; from the answer on, rank 1 receives at full rate.
+    waited = t.finish[1] - (10e-3 + 3 * SHORT * 1e-12 + size * LEVEL.G)
+    assert 0.6 < waited / (queue * LEVEL.G) < 1.35
+    whole = isthmus.simulate(b.build(), LEVEL, handshakes=True)
+    assert t.makespan < whole.makespan - 20e-3
+
+
+@pytest.mark.parametrize("algorithm", ["ring", "recursive_doubling"])
+def test_steps_of_a_collective_follow_each_other_in_parts(algorithm: str) -> None:
+    """Parts of a step take its receives and not those of the next; exchanges with one rank stay whole."""
+    b = isthmus.ProgramBuilder(4)
+    b.allgather(range(4), bytes=500_000)
+    level, rules = replace(LEVEL, queue=150_000), {"allgather": algorithm}
+    t = isthmus.simulate(b.build(), level, handshakes=True, collectives=rules)
+    assert t.deadlock is None
+    assert not t.orphans
+    assert t.makespan == pytest.approx(1_500_000 * LEVEL.G, rel=0.02)
+    ops = t.schedule.ops
+    sent = ops["amount"][(ops["kind"] == OpKind.send) & (ops["amount"] > 1)]
+    assert sent.sum() == 4 * 1_500_000
+    assert sent.max() == (100_000 if algorithm == "ring" else 1_000_000)
+
+
+def test_a_queue_that_holds_next_to_nothing_makes_no_more_parts_than_pages() -> None:
+    b = isthmus.ProgramBuilder(2)
+    b.send(0, 1, 10**6)
+    b.recv(1, 0, 10**6)
+    t = isthmus.simulate(b.build(), replace(LEVEL, S=0, queue=1), handshakes=True)
+    assert len(t.schedule.ops) < 2 * 10**6 / 2700 + 10
+
+
+def test_the_queue_is_in_machine_files(tmp_path: Path) -> None:
+    level = replace(LEVEL, queue=140_000)
+    machine = machine_of(isthmus.Levels(socket=LEVEL, node=LEVEL, network=level))
+    machine.save(tmp_path / "here.toml")
+    again = isthmus.load(tmp_path / "here.toml")
+    assert (again.level.network.queue, again.level.socket.queue) == (140_000, None)
+    b = isthmus.ProgramBuilder(2)
+    b.send(0, 1, 10**6)
+    b.recv(1, 0, 10**6)
+    isthmus.simulate(b.build(), level, handshakes=True).save(tmp_path / "t.h5")
+    assert isthmus.read(tmp_path / "t.h5").machine == level
+    with pytest.raises(isthmus.ParseError, match="queue: is 0 B: must be a number from 1 B"):
+        isthmus.load("ring:4 link=1GB/s hop=100ns L=2us queue=0")
 
 
 @pytest.mark.parametrize("how", ["receives first", "sends first", "collective"])
@@ -168,8 +230,14 @@ def test_random_exchanges_end_and_take_no_less(seed: int) -> None:
             b.compute(r, source.random() * 1e-3)
     program = b.build()
     t = isthmus.simulate(program, LEVEL, handshakes=True)
+    in_parts = isthmus.simulate(program, replace(LEVEL, queue=80_000), handshakes=True)
     assert t.deadlock is None
-    sent = t.schedule.ops["amount"][t.schedule.ops["kind"] == OpKind.send]
+    assert in_parts.deadlock is None
+    assert not in_parts.orphans
+    sent, parts = (
+        one.schedule.ops["amount"][one.schedule.ops["kind"] == OpKind.send].astype(np.int64) for one in (t, in_parts)
+    )
+    assert parts.sum() == sent.sum()
     plain = isthmus.lower(program).ops
     was = plain["amount"][plain["kind"] == OpKind.send]
     large = int((was > 65_535).sum())

@@ -112,3 +112,13 @@ def test_bad_models_are_refused() -> None:
     raw["curves"]["q"]["fitted"]["a"] = [2.0, 1.0, 3.0]
     assert Machine.from_dict(raw).curves["q"].fitted == {"a": (2.0, 1.0, 3.0)}
     assert Machine.from_dict(raw) == Machine.from_dict(tomllib.loads(Machine.from_dict(raw).toml()))
+
+
+def test_what_a_message_waits_for_behind_another_is_the_queue(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAKE_RANKS", "3")
+    monkeypatch.setenv("FAKE_HOSTS", "red blue green")
+    found = isthmus.measure(launch="mpirun -n 3", only="loggp", quick=True)
+    assert found.machine.level.network.queue == pytest.approx(1e5, rel=0.02)
+    assert found.machine.provenance("level.network.queue").status == "measured"
+    monkeypatch.setenv("FAKE_HOSTS", "red blue")
+    assert isthmus.measure(launch="mpirun -n 3", only="loggp", quick=True).machine.level.network.queue is None

@@ -115,6 +115,9 @@ class Level:
     S: float = _field(65535.0, "B", "largest message that is sent eagerly; above it rendezvous")
     per_hop: float = _field(0.0, "s", "added for every link of a route beyond the first (network only)")
     O_recv: float | None = _field(None, "s/B", "processor time per byte of the receiver; without it that of the sender")
+    queue: float | None = _field(
+        None, "B", "of a large message, what goes before a later one of its node; without it all of it", least=1
+    )
     pieces: tuple[Piece, ...] = _field((), "", "what holds for messages of more than so many bytes", of=Piece)
 
     @property
@@ -144,7 +147,7 @@ class Level:
             name: min(share * getattr(p, of) for share, p in zip(part, pieces, strict=True))
             for name, of in (("G", "G"), ("O", "O"), ("O_recv", "O_of_receiver"))
         }
-        return Level(**times, **rates, S=self.S, per_hop=self.per_hop)
+        return Level(**times, **rates, S=self.S, per_hop=self.per_hop, queue=self.queue)
 
 
 # What a level has where neither the machine nor its specification says: a current cluster, to the order of magnitude.

@@ -10,10 +10,11 @@ import numpy as np
 from .. import units
 from ..errors import InvalidInput
 from ..machine import Level, Piece
-from .curves import LEVEL_WORDS, digits
+from .curves import LEVEL_WORDS, digits, median
 from .fit import LevelFit, fit_level, fit_noise
 from .node import NodeShape
 from .places import Places
+from .plan import LARGE
 from .samples import Samples
 
 #: Key of [sources].
@@ -63,7 +64,7 @@ def level_tables(
         except InvalidInput as error:
             missing.append(f"LogGP parameters {LEVEL_WORDS[level]} were not fitted: {error}.")
             continue
-        out[level] = _table(fit)
+        out[level] = _table(fit) | (_queue(samples, fit.level, missing) if level == "network" else {})
         fits[level] = fit
         # That an interface is faster than the processors is no lack: a bound is all that there is to know.
         unknown = dict.fromkeys(
@@ -79,6 +80,26 @@ def level_tables(
             missing.append(f"LogGP {LEVEL_WORDS[level]}: {len(fit.outliers)} items lie far from the fit ({some}).")
         missing += _unlike(samples, pairs)
     return out, fits
+
+
+def _queue(samples: Samples, level: Level, missing: list[str]) -> dict[str, dict[str, Any]]:
+    """Return the bytes behind which a message to another node waits while its node sends a large one.
+
+    What a round trip takes longer then is the time of these bytes.
+    """
+    found = [one for one in samples.of("behind") if len(one)]
+    if not found:
+        return {}
+    alone = 2 * (level.o_send + level.L + level.o_recv)
+    one, G = found[0], level.piece(LARGE).G
+    waits = [(seconds - alone) / G if G > 0 else 0.0 for seconds in median(one.column())]
+    # Less than what is sent at once cannot be told from nothing.
+    value, low, high = (min(max(bytes, level.S, 1.0), float(LARGE)) for bytes in waits)
+    if value == LARGE:
+        missing.append("LogGP between nodes: messages wait for whole large ones of their node; queue has no limit.")
+        return {}
+    text = f"round trips while {units.text(LARGE, 'B')} are on their way to another node"
+    return {"queue": number(round(value), "B", (round(low), round(high)), len(one), text)}
 
 
 def _unlike(samples: Samples, pairs: list[tuple[int, int]]) -> list[str]:

@@ -56,6 +56,8 @@ _SIZES = (1, 100, 700, 2500, 5000, 20_000, 80_000, 300_000, 1_500_000, 1 << 22)
 _BURSTS = (2, 8, 64)
 #: Bytes of a stream, where messages are not so large that eight are more.
 _STREAM = 1 << 21
+#: Bytes of a message behind which others of its node wait: more than queues hold.
+LARGE = 1 << 22
 #: Most bytes of a burst.
 _BURST = 1 << 23
 #: Collectives of --quick.
@@ -140,7 +142,7 @@ class _Items:
         self._names: set[str] = set()
 
     def add(self, kind: str, /, before: str = "", **parameters: Value) -> None:
-        name = before + ".".join([kind, *(str(value) for value in parameters.values())])
+        name = before + ".".join([kind, *(str(value) for value in parameters.values())]).replace(",", "+")
         if name not in self._names:
             self._names.add(name)
             self.list.append(Item(name, kind, parameters))
@@ -236,6 +238,12 @@ def mpi_launch(
             _messages(items, a, b, quick)
         if "loggp" in parts and level == "network":
             _other_pairs(items, found, quick)
+            third = next(
+                (ranks[0] for host, ranks in places.nodes.items() if host not in (places.hosts[a], places.hosts[b])),
+                None,
+            )
+            if third is not None:
+                items.add("behind", members=f"{a},{b},{third}", bytes=LARGE)
         if "loggp" in parts:
             _unseen(items, a, b, quick, places.ranks == 2)
         if "queues" in parts:

@@ -18,7 +18,7 @@ _FLAGS = (
 _SHARED = ("clock.c", "plan.c", "journal.c", "rounds.c", "facts.c", "noise.c")
 _NODE = ("main_node.c", "numa.c", "stream.c", "kernels.c")
 _MPI = (
-    *("main_mpi.c", "team.c", "alone.c", "pairs.c", "overheads.c", "rates.c", "queues.c", "shifts.c"),
+    *("main_mpi.c", "team.c", "alone.c", "pairs.c", "overheads.c", "rates.c", "queues.c", "shifts.c", "behind.c"),
     *("operations.c", "collectives.c", "global_clock.c", "startup.c"),
 )
 

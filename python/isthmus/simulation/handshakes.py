@@ -13,22 +13,26 @@ from ..machine.parts import Levels
 from ..schedule.schedule import Schedule
 
 
-def with_handshakes(schedule: Schedule, node: NDArray[np.integer] | None, largest_eager: float) -> Schedule:
+def with_handshakes(schedule: Schedule, node: NDArray[np.integer] | None, level: Level) -> Schedule:
     """Return the schedule in which messages by rendezvous between nodes wait for a request and its answer.
 
     Both are messages of one byte, which take processors and interfaces in their turn: an answer waits behind the data
-    that its rank is sending. Messages to ranks that receive from any source, or any tag, stay as they are.
+    that its rank is sending: of a message to another rank what the queue of the node holds. Messages to ranks that
+    receive from any source, or any tag, stay as they are.
 
     Parameters
     ----------
     schedule : Schedule
     node : array of int, optional
         Node of each rank; by default each has its own.
-    largest_eager : float
-        Bytes up to which messages are eager.
+    level : Level
+        Of messages between nodes: ``S`` and ``queue`` count.
     """
     where = np.empty(0, np.uint32) if node is None else np.ascontiguousarray(node, np.uint32)
-    return Schedule(schedule.arrays.with_handshakes(where, int(min(max(largest_eager, 0.0), 2.0**63))))
+    # Parts that are smaller than what is sent eagerly, or than a page, would be many for nothing.
+    held = np.inf if level.queue is None else max(level.queue, level.S, 4096.0)
+    eager, queue = (int(min(max(n, 0.0), 2.0**63)) for n in (level.S, held))
+    return Schedule(schedule.arrays.with_handshakes(where, eager, queue))
 
 
 def without_round_trips(machine: Machine | Level) -> Machine | Level:

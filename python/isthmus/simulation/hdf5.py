@@ -202,9 +202,9 @@ def _machine(reader: Reader) -> Machine | Level:
 
 
 def _level(reader: Reader) -> Level:
-    names = [field.name for field in dataclasses.fields(Level)]
+    names = {field.name: field.name == "pieces" or field.default is None for field in dataclasses.fields(Level)}
     # What a level need not have.
-    given = [name for name in names if name not in ("O_recv", "pieces") or f"level.{name}" in reader.file.attrs]
+    given = [name for name, optional in names.items() if not optional or f"level.{name}" in reader.file.attrs]
     values = {name: reader.attribute(f"level.{name}", float) for name in given if name != "pieces"}
     if "pieces" in given:
         text = reader.attribute("level.pieces", str)

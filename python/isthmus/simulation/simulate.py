@@ -229,8 +229,8 @@ def _with_handshakes(
     from .handshakes import with_handshakes
 
     if isinstance(machine, Machine):
-        return with_handshakes(schedule, located(schedule.ranks, machine, placement).node, machine.level.network.S)
-    return with_handshakes(schedule, None, machine.S)
+        return with_handshakes(schedule, located(schedule.ranks, machine, placement).node, machine.level.network)
+    return with_handshakes(schedule, None, machine)
 
 
 def in_ps(seconds: float, name: str) -> int:
