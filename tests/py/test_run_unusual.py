@@ -1,0 +1,94 @@
+"""isthmus run -- COMMAND of programs that do unusual things: their results are right, and they end."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from mpi_programs import compiled, launcher
+from test_run_program import MPIS, run
+
+HEAD = """
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#define SUM(comm, expected) \\
+  do { int a = 1, b = 0; MPI_Allreduce(&a, &b, 1, MPI_INT, MPI_SUM, comm); wrong += b != (expected); } while (0)
+"""
+#: What a program does between MPI_Init and the end, on 3 ranks, and the end.
+BODIES = {
+    # A communicator is freed while collectives are under way on it.
+    "freed": """
+  for (int i = 0; i < 50; ++i) {
+    MPI_Comm copy;
+    MPI_Request request[2];
+    int a = 1, b = 0;
+    MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+    MPI_Iallreduce(&a, &b, 1, MPI_INT, MPI_SUM, copy, &request[0]);
+    MPI_Ibarrier(copy, &request[1]);
+    MPI_Comm_free(&copy);
+    SUM(MPI_COMM_WORLD, 3);
+    MPI_Waitall(2, request, MPI_STATUSES_IGNORE);
+    wrong += b != 3;
+  }
+""",
+    # A child is no rank, and its end is none of the program's.
+    "fork": """
+  SUM(MPI_COMM_WORLD, 3);
+  int status = 1;
+  const pid_t child = fork();
+  if (child == 0) exit(0);
+  wrong += waitpid(child, &status, 0) != child || status != 0;
+  SUM(MPI_COMM_WORLD, 3);
+""",
+    # Ranks of another world, and of both.
+    "spawn": """
+  MPI_Comm between, both;
+  MPI_Comm_get_parent(&between);
+  const int spawned = between != MPI_COMM_NULL;
+  SUM(MPI_COMM_WORLD, spawned ? 2 : 3);
+  if (!spawned)
+    MPI_Comm_spawn(argv[0], MPI_ARGV_NULL, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &between, MPI_ERRCODES_IGNORE);
+  MPI_Intercomm_merge(between, spawned, &both);
+  for (int i = 0; i < 5; ++i) SUM(both, 5);
+  SUM(MPI_COMM_WORLD, spawned ? 2 : 3);
+  MPI_Comm_free(&both);
+  MPI_Comm_disconnect(&between);
+""",
+}
+
+
+@pytest.mark.parametrize("name", MPIS)
+@pytest.mark.parametrize("what", BODIES)
+def test_right_and_ends(name: str, what: str, tmp_path: Path) -> None:
+    if (name, what) == ("mpich", "spawn"):
+        pytest.skip("MPI_Comm_spawn of Debian's MPICH fails by itself")
+    source = tmp_path / f"{what}.c"
+    source.write_text(
+        f"{HEAD}int main(int argc, char** argv) {{\n  int wrong = 0;\n  MPI_Init(&argc, &argv);\n{BODIES[what]}"
+        '  fprintf(stderr, "%d wrong\\n", wrong);\n  MPI_Finalize();\n}\n'
+    )
+    found, printed = run(name, 3, compiled(str(source), name, tmp_path))
+    assert printed.count("0 wrong\n") == (5 if what == "spawn" else 3)
+    assert found["collectives"][0]["taken"] > 0
+
+
+@pytest.mark.parametrize("name", MPIS)
+def test_a_program_that_leaves_without_finalize_has_its_counts(name: str, tmp_path: Path) -> None:
+    source = tmp_path / "leaves.c"
+    source.write_text(
+        f"{HEAD}int main(void) {{\n  int wrong = 0;\n  MPI_Init(0, 0);\n  for (int i = 0; i < 5; ++i)"
+        ' SUM(MPI_COMM_WORLD, 1);\n  fprintf(stderr, "%d wrong\\n", wrong);\n  exit(0);\n}\n'
+    )
+    command = [*launcher(name, 1), str(compiled(str(source), name, tmp_path))]
+    line = [sys.executable, "-m", "isthmus", "run", "--json", "--", *command]
+    # The launcher of Open MPI holds this against it.
+    done = subprocess.run(line, capture_output=True, text=True, timeout=300, check=False)
+    assert "0 wrong\n" in done.stderr
+    assert json.loads(done.stdout)["collectives"][0]["taken"] == 5
