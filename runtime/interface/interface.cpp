@@ -129,12 +129,14 @@ int isthmus_join(const isthmus_job* given, isthmus_team** team) {
     if (status < 0) return status;
     if (job.check != 0 || checking_is_asked_for()) joined->checks = std::make_shared<Checks>();
     if (mode != ProgressMode::none)
-      joined->progress = std::make_shared<Progress>(mode, joined->transport_owner,
-                                                    [transport = joined->transport_owner, checks = joined->checks] {
-                                                      const bool any = progress(*transport);
-                                                      if (checks) checks->go_on();
-                                                      return any;
-                                                    });
+      joined->progress = std::make_shared<Progress>(
+          mode, joined->transport_owner,
+          [transport = joined->transport_owner, checks = joined->checks, beside = joined->beside] {
+            const bool any = progress(*transport);
+            if (checks) checks->go_on();
+            for (const std::function<void()>& one : *beside) one();
+            return any;
+          });
     *team = joined.release();
     return status;
   });

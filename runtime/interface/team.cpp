@@ -123,6 +123,7 @@ isthmus_team::isthmus_team(const isthmus_team& whole, std::span<const std::uint3
       concurrent(whole.concurrent),
       checks(whole.checks),
       progress(whole.progress),
+      beside(whole.beside),
       number(its_number),
       most(whole.most),
       tell(whole.tell),

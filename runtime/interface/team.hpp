@@ -8,6 +8,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <list>
 #include <map>
 #include <memory>
 #include <span>
@@ -108,6 +110,7 @@ struct isthmus_team {
   void go_on() {
     isthmus::runtime::progress(transport);
     if (checks) checks->go_on();
+    for (const std::function<void()>& one : *beside) one();
   }
   /// The schedule of a call. Throws InvalidInput.
   isthmus::runtime::Cached& find(const isthmus_call& call);
@@ -135,6 +138,8 @@ struct isthmus_team {
   bool concurrent;                                       ///< see Joined
   std::shared_ptr<isthmus::runtime::Checks> checks;      ///< in the checking mode
   std::shared_ptr<isthmus::runtime::Progress> progress;  ///< where a thread goes on
+  /// What else goes on in calls of the team and its groups.
+  std::shared_ptr<std::list<std::function<void()>>> beside = std::make_shared<std::list<std::function<void()>>>();
 
  private:
   void plan(isthmus::runtime::Cached& made);

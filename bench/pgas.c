@@ -1,0 +1,127 @@
+/* One-sided transfers, atomic operations, active messages, barriers and locks of two ranks: microseconds each, a line
+ * of `name bytes microseconds` for every one. Ranks are processes: `pgas JOB RANK RANKS TURNS`. */
+#define _GNU_SOURCE
+#include <isthmus/isthmus_pgas.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { ASK = 1, ANSWER = 2 };
+
+static isthmus_space* space;
+static uint32_t rank, ranks, peer;
+static volatile uint64_t answered;
+
+static void must(int status) {
+  if (status >= 0) return;
+  fprintf(stderr, "rank %u: %s\n", rank, isthmus_last_error());
+  exit(1);
+}
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return 1e6 * (double)t.tv_sec + 1e-3 * (double)t.tv_nsec;
+}
+
+static void on_ask(isthmus_token* token, const uint64_t* arguments, uint32_t count, void* payload, size_t bytes,
+                   void* data) {
+  (void)arguments, (void)count, (void)payload, (void)data;
+  must(isthmus_reply(token, ANSWER, NULL, 0, NULL, 0));
+  (void)bytes;
+}
+
+static void on_answer(isthmus_token* token, const uint64_t* arguments, uint32_t count, void* payload, size_t bytes,
+                      void* data) {
+  (void)token, (void)arguments, (void)count, (void)payload, (void)bytes, (void)data;
+  ++answered;
+}
+
+static char mine[4 << 20] __attribute__((aligned(4096)));
+static uint64_t table, landing;
+
+enum what { PUT, GET, ADD, SHORT, MEDIUM, LONG, BARRIER, LOCK };
+
+/* `times` of one thing; the other rank does its part until the barrier at the end. */
+static double run(enum what what, size_t bytes, int times) {
+  uint64_t one = 1, before;
+  must(isthmus_barrier(space, NULL));
+  const double begin = now();
+  for (int i = 0; i < times; ++i) {
+    if (what == BARRIER) {
+      must(isthmus_barrier(space, NULL));
+      continue;
+    }
+    if (rank != 0) break;
+    switch (what) {
+      case PUT: must(isthmus_put(space, peer, table, mine, bytes)); break;
+      case GET: must(isthmus_get(space, mine, peer, table, bytes)); break;
+      case ADD: must(isthmus_atomic(space, peer, table, ISTHMUS_U64, ISTHMUS_ATOMIC_ADD, &one, NULL, &before)); break;
+      case LOCK: {
+        const isthmus_mutex mutex = {0, landing};
+        must(isthmus_lock(space, mutex));
+        must(isthmus_unlock(space, mutex));
+        break;
+      }
+      default: {
+        const uint64_t wanted = answered + 1;
+        if (what == LONG) must(isthmus_request_to(space, peer, ASK, &one, 1, mine, bytes, table));
+        else must(isthmus_request(space, peer, ASK, &one, 1, mine, what == SHORT ? 0 : bytes));
+        while (answered < wanted) must(isthmus_poll(space));
+      }
+    }
+    __asm__ volatile("" ::: "memory");
+  }
+  const double end = now();
+  must(isthmus_barrier(space, NULL));
+  return (end - begin) / times;
+}
+
+static void measure(const char* name, enum what what, size_t bytes, int turns) {
+  double best = 1e30;
+  const int times = bytes >= 1 << 20                            ? 50
+                    : bytes > 4096                              ? 500
+                    : what == PUT || what == GET || what == ADD ? 20000
+                                                                : 2000;
+  for (int turn = 0; turn < turns; ++turn) {
+    const double one = run(what, bytes, times);
+    if (one < best) best = one;
+  }
+  if (rank == 0) printf("%s %zu %.4f\n", name, bytes, best);
+}
+
+int main(int argc, char** argv) {
+  if (argc != 5) return 2;
+  rank = (uint32_t)atoi(argv[2]);
+  ranks = (uint32_t)atoi(argv[3]);
+  const int turns = atoi(argv[4]);
+  peer = (rank + 1) % ranks;
+  cpu_set_t own;
+  CPU_ZERO(&own);
+  CPU_SET((int)rank, &own);
+  sched_setaffinity(0, sizeof own, &own);
+  isthmus_job job = {.size = sizeof job, .name = argv[1], .rank = rank, .ranks = ranks};
+  isthmus_team* team;
+  must(isthmus_join(&job, &team));
+  must(isthmus_space_make(team, NULL, &space));
+  must(isthmus_allocate_all(space, sizeof mine, &table));
+  must(isthmus_allocate_all(space, 64, &landing));
+  must(isthmus_set(space, rank, table, 0, sizeof mine));
+  must(isthmus_set(space, rank, landing, 0, 64));
+  must(isthmus_handle(space, ASK, on_ask, NULL));
+  must(isthmus_handle(space, ANSWER, on_answer, NULL));
+  memset(mine, 1, sizeof mine);
+  static const size_t sizes[] = {8, 64, 512, 1024, 4096, 65536, 1 << 20, 4 << 20};
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i) measure("put", PUT, sizes[i], turns);
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i) measure("get", GET, sizes[i], turns);
+  measure("fetch-and-add", ADD, 8, turns);
+  measure("lock", LOCK, 8, turns);
+  measure("short", SHORT, 0, turns);
+  for (size_t i = 0; i < 5; ++i) measure("medium", MEDIUM, sizes[i], turns);
+  for (size_t i = 0; i < 7; ++i) measure("long", LONG, sizes[i], turns);
+  measure("barrier", BARRIER, 0, turns);
+  must(isthmus_space_leave(space));
+  isthmus_leave(team);
+  return 0;
+}

@@ -1,0 +1,60 @@
+/* What bench/pgas.c times, by windows of the MPI library: `name bytes microseconds` a line. */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char *memory, mine[4 << 20];
+static MPI_Win window;
+static int rank;
+
+enum what { PUT, GET, ADD, BARRIER };
+
+static double run(enum what what, int bytes, int times) {
+  long long one = 1, before;
+  MPI_Barrier(MPI_COMM_WORLD);
+  const double begin = MPI_Wtime();
+  for (int i = 0; i < times; ++i) {
+    if (what == BARRIER) {
+      MPI_Barrier(MPI_COMM_WORLD);
+      continue;
+    }
+    if (rank != 0) break;
+    if (what == PUT) MPI_Put(mine, bytes, MPI_BYTE, 1, 0, bytes, MPI_BYTE, window);
+    else if (what == GET) MPI_Get(mine, bytes, MPI_BYTE, 1, 0, bytes, MPI_BYTE, window);
+    else MPI_Fetch_and_op(&one, &before, MPI_LONG_LONG, 1, 0, MPI_SUM, window);
+    MPI_Win_flush(1, window);
+  }
+  const double end = MPI_Wtime();
+  MPI_Barrier(MPI_COMM_WORLD);
+  return 1e6 * (end - begin) / times;
+}
+
+static void measure(const char* name, enum what what, int bytes, int turns) {
+  double best = 1e30;
+  const int times = bytes >= 1 << 20 ? 50 : bytes > 4096 ? 500 : 5000;
+  for (int turn = 0; turn < turns; ++turn) {
+    const double one = run(what, bytes, times);
+    if (one < best) best = one;
+  }
+  if (rank == 0) printf("%s %d %.4f\n", name, bytes, best);
+}
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  const int turns = argc > 1 ? atoi(argv[1]) : 20;
+  MPI_Win_allocate(sizeof mine, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window);
+  memset(memory, 0, sizeof mine);
+  memset(mine, 1, sizeof mine);
+  MPI_Win_lock_all(0, window);
+  static const int sizes[] = {8, 64, 512, 1024, 4096, 65536, 1 << 20, 4 << 20};
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i) measure("put", PUT, sizes[i], turns);
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i) measure("get", GET, sizes[i], turns);
+  measure("fetch-and-add", ADD, 8, turns);
+  measure("barrier", BARRIER, 0, turns);
+  MPI_Win_unlock_all(window);
+  MPI_Win_free(&window);
+  MPI_Finalize();
+  return 0;
+}

@@ -1,0 +1,205 @@
+/* A partitioned global address space: every rank of a team gives memory that all of them read and write, by themselves.
+ *
+ *     isthmus_space *space;
+ *     uint64_t table;
+ *     isthmus_space_make(team, NULL, &space);
+ *     isthmus_allocate_all(space, 1 << 20, &table);            the same place in the memory of every rank
+ *     isthmus_put(space, 1, table + 8, &value, sizeof value);  into the memory of rank 1
+ *     isthmus_barrier(space);
+ *     isthmus_space_leave(space);
+ *
+ * A place in the space is a rank and an offset in its memory. Every function returns a status as those of isthmus.h do.
+ * One thread at a time may use a space, and its team. */
+#ifndef ISTHMUS_PGAS_H
+#define ISTHMUS_PGAS_H
+
+#include <string.h>
+
+#include "isthmus.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+#pragma GCC visibility push(default)
+
+typedef struct isthmus_space isthmus_space;
+
+/* Members that are 0 take their defaults; the same on all ranks. */
+typedef struct isthmus_space_options {
+  size_t size;        /* sizeof(isthmus_space_options) */
+  uint64_t symmetric; /* most bytes of symmetric memory of a rank: address space, no memory is taken before it is
+                         allocated. Default: ISTHMUS_SEGMENT of the environment, in bytes, or 4 GiB */
+  uint64_t local;     /* most bytes that a rank allocates for itself; default: the same */
+  uint64_t queue;     /* bytes of active messages under way to a rank; a quarter is the most that one of them carries.
+                         Default: 256 KiB */
+} isthmus_space_options;
+
+/* All ranks of the team call both. A space is left before its team, when nothing of this rank is under way. */
+int isthmus_space_make(isthmus_team* team, const isthmus_space_options* options, isthmus_space** space);
+int isthmus_space_leave(isthmus_space* space);
+isthmus_team* isthmus_space_team(const isthmus_space* space);
+
+/* What the functions below look at without a call; the first member of a space. */
+typedef struct isthmus_space_head {
+  char* const* memory; /* of each rank, at offset 0; NULL where memory is not shared with it */
+  uint64_t extent;     /* offsets are below */
+  uint32_t rank, ranks;
+} isthmus_space_head;
+
+/* -- memory -------------------------------------------------------------------------------------------------------- */
+
+/* Symmetric memory: at the same offset on all ranks; all of them allocate it, in the same order. It is not set to
+ * anything. Offsets are multiples of 64. */
+int isthmus_allocate_all(isthmus_space* space, uint64_t bytes, uint64_t* offset);
+/* The same, allocated by one rank alone, which tells the others. */
+int isthmus_allocate_global(isthmus_space* space, uint64_t bytes, uint64_t* offset);
+/* In the memory of this rank alone. */
+int isthmus_allocate(isthmus_space* space, uint64_t bytes, uint64_t* offset);
+/* Any rank gives back what any rank has allocated, once; of symmetric memory `rank` does not matter. */
+int isthmus_release(isthmus_space* space, uint32_t rank, uint64_t offset);
+
+/* A pointer to a place in the space, where its memory is shared with this rank; NULL where it is not. */
+static inline void* isthmus_cast(const isthmus_space* space, uint32_t rank, uint64_t offset) {
+  const isthmus_space_head* const head = (const isthmus_space_head*)space;
+  return rank < head->ranks && offset < head->extent && head->memory[rank] ? head->memory[rank] + offset : NULL;
+}
+/* The place of a pointer that isthmus_cast() could give. */
+int isthmus_place_of_pointer(const isthmus_space* space, const void* pointer, uint32_t* rank, uint64_t* offset);
+
+/* -- put and get --------------------------------------------------------------------------------------------------- */
+
+/* What is under way. 0: nothing, it is done. */
+typedef uint64_t isthmus_event;
+
+/* What the inline functions call for memory that is not shared, and for wrong places. */
+int isthmus_put_elsewhere(isthmus_space* space, uint32_t rank, uint64_t offset, const void* from, size_t bytes);
+int isthmus_get_elsewhere(isthmus_space* space, void* to, uint32_t rank, uint64_t offset, size_t bytes);
+int isthmus_set_elsewhere(isthmus_space* space, uint32_t rank, uint64_t offset, int value, size_t bytes);
+
+/* Where so many bytes at a place are for this rank; NULL where it has to call. */
+static inline char* isthmus_near(const isthmus_space* space, uint32_t rank, uint64_t offset, size_t bytes) {
+  const isthmus_space_head* const head = (const isthmus_space_head*)space;
+  if (rank >= head->ranks || bytes > head->extent || offset > head->extent - bytes || !head->memory[rank]) return NULL;
+  return head->memory[rank] + offset;
+}
+
+/* Blocking: when it returns, whoever reads there (after a barrier, a signal, a lock or a message that comes later)
+ * finds the bytes. */
+static inline int isthmus_put(isthmus_space* space, uint32_t rank, uint64_t offset, const void* from, size_t bytes) {
+  char* const to = isthmus_near(space, rank, offset, bytes);
+  if (!to) return isthmus_put_elsewhere(space, rank, offset, from, bytes);
+  if (bytes) memcpy(to, from, bytes);
+  return ISTHMUS_DONE;
+}
+static inline int isthmus_get(isthmus_space* space, void* to, uint32_t rank, uint64_t offset, size_t bytes) {
+  const char* const from = isthmus_near(space, rank, offset, bytes);
+  if (!from) return isthmus_get_elsewhere(space, to, rank, offset, bytes);
+  if (bytes) memcpy(to, from, bytes);
+  return ISTHMUS_DONE;
+}
+/* Sets so many bytes to a value, as memset() does. */
+static inline int isthmus_set(isthmus_space* space, uint32_t rank, uint64_t offset, int value, size_t bytes) {
+  char* const to = isthmus_near(space, rank, offset, bytes);
+  if (!to) return isthmus_set_elsewhere(space, rank, offset, value, bytes);
+  memset(to, value, bytes);
+  return ISTHMUS_DONE;
+}
+
+/* -- atomic operations --------------------------------------------------------------------------------------------- */
+
+typedef enum isthmus_atomic_operator {
+  ISTHMUS_ATOMIC_ADD = 0,
+  ISTHMUS_ATOMIC_MIN = 1,
+  ISTHMUS_ATOMIC_MAX = 2,
+  ISTHMUS_ATOMIC_AND = 3,
+  ISTHMUS_ATOMIC_OR = 4,
+  ISTHMUS_ATOMIC_XOR = 5,
+  ISTHMUS_ATOMIC_SWAP = 6,
+  ISTHMUS_ATOMIC_SWAP_IF = 7, /* where it is equal to `expected` */
+  ISTHMUS_ATOMIC_READ = 8
+} isthmus_atomic_operator;
+
+/* Of an element of 4 or 8 bytes at a multiple of its size: integers with and without sign, floating-point numbers (no
+ * AND, OR, XOR). `before`: what was there; NULL: nobody asks. Everything that a rank wrote before is seen by whoever
+ * sees the result. An element that is changed by atomic operations is read and written by them alone, until a barrier.
+ */
+int isthmus_atomic(isthmus_space* space, uint32_t rank, uint64_t offset, isthmus_element element,
+                   isthmus_atomic_operator operation, const void* operand, const void* expected, void* before);
+
+/* -- active messages ----------------------------------------------------------------------------------------------- */
+
+/* Who asks, for the handler of a request; good as long as that runs. */
+typedef struct isthmus_token isthmus_token;
+
+/* Runs on the rank that gets a message, in one of its calls of the library. `payload` is good as long as it runs. The
+ * handler of a request may reply, once; nothing else of the space may be called but isthmus_cast() and its like. */
+typedef void (*isthmus_handler)(isthmus_token* token, const uint64_t* arguments, uint32_t count, void* payload,
+                                size_t bytes, void* data);
+
+#define ISTHMUS_MOST_HANDLERS 256
+#define ISTHMUS_MOST_ARGUMENTS 16
+
+/* From now on messages with this number, below ISTHMUS_MOST_HANDLERS, are handled by it; `data` is handed to it. The
+ * numbers mean the same on all ranks, which give a handler before messages for it can come: before a barrier. */
+int isthmus_handle(isthmus_space* space, uint32_t number, isthmus_handler handler, void* data);
+/* Bytes that one message may carry. */
+size_t isthmus_most_payload(const isthmus_space* space);
+
+/* A request, with no payload, or with bytes that the handler finds in memory of the library. What it carries may be
+ * overwritten when it returns. Where there is no room it goes on with messages that come, meanwhile. */
+int isthmus_request(isthmus_space* space, uint32_t rank, uint32_t handler, const uint64_t* arguments, uint32_t count,
+                    const void* payload, size_t bytes);
+/* With a payload of any size that the handler finds in the space, at the offset of its rank. */
+int isthmus_request_to(isthmus_space* space, uint32_t rank, uint32_t handler, const uint64_t* arguments, uint32_t count,
+                       const void* payload, size_t bytes, uint64_t offset);
+/* In two steps: room for a payload, which is filled, and then passed on with as many bytes as were needed. Between them
+ * nothing else of the space is called. */
+int isthmus_prepare(isthmus_space* space, uint32_t rank, size_t bytes, void** room);
+int isthmus_commit(isthmus_space* space, uint32_t handler, const uint64_t* arguments, uint32_t count, size_t bytes);
+/* The same to whoever asks. */
+int isthmus_reply(isthmus_token* token, uint32_t handler, const uint64_t* arguments, uint32_t count,
+                  const void* payload, size_t bytes);
+int isthmus_reply_to(isthmus_token* token, uint32_t handler, const uint64_t* arguments, uint32_t count,
+                     const void* payload, size_t bytes, uint64_t offset);
+/* Who asks, or replies, and in which space. */
+uint32_t isthmus_token_rank(const isthmus_token* token);
+isthmus_space* isthmus_token_space(const isthmus_token* token);
+
+/* Handles what has come. Messages are handled in calls of the library that wait, too. */
+int isthmus_poll(isthmus_space* space);
+
+/* -- synchronisation ----------------------------------------------------------------------------------------------- */
+
+/* A barrier of all ranks, in two steps or in one. `id`: NULL, or a number that has to be the same on all ranks that
+ * give one; where it is not, the barrier is ISTHMUS_INVALID on all of them. Messages are handled meanwhile. */
+int isthmus_notify(isthmus_space* space, const int64_t* id);
+int isthmus_await(isthmus_space* space);
+/* The second step, where it need not wait; ISTHMUS_IN_PROGRESS where it would. */
+int isthmus_try_await(isthmus_space* space);
+int isthmus_barrier(isthmus_space* space, const int64_t* id);
+
+/* Puts bytes, then adds to a number of 64 bits in the memory of the same rank: whoever sees the sum finds the bytes. */
+int isthmus_put_signal(isthmus_space* space, uint32_t rank, uint64_t offset, const void* from, size_t bytes,
+                       uint64_t signal, uint64_t add);
+/* Waits until such a number in the memory of this rank is at least `take`, and takes as much away from it. */
+int isthmus_wait_signal(isthmus_space* space, uint64_t signal, uint64_t take);
+
+/* A lock that ranks get in the order in which they ask for it. Its place is that of memory of the space. */
+typedef struct isthmus_mutex {
+  uint32_t rank;
+  uint64_t offset;
+} isthmus_mutex;
+/* Made by all ranks, which get the same one; or by one alone, which tells the others. */
+int isthmus_mutex_make_all(isthmus_space* space, isthmus_mutex* mutex);
+int isthmus_mutex_make(isthmus_space* space, isthmus_mutex* mutex);
+int isthmus_mutex_free(isthmus_space* space, isthmus_mutex mutex);
+int isthmus_lock(isthmus_space* space, isthmus_mutex mutex);
+/* ISTHMUS_IN_PROGRESS where a rank has it. */
+int isthmus_try_lock(isthmus_space* space, isthmus_mutex mutex);
+int isthmus_unlock(isthmus_space* space, isthmus_mutex mutex);
+
+#pragma GCC visibility pop
+#ifdef __cplusplus
+}
+#endif
+#endif

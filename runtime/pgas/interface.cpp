@@ -1,0 +1,307 @@
+// The C interface of a space.
+#include <isthmus/isthmus_pgas.h>
+
+#include <bit>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string>
+
+#include "base/error.hpp"
+#include "runtime/interface/status.hpp"
+#include "runtime/pgas/space.hpp"
+
+namespace isthmus::runtime {
+namespace {
+
+std::uint64_t usual_segment() {
+  const char* const given = std::getenv("ISTHMUS_SEGMENT");
+  if (given == nullptr) return std::uint64_t{4} << 30;
+  std::uint64_t value = 0;
+  const char* const end = given + std::strlen(given);
+  const auto read = std::from_chars(given, end, value);
+  require(read.ec == std::errc{} && read.ptr == end && value > 0, "ISTHMUS_SEGMENT=", given,
+          ": must be a whole number of bytes above 0");
+  return value;
+}
+
+SegmentSizes sizes_of(const isthmus_space_options& options) {
+  constexpr std::uint64_t most = std::uint64_t{1} << 44, least_queue = 16 << 10, most_queue = 1 << 30, page = 4096;
+  const auto whole_pages = [&](std::uint64_t given, const char* name) {
+    const std::uint64_t bytes = given == 0 ? usual_segment() : given;
+    require(bytes <= most, "isthmus_space_options.", name, " = ", bytes, ": must be at most ", most);
+    return (bytes + page - 1) / page * page;
+  };
+  SegmentSizes sizes;
+  sizes.symmetric = whole_pages(options.symmetric, "symmetric");
+  sizes.local = whole_pages(options.local, "local");
+  sizes.queue = options.queue == 0 ? 256 << 10 : options.queue;
+  require(sizes.queue >= least_queue && sizes.queue <= most_queue && std::has_single_bit(sizes.queue),
+          "isthmus_space_options.queue = ", sizes.queue, ": must be a power of two from ", least_queue, " to ",
+          most_queue);
+  return sizes;
+}
+
+int wait_for(isthmus_space& space, bool may_wait) {
+  require(space.barrier.is_notified(), "isthmus_await: there was no isthmus_notify()");
+  if (may_wait) space.wait_until([&] { return space.barrier.go_on(); });
+  else if (space.poll(); !space.barrier.go_on()) return ISTHMUS_IN_PROGRESS;
+  space.barrier.end();
+  require(!space.barrier.differs(), "isthmus_notify: ranks gave different numbers for the same barrier");
+  return ISTHMUS_DONE;
+}
+
+void notify(isthmus_space& space, const int64_t* id) {
+  space.outside("isthmus_notify");
+  require(!space.barrier.is_notified(), "isthmus_notify: the barrier before has not been waited for");
+  space.barrier.notify(id);
+}
+
+isthmus_space::Content content_of(std::uint32_t handler, const std::uint64_t* arguments, std::uint32_t count,
+                                  const void* payload, std::size_t bytes) {
+  require(count == 0 || arguments != nullptr, "arguments is NULL");
+  require(bytes == 0 || payload != nullptr, "payload is NULL");
+  return {handler, arguments, count, payload, bytes};
+}
+
+isthmus_space::Content content_to(std::uint32_t handler, const std::uint64_t* arguments, std::uint32_t count,
+                                  const void* payload, std::size_t bytes, std::uint64_t offset) {
+  isthmus_space::Content content = content_of(handler, arguments, count, payload, bytes);
+  content.in_space = true;
+  content.offset = offset;
+  return content;
+}
+
+isthmus_space* space_of(isthmus_token* token) { return token == nullptr ? nullptr : &token->space; }
+
+/// An element of 64 bits that is counted.
+std::atomic_ref<std::uint64_t> counter(isthmus_space& space, const char* call, std::uint32_t rank,
+                                       std::uint64_t offset) {
+  require(offset % 8 == 0, call, ": the signal at offset ", offset, " is not at a multiple of 8");
+  return std::atomic_ref<std::uint64_t>(
+      *reinterpret_cast<std::uint64_t*>(space.near(call, rank, offset, sizeof(std::uint64_t))));
+}
+
+}  // namespace
+}  // namespace isthmus::runtime
+
+using namespace isthmus;
+using namespace isthmus::runtime;
+
+extern "C" {
+
+int isthmus_space_make(isthmus_team* team, const isthmus_space_options* options, isthmus_space** space) {
+  return guarded([&] {
+    require(team != nullptr && space != nullptr, "team or space is NULL");
+    isthmus_space_options usual{};
+    usual.size = sizeof usual;
+    auto made = std::make_unique<isthmus_space>(
+        *team, sizes_of(options == nullptr ? usual : whole(options, "isthmus_space_options")));
+    const Hold hold(team->progress);
+    made->start();
+    *space = made.release();
+    return ISTHMUS_DONE;
+  });
+}
+
+int isthmus_space_leave(isthmus_space* space) {
+  if (space == nullptr) return ISTHMUS_DONE;
+  const int status = isthmus_barrier(space, nullptr);
+  const Hold hold(space->team.progress);
+  delete space;
+  return status;
+}
+
+isthmus_team* isthmus_space_team(const isthmus_space* space) { return &space->team; }
+
+int isthmus_allocate_all(isthmus_space* space, uint64_t bytes, uint64_t* offset) {
+  return guarded([&] {  // the exchange in it takes the lock of the team
+    require(space != nullptr && offset != nullptr, "space or offset is NULL");
+    space->outside("isthmus_allocate_all");
+    *offset = space->allocate_all(bytes);
+    return ISTHMUS_DONE;
+  });
+}
+
+int isthmus_allocate_global(isthmus_space* space, uint64_t bytes, uint64_t* offset) {
+  return guarded_space(space, [&] {
+    require(offset != nullptr, "offset is NULL");
+    space->outside("isthmus_allocate_global");
+    *offset = space->allocate_global(bytes);
+    return ISTHMUS_DONE;
+  });
+}
+
+int isthmus_allocate(isthmus_space* space, uint64_t bytes, uint64_t* offset) {
+  return guarded_space(space, [&] {
+    require(offset != nullptr, "offset is NULL");
+    space->outside("isthmus_allocate");
+    *offset = space->allocate_local(bytes);
+    return ISTHMUS_DONE;
+  });
+}
+
+int isthmus_release(isthmus_space* space, uint32_t rank, uint64_t offset) {
+  return guarded_space(space, [&] {
+    space->outside("isthmus_release");
+    space->release(rank, offset);
+    return ISTHMUS_DONE;
+  });
+}
+
+int isthmus_place_of_pointer(const isthmus_space* space, const void* pointer, uint32_t* rank, uint64_t* offset) {
+  return guarded([&] {
+    require(space != nullptr && rank != nullptr && offset != nullptr, "space, rank or offset is NULL");
+    const auto address = reinterpret_cast<std::uintptr_t>(pointer);
+    for (std::uint32_t r = 0; r < space->head.ranks; ++r) {
+      const auto first = reinterpret_cast<std::uintptr_t>(space->head.memory[r]);
+      if (address < first || address - first >= space->head.extent) continue;
+      *rank = r;
+      *offset = address - first;
+      return ISTHMUS_DONE;
+    }
+    throw InvalidInput("isthmus_place_of_pointer: the pointer is outside the space");
+  });
+}
+
+int isthmus_put_elsewhere(isthmus_space* space, uint32_t rank, uint64_t offset, const void* from, size_t bytes) {
+  return guarded_space(space, [&] {
+    std::memcpy(space->near("isthmus_put", rank, offset, bytes), from, bytes);
+    return ISTHMUS_DONE;
+  });
+}
+
+int isthmus_get_elsewhere(isthmus_space* space, void* to, uint32_t rank, uint64_t offset, size_t bytes) {
+  return guarded_space(space, [&] {
+    std::memcpy(to, space->near("isthmus_get", rank, offset, bytes), bytes);
+    return ISTHMUS_DONE;
+  });
+}
+
+int isthmus_set_elsewhere(isthmus_space* space, uint32_t rank, uint64_t offset, int value, size_t bytes) {
+  return guarded_space(space, [&] {
+    std::memset(space->near("isthmus_set", rank, offset, bytes), value, bytes);
+    return ISTHMUS_DONE;
+  });
+}
+
+int isthmus_handle(isthmus_space* space, uint32_t number, isthmus_handler handler, void* data) {
+  return guarded_space(space, [&] {
+    require(number < ISTHMUS_MOST_HANDLERS, "isthmus_handle: handler ", number, ": must be below ",
+            ISTHMUS_MOST_HANDLERS);
+    space->handlers[number] = {handler, data};
+    return ISTHMUS_DONE;
+  });
+}
+
+size_t isthmus_most_payload(const isthmus_space* space) { return space->most_payload(); }
+
+int isthmus_request(isthmus_space* space, uint32_t rank, uint32_t handler, const uint64_t* arguments, uint32_t count,
+                    const void* payload, size_t bytes) {
+  return guarded_space(space, [&] {
+    space->request(rank, content_of(handler, arguments, count, payload, bytes));
+    return ISTHMUS_DONE;
+  });
+}
+
+int isthmus_request_to(isthmus_space* space, uint32_t rank, uint32_t handler, const uint64_t* arguments, uint32_t count,
+                       const void* payload, size_t bytes, uint64_t offset) {
+  return guarded_space(space, [&] {
+    space->request(rank, content_to(handler, arguments, count, payload, bytes, offset));
+    return ISTHMUS_DONE;
+  });
+}
+
+int isthmus_prepare(isthmus_space* space, uint32_t rank, size_t bytes, void** room) {
+  return guarded_space(space, [&] {
+    require(room != nullptr, "room is NULL");
+    space->prepare(rank, bytes, room);
+    return ISTHMUS_DONE;
+  });
+}
+
+int isthmus_commit(isthmus_space* space, uint32_t handler, const uint64_t* arguments, uint32_t count, size_t bytes) {
+  return guarded_space(space, [&] {
+    require(count == 0 || arguments != nullptr, "arguments is NULL");
+    space->commit({handler, arguments, count, nullptr, bytes});
+    return ISTHMUS_DONE;
+  });
+}
+
+int isthmus_reply(isthmus_token* token, uint32_t handler, const uint64_t* arguments, uint32_t count,
+                  const void* payload, size_t bytes) {
+  return guarded_space(space_of(token), [&] {
+    token->space.reply(*token, content_of(handler, arguments, count, payload, bytes));
+    return ISTHMUS_DONE;
+  });
+}
+
+int isthmus_reply_to(isthmus_token* token, uint32_t handler, const uint64_t* arguments, uint32_t count,
+                     const void* payload, size_t bytes, uint64_t offset) {
+  return guarded_space(space_of(token), [&] {
+    token->space.reply(*token, content_to(handler, arguments, count, payload, bytes, offset));
+    return ISTHMUS_DONE;
+  });
+}
+
+uint32_t isthmus_token_rank(const isthmus_token* token) { return token->from; }
+isthmus_space* isthmus_token_space(const isthmus_token* token) { return &token->space; }
+
+int isthmus_poll(isthmus_space* space) {
+  return guarded_space(space, [&] {
+    space->outside("isthmus_poll");
+    space->poll();
+    return ISTHMUS_DONE;
+  });
+}
+
+int isthmus_notify(isthmus_space* space, const int64_t* id) {
+  return guarded_space(space, [&] {
+    notify(*space, id);
+    return ISTHMUS_DONE;
+  });
+}
+
+int isthmus_await(isthmus_space* space) {
+  return guarded_space(space, [&] {
+    space->outside("isthmus_await");
+    return wait_for(*space, true);
+  });
+}
+
+int isthmus_try_await(isthmus_space* space) {
+  return guarded_space(space, [&] {
+    space->outside("isthmus_try_await");
+    return wait_for(*space, false);
+  });
+}
+
+int isthmus_barrier(isthmus_space* space, const int64_t* id) {
+  return guarded_space(space, [&] {
+    notify(*space, id);
+    return wait_for(*space, true);
+  });
+}
+
+int isthmus_put_signal(isthmus_space* space, uint32_t rank, uint64_t offset, const void* from, size_t bytes,
+                       uint64_t signal, uint64_t add) {
+  return guarded_space(space, [&] {
+    const auto count = counter(*space, "isthmus_put_signal", rank, signal);
+    if (bytes > 0) std::memcpy(space->near("isthmus_put_signal", rank, offset, bytes), from, bytes);
+    count.fetch_add(add, std::memory_order_release);
+    return ISTHMUS_DONE;
+  });
+}
+
+int isthmus_wait_signal(isthmus_space* space, uint64_t signal, uint64_t take) {
+  return guarded_space(space, [&] {
+    space->outside("isthmus_wait_signal");
+    const auto count = counter(*space, "isthmus_wait_signal", space->head.rank, signal);
+    space->wait_until([&] { return count.load(std::memory_order_acquire) >= take; });
+    count.fetch_sub(take, std::memory_order_relaxed);
+    return ISTHMUS_DONE;
+  });
+}
+
+}  // extern "C"

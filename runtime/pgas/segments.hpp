@@ -1,0 +1,99 @@
+// The memory of a space on one node: every rank makes a file in shared memory, which all of them map whole. Files are
+// as large as they may ever become, so that no address changes; pages are taken when they are allocated. The names of
+// the files are gone as soon as all ranks have mapped them.
+#pragma once
+
+#include <isthmus/isthmus.h>
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runtime/pgas/inbox.hpp"
+#include "runtime/transport/transport.hpp"
+
+namespace isthmus::runtime {
+
+/// What a rank writes into the memory of another one when it comes to a step of a barrier.
+struct alignas(64) BarrierFlag {
+  std::atomic<std::uint64_t> epoch;
+  std::int64_t id;
+  std::uint32_t known;  ///< see Barrier
+};
+
+/// Of one heap, see Heap.
+struct alignas(64) HeapPlaces {
+  std::atomic<std::uint32_t> holder;   ///< the rank that changes it plus 1
+  std::uint64_t top;                   ///< up to where there are blocks
+  std::uint64_t last;                  ///< the last block
+  std::array<std::uint64_t, 48> free;  ///< the first free block of each class
+};
+
+/// A rank that waits for a lock.
+struct alignas(64) LockNode {
+  std::atomic<std::uint64_t> next;
+  std::atomic<std::uint32_t> waits;
+};
+
+/// At the beginning of the memory of a rank, zero at first.
+struct Control {
+  static constexpr std::size_t most_rounds = 32;
+  static constexpr std::size_t most_locks = 64;
+
+  InboxPlaces requests, replies;
+  BarrierFlag flags[2][most_rounds];
+  HeapPlaces symmetric, local;
+  std::atomic<std::uint64_t> taken[2];  ///< bytes that have pages, of symmetric and of local memory
+  LockNode nodes[most_locks];
+};
+
+struct SegmentSizes {
+  std::uint64_t symmetric = 0, local = 0;
+  std::uint64_t queue = 0;  ///< bytes of a queue of messages, a power of two
+
+  bool operator==(const SegmentSizes&) const = default;
+};
+
+/// Exchanges so many bytes of each rank of a team. Throws TransportError.
+void gather_all(isthmus_team* team, const void* mine, void* all, std::size_t bytes);
+
+class Segments {
+ public:
+  /// Collective. Throws InvalidInput where sizes differ, Unsupported where ranks share no memory, TransportError.
+  Segments(isthmus_team* team, const SegmentSizes& sizes);
+  ~Segments();
+  Segments(const Segments&) = delete;
+  Segments& operator=(const Segments&) = delete;
+
+  [[nodiscard]] Control& control(Rank rank) const { return *reinterpret_cast<Control*>(mapped_[rank].at); }
+  [[nodiscard]] std::byte* requests(Rank rank) const { return mapped_[rank].at + requests_at_; }
+  [[nodiscard]] std::byte* replies(Rank rank) const { return requests(rank) + sizes_.queue; }
+  /// Offset 0.
+  [[nodiscard]] std::byte* memory(Rank rank) const { return mapped_[rank].at + memory_at_; }
+  [[nodiscard]] const SegmentSizes& sizes() const { return sizes_; }
+  /// Sees to it that the first `bytes` of symmetric or local memory of a rank have pages; what errno says, or 0.
+  int take_pages(Rank rank, bool local, std::uint64_t bytes);
+
+ private:
+  struct Mapped {
+    int file = -1;
+    std::byte* at = nullptr;
+    bool mine = false;
+  };
+
+  void make();
+  void attach(Rank rank, const char* name, std::uint64_t process, std::uint64_t address);
+  void close();
+  int take(Rank rank, std::uint64_t offset, std::uint64_t bytes);
+
+  SegmentSizes sizes_;
+  Rank rank_ = 0;
+  std::uint64_t requests_at_, memory_at_, size_;
+  std::string name_;
+  std::vector<Mapped> mapped_;
+};
+
+}  // namespace isthmus::runtime

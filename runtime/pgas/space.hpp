@@ -1,0 +1,156 @@
+// What the handle of the C interface of a space stands for.
+//
+// A put, a get, or a cast is done in the header, with the bounds of the offset compared. Of an active message see
+// inbox.hpp; a look for messages reads two lines, which stay in the cache while nothing comes.
+#pragma once
+
+#include <isthmus/isthmus_pgas.h>
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <memory>
+#include <vector>
+
+#include "runtime/executor/execution.hpp"
+#include "runtime/interface/status.hpp"
+#include "runtime/interface/team.hpp"
+#include "runtime/pgas/barrier.hpp"
+#include "runtime/pgas/heap.hpp"
+#include "runtime/pgas/inbox.hpp"
+#include "runtime/pgas/segments.hpp"
+#include "runtime/progress/progress.hpp"
+
+/// A message that is handled.
+struct isthmus_token {
+  isthmus_space& space;
+  std::uint32_t from;
+  bool may_reply;
+  bool replied = false;
+};
+
+struct isthmus_space {
+  isthmus_space(isthmus_team& its_team, const isthmus::runtime::SegmentSizes& sizes);
+  ~isthmus_space();
+  isthmus_space(const isthmus_space&) = delete;
+  isthmus_space& operator=(const isthmus_space&) = delete;
+
+  /// From now on messages are handled in calls of the team, too. With its lock.
+  void start();
+
+  // What programs see: first.
+  isthmus_space_head head{};
+
+  struct Handler {
+    isthmus_handler run = nullptr;
+    void* data = nullptr;
+  };
+  /// What a message carries.
+  struct Content {
+    std::uint32_t handler;
+    const std::uint64_t* arguments;
+    std::uint32_t count;
+    const void* payload;
+    std::size_t bytes;
+    bool in_space = false;
+    std::uint64_t offset = 0;
+    std::uint32_t spared = 0;  ///< arguments at the end that are not given
+  };
+
+  /// Sends, waiting for room. Throws InvalidInput, Failed.
+  void request(std::uint32_t rank, const Content& content);
+  void reply(isthmus_token& token, const Content& content);
+  void prepare(std::uint32_t rank, std::size_t bytes, void** room);
+  void commit(const Content& content);
+  [[nodiscard]] std::size_t most_payload() const;
+  /// Handles what has come; whether anything had.
+  bool poll();
+  /// The same, and goes on with collectives where any are under way beside the space.
+  bool go_on() {
+    if (team.transport.under_way() > 1) isthmus::runtime::progress(team.transport);
+    return poll();
+  }
+
+  /// Handles messages until it is so. Throws Failed where a rank died.
+  template <class F>
+  void wait_until(const F& is_so) {
+    std::uint32_t looks = 0;
+    while (!is_so()) {
+      if (!handling && go_on()) looks = 0;
+      else idle(++looks);
+    }
+  }
+  /// Waits in vain; now and then looks whether all ranks live.
+  void idle(std::uint32_t looks);
+
+  /// The memory of so many bytes there. Throws InvalidInput.
+  [[nodiscard]] char* near(const char* call, std::uint32_t rank, std::uint64_t offset, std::uint64_t bytes) const;
+  /// Not in a handler. Throws InvalidInput.
+  void outside(const char* call) const;
+
+  std::uint64_t allocate_global(std::uint64_t bytes);
+  std::uint64_t allocate_local(std::uint64_t bytes);
+  std::uint64_t allocate_all(std::uint64_t bytes);
+  void release(std::uint32_t rank, std::uint64_t offset);
+
+  /// A node of this rank that no lock uses.
+  std::uint32_t free_node();
+
+  isthmus_team& team;
+  isthmus::runtime::Segments segments;
+  isthmus::runtime::Barrier barrier;
+  std::array<Handler, ISTHMUS_MOST_HANDLERS> handlers{};
+  bool handling = false;  ///< the handler of some message runs
+
+  struct Held {
+    isthmus_mutex mutex;
+    std::uint32_t node;
+  };
+  std::vector<Held> held;
+
+ private:
+  struct Prepared {
+    isthmus::runtime::ActiveMessage* message = nullptr;
+    std::uint32_t rank = 0;
+    std::size_t room = 0;
+    std::uint64_t lines = 0;
+  };
+
+  void check(const char* call, std::uint32_t rank, const Content& content) const;
+  isthmus::runtime::ActiveMessage& room(std::uint32_t rank, bool is_reply, std::uint64_t lines);
+  void fill(isthmus::runtime::ActiveMessage& message, std::uint64_t lines, const Content& content) const;
+  void send(std::uint32_t rank, bool is_reply, const Content& content);
+  bool handle(isthmus::runtime::Inbox& inbox, bool may_reply);
+
+  bool started_ = false;
+  std::list<std::function<void()>>::iterator beside_;
+  std::vector<char*> memory_;
+  std::vector<isthmus::runtime::Inbox> requests_, replies_;  // of all ranks
+  Prepared prepared_;
+};
+
+namespace isthmus::runtime {
+
+/// A rank has died.
+class Failed : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// As guarded(), with the lock of the team where it has a thread.
+template <class F>
+int guarded_space(isthmus_space* space, const F& work) {
+  return guarded([&]() -> int {
+    require(space != nullptr, "space is NULL");
+    try {
+      if (space->handling) return work();  // whoever handles has the lock
+      const Hold hold(space->team.progress);
+      return work();
+    } catch (const Failed& error) {
+      return failed(ISTHMUS_FAILED, error.what());
+    }
+  });
+}
+
+}  // namespace isthmus::runtime
