@@ -247,8 +247,9 @@ int main(int argc, char** argv) {
   if (strcmp(argv[1], "dies") == 0) again_and_again(100, atoi(argv[2]));
   else if (strcmp(argv[1], "waits") == 0) again_and_again(atof(argv[2]), -1);
   else {
-    uint32_t nodes[64];
-    isthmus_mpi_nodes(MPI_COMM_WORLD, nodes);
+    uint32_t nodes[64], from;
+    int apart;
+    isthmus_mpi_nodes(MPI_COMM_WORLD, nodes, &apart, &from);
     for (int r = 0; r < ranks && rank == 0 && test && strcmp(test, "nodes") == 0; ++r)
       printf("rank %d is on %u\n", r, nodes[r]);
     const int carried = all_cases(argv[1]);

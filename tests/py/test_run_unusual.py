@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -75,8 +76,31 @@ def test_right_and_ends(name: str, what: str, tmp_path: Path) -> None:
         '  fprintf(stderr, "%d wrong\\n", wrong);\n  MPI_Finalize();\n}\n'
     )
     found, printed = run(name, 3, compiled(str(source), name, tmp_path))
-    assert printed.count("0 wrong\n") == (5 if what == "spawn" else 3)
+    assert len(re.findall(r"\b0 wrong\n", printed)) == (5 if what == "spawn" else 3)
     assert found["collectives"][0]["taken"] > 0
+
+
+ALONE = ["unshare", "--mount", "--map-root-user", "sh", "-c", 'mount -t tmpfs none /dev/shm && exec "$0"']
+
+
+@pytest.mark.skipif(
+    subprocess.run([*ALONE, "true"], capture_output=True, check=False).returncode != 0,
+    reason="namespaces of mounts are not permitted",
+)
+def test_ranks_of_a_node_in_containers_are_told_so_once(tmp_path: Path) -> None:
+    source = tmp_path / "apart.c"
+    source.write_text(
+        f"{HEAD}int main(void) {{\n  int wrong = 0;\n  MPI_Init(0, 0);\n  for (int i = 0; i < 50; ++i)"
+        ' SUM(MPI_COMM_WORLD, 3);\n  fprintf(stderr, "%d wrong\\n", wrong);\n  MPI_Finalize();\n}\n'
+    )
+    program = str(compiled(str(source), "openmpi", tmp_path))
+    command = [*launcher("openmpi", 3), "--mca", "btl", "self,tcp", *ALONE, program]
+    line = [sys.executable, "-m", "isthmus", "run", "--json", "--", *command]
+    done = subprocess.run(line, capture_output=True, text=True, timeout=300, check=False)
+    assert len(re.findall(r"\b0 wrong\n", done.stderr)) == 3
+    words = "isthmus: ranks 0 and 1 of a node see different /dev/shm: messages between them go over MPI\n"
+    assert done.stderr.count(words) == done.stderr.count("/dev/shm") == 1
+    assert json.loads(done.stdout)["collectives"][0]["taken"] > 0
 
 
 @pytest.mark.parametrize("name", MPIS)
@@ -90,5 +114,5 @@ def test_a_program_that_leaves_without_finalize_has_its_counts(name: str, tmp_pa
     line = [sys.executable, "-m", "isthmus", "run", "--json", "--", *command]
     # The launcher of Open MPI holds this against it.
     done = subprocess.run(line, capture_output=True, text=True, timeout=300, check=False)
-    assert "0 wrong\n" in done.stderr
+    assert re.search(r"\b0 wrong\n", done.stderr)
     assert json.loads(done.stdout)["collectives"][0]["taken"] == 5

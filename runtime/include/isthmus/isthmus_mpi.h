@@ -157,8 +157,9 @@ static inline int isthmus_wire_mpi(MPI_Comm comm, const uint32_t* nodes, isthmus
   return 0;
 }
 
-/* Of each rank of a communicator the least rank with which it may share memory. Collective. */
-static inline int isthmus_mpi_nodes(MPI_Comm comm, uint32_t* nodes) {
+/* Of each rank of a communicator the least rank with which it may share memory. `apart`: a rank that shares none with
+ * the one in `from`, though it is on the same node; the number of ranks where there is none. Collective. */
+static inline int isthmus_mpi_nodes(MPI_Comm comm, uint32_t* nodes, int* apart, uint32_t* from) {
   struct isthmus_mpi_place {
     uint64_t memory;
     uint32_t node;
@@ -176,11 +177,15 @@ static inline int isthmus_mpi_nodes(MPI_Comm comm, uint32_t* nodes) {
   MPI_Bcast(&own.node, 1, MPI_UINT32_T, 0, node);
   MPI_Comm_free(&node);
   MPI_Allgather(&own, (int)sizeof own, MPI_BYTE, all, (int)sizeof own, MPI_BYTE, comm);
+  *apart = ranks;
   for (i = 0; i < ranks; ++i) {
     /* Ranks of a node in different containers have the same leader, but not the same memory. */
     for (j = (int)all[i].node; j < i; ++j)
       if (all[j].node == all[i].node && all[j].memory == all[i].memory) break;
     nodes[i] = (uint32_t)j;
+    if (all[i].memory == all[all[i].node].memory || *apart < ranks) continue;
+    *apart = i;
+    *from = all[i].node;
   }
   free(all);
   return 0;
@@ -192,9 +197,9 @@ static inline int isthmus_mpi_nodes(MPI_Comm comm, uint32_t* nodes) {
  *
  * MPI is called by the functions of the team, by whichever thread calls these, over a copy of the communicator. */
 static inline int isthmus_join_mpi_with(MPI_Comm comm, const isthmus_job* given, isthmus_team** team) {
-  int rank, ranks, worst, status;
-  char name[64] = "";
-  uint32_t* nodes;
+  int rank, ranks, worst, status, apart;
+  char name[64] = "", words[160];
+  uint32_t *nodes, from = 0;
   isthmus_wire wire;
   isthmus_job job;
   MPI_Comm_rank(comm, &rank);
@@ -202,9 +207,14 @@ static inline int isthmus_join_mpi_with(MPI_Comm comm, const isthmus_job* given,
   memset(&job, 0, sizeof job);
   if (given != NULL) memcpy(&job, given, given->size < sizeof job ? given->size : sizeof job);
   nodes = (uint32_t*)malloc((size_t)ranks * sizeof *nodes);
-  if (nodes == NULL || isthmus_mpi_nodes(comm, nodes) || isthmus_wire_mpi(comm, nodes, &wire)) {
+  if (nodes == NULL || isthmus_mpi_nodes(comm, nodes, &apart, &from) || isthmus_wire_mpi(comm, nodes, &wire)) {
     fprintf(stderr, "isthmus_join_mpi: not enough memory\n");
     MPI_Abort(comm, 1);
+  }
+  if (apart < ranks && job.say != NULL) {
+    snprintf(words, sizeof words, "ranks %u and %d of a node see different /dev/shm: messages between them go over MPI",
+             from, apart);
+    job.say(words);
   }
   if (rank == 0) {
     struct timespec now;
