@@ -42,7 +42,8 @@ def sentences_on(predictions: Sequence[Prediction], program: Program | Schedule)
     """The advice: worthwhile changes in order of their gain, then the comparison of machines, and bounds."""
     p = predictions[0]
     # If two save as much, the one for which a file is written comes first.
-    found = [*_collectives(p), *_placing(p), *_balance(p), *_network(p), *_concentration(p)]
+    command = _command(program)
+    found = [*_collectives(p, command), *_placing(p, command), *_balance(p), *_network(p), *_concentration(p)]
     found.sort(key=lambda s: -s.gain)
     if p.efficiency.parallel >= EFFICIENT:
         found.insert(0, _limited_by_computation(p))
@@ -190,7 +191,13 @@ def _concentration(p: Prediction) -> list[Sentence]:
     return [Sentence("pair", words, 0.0)]
 
 
-def _placing(p: Prediction) -> list[Sentence]:
+def _command(program: Program | Schedule) -> str:
+    """How the program was started, as far as that was recorded."""
+    recording = program.recording if isinstance(program, Program) else None
+    return (recording.command if recording is not None else "") or "COMMAND"
+
+
+def _placing(p: Prediction, command: str) -> list[Sentence]:
     """The saving by placing ranks by their communication."""
     found = p.placing
     if found is None or found.saving < WORTH * found.before:
@@ -199,12 +206,13 @@ def _placing(p: Prediction) -> list[Sentence]:
     words = (
         f"Placing ranks by their communication saves {seconds(found.saving)} ({percent(found.saving / found.before)}) "
         f"where messages share links (flow model): a byte crosses {after.average_dilation:.2f} links on average "
-        f"instead of {before.average_dilation:.2f}. isthmus map writes the file for the launcher."
+        f"instead of {before.average_dilation:.2f}. isthmus map writes the file for the launcher, and "
+        f"ranks start so with: isthmus run --placement FILE -- {command}"
     )
     return [Sentence("placement", words, found.saving)]
 
 
-def _collectives(p: Prediction) -> list[Sentence]:
+def _collectives(p: Prediction, command: str) -> list[Sentence]:
     """The saving by other algorithms of collectives."""
     found = p.choices
     if found is None or found.saving < WORTH * found.before:
@@ -213,7 +221,9 @@ def _collectives(p: Prediction) -> list[Sentence]:
     words = (
         f"Other collective algorithms than the current ones ({found.library}) save {seconds(found.saving)} "
         f"({percent(found.saving / found.before)}), most of it for {calls_words(most)}: {best_words(most)} instead of "
-        f"{now_words(most)}. isthmus advise --export-collectives writes the file for the MPI library."
+        f"{now_words(most)}. isthmus advise --export-collectives writes the file for the MPI library, or a decision "
+        "table (.toml), by which libisthmus carries them out, and measures the gain: "
+        f"isthmus run --collectives TABLE -- {command}"
     )
     return [Sentence("collectives", words, found.saving)]
 
