@@ -13,6 +13,9 @@
 namespace isthmus::runtime {
 namespace {
 
+/// A handler of it runs on this thread.
+thread_local const isthmus_space* handled = nullptr;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
+
 /// One rank at a time changes a heap.
 class HeldHeap : public Heap {
  public:
@@ -65,7 +68,7 @@ isthmus_space::~isthmus_space() {
 
 void isthmus_space::start() {
   beside_ = team.beside->insert(team.beside->end(), [this] {
-    if (!handling) poll();
+    if (!handling()) poll();
   });
   team.transport.execution_began();  // a thread that goes on looks for messages at any time
   started_ = true;
@@ -87,8 +90,10 @@ char* isthmus_space::near(const char* call, std::uint32_t rank, std::uint64_t of
   return head.memory[rank] + offset;
 }
 
+bool isthmus_space::handling() const { return handled == this; }
+
 void isthmus_space::outside(const char* call) const {
-  require(!handling, call, ": a handler may reply only");
+  require(!handling(), call, ": a handler may reply only");
   require(prepared_.message == nullptr, call, ": between isthmus_prepare() and isthmus_commit()");
 }
 
@@ -262,11 +267,11 @@ bool isthmus_space::handle(Inbox& inbox, bool may_reply) {
     isthmus_token token{*this, message.from, may_reply};
     void* const payload =
         message.in_space != 0 ? head.memory[head.rank] + message.offset : static_cast<void*>(message.payload());
-    const bool before = handling;
-    handling = true;
+    const isthmus_space* const before = handled;
+    handled = this;
     handler.run(&token, message.arguments, static_cast<std::uint32_t>(message.count - message.spared), payload,
                 message.bytes, handler.data);
-    handling = before;
+    handled = before;
     inbox.give_back(message);
   }
   return count > 0;

@@ -64,6 +64,8 @@ struct isthmus_space {
   void prepare(std::uint32_t rank, std::size_t bytes, void** room);
   void commit(const Content& content);
   [[nodiscard]] std::size_t most_payload() const;
+  /// Whether this thread runs a handler: another one may do so meanwhile, where a thread goes on with the team.
+  [[nodiscard]] bool handling() const;
   /// Handles what has come; whether anything had.
   bool poll();
   /// The same, and goes on with collectives where any are under way beside the space.
@@ -77,7 +79,7 @@ struct isthmus_space {
   void wait_until(const F& is_so) {
     std::uint32_t looks = 0;
     while (!is_so()) {
-      if (!handling && go_on()) looks = 0;
+      if (!handling() && go_on()) looks = 0;
       else idle(++looks);
     }
   }
@@ -101,7 +103,6 @@ struct isthmus_space {
   isthmus::runtime::Segments segments;
   isthmus::runtime::Barrier barrier;
   std::array<Handler, ISTHMUS_MOST_HANDLERS> handlers{};
-  bool handling = false;  ///< the handler of some message runs
 
   struct Held {
     isthmus_mutex mutex;
@@ -144,7 +145,7 @@ int guarded_space(isthmus_space* space, const F& work) {
   return guarded([&]() -> int {
     require(space != nullptr, "space is NULL");
     try {
-      if (space->handling) return work();  // whoever handles has the lock
+      if (space->handling()) return work();  // whoever handles has the lock
       const Hold hold(space->team.progress);
       return work();
     } catch (const Failed& error) {

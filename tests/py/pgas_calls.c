@@ -1,5 +1,5 @@
-/* A partitioned global address space between processes: pgas_calls JOB RANK RANKS [dies|dies-locked|differs]. Says
- * nothing where all is right. */
+/* A partitioned global address space between processes: pgas_calls JOB RANK RANKS [beside|dies|dies-locked|differs].
+ * Says nothing where all is right. */
 #include <isthmus/isthmus_pgas.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,6 +69,28 @@ static void use(isthmus_space* space) {
   must(counted[0] == 1000 * ranks && counted[1] == 1000 * ranks, "counters");
 }
 
+static void slow(isthmus_token* token, const uint64_t* arguments, uint32_t count, void* payload, size_t bytes,
+                 void* data) {
+  (void)token, (void)count, (void)payload, (void)bytes, (void)data;
+  usleep(500);
+  sum += arguments[0];
+}
+
+/* A thread of the library handles messages while the program calls the space. */
+static void beside(isthmus_space* space) {
+  const uint64_t one = 1;
+  must(isthmus_handle(space, 3, slow, NULL) == ISTHMUS_DONE, "handle");
+  must(isthmus_barrier(space, NULL) == ISTHMUS_DONE, "barrier");
+  for (int i = 0; i < 200; ++i) {
+    must(isthmus_request(space, (rank + 1) % ranks, 3, &one, 1, NULL, 0) == ISTHMUS_DONE, "request");
+    usleep(300);
+  }
+  usleep(200000);
+  must(isthmus_barrier(space, NULL) == ISTHMUS_DONE, "barrier");
+  while (sum < 200) must(isthmus_poll(space) == ISTHMUS_DONE, "poll");
+  must(isthmus_barrier(space, NULL) == ISTHMUS_DONE, "barrier");
+}
+
 int main(int argc, char** argv) {
   const char* const mode = argc > 4 ? argv[4] : "";
   isthmus_space_options options = {.size = sizeof options, .symmetric = 1 << 20, .local = 1 << 20};
@@ -102,7 +124,8 @@ int main(int argc, char** argv) {
     printf("%d %s\n", status, isthmus_last_error());
     return 0;
   }
-  use(space);
+  if (strcmp(mode, "beside") == 0) beside(space);
+  else use(space);
   must(isthmus_space_leave(space) == ISTHMUS_DONE, "leave");
   must(isthmus_leave(team) == ISTHMUS_DONE, "leave");
   return 0;

@@ -19,12 +19,21 @@ def left_behind() -> set[Path]:
     return set(Path("/dev/shm").glob("isthmus-space-*"))
 
 
+@pytest.mark.parametrize("progress", ["none", "thread", "timer"])
 @pytest.mark.parametrize("ranks", [1, 2, 3, 5])
-def test_calls_of_the_interface(calls: Path, ranks: int) -> None:
+def test_calls_of_the_interface(calls: Path, ranks: int, progress: str) -> None:
+    """Also where another thread handles messages between the calls of the program."""
     job, before = new_job(), left_behind()
-    said = in_processes([[calls, job, str(rank), str(ranks)] for rank in range(ranks)])
+    said = in_processes([[calls, job, str(rank), str(ranks)] for rank in range(ranks)], {"ISTHMUS_PROGRESS": progress})
     assert said == [(0, "", "")] * ranks
     assert left_behind() <= before
+
+
+@pytest.mark.parametrize("progress", ["thread", "timer"])
+def test_a_thread_handles_messages_while_the_program_calls(calls: Path, progress: str) -> None:
+    job = new_job()
+    said = in_processes([[calls, job, str(rank), "2", "beside"] for rank in range(2)], {"ISTHMUS_PROGRESS": progress})
+    assert said == [(0, "", "")] * 2
 
 
 @pytest.mark.parametrize("mode", ["dies", "dies-locked"])
