@@ -27,11 +27,11 @@ std::uint64_t usual_segment() {
 }
 
 SegmentSizes sizes_of(const isthmus_space_options& options) {
-  constexpr std::uint64_t most = std::uint64_t{1} << 44, least_queue = 16 << 10, most_queue = 1 << 30, page = 4096;
+  constexpr std::uint64_t most = std::uint64_t{1} << 44, least_queue = 16 << 10, most_queue = 1 << 30;
   const auto whole_pages = [&](std::uint64_t given, const char* name) {
     const std::uint64_t bytes = given == 0 ? usual_segment() : given;
     require(bytes <= most, "isthmus_space_options.", name, " = ", bytes, ": must be at most ", most);
-    return (bytes + page - 1) / page * page;
+    return in_pages(bytes);
   };
   SegmentSizes sizes;
   sizes.symmetric = whole_pages(options.symmetric, "symmetric");

@@ -16,10 +16,6 @@
 namespace isthmus::runtime {
 namespace {
 
-constexpr std::uint64_t page = 4096;
-
-std::uint64_t in_pages(std::uint64_t bytes) { return (bytes + page - 1) / page * page; }
-
 std::uint64_t random_number() {
   std::random_device random;
   return (std::uint64_t{random()} << 32) | random();
@@ -55,6 +51,11 @@ void agree(isthmus_team* team, const std::string& refused) {
 
 }  // namespace
 
+std::uint64_t in_pages(std::uint64_t bytes) {
+  constexpr std::uint64_t page = 4096;
+  return (bytes + page - 1) / page * page;
+}
+
 void gather_all(isthmus_team* team, const void* mine, void* all, std::size_t bytes) {
   isthmus_call call{};
   call.size = sizeof call;
@@ -70,7 +71,7 @@ Segments::Segments(isthmus_team* team, const SegmentSizes& sizes)
       rank_(isthmus_rank(team)),
       requests_at_(in_pages(sizeof(Control))),
       memory_at_(requests_at_ + 2 * sizes.queue),
-      size_(memory_at_ + in_pages(sizes.symmetric) + in_pages(sizes.local)),
+      size_(memory_at_ + sizes.symmetric + sizes.local),
       mapped_(isthmus_ranks(team)) {
   Card own{};
   try {
@@ -167,12 +168,12 @@ int Segments::take(Rank rank, std::uint64_t offset, std::uint64_t bytes) {
 int Segments::take_pages(Rank rank, bool local, std::uint64_t bytes) {
   constexpr std::uint64_t least = 1 << 20;
   std::atomic<std::uint64_t>& taken = control(rank).taken[local ? 1 : 0];
-  const std::uint64_t most = in_pages(local ? sizes_.local : sizes_.symmetric);
+  const std::uint64_t most = local ? sizes_.local : sizes_.symmetric;
   std::uint64_t before = taken.load(std::memory_order_acquire);
   if (bytes <= before) return 0;
   // Ever more at a time, as each call of the system takes some microseconds.
   const std::uint64_t wanted = std::min(most, in_pages(std::max({bytes, before + before / 4, least})));
-  const std::uint64_t from = memory_at_ + (local ? in_pages(sizes_.symmetric) : 0) + before;
+  const std::uint64_t from = memory_at_ + (local ? sizes_.symmetric : 0) + before;
   if (const int error = take(rank, from, wanted - before); error != 0) return error;
   while (before < wanted && !taken.compare_exchange_weak(before, wanted)) {
   }

@@ -50,9 +50,12 @@ struct Control {
   LockNode nodes[most_locks];
 };
 
+/// So many bytes, or as few more as make whole pages.
+std::uint64_t in_pages(std::uint64_t bytes);
+
 struct SegmentSizes {
-  std::uint64_t symmetric = 0, local = 0;
-  std::uint64_t queue = 0;  ///< bytes of a queue of messages, a power of two
+  std::uint64_t symmetric = 0, local = 0;  ///< whole pages
+  std::uint64_t queue = 0;                 ///< bytes of a queue of messages, a power of two
 
   bool operator==(const SegmentSizes&) const = default;
 };
