@@ -126,7 +126,7 @@ def test_who_does_what_is_said(name: str, tmp_path: Path) -> None:
     assert subprocess.run(end, capture_output=True, timeout=100, check=False).returncode == 3
     for words, message in (
         (["--compute", "2", "--", "true"], "--compute is for a schedule"),
-        (["--reproducible", "x.goal"], "--reproducible is for an MPI program"),
+        (["--reproducible", "x.goal"], "--reproducible is for a program"),
         (["x.goal", "--", "true"], "give a schedule, or a command after --"),
         (["--"], "no command to run"),
     ):

@@ -24,9 +24,10 @@ class OfProgram(click.Command):
         return [*super().collect_usage_pieces(ctx), "| -- COMMAND..."]
 
 
-#: Options for schedules only, and for programs only.
+#: Options for schedules only, for programs of MPI only, and for programs only.
 _OF_SCHEDULES = ("compute", "repetitions", "check", "wait", "directory", "output", "plot")
-_OF_PROGRAMS = ("online", "reproducible", "comparing")
+_OF_MPI = ("launch", "placement", "mpicc", "reproducible", "comparing", "as_json")
+_OF_PROGRAMS = ("processes", "online", "reproducible", "comparing")
 
 
 @click.command(
@@ -39,9 +40,10 @@ _OF_PROGRAMS = ("online", "reproducible", "comparing")
     "  isthmus run app.h5 --launch 'mpirun -n 16' --placement ranks.txt -o mapped.h5\n"
     "  isthmus compare ran.h5 predicted.h5\n"
     "  isthmus run --collectives tuned.toml -- mpirun -n 4 ./app\n"
-    "  isthmus run --online decisions.txt -- mpirun -n 4 ./app",
+    "  isthmus run --online decisions.txt -- mpirun -n 4 ./app\n"
+    "  isthmus run -n 4 -- ./program",
     help="Carry out a schedule or a program on this computer, and measure when everything happens; or run an MPI "
-    "program with the collectives of Isthmus.\n\n"
+    "program with the collectives of Isthmus; or start the ranks of a program that uses libisthmus without MPI.\n\n"
     f"{WORK}\n\n"
     "Ranks of MPI do what the schedule says, by libisthmus: messages, copies, reductions, and computations, for which "
     "they are busy. After some runs to warm up there are two series of runs: in one nothing but the end is looked at, "
@@ -69,6 +71,13 @@ _OF_PROGRAMS = ("online", "reproducible", "comparing")
 @shared("wait", ", beside the computations", default="2min")
 @shared("directory", "; by default /tmp")
 @shared("placement", "a file for the launcher, such as a rankfile, as isthmus map writes it")
+@click.option(
+    "-n",
+    "processes",
+    type=click.IntRange(1, 4096),
+    metavar="RANKS",
+    help="With COMMAND: start it so many times on this computer, as the ranks of a job of libisthmus without MPI.",
+)
 @click.option(
     "--online",
     metavar="FILE",
@@ -101,6 +110,7 @@ def command(
     wait: str,
     directory: str | None,
     placement: str | None,
+    processes: int | None,
     online: str | None,
     reproducible: bool,
     comparing: bool,
@@ -111,12 +121,19 @@ def command(
 ) -> None:
     context = click.get_current_context()
     program = context.meta["isthmus.program"]
-    _only(context, _OF_PROGRAMS if program is None else _OF_SCHEDULES, program is None)
+    if program is None:
+        _only(context, _OF_PROGRAMS, "a program: give it after --")
+    else:
+        _only(context, _OF_SCHEDULES, "a schedule, not for a command after --")
     if program is not None:
-        from .run_program import run_program
+        from .run_program import run_job, run_program
 
         if work.file is not None or work.example is not None:
             raise InvalidInput(f"{work.file or work.example}: give a schedule, or a command after --, not both")
+        if processes is not None:
+            _only(context, _OF_MPI, "a program that uses MPI, without -n")
+            run_job(program, processes, collectives, online)
+            return
         given = context.get_parameter_source("launch") is click.core.ParameterSource.COMMANDLINE
         run_program(
             program,
@@ -170,10 +187,9 @@ def command(
         click.echo(f"wrote {path}")
 
 
-def _only(context: click.Context, names: tuple[str, ...], schedule: bool) -> None:
+def _only(context: click.Context, names: tuple[str, ...], of: str) -> None:
     """Refuse options that mean nothing here."""
     for parameter in context.command.params:
         source = context.get_parameter_source(parameter.name or "")
         if parameter.name in names and source is click.core.ParameterSource.COMMANDLINE:
-            what = "an MPI program: give it after --" if schedule else "a schedule, not for a command after --"
-            raise InvalidInput(f"{parameter.opts[0]} is for {what}")
+            raise InvalidInput(f"{parameter.opts[0]} is for {of}")

@@ -60,6 +60,24 @@ def run_program(
         raise click.exceptions.Exit(taken.status)
 
 
+def run_job(command: Sequence[str], ranks: int, collectives: tuple[str, ...], online: str | None) -> None:
+    """Start the ranks of a program that uses libisthmus without MPI."""
+    from ..running.job import run_job
+
+    variables = {}
+    if online is not None:
+        _check_online(Path(online), reproducible=False)
+        variables["ISTHMUS_ONLINE"] = os.path.realpath(online)
+    with _table(collectives) as table:
+        if table is not None:
+            variables["ISTHMUS_TABLE"] = str(table)
+        status = run_job(
+            command, ranks, variables=variables, say=lambda text: click.echo(visible(f"isthmus: {text}"), err=True)
+        )
+    if status:
+        raise click.exceptions.Exit(status)
+
+
 def _check_online(path: Path, reproducible: bool) -> None:
     """Refuse a file that the library could not add its decisions to."""
     from ..tuning.table import DecisionTable

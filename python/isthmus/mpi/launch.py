@@ -116,7 +116,7 @@ def run(words: list[str], environment: Mapping[str, str], stdout: int | None = N
         end and says that all went well (MPICH's does at times) has ended by that signal too.
     """
     process = subprocess.Popen(words, env=dict(environment), stdout=stdout)
-    with _forwarding(process) as told:
+    with forwarding([process]) as told:
         status = process.wait()
     if status == 0 and told:
         return 128 + told[0]
@@ -124,15 +124,16 @@ def run(words: list[str], environment: Mapping[str, str], stdout: int | None = N
 
 
 @contextlib.contextmanager
-def _forwarding(process: subprocess.Popen[bytes]) -> Iterator[list[int]]:
-    """Signals that were forwarded are added to the list."""
+def forwarding(processes: Sequence[subprocess.Popen[bytes]]) -> Iterator[list[int]]:
+    """Forward signals that ask this process to stop to others, also to those that are added; gives the list of them."""
     told: list[int] = []
 
     def forward(number: int, frame: FrameType | None) -> None:
         told.append(number)
         # Ctrl-C on a terminal has reached the command already, and a second one would be a harsher order.
         if not (number == signal.SIGINT and _in_foreground()):
-            process.send_signal(number)
+            for process in processes:
+                process.send_signal(number)
 
     old = {}
     try:

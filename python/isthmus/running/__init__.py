@@ -1,6 +1,7 @@
 """Carrying schedules and programs out with ranks of MPI, and measuring when everything happens.
 
 - ``assembly``: the Timeline of a run, from the times that its ranks wrote
+- ``job``: starts ranks of libisthmus without MPI
 - ``parts``: what every rank has to do, as bytes that libisthmus reads
 - ``placing``: ranks started where a file for the launcher places them
 - ``program``: the verb ``run`` for any MPI program, whose collectives libisthmus carries out
