@@ -131,6 +131,11 @@ struct isthmus_team {
   /// The part of this rank in the schedule of a call. Throws InvalidInput.
   std::vector<std::byte> describe(const isthmus_call& call);
 
+  /// What the transport calls a rank of this team.
+  [[nodiscard]] isthmus::runtime::Rank member(isthmus::runtime::Rank of_team) const {
+    return members.empty() ? of_team : members[of_team];
+  }
+
   std::shared_ptr<isthmus::runtime::Transport> transport_owner;
   isthmus::runtime::Transport& transport;
   std::shared_ptr<const std::vector<isthmus::runtime::Rank>> nodes;  ///< of ranks of the transport, see Joined

@@ -4,7 +4,8 @@
 
 namespace isthmus::runtime {
 
-Barrier::Barrier(const Segments& segments, Rank rank, Rank ranks) : segments_(segments), rank_(rank), ranks_(ranks) {
+Barrier::Barrier(const Segments& segments, const std::unique_ptr<Far>& far, Rank rank, Rank ranks)
+    : segments_(segments), far_(far), rank_(rank), ranks_(ranks) {
   while ((std::uint64_t{1} << rounds_) < ranks) ++rounds_;
 }
 
@@ -19,6 +20,7 @@ void Barrier::notify(const std::int64_t* id) {
 
 void Barrier::tell() {
   const auto to = static_cast<Rank>((rank_ + (std::uint64_t{1} << round_)) % ranks_);
+  if (!segments_.is_near(to)) return far_->tell(to, epoch_, round_, id_, known_);
   BarrierFlag& flag = segments_.control(to).flags[epoch_ % 2][round_];
   flag.id = id_;
   flag.known = known_;

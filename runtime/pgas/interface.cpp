@@ -75,12 +75,16 @@ isthmus_space::Content content_to(std::uint32_t handler, const std::uint64_t* ar
 
 isthmus_space* space_of(isthmus_token* token) { return token == nullptr ? nullptr : &token->space; }
 
-/// An element of 64 bits that is counted.
-std::atomic_ref<std::uint64_t> counter(isthmus_space& space, const char* call, std::uint32_t rank,
-                                       std::uint64_t offset) {
+/// What a call does that waits for a far rank, which no handler may.
+Far& far_of(isthmus_space& space, const char* call) {
+  space.outside(call);
+  return *space.far;
+}
+
+/// An element of 64 bits that is counted; null where it is far.
+std::uint64_t* counter(isthmus_space& space, const char* call, std::uint32_t rank, std::uint64_t offset) {
   require(offset % 8 == 0, call, ": the signal at offset ", offset, " is not at a multiple of 8");
-  return std::atomic_ref<std::uint64_t>(
-      *reinterpret_cast<std::uint64_t*>(space.near(call, rank, offset, sizeof(std::uint64_t))));
+  return reinterpret_cast<std::uint64_t*>(space.near(call, rank, offset, sizeof(std::uint64_t)));
 }
 
 }  // namespace
@@ -107,7 +111,12 @@ int isthmus_space_make(isthmus_team* team, const isthmus_space_options* options,
 
 int isthmus_space_leave(isthmus_space* space) {
   if (space == nullptr) return ISTHMUS_DONE;
-  const int status = isthmus_barrier(space, nullptr);
+  const int status = guarded_space(space, [&] {
+    notify(*space, nullptr);
+    const int met = wait_for(*space, true);
+    if (space->far != nullptr) space->wait_until([&] { return space->far->is_still(); });
+    return met;
+  });
   const Hold hold(space->team.progress);
   delete space;
   return status;
@@ -156,7 +165,7 @@ int isthmus_place_of_pointer(const isthmus_space* space, const void* pointer, ui
     const auto address = reinterpret_cast<std::uintptr_t>(pointer);
     for (std::uint32_t r = 0; r < space->head.ranks; ++r) {
       const auto first = reinterpret_cast<std::uintptr_t>(space->head.memory[r]);
-      if (address < first || address - first >= space->head.extent) continue;
+      if (first == 0 || address < first || address - first >= space->head.extent) continue;
       *rank = r;
       *offset = address - first;
       return ISTHMUS_DONE;
@@ -167,21 +176,30 @@ int isthmus_place_of_pointer(const isthmus_space* space, const void* pointer, ui
 
 int isthmus_put_elsewhere(isthmus_space* space, uint32_t rank, uint64_t offset, const void* from, size_t bytes) {
   return guarded_space(space, [&] {
-    std::memcpy(space->near("isthmus_put", rank, offset, bytes), from, bytes);
+    char* const to = space->near("isthmus_put", rank, offset, bytes);
+    if (bytes == 0) return ISTHMUS_DONE;
+    if (to == nullptr) far_of(*space, "isthmus_put").put(rank, offset, from, bytes);
+    else std::memcpy(to, from, bytes);
     return ISTHMUS_DONE;
   });
 }
 
 int isthmus_get_elsewhere(isthmus_space* space, void* to, uint32_t rank, uint64_t offset, size_t bytes) {
   return guarded_space(space, [&] {
-    std::memcpy(to, space->near("isthmus_get", rank, offset, bytes), bytes);
+    const char* const from = space->near("isthmus_get", rank, offset, bytes);
+    if (bytes == 0) return ISTHMUS_DONE;
+    if (from == nullptr) far_of(*space, "isthmus_get").get(rank, offset, to, bytes);
+    else std::memcpy(to, from, bytes);
     return ISTHMUS_DONE;
   });
 }
 
 int isthmus_set_elsewhere(isthmus_space* space, uint32_t rank, uint64_t offset, int value, size_t bytes) {
   return guarded_space(space, [&] {
-    std::memset(space->near("isthmus_set", rank, offset, bytes), value, bytes);
+    char* const to = space->near("isthmus_set", rank, offset, bytes);
+    if (bytes == 0) return ISTHMUS_DONE;
+    if (to == nullptr) far_of(*space, "isthmus_set").set(rank, offset, value, bytes);
+    else std::memset(to, value, bytes);
     return ISTHMUS_DONE;
   });
 }
@@ -287,9 +305,14 @@ int isthmus_barrier(isthmus_space* space, const int64_t* id) {
 int isthmus_put_signal(isthmus_space* space, uint32_t rank, uint64_t offset, const void* from, size_t bytes,
                        uint64_t signal, uint64_t add) {
   return guarded_space(space, [&] {
-    const auto count = counter(*space, "isthmus_put_signal", rank, signal);
-    if (bytes > 0) std::memcpy(space->near("isthmus_put_signal", rank, offset, bytes), from, bytes);
-    count.fetch_add(add, std::memory_order_release);
+    std::uint64_t* const count = counter(*space, "isthmus_put_signal", rank, signal);
+    char* const to = space->near("isthmus_put_signal", rank, offset, bytes);
+    if (count == nullptr) {
+      far_of(*space, "isthmus_put_signal").put_signal(rank, offset, from, bytes, signal, add);
+      return ISTHMUS_DONE;
+    }
+    if (bytes > 0) std::memcpy(to, from, bytes);
+    std::atomic_ref<std::uint64_t>(*count).fetch_add(add, std::memory_order_release);
     return ISTHMUS_DONE;
   });
 }
@@ -297,7 +320,7 @@ int isthmus_put_signal(isthmus_space* space, uint32_t rank, uint64_t offset, con
 int isthmus_wait_signal(isthmus_space* space, uint64_t signal, uint64_t take) {
   return guarded_space(space, [&] {
     space->outside("isthmus_wait_signal");
-    const auto count = counter(*space, "isthmus_wait_signal", space->head.rank, signal);
+    const std::atomic_ref<std::uint64_t> count(*counter(*space, "isthmus_wait_signal", space->head.rank, signal));
     space->wait_until([&] { return count.load(std::memory_order_acquire) >= take; });
     count.fetch_sub(take, std::memory_order_relaxed);
     return ISTHMUS_DONE;

@@ -66,7 +66,7 @@ void gather_all(isthmus_team* team, const void* mine, void* all, std::size_t byt
   if (isthmus_run(team, &call, mine, all) < 0) throw TransportError(isthmus_last_error());
 }
 
-Segments::Segments(isthmus_team* team, const SegmentSizes& sizes)
+Segments::Segments(isthmus_team* team, const SegmentSizes& sizes, const std::vector<bool>& near)
     : sizes_(sizes),
       rank_(isthmus_rank(team)),
       requests_at_(in_pages(sizeof(Control))),
@@ -91,13 +91,14 @@ Segments::Segments(isthmus_team* team, const SegmentSizes& sizes)
     for (Rank r = 0; r < cards.size(); ++r) {
       const Card& card = cards[r];
       if (card.refused[0] != '\0') throw TransportError("rank " + std::to_string(r) + ": " + card.refused);
-      if (card.place != cards[0].place)
-        throw Unsupported("rank " + std::to_string(r) + " shares no memory with rank 0: a space is for one node");
+      if (near[r] && card.place != own.place)
+        throw Unsupported("rank " + std::to_string(r) + " shares no memory with rank " + std::to_string(rank_) +
+                          ": ranks of several nodes have to join by isthmus_join_mpi()");
       require(card.sizes == cards[0].sizes, "isthmus_space_options: those of rank ", r, " are not those of rank 0");
     }
     try {
       for (Rank r = 0; r < cards.size(); ++r)
-        if (r != rank_) attach(r, cards[r].name, cards[r].process, cards[r].address);
+        if (r != rank_ && near[r]) attach(r, cards[r].name, cards[r].process, cards[r].address);
     } catch (const TransportError& error) {
       refused = error.what();
     }

@@ -1,4 +1,4 @@
-// The memory of a space on one node: every rank makes a file in shared memory, which all of them map whole. Files are
+// The memory of a space: every rank makes a file in shared memory, which all ranks of its node map whole. Files are
 // as large as they may ever become, so that no address changes; pages are taken when they are allocated. The names of
 // the files are gone as soon as all ranks have mapped them.
 #pragma once
@@ -35,7 +35,7 @@ struct alignas(64) HeapPlaces {
 /// A rank that waits for a lock.
 struct alignas(64) LockNode {
   std::atomic<std::uint64_t> next;
-  std::atomic<std::uint32_t> waits;
+  std::atomic<std::uint64_t> waits;
 };
 
 /// At the beginning of the memory of a rank, zero at first.
@@ -65,12 +65,17 @@ void gather_all(isthmus_team* team, const void* mine, void* all, std::size_t byt
 
 class Segments {
  public:
-  /// Collective. Throws InvalidInput where sizes differ, Unsupported where ranks share no memory, TransportError.
-  Segments(isthmus_team* team, const SegmentSizes& sizes);
+  /// Collective. `near`: by rank, whether it shares memory with this one. Throws InvalidInput where sizes differ,
+  /// Unsupported where near ranks share no memory, TransportError.
+  Segments(isthmus_team* team, const SegmentSizes& sizes, const std::vector<bool>& near);
   ~Segments();
   Segments(const Segments&) = delete;
   Segments& operator=(const Segments&) = delete;
 
+  /// Whether its memory is mapped here.
+  [[nodiscard]] bool is_near(Rank rank) const { return mapped_[rank].at != nullptr; }
+
+  // Of near ranks:
   [[nodiscard]] Control& control(Rank rank) const { return *reinterpret_cast<Control*>(mapped_[rank].at); }
   [[nodiscard]] std::byte* requests(Rank rank) const { return mapped_[rank].at + requests_at_; }
   [[nodiscard]] std::byte* replies(Rank rank) const { return requests(rank) + sizes_.queue; }

@@ -8,7 +8,7 @@
 
 #include "base/error.hpp"
 #include "runtime/interface/status.hpp"
-#include "runtime/transport/ring_transport.hpp"
+#include "runtime/transport/nodes/nodes.hpp"
 
 namespace isthmus::runtime {
 namespace {
@@ -16,19 +16,43 @@ namespace {
 /// A handler of it runs on this thread.
 thread_local const isthmus_space* handled = nullptr;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
 
+/// By rank, whether it shares memory with this one.
+std::vector<bool> near_ranks(const isthmus_team& team) {
+  std::vector<bool> near(team.ranks, dynamic_cast<const MpiTransport*>(&team.transport) == nullptr);
+  near[team.rank] = true;
+  if (dynamic_cast<const NodesTransport*>(&team.transport) == nullptr) return near;
+  const std::vector<Rank>& nodes = *team.nodes;
+  for (Rank r = 0; r < team.ranks; ++r) near[r] = nodes[team.member(r)] == nodes[team.member(team.rank)];
+  return near;
+}
+
+/// What the ranks of a team say, by rank.
+template <class T>
+std::vector<T> gathered(isthmus_team& team, const T& mine) {
+  std::vector<T> all(team.ranks);
+  gather_all(&team, &mine, all.data(), sizeof mine);
+  return all;
+}
+
 /// One rank at a time changes a heap.
 class HeldHeap : public Heap {
  public:
-  HeldHeap(isthmus_space& space, std::uint32_t rank, bool local)
+  /// Of a near rank; without waiting it may not be held.
+  HeldHeap(isthmus_space& space, std::uint32_t rank, bool local, bool waits = true)
       : Heap(places(space, rank, local), space.segments.memory(rank) + (local ? space.segments.sizes().symmetric : 0),
              local ? space.segments.sizes().local : space.segments.sizes().symmetric),
         holder_(places(space, rank, local).holder) {
-    space.wait_until([&] {
+    const auto hold = [&] {
       std::uint32_t free = 0;
-      return holder_.compare_exchange_strong(free, space.head.rank + 1, std::memory_order_acquire);
-    });
+      return is_held_ = holder_.compare_exchange_strong(free, space.head.rank + 1, std::memory_order_acquire);
+    };
+    if (waits) space.wait_until(hold);
+    else hold();
   }
-  ~HeldHeap() { holder_.store(0, std::memory_order_release); }
+  ~HeldHeap() {
+    if (is_held_) holder_.store(0, std::memory_order_release);
+  }
+  [[nodiscard]] bool is_held() const { return is_held_; }
 
  private:
   static HeapPlaces& places(isthmus_space& space, std::uint32_t rank, bool local) {
@@ -37,7 +61,23 @@ class HeldHeap : public Heap {
   }
 
   std::atomic<std::uint32_t>& holder_;
+  bool is_held_ = false;
 };
+
+/// A block of symmetric memory, with pages for rank 0 alone: 0, a number of the system, or Far::refused.
+std::int32_t allocate_from(Heap& heap, isthmus_space& space, std::uint64_t bytes, std::uint64_t& offset) {
+  struct NoPages {
+    int error;
+  };
+  try {
+    offset = heap.allocate(bytes, [&](std::uint64_t top) {
+      if (const int error = space.segments.take_pages(0, false, top); error != 0) throw NoPages{error};
+    });
+  } catch (const NoPages& none) {
+    return none.error;
+  }
+  return offset == Heap::none ? Far::refused : 0;
+}
 
 }  // namespace
 }  // namespace isthmus::runtime
@@ -46,29 +86,56 @@ using namespace isthmus;
 using namespace isthmus::runtime;
 
 isthmus_space::isthmus_space(isthmus_team& its_team, const SegmentSizes& sizes)
-    : team(its_team), segments(&its_team, sizes), barrier(segments, its_team.rank, its_team.ranks) {
+    : team(its_team),
+      segments(&its_team, sizes, near_ranks(its_team)),
+      barrier(segments, far, its_team.rank, its_team.ranks) {
   const std::uint64_t lines = sizes.queue / sizeof(ActiveMessage);
   memory_.resize(team.ranks);
   requests_.resize(team.ranks);
   replies_.resize(team.ranks);
   for (Rank r = 0; r < team.ranks; ++r) {
+    if (!segments.is_near(r)) continue;
     Control& control = segments.control(r);
     memory_[r] = reinterpret_cast<char*>(segments.memory(r));
     requests_[r].open(control.requests, segments.requests(r), lines);
     replies_[r].open(control.replies, segments.replies(r), lines);
   }
   head = {memory_.data(), sizes.symmetric + sizes.local, team.rank, team.ranks};
+  reach_far();
+}
+
+/// All ranks of the team reach each other when it returns.
+void isthmus_space::reach_far() {
+  const bool has_far = std::find(memory_.begin(), memory_.end(), nullptr) != memory_.end();
+  std::uint32_t next = 0;
+  const std::vector<std::uint8_t> any = gathered(team, static_cast<std::uint8_t>(has_far ? 1 : 0));
+  if (std::find(any.begin(), any.end(), 1) == any.end()) return;
+  Post* post = nullptr;
+  {
+    const Hold hold(team.progress);
+    post = Post::of(team.transport);
+    next = post->next();
+  }
+  const std::vector<std::uint32_t> numbers = gathered(team, next);
+  {
+    const Hold hold(team.progress);
+    far = std::make_unique<Far>(*this, *post, *std::max_element(numbers.begin(), numbers.end()));
+  }
+  gathered(team, next);
 }
 
 isthmus_space::~isthmus_space() {
+  far = nullptr;
   if (!started_) return;
   team.beside->erase(beside_);
   team.transport.execution_ended();
 }
 
 void isthmus_space::start() {
-  beside_ = team.beside->insert(team.beside->end(), [this] {
-    if (!handling()) poll();
+  // Where all messages go over the wire, whoever goes on with the team has just looked at it.
+  const bool looks = dynamic_cast<MpiTransport*>(&team.transport) == nullptr;
+  beside_ = team.beside->insert(team.beside->end(), [this, looks] {
+    if (!handling()) poll(looks);
   });
   team.transport.execution_began();  // a thread that goes on looks for messages at any time
   started_ = true;
@@ -77,38 +144,66 @@ void isthmus_space::start() {
 void isthmus_space::idle(std::uint32_t looks) {
   constexpr std::uint32_t patience = 2000, watch = 1024;
   if (looks % watch == 0) {
-    if (auto* const rings = dynamic_cast<RingTransport*>(&team.transport); rings != nullptr) rings->watch();
+    team.transport.watch();
     if (!team.transport.failure().empty()) throw Failed(team.transport.failure());
   }
-  if (looks > patience) ::sched_yield();
+  if (looks > (far == nullptr ? patience : patience / 8)) ::sched_yield();
 }
 
 char* isthmus_space::near(const char* call, std::uint32_t rank, std::uint64_t offset, std::uint64_t bytes) const {
   require(rank < head.ranks, call, ": rank ", rank, " does not exist: there are ", head.ranks, " ranks");
   require(bytes <= head.extent && offset <= head.extent - bytes, call, ": ", bytes, " bytes at offset ", offset,
           " of rank ", rank, " are outside the space: offsets are below ", head.extent);
-  return head.memory[rank] + offset;
+  return head.memory[rank] == nullptr ? nullptr : head.memory[rank] + offset;
 }
 
 bool isthmus_space::handling() const { return handled == this; }
 
 void isthmus_space::outside(const char* call) const {
   require(!handling(), call, ": a handler may reply only");
-  require(prepared_.message == nullptr, call, ": between isthmus_prepare() and isthmus_commit()");
+  require(!prepared_.is_open(), call, ": between isthmus_prepare() and isthmus_commit()");
 }
 
 // -- memory
 
-std::uint64_t isthmus_space::allocate_global(std::uint64_t bytes) {
-  HeldHeap heap(*this, 0, false);
-  const std::uint64_t offset = heap.allocate(bytes, [&](std::uint64_t top) {
-    for (Rank r = 0; r < head.ranks; ++r)
-      if (const int error = segments.take_pages(r, false, top); error != 0)
-        throw TransportError(
-            message("no memory of ", bytes, " bytes for rank ", r, ": ", std::string(std::strerror(error))));
-  });
-  if (offset == Heap::none) throw std::bad_alloc();
+/// Rank 0 knows which symmetric memory is taken.
+std::uint64_t isthmus_space::allocate_symmetric(std::uint64_t bytes) {
+  std::uint64_t offset = 0;
+  std::int32_t status = Far::busy;
+  if (segments.is_near(0)) {
+    HeldHeap heap(*this, 0, false);
+    status = allocate_from(heap, *this, bytes, offset);
+  }
+  while (status == Far::busy) {
+    status = far->allocate(bytes, offset);
+    if (status == Far::busy) go_on();
+  }
+  if (status == Far::refused) throw std::bad_alloc();
+  if (status != 0)
+    throw TransportError(message("no memory of ", bytes, " bytes for rank 0: ", std::string(std::strerror(status))));
   return offset;
+}
+
+std::uint64_t isthmus_space::allocate_global(std::uint64_t bytes) {
+  const std::uint64_t offset = allocate_symmetric(bytes);
+  const auto refuse = [&](Rank rank, std::int32_t error) {
+    release(0, offset);
+    throw TransportError(
+        message("no memory of ", bytes, " bytes for rank ", rank, ": ", std::string(std::strerror(error))));
+  };
+  const std::uint64_t end = offset + bytes;
+  for (Rank r = 1; r < head.ranks; ++r)
+    if (segments.is_near(r))
+      if (const int error = segments.take_pages(r, false, end); error != 0) refuse(r, error);
+  Rank without = 0;
+  if (far != nullptr)
+    if (const std::int32_t error = far->take_pages(end, without); error != 0) refuse(without, error);
+  return offset;
+}
+
+std::int32_t isthmus_space::allocate_for_another(std::uint64_t bytes, std::uint64_t& offset) {
+  HeldHeap heap(*this, head.rank, false, false);
+  return heap.is_held() ? allocate_from(heap, *this, bytes, offset) : Far::busy;
 }
 
 std::uint64_t isthmus_space::allocate_local(std::uint64_t bytes) {
@@ -131,6 +226,7 @@ std::uint64_t isthmus_space::allocate_all(std::uint64_t bytes) {
   } mine{bytes, 0, 0, {}};
   if (head.rank == 0) {
     mine.status = guarded([&]() -> int {
+      const Hold hold(team.progress);
       mine.offset = allocate_global(bytes);
       return ISTHMUS_DONE;
     });
@@ -140,7 +236,10 @@ std::uint64_t isthmus_space::allocate_all(std::uint64_t bytes) {
   gather_all(&team, &mine, all.data(), sizeof mine);
   const auto other = std::find_if(all.begin(), all.end(), [&](const Said& said) { return said.bytes != all[0].bytes; });
   if (other != all.end()) {
-    if (head.rank == 0 && mine.status == 0) release(0, mine.offset);
+    if (head.rank == 0 && mine.status == 0) {
+      const Hold hold(team.progress);
+      release(0, mine.offset);
+    }
     throw InvalidInput(message("rank ", other - all.begin(), " allocates ", other->bytes,
                                " bytes where rank 0 allocates ", all[0].bytes));
   }
@@ -153,9 +252,25 @@ void isthmus_space::release(std::uint32_t rank, std::uint64_t offset) {
   const std::uint64_t symmetric = segments.sizes().symmetric;
   const bool local = offset >= symmetric;
   static_cast<void>(near("isthmus_release", rank, offset, 0));
-  HeldHeap heap(*this, local ? rank : 0, local);
-  require(heap.release(local ? offset - symmetric : offset), "isthmus_release: nothing is allocated at offset ", offset,
-          " of rank ", rank);
+  const Rank owner = local ? rank : 0;
+  std::int32_t status = Far::busy;
+  if (segments.is_near(owner)) {
+    HeldHeap heap(*this, owner, local);
+    status = heap.release(local ? offset - symmetric : offset) ? 0 : Far::refused;
+  }
+  while (status == Far::busy) {
+    status = far->release(owner, offset);
+    if (status == Far::busy) go_on();
+  }
+  require(status == 0, "isthmus_release: nothing is allocated at offset ", offset, " of rank ", rank);
+}
+
+std::int32_t isthmus_space::release_for_another(std::uint64_t offset) {
+  const std::uint64_t symmetric = segments.sizes().symmetric;
+  const bool local = offset >= symmetric;
+  HeldHeap heap(*this, head.rank, local, false);
+  if (!heap.is_held()) return Far::busy;
+  return heap.release(local ? offset - symmetric : offset) ? 0 : Far::refused;
 }
 
 // -- active messages
@@ -180,7 +295,8 @@ ActiveMessage& isthmus_space::room(std::uint32_t rank, bool is_reply, std::uint6
   ActiveMessage* found = inbox.room(lines);
   for (std::uint32_t looks = 1; found == nullptr; ++looks) {
     // Who replies takes replies only: so replies always find room in the end, and with them requests.
-    const bool any = is_reply ? handle(replies_[head.rank], false) : poll();
+    bool any = is_reply ? handle(replies_[head.rank], false) : poll();
+    if (is_reply && far != nullptr) any |= far->go_on();
     if (!any) idle(looks);
     found = inbox.room(lines);
   }
@@ -200,8 +316,9 @@ void isthmus_space::fill(ActiveMessage& message, std::uint64_t lines, const Cont
 }
 
 void isthmus_space::send(std::uint32_t rank, bool is_reply, const Content& content) {
-  if (content.in_space && content.bytes > 0)
-    std::memcpy(near("payload", rank, content.offset, content.bytes), content.payload, content.bytes);
+  char* const landing = content.in_space ? near("payload", rank, content.offset, content.bytes) : nullptr;
+  if (!segments.is_near(rank)) return far->send(rank, is_reply, content);
+  if (content.in_space && content.bytes > 0) std::memcpy(landing, content.payload, content.bytes);
   const std::uint64_t lines = ActiveMessage::lines_for(content.count, content.in_space ? 0 : content.bytes);
   ActiveMessage& message = room(rank, is_reply, lines);
   message.count = static_cast<std::uint16_t>(content.count);
@@ -226,19 +343,29 @@ void isthmus_space::reply(isthmus_token& token, const Content& content) {
 void isthmus_space::prepare(std::uint32_t rank, std::size_t bytes, void** found) {
   outside("isthmus_prepare");
   check("isthmus_prepare", rank, {0, nullptr, ISTHMUS_MOST_ARGUMENTS, nullptr, bytes});
+  if (!segments.is_near(rank)) {
+    prepared_ = {nullptr, rank, bytes, 0, std::make_unique<std::byte[]>(bytes)};
+    *found = prepared_.far.get();
+    return;
+  }
   // How many arguments there will be is not known: as if there were most.
   const std::uint64_t lines = ActiveMessage::lines_for(ISTHMUS_MOST_ARGUMENTS, bytes);
   ActiveMessage& message = room(rank, false, lines);
   message.count = ISTHMUS_MOST_ARGUMENTS;
-  prepared_ = {&message, rank, bytes, lines};
+  prepared_ = {&message, rank, bytes, lines, nullptr};
   *found = message.payload();
 }
 
 void isthmus_space::commit(const Content& content) {
-  require(prepared_.message != nullptr, "isthmus_commit: there was no isthmus_prepare()");
+  require(prepared_.is_open(), "isthmus_commit: there was no isthmus_prepare()");
   check("isthmus_commit", prepared_.rank, content);
   require(content.bytes <= prepared_.room, "isthmus_commit: ", content.bytes, " bytes: there is room for ",
           prepared_.room);
+  if (const std::unique_ptr<std::byte[]> filled = std::move(prepared_.far); filled != nullptr) {
+    Content filled_in = content;
+    filled_in.payload = filled.get();
+    return far->send(prepared_.rank, false, filled_in);
+  }
   // Arguments that are not given are there and not counted, so that the payload is where it was filled in.
   std::array<std::uint64_t, ISTHMUS_MOST_ARGUMENTS> arguments{};
   std::copy_n(content.arguments, content.count, arguments.begin());
@@ -261,8 +388,7 @@ bool isthmus_space::handle(Inbox& inbox, bool may_reply) {
       const Rank from = message.from;
       const std::uint32_t number = message.handler;
       inbox.give_back(message);
-      throw InvalidInput(isthmus::message("rank ", from, " sends a message for handler ", number, ", which rank ",
-                                          head.rank, " has not given"));
+      refuse(from, number);
     }
     isthmus_token token{*this, message.from, may_reply};
     void* const payload =
@@ -277,9 +403,39 @@ bool isthmus_space::handle(Inbox& inbox, bool may_reply) {
   return count > 0;
 }
 
-bool isthmus_space::poll() {
-  const bool replies = handle(replies_[head.rank], false);
-  return handle(requests_[head.rank], true) || replies;
+bool isthmus_space::handle_far(bool looks) {
+  bool any = far->go_on(looks);
+  for (Far::Message* next = far->next(); next != nullptr; next = far->next(), any = true) {
+    Letter& letter = *next->letter;
+    const Handler& handler = handlers[letter.handler];
+    if (handler.run == nullptr) {
+      const Rank from = letter.from;
+      const std::uint32_t number = letter.handler;
+      far->handles(*next);
+      far->pop();
+      refuse(from, number);
+    }
+    isthmus_token token{*this, letter.from, letter.what == Letter::What::request};
+    far->handles(*next);
+    const isthmus_space* const before = handled;
+    handled = this;
+    handler.run(&token, letter.arguments(), letter.count, next->payload, letter.bytes, handler.data);
+    handled = before;
+    far->pop();
+  }
+  return any;
+}
+
+void isthmus_space::refuse(std::uint32_t from, std::uint32_t number) const {
+  throw InvalidInput(
+      message("rank ", from, " sends a message for handler ", number, ", which rank ", head.rank, " has not given"));
+}
+
+bool isthmus_space::poll(bool looks) {
+  bool any = handle(replies_[head.rank], false);
+  any |= handle(requests_[head.rank], true);
+  if (far != nullptr) any |= handle_far(looks);
+  return any;
 }
 
 std::uint32_t isthmus_space::free_node() {

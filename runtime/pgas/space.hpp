@@ -1,7 +1,8 @@
 // What the handle of the C interface of a space stands for.
 //
-// A put, a get, or a cast is done in the header, with the bounds of the offset compared. Of an active message see
-// inbox.hpp; a look for messages reads two lines, which stay in the cache while nothing comes.
+// A put, a get, or a cast is done in the header, with the bounds of the offset compared, where memory is shared; of
+// ranks that share none see far.hpp. Of an active message see inbox.hpp; a look for messages reads two lines, which
+// stay in the cache while nothing comes, and the wire where there are far ranks.
 #pragma once
 
 #include <isthmus/isthmus_pgas.h>
@@ -17,6 +18,7 @@
 #include "runtime/interface/status.hpp"
 #include "runtime/interface/team.hpp"
 #include "runtime/pgas/barrier.hpp"
+#include "runtime/pgas/far.hpp"
 #include "runtime/pgas/heap.hpp"
 #include "runtime/pgas/inbox.hpp"
 #include "runtime/pgas/segments.hpp"
@@ -46,17 +48,7 @@ struct isthmus_space {
     isthmus_handler run = nullptr;
     void* data = nullptr;
   };
-  /// What a message carries.
-  struct Content {
-    std::uint32_t handler;
-    const std::uint64_t* arguments;
-    std::uint32_t count;
-    const void* payload;
-    std::size_t bytes;
-    bool in_space = false;
-    std::uint64_t offset = 0;
-    std::uint32_t spared = 0;  ///< arguments at the end that are not given
-  };
+  using Content = isthmus::runtime::Content;
 
   /// Sends, waiting for room. Throws InvalidInput, Failed.
   void request(std::uint32_t rank, const Content& content);
@@ -66,8 +58,8 @@ struct isthmus_space {
   [[nodiscard]] std::size_t most_payload() const;
   /// Whether this thread runs a handler: another one may do so meanwhile, where a thread goes on with the team.
   [[nodiscard]] bool handling() const;
-  /// Handles what has come; whether anything had.
-  bool poll();
+  /// Handles what has come; whether anything had. `looks`: at the wire, too.
+  bool poll(bool looks = true);
   /// The same, and goes on with collectives where any are under way beside the space.
   bool go_on() {
     if (team.transport.under_way() > 1) isthmus::runtime::progress(team.transport);
@@ -79,14 +71,14 @@ struct isthmus_space {
   void wait_until(const F& is_so) {
     std::uint32_t looks = 0;
     while (!is_so()) {
-      if (!handling() && go_on()) looks = 0;
+      if (handling() ? far != nullptr && far->go_on() : go_on()) looks = 0;
       else idle(++looks);
     }
   }
   /// Waits in vain; now and then looks whether all ranks live.
   void idle(std::uint32_t looks);
 
-  /// The memory of so many bytes there. Throws InvalidInput.
+  /// The memory of so many bytes there; null where it is far. Throws InvalidInput.
   [[nodiscard]] char* near(const char* call, std::uint32_t rank, std::uint64_t offset, std::uint64_t bytes) const;
   /// Not in a handler. Throws InvalidInput.
   void outside(const char* call) const;
@@ -95,12 +87,16 @@ struct isthmus_space {
   std::uint64_t allocate_local(std::uint64_t bytes);
   std::uint64_t allocate_all(std::uint64_t bytes);
   void release(std::uint32_t rank, std::uint64_t offset);
+  /// For a far rank: 0, a number of the system, or what far.hpp says.
+  std::int32_t allocate_for_another(std::uint64_t bytes, std::uint64_t& offset);
+  std::int32_t release_for_another(std::uint64_t offset);
 
   /// A node of this rank that no lock uses.
   std::uint32_t free_node();
 
   isthmus_team& team;
   isthmus::runtime::Segments segments;
+  std::unique_ptr<isthmus::runtime::Far> far;  ///< null where all ranks share memory
   isthmus::runtime::Barrier barrier;
   std::array<Handler, ISTHMUS_MOST_HANDLERS> handlers{};
 
@@ -116,6 +112,8 @@ struct isthmus_space {
     std::uint32_t rank = 0;
     std::size_t room = 0;
     std::uint64_t lines = 0;
+    std::unique_ptr<std::byte[]> far;  ///< what is filled for a far rank
+    [[nodiscard]] bool is_open() const { return message != nullptr || far != nullptr; }
   };
 
   void check(const char* call, std::uint32_t rank, const Content& content) const;
@@ -123,6 +121,10 @@ struct isthmus_space {
   void fill(isthmus::runtime::ActiveMessage& message, std::uint64_t lines, const Content& content) const;
   void send(std::uint32_t rank, bool is_reply, const Content& content);
   bool handle(isthmus::runtime::Inbox& inbox, bool may_reply);
+  bool handle_far(bool looks);
+  [[noreturn]] void refuse(std::uint32_t from, std::uint32_t handler) const;
+  void reach_far();
+  std::uint64_t allocate_symmetric(std::uint64_t bytes);
 
   bool started_ = false;
   std::list<std::function<void()>>::iterator beside_;

@@ -29,8 +29,6 @@ class RingTransport : public Transport {
   bool send(Rank to, const Key& key, const std::byte* bytes, std::size_t count, Token token) override;
   bool recv(Rank from, const Key& key, std::byte* bytes, std::size_t count, Token token) override;
   std::size_t poll(Token* ended, std::size_t most) override;
-  /// Nothing has come for a while: are the others still there? poll() asks where something is expected of them.
-  virtual void watch() {}
 
  protected:
   enum class Fetched { done, refused, failed };

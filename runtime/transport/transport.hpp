@@ -57,6 +57,9 @@ class Transport {
   /// Goes on with what has begun, and writes the tokens of what ended; returns their number.
   virtual std::size_t poll(Token* ended, std::size_t most) = 0;
 
+  /// Nothing has come for a while: are the others still there?
+  virtual void watch() {}
+
   /// Nothing is sent or received with this context any more, by this rank.
   void retire(std::uint32_t context) {
     if (counts_contexts_) retired(context);

@@ -11,10 +11,13 @@ namespace {
 /// Messages of collectives: see the head of mpi.hpp.
 bool is_direct(const Key& key) { return key.comm == 0 && key.tag == 0; }
 
+/// Tags that are not those of contexts: the stream's, that of alarms, those of a listener where there are enough.
+std::uint32_t tags_beside(std::uint32_t tags) { return tags < 16 ? 2 : 2 + MpiTransport::listener_tags; }
+
 }  // namespace
 
 MpiTransport::MpiTransport(const isthmus_wire& wire)
-    : wire_(wire), window_(std::min(wire.tags - 2, most_window)), past_(window_) {
+    : wire_(wire), window_(std::min(wire.tags - tags_beside(wire.tags), most_window)), past_(window_) {
   count_contexts();
   hear_alarms();
 }
@@ -255,7 +258,8 @@ void MpiTransport::raise(const std::string& words) {
 /// A process that was stopped has not waited: of what passes between two looks at most 100 ms count.
 void MpiTransport::watch_silence(bool idle) {
   using namespace std::chrono_literals;
-  if (!idle || under_way_ == 0) {
+  const Rank awaited = listener_ == nullptr ? nobody : listener_->awaits();
+  if (!idle || (under_way_ == 0 && awaited == nobody)) {
     silent_ = {};
     idle_ = 0;
     return;
@@ -269,17 +273,41 @@ void MpiTransport::watch_silence(bool idle) {
     return message.what != What::free && message.what != What::alarm;
   });
   raise("nothing has come over MPI for " + std::to_string(silence_ / 1ms) + " ms: rank " + std::to_string(rank()) +
-        " waits for rank " + std::to_string(waits->peer));
+        " waits for rank " + std::to_string(waits == messages_.end() ? awaited : waits->peer));
+}
+
+void MpiTransport::listen(std::unique_ptr<Listener> listener) {
+  if (window_ + 2 + listener_tags > wire_.tags)
+    throw TransportError("a space needs " + std::to_string(listener_tags) + " tags of the wire: it has too few");
+  listener_ = std::move(listener);
+}
+
+void MpiTransport::listener_sends(Rank to, std::uint32_t tag, const std::byte* bytes, std::size_t count,
+                                  std::uint64_t token) {
+  if (failure().empty() && wire_.send(wire_.data, to, window_ + 2 + tag, bytes, count, token | of_listener) < 0)
+    fail_for_wire();
+}
+
+void MpiTransport::listener_receives(Rank from, std::uint32_t tag, std::byte* bytes, std::size_t count,
+                                     std::uint64_t token) {
+  if (failure().empty() && wire_.receive(wire_.data, from, window_ + 2 + tag, bytes, count, token | of_listener) < 0)
+    fail_for_wire();
+}
+
+void MpiTransport::look() {
+  if (!failure().empty()) return;
+  const isthmus_wire_end* ends = nullptr;
+  const std::int64_t count = wire_.poll(wire_.data, &ends);
+  if (count < 0) fail_for_wire();
+  for (std::int64_t i = 0; i < count && failure().empty(); ++i) {
+    if ((ends[i].token & of_listener) != 0) listener_->ended(ends[i].token & ~of_listener);
+    else ended(ends[i]);
+  }
+  if (silence_.count() > 0 && failure().empty()) watch_silence(count == 0);
 }
 
 std::size_t MpiTransport::poll(Token* ended_now, std::size_t most) {
-  if (failure().empty()) {
-    const isthmus_wire_end* ends = nullptr;
-    const std::int64_t count = wire_.poll(wire_.data, &ends);
-    if (count < 0) fail_for_wire();
-    for (std::int64_t i = 0; i < count && failure().empty(); ++i) ended(ends[i]);
-    if (silence_.count() > 0 && failure().empty()) watch_silence(count == 0);
-  }
+  look();
   return ended_.give(ended_now, most);
 }
 

@@ -17,8 +17,9 @@
 // - All others go in one stream from rank to rank with a tag of its own: a header with the key, then the bytes. The
 //   receiver takes them in the order in which they were sent; those that nobody waits for yet are kept in memory.
 //
-// A message above `most` bytes is several of MPI, with the same tag one after the other. The last tag is that of
-// alarms: a rank that fails says so to all others, who fail with the same words.
+// A message above `most` bytes is several of MPI, with the same tag one after the other. One tag is that of alarms: a
+// rank that fails says so to all others, who fail with the same words. Beyond it are tags of a listener, who sends and
+// receives messages by itself: those of a space.
 #pragma once
 
 #include <isthmus/isthmus.h>
@@ -51,6 +52,31 @@ class MpiTransport final : public Transport {
 
   /// Whether poll() would do anything but hear alarms.
   [[nodiscard]] bool is_busy() const { return under_way_ > 0 || !ended_.empty(); }
+
+  /// Sends and receives by itself, with tags of its own.
+  class Listener {
+   public:
+    Listener() = default;
+    Listener(const Listener&) = delete;
+    Listener& operator=(const Listener&) = delete;
+    virtual ~Listener() = default;
+    /// A message of its own has gone or come, in a look at the wire. Nothing may be begun here.
+    virtual void ended(std::uint64_t token) = 0;
+    /// A rank of which it waits for something, or `nobody`.
+    [[nodiscard]] virtual Rank awaits() const = 0;
+  };
+  static constexpr Rank nobody = ~Rank{0};
+  static constexpr std::uint32_t listener_tags = 3;
+  [[nodiscard]] Listener* listener() const { return listener_.get(); }
+  /// Lives as long as the wire is open. Throws TransportError where the wire has too few tags.
+  void listen(std::unique_ptr<Listener> listener);
+  /// For the listener: `tag` below listener_tags, at most `most()` bytes; `from` may be ISTHMUS_WIRE_ANY; the uppermost
+  /// bit of tokens is not used.
+  void listener_sends(Rank to, std::uint32_t tag, const std::byte* bytes, std::size_t count, std::uint64_t token);
+  void listener_receives(Rank from, std::uint32_t tag, std::byte* bytes, std::size_t count, std::uint64_t token);
+  [[nodiscard]] std::uint64_t most() const { return wire_.most; }
+  /// Looks at the wire; what has ended for others is given by the next poll().
+  void look();
   /// How long to wait for a message while nothing comes; zero: for ever.
   void give_up_after(std::chrono::milliseconds silence) { silence_ = silence; }
   /// Fails, and says so to all other ranks.
@@ -110,6 +136,7 @@ class MpiTransport final : public Transport {
   [[nodiscard]] std::string differ(const Message& message, std::uint64_t sent) const;
 
   static constexpr std::uint32_t most_window = 1 << 15;
+  static constexpr std::uint64_t of_listener = std::uint64_t{1} << 63;  ///< in tokens
 
   isthmus_wire wire_;
   std::chrono::milliseconds silence_{};
@@ -128,6 +155,7 @@ class MpiTransport final : public Transport {
   std::chrono::steady_clock::duration silent_{};
   char heard_[256] = {}, raise_[256] = {};
   bool raised_ = false;
+  std::unique_ptr<Listener> listener_;
 };
 
 }  // namespace isthmus::runtime

@@ -36,6 +36,11 @@ std::size_t NodesTransport::poll(Token* ended, std::size_t most) {
   return count;
 }
 
+void NodesTransport::watch() {
+  near_->watch();
+  join_failures();
+}
+
 /// What fails here ends the waiting of all ranks, not of this node's only.
 void NodesTransport::join_failures() {
   if (!failure().empty()) return;

@@ -24,6 +24,8 @@ class NodesTransport final : public Transport {
   bool recv(Rank from, const Key& key, std::byte* bytes, std::size_t count, Token token) override;
   std::size_t poll(Token* ended, std::size_t most) override;
   [[nodiscard]] const std::string& notice() const override;
+  void watch() override;
+  [[nodiscard]] MpiTransport& far() const { return *far_; }
 
  private:
   static constexpr Rank not_near = ~Rank{0};

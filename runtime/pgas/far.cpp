@@ -1,0 +1,330 @@
+#include "runtime/pgas/far.hpp"
+
+#include <atomic>
+#include <cstring>
+
+#include "runtime/pgas/atomics.hpp"
+#include "runtime/pgas/space.hpp"
+
+namespace isthmus::runtime {
+
+using What = Letter::What;
+
+Far::Far(isthmus_space& space, Post& post, std::uint32_t number)
+    : space_(space), post_(post), number_(number), pages_(space.team.ranks) {
+  post_.enter(number, *this);
+}
+
+std::byte* Far::own(std::uint64_t offset) const { return space_.segments.memory(space_.team.rank) + offset; }
+
+std::uint32_t Far::begin(std::uint32_t parts, void* to) {
+  if (spare_.empty()) {
+    spare_.push_back(static_cast<std::uint32_t>(operations_.size()));
+    operations_.emplace_back();
+  }
+  const std::uint32_t number = spare_.back();
+  spare_.pop_back();
+  operations_[number] = {parts, 0, 0, static_cast<std::byte*>(to)};
+  return number;
+}
+
+Far::Operation Far::end(std::uint32_t number, Rank rank) {
+  post_.await(space_.team.member(rank));
+  space_.wait_until([&] { return operations_[number].left == 0; });
+  post_.await(MpiTransport::nobody);
+  spare_.push_back(number);
+  return operations_[number];
+}
+
+Letter& Far::fresh(What what) {
+  Letter& made = post_.fresh();
+  made.space = number_;
+  made.what = what;
+  made.from = space_.team.rank;
+  return made;
+}
+
+Letter& Far::ask(Rank rank, What what, std::uint64_t number) {
+  const Rank to = space_.team.member(rank);
+  if (!post_.has_credit(to)) {
+    post_.await(to);
+    space_.wait_until([&] { return post_.has_credit(to); });
+    post_.await(MpiTransport::nobody);
+  }
+  Letter& made = fresh(what);
+  made.number = number;
+  return made;
+}
+
+void Far::send(Rank rank, Letter& letter, std::size_t bytes) { post_.send(space_.team.member(rank), letter, bytes); }
+
+// -- what this rank asks for
+
+void Far::put(Rank rank, std::uint64_t offset, const void* from, std::size_t bytes) {
+  const bool large = bytes > post_.most();
+  const std::uint32_t number = begin(large ? 2 : 1);
+  Letter& letter = ask(rank, large ? What::put_large : What::put, number);
+  letter.offset = offset;
+  letter.bytes = bytes;
+  if (!large) std::memcpy(letter.payload(), from, bytes);
+  send(rank, letter, large ? 0 : bytes);
+  if (large)
+    post_.send_bulk(space_.team.member(rank), Post::puts, static_cast<const std::byte*>(from), bytes,
+                    {0, number_, operation, rank, number});
+  end(number, rank);
+}
+
+void Far::get(Rank rank, std::uint64_t offset, void* to, std::size_t bytes) {
+  const bool large = bytes > post_.most();
+  const std::uint32_t number = begin(1, to);
+  Letter& letter = ask(rank, large ? What::get_large : What::get, number);
+  letter.offset = offset;
+  letter.bytes = bytes;
+  if (large)
+    post_.receive_bulk(space_.team.member(rank), Post::gets, static_cast<std::byte*>(to), bytes,
+                       {0, number_, operation, rank, number});
+  send(rank, letter);
+  end(number, rank);
+}
+
+void Far::set(Rank rank, std::uint64_t offset, int value, std::size_t bytes) {
+  const std::uint32_t number = begin(1);
+  Letter& letter = ask(rank, What::set, number);
+  letter.offset = offset;
+  letter.bytes = bytes;
+  letter.values[0] = static_cast<std::uint64_t>(value);
+  send(rank, letter);
+  end(number, rank);
+}
+
+void Far::put_signal(Rank rank, std::uint64_t offset, const void* from, std::size_t bytes, std::uint64_t signal,
+                     std::uint64_t add) {
+  if (bytes > post_.most()) {
+    put(rank, offset, from, bytes);
+    bytes = 0;
+  }
+  const std::uint32_t number = begin(1);
+  Letter& letter = ask(rank, What::put_signal, number);
+  letter.offset = offset;
+  letter.bytes = bytes;
+  letter.values[0] = signal;
+  letter.values[1] = add;
+  if (bytes > 0) std::memcpy(letter.payload(), from, bytes);
+  send(rank, letter, bytes);
+  end(number, rank);
+}
+
+std::uint64_t Far::atomic(Rank rank, std::uint64_t offset, isthmus_element element, isthmus_atomic_operator with,
+                          std::uint64_t operand, std::uint64_t expected) {
+  const std::uint32_t number = begin(1);
+  Letter& letter = ask(rank, What::atomic, number);
+  letter.offset = offset;
+  letter.handler = static_cast<std::uint16_t>(element);
+  letter.flags = static_cast<std::uint8_t>(with);
+  letter.values[0] = operand;
+  letter.values[1] = expected;
+  send(rank, letter);
+  return end(number, rank).value;
+}
+
+std::int32_t Far::allocate(std::uint64_t bytes, std::uint64_t& offset) {
+  const std::uint32_t number = begin(1);
+  Letter& letter = ask(0, What::allocate, number);
+  letter.bytes = bytes;
+  send(0, letter);
+  const Operation done = end(number, 0);
+  offset = done.value;
+  return done.status;
+}
+
+std::int32_t Far::release(Rank rank, std::uint64_t offset) {
+  const std::uint32_t number = begin(1);
+  Letter& letter = ask(rank, What::release, number);
+  letter.offset = offset;
+  send(rank, letter);
+  return end(number, rank).status;
+}
+
+std::int32_t Far::take_pages(std::uint64_t end_of, Rank& without) {
+  std::vector<std::pair<Rank, std::uint32_t>> asked;
+  for (Rank r = 0; r < pages_.size(); ++r) {
+    if (pages_[r] >= end_of || space_.segments.is_near(r)) continue;
+    asked.emplace_back(r, begin(1));
+    Letter& letter = ask(r, What::pages, asked.back().second);
+    letter.bytes = end_of;
+    send(r, letter);
+  }
+  std::int32_t worst = 0;
+  for (const auto& [rank, number] : asked) {
+    const std::int32_t status = end(number, rank).status;
+    if (status == 0) pages_[rank] = end_of;
+    else if (worst == 0) worst = status, without = rank;
+  }
+  return worst;
+}
+
+void Far::tell(Rank rank, std::uint64_t epoch, std::uint32_t round, std::int64_t id, std::uint32_t known) {
+  Letter& letter = fresh(What::barrier);
+  letter.number = round;
+  letter.bytes = known;
+  letter.values[0] = epoch;
+  letter.values[1] = static_cast<std::uint64_t>(id);
+  send(rank, letter);
+}
+
+void Far::store(Rank rank, std::uint64_t offset, std::uint64_t value) {
+  Letter& letter = fresh(What::store);
+  letter.offset = offset;
+  letter.values[0] = value;
+  send(rank, letter);
+}
+
+void Far::send(Rank rank, bool is_reply, const Content& content) {
+  const std::size_t before = Letter::payload_at(content.count) - sizeof(Letter);
+  const bool large = content.bytes > 0 && before + content.bytes > post_.most();
+  Letter& letter = is_reply ? fresh(What::reply) : ask(rank, What::request, 0);
+  letter.handler = static_cast<std::uint16_t>(content.handler);
+  letter.count = static_cast<std::uint8_t>(content.count);
+  letter.flags = static_cast<std::uint8_t>((content.in_space ? Letter::in_space : 0) | (large ? Letter::by_itself : 0));
+  letter.bytes = content.bytes;
+  letter.offset = content.offset;
+  if (content.count > 0) std::memcpy(letter.arguments(), content.arguments, 8 * content.count);
+  if (content.bytes == 0 || large) {
+    send(rank, letter, std::size_t{8} * content.count);
+  } else {
+    std::memcpy(letter.payload(), content.payload, content.bytes);
+    send(rank, letter, before + content.bytes);
+  }
+  if (!large) return;
+  const std::uint32_t number = begin(1);
+  post_.send_bulk(space_.team.member(rank), Post::puts, static_cast<const std::byte*>(content.payload), content.bytes,
+                  {0, number_, operation, rank, number});
+  end(number, rank);
+}
+
+// -- what others ask for
+
+void Far::answer(const Letter& asked, std::int32_t status, std::uint64_t value) {
+  Letter& letter = fresh(What::done);
+  letter.number = asked.number;
+  letter.values[0] = value;
+  letter.values[1] = static_cast<std::uint64_t>(status);
+  send(asked.from, letter);
+}
+
+bool Far::take(Letter& letter, std::uint32_t number) {
+  switch (letter.what) {
+    case What::request:
+    case What::reply: keep(letter, number); return false;
+    case What::data:
+      std::memcpy(operations_[letter.number].to, letter.payload(), letter.bytes);
+      --operations_[letter.number].left;
+      return true;
+    case What::done: {
+      Operation& done = operations_[letter.number];
+      done.value = letter.values[0];
+      done.status = static_cast<std::int32_t>(letter.values[1]);
+      --done.left;
+      return true;
+    }
+    case What::barrier: {
+      BarrierFlag& flag = space_.segments.control(space_.team.rank).flags[letter.values[0] % 2][letter.number];
+      flag.id = static_cast<std::int64_t>(letter.values[1]);
+      flag.known = static_cast<std::uint32_t>(letter.bytes);
+      flag.epoch.store(letter.values[0], std::memory_order_release);
+      return true;
+    }
+    case What::store: {
+      auto* const head = reinterpret_cast<std::byte*>(&space_.segments.control(space_.team.rank));
+      reinterpret_cast<std::atomic<std::uint64_t>*>(head + letter.offset)->store(letter.values[0]);
+      return true;
+    }
+    case What::put:
+      std::memcpy(own(letter.offset), letter.payload(), letter.bytes);
+      answer(letter, 0, 0);
+      return true;
+    case What::put_large:
+      post_.receive_bulk(letter.origin, Post::puts, own(letter.offset), letter.bytes,
+                         {0, number_, put_here, letter.from, letter.number});
+      return true;
+    case What::get: {
+      Letter& back = fresh(What::data);
+      back.number = letter.number;
+      back.bytes = letter.bytes;
+      std::memcpy(back.payload(), own(letter.offset), letter.bytes);
+      send(letter.from, back, letter.bytes);
+      return true;
+    }
+    case What::get_large:
+      post_.send_bulk(letter.origin, Post::gets, own(letter.offset), letter.bytes, {0, number_, nothing, 0, 0});
+      return true;
+    case What::set:
+      std::memset(own(letter.offset), static_cast<int>(letter.values[0]), letter.bytes);
+      answer(letter, 0, 0);
+      return true;
+    case What::put_signal:
+      if (letter.bytes > 0) std::memcpy(own(letter.offset), letter.payload(), letter.bytes);
+      std::atomic_ref<std::uint64_t>(*reinterpret_cast<std::uint64_t*>(own(letter.values[0])))
+          .fetch_add(letter.values[1], std::memory_order_release);
+      answer(letter, 0, 0);
+      return true;
+    case What::atomic:
+      answer(letter, 0,
+             change(reinterpret_cast<char*>(own(letter.offset)), static_cast<isthmus_element>(letter.handler),
+                    static_cast<isthmus_atomic_operator>(letter.flags), letter.values[0], letter.values[1]));
+      return true;
+    case What::pages: answer(letter, space_.segments.take_pages(space_.team.rank, false, letter.bytes), 0); return true;
+    case What::allocate: {
+      std::uint64_t offset = 0;
+      const std::int32_t status = space_.allocate_for_another(letter.bytes, offset);
+      answer(letter, status, offset);
+      return true;
+    }
+    case What::release: answer(letter, space_.release_for_another(letter.offset), 0); return true;
+    case What::credit: break;
+  }
+  return true;
+}
+
+/// An active message waits until this rank may handle it.
+void Far::keep(Letter& letter, std::uint32_t number) {
+  Message& message = messages_.emplace_back();
+  message.number = number;
+  message.letter = &letter;
+  const bool in_space = (letter.flags & Letter::in_space) != 0;
+  message.payload = in_space ? own(letter.offset) : letter.payload();
+  if ((letter.flags & Letter::by_itself) != 0) {
+    if (!in_space) {
+      message.own = std::make_unique<std::byte[]>(letter.bytes);
+      message.payload = message.own.get();
+    }
+    message.is_whole = false;
+    post_.receive_bulk(letter.origin, Post::puts, message.payload, letter.bytes,
+                       {0, number_, payload_here, letter.from, popped_ + messages_.size() - 1});
+  } else if (in_space && letter.bytes > 0) {
+    std::memcpy(message.payload, letter.payload(), letter.bytes);
+  }
+}
+
+void Far::pop() {
+  const std::uint32_t number = messages_.front().number;
+  messages_.pop_front();
+  ++popped_;
+  post_.give_back(number);
+}
+
+void Far::ended(const Bulk& bulk) {
+  switch (bulk.what) {
+    case operation: --operations_[bulk.number].left; break;
+    case payload_here: messages_[bulk.number - popped_].is_whole = true; break;
+    case put_here: {
+      Letter& letter = fresh(What::done);
+      letter.number = bulk.number;
+      send(bulk.peer, letter);
+      break;
+    }
+    default: break;
+  }
+}
+
+}  // namespace isthmus::runtime

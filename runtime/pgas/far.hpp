@@ -1,0 +1,115 @@
+// What a space does with the memory of ranks with which this one shares none: it asks them for it, and does what they
+// ask for. See post.hpp.
+//
+// Whatever changes memory is done when the other rank has said so: then whoever is told of it afterwards, in whatever
+// way, finds the bytes.
+#pragma once
+
+#include <isthmus/isthmus_pgas.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "runtime/pgas/post.hpp"
+
+namespace isthmus::runtime {
+
+struct Control;
+
+/// What an active message carries.
+struct Content {
+  std::uint32_t handler;
+  const std::uint64_t* arguments;
+  std::uint32_t count;
+  const void* payload;
+  std::size_t bytes;
+  bool in_space = false;
+  std::uint64_t offset = 0;
+  std::uint32_t spared = 0;  ///< arguments at the end that are not given
+};
+
+class Far final : public Post::Receiver {
+ public:
+  /// An active message that has come.
+  struct Message {
+    std::uint32_t number = 0;  ///< of its letter
+    Letter* letter = nullptr;
+    std::byte* payload = nullptr;
+    bool is_whole = true;
+    std::unique_ptr<std::byte[]> own;  ///< a payload that came by itself
+  };
+  /// What allocate() and release() say beside 0 and the numbers of the system.
+  static constexpr std::int32_t busy = -1, refused = -2;
+
+  /// `number`: see Post::next().
+  Far(isthmus_space& space, Post& post, std::uint32_t number);
+  ~Far() override { post_.leave(number_); }
+
+  /// These wait until it is done; offsets are inside the space. They throw Failed.
+  void put(Rank rank, std::uint64_t offset, const void* from, std::size_t bytes);
+  void get(Rank rank, std::uint64_t offset, void* to, std::size_t bytes);
+  void set(Rank rank, std::uint64_t offset, int value, std::size_t bytes);
+  void put_signal(Rank rank, std::uint64_t offset, const void* from, std::size_t bytes, std::uint64_t signal,
+                  std::uint64_t add);
+  /// Bits of the operands and of what was there before.
+  std::uint64_t atomic(Rank rank, std::uint64_t offset, isthmus_element element, isthmus_atomic_operator with,
+                       std::uint64_t operand, std::uint64_t expected);
+  std::int32_t allocate(std::uint64_t bytes, std::uint64_t& offset);
+  std::int32_t release(Rank rank, std::uint64_t offset);
+  /// Sees to it that symmetric memory up to there has pages on all ranks that are far; the first that has none, and
+  /// what its system says.
+  std::int32_t take_pages(std::uint64_t end, Rank& without);
+
+  /// These do not wait.
+  void tell(Rank rank, std::uint64_t epoch, std::uint32_t round, std::int64_t id, std::uint32_t known);
+  void store(Rank rank, std::uint64_t offset, std::uint64_t value);
+
+  void send(Rank rank, bool is_reply, const Content& content);
+  /// The next active message, if all of it is there.
+  [[nodiscard]] Message* next() {
+    return messages_.empty() || !messages_.front().is_whole ? nullptr : &messages_.front();
+  }
+  void handles(const Message& message) {
+    if (message.letter->asks()) post_.owe(*message.letter);
+  }
+  void pop();
+
+  bool go_on(bool looks = true) { return post_.go_on(looks); }
+  [[nodiscard]] bool is_still() const { return post_.is_still(); }
+
+  bool take(Letter& letter, std::uint32_t number) override;
+  void ended(const Bulk& bulk) override;
+
+ private:
+  enum Purpose : std::uint32_t { operation, put_here, payload_here, nothing };
+  struct Operation {
+    std::uint32_t left = 0;  ///< what has to come before it is done
+    std::int32_t status = 0;
+    std::uint64_t value = 0;
+    std::byte* to = nullptr;
+  };
+
+  std::uint32_t begin(std::uint32_t parts, void* to = nullptr);
+  Operation end(std::uint32_t number, Rank rank);
+  /// Waits until it may be sent.
+  Letter& ask(Rank rank, Letter::What what, std::uint64_t number);
+  Letter& fresh(Letter::What what);
+  void send(Rank rank, Letter& letter, std::size_t bytes = 0);
+  void answer(const Letter& asked, std::int32_t status, std::uint64_t value);
+  void keep(Letter& letter, std::uint32_t number);
+  [[nodiscard]] std::byte* own(std::uint64_t offset) const;
+
+  isthmus_space& space_;
+  Post& post_;
+  std::uint32_t number_;
+  std::deque<Operation> operations_;
+  std::vector<std::uint32_t> spare_;  // of them
+  std::deque<Message> messages_;
+  std::uint64_t popped_ = 0;
+  std::vector<std::uint64_t> pages_;  // by rank: up to where symmetric memory is known to have them
+};
+
+}  // namespace isthmus::runtime

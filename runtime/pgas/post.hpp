@@ -1,0 +1,114 @@
+// Letters of all spaces of a transport that sends over MPI.
+//
+// From one rank to another letters are taken in the order in which they were sent. What a letter asks for needs credit:
+// a rank has so many letters at another one that have not been carried out, so that what nobody has looked at yet stays
+// bounded; the answers need none, as there are no more of them. Credit comes back with whatever goes the other way, or
+// by itself. Bytes that are too many for a letter go by themselves, from where they are to where they belong: those
+// that are put with one tag, those that are got with another, and as both sides begin them in the same order, they
+// meet.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "runtime/pgas/letter.hpp"
+#include "runtime/transport/mpi/mpi.hpp"
+
+namespace isthmus::runtime {
+
+/// Bytes that go by themselves, as their space knows them.
+struct Bulk {
+  std::uint32_t pieces = 0;  ///< that have not ended
+  std::uint32_t space = 0;
+  std::uint32_t what = 0, peer = 0;
+  std::uint64_t number = 0;
+};
+
+class Post final : public MpiTransport::Listener {
+ public:
+  enum Tag : std::uint32_t { letters, puts, gets };
+
+  /// A space.
+  class Receiver {
+   public:
+    Receiver() = default;
+    Receiver(const Receiver&) = delete;
+    Receiver& operator=(const Receiver&) = delete;
+    virtual ~Receiver() = default;
+    /// False: it keeps the letter, and gives it back by its number.
+    virtual bool take(Letter& letter, std::uint32_t number) = 0;
+    virtual void ended(const Bulk& bulk) = 0;
+  };
+
+  explicit Post(MpiTransport& far);
+  /// That of a transport; null where all ranks share memory. Throws TransportError.
+  static Post* of(Transport& transport);
+
+  /// No space here has this number or a higher one.
+  [[nodiscard]] std::uint32_t next() const { return static_cast<std::uint32_t>(receivers_.size()); }
+  void enter(std::uint32_t number, Receiver& receiver);
+  void leave(std::uint32_t number) { receivers_[number] = nullptr; }
+
+  /// Whether a letter that asks for something may go there now.
+  [[nodiscard]] bool has_credit(Rank to) const { return peers_[to].credit > 0; }
+  /// What a letter carries beside its head.
+  [[nodiscard]] std::size_t most() const { return room_ - sizeof(Letter); }
+  /// A letter to fill, all zero, and its way; `bytes`: after its head.
+  Letter& fresh();
+  void send(Rank to, Letter& letter, std::size_t bytes);
+  void send_bulk(Rank to, Tag tag, const std::byte* bytes, std::size_t count, Bulk bulk);
+  void receive_bulk(Rank from, Tag tag, std::byte* bytes, std::size_t count, Bulk bulk);
+  /// An active message is going to be handled.
+  void owe(const Letter& request) { ++peers_[request.origin].owed; }
+  void give_back(std::uint32_t number);
+
+  /// Takes what has come; `looks`: at the wire, too. Whether anything had.
+  bool go_on(bool looks = true);
+  /// Whether all that this rank sent has gone.
+  [[nodiscard]] bool is_still() const { return going_ == 0; }
+  void await(Rank rank) { awaits_ = rank; }
+
+  void ended(std::uint64_t token) override;
+  [[nodiscard]] Rank awaits() const override { return awaits_; }
+
+ private:
+  enum class Kind : std::uint64_t { in, out, bulk };
+  struct Peer {
+    std::uint32_t sent = 0, taken = 0;  ///< letters
+    std::uint32_t credit = most_credit;
+    std::uint32_t owed = 0;
+  };
+
+  static std::uint64_t token(Kind kind, std::uint64_t number) {
+    return static_cast<std::uint64_t>(kind) << 56 | number;
+  }
+  [[nodiscard]] Letter& letter(std::uint32_t number) const {
+    return *reinterpret_cast<Letter*>(buffers_[number].get());
+  }
+  std::uint32_t buffer();
+  void listen();
+  bool came(std::uint32_t number);
+  void take(std::uint32_t number);
+  std::uint32_t keep(Bulk bulk, std::size_t count);
+
+  static constexpr std::uint32_t most_credit = 64, listeners = 8;
+  static constexpr std::size_t usual_room = 8192;
+
+  MpiTransport& far_;
+  std::size_t room_;
+  std::vector<Peer> peers_;
+  std::vector<std::unique_ptr<std::byte[]>> buffers_;
+  std::vector<std::uint32_t> spare_;    // of them
+  std::vector<std::uint32_t> arrived_;  // in the order in which they ended
+  std::vector<std::uint32_t> early_;    // one before them has not arrived
+  std::uint32_t listening_ = 0, filled_ = 0, going_ = 0;
+  std::deque<Bulk> bulks_;
+  std::vector<std::uint32_t> spare_bulks_, finished_;
+  std::vector<Receiver*> receivers_;
+  Rank awaits_ = MpiTransport::nobody;
+};
+
+}  // namespace isthmus::runtime
