@@ -79,7 +79,7 @@ bool collective_run(const struct arguments* a, struct turn* turn) {
   const struct prepared* p = c ? prepared_call(c, a) : NULL;
   const char* why = p ? NULL : c ? call_refused(a, c, &reduction) : "a wrong argument";
   if (why) {
-    count_left(a->kind, NO_CLASS, 0, why);
+    count_left(BLOCKING, a->kind, NO_CLASS, 0, why);
     leave();
     return left(turn);
   }
@@ -95,7 +95,7 @@ bool collective_run(const struct arguments* a, struct turn* turn) {
       turn->tally = tally;
     }
     if (who == THEIRS) {
-      count_left(a->kind, size_class, own, timed ? "compared" : "the MPI library's own is faster");
+      count_left(BLOCKING, a->kind, size_class, own, timed ? "compared" : "the MPI library's own is faster");
       leave();
       turn->begin = timed ? now_ns() : 0;
       return left(turn);
@@ -104,7 +104,7 @@ bool collective_run(const struct arguments* a, struct turn* turn) {
   if (timed) turn->begin = now_ns();
   turn->error = p ? carry_out_prepared(p, a, c) : carry_out(a, c, &reduction);
   if (timed) tally_time(turn->tally, OURS, now_ns() - turn->begin);
-  count_taken(a->kind, size_class, own);
+  count_taken(BLOCKING, a->kind, size_class, own);
   leave();
   return true;
 }

@@ -9,6 +9,8 @@ static int keyval = MPI_KEYVAL_INVALID;
 /* The number of the next group: larger than those of all groups that this process was in, so that two ranks never
  * belong to two groups of one number. */
 static uint32_t next_number = 1;
+/* Of the keys of communicators: their number and first rank in 54 bits, above what tells classes of calls apart. */
+static const uint64_t WORLD = (uint64_t)1 << 54;
 /* What was looked up last. */
 static MPI_Comm last_comm;
 static struct communicator* last;
@@ -39,7 +41,11 @@ void communicators_end(void) {
 void communicator_drop(struct communicator* c) {
   if (!c || --c->references > 0) return;
   for (int k = 0; k < COLLECTIVES; ++k) {
-    for (int s = 0; s <= CLASSES; ++s) tally_free(c->tallies[k][s]);
+    for (int s = 0; s <= CLASSES; ++s) {
+      tally_free(c->tallies[k][s]);
+      series_free(c->series[0][k][s]);
+      series_free(c->series[1][k][s]);
+    }
     prepared_free(c->prepared[k]);
   }
   if (c->own_team) isthmus_leave(c->team);
@@ -103,9 +109,11 @@ static void make_group(struct communicator* c, MPI_Comm comm) {
   if (!members) members = members_of(comm, c->size, whole = &process.world);
   if (!members) return;
   c->concurrent = whole->concurrent;
+  c->compares = process.compares && whole == &process.node && c->size > 1 && agreed_can();
   if (comm == MPI_COMM_WORLD) {
     /* Its messages need no number of a group, which MPI's tags have no room for. */
     c->team = whole->team;
+    c->key = WORLD;
     c->may_tune = process.online;
     free(members);
     return;
@@ -113,6 +121,7 @@ static void make_group(struct communicator* c, MPI_Comm comm) {
   uint32_t number = next_number;
   if (c->size > 1) PMPI_Allreduce(&next_number, &number, 1, MPI_UINT32_T, MPI_MAX, comm);
   next_number = number + 1;
+  c->key = WORLD | (uint64_t)number << 22 | members[0];
   /* Programs that make ever new communicators would tune for ever. */
   enum { TUNED = 16 };
   c->may_tune = process.online && number <= TUNED;

@@ -15,24 +15,24 @@ struct row {
   uint64_t times[SIDES];
   float* ns[SIDES]; /* the last ones */
 };
-static struct row* rows[COLLECTIVES][CLASSES + 1];
+static struct row* rows[FORMS][COLLECTIVES][CLASSES + 1];
 
-static struct row* row_of(enum collective kind, int size_class) {
-  struct row** row = &rows[kind][size_class];
+static struct row* row_of(enum form form, enum collective kind, int size_class) {
+  struct row** row = &rows[form][kind][size_class];
   if (UNLIKELY(!*row) && !(*row = calloc(1, sizeof **row))) abort();
   return *row;
 }
 
-void count_taken(enum collective kind, int size_class, int64_t bytes) {
-  struct row* row = row_of(kind, size_class);
+void count_taken(enum form form, enum collective kind, int size_class, int64_t bytes) {
+  struct row* row = row_of(form, kind, size_class);
   row->taken++;
   row->bytes += (uint64_t)bytes;
 }
 
-void count_left(enum collective kind, int size_class, int64_t bytes, const char* why) {
-  struct row* row = row_of(kind, size_class);
+void count_left(enum form form, enum collective kind, int size_class, int64_t bytes, const char* why) {
+  struct row* row = row_of(form, kind, size_class);
   for (int i = 0; i < REASONS; ++i) {
-    if (row->left[i].why && strcmp(row->left[i].why, why) != 0) continue;
+    if (row->left[i].why && row->left[i].why != why && strcmp(row->left[i].why, why) != 0) continue;
     row->left[i].why = why;
     row->left[i].calls++;
     row->left[i].bytes += (uint64_t)bytes;
@@ -40,8 +40,8 @@ void count_left(enum collective kind, int size_class, int64_t bytes, const char*
   }
 }
 
-void count_time(enum collective kind, int size_class, enum turn_of who, float ns) {
-  struct row* row = row_of(kind, size_class);
+void count_time(enum form form, enum collective kind, int size_class, enum turn_of who, float ns) {
+  struct row* row = row_of(form, kind, size_class);
   if (!row->ns[who] && !(row->ns[who] = malloc(KEPT * sizeof(float)))) abort();
   row->ns[who][row->times[who]++ % KEPT] = ns;
 }
@@ -57,6 +57,24 @@ static void write_times(FILE* file, struct row* row, const char* name, int size_
   }
 }
 
+/* iallreduce, allreduce_init, as functions of MPI are called. */
+static void write_rows(FILE* file, enum form form, enum collective kind) {
+  static const char *const before[FORMS] = {"", "i", ""}, *const behind[FORMS] = {"", "", "_init"};
+  char name[64];
+  snprintf(name, sizeof name, "%s%s%s", before[form], collective_names[kind], behind[form]);
+  for (int size_class = 0; size_class <= CLASSES; ++size_class) {
+    struct row* row = rows[form][kind][size_class];
+    if (!row) continue;
+    if (row->taken)
+      fprintf(file, "taken %s %d %llu %llu\n", name, size_class, (unsigned long long)row->taken,
+              (unsigned long long)row->bytes);
+    for (int i = 0; i < REASONS && row->left[i].why; ++i)
+      fprintf(file, "left %s %d %llu %llu %s\n", name, size_class, (unsigned long long)row->left[i].calls,
+              (unsigned long long)row->left[i].bytes, row->left[i].why);
+    write_times(file, row, name, size_class);
+  }
+}
+
 void counts_write(void) {
   char path[4400];
   const char* folder = getenv("ISTHMUS_COUNTS");
@@ -64,19 +82,7 @@ void counts_write(void) {
   FILE* file = fopen(path, "w");
   if (!file) return;
   fprintf(file, "isthmus counts 1\nrank %d %d\n", process.rank, process.ranks);
-  for (int kind = 0; kind < COLLECTIVES; ++kind) {
-    for (int size_class = 0; size_class <= CLASSES; ++size_class) {
-      struct row* row = rows[kind][size_class];
-      const char* name = collective_names[kind];
-      if (!row) continue;
-      if (row->taken)
-        fprintf(file, "taken %s %d %llu %llu\n", name, size_class, (unsigned long long)row->taken,
-                (unsigned long long)row->bytes);
-      for (int i = 0; i < REASONS && row->left[i].why; ++i)
-        fprintf(file, "left %s %d %llu %llu %s\n", name, size_class, (unsigned long long)row->left[i].calls,
-                (unsigned long long)row->left[i].bytes, row->left[i].why);
-      write_times(file, row, name, size_class);
-    }
-  }
+  for (int form = 0; form < FORMS; ++form)
+    for (int kind = 0; kind < COLLECTIVES; ++kind) write_rows(file, form, kind);
   fclose(file);
 }

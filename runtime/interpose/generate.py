@@ -159,22 +159,26 @@ def _collective(function: Function, language: Language) -> str:
 
 def _started(function: Function, blocking: Function, language: Language) -> str:
     """A nonblocking or persistent form of a collective."""
-    persistent = "true" if function.name.endswith("_init") else "false"
+    form = "PERSISTENT" if function.name.endswith("_init") else "NONBLOCKING"
     if not language.fortran:
         request = function.parameters[-1].name
         return (
             f"{_head(function)}  if (!taking()) return {_call(function)};\n"
-            f"  {_arguments(blocking, function.parameters, language)}\n  int error;\n"
-            f"  if (collective_start(&a, {persistent}, {request}, &error)) return error;\n"
-            f"  error = {_call(function)};\n  depth--;\n  return error;\n}}\n"
+            f"  {_arguments(blocking, function.parameters, language)}\n  struct started started;\n"
+            f"  if (collective_start(&a, {form}, {request}, &started)) return started.error;\n"
+            f"  started.error = {_call(function)};\n  collective_started(&started, {request});\n"
+            "  return started.error;\n}\n"
         )
     entry = fortran_entry(function, language)
+    request = entry.parameters[-1].name
     return (
         f"{entry.head}  if (!taking()) {{\n    {entry.forward}\n    return;\n  }}\n{_ERROR}"
-        f"  {_arguments(blocking, entry.parameters, language)}\n  MPI_Request handle;\n  int error;\n"
-        f"  if (collective_start(&a, {persistent}, &handle, &error)) {{\n"
-        f"    *{entry.parameters[-1].name} = PMPI_Request_c2f(handle);\n    *ierror = error;\n    return;\n  }}\n"
-        f"  {entry.forward}\n  depth--;\n}}\n"
+        f"  {_arguments(blocking, entry.parameters, language)}\n  MPI_Request handle;\n  struct started started;\n"
+        f"  if (collective_start(&a, {form}, &handle, &started)) {{\n"
+        f"    *{request} = PMPI_Request_c2f(handle);\n    *ierror = started.error;\n    return;\n  }}\n"
+        f"  {entry.forward}\n  started.error = *ierror;\n  handle = PMPI_Request_f2c(*{request});\n"
+        f"  collective_started(&started, &handle);\n  *{request} = PMPI_Request_c2f(handle);\n"
+        f"  *ierror = started.error;\n}}\n"
     )
 
 
@@ -184,7 +188,8 @@ def _wait(function: Function, language: Language) -> str:
         names = ", ".join(p.name for p in function.parameters)
         return (
             f"{_head(function)}  if (LIKELY(requests_live == 0) || !taking()) return {_call(function)};\n  enter();\n"
-            f"  const int error = {name}({names});\n  leave();\n  return error;\n}}\n"
+            f"  exposed_begin();\n  const int error = {name}({names});\n  exposed_end();\n  leave();\n"
+            "  return error;\n}\n"
         )
     entry = fortran_entry(function, language)
     before: list[str] = []
@@ -227,7 +232,7 @@ def _wait(function: Function, language: Language) -> str:
     statements = "".join(f"  {line}\n" for line in [*before, f"*ierror = {name}({', '.join(given)});", *after])
     return (
         f"{entry.head}  if (LIKELY(requests_live == 0) || !taking()) {{\n    {entry.forward}\n    return;\n  }}\n"
-        f"{_ERROR}  enter();\n{statements}  leave();\n}}\n"
+        f"{_ERROR}  enter();\n  exposed_begin();\n{statements}  exposed_end();\n  leave();\n}}\n"
     )
 
 

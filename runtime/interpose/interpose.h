@@ -118,6 +118,7 @@ void progress(bool aside);
 void go_on(unsigned looks);
 
 /* ---- communicators.c ---- */
+enum form { BLOCKING, NONBLOCKING, PERSISTENT, FORMS };
 enum { CLASSES = 6, NO_CLASS = CLASSES }; /* of sizes; the last one: ranks do not know those of others */
 struct tally;
 struct communicator {
@@ -132,8 +133,11 @@ struct communicator {
   int ins, outs;    /* neighbours */
   int *in, *out;    /* their ranks; MPI_PROC_NULL: none */
   const char* away; /* why their collectives go to the MPI library; NULL: they do not */
+  uint64_t key;     /* no other communicator of a node with a rank of this one has it */
+  bool compares;    /* calls that do not wait, too */
   struct tally* tallies[COLLECTIVES][CLASSES + 1];
-  struct prepared* prepared[COLLECTIVES]; /* the last call of each kind, where it can be used again */
+  struct series* series[2][COLLECTIVES][CLASSES + 1]; /* nonblocking, persistent */
+  struct prepared* prepared[COLLECTIVES];             /* the last call of each kind, where it can be used again */
 };
 void communicators_begin(void);
 void communicators_end(void);
@@ -248,6 +252,46 @@ bool collective_run(const struct arguments* a, struct turn* turn);
 void collective_ran(struct turn* turn);
 int collective_failed(MPI_Comm comm, int status);
 
+/* ---- series.c: who carries out calls that do not wait ---- */
+enum turn_of { OURS, THEIRS, SIDES };
+struct series;
+struct series* series_of(struct communicator* c, enum form form, enum collective kind, int size_class);
+enum turn_of series_turn(struct series* s, bool* timed);
+void series_free(struct series* s);
+/* A call that is timed. */
+struct sample {
+  struct series* series; /* NULL: it is not */
+  enum turn_of who;
+  uint64_t ns;
+  uint32_t others; /* calls of the other side that had begun */
+  bool mixed;      /* one of them was under way */
+  const struct exposed* thread;
+};
+void sample_begin(struct sample* sample, struct series* s, enum turn_of who, uint64_t ns); /* that its start took */
+void sample_end(struct sample* sample);
+void sample_drop(struct sample* sample); /* its end will not be seen */
+/* Time of a thread in waits and tests, while there are samples. */
+extern int samples_under_way;
+extern _Thread_local struct exposed {
+  uint64_t ns, since;
+} exposed __attribute__((tls_model("initial-exec")));
+
+/* ---- agreed.c: what ranks of a node agree on without waiting for each other ---- */
+struct agreed;
+/* Bounds of the times of both sides, sums over ranks. */
+struct bounds {
+  double ns[SIDES];
+  bool unsure; /* a rank has measured too little */
+};
+void agreed_begin(MPI_Comm node);
+void agreed_end(void);
+bool agreed_can(void);
+struct agreed* agreed_of(uint64_t key); /* NULL: there is no room, for all ranks */
+/* False: never again. The verdict cannot hold in this window or before it. */
+bool agreed_tell(struct agreed* a, unsigned round, uint64_t window, const struct bounds* own);
+/* Whether the verdict holds in this window, which this rank comes to now. */
+bool agreed_holds(struct agreed* a, unsigned round, uint32_t ranks, uint64_t window, struct bounds* all);
+
 /* ---- requests.c ---- */
 extern int requests_live; /* in the hands of the program */
 extern int requests_busy; /* under way */
@@ -261,12 +305,30 @@ struct request {
   bool persistent, active, done, freed;
   bool holds; /* types or operators that the program may free */
   int error;
+  /* The MPI library's own: of a call that is its turn; of a persistent one always, where both take turns. */
+  MPI_Request theirs;
+  bool by_theirs;
+  struct series* series;
+  struct sample sample;
   struct request* next; /* of those that are not used */
 };
-/* Nonblocking, or persistent; the rest as collective_run(). */
-bool collective_start(const struct arguments* a, bool persistent, MPI_Request* handle, int* error);
+/* An entry point that does not wait is as one of a blocking collective:
+ *   if (collective_start(&a, NONBLOCKING, request, &started)) return started.error;
+ *   started.error = PMPI_X(..., request);
+ *   collective_started(&started, request); */
+struct started {
+  int error;
+  struct request* request; /* stands for that of the MPI library; NULL: the program gets the latter */
+  uint64_t begin;
+  bool timed;
+};
+bool collective_start(const struct arguments* a, enum form form, MPI_Request* handle, struct started* started);
+void collective_started(struct started* started, MPI_Request* handle);
 struct request* request_find(MPI_Request handle); /* NULL: it is the MPI library's */
 bool request_test(struct request* r);             /* whether it is done, or inactive */
+/* The program waits for nothing of ours: the MPI library may wait by itself. */
+static inline bool requests_wait_alone(void) { return requests_busy == 0 && !process.several_threads; }
+void request_wait_alone(struct request* r); /* of the MPI library's */
 int request_end(struct request* r, MPI_Request* handle);
 int request_start(struct request* r);
 void request_free(struct request* r);
@@ -297,7 +359,6 @@ void aside_end(bool begun);
 void aside_stop(void);
 
 /* ---- tallies.c ---- */
-enum turn_of { OURS, THEIRS, SIDES };
 uint64_t now_ns(void);
 int class_of(int64_t bytes);
 /* Of a communicator, a collective and a class of sizes: how calls take turns. */
@@ -311,9 +372,19 @@ void tally_free(struct tally* t);
 /* The median of some times, which are sorted, and its interval of 95 % by order statistics. */
 void interval_of(float* times, int n, double* low, double* middle, double* high);
 /* For the report. */
-void count_taken(enum collective kind, int size_class, int64_t bytes);
-void count_left(enum collective kind, int size_class, int64_t bytes, const char* why);
-void count_time(enum collective kind, int size_class, enum turn_of who, float ns);
+void count_taken(enum form form, enum collective kind, int size_class, int64_t bytes);
+void count_left(enum form form, enum collective kind, int size_class, int64_t bytes, const char* why);
+void count_time(enum form form, enum collective kind, int size_class, enum turn_of who, float ns);
 void counts_write(void);
+
+/* Around a wait or a test of the program. */
+static inline void exposed_begin(void) {
+  if (UNLIKELY(samples_under_way > 0)) exposed.since = now_ns();
+}
+static inline void exposed_end(void) {
+  if (LIKELY(exposed.since == 0)) return;
+  exposed.ns += now_ns() - exposed.since;
+  exposed.since = 0;
+}
 
 #endif

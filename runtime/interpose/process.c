@@ -112,6 +112,7 @@ static void join_all(void) {
   int ranks, mine, any;
   PMPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, process.rank, MPI_INFO_NULL, &node);
   join(&process.node, node, true);
+  if (process.compares) agreed_begin(node);
   PMPI_Comm_size(node, &ranks);
   mine = ranks < process.ranks;
   PMPI_Allreduce(&mine, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
@@ -157,6 +158,7 @@ void process_end(void) {
   aside_stop();
   requests_end();
   communicators_end();
+  agreed_end();
   leave_team(&process.world);
   leave_team(&process.node);
   PMPI_Comm_free(&process.own);

@@ -72,7 +72,10 @@ static struct request* new_request(void) {
     if (!r) abort();
     PMPI_Recv_init(NULL, 0, MPI_BYTE, MPI_PROC_NULL, 0, process.own, &r->handle);
   }
-  r->persistent = r->active = r->done = r->freed = r->holds = false;
+  r->persistent = r->active = r->done = r->freed = r->holds = r->by_theirs = false;
+  r->theirs = MPI_REQUEST_NULL;
+  r->series = NULL;
+  r->sample.series = NULL;
   r->error = MPI_SUCCESS;
   r->call.packed = r->call.pending = NULL;
   return r;
@@ -119,6 +122,8 @@ static void free_put_off(void) {
 
 static void release(struct request* r) {
   take_out(r);
+  sample_drop(&r->sample);
+  if (r->theirs != MPI_REQUEST_NULL) PMPI_Request_free(&r->theirs);
   call_release(&r->call);
   arguments_release(&r->arguments, r->comm);
   communicator_drop(r->comm);
@@ -151,8 +156,22 @@ static int begin(struct request* r, const struct prepared* p) {
   return r->error = collective_failed(r->arguments.comm, status);
 }
 
+static bool test_theirs(struct request* r) {
+  int flag = 0;
+  r->error = PMPI_Test(&r->theirs, &flag, MPI_STATUS_IGNORE);
+  r->done = flag || r->error != MPI_SUCCESS;
+  return r->done;
+}
+
+void request_wait_alone(struct request* r) {
+  if (!r->active || r->done || !r->by_theirs) return;
+  r->error = PMPI_Wait(&r->theirs, MPI_STATUS_IGNORE);
+  r->done = true;
+}
+
 bool request_test(struct request* r) {
   if (!r->active || r->done) return true;
+  if (r->by_theirs) return test_theirs(r);
   const int status = isthmus_test(r->operation);
   if (status == ISTHMUS_IN_PROGRESS) return false;
   r->done = true;
@@ -167,6 +186,7 @@ bool request_test(struct request* r) {
 
 int request_end(struct request* r, MPI_Request* handle) {
   const int error = r->error;
+  sample_end(&r->sample);
   r->active = r->done = false;
   if (!r->persistent) {
     *handle = MPI_REQUEST_NULL;
@@ -176,45 +196,97 @@ int request_end(struct request* r, MPI_Request* handle) {
 }
 
 void request_free(struct request* r) {
-  if (r->active && !r->done) r->freed = true;
+  if (r->active && !r->done && !r->by_theirs) r->freed = true;
   else release(r);
 }
 
-static int start(struct request* r, const struct prepared* p) {
-  const enum collective kind = r->arguments.kind;
-  int64_t own;
+/* The class of a call, and its bytes. */
+static int class_of_call(const struct prepared* p, const struct arguments* a, const struct communicator* c,
+                         int64_t* own) {
+  if (p) return *own = p->own, p->size_class;
+  const int64_t agreed = call_size(a, c, own);
+  return agreed < 0 ? NO_CLASS : class_of(agreed);
+}
+
+static int start(struct request* r, const struct prepared* p, int size_class, int64_t own, bool timed) {
+  const uint64_t from = timed ? now_ns() : 0;
   const int error = begin(r, p);
-  if (p) {
-    count_taken(kind, p->size_class, p->own);
-  } else {
-    const int64_t agreed = call_size(&r->arguments, r->comm, &own);
-    count_taken(kind, agreed < 0 ? NO_CLASS : class_of(agreed), own);
-  }
+  if (timed) sample_begin(&r->sample, r->series, OURS, now_ns() - from);
+  count_taken(r->persistent ? PERSISTENT : NONBLOCKING, r->arguments.kind, size_class, own);
   return error;
 }
 
-int request_start(struct request* r) { return start(r, prepared_call(r->comm, &r->arguments)); }
+static void count_theirs(enum form form, enum collective kind, int size_class, int64_t own, bool timed) {
+  count_left(form, kind, size_class, own, timed ? "compared" : "the MPI library's own is faster");
+}
 
-bool collective_start(const struct arguments* a, bool persistent, MPI_Request* handle, int* error) {
+static int start_theirs(struct request* r, bool timed) {
+  const uint64_t from = timed ? now_ns() : 0;
+  r->error = PMPI_Start(&r->theirs);
+  r->active = r->by_theirs = true;
+  r->done = r->error != MPI_SUCCESS;
+  if (timed) sample_begin(&r->sample, r->series, THEIRS, now_ns() - from);
+  return r->error;
+}
+
+int request_start(struct request* r) {
+  const struct prepared* p = prepared_call(r->comm, &r->arguments);
+  bool timed = false;
+  int64_t own;
+  const int size_class = class_of_call(p, &r->arguments, r->comm, &own);
+  if (r->series && series_turn(r->series, &timed) == THEIRS) {
+    count_theirs(PERSISTENT, r->arguments.kind, size_class, own, timed);
+    return start_theirs(r, timed);
+  }
+  r->by_theirs = false;
+  return start(r, p, size_class, own, timed);
+}
+
+/* The MPI library is called now; `r` stands for what it gives. */
+static bool left(struct started* started, struct request* r, bool timed) {
+  started->request = r;
+  started->timed = timed;
+  leave();
+  depth++;
+  started->begin = timed ? now_ns() : 0;
+  return false;
+}
+
+static struct request* request_for(const struct arguments* a, struct communicator* c, enum form form) {
+  struct request* r = new_request();
+  r->comm = c;
+  c->references++;
+  r->persistent = form == PERSISTENT;
+  r->arguments = *a;
+  add(r);
+  return r;
+}
+
+bool collective_start(const struct arguments* a, enum form form, MPI_Request* handle, struct started* started) {
   enter();
   struct communicator* c = communicator_of(a->comm, false);
   /* A persistent one is prepared again when it is started. */
-  const struct prepared* p = c && !persistent ? prepared_call(c, a) : NULL;
+  const struct prepared* p = c && form == NONBLOCKING ? prepared_call(c, a) : NULL;
   struct reduction reduction = {.by_mpi = false};
   const char* why = p ? NULL : c ? call_refused(a, c, &reduction) : "no group of its ranks was made";
   /* Who waits within the MPI library could not go on with it. */
   if (c && !why && !c->concurrent) why = "does not wait, on several nodes without MPI_THREAD_MULTIPLE";
   if (why) {
-    count_left(a->kind, NO_CLASS, 0, why);
-    leave();
-    depth++;
-    return false;
+    count_left(form, a->kind, NO_CLASS, 0, why);
+    return left(started, NULL, false);
   }
-  struct request* r = new_request();
-  r->comm = c;
-  c->references++;
-  r->persistent = persistent;
-  r->arguments = *a;
+  int64_t own;
+  const int size_class = class_of_call(p, a, c, &own);
+  struct series* series = c->compares ? series_of(c, form, a->kind, size_class) : NULL;
+  bool timed = false;
+  if (series && form == NONBLOCKING && series_turn(series, &timed) == THEIRS) {
+    count_theirs(form, a->kind, size_class, own, timed);
+    struct request* r = timed ? request_for(a, c, form) : NULL;
+    if (r) r->series = series;
+    return left(started, r, timed);
+  }
+  struct request* r = request_for(a, c, form);
+  r->series = series;
   if (!p) {
     r->reduction = reduction;
     /* Types of reductions stay as they are: operators are called with them. */
@@ -222,16 +294,38 @@ bool collective_start(const struct arguments* a, bool persistent, MPI_Request* h
     r->holds = r->reduction.by_mpi;
     holding += r->holds;
   }
-  add(r);
+  if (series && form == PERSISTENT) return left(started, r, false);
   *handle = r->handle;
-  *error = persistent ? MPI_SUCCESS : start(r, p);
+  started->error = form == PERSISTENT ? MPI_SUCCESS : start(r, p, size_class, own, timed);
   leave();
   return true;
 }
 
+void collective_started(struct started* started, MPI_Request* handle) {
+  const uint64_t ns = started->timed ? now_ns() - started->begin : 0;
+  depth--;
+  struct request* r = started->request;
+  if (LIKELY(!r)) return;
+  enter();
+  if (started->error != MPI_SUCCESS) {
+    release(r);
+  } else {
+    r->theirs = *handle;
+    *handle = r->handle;
+    if (!r->persistent) {
+      r->active = r->by_theirs = true;
+      sample_begin(&r->sample, r->series, THEIRS, ns);
+    }
+  }
+  leave();
+}
+
 void requests_end(void) {
   for (size_t i = 0; i < slots; ++i)
-    if (table[i]) PMPI_Request_free(&table[i]->handle);
+    if (table[i]) {
+      if (table[i]->theirs != MPI_REQUEST_NULL && !table[i]->active) PMPI_Request_free(&table[i]->theirs);
+      PMPI_Request_free(&table[i]->handle);
+    }
   for (struct request* r = spare; r; r = r->next) PMPI_Request_free(&r->handle);
   requests_live = requests_busy = 0;
   slots = 0;

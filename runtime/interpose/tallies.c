@@ -55,7 +55,7 @@ enum turn_of tally_turn(struct tally* t, bool* timed) {
 
 void tally_time(struct tally* t, enum turn_of who, uint64_t ns) {
   t->ns[who][t->times[who]++ % KEPT] = (float)ns;
-  count_time(t->kind, t->size_class, who, (float)ns);
+  count_time(BLOCKING, t->kind, t->size_class, who, (float)ns);
 }
 
 static int by_value(const void* a, const void* b) {

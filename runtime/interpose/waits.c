@@ -39,11 +39,14 @@ int waits_test(MPI_Request* request, int* flag, MPI_Status* status) {
 int waits_wait(MPI_Request* request, MPI_Status* status) {
   struct request* r = request_find(*request);
   int error = MPI_SUCCESS, flag = 0;
+  const bool alone = requests_wait_alone();
   if (r) {
+    if (alone) request_wait_alone(r);
     for (unsigned looks = 0; !request_test(r); ++looks) go_on(looks);
     set_empty(status);
     return request_end(r, request);
   }
+  if (alone) return PMPI_Wait(request, status);
   for (unsigned looks = 0; !flag && error == MPI_SUCCESS; ++looks) {
     error = PMPI_Test(request, &flag, status);
     if (!flag) beside(looks);
@@ -73,6 +76,13 @@ static int end_all(int n, MPI_Request* requests, MPI_Status* statuses, int error
 
 int waits_waitall(int n, MPI_Request* requests, MPI_Status* statuses) {
   int error = MPI_SUCCESS, theirs = 0, first = 0;
+  if (requests_wait_alone()) {
+    for (int i = 0; i < n; ++i) {
+      struct request* r = request_find(requests[i]);
+      if (r) request_wait_alone(r);
+    }
+    return end_all(n, requests, statuses, PMPI_Waitall(n, requests, statuses));
+  }
   for (unsigned looks = 0;; ++looks) {
     if (!theirs) {
       error = PMPI_Testall(n, requests, &theirs, statuses);

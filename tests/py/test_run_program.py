@@ -57,7 +57,9 @@ def test_every_collective(checked: tuple[str, Path], ranks: int) -> None:
     assert found["ranks"] == ranks
     assert found["share"] >= 0.95
     kinds = {row["collective"] for row in found["collectives"] if row["taken"]}
-    assert len(kinds) == 22
+    # Persistent ones are nonblocking ones in Open MPI 4, which has none.
+    assert len(kinds) == 22 * (2 if name == "openmpi" else 3)
+    assert {"alltoallv", "ialltoallv"} <= kinds
     assert not any(why for row in found["collectives"] for why in row["left"] if why != "compared")
 
 
@@ -150,4 +152,4 @@ def test_mpi4py(tmp_path: Path) -> None:
     found, _ = run("openmpi", 3, python, str(script))
     assert found["ranks"] == 3
     assert found["share"] == 1
-    assert {"bcast", "barrier"} <= {row["collective"] for row in found["collectives"]}
+    assert {"bcast", "ibarrier"} <= {row["collective"] for row in found["collectives"]}
