@@ -57,6 +57,10 @@ static bool wrong(const struct arguments* a, const struct communicator* c) {
   return call_gets(a, c) && (a->rcount < 0 || (typed && a->rtype == MPI_DATATYPE_NULL));
 }
 
+bool call_comparable(enum collective kind, const struct communicator* c) {
+  return !c->twice || kind < NEIGHBOR_ALLTOALL;
+}
+
 const char* call_refused(const struct arguments* a, struct communicator* c, struct reduction* reduction) {
   if (!c->team) return c->why;
   if (wrong(a, c)) return "a wrong argument";
@@ -254,7 +258,7 @@ static bool set_counts(struct call* call, const struct arguments* a, const struc
       }
       break;
     default: {
-      const bool gathers = a->kind == NEIGHBOR_ALLGATHER || a->kind == NEIGHBOR_ALLGATHERV;
+      const bool gathers = a->kind == NEIGHBOR_ALLGATHER;
       in = given(a, c);
       out = got(a, c);
       n = 0;
@@ -274,6 +278,83 @@ static bool set_counts(struct call* call, const struct arguments* a, const struc
   }
   call->call.counts = to;
   call->call.counts_length = (size_t)n;
+  return true;
+}
+
+/* Blocks of neighbours stay where they are, in the order in which messages meet: not so where the algorithm may be one
+ * that needs them one after the other, which is for all ranks to know. */
+static bool placed(enum collective kind, const struct communicator* c) {
+  return kind == NEIGHBOR_ALLGATHERV || kind == NEIGHBOR_ALLTOALLV || kind == NEIGHBOR_ALLTOALLW ||
+         (kind == NEIGHBOR_ALLTOALL && c->both_sides);
+}
+
+/* The first byte of a side whose blocks are all without gaps. NULL: one of them is not, or there are none. */
+static char* least_place(const struct side* s) {
+  char *least = NULL, *at;
+  for (int i = 0; i < s->blocks; ++i) {
+    if (!side_place(s, i, &at)) return NULL;
+    if (side_block(s, i) > 0 && (!least || at < least)) least = at;
+  }
+  return least;
+}
+
+/* Appends a message of block i, which lies so many bytes behind the beginning of its side; `end`: of the block before.
+ * `offset`: 1, it is sent, or 2, it comes. */
+static int64_t* add_message(int64_t* to, int neighbour, int offset, int64_t at, int64_t bytes, int64_t* end) {
+  if (at != *end) {
+    to[0] = ISTHMUS_GAP;
+    to[1] = to[2] = 0;
+    to[offset] = at - *end;
+    to += 3;
+  }
+  to[0] = neighbour;
+  to[1] = to[2] = 0;
+  to[offset] = bytes;
+  *end = at + bytes;
+  return to + 3;
+}
+
+static bool take_neighbours(struct call* call, const struct arguments* a, const struct communicator* c) {
+  struct side in = given(a, c), out = got(a, c);
+  const bool gathers = a->kind == NEIGHBOR_ALLGATHERV;
+  int64_t *const first = numbers(6 * ((int64_t)c->ins + c->outs) + 1), *to = first, end = 0, packed = 0;
+  if (!first) return false;
+  char *from = least_place(&in), *into = least_place(&out), *at;
+  call->input = from;
+  if (!from && !take_input(call, in, true)) return false;
+  call->output = into;
+  if (!into) {
+    call->output = call->pending = memory(side_bytes(&out));
+    if (!call->pending) return false;
+    call->to = out;
+  }
+  for (int i = 0; i < c->outs; ++i) {
+    const int64_t bytes = side_block(&in, gathers ? 0 : i);
+    if (c->out[i] == MPI_PROC_NULL || bytes == 0) continue;
+    if (from) side_place(&in, gathers ? 0 : i, &at);
+    to = add_message(to, c->out[i], 1, from ? at - from : packed, bytes, &end);
+    packed += gathers ? 0 : bytes;
+  }
+  /* Messages of two ranks meet in their order. In a grid the first one, to the lower side, comes from the upper one. */
+  int64_t* places = into ? NULL : malloc(((size_t)c->ins + 1) * sizeof *places);
+  packed = 0;
+  for (int i = 0; places && i < c->ins; ++i) {
+    places[i] = packed;
+    packed += side_block(&out, i);
+  }
+  if (!into && !places) return false;
+  end = 0;
+  for (int k = 0; k < c->ins; ++k) {
+    const int i = c->both_sides ? k ^ 1 : k;
+    const int64_t bytes = side_block(&out, i);
+    if (c->in[i] == MPI_PROC_NULL || bytes == 0) continue;
+    if (into) side_place(&out, i, &at);
+    to = add_message(to, c->in[i], 2, into ? at - into : places[i], bytes, &end);
+  }
+  free(places);
+  call->call.algorithm = "linear";
+  call->call.counts = first;
+  call->call.counts_length = (size_t)(to - first);
   return true;
 }
 
@@ -343,7 +424,6 @@ static bool take_buffers(struct call* call, const struct arguments* a, struct co
       if (given_there) in.base = a->rbuf;
       return take_input(call, in, given_there) && take_output(call, got(a, c), false, true);
     case NEIGHBOR_ALLGATHER:
-    case NEIGHBOR_ALLGATHERV:
       in = given(a, c);
       return take_repeated(call, &in, c) && take_output(call, got(a, c), false, true);
     default: return take_input(call, given(a, c), false) && take_output(call, got(a, c), false, true);
@@ -402,6 +482,10 @@ bool call_prepare(struct call* call, const struct arguments* a, struct communica
   }
   const bool counted = a->kind == GATHERV || a->kind == SCATTERV || a->kind == ALLGATHERV || a->kind == ALLTOALLV ||
                        a->kind == ALLTOALLW || a->kind == REDUCE_SCATTER || of_neighbours(a->kind);
+  if (placed(a->kind, c)) {
+    call->call.count = 0;
+    return take_neighbours(call, a, c);
+  }
   if (counted) {
     call->call.count = 0;
     if (!set_counts(call, a, c)) return false;

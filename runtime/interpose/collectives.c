@@ -87,7 +87,7 @@ bool collective_run(const struct arguments* a, struct turn* turn) {
   const int size_class = p ? p->size_class : agreed < 0 ? NO_CLASS : class_of(agreed);
   if (p) own = p->own;
   bool timed = false;
-  if (process.compares && c->size > 1) {
+  if (process.compares && c->size > 1 && call_comparable(a->kind, c)) {
     struct tally* tally = tally_of(c, a->kind, size_class);
     const enum turn_of who = tally_turn(tally, &timed);
     if (timed) {

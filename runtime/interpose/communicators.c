@@ -76,7 +76,7 @@ static uint32_t* members_of(MPI_Comm comm, int size, const struct whole* whole) 
   return NULL;
 }
 
-/* Of neighbours that are named twice, MPI libraries do not agree which message is which. Only the two ranks know. */
+/* Whether a rank of a graph names a neighbour twice. Only the two ranks know. */
 static void agree_about_neighbours(struct communicator* c, MPI_Comm comm) {
   int topology, twice = 0, any;
   PMPI_Topo_test(comm, &topology);
@@ -88,7 +88,7 @@ static void agree_about_neighbours(struct communicator* c, MPI_Comm comm) {
   free(seen);
   twice = twice != 0;
   PMPI_Allreduce(&twice, &any, 1, MPI_INT, MPI_MAX, comm);
-  if (any) c->away = "a neighbour twice";
+  c->twice = any != 0;
 }
 
 /* Its group; all of its ranks do this together. */
@@ -161,9 +161,9 @@ void communicator_made(MPI_Comm comm) {
   leave();
 }
 
-/* Of a grid whose neighbour to both sides is the same rank, MPI libraries do not agree which message is which. */
+/* Whether a rank of a grid is its neighbour's neighbour to both sides. */
 static bool doubled(MPI_Comm comm, int n) {
-  int *dims = malloc(3 * (size_t)n * sizeof *dims), doubles = 0;
+  int *dims = malloc(3 * (size_t)n * sizeof *dims + 1), doubles = 0;
   PMPI_Cart_get(comm, n, dims, dims + n, dims + 2 * n);
   for (int i = 0; i < n; ++i) doubles |= dims[n + i] && dims[i] <= 2;
   free(dims);
@@ -183,7 +183,7 @@ void communicator_neighbours(struct communicator* c, MPI_Comm comm) {
       for (int i = 0; i < n; ++i) PMPI_Cart_shift(comm, i, 1, &c->out[2 * i], &c->out[2 * i + 1]);
       c->in = malloc((size_t)(2 * n + 1) * sizeof *c->in);
       memcpy(c->in, c->out, (size_t)(2 * n) * sizeof *c->in);
-      if (doubled(comm, n)) c->away = "a neighbour twice";
+      c->twice = c->both_sides = doubled(comm, n);
       break;
     case MPI_GRAPH:
       PMPI_Graph_neighbors_count(comm, c->rank, &n);

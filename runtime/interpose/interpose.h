@@ -132,6 +132,8 @@ struct communicator {
   bool neighbours_known;
   int ins, outs;    /* neighbours */
   int *in, *out;    /* their ranks; MPI_PROC_NULL: none */
+  bool twice;       /* some rank has a neighbour twice: MPI libraries differ in which block is which */
+  bool both_sides;  /* of a grid: what is sent to one side comes from the other, whoever is there */
   const char* away; /* why their collectives go to the MPI library; NULL: they do not */
   uint64_t key;     /* no other communicator of a node with a rank of this one has it */
   bool compares;    /* calls that do not wait, too */
@@ -185,6 +187,8 @@ struct side {
   const int* ranks;   /* of the blocks: none is where there is MPI_PROC_NULL; NULL: all are there */
 };
 int64_t side_block(const struct side* s, int block); /* bytes */
+/* Where a block is; false: its bytes do not lie one after the other. */
+bool side_place(const struct side* s, int block, char** at);
 int64_t side_bytes(const struct side* s);
 /* Where all of it lies one after the other; false if it does not. */
 bool side_lies(const struct side* s, void** at);
@@ -207,6 +211,8 @@ bool reduces(enum collective kind);
 /* Whether this rank gives something, and gets it into a buffer: the arguments for it mean something then. */
 bool call_gives(const struct arguments* a, const struct communicator* c);
 bool call_gets(const struct arguments* a, const struct communicator* c);
+/* Whether calls of it may go each way. What depends on the MPI library may not change from call to call. */
+bool call_comparable(enum collective kind, const struct communicator* c);
 /* What decides whether a call is taken: NULL, or why it is not. */
 const char* call_refused(const struct arguments* a, struct communicator* c, struct reduction* reduction);
 /* Bytes of the vector or of a block, where all ranks know them; -1: they do not. */

@@ -53,7 +53,7 @@ void prepared_keep(struct communicator* c, const struct arguments* a, const stru
   int64_t* counts = NULL;
   struct prepared* p = malloc(sizeof *p);
   if (!p || (bytes && !(counts = malloc(bytes)))) return free(p);
-  if (bytes) made.call.counts = memcpy(counts, call->call.counts, bytes);
+  made.call.counts = bytes ? memcpy(counts, call->call.counts, bytes) : NULL;
   prepared_free(c->prepared[a->kind]);
   *p = made;
   c->prepared[a->kind] = p;

@@ -277,7 +277,7 @@ bool collective_start(const struct arguments* a, enum form form, MPI_Request* ha
   }
   int64_t own;
   const int size_class = class_of_call(p, a, c, &own);
-  struct series* series = c->compares ? series_of(c, form, a->kind, size_class) : NULL;
+  struct series* series = c->compares && call_comparable(a->kind, c) ? series_of(c, form, a->kind, size_class) : NULL;
   bool timed = false;
   if (series && form == NONBLOCKING && series_turn(series, &timed) == THEIRS) {
     count_theirs(form, a->kind, size_class, own, timed);

@@ -23,6 +23,12 @@ int64_t side_block(const struct side* s, int i) {
   return b.count * b.type.size;
 }
 
+bool side_place(const struct side* s, int i, char** at) {
+  const struct block b = block_of(s, i);
+  *at = b.at;
+  return b.type.dense || b.count == 0;
+}
+
 int64_t side_bytes(const struct side* s) {
   int64_t sum = 0;
   if (!s->counts.at && !s->ranks) return s->blocks * s->count * s->type.size;

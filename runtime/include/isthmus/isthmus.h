@@ -171,6 +171,9 @@ typedef enum isthmus_operator {
 /* out = left (+) right for so many elements; `out` is one of the other two. */
 typedef void (*isthmus_combine)(const void* left, const void* right, void* out, size_t elements, void* data);
 
+/* Among the `counts` of neighbor_alltoall, in place of a rank. */
+#define ISTHMUS_GAP (-1)
+
 /* What is done, the same on all ranks but for `counts`. Members that are 0 take their defaults. */
 typedef struct isthmus_call {
   size_t size; /* sizeof(isthmus_call) */
@@ -183,7 +186,9 @@ typedef struct isthmus_call {
   uint64_t count;
   /* Elements where blocks differ, in place of `count`: those of all ranks in their order; alltoall: those sent to each
    * rank, then those that come from each; neighbor_alltoall: three for each neighbour: its rank, elements sent to it,
-   * elements that come from it. Blocks lie one after the other. */
+   * elements that come from it. Blocks lie one after the other. Three with ISTHMUS_GAP as rank: the blocks behind it lie
+   * so many elements further on, or back if they are less than 0. Between two ranks the first block sent is the first
+   * that comes, and so on. */
   const int64_t* counts;
   size_t counts_length;
   const char* algorithm;  /* one of `isthmus schedule algorithms`, `knomial,radix=4` with options; NULL: by the table */
