@@ -266,6 +266,20 @@ int isthmus_choice(isthmus_team* team, const isthmus_call* call, const char** al
   });
 }
 
+int isthmus_algorithms(isthmus_team* team, const isthmus_call* call, const char** algorithms) {
+  return guarded([&] {
+    require(team != nullptr && algorithms != nullptr, "team or algorithms is NULL");
+    const Hold hold(team->progress);
+    team->listed.clear();
+    for (const std::string& name : team->algorithms(whole(call, "isthmus_call"))) {
+      if (!team->listed.empty()) team->listed += ' ';
+      team->listed += name;
+    }
+    *algorithms = team->listed.c_str();
+    return ISTHMUS_DONE;
+  });
+}
+
 int isthmus_untried(isthmus_team* team, const isthmus_call* given) {
   return guarded([&] {
     require(team != nullptr, "team is NULL");

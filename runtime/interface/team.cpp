@@ -248,6 +248,25 @@ void isthmus_team::learn(const isthmus_call& call, DecisionPoint decision) {
     add_to_table(online_file, static_cast<CollectiveKind>(call.kind), ranks, decision);
 }
 
+std::vector<std::string> isthmus_team::algorithms(const isthmus_call& call) {
+  const auto kind = static_cast<schedule::CollectiveKind>(call.kind);
+  std::vector<std::string> found{find(call).taken};
+  // What suits the messages of one rank may not suit those of another.
+  if (kind == schedule::CollectiveKind::neighbor_alltoall) return found;
+  for (const std::string& name : collectives::algorithms(kind)) {
+    if (name == found.front()) continue;
+    isthmus_call asked = call;
+    asked.algorithm = name.c_str();
+    try {
+      find(asked);
+      found.push_back(name);
+    } catch (const InvalidInput&) {
+      continue;
+    }
+  }
+  return found;
+}
+
 int isthmus_team::asked(const isthmus_call& call) {
   if (!online || call.algorithm != nullptr || !find(call).untried) return 0;
   return ++untried[{call.kind, first_of_class(deciding_bytes(call, element_bytes_of(call), ranks))}];

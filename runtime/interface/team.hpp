@@ -114,6 +114,8 @@ struct isthmus_team {
   }
   /// The schedule of a call. Throws InvalidInput.
   isthmus::runtime::Cached& find(const isthmus_call& call);
+  /// The algorithm that a call takes, then the others that can carry it out, in the order of the registry.
+  std::vector<std::string> algorithms(const isthmus_call& call);
   /// Calls without an algorithm are decided by this table from now on; null: by the one of the library.
   void use(const isthmus::runtime::DecisionTable* table, const std::string& name);
   /// Decisions of runs; `to`: where rank 0 of this team, and those of its groups, write them.
@@ -136,6 +138,7 @@ struct isthmus_team {
     return members.empty() ? of_team : members[of_team];
   }
 
+  std::string listed;  ///< what isthmus_algorithms() said last
   std::shared_ptr<isthmus::runtime::Transport> transport_owner;
   isthmus::runtime::Transport& transport;
   std::shared_ptr<const std::vector<isthmus::runtime::Rank>> nodes;  ///< of ranks of the transport, see Joined

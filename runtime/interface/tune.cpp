@@ -75,7 +75,7 @@ class Trials {
 
   DecisionPoint decide() {
     const auto begin = Clock::now();
-    find_candidates();
+    candidates_ = team_.algorithms(call_);
     choose_turns();
     std::vector<double> times(turns_ * contestants());
     for (std::size_t turn = 0; turn < turns_; ++turn)
@@ -103,25 +103,6 @@ class Trials {
 
  private:
   [[nodiscard]] std::size_t contestants() const { return candidates_.size() + (trial_.external != nullptr ? 1 : 0); }
-
-  /// The usual one first, then those that can carry out the call, in the order of the registry.
-  void find_candidates() {
-    const auto kind = static_cast<CollectiveKind>(call_.kind);
-    candidates_ = {usual_};
-    // What suits the messages of one rank may not suit those of another.
-    if (kind == CollectiveKind::neighbor_alltoall) return;
-    for (const std::string& name : collectives::algorithms(kind)) {
-      if (name == usual_) continue;
-      isthmus_call asked = call_;
-      asked.algorithm = name.c_str();
-      try {
-        team_.find(asked);
-        candidates_.push_back(name);
-      } catch (const InvalidInput&) {
-        continue;
-      }
-    }
-  }
 
   /// By a first look at all of them: which are worth it, how many calls a timing has, and how many turns there are.
   void choose_turns() {

@@ -18,36 +18,44 @@ static int wait_for(isthmus_operation* operation, int status, MPI_Comm comm) {
   return status == ISTHMUS_DONE ? MPI_SUCCESS : collective_failed(comm, status);
 }
 
+int collective_wait(const struct communicator* c, const struct call* call, MPI_Comm comm) {
+  isthmus_operation* operation;
+  const int status = isthmus_begin(c->team, &call->call, call->input, call->output, &operation);
+  return wait_for(operation, status, comm);
+}
+
+int collective_meet(const struct communicator* c, MPI_Comm comm) {
+  const isthmus_call barrier = {.size = sizeof barrier, .kind = ISTHMUS_BARRIER};
+  isthmus_operation* operation;
+  const int status = isthmus_begin(c->team, &barrier, NULL, NULL, &operation);
+  return wait_for(operation, status, comm);
+}
+
 /* Algorithms are tried where a call has come often, but before it is compared with the MPI library's own. All ranks are
  * there first: from then on nobody waits for what this rank began with the MPI library. */
 static int tune(const struct communicator* c, const isthmus_call* call, const void* input, const void* output,
                 MPI_Comm comm) {
   enum { OFTEN = 12 };
-  const isthmus_call barrier = {.size = sizeof barrier, .kind = ISTHMUS_BARRIER};
-  isthmus_operation* operation;
   const int asked = isthmus_untried(c->team, call);
   if (asked < 0) return collective_failed(comm, asked);
   if (asked != OFTEN) return MPI_SUCCESS;
-  const int status = isthmus_begin(c->team, &barrier, NULL, NULL, &operation);
-  const int error = wait_for(operation, status, comm);
+  const int error = collective_meet(c, comm);
   if (error != MPI_SUCCESS) return error;
   const int tuned = isthmus_tune(c->team, call, NULL, input, output);
   return tuned == ISTHMUS_DONE ? MPI_SUCCESS : collective_failed(comm, tuned);
 }
 
-static int carry_out(const struct arguments* a, struct communicator* c, const struct reduction* reduction) {
-  isthmus_operation* operation;
+static int carry_out(const struct arguments* a, struct communicator* c, const struct reduction* reduction,
+                     const char* algorithm) {
   struct call call;
   if (!call_prepare(&call, a, c, reduction)) {
     say("not enough memory for a collective");
     PMPI_Abort(a->comm, 1);
   }
+  if (algorithm) call.call.algorithm = algorithm;
   prepared_keep(c, a, &call);
   int error = c->may_tune ? tune(c, &call.call, call.input, call.output, a->comm) : MPI_SUCCESS;
-  if (error == MPI_SUCCESS) {
-    const int status = isthmus_begin(c->team, &call.call, call.input, call.output, &operation);
-    error = wait_for(operation, status, a->comm);
-  }
+  if (error == MPI_SUCCESS) error = collective_wait(c, &call, a->comm);
   if (error == MPI_SUCCESS) call_finish(&call);
   call_release(&call);
   return error;
@@ -72,12 +80,14 @@ static bool left(struct turn* turn) {
 
 bool collective_run(const struct arguments* a, struct turn* turn) {
   struct reduction reduction;
+  const char* algorithm = NULL;
   int64_t own = 0;
   turn->tally = NULL;
   enter();
   struct communicator* c = communicator_of(a->comm, true);
   const struct prepared* p = c ? prepared_call(c, a) : NULL;
   const char* why = p ? NULL : c ? call_refused(a, c, &reduction) : "a wrong argument";
+  if (!p && !why && process.reproducible && reduces(a->kind)) why = order_of(a, c, &reduction, &algorithm);
   if (why) {
     count_left(BLOCKING, a->kind, NO_CLASS, 0, why);
     leave();
@@ -102,7 +112,7 @@ bool collective_run(const struct arguments* a, struct turn* turn) {
     }
   }
   if (timed) turn->begin = now_ns();
-  turn->error = p ? carry_out_prepared(p, a, c) : carry_out(a, c, &reduction);
+  turn->error = p ? carry_out_prepared(p, a, c) : carry_out(a, c, &reduction, algorithm);
   if (timed) tally_time(turn->tally, OURS, now_ns() - turn->begin);
   count_taken(BLOCKING, a->kind, size_class, own);
   leave();

@@ -48,6 +48,7 @@ void communicator_drop(struct communicator* c) {
     }
     prepared_free(c->prepared[k]);
   }
+  orders_free(c);
   if (c->own_team) isthmus_leave(c->team);
   free(c->in);
   free(c->out);

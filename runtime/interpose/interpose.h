@@ -100,6 +100,7 @@ struct process {
   bool several_nodes;
   bool several_threads; /* may call at once */
   bool compares;        /* a sample of calls goes to the MPI library */
+  bool reproducible;    /* numbers are combined in the order of the MPI library */
   bool online;          /* calls that come often are tuned */
 };
 extern struct process process;
@@ -119,8 +120,10 @@ void go_on(unsigned looks);
 
 /* ---- communicators.c ---- */
 enum form { BLOCKING, NONBLOCKING, PERSISTENT, FORMS };
+enum { ORDERS = 64 };                     /* lists of them */
 enum { CLASSES = 6, NO_CLASS = CLASSES }; /* of sizes; the last one: ranks do not know those of others */
 struct tally;
+struct order;
 struct communicator {
   isthmus_team* team; /* NULL: its calls go to the MPI library */
   const char* why;    /* then */
@@ -140,6 +143,7 @@ struct communicator {
   struct tally* tallies[COLLECTIVES][CLASSES + 1];
   struct series* series[2][COLLECTIVES][CLASSES + 1]; /* nonblocking, persistent */
   struct prepared* prepared[COLLECTIVES];             /* the last call of each kind, where it can be used again */
+  struct order* orders[ORDERS];
 };
 void communicators_begin(void);
 void communicators_end(void);
@@ -165,6 +169,8 @@ void type_unpack(const struct type* type, const void* from, void* to, int64_t co
 /* How a reduction is done. By the library of MPI: elements are combined by MPI_Reduce_local. */
 struct reduction {
   bool by_mpi;
+  bool exact;      /* the result is the same in every order of the operands, but for a NaN or the sign of a zero */
+  bool of_program; /* the operator */
   isthmus_operator operation;
   bool commutes;
   MPI_Op op;
@@ -257,6 +263,17 @@ struct turn {
 bool collective_run(const struct arguments* a, struct turn* turn);
 void collective_ran(struct turn* turn);
 int collective_failed(MPI_Comm comm, int status);
+/* Carries out what call_prepare() has made, but for call_finish(). */
+int collective_wait(const struct communicator* c, const struct call* call, MPI_Comm comm);
+/* Until all ranks are there. */
+int collective_meet(const struct communicator* c, MPI_Comm comm);
+
+/* ---- orders.c ---- */
+/* In runs that are reproducible: NULL, with the algorithm that combines as the MPI library does (NULL: any does), or
+ * why the MPI library has to. All ranks. */
+const char* order_of(const struct arguments* a, struct communicator* c, const struct reduction* r,
+                     const char** algorithm);
+void orders_free(struct communicator* c);
 
 /* ---- series.c: who carries out calls that do not wait ---- */
 enum turn_of { OURS, THEIRS, SIDES };

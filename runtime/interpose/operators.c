@@ -40,6 +40,8 @@ const char* reduction_of(MPI_Op op, MPI_Datatype type, struct reduction* r) {
   r->type = type_of(type);
   r->element_bytes = r->type.size;
   if (isthmus_operator_of(op, &r->operation) == ISTHMUS_DONE) {
+    const bool rounds = (r->type.element >= ISTHMUS_F32 && r->type.element <= ISTHMUS_C64) || is_long_double(type);
+    r->exact = !rounds || (r->operation != ISTHMUS_SUM && r->operation != ISTHMUS_PRODUCT);
     if (r->type.element >= 0) return defined(r->operation, &r->type) ? NULL : undefined;
     r->by_mpi = true;
     if (!r->type.named) return undefined;
@@ -52,10 +54,12 @@ const char* reduction_of(MPI_Op op, MPI_Datatype type, struct reduction* r) {
   if (op == MPI_MINLOC || op == MPI_MAXLOC) {
     /* Gaps within a pair are nobody's. */
     r->element_bytes = r->type.extent;
+    r->exact = true;
     return is_pair(type) ? NULL : undefined;
   }
   if (op == MPI_REPLACE || op == MPI_NO_OP) return undefined;
   int commutes = 0;
+  r->of_program = true;
   PMPI_Op_commutative(op, &commutes);
   r->commutes = commutes;
   if (r->type.size == 0) return "elements without bytes";

@@ -136,6 +136,7 @@ void process_begin(void) {
   PMPI_Query_thread(&level);
   process.several_threads = level == MPI_THREAD_MULTIPLE;
   process.compares = !(compares && compares[0] == '0');
+  process.reproducible = getenv("ISTHMUS_REPRODUCIBLE") != NULL;
   process.online = getenv("ISTHMUS_ONLINE") != NULL;
   PMPI_Comm_rank(MPI_COMM_WORLD, &process.rank);
   PMPI_Comm_size(MPI_COMM_WORLD, &process.ranks);

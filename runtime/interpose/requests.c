@@ -266,10 +266,13 @@ bool collective_start(const struct arguments* a, enum form form, MPI_Request* ha
   enter();
   struct communicator* c = communicator_of(a->comm, false);
   /* A persistent one is prepared again when it is started. */
-  const struct prepared* p = c && form == NONBLOCKING ? prepared_call(c, a) : NULL;
+  const bool ordered = process.reproducible && reduces(a->kind);
+  const struct prepared* p = c && form == NONBLOCKING && !ordered ? prepared_call(c, a) : NULL;
   struct reduction reduction = {.by_mpi = false};
   const char* why = p ? NULL : c ? call_refused(a, c, &reduction) : "no group of its ranks was made";
   /* Who waits within the MPI library could not go on with it. */
+  if (c && !why && ordered && c->size > 1 && !reduction.exact && (c->size > 2 || reduction.of_program))
+    why = "does not wait, in the order of the MPI library";
   if (c && !why && !c->concurrent) why = "does not wait, on several nodes without MPI_THREAD_MULTIPLE";
   if (why) {
     count_left(form, a->kind, NO_CLASS, 0, why);

@@ -1,6 +1,7 @@
 /* Every collective against what follows from its definition, without communication: other types on both sides, gaps
  * between elements, blocks of other sizes in another order, in place, communicators of all kinds; blocking, nonblocking
- * and persistent. Prints how many calls were checked and what was wrong. taken ROUNDS [SEED [MODES [threads]]] */
+ * and persistent; compiled with -DLARGE by the functions with large counts (MPI 4). Prints how many calls were checked
+ * and what was wrong. taken ROUNDS [SEED [MODES [threads]]] */
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -9,6 +10,19 @@
 
 enum { LAYOUTS = 5, GAP = 0x5A };
 enum { BLOCKING, NONBLOCKING, PERSISTENT, MODES };
+#ifdef LARGE
+typedef MPI_Count count_t;
+typedef MPI_Aint displ_t;
+#define NAME(X) MPI_##X##_c
+#define NAME_INIT(X) MPI_##X##_init_c
+#define MPI_Barrier_c MPI_Barrier
+#define MPI_Ibarrier_c MPI_Ibarrier
+#define MPI_Barrier_init_c MPI_Barrier_init
+#else
+typedef int count_t, displ_t;
+#define NAME(X) MPI_##X
+#define NAME_INIT(X) MPI_##X##_init
+#endif
 
 /* An element: `values` numbers at these places of `extent` numbers, in the order of the type. */
 static struct layout {
@@ -135,10 +149,10 @@ static void ended(MPI_Request* request) {
 }
 
 #if MPI_VERSION >= 4
-#define PERSISTENT_CALL(X, ...)                         \
-  MPI_##X##_init(__VA_ARGS__, MPI_INFO_NULL, &request); \
-  MPI_Start(&request);                                  \
-  finish(&request);                                     \
+#define PERSISTENT_CALL(X, ...)                       \
+  NAME_INIT(X)(__VA_ARGS__, MPI_INFO_NULL, &request); \
+  MPI_Start(&request);                                \
+  finish(&request);                                   \
   MPI_Request_free(&request);
 #else
 #define PERSISTENT_CALL(X, ...) MPI_##X(__VA_ARGS__);
@@ -149,9 +163,9 @@ static void ended(MPI_Request* request) {
     what = #X;                              \
     ++checks;                               \
     if (mode == BLOCKING) {                 \
-      MPI_##X(__VA_ARGS__);                 \
+      NAME(X)(__VA_ARGS__);                 \
     } else if (mode == NONBLOCKING) {       \
-      MPI_##IX(__VA_ARGS__, &request);      \
+      NAME(IX)(__VA_ARGS__, &request);      \
       finish(&request);                     \
     } else {                                \
       PERSISTENT_CALL(X, __VA_ARGS__)       \
@@ -161,7 +175,9 @@ static void ended(MPI_Request* request) {
 
 /* Sums of different blocks, in another order of places and with room between. */
 struct blocks {
-  int values[64], counts[64], displs[64], all;
+  int values[64], all;
+  count_t counts[64];
+  displ_t displs[64];
 };
 static struct blocks blocks_of(const int* values, int n, const struct layout* l, int spread) {
   struct blocks b = {.all = 0};
@@ -271,7 +287,7 @@ static void among_all_different(int n) {
     }
     if (w) {
       MPI_Datatype stypes[64], rtypes[64];
-      int sdispls[64], rdispls[64];
+      displ_t sdispls[64], rdispls[64];
       for (int r = 0; r < ranks; ++r) {
         stypes[r] = l->type;
         rtypes[r] = m->type;
@@ -353,7 +369,8 @@ static void sums(int n) {
   if (in_place) fill(&out, 0, n * ranks, rank, 0);
   CALL(Reduce_scatter_block, Ireduce_scatter_block, given, out.at, n, type, MPI_SUM, comm);
   for (int i = 0; i < n; ++i) check(&out, i, sum_to(ranks - 1, rank * n + i));
-  int counts[64], before = 0, all = 0;
+  count_t counts[64];
+  int before = 0, all = 0;
   for (int r = 0; r < ranks; ++r) {
     counts[r] = r % 3 == 1 ? 0 : r % 2 ? n / 2 : n;
     if (r < rank) before += counts[r];
@@ -447,7 +464,8 @@ static void neighbours(int n) {
     for (int k = 0; k < ins; ++k)
       for (int i = 0; i < n; ++i) check(&got, k * n + i, in[k] == MPI_PROC_NULL ? gap() : value(in[k], i));
     struct buffer all = buffer_of(4 * n, any_layout());
-    int counts[4], displs[4];
+    count_t counts[4];
+    displ_t displs[4];
     for (int k = 0; k < 4; ++k) counts[k] = count_of(&all, n), displs[k] = (3 - k) * counts[k];
     CALL(Neighbor_allgatherv, Ineighbor_allgatherv, one.at, count_of(&one, n), one.layout->type, all.at, counts, displs,
          all.layout->type, comm);
@@ -456,7 +474,8 @@ static void neighbours(int n) {
     check_gaps(&all);
     for (int k = 0; k < outs; ++k) fill(&sent, k * n, n, rank, 11 * k);
     for (int turn = 0; turn < 3; ++turn) {
-      int scounts[8], rcounts[8], sd[8], rd[8];
+      count_t scounts[8], rcounts[8];
+      displ_t sd[8], rd[8];
       MPI_Aint sb[8], rb[8];
       MPI_Datatype st[8], rt[8];
       for (int k = 0; k < 4; ++k) {

@@ -21,10 +21,14 @@ from isthmus.recording import raw
 from isthmus.recording.build import build
 
 SOURCES = Path(__file__).parents[1] / "mpi"
-# Several ranks on few processors, by root as in containers.
-os.environ.setdefault("OMPI_ALLOW_RUN_AS_ROOT", "1")
-os.environ.setdefault("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
+#: MPIs that programs run with: those of Debian, or others by the folders of their tools, with colons between.
+MPIS = os.environ.get("ISTHMUS_TEST_MPIS", "openmpi:mpich").split(":")
+# Several ranks on few processors, by root as in containers: Open MPI 4, and 5 by its launcher.
+for _prefix in ("OMPI", "PRTE"):
+    os.environ.setdefault(f"{_prefix}_ALLOW_RUN_AS_ROOT", "1")
+    os.environ.setdefault(f"{_prefix}_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
 os.environ.setdefault("OMPI_MCA_rmaps_base_oversubscribe", "1")
+os.environ.setdefault("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe")
 _KINDS = {
     1: "barrier", 2: "bcast", 3: "reduce", 4: "allreduce", 5: "gather", 6: "allgather", 7: "scatter", 8: "alltoall",
     9: "reduce_scatter", 10: "scan", 11: "exscan", 12: "neighbor",
@@ -45,13 +49,17 @@ class Installed:
 
 @functools.cache
 def installed(name: str) -> Installed:
-    """``"openmpi"``, ``"mpich"`` (as Debian names them) or ``"mpi4"``: any that has MPI 4; skips the test otherwise."""
+    """``"openmpi"``, ``"mpich"`` (as Debian names them), the folder of its tools, or ``"mpi4"``: any that has MPI 4.
+
+    Skips the test where it is not there.
+    """
     if name != "mpi4":
-        path = shutil.which(f"mpicc.{name}")
+        tool, suffix = (f"{name}/mpicc", "") if "/" in name else (f"mpicc.{name}", f".{name}")
+        path = shutil.which(tool)
         found = probe(path) if path else None
         if found is None:
-            pytest.skip(f"mpicc.{name} is not installed")
-        return Installed(found, f".{name}")
+            pytest.skip(f"{tool} is not installed")
+        return Installed(found, suffix)
     # The wheel "mpich" of PyPI, in this environment or named.
     for path in (os.environ.get("ISTHMUS_TEST_MPICC"), os.path.join(sys.prefix, "bin", "mpicc"), "mpicc.mpich"):
         where = shutil.which(path) if path else None
@@ -63,7 +71,7 @@ def installed(name: str) -> Installed:
 def compiled(source: str, name: str, folder: Path, *options: str) -> Path:
     """The program, compiled with this MPI; skips the test where there is no compiler for its language."""
     there = installed(name)
-    target = folder / f"{Path(source).stem}.{name}"
+    target = folder / f"{Path(source).stem}.{name.replace('/', '-')}"
     compiler = there.mpi.mpicc if source.endswith(".c") else there.tool("mpifort")
     if compiler is None:
         pytest.skip(f"{there.mpi} has no Fortran compiler")

@@ -11,16 +11,19 @@ import pytest
 
 import samples
 from isthmus.collectives import registry
+from mpi_programs import MPIS, installed, launcher
 from test_library import HERE, compile_c
 
 KINDS = ["barrier", "bcast", "reduce", "allreduce", "gather", "allgather", "scatter", "alltoall"]
 KINDS += ["reduce_scatter", "scan", "exscan"]
 
 
-@pytest.fixture(scope="module", params=["openmpi", "mpich"])
+@pytest.fixture(scope="module", params=MPIS)
 def program(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
     folder = tmp_path_factory.mktemp("nodes")
-    return request.param, compile_c(HERE / "library_nodes.c", folder / "nodes", f"mpicc.{request.param}", "-std=c11")
+    return request.param, compile_c(
+        HERE / "library_nodes.c", folder / "nodes", installed(request.param).mpi.mpicc, "-std=c11"
+    )
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +39,7 @@ def plan(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def launch(program: tuple[str, Path], ranks: int, *words: str | Path, **env: str) -> subprocess.CompletedProcess[str]:
     flavour, path = program
-    command = [f"mpirun.{flavour}", *(["--oversubscribe"] if flavour == "openmpi" else []), "-n", str(ranks), path]
+    command = [*launcher(flavour, ranks), path]
     return subprocess.run(
         [*command, *words], capture_output=True, text=True, timeout=400, check=False, env={**os.environ, **env}
     )
@@ -65,7 +68,7 @@ def test_every_algorithm_gives_what_mpi_says(program: tuple[str, Path], plan: Pa
 def test_the_sum_of_mpi_over_two_nodes(tmp_path: Path, program: tuple[str, Path]) -> None:
     """All types and operators, beside MPI's own."""
     flavour, _ = program
-    both = compile_c(HERE / "library_mpi.c", tmp_path / "both", f"mpicc.{flavour}", "-std=c11")
+    both = compile_c(HERE / "library_mpi.c", tmp_path / "both", installed(flavour).mpi.mpicc, "-std=c11")
     done = launch((flavour, both), 3, ISTHMUS_RANKS_PER_NODE="2")
     assert (done.returncode, done.stdout) == (0, "98 compared, 0 wrong\n"), done.stderr
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 import emulated_hosts
-from mpi_programs import compiled
-from test_run_program import MPIS, run
+from mpi_programs import MPIS, compiled
+from test_run_program import run
 
 OBSTACLE = emulated_hosts.obstacle("mpirun.openmpi", "mpicc.openmpi")
 MANY = """

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from isthmus.tuning.table import DecisionTable
-from mpi_programs import compiled
-from test_run_program import MPIS, run
+from mpi_programs import MPIS, compiled
+from test_run_program import run
 
 PROGRAM = """
 #include <mpi.h>

@@ -12,8 +12,7 @@ import pytest
 
 import mpi_programs
 from isthmus.recording import raw
-from mpi_programs import collectives, compiled, launcher, messages
-from test_run_program import MPIS
+from mpi_programs import MPIS, collectives, compiled, launcher, messages
 
 ISTHMUS = [sys.executable, "-m", "isthmus"]
 PROGRAM = """

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from mpi_programs import compiled, launcher
-from test_run_program import MPIS, run
+from mpi_programs import MPIS, compiled, launcher
+from test_run_program import run
 
 HEAD = """
 #include <mpi.h>

@@ -87,7 +87,8 @@ _OF_PROGRAMS = ("processes", "online", "reproducible", "comparing")
 @click.option(
     "--reproducible",
     is_flag=True,
-    help="With COMMAND: combine numbers in the same order in every run with as many ranks; nothing is compared.",
+    help="With COMMAND: combine numbers in the order of the MPI library, so that results are the same to the last bit; "
+    "nothing is compared.",
 )
 @click.option(
     "--compare/--no-compare",

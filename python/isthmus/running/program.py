@@ -52,7 +52,8 @@ def run_program(
         File of decisions that are made while the program runs, and that later runs start from; need not exist yet. Of
         blocking calls that come often the algorithms are timed in turns.
     reproducible : bool
-        Every run with the same number of ranks combines numbers in the same order.
+        Combine numbers in the order of the MPI library, so that results are to the last bit what they are without
+        Isthmus; nothing is compared. What libisthmus cannot combine in that order is left to the MPI library.
     comparing : bool
         Let the MPI library carry out some calls, to compare times.
     placement : path, optional
@@ -92,6 +93,8 @@ def run_program(
                 "ISTHMUS_COUNTS": str(folder),
                 "ISTHMUS_COMPARES": str(int(comparing and not reproducible)),
             }
+            if reproducible:
+                settings["ISTHMUS_REPRODUCIBLE"] = "1"
             if table is not None:
                 settings["ISTHMUS_TABLE"] = os.path.realpath(table)
             if online is not None:

@@ -259,6 +259,9 @@ int isthmus_use(isthmus_team* team, const char* path);
 /* The algorithm that a call takes, such as `knomial,radix=4`; `library` where the table leaves the decision to the MPI
  * library, and we would take a default. The text is good until the next use of the team. */
 int isthmus_choice(isthmus_team* team, const isthmus_call* call, const char** algorithm);
+/* The algorithms that can carry out a call, with spaces between them: first the one that it takes, then all others,
+ * with their default options. The text is good until the next use of the team. */
+int isthmus_algorithms(isthmus_team* team, const isthmus_call* call, const char** algorithms);
 
 typedef enum isthmus_objective {
   ISTHMUS_LATENCY = 0,    /* of one call */
