@@ -46,13 +46,16 @@ class Application:
 
     command: list[str]
     prepare: Callable[[Path, int], None]
+    times: str  # lines that hold some, which may look alike by chance
     output: str | None = None  # a file; otherwise what it prints
 
 
 APPLICATIONS = {
-    "lammps": Application(["lmp", "-in", "in", "-var", "cells", "10", "-var", "steps", "100"], lammps),
-    "hpcc": Application(["hpcc"], hpcc, "hpccoutf.txt"),
-    "nwchem": Application(["nwchem.openmpi", "nwchem.nw"], nwchem),
+    "lammps": Application(["lmp", "-in", "in", "-var", "cells", "10", "-var", "steps", "100"], lammps, "CPU|[Tt]ime"),
+    "hpcc": Application(
+        ["hpcc"], hpcc, r"WALL|CPU|WR\d|[Tt]ime|seconds|clock|Computing|FFT:|Tuning|generation|/s|GUP", "hpccoutf.txt"
+    ),
+    "nwchem": Application(["nwchem.openmpi", "nwchem.nw"], nwchem, r"[Tt]ime|date|wall|D[-+]\d+ +\d+\.\d$"),
 }
 
 
@@ -66,8 +69,17 @@ def run(what: Application, folder: Path, ranks: int, before: list[str]) -> tuple
         raise SystemExit(f"{' '.join(command)}: status {done.returncode}\n{done.stderr[-2000:]}")
     # With --json, what the program prints is on standard error.
     printed = (folder / what.output).read_text() if what.output else done.stderr if before else done.stdout
-    lines = [line for line in printed.splitlines() if not line.startswith(("isthmus: ", "mpirun", "[0] ARMCI"))]
+    others = rf"isthmus: |mpirun|\[0\] ARMCI|.*({what.times})"
+    lines = [line for line in printed.splitlines() if not re.match(others, line)]
     return [line.split() for line in lines], done.stdout
+
+
+def alike(a: str, b: str) -> bool:
+    """The same word, or the same number: zeros have two signs."""
+    try:
+        return a == b or float(a) == float(b) == 0
+    except ValueError:
+        return False
 
 
 def compared(alone: list[list[list[str]]], ours: list[list[str]]) -> tuple[int, int, list[str]]:
@@ -81,7 +93,7 @@ def compared(alone: list[list[list[str]]], ours: list[list[str]]) -> tuple[int, 
         varying += sum(len(word) > 1 for word in words)
         same += sum(len(word) == 1 for word in words)
         shorter = len({*map(len, others)}) == 1 and len(mine) != len(words)
-        if shorter or any(len(word) == 1 and word != {own} for word, own in zip(words, mine, strict=False)):
+        if shorter or any(len(word) == 1 and not alike(own, *word) for word, own in zip(words, mine, strict=False)):
             wrong.append(f"{' '.join(mine)}\n  alone: {' '.join(others[0])}")
     return same, varying, wrong
 
