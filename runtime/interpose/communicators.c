@@ -23,7 +23,7 @@ static int deleted(MPI_Comm comm, int key, void* value, void* state) {
 }
 
 void communicators_begin(void) {
-  PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, deleted, &keyval, NULL);
+  if (keyval == MPI_KEYVAL_INVALID) PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, deleted, &keyval, NULL);
   last = NULL;
 }
 
@@ -102,7 +102,7 @@ static void make_group(struct communicator* c, MPI_Comm comm) {
   }
   PMPI_Comm_rank(comm, &c->rank);
   PMPI_Comm_size(comm, &c->size);
-  c->why = "no shared memory";
+  c->why = process.sessions ? "of a session, without MPI_Init" : "no shared memory";
   if (!process.node.team && !process.world.team) return;
   c->why = process.several_nodes && !process.world.team ? "ranks on several nodes" : "ranks of another program";
   const struct whole* whole = &process.node;

@@ -61,6 +61,7 @@ MAKERS = (
     "Comm_split_type",
     "Comm_create",
     "Comm_create_group",
+    "Comm_create_from_group",
     "Intercomm_merge",
     "Cart_create",
     "Cart_sub",
@@ -96,7 +97,7 @@ BEGINNING = {
 #: Others that wait for other ranks.
 WAITING = re.compile(
     r"""Probe | Mprobe | Buffer_detach | Comm_(free|disconnect|accept|connect|spawn|spawn_multiple|join)
-      | Intercomm_create(_from_groups)? | Comm_create_from_group
+      | Intercomm_create(_from_groups)?
       | Win_(create|allocate|allocate_shared|create_dynamic|free|fence|start|complete|wait|lock|lock_all|unlock
              |unlock_all|flush|flush_all|flush_local|flush_local_all)
       | File_(open|close|set_view|set_size|preallocate|sync|(read|write)((_at)?_all(_end)?|_shared|_ordered))""",
@@ -259,8 +260,8 @@ def _around(function: Function, language: Language, before: str, after: str, qui
         )
     entry = fortran_entry(function, language)
     if entry.parameters:
-        last = entry.parameters[-1].name
-        after = after.replace("{last}", f"PMPI_Comm_f2c(*{last})")
+        last = entry.parameters[-1]
+        after = after.replace("{last}", f"PMPI_{HANDLES.get(last.base, 'Comm')}_f2c(*{last.name})")
     return (
         f"{entry.head}  if ({quiet}) {{\n    {entry.forward}\n    return;\n  }}\n{_ERROR}"
         f"  {begin}\n  {entry.forward}\n  depth--;\n  aside_end(aside);\n"
@@ -322,6 +323,8 @@ class _Header:
             return _wait(function, language)
         if name in MAKERS:
             return _around(function, language, "", "communicator_made({last});")
+        if name == "Session_init":
+            return _around(function, language, "", "process_session({last});")
         if name in ("Init", "Init_thread"):
             return _around(function, language, "", "process_begin();")
         if name == "Finalize":

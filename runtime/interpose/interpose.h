@@ -98,6 +98,7 @@ struct process {
   } node, world;        /* the ranks of this node; all, where there are several nodes */
   MPI_Comm own;         /* of this rank alone: by it the MPI library is given time */
   bool several_nodes;
+  bool sessions;        /* alone, without MPI_Init: there is no world whose ranks could join */
   bool several_threads; /* may call at once */
   bool compares;        /* a sample of calls goes to the MPI library */
   bool reproducible;    /* numbers are combined in the order of the MPI library */
@@ -106,6 +107,9 @@ struct process {
 extern struct process process;
 void process_begin(void); /* behind MPI_Init */
 void process_end(void);   /* before MPI_Finalize */
+#ifdef MPI_SESSION_NULL
+void process_session(MPI_Session session); /* behind MPI_Session_init */
+#endif
 /* One line on standard error. */
 void say(const char* format, ...) __attribute__((format(printf, 1, 2)));
 /* All that is kept here is used by one thread at a time; the wait for others gives way in between. */

@@ -131,8 +131,9 @@ static void leave_team(struct whole* whole) {
 void process_begin(void) {
   int level = MPI_THREAD_SINGLE;
   const char* compares = getenv("ISTHMUS_COMPARES");
-  if (depth != 0 || taking_on || !getenv("ISTHMUS_COUNTS")) return;
+  if (depth != 0 || (taking_on && !process.sessions) || !getenv("ISTHMUS_COUNTS")) return;
   depth++;
+  process.sessions = false;
   PMPI_Query_thread(&level);
   process.several_threads = level == MPI_THREAD_MULTIPLE;
   process.compares = !(compares && compares[0] == '0');
@@ -149,8 +150,23 @@ void process_begin(void) {
   communicator_made(MPI_COMM_SELF);
 }
 
+#ifdef MPI_SESSION_NULL
+void process_session(MPI_Session session) {
+  MPI_Group group;
+  if (depth != 0 || taking_on || !getenv("ISTHMUS_COUNTS")) return;
+  if (PMPI_Group_from_session_pset(session, "mpi://WORLD", &group) != MPI_SUCCESS) return;
+  PMPI_Group_rank(group, &process.rank);
+  PMPI_Group_size(group, &process.ranks);
+  PMPI_Group_free(&group);
+  communicators_begin();
+  /* Another thread may have a session, too. */
+  process.sessions = process.several_threads = true;
+  taking_on = true;
+}
+#endif
+
 void process_end(void) {
-  if (depth != 0 || !taking_on) return;
+  if (depth != 0 || !taking_on || process.sessions) return;
   taking_on = false;
   depth++;
   counts_write();

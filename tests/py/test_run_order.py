@@ -29,7 +29,7 @@ def test_results_are_those_of_the_library(ordered: tuple[str, Path], ranks: int)
     name, program = ordered
     alone = subprocess.run([*launcher(name, ranks), program], capture_output=True, text=True, timeout=100, check=True)
     expected = _RESULT.findall(alone.stdout)
-    assert len(expected) == 5 * 5 * 7 + 2
+    assert len(expected) == 5 * 4 * 7 + 2
     found, printed = run(name, ranks, program, options=("--reproducible",))
     assert _RESULT.findall(printed) == expected
     assert found["share"] >= (0.8 if ranks > 4 else 0.95)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from mpi_programs import MPIS, compiled, launcher
+from mpi_programs import MPIS, compiled, installed, launcher
 from test_run_program import run
 
 HEAD = """
@@ -78,6 +78,22 @@ def test_right_and_ends(name: str, what: str, tmp_path: Path) -> None:
     found, printed = run(name, 3, compiled(str(source), name, tmp_path))
     assert len(re.findall(r"\b0 wrong\n", printed)) == (5 if what == "spawn" else 3)
     assert found["collectives"][0]["taken"] > 0
+
+
+@pytest.mark.parametrize("name", MPIS)
+@pytest.mark.parametrize("also", [[], ["both"]], ids=["alone", "beside MPI_Init"])
+def test_sessions(name: str, also: list[str], tmp_path: Path) -> None:
+    """Without MPI_Init all is left to the MPI library, and counted; beside it, communicators of sessions are taken."""
+    if installed(name).mpi.version.startswith("4.1."):
+        pytest.skip("Open MPI 4.1 has no sessions")
+    found, printed = run(name, 3, compiled("sessions.c", name, tmp_path), *also, options=("--no-compare",))
+    assert len(re.findall(r"\b0 wrong\n", printed)) == 3
+    calls = 3 * 50 * (3 if also else 2)
+    for row in found["collectives"]:
+        taken, left = (calls, {}) if also else (0, {"of a session, without MPI_Init": calls})
+        assert (row["taken"], row["left"]) == (taken, left)
+    assert {row["collective"] for row in found["collectives"]} == {"allreduce", "bcast"}
+    assert found["ranks"] == 3
 
 
 ALONE = ["unshare", "--mount", "--map-root-user", "sh", "-c", 'mount -t tmpfs none /dev/shm && exec "$0"']
