@@ -23,7 +23,7 @@ def ordered(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 
 @pytest.mark.parametrize("ranks", [2, 3, 4, 5])
-@pytest.mark.sampled(2, always=["openmpi-3"])
+@pytest.mark.sampled(1, always=["openmpi-3"])
 def test_results_are_those_of_the_library(ordered: tuple[str, Path], ranks: int) -> None:
     """All reductions, numbers of every kind; also where none of ours adds up in the order of the MPI library."""
     name, program = ordered

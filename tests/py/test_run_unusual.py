@@ -92,7 +92,7 @@ def test_sessions(name: str, also: list[str], tmp_path: Path) -> None:
     for row in found["collectives"]:
         taken, left = (calls, {}) if also else (0, {"of a session, without MPI_Init": calls})
         assert (row["taken"], row["left"]) == (taken, left)
-    assert {row["collective"] for row in found["collectives"]} == {"allreduce", "bcast"}
+    assert {row["collective"] for row in found["collectives"]} == {"allreduce", "ibcast"}
     assert found["ranks"] == 3
 
 
