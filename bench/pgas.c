@@ -41,12 +41,18 @@ static void on_answer(isthmus_token* token, const uint64_t* arguments, uint32_t 
 static char mine[4 << 20] __attribute__((aligned(4096)));
 static uint64_t table, landing;
 
-enum what { PUT, GET, ADD, SHORT, MEDIUM, LONG, BARRIER, LOCK };
+enum what { PUT, GET, ADD, STRIDED, INDEXED, VECTOR, SHORT, MEDIUM, LONG, BARRIER, LOCK };
+/* Bytes in all of transfers of many pieces, of which the space holds every other one. */
+enum { PIECES = 64 << 10 };
+static isthmus_piece pieces[PIECES / 8];
+static uint64_t offsets[PIECES / 8];
 
 /* `times` of one thing; the other rank does its part until the barrier at the end. */
 static double run(enum what what, size_t bytes, int times) {
   uint64_t one = 1, before;
   must(isthmus_barrier(space, NULL));
+  if (what == INDEXED || what == VECTOR)
+    for (size_t i = 0; i < PIECES / bytes; ++i) pieces[i] = (isthmus_piece){offsets[i] = table + 2 * i * bytes, bytes};
   const double begin = now();
   for (int i = 0; i < times; ++i) {
     if (what == BARRIER) {
@@ -58,6 +64,22 @@ static double run(enum what what, size_t bytes, int times) {
       case PUT: must(isthmus_put(space, peer, table, mine, bytes)); break;
       case GET: must(isthmus_get(space, mine, peer, table, bytes)); break;
       case ADD: must(isthmus_atomic(space, peer, table, ISTHMUS_U64, ISTHMUS_ATOMIC_ADD, &one, NULL, &before)); break;
+      case STRIDED: {
+        const size_t extent = PIECES / bytes;
+        const int64_t there = 2 * (int64_t)bytes, here = (int64_t)bytes;
+        must(isthmus_put_strided(space, peer, table, &there, mine, &here, bytes, &extent, 1));
+        break;
+      }
+      case INDEXED: {
+        void* const all = mine;
+        must(isthmus_put_indexed(space, peer, offsets, PIECES / bytes, bytes, &all, 1, PIECES));
+        break;
+      }
+      case VECTOR: {
+        const isthmus_block all = {mine, PIECES};
+        must(isthmus_put_vector(space, peer, pieces, PIECES / bytes, &all, 1));
+        break;
+      }
       case LOCK: {
         const isthmus_mutex mutex = {0, landing};
         must(isthmus_lock(space, mutex));
@@ -82,6 +104,7 @@ static void measure(const char* name, enum what what, size_t bytes, int turns) {
   double best = 1e30;
   const int times = bytes >= 1 << 20                            ? 50
                     : bytes > 4096                              ? 500
+                    : what >= STRIDED && what <= VECTOR         ? 300
                     : what == PUT || what == GET || what == ADD ? 20000
                                                                 : 2000;
   for (int turn = 0; turn < turns; ++turn) {
@@ -116,6 +139,9 @@ int main(int argc, char** argv) {
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i) measure("put", PUT, sizes[i], turns);
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i) measure("get", GET, sizes[i], turns);
   measure("fetch-and-add", ADD, 8, turns);
+  for (size_t i = 0; i < 3; ++i) measure("strided", STRIDED, sizes[i], turns);
+  for (size_t i = 0; i < 3; ++i) measure("indexed", INDEXED, sizes[i], turns);
+  for (size_t i = 0; i < 3; ++i) measure("vector", VECTOR, sizes[i], turns);
   measure("lock", LOCK, 8, turns);
   measure("short", SHORT, 0, turns);
   for (size_t i = 0; i < 5; ++i) measure("medium", MEDIUM, sizes[i], turns);

@@ -3,7 +3,8 @@
     python bench/pgas.py [--mpi openmpi|mpich] [--rounds N]
 
 Both run in turns (bench/pgas.c, bench/pgas_mpi.c), two processes bound to two cores. Printed are the least times of
-batches in microseconds: of a put that is complete, of a request with its reply, of a barrier.
+batches in microseconds: of a put that is complete, of a request with its reply, of a barrier; of 64 KiB in pieces of so
+many bytes, of which the space has every other one.
 """
 
 from __future__ import annotations

@@ -106,6 +106,39 @@ static inline int isthmus_set(isthmus_space* space, uint32_t rank, uint64_t offs
   return ISTHMUS_DONE;
 }
 
+/* -- many pieces --------------------------------------------------------------------------------------------------- */
+
+/* Nothing is moved before all bounds are known to be right. What is moved must not overlap what it is moved to, nor
+ * pieces that are written each other. */
+
+/* A box of elements of so many bytes: `extents` of each dimension, at most 16 of them, of which the first changes
+ * fastest, and how many bytes lie between neighbours of a dimension, in the space and in memory of this rank; numbers
+ * below 0 go backwards. `offset` and `from` or `to` are the places of the first element. No dimensions: one element. */
+int isthmus_put_strided(isthmus_space* space, uint32_t rank, uint64_t offset, const int64_t* strides, const void* from,
+                        const int64_t* from_strides, size_t bytes, const size_t* extents, uint32_t dimensions);
+int isthmus_get_strided(isthmus_space* space, void* to, const int64_t* to_strides, uint32_t rank, uint64_t offset,
+                        const int64_t* strides, size_t bytes, const size_t* extents, uint32_t dimensions);
+
+/* Lists of pieces, in the space and of this rank, which go on in each other: their bytes in all are the same, their
+ * numbers and sizes need not be. */
+typedef struct isthmus_piece {
+  uint64_t offset;
+  size_t bytes;
+} isthmus_piece;
+typedef struct isthmus_block {
+  void* pointer;
+  size_t bytes;
+} isthmus_block;
+int isthmus_put_vector(isthmus_space* space, uint32_t rank, const isthmus_piece* to, size_t to_count,
+                       const isthmus_block* from, size_t from_count);
+int isthmus_get_vector(isthmus_space* space, const isthmus_block* to, size_t to_count, uint32_t rank,
+                       const isthmus_piece* from, size_t from_count);
+/* The same, where all pieces of a side have one size. */
+int isthmus_put_indexed(isthmus_space* space, uint32_t rank, const uint64_t* to, size_t to_count, size_t to_bytes,
+                        void* const* from, size_t from_count, size_t from_bytes);
+int isthmus_get_indexed(isthmus_space* space, void* const* to, size_t to_count, size_t to_bytes, uint32_t rank,
+                        const uint64_t* from, size_t from_count, size_t from_bytes);
+
 /* -- atomic operations --------------------------------------------------------------------------------------------- */
 
 typedef enum isthmus_atomic_operator {

@@ -1,0 +1,176 @@
+// Transfers of many pieces, beside a list of all bytes that go from where to where.
+#include <doctest/doctest.h>
+#include <isthmus/isthmus_pgas.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "pgas_ranks.hpp"
+
+namespace isthmus::test {
+namespace {
+
+/// Strides under which elements of a box do not overlap, in any order of the dimensions and in both directions; the
+/// bytes that the box takes, and how many of them lie before the first element.
+struct Layout {
+  std::vector<std::int64_t> strides;
+  std::uint64_t bytes = 0, before = 0;
+
+  Layout(Rank& own, std::size_t element, const std::vector<std::size_t>& extents)
+      : strides(extents.size()), bytes(element) {
+    std::vector<std::size_t> order(extents.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::shuffle(order.begin(), order.end(), own.random);
+    for (const std::size_t d : order) {
+      const std::uint64_t stride = bytes + (own.below(2) == 0 ? 0 : own.below(20));
+      if (extents[d] == 0) continue;
+      const std::uint64_t reach = stride * (extents[d] - 1);
+      const bool back = own.below(3) == 0;
+      strides[d] = back ? -static_cast<std::int64_t>(stride) : static_cast<std::int64_t>(stride);
+      if (back) before += reach;
+      bytes += reach;
+    }
+  }
+};
+
+}  // namespace
+
+TEST_CASE("boxes and lists of pieces come where they belong, and nothing else is touched") {
+  for (const std::uint32_t ranks : {1U, 3U}) {
+    on_ranks(ranks, [](Rank& own) {
+      constexpr std::uint64_t part = 200000;
+      const std::uint32_t other = (own.rank + 1) % own.ranks;
+      std::uint64_t place = 0;
+      own.done(isthmus_allocate_all(own.space, part, &place), "allocate");
+      auto* const there = static_cast<unsigned char*>(isthmus_cast(own.space, other, place));
+      const auto fill = [&](unsigned char* bytes) {
+        for (std::uint64_t i = 0; i < part; ++i) bytes[i] = static_cast<unsigned char>(own.random());
+      };
+      std::vector<unsigned char> mine(part);
+      const auto differs = [&](const std::vector<unsigned char>& left, const unsigned char* right) {
+        return !std::equal(left.begin(), left.end(), right);
+      };
+      for (int turn = 0; turn < 150; ++turn) {
+        fill(there);
+        fill(mine.data());
+        std::vector<unsigned char> space_after(there, there + part), mine_after = mine;
+        const bool puts = own.below(2) == 0;
+        const auto move = [&](std::uint64_t in_space, std::uint64_t in_mine, std::uint64_t bytes) {
+          for (std::uint64_t i = 0; i < bytes; ++i)
+            if (puts) space_after[in_space + i] = mine[in_mine + i];
+            else mine_after[in_mine + i] = there[in_space + i];
+        };
+        const std::string words = std::string(puts ? "put " : "get ") + std::to_string(turn);
+        if (own.below(2) == 0) {
+          const std::size_t element = own.below(3) == 0 ? std::size_t{1} << own.below(7) : own.below(40);
+          std::vector<std::size_t> extents(own.below(5));
+          for (std::size_t& extent : extents) extent = own.below(12) == 0 ? 0 : 1 + own.below(4);
+          const Layout in_space(own, element, extents), in_mine(own, element, extents);
+          const std::uint64_t first = in_space.before + own.below(part - in_space.bytes + 1);
+          const std::uint64_t from = in_mine.before + own.below(part - in_mine.bytes + 1);
+          std::vector<std::size_t> at(extents.size());
+          for (bool ends = std::find(extents.begin(), extents.end(), 0) != extents.end(); !ends;) {
+            std::int64_t a = 0, b = 0;
+            for (std::size_t d = 0; d < at.size(); ++d) {
+              a += static_cast<std::int64_t>(at[d]) * in_space.strides[d];
+              b += static_cast<std::int64_t>(at[d]) * in_mine.strides[d];
+            }
+            move(first + static_cast<std::uint64_t>(a), from + static_cast<std::uint64_t>(b), element);
+            ends = true;
+            for (std::size_t d = 0; d < at.size() && ends; ++d) {
+              ends = ++at[d] == extents[d];
+              if (ends) at[d] = 0;
+            }
+          }
+          const auto dimensions = static_cast<std::uint32_t>(extents.size());
+          own.done(puts ? isthmus_put_strided(own.space, other, place + first, in_space.strides.data(), &mine[from],
+                                              in_mine.strides.data(), element, extents.data(), dimensions)
+                        : isthmus_get_strided(own.space, &mine[from], in_mine.strides.data(), other, place + first,
+                                              in_space.strides.data(), element, extents.data(), dimensions),
+                   words);
+        } else {
+          // Both sides cut the same bytes, each where it likes; pieces lie in any order.
+          const bool equal = own.below(2) == 0;
+          const std::size_t a = 1 + own.below(9), b = 1 + own.below(9),
+                            all = equal ? a * b * own.below(60) : own.below(3000);
+          const auto cut = [&](std::size_t size) {
+            std::vector<std::size_t> sizes;
+            for (std::size_t left = all; left > 0; left -= sizes.back())
+              sizes.push_back(equal ? size : std::min<std::size_t>(left, own.below(200)));
+            return sizes;
+          };
+          const auto places = [&](const std::vector<std::size_t>& sizes) {
+            std::vector<std::uint64_t> found(sizes.size());
+            std::vector<std::size_t> order(sizes.size());
+            std::iota(order.begin(), order.end(), 0);
+            std::shuffle(order.begin(), order.end(), own.random);
+            std::uint64_t next = 0;
+            for (const std::size_t i : order) {
+              found[i] = next + own.below(8);
+              next = found[i] + sizes[i];
+            }
+            return found;
+          };
+          const std::vector<std::size_t> in_space = cut(a), in_mine = cut(b);
+          const std::vector<std::uint64_t> offsets = places(in_space), own_offsets = places(in_mine);
+          std::vector<std::uint64_t> from, to;  // of every byte
+          for (std::size_t i = 0; i < in_space.size(); ++i)
+            for (std::size_t k = 0; k < in_space[i]; ++k) to.push_back(offsets[i] + k);
+          for (std::size_t i = 0; i < in_mine.size(); ++i)
+            for (std::size_t k = 0; k < in_mine[i]; ++k) from.push_back(own_offsets[i] + k);
+          for (std::size_t i = 0; i < all; ++i) move(to[i], from[i], 1);
+          if (equal) {
+            std::vector<std::uint64_t> absolute;
+            std::vector<void*> pointers;
+            for (const std::uint64_t offset : offsets) absolute.push_back(place + offset);
+            for (const std::uint64_t offset : own_offsets) pointers.push_back(&mine[offset]);
+            own.done(puts ? isthmus_put_indexed(own.space, other, absolute.data(), absolute.size(), a, pointers.data(),
+                                                pointers.size(), b)
+                          : isthmus_get_indexed(own.space, pointers.data(), pointers.size(), b, other, absolute.data(),
+                                                absolute.size(), a),
+                     words + " indexed");
+          } else {
+            std::vector<isthmus_piece> pieces;
+            std::vector<isthmus_block> memory;
+            for (std::size_t i = 0; i < in_space.size(); ++i) pieces.push_back({place + offsets[i], in_space[i]});
+            for (std::size_t i = 0; i < in_mine.size(); ++i) memory.push_back({&mine[own_offsets[i]], in_mine[i]});
+            own.done(
+                puts ? isthmus_put_vector(own.space, other, pieces.data(), pieces.size(), memory.data(), memory.size())
+                     : isthmus_get_vector(own.space, memory.data(), memory.size(), other, pieces.data(), pieces.size()),
+                words + " vector");
+          }
+        }
+        own.expect(!differs(space_after, there), words + ": the space");
+        own.expect(!differs(mine_after, mine.data()), words + ": memory of this rank");
+      }
+      const auto refused = [&](int status, const std::string& message) {
+        own.expect(status == ISTHMUS_INVALID && isthmus_last_error() == message, message);
+      };
+      const std::int64_t back = -64, far = INT64_MAX;
+      const std::size_t two = 2;
+      refused(isthmus_put_strided(own.space, 0, 0, &back, mine.data(), &back, 8, &two, 1),
+              "isthmus_put_strided: strides below 0 reach 64 bytes before offset 0");
+      refused(isthmus_put_strided(own.space, 0, 0, &far, mine.data(), &back, 8, &two, 1),
+              "isthmus_put_strided: dimension 0 of 2 elements at strides of 9223372036854775807 and -64 bytes is too "
+              "large");
+      refused(isthmus_get_strided(own.space, mine.data(), &back, own.ranks, 64, &back, 8, &two, 1),
+              "isthmus_get: rank " + std::to_string(own.ranks) + " does not exist: there are " +
+                  std::to_string(own.ranks) + " ranks");
+      const isthmus_piece piece{place, 8};
+      const isthmus_block memory{mine.data(), 9};
+      refused(isthmus_put_vector(own.space, 0, &piece, 1, &memory, 1),
+              "isthmus_put_vector: there are 8 bytes in the space and 9 of this rank");
+      const isthmus_piece outside{reinterpret_cast<const isthmus_space_head*>(own.space)->extent - 1, 8};
+      refused(isthmus_get_vector(own.space, &memory, 1, 0, &outside, 1),
+              "isthmus_get_vector: piece 0 of 8 bytes at offset " + std::to_string(outside.offset) +
+                  " is outside the space: offsets are below " +
+                  std::to_string(reinterpret_cast<const isthmus_space_head*>(own.space)->extent));
+      own.barrier();
+    });
+  }
+}
+
+}  // namespace isthmus::test
