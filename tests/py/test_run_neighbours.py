@@ -16,6 +16,7 @@ def twice(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     return name, compiled("twice.c", name, tmp_path_factory.mktemp("twice"))
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4])
 def test_a_neighbour_twice(twice: tuple[str, Path], ranks: int) -> None:
     """Grids of 1, 2 and 3 dimensions and graphs with edges that repeat: in all forms what the standard says, which is

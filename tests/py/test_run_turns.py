@@ -88,16 +88,19 @@ def test_what_is_slow_is_handed_back(many: tuple[str, Path], tmp_path: Path) -> 
         assert row["isthmus"]["median"] > 1.5 * row["library"]["median"]
 
 
-@pytest.mark.parametrize("ranks", [2, 3])
-@pytest.mark.parametrize("threads", [[], ["threads"]])
-def test_many_under_way(ranks: int, threads: list[str], tmp_path: Path) -> None:
+#: The number of threads is one, or more where a word follows.
+WAYS = [(name, ranks, threads) for name in MPIS for ranks in (2, 3) for threads in ((), ("threads",))]
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize(("name", "ranks", "threads"), WAYS)
+def test_many_under_way(name: str, ranks: int, threads: tuple[str, ...], tmp_path: Path) -> None:
     """Ended in every way, in any order, beside messages, on communicators that are freed meanwhile."""
-    for name in MPIS:
-        calls = "80" if ranks == 2 else "30"
-        found, printed = run(name, ranks, compiled("turns.c", name, tmp_path), calls, str(ranks), *threads)
-        assert ", 0 wrong" in printed
-        assert found["share"] == 1
-        assert any("compared" in row["left"] for row in found["collectives"])
+    calls = "80" if ranks == 2 else "30"
+    found, printed = run(name, ranks, compiled("turns.c", name, tmp_path), calls, str(ranks), *threads)
+    assert ", 0 wrong" in printed
+    assert found["share"] == 1
+    assert any("compared" in row["left"] for row in found["collectives"])
 
 
 @pytest.mark.parametrize("seed", ["1", "2"])
