@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import functools
 import random
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
 from damage import binary, columns, held, text
-from isthmus import InvalidInput, Unsupported, collective, read, simulate
+from isthmus import InvalidInput, Program, Unsupported, collective, read, simulate
 from isthmus.loading import load
 from isthmus.machine import Level, Machine
 from isthmus.machine.placement import Placement
 from isthmus.mapping import launch
+from isthmus.recording import merge as merging
+from isthmus.recording import raw
+from isthmus.recording.clocks import clocks
+from isthmus.recording.headers import about
 from isthmus.recording.merge import merge
 from isthmus.schedule.hdf5 import read_noun
 
@@ -38,6 +43,8 @@ class Format:
     contained: bool = False
     #: A short way to the same result, without what other formats show, from a file and what it holds when whole.
     short: Callable[[Path, bytes], object] | None = None
+    #: What a reader sees of a file.
+    seen: Callable[[bytes], bytes] = bytes
 
 
 def _nouns(folder: Path) -> None:
@@ -75,6 +82,50 @@ def _raw(folder: Path) -> None:
     from recorded_programs import write_traces
 
     write_traces(_program(), folder, wild=True)  # type: ignore[arg-type]
+
+
+def _seen_of_raw(data: bytes) -> bytes:
+    """All but what is between the fields of the header and the records."""
+    whole = len(data) >= raw.HEADER_BYTES
+    return data[: raw.HEADER.itemsize] + data[raw.HEADER_BYTES :] if whole else b"cut off" + data
+
+
+#: Of the header of a raw trace, what is text for people.
+_TEXTS = ("host", "library", "command", "directory")
+
+
+def _read_raw(path: Path, whole: bytes) -> object:
+    """Where texts of the header alone are damaged, what is made of records is what was made of them before."""
+    program, known = _merged_whole(path.parent)
+    data = path.read_bytes()
+    if _without_texts(data) != _without_texts(whole):
+        return merge(path.parent)
+    files, _ = merging._find(str(path.parent), [])
+    headers = {rank: mine[0][1] for rank, mine in files.items()}
+    of_host = clocks(headers)
+    if of_host != known:
+        return merge(path.parent)
+    assert program.recording is not None
+    run = about(program.ranks, headers, of_host, "")
+    return replace(program, recording=replace(program.recording, **run))
+
+
+@functools.cache
+def _merged_whole(folder: Path) -> tuple[Program, Any]:
+    """What is made of the files of a folder before one of them is damaged, and the clocks of their ranks."""
+    files, _ = merging._find(str(folder), [])
+    return merge(folder), clocks({rank: mine[0][1] for rank, mine in files.items()})
+
+
+def _without_texts(data: bytes) -> bytes:
+    if len(data) < raw.HEADER_BYTES:
+        return data
+    fields: Any = raw.HEADER.fields
+    out = bytearray(_seen_of_raw(data))
+    for name in _TEXTS:
+        dtype, at = fields[name][:2]
+        out[at : at + dtype.itemsize] = bytes(dtype.itemsize)
+    return bytes(out)
 
 
 def _dumpi(folder: Path) -> None:
@@ -221,7 +272,7 @@ FORMATS: dict[str, Format] = {
         lambda folder: shutil.copy(DATA / "program-version-1.h5", folder), binary, read, contained=True
     ),
     "hdf5-columns": Format(_nouns_in_full, columns, read, short=lambda path, whole: read_noun(*held(whole, path))),
-    "raw": Format(_raw, binary, lambda path: merge(path.parent), "*"),
+    "raw": Format(_raw, binary, lambda path: merge(path.parent), "*", short=_read_raw, seen=_seen_of_raw),
     "otf2": Format(_otf2, binary, lambda path: read(_anchor(path)), "**/*.*", contained=True, short=_read_otf2),
     "dumpi": Format(_dumpi, text, lambda path: read(path)),
     "goal": Format(_goal, text, read),

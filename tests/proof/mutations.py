@@ -7,13 +7,17 @@ length, neighbours, extremes), words, or pieces that are moved, cut or doubled. 
 which does as many as it survives: a crash or an endless loop is a finding, which is printed with the number of its
 case, and not the end. Libraries that Isthmus itself runs in a child process run within this one; their ends are no
 findings but count as "contained". A format may have a short way without what another format shows (the HDF5 file
-between a library and us): one case in a hundred goes the whole way. With a ledger, cases that were done before, in this
-run or another, are not done again. Exit status 1 if there is a finding.
+between a library and us), and a file that is to its reader as an earlier one was ends as that did, and is not read
+again: one case in a hundred goes the whole way. With a ledger, cases that were done before, in this run or another, are
+not done again. Exit status 1 if there is a finding.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
+import gc
+import hashlib
 import json
 import mmap
 import os
@@ -48,8 +52,11 @@ HANGS = 30.0
 LIBRARY_HANGS = 0.3
 #: Bytes of a child process.
 MOST_MEMORY = 8 << 30
-#: Where a child process tells the number of its case, and that it runs a library that is contained.
-AT, INSIDE = 0, 24
+#: Where a child process tells the number of its case, that it runs a library that is contained, and how many of its
+#: cases were as an earlier one.
+AT, INSIDE, AGAIN = 0, 24, 32
+#: Files of which is kept how they ended, at most.
+KEPT = 1 << 20
 #: Of so many cases one goes the whole way, where there is a short one.
 WHOLE = 100
 #: Seconds of processors from one entry of the ledger to the next.
@@ -68,17 +75,30 @@ class Bench:
         self.files = sorted(p for p in folder.glob(self.format.files) if p.is_file())
         self.contents = [p.read_bytes() for p in self.files]
         self.whole = [self.format.read(path) for path in self.files]
+        self.endings = _endings(self.format)
         if self.format.short:
             with mmap.mmap(-1, 64) as shared, mock.patch.object(separate, "run", Contained(shared).run):
                 short = [self.format.short(path, data) for path, data in zip(self.files, self.contents, strict=True)]
             assert short == self.whole, f"{name}: the short way reads a valid file as something else"
 
-    def run(self, case: int) -> str:
-        """One case; "read" or "refused", another exception is a finding."""
+    def damaged(self, case: int) -> tuple[int, bytes, int]:
+        """Which file a case damages, what it holds then, and the key of that in :attr:`endings`."""
         rng = random.Random(f"{self.name} {case}")
         which = rng.randrange(len(self.files))
+        changed = self.format.change(self.contents[which], rng)
+        seen = hashlib.blake2b(self.format.seen(changed), digest_size=8, salt=struct.pack("H", which))
+        return which, changed, int.from_bytes(seen.digest(), "little")
+
+    def run(self, case: int) -> tuple[str, bool]:
+        """One case; "read" or "refused", another exception is a finding, and whether it was as an earlier one."""
+        which, changed, key = self.damaged(case)
+        before = self.endings.find(key) if case % WHOLE else None
+        ended = before or self._read(case, which, changed)
+        self.endings.note(key, ended)
+        return ended, before is not None
+
+    def _read(self, case: int, which: int, changed: bytes) -> str:
         path, content = self.files[which], self.contents[which]
-        changed = self.format.change(content, rng)
         # Written into the file that is there: a new one would take longer than all else.
         _overwrite(path, changed)
         try:
@@ -96,6 +116,26 @@ class Bench:
             if len(self.files) > 1:
                 _overwrite(path, content)
         return "read"
+
+
+class Endings:
+    """How files ended, by 64 bits of what they held, in memory that child processes share; a few are forgotten."""
+
+    def __init__(self) -> None:
+        self.table = mmap.mmap(-1, 8 * KEPT)
+
+    def find(self, key: int) -> str | None:
+        """How a file ended, if it is known; the last bit of the key does not count."""
+        found = struct.unpack_from("Q", self.table, 8 * (key % KEPT))[0]
+        return ("refused", "read")[found & 1] if found and found >> 1 == key >> 1 else None
+
+    def note(self, key: int, ended: str) -> None:
+        struct.pack_into("Q", self.table, 8 * (key % KEPT), key & ~1 | (ended == "read"))
+
+
+@functools.cache
+def _endings(format: Format) -> Endings:
+    return Endings()
 
 
 def _overwrite(path: Path, content: bytes) -> None:
@@ -138,6 +178,7 @@ def run(name: str, cases: Sequence[int], seconds: float = 1e9) -> tuple[Counter[
             if (why and inside) or (why and FORMATS[name].contained and _harmless(bench, cases, done)):
                 counts["refused"] += 1
                 counts["contained"] += 1
+                bench.endings.note(bench.damaged(cases[done])[2], "refused")
             elif why:
                 counts["findings"] += 1
                 findings.append(f"{name} {cases[done]}: {why}")
@@ -175,7 +216,7 @@ def _some(bench: Bench, cases: Sequence[int], first: int, end: float, counts: Co
             status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         finally:
             os.close(ended)
-        at, was_read, refused, inside_number = struct.unpack("4Q", shared[:32])
+        at, was_read, refused, inside_number, again = struct.unpack("5Q", shared[:40])
         if status == 3:
             why = why or (bench.folder.parent / "why").read_text()
         elif status != 0:
@@ -183,6 +224,7 @@ def _some(bench: Bench, cases: Sequence[int], first: int, end: float, counts: Co
             inside = bool(inside_number) and status < 0
     counts["read"] += was_read
     counts["refused"] += refused
+    counts["again"] += again
     for path, content in zip(bench.files, bench.contents, strict=True):
         if why:
             _overwrite(path, content)
@@ -215,15 +257,18 @@ def _child(bench: Bench, cases: Sequence[int], shared: mmap.mmap, end: float) ->
     tempfile.tempdir = MEMORY
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
+    # What is there now lives on: there is no use in looking through it again and again.
+    gc.freeze()
     try:
-        at, was_read, refused = struct.unpack_from("Q", shared, AT)[0], 0, 0
+        at, was_read, refused, again = struct.unpack_from("Q", shared, AT)[0], 0, 0, 0
         while at < len(cases) and time.monotonic() < end:
-            if bench.run(cases[at]) == "read":
-                was_read += 1
-            else:
-                refused += 1
+            ended, before = bench.run(cases[at])
+            was_read += ended == "read"
+            refused += ended == "refused"
+            again += before
             at += 1
             struct.pack_into("3Q", shared, 0, at, was_read, refused)
+            struct.pack_into("Q", shared, AGAIN, again)
     except BaseException as error:
         import traceback
 
@@ -323,8 +368,8 @@ class Done:
         counts = self.counts
         return (
             f"{self.name}: {self.total:,} of {self.cases:,} cases in {self.seconds:.0f} s "
-            f"({self.processors:.1f} s of processors): {counts['refused']:,} refused, of these "
-            f"{counts['contained']:,} contained, {counts['read']:,} read, {counts['findings']:,} findings"
+            f"({self.processors:.1f} s of processors, {counts['again']:,} again): {counts['refused']:,} refused, "
+            f"of these {counts['contained']:,} contained, {counts['read']:,} read, {counts['findings']:,} findings"
         )
 
 

@@ -159,7 +159,7 @@ def test_pieces_of_traces(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyP
     whole = merge(tmp_path)
     monkeypatch.setattr(merging, "PIECE", 7)
     path = next(tmp_path.glob("0.*.trace"))
-    assert len(raw.pieces(path, 7)[0]) > 3
+    assert len(raw.pieces(path, 7, raw.read_header(path))[0]) > 3
     pieces = merge(tmp_path)
     pieces.validate()
     for rank in range(4):

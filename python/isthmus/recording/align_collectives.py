@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..schedule.columns import BLOCK, blocks
+from ..schedule.columns import BLOCK, among, blocks
 from ..schedule.event import ONE_LIST, OWN_LISTS
 from ..schedule.program import NULL, ROOTED, CollectiveKind, EventKind
 
@@ -125,7 +125,7 @@ def _align(
     good = number < limit[on]
     kept = event[good]
     called = good & (events["kind"][event] == EventKind.collective)
-    rooted = np.isin(events["what"][kept], ROOTED)
+    rooted = among(events["what"][kept], ROOTED)
     events["peer"][kept[rooted]] = root[good][rooted]
     _same_bytes(events, event, called, first, group, size[on], details.array())
     _list_blocks(events, event, called, first, size[on], details)
@@ -137,7 +137,7 @@ def _roots(
     events: dict[str, NDArray[Any]], event: NDArray[np.int64], first: NDArray[np.int64], group: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """Roots, also where those in the root's group of an intercommunicator did not name it; 0 without one."""
-    rooted = np.isin(events["what"][event], ROOTED) & (events["kind"][event] == EventKind.collective)
+    rooted = among(events["what"][event], ROOTED) & (events["kind"][event] == EventKind.collective)
     root = np.where(rooted, events["peer"][event].astype(np.int64), 0)
     named = np.maximum.reduceat(root, first)
     return np.where(root < 0, named[group], root)
@@ -156,15 +156,15 @@ def _same_bytes(
     what = events["what"][event]
     detail = np.where(called, events["detail"][event].astype(np.int64), 0)
     length = np.where(detail > 0, details[detail], 0)
-    shared = np.isin(what, ONE_LIST)
+    shared = among(what, ONE_LIST)
     fits = np.where(what == CollectiveKind.alltoall, length == 2 * size, shared & (length == size))
     fits |= (what == CollectiveKind.neighbor_alltoall) & (length % 3 == 0)
     detail = np.where(fits, detail, 0)
     most = np.maximum.reduceat(detail, first)[group]
     everywhere = np.minimum.reduceat(detail, first)[group] > 0
-    detail = np.where(shared, most, np.where(np.isin(what, OWN_LISTS) & everywhere, detail, 0))
+    detail = np.where(shared, most, np.where(among(what, OWN_LISTS) & everywhere, detail, 0))
     amount = np.where(called, events["amount"][event].astype(np.int64), 0)
-    alike = (detail == 0) & ~np.isin(what, (*ONE_LIST, CollectiveKind.alltoall))
+    alike = (detail == 0) & ~among(what, (*ONE_LIST, CollectiveKind.alltoall))
     amount = np.where(alike, np.maximum.reduceat(amount, first)[group], amount)
     for name, new in (("detail", detail), ("amount", amount)):
         # Columns in files are written where they change only.
@@ -183,7 +183,7 @@ def _list_blocks(
     """Lists blocks of different sizes from what each member says of its own, where no member lists them all."""
     amount = events["amount"][event].astype(np.int64)
     blocks = called & (events["detail"][event] == 0)
-    blocks &= np.isin(events["what"][event], (*ONE_LIST, CollectiveKind.alltoall))
+    blocks &= among(events["what"][event], (*ONE_LIST, CollectiveKind.alltoall))
     differ = np.maximum.reduceat(amount, first) != np.minimum.reduceat(amount, first)
     for begin in first[blocks[first] & differ].tolist():
         members = slice(begin, begin + int(size[begin]))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..schedule.columns import blocks, is_repeated
+from ..schedule.columns import among, blocks, is_repeated
 from ..schedule.program import NULL, PEERED, EventKind
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def compacted(
 def _idle(events: dict[str, NDArray[Any]], details: NDArray[np.int64], part: slice) -> NDArray[np.int64]:
     """Events of a part that do nothing."""
     kind = events["kind"][part]
-    idle = (events["peer"][part] == NULL) & np.isin(kind, _IDLE)
+    idle = (events["peer"][part] == NULL) & among(kind, _IDLE)
     both = np.flatnonzero(idle & (kind == EventKind.sendrecv))
     idle[both] = details[events["detail"][part][both].astype(np.int64) + 1] == NULL
     found: NDArray[np.int64] = part.start + np.flatnonzero(idle)

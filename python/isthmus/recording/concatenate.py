@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..schedule.columns import among
 from ..schedule.program import NO_COMMUNICATOR, NULL, PEERED, EventKind
 from . import raw
 from .communicators import UNKNOWN, Local, worlds
@@ -120,7 +121,7 @@ def _localised(
     new_comm = index[comm]
     collective = events["kind"] == EventKind.collective
     if shift.any():
-        with_rank = collective | (events["kind"] >= EventKind.put) | np.isin(events["kind"], PEERED)
+        with_rank = collective | (events["kind"] >= EventKind.put) | among(events["kind"], PEERED)
         _shift(peer, np.where(with_rank, shift[comm], np.int32(0)))
     if inter.any():
         here = collective & inter[comm] & (peer == raw.ROOT)
@@ -130,7 +131,7 @@ def _localised(
         new = index[events["amount"][made].astype(np.int64)]
         events["amount"][made] = np.where(new == UNKNOWN, np.uint64(NO_COMMUNICATOR), new.astype(np.uint64))
     if (index == UNKNOWN).any():
-        peer[(new_comm == UNKNOWN) & np.isin(events["kind"], PEERED)] = NULL
+        peer[(new_comm == UNKNOWN) & among(events["kind"], PEERED)] = NULL
     with_ranks = []
     for column in (calls, halves):
         ranks = column["peer"]

@@ -43,6 +43,7 @@ class Functions:
 
     def __init__(self) -> None:
         self.number: dict[str, int] = {}
+        self._known: dict[re.Pattern[str], list[bool]] = {}
 
     def __getitem__(self, name: str) -> int:
         return self.number.setdefault(name, len(self.number))
@@ -52,7 +53,11 @@ class Functions:
         return tuple(self.number)
 
     def _are(self, pattern: re.Pattern[str]) -> NDArray[np.bool_]:
-        return np.array([bool(pattern.match(name.removesuffix(_LARGE))) for name in self.number], np.bool_)
+        # Asked for every rank, of which few have functions that others before them do not have.
+        known = self._known.setdefault(pattern, [])
+        if len(known) < len(self.number):
+            known += [bool(pattern.match(name.removesuffix(_LARGE))) for name in self.names[len(known) :]]
+        return np.array(known, np.bool_)
 
     def polls(self) -> NDArray[np.bool_]:
         """Return which functions test without waiting."""

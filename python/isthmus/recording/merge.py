@@ -94,7 +94,7 @@ def merge(
         clock = of_host[rank].since(zero)
         begin, end = clock.convert(np.array(working(headers[rank]), np.int64)).tolist()
         if len(files[rank]) == 1:
-            traces = [_in_pieces(assembly, files[rank][0][0], clock, begin, end)]
+            traces = [_in_pieces(assembly, *files[rank][0], clock, begin, end)]
         else:
             traces = [raw.read_trace(path) for path, _ in files[rank]]
             assembly.add(traces, clock, begin, end)
@@ -117,14 +117,14 @@ def merge(
     return assembly.finish(run, names_of(headers.values()))
 
 
-def _in_pieces(assembly: Assembly, path: str, clock: Clock, begin: int, end: int) -> raw.Trace:
+def _in_pieces(assembly: Assembly, path: str, header: Any, clock: Clock, begin: int, end: int) -> raw.Trace:
     """Add a rank of one thread, a piece of its trace at a time; the last piece."""
     last = raw.nothing()
-    begins, request = raw.pieces(path, PIECE)
+    begins, request = raw.pieces(path, PIECE, header)
 
     def pieces() -> Iterator[list[raw.Trace]]:
         nonlocal last
-        for last in raw.read_pieces(path, begins):
+        for last in raw.read_pieces(path, begins, header):
             yield [last]
 
     assembly.add_pieces(pieces(), clock, begin, end, request + 1)

@@ -444,7 +444,7 @@ def _message_sizes(program: Program, rank: int | None) -> Iterator[NDArray[np.ui
     begin, end = (0, len(program)) if rank is None else (int(program.first[rank]), int(program.first[rank + 1]))
     for block in columns.blocks(end - begin):
         part = slice(begin + block.start, begin + block.stop)
-        moving = np.isin(program.kind[part], SENDS) & (program.peer[part] != NULL)
+        moving = columns.among(program.kind[part], SENDS) & (program.peer[part] != NULL)
         yield program.amount[part][moving]
 
 

@@ -208,8 +208,21 @@ def sites_alone(sites: Iterable[int]) -> dict[int, tuple[int, int]]:
     return {site: (0, site) for site in sites}
 
 
+#: Words up to which files are read rather than mapped, which takes longer for a few.
+_READ_WHOLE = 1 << 13
 #: Numbers (of nanoseconds) from here on are none, and jobs have fewer ranks, and ranks no more threads.
 _MOST, _MOST_RANKS, _MOST_THREADS, _MOST_SIGNAL = 1 << 62, 1 << 24, (1 << 16) - 1, 127
+
+
+def _times() -> dict[str, int]:
+    """Fields of the header that hold nanoseconds, and where they begin."""
+    fields: Mapping[str, Any] = HEADER.fields or {}
+    return {name: at for name, (dtype, at, *_) in fields.items() if dtype == np.dtype("=i8") or name == "sync"}
+
+
+#: Where those stand among the header's words of 8 bytes.
+_NANOSECONDS = np.array([at // 8 + i for name, at in _times().items() for i in range(HEADER[name].itemsize // 8)])
+assert not any(at % 8 for at in (HEADER.itemsize, *_times().values()))
 
 
 def read_header(path: str | os.PathLike[str]) -> Any:
@@ -249,6 +262,7 @@ def _check_header(path: str, header: Any) -> None:
     """Numbers that no recorder writes would take memory, or time, without end."""
     fields: Mapping[str, Any] = HEADER.fields or {}
     rank, ranks = int(header["rank"]), int(header["ranks"])
+    numbers = np.frombuffer(header.tobytes(), np.int64)[_NANOSECONDS]
     if rank >= 0 and not rank < ranks <= _MOST_RANKS:
         at = fields["rank"][1]
         raise ParseError(path, None, f"byte {at}", f"the header is damaged: rank {rank} of {ranks}")
@@ -258,13 +272,12 @@ def _check_header(path: str, header: Any) -> None:
     if int(header["signal"]) > _MOST_SIGNAL:
         at = fields["signal"][1]
         raise ParseError(path, None, f"byte {at}", f"the header is damaged: signal {header['signal']}")
-    for name in HEADER.names or ():
-        dtype, at = fields[name][:2]
-        numbers = header[name].tobytes()
-        if dtype == np.dtype("=i8") or name == "sync":
-            values = np.frombuffer(numbers, np.int64)
-            if ((values <= -_MOST) | (values >= _MOST)).any():
-                raise ParseError(path, None, f"byte {at}", f"the header is damaged: {name} is {values.tolist()}")
+    if int(numbers.min()) > -_MOST and int(numbers.max()) < _MOST:
+        return
+    for name, at in _times().items():
+        values = np.frombuffer(header[name].tobytes(), np.int64)
+        if ((values <= -_MOST) | (values >= _MOST)).any():
+            raise ParseError(path, None, f"byte {at}", f"the header is damaged: {name} is {values.tolist()}")
 
 
 def read_trace(path: str | os.PathLike[str]) -> Trace:
@@ -275,14 +288,15 @@ def read_trace(path: str | os.PathLike[str]) -> Trace:
     ParseError
         Naming file and byte of a record that cannot be one.
     """
-    (trace,) = read_pieces(path, [0])
+    (trace,) = read_pieces(path, [0], read_header(path))
     return trace
 
 
-def read_pieces(path: str | os.PathLike[str], begins: Sequence[int]) -> Iterator[Trace]:
+def read_pieces(path: str | os.PathLike[str], begins: Sequence[int], header: Any) -> Iterator[Trace]:
     """Reads pieces that begin at these words, those of :func:`pieces`, in order.
 
-    Tables that a piece needs may stand in an earlier one: each has those of all up to it.
+    Tables that a piece needs may stand in an earlier one: each has those of all up to it. ``header`` is that of
+    :func:`read_header`, as below: files of many ranks are small, and opening them takes longer than reading.
 
     Raises
     ------
@@ -290,7 +304,6 @@ def read_pieces(path: str | os.PathLike[str], begins: Sequence[int]) -> Iterator
         Naming file and byte of a record that cannot be one.
     """
     name = os.fspath(path)
-    header = read_header(path)
     words = _words(name, int(header["used"]))
     before: Trace | None = None
     for begin, end in itertools.pairwise([*begins, len(words)]):
@@ -304,23 +317,30 @@ def read_pieces(path: str | os.PathLike[str], begins: Sequence[int]) -> Iterator
         yield trace
 
 
-def pieces(path: str | os.PathLike[str], records: int) -> tuple[list[int], int]:
+def pieces(path: str | os.PathLike[str], records: int, header: Any) -> tuple[list[int], int]:
     """Words at which pieces of at least so many records begin, between which no request is open that completes later.
 
     The largest number of a request is returned, too, of files that are more than one piece; 0 of others.
     """
-    words = _words(os.fspath(path), int(read_header(path)["used"]))
-    if records >= len(words):
+    name, used = os.fspath(path), int(header["used"])
+    if records >= _length(name, used):
         return [0], 0
+    words = _words(name, used)
     begins, last = _core.raw_pieces(words, records)
     return begins.tolist(), last
 
 
+def _length(path: str, used: int) -> int:
+    """How many words of records a file has."""
+    return min((os.path.getsize(path) - HEADER_BYTES) // 8, used // 8)
+
+
 def _words(path: str, used: int) -> NDArray[np.uint64]:
-    there = (os.path.getsize(path) - HEADER_BYTES) // 8
-    size = min(there, used // 8)
+    size = _length(path, used)
     if size == 0:
         return np.empty(0, np.uint64)
+    if size <= _READ_WHOLE:
+        return np.fromfile(path, np.uint64, size, offset=HEADER_BYTES)
     return np.memmap(path, np.uint64, "r", HEADER_BYTES, (size,))
 
 
@@ -412,6 +432,9 @@ class _Reader:
         groups_length = np.empty(0, np.int64)
         for form, dtype in ITEMS.items():
             of = np.flatnonzero(calls["form"] == form)
+            if not len(of):  # most forms do not occur in a small trace
+                found[form] = Items(np.empty(0, np.int64), np.empty(0, dtype))
+                continue
             size = dtype.itemsize // 8
             n = calls["n"][of].astype(np.int64) if form in _SEVERAL else np.ones(len(of), np.int64)
             self._check(n * size > room[of], "a call too short for its content", at[of])

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..schedule.columns import among
 from ..schedule.event import ONE_LIST, OWN_LISTS
 from ..schedule.program import ANY, NO_COMMUNICATOR, NONE, NULL, ROOTED, CollectiveKind, EventKind
 from . import raw
@@ -294,11 +295,11 @@ class _Translation:
         request[place] = self.requests.request[opening]
         what = np.where(c["kind"] > max(CollectiveKind), CollectiveKind.barrier, c["kind"])
         detail = np.zeros(len(c), np.int64)
-        counts = np.isin(what, _COUNTED) & ((c["counts"] > 0) | (what == CollectiveKind.neighbor_alltoall))
+        counts = among(what, _COUNTED) & ((c["counts"] > 0) | (what == CollectiveKind.neighbor_alltoall))
         lengths = c["counts"].astype(np.int64)
         for i in np.flatnonzero(counts).tolist():
             detail[i] = self.shared.details.shared(self.steps.counts[first[i] : first[i] + lengths[i]])
-        rooted = np.isin(what, ROOTED)
+        rooted = among(what, ROOTED)
         amount = np.where(what == CollectiveKind.barrier, 0, c["bytes"])
         self._emit_collectives(
             step, what, c["comm"], request, peer=np.where(rooted, c["root"], 0), tag=(c["flags"] & raw.ORDERED) != 0,

@@ -50,8 +50,8 @@ def relabelled(program: Program, to: NDArray[np.uint32]) -> Program:
             named[name] = column[order]
     peer, detail = program.peer[order], program.detail[order]
     world = named["comm"] == 0
-    rooted = (named["kind"] == EventKind.collective) & np.isin(named["what"], ROOTED)
-    in_range = world & (np.isin(named["kind"], PEERED) | rooted) & (peer >= 0) & (peer < ranks)
+    rooted = (named["kind"] == EventKind.collective) & columns.among(named["what"], ROOTED)
+    in_range = world & (columns.among(named["kind"], PEERED) | rooted) & (peer >= 0) & (peer < ranks)
     # Communicators other than the world have the same members under new names: nothing changes for their peers.
     peer = np.where(in_range, to.astype(np.int32)[np.where(in_range, peer, 0)], peer)
     details, detail = _relabelled_details(program.details, detail, _meaning(named, world), to.astype(np.int64))

@@ -260,7 +260,7 @@ class Program(Tabular):
         lines = [f"Program of {counted(self.ranks, 'rank')}, {counted(len(self), 'event')}"]
         if len(self):
             lines.append("events: " + ", ".join(f"{number[k]} {k.name}" for k in EventKind if number[k]))
-        sends = np.isin(self.kind, SENDS) & (self.peer != NULL)
+        sends = columns.among(self.kind, SENDS) & (self.peer != NULL)
         if messages := int(sends.sum()):
             lines.append(f"messages: {messages}, {text(int(self.amount[sends].sum()), 'B')}")
         if number[EventKind.collective]:

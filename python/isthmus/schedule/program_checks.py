@@ -182,21 +182,22 @@ def _keys(p: Program) -> NDArray[np.uint64]:
 
 def _check_peers(p: Program, size: NDArray[np.int64]) -> None:
     kind = p.kind
-    named = np.isin(kind, PEERED)
-    may_be_any = np.isin(kind, (EventKind.recv, EventKind.irecv, EventKind.flush, EventKind.unlock))
+    named = columns.among(kind, PEERED)
+    may_be_any = columns.among(kind, (EventKind.recv, EventKind.irecv, EventKind.flush, EventKind.unlock))
     allowed = (p.peer >= 0) & (p.peer < size) | (p.peer == NULL) | (may_be_any & (p.peer == ANY))
     first_wrong(p, named & ~allowed, "peer", p.peer, "in communicator", p.comm, "of size", size)
-    rooted = (kind == EventKind.collective) & np.isin(p.what, ROOTED)
+    rooted = (kind == EventKind.collective) & columns.among(p.what, ROOTED)
     outside = (p.peer < 0) | (p.peer >= size)
     first_wrong(p, rooted & outside, "root", p.peer, "in communicator", p.comm, "of size", size)
-    wild = np.isin(kind, (EventKind.recv, EventKind.irecv))
-    first_wrong(p, np.isin(kind, _TAGGED) & (p.tag < np.where(wild, ANY, 0)), "tag", p.tag)
+    wild = columns.among(kind, (EventKind.recv, EventKind.irecv))
+    first_wrong(p, columns.among(kind, _TAGGED) & (p.tag < np.where(wild, ANY, 0)), "tag", p.tag)
 
 
 def _check_amounts(p: Program) -> None:
     kind, amount = p.kind, p.amount
     what = "picoseconds or bytes"
-    first_wrong(p, np.isin(kind, _SIZED) & (amount > _LARGEST), what, amount.view(np.int64), "must not be negative")
+    negative = columns.among(kind, _SIZED) & (amount > _LARGEST)
+    first_wrong(p, negative, what, amount.view(np.int64), "must not be negative")
     first_wrong(p, (kind == EventKind.test) & (amount > 1), "completed", amount, "but must be 0 or 1")
     made = (kind == EventKind.comm_create) & (amount != NO_COMMUNICATOR)
     first_wrong(p, made & (amount >= p.communicators), "communicator", amount, "but there are", p.communicators)
@@ -219,12 +220,12 @@ def _check_details(p: Program, size: NDArray[np.int64]) -> None:
     kind, given = p.kind, p.detail != 0
     called = kind == EventKind.collective
     lists = (EventKind.sendrecv, EventKind.waitall, EventKind.waitany, EventKind.collective)
-    first_wrong(p, given & ~np.isin(kind, lists), "has no detail")
+    first_wrong(p, given & ~columns.among(kind, lists), "has no detail")
     both = kind == EventKind.sendrecv
     first_wrong(p, both & (length != 3), "detail of", length, "numbers instead of source, receive tag, receive bytes")
     some = kind == EventKind.waitany
     first_wrong(p, some & (p.amount >= length.view(np.uint64)), "completed", p.amount, "of", length, "requests")
-    first_wrong(p, called & given & np.isin(p.what, _VECTORS), "has no bytes per rank")
+    first_wrong(p, called & given & columns.among(p.what, _VECTORS), "has no bytes per rank")
     everyone = called & (p.what == CollectiveKind.alltoall)
     near = called & (p.what == CollectiveKind.neighbor_alltoall)
     first_wrong(p, near & ~given, "needs a detail of neighbour, bytes to it, bytes from it")
@@ -241,7 +242,7 @@ def _check_details(p: Program, size: NDArray[np.int64]) -> None:
     element.wrong(neighbor & ((values < 0) | (values >= size[owner])), "neighbour", values, "of", size[owner])
     sized = (called[owner] & ~neighbor) | (both[owner] & (offset == 2))
     element.wrong(sized & (values < 0), "bytes", values, "must not be negative")
-    waits = np.isin(kind, (EventKind.waitall, EventKind.waitany))[owner]
+    waits = columns.among(kind, (EventKind.waitall, EventKind.waitany))[owner]
     element.wrong(waits & ((values < 1) | (values > NONE)), "request", values, "is unknown")
 
 

@@ -55,16 +55,16 @@ def check_requests(p: Program) -> None:
 def _uses(p: Program) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int8]]:
     """Event, request and use of every mention of a request."""
     kind = p.kind
-    opening = np.isin(kind, (EventKind.isend, EventKind.irecv))
+    opening = columns.among(kind, (EventKind.isend, EventKind.irecv))
     missing = opening & (p.request == 0)
     if missing.any():
         event = int(np.argmax(missing))
         raise InvalidInput(f"{place_of(p, event)} ({name_of(p, event)}): its request must be 1 or more")
     opening |= (kind == EventKind.collective) & (p.request != 0)
-    single = np.isin(kind, (EventKind.wait, EventKind.test))
+    single = columns.among(kind, (EventKind.wait, EventKind.test))
     use = np.where(opening, _OPEN, np.where((kind == EventKind.test) & (p.amount == 0), _PROBE, _CLOSE))
     ones = np.flatnonzero(opening | single)
-    many = np.flatnonzero(np.isin(kind, (EventKind.waitall, EventKind.waitany)))
+    many = np.flatnonzero(columns.among(kind, (EventKind.waitall, EventKind.waitany)))
     values, length = p.expanded(many)
     owner = np.repeat(many, length)
     offset = ranges(np.zeros(len(many)), length)
@@ -84,7 +84,7 @@ def check_collectives(p: Program) -> None:
     InvalidInput
         Naming the first rank, of the first communicator, that differs from the communicator's first rank.
     """
-    called = np.flatnonzero(np.isin(p.kind, _TOGETHER))
+    called = np.flatnonzero(columns.among(p.kind, _TOGETHER))
     rank = np.searchsorted(p.first, called, side="right") - 1
     # Members are numbered as in comm_ranks: calls are sorted by member, and keep their order.
     owner = np.repeat(np.arange(p.communicators), columns.lengths(p.comm_first))
@@ -124,16 +124,16 @@ def check_collectives(p: Program) -> None:
 def _differences(p: Program, a: NDArray[np.int64], b: NDArray[np.int64]) -> list[tuple[str, NDArray[np.bool_]]]:
     """The arguments in which the calls of two members differ."""
     kind, what = p.kind[a], p.what[a]
-    vector = np.isin(what, VECTORS) | ((p.detail[a] == 0) & (kind == EventKind.collective))
+    vector = columns.among(what, VECTORS) | ((p.detail[a] == 0) & (kind == EventKind.collective))
     blocking = (p.request[a] == 0) != (p.request[b] == 0)
     return [
         ("kind", (kind != p.kind[b]) | (what != p.what[b])),
-        ("whether the operator commutes", np.isin(what, REDUCTIONS) & (p.tag[a] != p.tag[b])),
-        ("root", np.isin(what, ROOTED) & (p.peer[a] != p.peer[b])),
+        ("whether the operator commutes", columns.among(what, REDUCTIONS) & (p.tag[a] != p.tag[b])),
+        ("root", columns.among(what, ROOTED) & (p.peer[a] != p.peer[b])),
         ("blocking", (kind == EventKind.collective) & blocking),
         ("whether there are bytes per rank", (p.detail[a] == 0) != (p.detail[b] == 0)),
         ("bytes", vector & (p.amount[a] != p.amount[b])),
-        ("bytes per rank", _lists_differ(p, a, b, np.isin(what, ONE_LIST))),
+        ("bytes per rank", _lists_differ(p, a, b, columns.among(what, ONE_LIST))),
     ]
 
 
