@@ -17,6 +17,7 @@
 #include "runtime/transport/nodes/nodes.hpp"
 #include "runtime/transport/threads/threads.hpp"
 #include "runtime_cases.hpp"
+#include "wired_nodes.hpp"
 
 namespace isthmus::test {
 namespace {
@@ -27,31 +28,6 @@ using runtime::Key, runtime::MpiTransport, runtime::NodesTransport, runtime::Ran
 using schedule::CollectiveKind;
 
 std::atomic<bool> failed{false};
-
-/// The ranks of nodes of so many ranks each.
-struct Nodes {
-  Nodes(Rank ranks, Rank each) : per_node(each) {
-    for (Rank first = 0; first < ranks; first += each) {
-      mates.emplace_back();
-      for (Rank r = first; r < std::min(ranks, first + each); ++r) mates.back().push_back(r);
-      worlds.push_back(std::make_unique<ThreadsWorld>(static_cast<Rank>(mates.back().size())));
-    }
-  }
-  Rank per_node;
-  std::vector<std::vector<Rank>> mates;
-  std::vector<std::unique_ptr<ThreadsWorld>> worlds;
-};
-
-/// Over the wire alone where a node has no second rank.
-std::unique_ptr<runtime::Transport> transport_of(MemoryWires& wires, Nodes& nodes, Rank rank,
-                                                 std::chrono::milliseconds silence = {}) {
-  auto far = std::make_unique<MpiTransport>(wires.of(rank));
-  far->give_up_after(silence);
-  if (nodes.per_node == 1) return far;
-  const Rank node = rank / nodes.per_node;
-  auto near = std::make_unique<ThreadsTransport>(*nodes.worlds[node], rank % nodes.per_node);
-  return std::make_unique<NodesTransport>(std::move(far), std::move(near), nodes.mates[node]);
-}
 
 /// Carries out cases at once, each rank in a thread.
 void over_wires(const std::vector<Case>& cases, Rank per_node, Rng& random) {

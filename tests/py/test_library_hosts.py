@@ -72,15 +72,15 @@ class Job:
 
 
 @contextmanager
-def job(program: tuple[str, Path], words: list[str], lenient: bool = False) -> Iterator[Job]:
-    """Four hosts and a job on them; at the end both are gone, and nothing of it is left in shared memory."""
+def job(program: tuple[str, Path], words: list[str], lenient: bool = False, hosts: int = 4) -> Iterator[Job]:
+    """Hosts and a job on them; at the end both are gone, and nothing of it is left in shared memory."""
     before = set(Path("/dev/shm").glob("isthmus-mpi-*"))
-    with emulated_hosts.hosts(4, "200mbit") as there:
+    with emulated_hosts.hosts(hosts, "200mbit") as there:
         running = Job(program, there, LENIENT[program[0]] if lenient else [], words)
         try:
             yield running
         finally:
-            for host in range(4):
+            for host in range(hosts):
                 running.kill(host)
             running.end()
             left = set(Path("/dev/shm").glob("isthmus-mpi-*")) - before
