@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstring>
+#include <utility>
 
 #include "runtime/pgas/atomics.hpp"
 #include "runtime/pgas/space.hpp"
@@ -11,30 +12,63 @@ namespace isthmus::runtime {
 using What = Letter::What;
 
 Far::Far(isthmus_space& space, Post& post, std::uint32_t number)
-    : space_(space), post_(post), number_(number), pages_(space.team.ranks) {
+    : space_(space), post_(post), number_(number), operations_(1), pages_(space.team.ranks) {
   post_.enter(number, *this);
 }
 
 std::byte* Far::own(std::uint64_t offset) const { return space_.segments.memory(space_.team.rank) + offset; }
 
-std::uint32_t Far::begin(std::uint32_t parts, void* to) {
+std::uint32_t Far::begin(std::uint32_t parts) {
   if (spare_.empty()) {
     spare_.push_back(static_cast<std::uint32_t>(operations_.size()));
     operations_.emplace_back();
   }
   const std::uint32_t number = spare_.back();
   spare_.pop_back();
-  operations_[number] = {parts, 0, 0, static_cast<std::byte*>(to)};
+  operations_[number] = {parts, 0, 0, operations_[number].uses};
   return number;
 }
+
+std::uint32_t Far::begin(std::uint32_t parts, bool implicit) {
+  if (!implicit) return begin(parts);
+  operations_[region_].left += parts;
+  return region_;
+}
+
+// 0 means that nothing is under way, and the first operation has no event.
+isthmus_event Far::event_of(std::uint32_t number) const {
+  return static_cast<isthmus_event>(operations_[number].uses) << 32 | number;
+}
+
+bool Far::is_done(isthmus_event event) const {
+  const auto number = static_cast<std::uint32_t>(event);
+  if (number == 0 || number >= operations_.size()) return true;
+  return operations_[number].uses != static_cast<std::uint32_t>(event >> 32) || operations_[number].left == 0;
+}
+
+void Far::forget(isthmus_event event) {
+  const auto number = static_cast<std::uint32_t>(event);
+  if (number == 0 || number >= operations_.size() ||
+      operations_[number].uses != static_cast<std::uint32_t>(event >> 32))
+    return;
+  ++operations_[number].uses;
+  spare_.push_back(number);
+}
+
+void Far::open_region() { region_ = begin(0); }
+
+isthmus_event Far::close_region() { return event_of(std::exchange(region_, 0)); }
 
 Far::Operation Far::end(std::uint32_t number, Rank rank) {
   post_.await(space_.team.member(rank));
   space_.wait_until([&] { return operations_[number].left == 0; });
   post_.await(MpiTransport::nobody);
+  ++operations_[number].uses;
   spare_.push_back(number);
   return operations_[number];
 }
+
+void Far::wait(isthmus_event event, Rank rank) { end(static_cast<std::uint32_t>(event), rank); }
 
 Letter& Far::fresh(What what) {
   Letter& made = post_.fresh();
@@ -61,8 +95,16 @@ void Far::send(Rank rank, Letter& letter, std::size_t bytes) { post_.send(space_
 // -- what this rank asks for
 
 void Far::put(Rank rank, std::uint64_t offset, const void* from, std::size_t bytes) {
+  wait(begin_put(rank, offset, from, bytes, false), rank);
+}
+
+void Far::get(Rank rank, std::uint64_t offset, void* to, std::size_t bytes) {
+  wait(begin_get(rank, offset, to, bytes, false), rank);
+}
+
+isthmus_event Far::begin_put(Rank rank, std::uint64_t offset, const void* from, std::size_t bytes, bool implicit) {
   const bool large = bytes > post_.most();
-  const std::uint32_t number = begin(large ? 2 : 1);
+  const std::uint32_t number = begin(large ? 2 : 1, implicit);
   Letter& letter = ask(rank, large ? What::put_large : What::put, number);
   letter.offset = offset;
   letter.bytes = bytes;
@@ -71,20 +113,21 @@ void Far::put(Rank rank, std::uint64_t offset, const void* from, std::size_t byt
   if (large)
     post_.send_bulk(space_.team.member(rank), Post::puts, static_cast<const std::byte*>(from), bytes,
                     {0, number_, operation, rank, number});
-  end(number, rank);
+  return implicit ? 0 : event_of(number);
 }
 
-void Far::get(Rank rank, std::uint64_t offset, void* to, std::size_t bytes) {
+isthmus_event Far::begin_get(Rank rank, std::uint64_t offset, void* to, std::size_t bytes, bool implicit) {
   const bool large = bytes > post_.most();
-  const std::uint32_t number = begin(1, to);
+  const std::uint32_t number = begin(1, implicit);
   Letter& letter = ask(rank, large ? What::get_large : What::get, number);
   letter.offset = offset;
   letter.bytes = bytes;
+  letter.values[0] = reinterpret_cast<std::uintptr_t>(to);  // comes back with the bytes
   if (large)
     post_.receive_bulk(space_.team.member(rank), Post::gets, static_cast<std::byte*>(to), bytes,
                        {0, number_, operation, rank, number});
   send(rank, letter);
-  end(number, rank);
+  return implicit ? 0 : event_of(number);
 }
 
 void Far::set(Rank rank, std::uint64_t offset, int value, std::size_t bytes) {
@@ -217,7 +260,8 @@ bool Far::take(Letter& letter, std::uint32_t number) {
     case What::request:
     case What::reply: keep(letter, number); return false;
     case What::data:
-      std::memcpy(operations_[letter.number].to, letter.payload(), letter.bytes);
+      std::memcpy(reinterpret_cast<void*>(static_cast<std::uintptr_t>(letter.values[0])), letter.payload(),
+                  letter.bytes);
       --operations_[letter.number].left;
       return true;
     case What::done: {
@@ -251,6 +295,7 @@ bool Far::take(Letter& letter, std::uint32_t number) {
       Letter& back = fresh(What::data);
       back.number = letter.number;
       back.bytes = letter.bytes;
+      back.values[0] = letter.values[0];
       std::memcpy(back.payload(), own(letter.offset), letter.bytes);
       send(letter.from, back, letter.bytes);
       return true;

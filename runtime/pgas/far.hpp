@@ -51,6 +51,17 @@ class Far final : public Post::Receiver {
   /// These wait until it is done; offsets are inside the space. They throw Failed.
   void put(Rank rank, std::uint64_t offset, const void* from, std::size_t bytes);
   void get(Rank rank, std::uint64_t offset, void* to, std::size_t bytes);
+  /// These wait only until there is credit; `implicit`: counted by the region that is open, or by the space, and the
+  /// event is 0.
+  isthmus_event begin_put(Rank rank, std::uint64_t offset, const void* from, std::size_t bytes, bool implicit);
+  isthmus_event begin_get(Rank rank, std::uint64_t offset, void* to, std::size_t bytes, bool implicit);
+  [[nodiscard]] bool is_done(isthmus_event event) const;
+  /// Forgets one that is done.
+  void forget(isthmus_event event);
+  void open_region();
+  isthmus_event close_region();
+  /// Whether all is done that no region counts.
+  [[nodiscard]] bool is_implicit_done() const { return operations_[0].left == 0; }
   void set(Rank rank, std::uint64_t offset, int value, std::size_t bytes);
   void put_signal(Rank rank, std::uint64_t offset, const void* from, std::size_t bytes, std::uint64_t signal,
                   std::uint64_t add);
@@ -89,11 +100,15 @@ class Far final : public Post::Receiver {
     std::uint32_t left = 0;  ///< what has to come before it is done
     std::int32_t status = 0;
     std::uint64_t value = 0;
-    std::byte* to = nullptr;
+    std::uint32_t uses = 0;  ///< of its number, which events tell apart
   };
 
-  std::uint32_t begin(std::uint32_t parts, void* to = nullptr);
+  std::uint32_t begin(std::uint32_t parts);
+  /// An operation of so many parts, by itself or with others.
+  std::uint32_t begin(std::uint32_t parts, bool implicit);
+  [[nodiscard]] isthmus_event event_of(std::uint32_t number) const;
   Operation end(std::uint32_t number, Rank rank);
+  void wait(isthmus_event event, Rank rank);
   /// Waits until it may be sent.
   Letter& ask(Rank rank, Letter::What what, std::uint64_t number);
   Letter& fresh(Letter::What what);
@@ -105,7 +120,8 @@ class Far final : public Post::Receiver {
   isthmus_space& space_;
   Post& post_;
   std::uint32_t number_;
-  std::deque<Operation> operations_;
+  std::deque<Operation> operations_;  // the first one counts what is implicit
+  std::uint32_t region_ = 0;          // the one that counts it meanwhile
   std::vector<std::uint32_t> spare_;  // of them
   std::deque<Message> messages_;
   std::uint64_t popped_ = 0;

@@ -105,6 +105,8 @@ struct isthmus_space {
     std::uint32_t node;
   };
   std::vector<Held> held;
+  bool region = false;       ///< one is open
+  std::uint32_t tested = 0;  ///< tests of events in vain
 
  private:
   struct Prepared {

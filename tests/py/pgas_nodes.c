@@ -66,6 +66,51 @@ static void transfers(void) {
   free(expected);
 }
 
+/* Thousands of puts and gets under way, with events of their own, of regions, and without. */
+static void begun(void) {
+  enum { COUNT = 2000, ROOM = 40 };
+  const uint32_t next = (rank + 1) % ranks;
+  isthmus_event* const events = (isthmus_event*)calloc(COUNT, sizeof *events);
+  unsigned char* const back = (unsigned char*)calloc(COUNT, ROOM);
+  isthmus_event region;
+  uint64_t table, large;
+  done(isthmus_allocate_all(space, (uint64_t)COUNT * ROOM, &table), "table");
+  done(isthmus_allocate_all(space, sizeof piece, &large), "large");
+  fill(rank, sizeof piece);
+  meet();
+  must(isthmus_close_region(space, &region) == ISTHMUS_INVALID, "no region");
+  done(isthmus_open_region(space), "region");
+  must(isthmus_open_region(space) == ISTHMUS_INVALID, "two regions");
+  for (int i = 0; i < COUNT; ++i) {
+    const uint64_t place = table + (uint64_t)i * ROOM;
+    if (i == COUNT / 2) done(isthmus_close_region(space, &region), "region");
+    isthmus_event* const own = i % 3 == 0 ? &events[i] : NULL;
+    done(isthmus_begin_put(space, next, place, piece + i, (size_t)(i % ROOM), own), "begin put");
+  }
+  done(isthmus_begin_put(space, next, large, piece, sizeof piece, NULL), "begin a large put");
+  for (int i = COUNT - 1; i >= 0; --i) done(isthmus_wait_event(space, &events[i]), "wait");
+  for (int status; (status = isthmus_test_event(space, &region)) != ISTHMUS_DONE;)
+    must(status == ISTHMUS_IN_PROGRESS, "test");
+  must(region == 0, "an event that is done");
+  done(isthmus_wait_all(space), "all");
+  meet();
+  for (int i = 0; i < COUNT; ++i) {
+    isthmus_event* const own = i % 2 == 0 ? &events[i] : NULL;
+    done(isthmus_begin_get(space, back + i * ROOM, next, table + (uint64_t)i * ROOM, (size_t)(i % ROOM), own), "begin");
+  }
+  done(isthmus_begin_get(space, found, next, large, sizeof found, &region), "begin a large get");
+  done(isthmus_wait_all(space), "all");
+  done(isthmus_wait_event(space, &region), "wait");
+  for (int i = 0; i < COUNT; ++i) {
+    done(isthmus_wait_event(space, &events[i]), "wait");
+    must(memcmp(back + i * ROOM, piece + i, (size_t)(i % ROOM)) == 0, "what was begun");
+  }
+  must(memcmp(found, piece, sizeof piece) == 0, "a large one");
+  meet();
+  free(events);
+  free(back);
+}
+
 static void atomics(void) {
   uint64_t place, total = 0, before, seen;
   const uint64_t one = 1, bit = UINT64_C(1) << rank, others = ~bit;
@@ -315,6 +360,7 @@ int main(int argc, char** argv) {
   casts(argc > 3 ? atoi(argv[3]) : -1);
   transfers();
   MPI_Isend(&own, 1, MPI_INT, next, 7, MPI_COMM_WORLD, &requests[1]);
+  begun();
   atomics();
   messages();
   for (int i = 0; i < 2; ++i) MPI_Wait(&requests[i], MPI_STATUS_IGNORE);

@@ -69,9 +69,6 @@ int isthmus_place_of_pointer(const isthmus_space* space, const void* pointer, ui
 
 /* -- put and get --------------------------------------------------------------------------------------------------- */
 
-/* What is under way. 0: nothing, it is done. */
-typedef uint64_t isthmus_event;
-
 /* What the inline functions call for memory that is not shared, and for wrong places. */
 int isthmus_put_elsewhere(isthmus_space* space, uint32_t rank, uint64_t offset, const void* from, size_t bytes);
 int isthmus_get_elsewhere(isthmus_space* space, void* to, uint32_t rank, uint64_t offset, size_t bytes);
@@ -138,6 +135,44 @@ int isthmus_put_indexed(isthmus_space* space, uint32_t rank, const uint64_t* to,
                         void* const* from, size_t from_count, size_t from_bytes);
 int isthmus_get_indexed(isthmus_space* space, void* const* to, size_t to_count, size_t to_bytes, uint32_t rank,
                         const uint64_t* from, size_t from_count, size_t from_bytes);
+/* -- put and get that go on meanwhile ------------------------------------------------------------------------------ */
+
+/* What is under way. 0: nothing, it is done. */
+typedef uint64_t isthmus_event;
+
+int isthmus_begin_put_elsewhere(isthmus_space* space, uint32_t rank, uint64_t offset, const void* from, size_t bytes,
+                                isthmus_event* event);
+int isthmus_begin_get_elsewhere(isthmus_space* space, void* to, uint32_t rank, uint64_t offset, size_t bytes,
+                                isthmus_event* event);
+
+/* As isthmus_put() and isthmus_get(), but done when the event says so; until then memory of this rank is not touched.
+ * Where memory is shared they are done at once. `event` NULL: waited for with others, by isthmus_wait_all() or by the
+ * event of the region that is open. In what order they are carried out is not said. */
+static inline int isthmus_begin_put(isthmus_space* space, uint32_t rank, uint64_t offset, const void* from,
+                                    size_t bytes, isthmus_event* event) {
+  char* const to = isthmus_near(space, rank, offset, bytes);
+  if (!to) return isthmus_begin_put_elsewhere(space, rank, offset, from, bytes, event);
+  if (bytes) memcpy(to, from, bytes);
+  if (event) *event = 0;
+  return ISTHMUS_DONE;
+}
+static inline int isthmus_begin_get(isthmus_space* space, void* to, uint32_t rank, uint64_t offset, size_t bytes,
+                                    isthmus_event* event) {
+  const char* const from = isthmus_near(space, rank, offset, bytes);
+  if (!from) return isthmus_begin_get_elsewhere(space, to, rank, offset, bytes, event);
+  if (bytes) memcpy(to, from, bytes);
+  if (event) *event = 0;
+  return ISTHMUS_DONE;
+}
+/* Both handle messages and set an event that is done to 0; the first one is ISTHMUS_IN_PROGRESS where it is not. Every
+ * event is waited for, before the space is left. */
+int isthmus_test_event(isthmus_space* space, isthmus_event* event);
+int isthmus_wait_event(isthmus_space* space, isthmus_event* event);
+/* Waits for all that was begun without an event outside of regions. */
+int isthmus_wait_all(isthmus_space* space);
+/* What is begun without an event between them has this one. One region at a time is open. */
+int isthmus_open_region(isthmus_space* space);
+int isthmus_close_region(isthmus_space* space, isthmus_event* event);
 
 /* -- atomic operations --------------------------------------------------------------------------------------------- */
 
