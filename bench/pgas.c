@@ -1,7 +1,11 @@
 /* One-sided transfers, atomic operations, active messages, barriers and locks of two ranks: microseconds each, a line
- * of `name bytes microseconds` for every one. Ranks are processes: `pgas JOB RANK RANKS TURNS`. */
+ * of `name bytes microseconds` for every one. Ranks are processes of one node: `pgas JOB RANK RANKS TURNS`; compiled
+ * with OVER_MPI, those of an MPI program: `pgas TURNS`. */
 #define _GNU_SOURCE
 #include <isthmus/isthmus_pgas.h>
+#ifdef OVER_MPI
+#include <isthmus/isthmus_mpi.h>
+#endif
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,7 +45,7 @@ static void on_answer(isthmus_token* token, const uint64_t* arguments, uint32_t 
 static char mine[4 << 20] __attribute__((aligned(4096)));
 static uint64_t table, landing;
 
-enum what { PUT, GET, ADD, STRIDED, INDEXED, VECTOR, SHORT, MEDIUM, LONG, BARRIER, LOCK };
+enum what { PUT, GET, BEGIN, ADD, STRIDED, INDEXED, VECTOR, SHORT, MEDIUM, LONG, BARRIER, LOCK };
 /* Bytes in all of transfers of many pieces, of which the space holds every other one. */
 enum { PIECES = 64 << 10 };
 static isthmus_piece pieces[PIECES / 8];
@@ -63,6 +67,10 @@ static double run(enum what what, size_t bytes, int times) {
     switch (what) {
       case PUT: must(isthmus_put(space, peer, table, mine, bytes)); break;
       case GET: must(isthmus_get(space, mine, peer, table, bytes)); break;
+      case BEGIN: /* 64 of them under way */
+        must(isthmus_begin_put(space, peer, table + (uint64_t)(i % 64) * bytes, mine, bytes, NULL));
+        if (i % 64 == 63 || i == times - 1) must(isthmus_wait_all(space));
+        break;
       case ADD: must(isthmus_atomic(space, peer, table, ISTHMUS_U64, ISTHMUS_ATOMIC_ADD, &one, NULL, &before)); break;
       case STRIDED: {
         const size_t extent = PIECES / bytes;
@@ -114,19 +122,32 @@ static void measure(const char* name, enum what what, size_t bytes, int turns) {
   if (rank == 0) printf("%s %zu %.4f\n", name, bytes, best);
 }
 
-int main(int argc, char** argv) {
-  if (argc != 5) return 2;
-  rank = (uint32_t)atoi(argv[2]);
-  ranks = (uint32_t)atoi(argv[3]);
-  const int turns = atoi(argv[4]);
-  peer = (rank + 1) % ranks;
+static isthmus_team* join(int argc, char** argv) {
+  isthmus_team* team;
+#ifdef OVER_MPI
+  const isthmus_job as_between_nodes = {.size = sizeof as_between_nodes, .transport = "mpi"};
+  MPI_Init(&argc, &argv);
+  must(isthmus_join_mpi_with(MPI_COMM_WORLD, &as_between_nodes, &team));
+#else
+  if (argc != 5) exit(2);
+  isthmus_job job = {.size = sizeof job, .name = argv[1]};
+  job.rank = (uint32_t)atoi(argv[2]);
+  job.ranks = (uint32_t)atoi(argv[3]);
   cpu_set_t own;
   CPU_ZERO(&own);
-  CPU_SET((int)rank, &own);
+  CPU_SET((int)job.rank, &own);
   sched_setaffinity(0, sizeof own, &own);
-  isthmus_job job = {.size = sizeof job, .name = argv[1], .rank = rank, .ranks = ranks};
-  isthmus_team* team;
   must(isthmus_join(&job, &team));
+#endif
+  return team;
+}
+
+int main(int argc, char** argv) {
+  isthmus_team* const team = join(argc, argv);
+  const int turns = atoi(argv[argc - 1]);
+  rank = isthmus_rank(team);
+  ranks = isthmus_ranks(team);
+  peer = (rank + 1) % ranks;
   must(isthmus_space_make(team, NULL, &space));
   must(isthmus_allocate_all(space, sizeof mine, &table));
   must(isthmus_allocate_all(space, 64, &landing));
@@ -138,10 +159,13 @@ int main(int argc, char** argv) {
   static const size_t sizes[] = {8, 64, 512, 1024, 4096, 65536, 1 << 20, 4 << 20};
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i) measure("put", PUT, sizes[i], turns);
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i) measure("get", GET, sizes[i], turns);
+  for (size_t i = 0; i < 6; ++i) measure("begin-put", BEGIN, sizes[i], turns);
   measure("fetch-and-add", ADD, 8, turns);
+#ifndef OVER_MPI /* there every piece goes by itself */
   for (size_t i = 0; i < 3; ++i) measure("strided", STRIDED, sizes[i], turns);
   for (size_t i = 0; i < 3; ++i) measure("indexed", INDEXED, sizes[i], turns);
   for (size_t i = 0; i < 3; ++i) measure("vector", VECTOR, sizes[i], turns);
+#endif
   measure("lock", LOCK, 8, turns);
   measure("short", SHORT, 0, turns);
   for (size_t i = 0; i < 5; ++i) measure("medium", MEDIUM, sizes[i], turns);
@@ -149,5 +173,8 @@ int main(int argc, char** argv) {
   measure("barrier", BARRIER, 0, turns);
   must(isthmus_space_leave(space));
   isthmus_leave(team);
+#ifdef OVER_MPI
+  MPI_Finalize();
+#endif
   return 0;
 }

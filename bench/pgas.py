@@ -2,9 +2,12 @@
 
     python bench/pgas.py [--mpi openmpi|mpich] [--rounds N]
 
-Both run in turns (bench/pgas.c, bench/pgas_mpi.c), two processes bound to two cores. Printed are the least times of
-batches in microseconds: of a put that is complete, of a request with its reply, of a barrier; of 64 KiB in pieces of so
-many bytes, of which the space has every other one.
+All run in turns (bench/pgas.c, bench/pgas_mpi.c), two processes bound to two cores: libisthmus in shared memory
+(`shared`) and as between nodes (`over MPI`); windows of memory that MPI has allocated, which are shared memory, too
+(`window`), and of memory of the program (`window over`). Printed are the least times of batches in microseconds: of a
+put that is complete, of one of 64 that are under way at once (`begin-put`), of a request with its reply, of a barrier;
+of 64 KiB in pieces of so many bytes, of which the space has every other one (`strided`, `indexed`, `vector`).
+Beside `short` stand messages of 64 bytes of MPI itself, there and back.
 """
 
 from __future__ import annotations
@@ -22,14 +25,15 @@ import isthmus
 Times = dict[tuple[str, int], float]
 
 
-def build(mpi: str, folder: Path) -> tuple[Path, Path]:
-    """Both programs."""
+def build(mpi: str, folder: Path) -> tuple[Path, Path, Path]:
+    """The three programs: of one node, over MPI, and by windows of MPI."""
     library = Path(isthmus.__file__).parent / "libisthmus"
-    ours, theirs = folder / "pgas", folder / "pgas_mpi"
-    words = ["cc", "-std=gnu11", "-O3", "-march=native", "-o", ours, HERE / "pgas.c", f"-I{library}/include"]
-    subprocess.run([*words, f"-L{library}/lib", f"-Wl,-rpath,{library}/lib", "-listhmus"], check=True)
+    ours, over, theirs = folder / "pgas", folder / "pgas_over", folder / "pgas_mpi"
+    for words in (["cc", "-o", ours], [f"mpicc.{mpi}", "-w", "-DOVER_MPI", "-o", over]):
+        command = [*words, "-std=gnu11", "-O3", "-march=native", HERE / "pgas.c", f"-I{library}/include"]
+        subprocess.run([*command, f"-L{library}/lib", f"-Wl,-rpath,{library}/lib", "-listhmus"], check=True)
     subprocess.run([f"mpicc.{mpi}", "-std=gnu11", "-O3", "-w", "-o", theirs, HERE / "pgas_mpi.c"], check=True)
-    return ours, theirs
+    return ours, over, theirs
 
 
 def times(text: str) -> Times:
@@ -55,17 +59,24 @@ def main() -> None:
     parser.add_argument("--mpi", default="openmpi", help="openmpi (default) or mpich")
     parser.add_argument("--rounds", type=int, default=5, help="runs of each (default: 5)")
     args = parser.parse_args()
-    found: dict[str, Times] = {"isthmus": {}, args.mpi: {}}
+    found: dict[str, Times] = {}
     with tempfile.TemporaryDirectory() as folder:
-        ours, theirs = build(args.mpi, Path(folder))
+        ours, over, theirs = build(args.mpi, Path(folder))
+        contestants = {
+            "shared": lambda: of_ours(ours, 5),
+            "over MPI": lambda: times(mpirun(args.mpi, 2, over, "5")),
+            "window": lambda: times(mpirun(args.mpi, 2, theirs, "5")),
+            "window over": lambda: times(mpirun(args.mpi, 2, theirs, "5", "over")),
+        }
         for _ in range(args.rounds):
-            for who, run in (("isthmus", of_ours(ours, 5)), (args.mpi, times(mpirun(args.mpi, 2, theirs, "5")))):
-                for key, us in run.items():
-                    found[who][key] = min(us, found[who].get(key, us))
-    print(f"{'':16}{'bytes':>9}{'isthmus':>12}{args.mpi:>12}")
-    for (name, size), us in found["isthmus"].items():
-        other = found[args.mpi].get((name, size))
-        print(f"{name:16}{size:9}{us:12.4f}{'' if other is None else f'{other:12.4f}'}")
+            for who, run in contestants.items():
+                least = found.setdefault(who, {})
+                for key, us in run().items():
+                    least[key] = min(us, least.get(key, us))
+    print(f"{'':16}{'bytes':>9}" + "".join(f"{who:>13}" for who in contestants))
+    for key in found["shared"]:
+        row = [found[who].get(key) for who in contestants]
+        print(f"{key[0]:16}{key[1]:9}" + "".join(f"{'':13}" if us is None else f"{us:13.4f}" for us in row))
 
 
 if __name__ == "__main__":

@@ -1,14 +1,17 @@
-/* What bench/pgas.c times, by windows of the MPI library: `name bytes microseconds` a line. */
+/* What bench/pgas.c times, by windows of the MPI library: `name bytes microseconds` a line; and its messages of 64
+ * bytes there and back, as `short`. `pgas_mpi TURNS [over]`: over memory of the program, and not of the window's own.
+ */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 static char *memory, mine[4 << 20];
 static MPI_Win window;
 static int rank;
 
-enum what { PUT, GET, ADD, BARRIER };
+enum what { PUT, GET, BEGIN, ADD, BARRIER, SHORT };
 
 static double run(enum what what, int bytes, int times) {
   long long one = 1, before;
@@ -19,11 +22,18 @@ static double run(enum what what, int bytes, int times) {
       MPI_Barrier(MPI_COMM_WORLD);
       continue;
     }
+    if (what == SHORT) {
+      if (rank == 0) MPI_Send(mine, bytes, MPI_BYTE, 1, 0, MPI_COMM_WORLD);
+      MPI_Recv(mine, bytes, MPI_BYTE, 1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      if (rank == 1) MPI_Send(mine, bytes, MPI_BYTE, 0, 0, MPI_COMM_WORLD);
+      continue;
+    }
     if (rank != 0) break;
     if (what == PUT) MPI_Put(mine, bytes, MPI_BYTE, 1, 0, bytes, MPI_BYTE, window);
     else if (what == GET) MPI_Get(mine, bytes, MPI_BYTE, 1, 0, bytes, MPI_BYTE, window);
+    else if (what == BEGIN) MPI_Put(mine, bytes, MPI_BYTE, 1, (i % 64) * bytes, bytes, MPI_BYTE, window);
     else MPI_Fetch_and_op(&one, &before, MPI_LONG_LONG, 1, 0, MPI_SUM, window);
-    MPI_Win_flush(1, window);
+    if (what != BEGIN || i % 64 == 63 || i == times - 1) MPI_Win_flush(1, window);
   }
   const double end = MPI_Wtime();
   MPI_Barrier(MPI_COMM_WORLD);
@@ -37,21 +47,28 @@ static void measure(const char* name, enum what what, int bytes, int turns) {
     const double one = run(what, bytes, times);
     if (one < best) best = one;
   }
-  if (rank == 0) printf("%s %d %.4f\n", name, bytes, best);
+  if (rank == 0) printf("%s %d %.4f\n", name, what == SHORT ? 0 : bytes, best);
 }
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   const int turns = argc > 1 ? atoi(argv[1]) : 20;
-  MPI_Win_allocate(sizeof mine, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window);
+  if (argc > 2) {
+    memory = mmap(NULL, sizeof mine, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    MPI_Win_create(memory, sizeof mine, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+  } else {
+    MPI_Win_allocate(sizeof mine, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window);
+  }
   memset(memory, 0, sizeof mine);
   memset(mine, 1, sizeof mine);
   MPI_Win_lock_all(0, window);
   static const int sizes[] = {8, 64, 512, 1024, 4096, 65536, 1 << 20, 4 << 20};
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i) measure("put", PUT, sizes[i], turns);
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i) measure("get", GET, sizes[i], turns);
+  for (size_t i = 0; i < 6; ++i) measure("begin-put", BEGIN, sizes[i], turns);
   measure("fetch-and-add", ADD, 8, turns);
+  measure("short", SHORT, 64, turns);
   measure("barrier", BARRIER, 0, turns);
   MPI_Win_unlock_all(window);
   MPI_Win_free(&window);
