@@ -60,6 +60,10 @@ std::vector<Candidate> Chooser::candidates(const Question& question) {
                 rows.size() > 1 ? message(" to ", rows.back().ranks) : "", " ranks, not for ", ranks_,
                 ": the default is taken"));
   }
+  // Between two nodes one exchange of all takes the link as long as two of halves do, and then nobody has to go on
+  // between them. The table is of ranks that share memory, where the sums take longer than the messages.
+  const bool exchange = question.apart && ranks_ == 2 && question.kind == CollectiveKind::allreduce;
+  if (exchange && fits("recursive_doubling")) out.push_back({"recursive_doubling", false});
   const DecisionRow* const row = standard_table().row(question.kind, ranks_);
   if (row != nullptr) {
     const std::string& text = DecisionTable::lookup(*row, question.bytes).algorithm;

@@ -18,6 +18,7 @@ struct Question {
   schedule::CollectiveKind kind = schedule::CollectiveKind::barrier;
   std::uint64_t bytes = 0;  ///< as `isthmus tune` counts them, see DecisionTable::lookup()
   bool in_order = false;    ///< operands are to be combined in the order of ranks
+  bool apart = false;       ///< no two ranks share memory
 };
 
 struct Candidate {

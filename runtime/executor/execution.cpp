@@ -18,10 +18,32 @@ std::int64_t nanoseconds() {
   return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
+/// Of each step whether its end lets a message leave or a computation begin, directly or not.
+std::vector<bool> awaited_in(const Program& program) {
+  const std::size_t count = program.steps.size();
+  std::vector<bool> awaited(count), leads(count);
+  // Dependants usually come later, so that one walk from the end finds all and a second one that it has.
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (std::size_t i = count; i-- > 0;) {
+      const Step& step = program.steps[i];
+      bool found = leads[i] || step.kind == OpKind::send || (step.kind == OpKind::calc && step.amount > 0);
+      for (std::uint32_t e = step.first_edge; e < program.end_of_edges(i); ++e) {
+        if (!leads[program.edges[e].to()]) continue;
+        found = true;
+        if (!program.edges[e].on_start()) awaited[i] = true;
+      }
+      changed = changed || found != leads[i];
+      leads[i] = found;
+    }
+  }
+  return awaited;
+}
+
 }  // namespace
 
 Execution::Execution(const Program& program)
-    : program_(program), needs_(program.needs.size()), ready_(program.needs.size()) {}
+    : program_(program), needs_(program.needs.size()), awaited_(awaited_in(program)), ready_(program.needs.size()) {}
 
 Status Execution::start(Transport& transport, std::uint32_t context, std::span<std::byte* const> buffers,
                         const Operator& op, bool computes, bool counted) {
@@ -58,11 +80,11 @@ void Execution::begin(std::uint32_t index) {
   const Key key{context_, step.comm, step.tag};
   switch (step.kind) {
     case OpKind::send:
-      if (!transport_->send(step.peer, key, at(step.from_buffer, step.from), step.amount, {this, index})) return;
+      if (!transport_->send(step.peer, key, at(step.from_buffer, step.from), step.amount, {this, index, true})) return;
       break;
     case OpKind::recv:
       if (!transport_->recv(step.peer, key, at(step.to_buffer, step.to), step.amount,
-                            {this, index, step.pair == 0 ? nullptr : take}))
+                            {this, index, awaited_[index], step.pair == 0 ? nullptr : take}))
         return;
       break;
     case OpKind::copy: copy(step); break;

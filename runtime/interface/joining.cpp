@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <functional>
 #include <string>
@@ -164,9 +166,11 @@ std::uint64_t shared_place() {
 Joined join(const isthmus_job& job) {
   std::unique_ptr<MpiTransport> far;
   if (job.wire != nullptr) {
-    require(job.wire->size >= sizeof(isthmus_wire), "isthmus_wire.size = ", job.wire->size,
+    require(job.wire->size >= offsetof(isthmus_wire, piece), "isthmus_wire.size = ", job.wire->size,
             ": must be sizeof(isthmus_wire)");
-    far = std::make_unique<MpiTransport>(*job.wire);
+    isthmus_wire wire{};
+    std::memcpy(&wire, job.wire, std::min(job.wire->size, sizeof wire));
+    far = std::make_unique<MpiTransport>(wire);
     far->give_up_after(silence_of(job));
   }
   require(job.name != nullptr, "isthmus_job.name is NULL");

@@ -191,6 +191,14 @@ Program isthmus_team::program_by(const Cached& made, const std::string& algorith
   return collective_program(asked, algorithm_of(asked.kind, choice, made.element_bytes), made.element_bytes, number);
 }
 
+/// Whether each of its ranks is on a node of its own.
+bool isthmus_team::is_apart() const {
+  std::vector<Rank> where;
+  for (Rank r = 0; r < ranks && !nodes->empty(); ++r) where.push_back((*nodes)[member(r)]);
+  std::ranges::sort(where);
+  return !where.empty() && std::ranges::adjacent_find(where) == where.end();
+}
+
 /// The algorithm that the call names, or the best one that can carry it out.
 void isthmus_team::plan(Cached& made) {
   const isthmus_call& call = made.call;
@@ -206,7 +214,7 @@ void isthmus_team::plan(Cached& made) {
             call.algorithm, "' changes the order of operands, which an operator that does not commute forbids");
     return build(call.algorithm);
   }
-  const Question question{kind, deciding_bytes(call, made.element_bytes, ranks), in_order};
+  const Question question{kind, deciding_bytes(call, made.element_bytes, ranks), in_order, is_apart()};
   made.left_open = chooser.is_left_open(question);
   made.untried = online && call.combine == nullptr && kind != CollectiveKind::neighbor_alltoall &&
                  chooser.learned().find(kind, ranks, question.bytes) == nullptr;

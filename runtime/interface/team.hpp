@@ -151,6 +151,7 @@ struct isthmus_team {
 
  private:
   void plan(isthmus::runtime::Cached& made);
+  [[nodiscard]] bool is_apart() const;
   isthmus::runtime::Program program_by(const isthmus::runtime::Cached& made, const std::string& algorithm) const;
   int start(isthmus::runtime::Loaded& operation);
 

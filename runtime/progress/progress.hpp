@@ -2,13 +2,13 @@
 //
 // Without it a team is used by one thread and nothing is locked. With it every call of the team takes one lock, which
 // costs some tens of nanoseconds, and holds it while it waits; the thread looks only where the lock is free. Between
-// looks it sleeps by the clock, the longer the longer nothing has happened: messages begin with an exchange of requests
-// and answers, and then the kernel sends by itself for a while. When nothing is under way it sleeps until something is,
-// and whoever begins that wakes it.
+// looks it sleeps by a timer: as long as the transport expects nothing, or where that is not known the longer the
+// longer nothing has happened. Whoever begins or ends what is under way sets or stops the timer, so that no look, which
+// takes two changes of threads, is for nothing.
 #pragma once
 
+#include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -23,7 +23,7 @@ namespace isthmus::runtime {
 enum class ProgressMode : std::uint8_t {
   none,    ///< in calls of the team alone
   thread,  ///< looks often: for a core that is free
-  timer,   ///< looks ever less often, before others where that is permitted: takes turns with the program
+  timer,   ///< looks when it expects something, before others where that is permitted: takes turns with the program
 };
 
 /// "none", "thread", "timer", or "auto": by the cores that this process may run on and its `mates`, ranks of this node.
@@ -32,8 +32,9 @@ ProgressMode progress_mode(std::string_view name, std::uint32_t mates);
 
 class Progress {
  public:
-  /// `go_on` is called with the lock held; it says whether it could do anything.
-  Progress(ProgressMode mode, std::shared_ptr<const Transport> transport, std::function<bool()> go_on);
+  /// `go_on` is called with the lock held; it says whether it could do anything. Throws TransportError where the system
+  /// has no timer left.
+  Progress(ProgressMode mode, std::shared_ptr<Transport> transport, std::function<bool()> go_on);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
@@ -43,13 +44,25 @@ class Progress {
 
  private:
   [[nodiscard]] bool has_work() const { return transport_->under_way() > 0 && transport_->failure().empty(); }
-  void run(ProgressMode mode);
+  void run();
+  using Clock = std::chrono::steady_clock;
 
-  std::shared_ptr<const Transport> transport_;
+  /// Sets the timer for the next look, where there is something under way.
+  void plan();
+  void set(std::chrono::nanoseconds from_now) const;
+
+  ProgressMode mode_;
+  std::shared_ptr<Transport> transport_;
   std::function<bool()> go_on_;
   std::mutex mutex_;
-  std::condition_variable wake_;
-  bool asleep_ = false, ends_ = false;
+  int timer_;
+  std::chrono::nanoseconds period_{};  // where nobody knows better
+  bool is_set_ = false;                // the timer, but for looks that find the lock taken
+  bool foreseen_ = false;              // it is set by what the transport expects,
+  Clock::time_point due_{};            // for then,
+  std::chrono::nanoseconds wait_{};    // that long after it was set
+  std::atomic<bool> missed_{false};    // a look has found the lock taken
+  bool ends_ = false;
   std::thread thread_;
 };
 

@@ -1,6 +1,7 @@
 // The one interface of all means of sending. A transport knows ranks, keys and bytes; it knows nothing of schedules.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <stdexcept>
@@ -33,6 +34,7 @@ using Take = void (*)(void* owner, std::uint32_t step, const std::byte* bytes, s
 struct Token {
   void* owner = nullptr;
   std::uint32_t step = 0;
+  bool awaited = true;  ///< of a receive: something can leave when it has ended
   /// Of a receive: given bytes that would have to be copied to where they are wanted otherwise. A transport that has
   /// them there already does not call it.
   Take take = nullptr;
@@ -59,6 +61,8 @@ class Transport {
 
   /// Nothing has come for a while: are the others still there?
   virtual void watch() {}
+  /// How long poll() will probably have nothing to do that others wait for; zero: that is not known.
+  [[nodiscard]] virtual std::chrono::nanoseconds quiet_for() { return {}; }
 
   /// Nothing is sent or received with this context any more, by this rank.
   void retire(std::uint32_t context) {

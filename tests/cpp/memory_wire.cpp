@@ -7,7 +7,7 @@
 namespace isthmus::test {
 
 MemoryWires::MemoryWires(std::uint32_t ranks, std::uint32_t tags, std::uint64_t most, std::uint64_t seed)
-    : tags_(tags), most_(most), ends_(ranks) {
+    : tags_(tags), most_(most), piece_(seed % 2 == 0 ? 0 : 256 + seed % 700), ends_(ranks) {
   for (std::uint32_t r = 0; r < ranks; ++r) {
     ends_[r].all = this;
     ends_[r].rank = r;
@@ -22,6 +22,7 @@ isthmus_wire MemoryWires::of(std::uint32_t rank) {
   wire.ranks = static_cast<std::uint32_t>(ends_.size());
   wire.tags = tags_;
   wire.most = most_;
+  wire.piece = piece_;
   wire.data = &ends_[rank];
   wire.send = send;
   wire.receive = receive;

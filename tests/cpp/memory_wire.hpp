@@ -15,7 +15,7 @@ namespace isthmus::test {
 
 class MemoryWires {
  public:
-  /// `tags`: how many there are; `most`: bytes of a message.
+  /// `tags`: how many there are; `most`: bytes of a message. An odd seed has messages cut into pieces.
   MemoryWires(std::uint32_t ranks, std::uint32_t tags, std::uint64_t most, std::uint64_t seed);
 
   /// The wire of a rank; one thread at a time uses it.
@@ -53,7 +53,7 @@ class MemoryWires {
 
   mutable std::mutex lock_;
   std::uint32_t tags_;
-  std::uint64_t most_;
+  std::uint64_t most_, piece_;
   std::vector<End> ends_;
 };
 

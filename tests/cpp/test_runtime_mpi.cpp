@@ -9,6 +9,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/rng.hpp"
@@ -132,6 +133,50 @@ TEST_CASE("messages of any keys meet in the order of each key, also those that n
     });
     for (const std::string& words : said) CHECK(words == "");
   }
+}
+
+TEST_CASE("a message leaves in pieces that need no answer, a long one and one of many ranks in one") {
+  for (const Rank ranks : {2U, 1000U}) {
+    CAPTURE(ranks);
+    MemoryWires wires(ranks, 100, 1 << 30, 747);  // in pieces of 303 bytes
+    MpiTransport sender(wires.of(0));
+    const std::vector<std::byte> bytes((1 << 20) + 1);
+    std::size_t before = 0;
+    const auto messages_of = [&](std::size_t count) {
+      sender.send(1, {}, bytes.data(), count, {});
+      return wires.left() - std::exchange(before, wires.left());
+    };
+    CHECK(messages_of(0) == 1);
+    CHECK(messages_of(303) == 1);
+    CHECK(messages_of(3 * 303) == 3);
+    CHECK(messages_of(60'001) == 199);
+    CHECK(messages_of(1 << 20) == (ranks == 2 ? 3461 : 1));
+    CHECK(messages_of((1 << 20) + 1) == 1);
+  }
+}
+
+TEST_CASE("a message is looked at shortly before its usual time, and where nobody waits for it hardly at all") {
+  runtime::Forecast forecast;
+  CHECK(forecast.pause(1000, 0us, 1000, true) == 0us);
+  forecast.ended(1000, 1600us);
+  CHECK(forecast.pause(1000, 0us, 1000, true) == 1500us);
+  CHECK(forecast.pause(900, 400us, 900, true) == 1100us);  // of the same class
+  CHECK(forecast.pause(1000, 1550us, 1000, true) == 100us);
+  CHECK(forecast.pause(1000, 3600us, 1000, true) == 500us);
+  CHECK(forecast.pause(1000, 1s, 1000, true) == 1ms);
+  CHECK(forecast.pause(1000, 0us, 1000, false) == 20ms);
+  CHECK(forecast.pause(2000, 0us, 2000, true) == 0us);  // another class
+  // It comes to lie between the times that were seen, nearer to short ones.
+  forecast.ended(1000, 800us);
+  CHECK(forecast.pause(1000, 0us, 1000, true) == 1125us);
+  forecast.ended(1000, 1600us);
+  CHECK(forecast.pause(1000, 0us, 1000, true) == 1218750ns);
+  // What the kernel cannot hold is taken from it, or added to, whoever waits.
+  forecast.ended(1 << 20, 40ms);
+  CHECK(forecast.pause(1 << 20, 0us, 1 << 20, true) == 10ms);
+  CHECK(forecast.pause(1 << 20, 0us, 1 << 20, false) == 10ms);
+  CHECK(forecast.pause(1 << 20, 36ms, 1 << 20, true) == 1500us);
+  CHECK(forecast.pause(1 << 20, 36ms, 1 << 20, false) == 10ms);
 }
 
 TEST_CASE("a failure of one rank is one of all, over MPI and on its node") {

@@ -134,6 +134,37 @@ TEST_CASE("calls of the program and the thread beside it take turns") {
   }
 }
 
+TEST_CASE("two ranks that share no memory exchange a long vector at once, others take turns with halves") {
+  isthmus_call call = sum_of(1 << 17);
+  call.algorithm = nullptr;
+  for (const bool share : {false, true}) {
+    CAPTURE(share);
+    MemoryWires wires(2, 100, 4000, 4);
+    const std::uint32_t node[2] = {0, 0};
+    std::vector<std::thread> threads;
+    std::vector<std::string> taken(2);
+    for (std::uint32_t rank = 0; rank < 2; ++rank)
+      threads.emplace_back([&, rank] {
+        isthmus_wire wire = wires.of(rank);
+        wire.nodes = share ? node : nullptr;
+        isthmus_job job{};
+        job.size = sizeof job;
+        job.name = "apart";
+        job.rank = rank;
+        job.ranks = 2;
+        job.wire = &wire;
+        job.transport = "mpi";
+        isthmus_team* team = nullptr;
+        const char* algorithm = "";
+        if (isthmus_join(&job, &team) == ISTHMUS_DONE) isthmus_choice(team, &call, &algorithm);
+        taken[rank] = algorithm;
+        isthmus_leave(team);
+      });
+    for (std::thread& thread : threads) thread.join();
+    for (const std::string& algorithm : taken) CHECK(algorithm == (share ? "rabenseifner" : "recursive_doubling"));
+  }
+}
+
 TEST_CASE("a thread that may not call MPI is not started, and other words are refused") {
   std::vector<std::string> told;
   static std::vector<std::string>* all_told;

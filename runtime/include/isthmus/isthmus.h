@@ -70,6 +70,9 @@ typedef struct isthmus_wire {
   /* The last call; other ranks close theirs too, unless `failed`: then they may have died, and messages under way are
    * given up. */
   void (*close)(void* data, int failed);
+  /* Messages of up to 1 MiB go in pieces of so many bytes, the same on all ranks, which should be no more than leave
+   * before the receiver has been asked: nobody answers while the program computes. 0: they are asked for. */
+  uint64_t piece;
 } isthmus_wire;
 
 /* Processes for which this number is the same can share memory: they see one /dev/shm of one kernel. */
@@ -98,7 +101,7 @@ typedef struct isthmus_job {
   const char* online;       /* path of a table that isthmus_tune() adds to and later runs start from; blocking calls
                                whose size nobody has tried yet are tuned first. Default: ISTHMUS_ONLINE, or none */
   /* Who goes on with what is under way while the program does something else: "none"; "thread", which looks every 20 us
-   * and wants a core; "timer", which looks ever less often, up to each millisecond; "auto", one of these two by the
+   * and wants a core; "timer", which looks when it expects something to do; "auto", one of these two by the
    * cores that are free. Default: ISTHMUS_PROGRESS, or else none. Operators of the user are then called by that thread
    * too. Over MPI it needs MPI_THREAD_MULTIPLE. */
   const char* progress;

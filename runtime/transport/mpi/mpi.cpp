@@ -37,7 +37,11 @@ std::uint64_t MpiTransport::make(What what, Rank peer, std::uint64_t count, Toke
   message.token = token;
   message.count = count;
   message.got = message.ended = 0;
-  message.pieces = count == 0 ? 1 : (count - 1) / wire_.most + 1;
+  const bool cut =
+      wire_.piece != 0 && what != What::alarm && count <= std::min(most_unasked, most_unexpected / wire_.ranks);
+  message.piece = cut ? std::min(wire_.most, wire_.piece) : wire_.most;
+  message.pieces = count == 0 ? 1 : (count - 1) / message.piece + 1;
+  message.begun = foresees_ ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point{};
   if (what != What::alarm) ++under_way_;
   return number;
 }
@@ -50,12 +54,11 @@ void MpiTransport::release(std::uint64_t number) {
 
 void MpiTransport::begin(std::uint64_t number, std::uint32_t tag, std::byte* bytes) {
   const Message& message = messages_[number];
-  const bool sends = message.what == What::send || message.what == What::header_out || message.what == What::bytes_out;
   std::uint64_t left = message.count;
   for (std::uint64_t i = 0; i < message.pieces; ++i) {
-    const std::uint64_t now = std::min(left, wire_.most);
-    const int status = sends ? wire_.send(wire_.data, message.peer, tag, bytes, now, number)
-                             : wire_.receive(wire_.data, message.peer, tag, bytes, now, number);
+    const std::uint64_t now = std::min(left, message.piece);
+    const int status = message.sends() ? wire_.send(wire_.data, message.peer, tag, bytes, now, number)
+                                       : wire_.receive(wire_.data, message.peer, tag, bytes, now, number);
     if (status < 0) return fail_for_wire();
     if (now > 0) bytes += now;
     left -= now;
@@ -166,7 +169,7 @@ std::string MpiTransport::differ(const Message& message, std::uint64_t sent) con
 void MpiTransport::ended(const isthmus_wire_end& end) {
   Message& message = messages_[end.token];
   ++message.ended;
-  if (message.what == What::send || message.what == What::header_out || message.what == What::bytes_out) {
+  if (message.sends()) {
     if (message.ended == message.pieces) complete(end.token);
     return;
   }
@@ -178,7 +181,7 @@ void MpiTransport::ended(const isthmus_wire_end& end) {
   if (end.bytes == ISTHMUS_WIRE_MORE) return raise(differ(message, end.bytes));
   message.got += end.bytes;
   // All pieces but the last one are as long as can be.
-  const std::uint64_t missing = (message.pieces - message.ended) * wire_.most;
+  const std::uint64_t missing = (message.pieces - message.ended) * message.piece;
   if (message.got > message.count || message.got + missing < message.count) return raise(differ(message, message.got));
   if (message.ended == message.pieces) complete(end.token);
 }
@@ -186,6 +189,8 @@ void MpiTransport::ended(const isthmus_wire_end& end) {
 void MpiTransport::complete(std::uint64_t number) {
   Message& message = messages_[number];
   const Rank peer = message.peer;
+  if (message.begun != std::chrono::steady_clock::time_point{})
+    (message.sends() ? sent_ : received_).ended(message.count, std::chrono::steady_clock::now() - message.begun);
   switch (message.what) {
     case What::send:
     case What::recv:
@@ -304,6 +309,26 @@ void MpiTransport::look() {
     else ended(ends[i]);
   }
   if (silence_.count() > 0 && failure().empty()) watch_silence(count == 0);
+}
+
+std::chrono::nanoseconds MpiTransport::quiet_for() {
+  foresees_ = true;
+  if (listener_ != nullptr) return {};  // that may be sent something at any time
+  const auto now = std::chrono::steady_clock::now();
+  const auto counts = [](const Message& message) { return message.what != What::free && message.what != What::alarm; };
+  std::uint64_t sending = 0, receiving = 0;
+  for (const Message& message : messages_)
+    if (counts(message)) (message.sends() ? sending : receiving) += message.count;
+  Forecast::Time least = Forecast::longest;
+  for (const Message& message : messages_) {
+    if (!counts(message)) continue;
+    if (message.begun == std::chrono::steady_clock::time_point{}) return {};
+    const auto pause = message.sends()
+                           ? sent_.pause(message.count, now - message.begun, sending, true)
+                           : received_.pause(message.count, now - message.begun, receiving, message.token.awaited);
+    least = std::min(least, pause);
+  }
+  return least;
 }
 
 std::size_t MpiTransport::poll(Token* ended_now, std::size_t most) {

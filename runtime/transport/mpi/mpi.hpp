@@ -17,9 +17,11 @@
 // - All others go in one stream from rank to rank with a tag of its own: a header with the key, then the bytes. The
 //   receiver takes them in the order in which they were sent; those that nobody waits for yet are kept in memory.
 //
-// A message above `most` bytes is several of MPI, with the same tag one after the other. One tag is that of alarms: a
-// rank that fails says so to all others, who fail with the same words. Beyond it are tags of a listener, who sends and
-// receives messages by itself: those of a space.
+// A message above `most` bytes is several of MPI, with the same tag one after the other. So is one of up to 1 MiB where
+// the wire has a `piece`, which MPI libraries send without asking the receiver first: nobody would answer as long as
+// the program computes. The receiver of longer ones is asked, as what comes before a receive has begun lies in the
+// memory of its MPI library. One tag is that of alarms: a rank that fails says so to all others, who fail with the same
+// words. Beyond it are tags of a listener, who sends and receives messages by itself: those of a space.
 #pragma once
 
 #include <isthmus/isthmus.h>
@@ -34,6 +36,7 @@
 
 #include "runtime/transport/ended.hpp"
 #include "runtime/transport/mailbox.hpp"
+#include "runtime/transport/mpi/forecast.hpp"
 #include "runtime/transport/transport.hpp"
 
 namespace isthmus::runtime {
@@ -49,6 +52,7 @@ class MpiTransport final : public Transport {
   bool send(Rank to, const Key& key, const std::byte* bytes, std::size_t count, Token token) override;
   bool recv(Rank from, const Key& key, std::byte* bytes, std::size_t count, Token token) override;
   std::size_t poll(Token* ended, std::size_t most) override;
+  [[nodiscard]] std::chrono::nanoseconds quiet_for() override;
 
   /// Whether poll() would do anything but hear alarms.
   [[nodiscard]] bool is_busy() const { return under_way_ > 0 || !ended_.empty(); }
@@ -97,8 +101,14 @@ class MpiTransport final : public Transport {
     Rank peer = 0;
     Token token;
     std::uint64_t count = 0, got = 0;
+    std::uint64_t piece = 0;  ///< bytes of each of its pieces but the last
     std::uint64_t pieces = 0, ended = 0;
+    std::chrono::steady_clock::time_point begun;
     Header header;
+
+    [[nodiscard]] bool sends() const {
+      return what == What::send || what == What::header_out || what == What::bytes_out;
+    }
     std::vector<std::byte> early;
   };
   /// Not begun yet, as its context is too far ahead.
@@ -137,6 +147,8 @@ class MpiTransport final : public Transport {
 
   static constexpr std::uint32_t most_window = 1 << 15;
   static constexpr std::uint64_t of_listener = std::uint64_t{1} << 63;  ///< in tokens
+  /// What is cut into pieces, and what all ranks together may send to one that does not expect it.
+  static constexpr std::uint64_t most_unasked = 1 << 20, most_unexpected = 1 << 26;
 
   isthmus_wire wire_;
   std::chrono::milliseconds silence_{};
@@ -149,6 +161,8 @@ class MpiTransport final : public Transport {
   std::vector<std::uint64_t> spare_;              // numbers of messages_ that are free
   std::vector<std::unique_ptr<Stream>> streams_;  // by rank; empty until there is one
   Ended ended_;
+  Forecast sent_, received_;
+  bool foresees_ = false;      // whether somebody asks; before, no clock is read
   std::size_t under_way_ = 0;  // messages, without the alarm that is waited for
   std::uint32_t idle_ = 0;     // calls of poll() since something has come
   std::chrono::steady_clock::time_point looked_{};
