@@ -60,4 +60,4 @@ def test_either_around_the_other(name: str, tmp_path: Path) -> None:
         taken = json.loads(output)
         assert taken["share"] == 1
         calls = {row["collective"]: row["taken"] for row in taken["collectives"]}
-        assert calls == {"allreduce": 80, "bcast": 80, "gather": 80}
+        assert calls == {"allreduce": 80, "ibcast": 80, "gather": 80}
