@@ -40,6 +40,10 @@ static const Kind kinds[] = {
      "neighbor_alltoall|neighbor_alltoallv|neighbor_alltoallw bytes:size ranks:count=0 members:list= blocking:flag=1 "
      "tests:number=0 compute:seconds=0",
      0, 0, &code_collective},
+    {"flag", "a:rank b:rank", 1, 0, &code_flag},
+#ifdef ISTHMUS
+    {"schedule", "parts:file what:name= n:count=1 bytes:size=0 members:list", 3, 0, &code_schedule},
+#endif
     {"startup", "ranks:count=0", 6, ONCE, &code_startup},
     {"noise", "kind:fwq|ftq=fwq rank:rank=0 quantum:seconds=0.001 seconds:seconds=1", 1, ONCE, &code_noise},
 };
@@ -55,6 +59,7 @@ typedef struct {
 
 static MPI_Comm control;
 static Plan plan;
+const char* plan_folder = ".";
 
 /* -- members */
 
@@ -348,6 +353,8 @@ int main(int argc, char** argv) {
   if (text == NULL) return give_up("the plan cannot be read", 2);
   const char* wrong = plan_read(&plan, text, argv[1], kinds, KINDS);
   if (wrong) return give_up(wrong, 2);
+  char* const name = strrchr(argv[1], '/');
+  if (name != NULL) *name = '\0', plan_folder = argv[1];
   char sentence[512] = "";
   if (world_rank == 0 && (wrong = journal_open(argv[2])) != NULL) snprintf(sentence, sizeof sentence, "%s", wrong);
   MPI_Bcast(sentence, sizeof sentence, MPI_CHAR, 0, control);

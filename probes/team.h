@@ -30,6 +30,7 @@ typedef struct {
 extern MPI_Comm tests; /* all ranks; for messages that are measured */
 extern int world_rank, world_size;
 extern int* host_of; /* number of the host of every rank, in order of first appearance */
+extern const char* plan_folder;
 extern bool crowded; /* a host has more ranks than cores: ranks that wait must not keep theirs */
 
 /* Members of an item, to be freed; NULL, and a reason, if there are no such ranks. */
@@ -56,6 +57,9 @@ void greatest(const Team* team, double* values, int count);
 /* Pairs of an item, "0-2,1-3", two ranks each, to be freed. */
 int* pairs_of(const Item* item, int* count, const char** reason);
 
+/* Half a round trip of a flag between the two members in memory that they share; 0 where they are not two of a node. */
+double flag_exchange(const Team* team);
+
 /* -- kinds */
 
 extern const Code code_clock, code_noise, code_startup;
@@ -63,7 +67,7 @@ extern const Code code_pingpong, code_prtt, code_sendrecv, code_burst, code_wind
 extern const Code code_sendcall, code_receivecall, code_isendcall, code_waitcall, code_irecvcall, code_eager,
     code_threshold;
 extern const Code code_rate, code_inject, code_queue, code_shift, code_behind;
-extern const Code code_collective;
+extern const Code code_collective, code_flag, code_schedule;
 
 /* -- startup.c */
 

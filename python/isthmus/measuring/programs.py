@@ -19,7 +19,7 @@ _SHARED = ("clock.c", "plan.c", "journal.c", "rounds.c", "facts.c", "noise.c")
 _NODE = ("main_node.c", "numa.c", "stream.c", "kernels.c")
 _MPI = (
     *("main_mpi.c", "team.c", "alone.c", "pairs.c", "overheads.c", "rates.c", "queues.c", "shifts.c", "behind.c"),
-    *("operations.c", "collectives.c", "global_clock.c", "startup.c"),
+    *("operations.c", "collectives.c", "global_clock.c", "startup.c", "starts.c", "flags.c"),
 )
 
 
@@ -45,6 +45,15 @@ def mpi_program(mpi: Mpi, say: Callable[[str], None] | None = None) -> Path:
     """
     libraries = ("-lm", "-lpthread")
     program = building.Sources("probe", sources(), "probe", (*_SHARED, *_MPI), _FLAGS, libraries)
+    return building.build(program, mpi, say)
+
+
+def carrying_program(mpi: Mpi, say: Callable[[str], None] | None = None) -> Path:
+    """Return the program of :func:`mpi_program` with libisthmus, which also measures items of kind ``schedule``."""
+    library = building.folder_of("libisthmus", "include/isthmus/isthmus.h")
+    libraries = (f"-L{library / 'lib'}", f"-Wl,-rpath,{library / 'lib'}", "-listhmus", "-lm", "-lpthread")
+    flags = (*_FLAGS, "-DISTHMUS", f"-I{library / 'include'}")
+    program = building.Sources("probe", sources(), "probe", (*_SHARED, *_MPI, "schedules.c"), flags, libraries)
     return building.build(program, mpi, say)
 
 

@@ -35,6 +35,7 @@ ENDS = ("tolerance", "most", "budget")
 COLUMNS: dict[str, tuple[str, ...]] = {
     "collective": ("time", "skew"),
     "nonblocking": ("time", "cpu", "pure", "exposed"),
+    "schedule": ("last", "first_member", "flag"),
     "startup": ("launch", "init", "finalize", "memory_before", "memory_after", "memory_contacted"),
 }
 _NAME = re.compile(r"[A-Za-z0-9_.:+-]{1,120}")
