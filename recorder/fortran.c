@@ -120,3 +120,15 @@ bool fortran_statuses_ignored(const void* statuses) {
   static struct sentinels s = {.names = names, .pointers = pointers};
   return is_sentinel(&s, statuses);
 }
+
+bool fortran_unweighted(const void* weights) {
+  static const char* const names[] = {"mpi_fortran_unweighted_",
+                                      "mpi_fortran_unweighted",
+                                      "mpi_fortran_unweighted__",
+                                      "MPI_FORTRAN_UNWEIGHTED",
+                                      "__mpi_f08_link_constants_MOD_mpi_unweighted",
+                                      NULL};
+  static const char* const pointers[] = {"MPIR_F_MPI_UNWEIGHTED", NULL};
+  static struct sentinels s = {.names = names, .pointers = pointers};
+  return is_sentinel(&s, weights);
+}

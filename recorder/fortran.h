@@ -22,5 +22,6 @@ bool fortran_in_place(const void* buffer);
 bool fortran_bottom(const void* buffer);
 bool fortran_status_ignored(const void* status);
 bool fortran_statuses_ignored(const void* statuses);
+bool fortran_unweighted(const void* weights);
 
 #endif

@@ -6,7 +6,7 @@ Nothing is known of a function but what the header declares, so that one source 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -149,6 +149,12 @@ class FortranEntry:
     forward: str
     parameters: tuple[Parameter, ...]
     with_error: bool
+
+    def forward_with(self, given: Mapping[str, str]) -> str:
+        """``forward`` with other arguments in the places of some, by their names."""
+        called, arguments = self.forward.rsplit("(", 1)
+        names = arguments.removesuffix(");").split(", ")
+        return f"{called}({', '.join(given.get(name, name) for name in names)});"
 
 
 def _fortran_type(p: Parameter) -> str:

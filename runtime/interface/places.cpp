@@ -3,15 +3,18 @@
 
 #include <isthmus/isthmus.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <numeric>
 #include <string>
 #include <vector>
 
 #include "base/error.hpp"
 #include "runtime/interface/status.hpp"
+#include "runtime/reorder/reorder.hpp"
 
 struct isthmus_places {
   isthmus_places(const std::string& text, const std::string& name) : all(text, name) {
@@ -98,6 +101,35 @@ int isthmus_hops(const isthmus_places* places, uint32_t from, uint32_t to, uint3
     require_rank(places, to);
     require(hops != nullptr, "hops is NULL");
     *hops = places->all.hops(from, to);
+    return ISTHMUS_DONE;
+  });
+}
+
+int isthmus_reorder(const isthmus_places* places, const uint32_t* members, uint32_t size, uint32_t tasks,
+                    const isthmus_exchange* exchanges, size_t count, double seconds, uint32_t* order,
+                    double hop_bytes[2]) {
+  return guarded([&] {
+    require(places != nullptr && order != nullptr, "places or order is NULL");
+    require(exchanges != nullptr || count == 0, "exchanges is NULL");
+    std::vector<std::uint32_t> all;
+    if (members == nullptr) {
+      all.resize(size);
+      std::iota(all.begin(), all.end(), 0U);
+      members = all.data();
+    }
+    Exchanges what;
+    what.ranks = tasks;
+    for (size_t i = 0; i < count; ++i) {
+      what.from.push_back(exchanges[i].from);
+      what.to.push_back(exchanges[i].to);
+      what.bytes.push_back(exchanges[i].bytes);
+    }
+    const Order found = reorder(places->all, {members, size}, what, seconds);
+    std::copy(found.rank.begin(), found.rank.end(), order);
+    if (hop_bytes != nullptr) {
+      hop_bytes[0] = found.before;
+      hop_bytes[1] = found.after;
+    }
     return ISTHMUS_DONE;
   });
 }

@@ -46,6 +46,35 @@ void count_time(enum form form, enum collective kind, int size_class, enum turn_
   row->ns[who][row->times[who]++ % KEPT] = ns;
 }
 
+/* Communicators that may be reordered, by what became of them. */
+static struct made {
+  const char *kind, *why;
+  uint64_t count;
+  double hop_bytes[2];
+} made[REASONS];
+
+void count_order(const char* kind, const char* why, const double hop_bytes[2]) {
+  if (process.several_threads) lock();
+  for (struct made* m = made; m < made + REASONS; ++m) {
+    if (m->count > 0 && (strcmp(m->kind, kind) != 0 || m->why != why)) continue;
+    m->kind = kind;
+    m->why = why;
+    m->count++;
+    for (int i = 0; i < 2; ++i) m->hop_bytes[i] += hop_bytes[i];
+    break;
+  }
+  if (process.several_threads) unlock();
+}
+
+static void write_made(FILE* file) {
+  for (const struct made* m = made; m < made + REASONS && m->count > 0; ++m) {
+    if (m->why) fprintf(file, "kept %s %llu %s\n", m->kind, (unsigned long long)m->count, m->why);
+    else
+      fprintf(file, "reordered %s %llu %.17g %.17g\n", m->kind, (unsigned long long)m->count, m->hop_bytes[0],
+              m->hop_bytes[1]);
+  }
+}
+
 static void write_times(FILE* file, struct row* row, const char* name, int size_class) {
   static const char* const sides[SIDES] = {"isthmus", "library"};
   for (int who = 0; who < SIDES; ++who) {
@@ -84,5 +113,6 @@ void counts_write(void) {
   fprintf(file, "isthmus counts 1\nrank %d %d\n", process.rank, process.ranks);
   for (int form = 0; form < FORMS; ++form)
     for (int kind = 0; kind < COLLECTIVES; ++kind) write_rows(file, form, kind);
+  write_made(file);
   fclose(file);
 }

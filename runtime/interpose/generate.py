@@ -63,12 +63,21 @@ MAKERS = (
     "Comm_create_group",
     "Comm_create_from_group",
     "Intercomm_merge",
-    "Cart_create",
     "Cart_sub",
-    "Graph_create",
-    "Dist_graph_create",
-    "Dist_graph_create_adjacent",
 )
+#: Calls that make one with a topology, in which the program may let ranks be reordered: the functions of reorder.c and
+#: their parameters. `-`: one that they do not need; of weights they are told as well whether there are any. Names are
+#: those of ``struct reordered`` where the MPI library may be given something else.
+REORDERED = {
+    "Cart_create": ("cart", "comm n dims periods reorder -"),
+    "Graph_create": ("graph", "comm n index edges reorder -"),
+    "Dist_graph_create": ("dist_graph", "comm n sources_ degrees destinations_ weights - reorder -"),
+    "Dist_graph_create_adjacent": (
+        "adjacent",
+        "comm ins sources source_weights outs destinations destination_weights - reorder -",
+    ),
+}
+_REPLACED = ("comm", "reorder", "ins", "outs", "sources", "source_weights", "destinations", "destination_weights")
 #: Functions of waits.c, which have their arguments.
 WAITS = {
     "Wait": "request status",
@@ -269,6 +278,47 @@ def _around(function: Function, language: Language, before: str, after: str, qui
     )
 
 
+def _reordered(function: Function, language: Language) -> str:
+    """A function that makes a communicator with a topology."""
+    name, words = REORDERED[function.name]
+    entry = fortran_entry(function, language) if language.fortran else None
+    parameters = entry.parameters if entry else function.parameters
+    given: list[str] = []
+    weighted: list[str] = []
+    instead: dict[str, str] = {}
+    for word, p, declared in zip(words.split(), parameters, function.parameters, strict=True):
+        pointer = "[" in declared.declaration or "*" in declared.declaration
+        value = f"*{p.name}" if entry and not pointer else p.name
+        if word == "comm" and entry:
+            value = f"PMPI_Comm_f2c({value})"
+        if "weights" in word:
+            weighted.append(f"!fortran_unweighted({value})" if entry else f"({value} != MPI_UNWEIGHTED)")
+        if word == "reorder":
+            given += [" + ".join(weighted)] * bool(weighted)
+        if word != "-":
+            given.append(value)
+        if word in _REPLACED:
+            instead[p.name] = f"r.{word}" if not entry else f"&{word}_" if word == "comm" else f"(void *)r.{word}"
+            if entry and not pointer and word != "comm":
+                instead[p.name] = f"&r.{word}"
+    last = parameters[-1].name
+    begin = (
+        f"  struct reordered r;\n  const bool aside = aside_begin();\n  depth++;\n"
+        f"  reorder_{name}(&r, {', '.join(given)});\n"
+    )
+    end = "  reordered_end(&r);\n  depth--;\n  aside_end(aside);\n"
+    if entry is None:
+        arguments = ", ".join(instead.get(p.name, p.name) for p in parameters)
+        return (
+            f"{_head(function)}{begin}  const int error = P{function.symbol}({arguments});\n{end}"
+            f"  if (error == MPI_SUCCESS) communicator_made(*{last});\n  return error;\n}}\n"
+        )
+    return (
+        f"{entry.head}{_ERROR}{begin}  MPI_Fint comm_ = PMPI_Comm_c2f(r.comm);\n  {entry.forward_with(instead)}\n{end}"
+        f"  if (*ierror == MPI_SUCCESS) communicator_made(PMPI_Comm_f2c(*{last}));\n}}\n"
+    )
+
+
 def _freed(function: Function, language: Language) -> str:
     """Type_free and Op_free."""
     kind = function.name.removesuffix("_free")
@@ -321,6 +371,8 @@ class _Header:
             return _started(function, blocking, language)
         if name in WAITS:
             return _wait(function, language)
+        if name in REORDERED:
+            return _reordered(function, language)
         if name in MAKERS:
             return _around(function, language, "", "communicator_made({last});")
         if name == "Session_init":

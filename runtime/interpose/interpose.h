@@ -157,6 +157,30 @@ void communicator_made(MPI_Comm comm);
 void communicator_drop(struct communicator* c);
 void communicator_neighbours(struct communicator* c, MPI_Comm comm);
 
+/* ---- reorder.c: communicators with a topology ---- */
+/* How the MPI library is called for one: as the program does, or with its ranks in another order already. */
+struct reordered {
+  const char* kind;
+  MPI_Comm comm;
+  int reorder;
+  bool own; /* the communicator is to be freed */
+  /* Neighbours of MPI_Dist_graph_create_adjacent; as they are, where the program gives none. */
+  int ins, outs;
+  const int *sources, *source_weights, *destinations, *destination_weights;
+  int* memory;
+};
+void reorder_begin(void); /* all ranks, behind MPI_Init */
+void reorder_end(void);
+/* All ranks of the communicator call these, and reordered_end() behind the MPI library's. */
+void reorder_cart(struct reordered* r, MPI_Comm comm, int n, const int* dims, const int* periods, int reorder);
+void reorder_graph(struct reordered* r, MPI_Comm comm, int nodes, const int* index, const int* edges, int reorder);
+void reorder_dist_graph(struct reordered* r, MPI_Comm comm, int n, const int* sources, const int* degrees,
+                        const int* destinations, const int* weights, bool weighted, int reorder);
+/* `weighted`: how many of both sides are. */
+void reorder_adjacent(struct reordered* r, MPI_Comm comm, int ins, const int* sources, const int* source_weights,
+                      int outs, const int* destinations, const int* destination_weights, int weighted, int reorder);
+void reordered_end(struct reordered* r);
+
 /* ---- types.c ---- */
 struct type {
   MPI_Datatype handle;
@@ -402,6 +426,8 @@ void interval_of(float* times, int n, double* low, double* middle, double* high)
 void count_taken(enum form form, enum collective kind, int size_class, int64_t bytes);
 void count_left(enum form form, enum collective kind, int size_class, int64_t bytes, const char* why);
 void count_time(enum form form, enum collective kind, int size_class, enum turn_of who, float ns);
+/* Of a communicator that may be reordered, at its first rank; `why` it was not, or NULL. */
+void count_order(const char* kind, const char* why, const double hop_bytes[2]);
 void counts_write(void);
 
 /* Around a wait or a test of the program. */

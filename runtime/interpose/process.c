@@ -144,6 +144,7 @@ void process_begin(void) {
   PMPI_Comm_dup(MPI_COMM_SELF, &process.own);
   communicators_begin();
   join_all();
+  reorder_begin();
   depth--;
   taking_on = true;
   communicator_made(MPI_COMM_WORLD);
@@ -176,6 +177,7 @@ void process_end(void) {
   requests_end();
   communicators_end();
   agreed_end();
+  reorder_end();
   leave_team(&process.world);
   leave_team(&process.node);
   PMPI_Comm_free(&process.own);

@@ -105,10 +105,12 @@ Places::Places(std::string_view text, const std::string& name) {
         const std::string_view row = line.word("hops to all nodes");
         line.check(table_.empty() || row.size() * rows_ == table_.size(), "hops to ", row.size(), " nodes, before to ",
                    rows_ > 0 ? table_.size() / rows_ : 0);
-        for (const char c : row)
-          line.check(digits.find(c) != digits.npos, "hops '", std::string(1, c), "': must be 0-9, a-z or A-Z");
+        for (const char c : row) {
+          const std::size_t hops = digits.find(c);
+          if (hops == digits.npos) line.check(false, "hops '", std::string(1, c), "': must be 0-9, a-z or A-Z");
+          table_ += static_cast<char>(hops);
+        }
         line.check(row_of.emplace(node, rows_).second, "hops of node ", node, " come twice");
-        table_ += row;
         ++rows_;
       }
     } else {
@@ -149,8 +151,7 @@ std::span<const std::uint32_t> Places::at(std::span<const std::uint32_t> wanted)
 }
 
 std::uint32_t Places::hops(std::uint32_t from, std::uint32_t to) const {
-  if (rows_ > 0)
-    return static_cast<std::uint32_t>(digits.find(table_[static_cast<std::size_t>(row_[from]) * rows_ + row_[to]]));
+  if (rows_ > 0) return static_cast<std::uint32_t>(table_[static_cast<std::size_t>(row_[from]) * rows_ + row_[to]]);
   if (!grid_) throw Unsupported("the file of places does not say hops: `isthmus machine distance` does");
   std::uint32_t sum = 0;
   for (std::size_t d = 0; d < dimensions_.size(); ++d) {

@@ -34,6 +34,8 @@ class Places {
   [[nodiscard]] std::span<const std::uint32_t> at(std::span<const std::uint32_t> coordinates) const;
   /// Links between the nodes of two ranks. Throws Unsupported where the file does not say.
   [[nodiscard]] std::uint32_t hops(std::uint32_t from, std::uint32_t to) const;
+  /// Whether hops follow from coordinates.
+  [[nodiscard]] bool grid() const { return grid_; }
 
  private:
   void index();
@@ -42,7 +44,7 @@ class Places {
   std::vector<std::uint32_t> node_, core_, coordinates_;
   std::vector<std::uint32_t> row_;      // of a rank's node in table_
   std::vector<std::uint32_t> by_node_;  // ranks in the order of their coordinates
-  std::string table_;                   // hops, a character for each pair of rows
+  std::string table_;                   // hops of each pair of rows
   std::uint32_t rows_ = 0;
   bool grid_ = false;
 };

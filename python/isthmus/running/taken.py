@@ -77,6 +77,30 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
+class Reordered:
+    """Communicators with a topology in which the program let ranks be reordered.
+
+    Parameters
+    ----------
+    kind : str
+        How they were made: ``"cart"``, ``"graph"``, ``"dist_graph"`` or ``"dist_graph_adjacent"``.
+    done : int
+        Communicators whose ranks were reordered.
+    before, after : float
+        Hop-bytes of those: bytes, or weights of neighbours, times the links between them, as it was and in the new
+        order.
+    kept : mapping of str to int
+        Communicators that the MPI library made as it does, by reason.
+    """
+
+    kind: str
+    done: int
+    before: float
+    after: float
+    kept: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
 class Taken(Tabular):
     """How a program ended whose collectives were taken over, and what became of them.
 
@@ -89,12 +113,14 @@ class Taken(Tabular):
     expected : int
         Ranks of the program.
     rows : tuple of Row
+    reordered : tuple of Reordered
     """
 
     status: int
     ranks: int
     expected: int
     rows: tuple[Row, ...]
+    reordered: tuple[Reordered, ...] = ()
 
     @property
     def share(self) -> float | None:
@@ -136,13 +162,23 @@ class Taken(Tabular):
                 }
                 for row in self.rows
             ],
+            "reordered": [
+                {
+                    "kind": made.kind,
+                    "done": made.done,
+                    "hop_bytes_before": made.before,
+                    "hop_bytes": made.after,
+                    "kept": dict(made.kept),
+                }
+                for made in self.reordered
+            ],
         }
 
     def __str__(self) -> str:
         if not self.ranks:
             return "no collectives were seen: the program called no MPI, or not the MPI that was found"
         if not self.rows:
-            return f"{_many(self.ranks, 'rank')} called no collectives"
+            return "\n".join([f"{_many(self.ranks, 'rank')} called no collectives", *self._orders()])
         lines = [
             ("collective", "size", "calls", "by Isthmus", "by MPI", "data", "time", "MPI's own"),
             *map(_cells, self.rows),
@@ -164,7 +200,7 @@ class Taken(Tabular):
         for row in self.rows:
             for why, count in row.left.items():
                 if why != _COMPARED:
-                    reasons[why] = reasons.get(why, 0) + count
+                    _add(reasons, why, count)
         for why, count in sorted(reasons.items(), key=lambda item: -item[1]):
             out.append(f"by the MPI library: {_many(count, 'call')}, {why}")
         gained = sum((row.theirs.median - row.ours.median) * row.taken for row in self.rows if row.ours and row.theirs)
@@ -172,9 +208,27 @@ class Taken(Tabular):
             gained /= max(self.ranks, 1)
             word = "saved" if gained >= 0 else "lost"
             out.append(f"time {word}, as far as both were timed: {text(abs(gained), 's', 3)} on each rank")
+        out += self._orders()
         if self.ranks < self.expected:
             out.append(f"{self.expected - self.ranks} of {self.expected} ranks left no counts")
         return out
+
+    def _orders(self) -> list[str]:
+        """What became of communicators that may be reordered."""
+        if not self.reordered:
+            return []
+        done = sum(made.done for made in self.reordered)
+        reasons: dict[str, int] = {}
+        for made in self.reordered:
+            for why, count in made.kept.items():
+                _add(reasons, why, count)
+        asked = done + sum(reasons.values())
+        line = f"reordered {done:,} of {_many(asked, 'communicator')} that may be"
+        if done:
+            before, after = (sum(getattr(made, name) for made in self.reordered) for name in ("before", "after"))
+            line += f": {before:,.6g} hop-bytes became {after:,.6g}"
+        kept = sorted(reasons.items(), key=lambda item: -item[1])
+        return [line, *(f"not reordered: {_many(count, 'communicator')}, {why}" for why, count in kept)]
 
 
 def _plain(times: Times | None) -> dict[str, float] | None:
@@ -213,7 +267,11 @@ def read_counts(folder: Path, status: int) -> Taken:
     files = sorted(folder.glob("*.counts"))
     for path in files:
         counts.read(path)
-    return Taken(status, len(files), counts.expected, counts.rows())
+    return Taken(status, len(files), counts.expected, counts.rows(), counts.reordered())
+
+
+def _add(reasons: dict[str, int], why: str, count: int) -> None:
+    reasons[why] = reasons.get(why, 0) + count
 
 
 class _Counts:
@@ -224,6 +282,8 @@ class _Counts:
         self._taken: dict[tuple[str, int], list[int]] = {}
         self._left: dict[tuple[str, int], dict[str, int]] = {}
         self._times: dict[tuple[str, int, str], list[Times]] = {}
+        self._orders: dict[str, list[float]] = {}
+        self._kept: dict[str, dict[str, int]] = {}
 
     def read(self, path: Path) -> None:
         lines = path.read_text(encoding="utf-8").splitlines()
@@ -240,17 +300,23 @@ class _Counts:
         if what == "rank":
             self.expected = int(number)
             return
+        if what == "reordered":
+            sums = self._orders.setdefault(name, [0.0] * 3)
+            for i, word in enumerate((number, *rest[:2])):
+                sums[i] += float(word)
+            return
+        if what == "kept":
+            _add(self._kept.setdefault(name, {}), " ".join(rest), int(number))
+            return
         key = name, int(number)
         if not 0 <= key[1] < len(SIZES):
             raise ValueError
         if what == "taken":
-            sums = self._taken.setdefault(key, [0, 0])
-            sums[0] += int(rest[0])
-            sums[1] += int(rest[1])
+            moved = self._taken.setdefault(key, [0, 0])
+            moved[0] += int(rest[0])
+            moved[1] += int(rest[1])
         elif what == "left":
-            reasons = self._left.setdefault(key, {})
-            why = " ".join(rest[2:])
-            reasons[why] = reasons.get(why, 0) + int(rest[0])
+            _add(self._left.setdefault(key, {}), " ".join(rest[2:]), int(rest[0]))
         elif what == "time":
             low, median, high = (1e-9 * float(word) for word in rest[2:5])
             self._times.setdefault((*key, rest[0]), []).append(Times(int(rest[1]), low, median, high))
@@ -260,6 +326,11 @@ class _Counts:
     def rows(self) -> tuple[Row, ...]:
         keys = sorted(dict.fromkeys([*self._taken, *self._left]))
         return tuple(map(self._row, keys))
+
+    def reordered(self) -> tuple[Reordered, ...]:
+        kinds = sorted({*self._orders, *self._kept})
+        sums = {kind: self._orders.get(kind, [0.0] * 3) for kind in kinds}
+        return tuple(Reordered(k, int(sums[k][0]), *sums[k][1:], self._kept.get(k, {})) for k in kinds)
 
     def _row(self, key: tuple[str, int]) -> Row:
         taken, size = self._taken.get(key, [0, 0])

@@ -252,6 +252,23 @@ int isthmus_ranks_at(const isthmus_places* places, const uint32_t* coordinates, 
 /* Links on the shortest way from one rank's node to another's. ISTHMUS_UNSUPPORTED where the file does not say. */
 int isthmus_hops(const isthmus_places* places, uint32_t from, uint32_t to, uint32_t* hops);
 
+/* What two ranks of a new communicator exchange. */
+typedef struct isthmus_exchange {
+  uint32_t from, to;
+  double bytes; /* or any other weight */
+} isthmus_exchange;
+
+/* Finds which process is to be which rank of a new communicator, so that ranks that exchange much are few hops apart.
+ * `members`, `size` of them, are the ranks of the job in the communicator that there is, in order; NULL: 0 to size - 1.
+ * `order[i]` becomes the new rank of members[i], and `hop_bytes` (may be NULL) the sum of bytes times hops as it is and
+ * in that order. Where no order has fewer, order[i] is i. The first `tasks` new ranks may exchange something; members
+ * that are not needed for these come last, as MPI_Cart_create has it. Exchanges of the same two ranks are added up. The
+ * result is the same on every computer: one rank calls it for all, or all do. `seconds` of processor time, about, are
+ * for searches; 0: a millisecond for each task, at most one second. */
+int isthmus_reorder(const isthmus_places* places, const uint32_t* members, uint32_t size, uint32_t tasks,
+                    const isthmus_exchange* exchanges, size_t count, double seconds, uint32_t* order,
+                    double hop_bytes[2]);
+
 /* -- choice of algorithms ------------------------------------------------------------------------------------------ */
 
 /* From now on calls without an algorithm take that of a decision table, in the plain text that `isthmus tune export
