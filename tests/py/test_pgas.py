@@ -59,6 +59,15 @@ def test_the_example_deals_all_work_out(tmp_path: Path) -> None:
     assert said == [(0, "sum of 1000 squares: 332833500\n", ""), (0, "", ""), (0, "", "")]
 
 
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+def test_the_example_transposes(tmp_path: Path, ranks: int) -> None:
+    program = compile_c(ROOT / "examples/pgas/transpose.cpp", tmp_path / "transpose", "c++", "-std=c++20")
+    env = {"ISTHMUS_JOB": new_job(), "ISTHMUS_RANK": "{rank}", "ISTHMUS_RANKS": str(ranks)}
+    said = in_processes([[program, "61"]] * ranks, env)
+    assert said[0] == (0, f"61 x 61 on {ranks} ranks: 0 elements are wrong\n", "")
+    assert said[1:] == [(0, "", "")] * (ranks - 1)
+
+
 def test_the_header_is_cpp_too(tmp_path: Path) -> None:
     source = tmp_path / "header.cpp"
     source.write_text(

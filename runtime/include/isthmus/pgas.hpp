@@ -1,0 +1,211 @@
+// A partitioned global address space in C++20, header only: pointers into the memory of any rank, arrays that are dealt
+// out to the ranks in blocks.
+//
+//     isthmus::pgas::shared_array<double> a(space, 1000000, 64);   // all ranks call it
+//     for (auto [i, x] : a.mine()) x = f(i);                       // owner computes: plain memory
+//     isthmus_barrier(space, nullptr);
+//     double last = a[999999];                                     // from wherever it lies
+//
+// What the functions of isthmus_pgas.h return as a status below 0 is thrown here, as an error with its words.
+#ifndef ISTHMUS_PGAS_HPP
+#define ISTHMUS_PGAS_HPP
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <ranges>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "isthmus_shared.h"
+
+namespace isthmus::pgas {
+
+/// What a function of the library refused, or could not do.
+class error : public std::runtime_error {
+ public:
+  explicit error(int status) : std::runtime_error(isthmus_last_error()), status_(status) {}
+  [[nodiscard]] int status() const noexcept { return status_; }
+
+ private:
+  int status_;
+};
+
+/// Throws an error unless it is done, or in progress.
+inline int check(int status) {
+  if (status < 0) throw error(status);
+  return status;
+}
+
+/// What may lie in shared memory: it is moved as bytes.
+template <class T>
+concept movable_as_bytes = std::is_trivially_copyable_v<T>;
+
+/// What `*p` and `a[i]` are: reading it gets, assigning to it puts.
+template <movable_as_bytes T, class P>
+class reference {
+ public:
+  explicit reference(P place) : place_(place) {}
+  reference(const reference&) = default;
+  operator T() const { return place_.get(); }  // NOLINT(google-explicit-constructor)
+  const reference& operator=(const T& value) const {
+    place_.put(value);
+    return *this;
+  }
+  const reference& operator=(const reference& other) const { return *this = static_cast<T>(other); }  // NOLINT
+  P operator&() const { return place_; }  // NOLINT(google-runtime-operator)
+
+ private:
+  P place_;
+};
+
+/// An object in the memory of a rank; arithmetic stays in that memory.
+template <movable_as_bytes T>
+class global_ptr {
+ public:
+  using value_type = T;
+
+  global_ptr() = default;
+  global_ptr(isthmus_space* space, std::uint32_t rank, std::uint64_t offset)
+      : space_(space), offset_(offset), rank_(rank) {}
+
+  [[nodiscard]] isthmus_space* space() const { return space_; }
+  [[nodiscard]] std::uint32_t rank() const { return rank_; }
+  [[nodiscard]] std::uint64_t offset() const { return offset_; }
+
+  [[nodiscard]] T get() const {
+    T value;
+    check(isthmus_get(space_, &value, rank_, offset_, sizeof value));
+    return value;
+  }
+  void put(const T& value) const { check(isthmus_put(space_, rank_, offset_, &value, sizeof value)); }
+  /// Many objects that lie one behind the other.
+  void get(T* to, std::size_t count) const { check(isthmus_get(space_, to, rank_, offset_, count * sizeof(T))); }
+  void put(const T* from, std::size_t count) const {
+    check(isthmus_put(space_, rank_, offset_, from, count * sizeof(T)));
+  }
+  /// A plain pointer, where the memory is shared with this rank; null where it is not.
+  [[nodiscard]] T* local() const { return static_cast<T*>(isthmus_cast(space_, rank_, offset_)); }
+
+  reference<T, global_ptr> operator*() const { return reference<T, global_ptr>(*this); }
+  reference<T, global_ptr> operator[](std::ptrdiff_t i) const { return *(*this + i); }
+  explicit operator bool() const { return space_ != nullptr; }
+
+  global_ptr& operator+=(std::ptrdiff_t n) {
+    offset_ += static_cast<std::uint64_t>(n) * sizeof(T);
+    return *this;
+  }
+  global_ptr& operator-=(std::ptrdiff_t n) { return *this += -n; }
+  global_ptr& operator++() { return *this += 1; }
+  global_ptr& operator--() { return *this -= 1; }
+  global_ptr operator++(int) { return std::exchange(*this, *this + 1); }
+  global_ptr operator--(int) { return std::exchange(*this, *this - 1); }
+  friend global_ptr operator+(global_ptr p, std::ptrdiff_t n) { return p += n; }
+  friend global_ptr operator-(global_ptr p, std::ptrdiff_t n) { return p -= n; }
+  friend std::ptrdiff_t operator-(const global_ptr& a, const global_ptr& b) {
+    return static_cast<std::ptrdiff_t>(a.offset_ - b.offset_) / static_cast<std::ptrdiff_t>(sizeof(T));
+  }
+  friend bool operator==(const global_ptr&, const global_ptr&) = default;
+
+ private:
+  isthmus_space* space_ = nullptr;
+  std::uint64_t offset_ = 0;
+  std::uint32_t rank_ = 0;
+};
+
+/// An array whose blocks are dealt out to the ranks in turn (isthmus_shared.h). All ranks make it and all destroy it,
+/// in the same order; the destructor waits for all of them.
+template <movable_as_bytes T>
+class shared_array {
+ public:
+  /// An element, as UPC's pointers to shared: arithmetic goes from rank to rank as the blocks do.
+  class pointer {
+   public:
+    using value_type = T;
+    using difference_type = std::ptrdiff_t;
+
+    pointer() = default;
+    pointer(const shared_array* array, isthmus_shared place) : array_(array), place_(place) {}
+
+    [[nodiscard]] std::uint32_t rank() const { return place_.rank; }
+    [[nodiscard]] std::uint32_t phase() const { return place_.phase; }
+    [[nodiscard]] std::uint64_t offset() const { return place_.offset; }
+    [[nodiscard]] global_ptr<T> global() const { return {array_->space_, place_.rank, place_.offset}; }
+    [[nodiscard]] T get() const { return global().get(); }
+    void put(const T& value) const { global().put(value); }
+    [[nodiscard]] T* local() const { return global().local(); }
+
+    reference<T, pointer> operator*() const { return reference<T, pointer>(*this); }
+    reference<T, pointer> operator[](std::ptrdiff_t i) const { return *(*this + i); }
+    pointer& operator+=(std::ptrdiff_t n) {
+      place_ = isthmus_shared_add(place_, n, sizeof(T), array_->block_, array_->ranks_);
+      return *this;
+    }
+    pointer& operator-=(std::ptrdiff_t n) { return *this += -n; }
+    pointer& operator++() { return *this += 1; }
+    pointer& operator--() { return *this -= 1; }
+    pointer operator++(int) { return std::exchange(*this, *this + 1); }
+    pointer operator--(int) { return std::exchange(*this, *this - 1); }
+    friend pointer operator+(pointer p, std::ptrdiff_t n) { return p += n; }
+    friend pointer operator+(std::ptrdiff_t n, pointer p) { return p += n; }
+    friend pointer operator-(pointer p, std::ptrdiff_t n) { return p -= n; }
+    std::ptrdiff_t operator-(const pointer& other) const {
+      return isthmus_shared_difference(place_, other.place_, sizeof(T), array_->block_, array_->ranks_);
+    }
+    friend bool operator==(const pointer& a, const pointer& b) { return isthmus_shared_equal(a.place_, b.place_) != 0; }
+    friend std::strong_ordering operator<=>(const pointer& a, const pointer& b) { return a - b <=> 0; }
+
+   private:
+    const shared_array* array_ = nullptr;
+    isthmus_shared place_{};
+  };
+
+  /// `block` 0: the whole array is on rank 0. Throws an error where there is no memory.
+  shared_array(isthmus_space* space, std::uint64_t size, std::uint32_t block = 1)
+      : space_(space), size_(size), block_(block) {
+    const auto* const head = reinterpret_cast<const isthmus_space_head*>(space);
+    ranks_ = head->ranks;
+    rank_ = head->rank;
+    check(isthmus_allocate_all(space, isthmus_shared_bytes(size, sizeof(T), block, ranks_), &offset_));
+  }
+  shared_array(const shared_array&) = delete;
+  shared_array& operator=(const shared_array&) = delete;
+  ~shared_array() {
+    // Whoever still reads comes here later.
+    if (isthmus_barrier(space_, nullptr) == ISTHMUS_DONE && rank_ == 0) isthmus_release(space_, 0, offset_);
+  }
+
+  [[nodiscard]] std::uint64_t size() const { return size_; }
+  [[nodiscard]] std::uint32_t block() const { return block_; }
+  [[nodiscard]] std::uint64_t offset() const { return offset_; }
+
+  [[nodiscard]] pointer begin() const { return {this, isthmus_shared_first(offset_)}; }
+  [[nodiscard]] pointer end() const { return begin() + static_cast<std::ptrdiff_t>(size_); }
+  reference<T, pointer> operator[](std::uint64_t i) const { return begin()[static_cast<std::ptrdiff_t>(i)]; }
+  /// The rank on which an element is.
+  [[nodiscard]] std::uint32_t rank_of(std::uint64_t i) const {
+    return (begin() + static_cast<std::ptrdiff_t>(i)).rank();
+  }
+
+  /// This rank's elements, one behind the other, and how many they are.
+  [[nodiscard]] T* data() const { return static_cast<T*>(isthmus_cast(space_, rank_, offset_)); }
+  [[nodiscard]] std::uint64_t local_size() const { return isthmus_shared_local(size_, block_, ranks_, rank_); }
+  /// The same with their indices: pairs of an index and a plain reference.
+  [[nodiscard]] auto mine() const {
+    return std::views::iota(std::uint64_t{0}, local_size()) |
+           std::views::transform([data = data(), block = block_, ranks = ranks_, rank = rank_](std::uint64_t k) {
+             return std::pair<std::uint64_t, T&>(isthmus_shared_index(k, block, ranks, rank), data[k]);
+           });
+  }
+
+ private:
+  isthmus_space* space_;
+  std::uint64_t size_, offset_ = 0;
+  std::uint32_t block_, ranks_, rank_;
+};
+
+}  // namespace isthmus::pgas
+#endif
