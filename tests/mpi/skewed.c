@@ -1,4 +1,4 @@
-/* Ranks that run ahead of each other, or fall behind, and never wait: each takes the side of every call as
+/* Ranks that run ahead of each other, or fall behind, by up to TOGETHER calls: each takes the side of every call as
  * runtime/interpose/series.c says, and measures what it is told here. All of them must have taken the same sides.
  * `skewed SEED` */
 #include <sched.h>
@@ -8,7 +8,8 @@
 
 #include "interpose.h"
 
-enum { CALLS = 40000, AHEAD = 100, PERIOD = 12000 };
+/* A rank that waits for a processor while the others do all calls would see no change. */
+enum { CALLS = 40000, AHEAD = 100, PERIOD = 12000, TOGETHER = 2000 };
 static unsigned state;
 
 static unsigned any(unsigned below) {
@@ -39,6 +40,7 @@ static int carry_out(struct communicator* c, int size_class, int under_way, char
     sides[call] = (char)(who + 2 * timed);
     if (timed) sample_begin(sample, s, who, takes(who, call));
     else changes += who != before, before = who;
+    if (call % TOGETHER == 0) MPI_Barrier(MPI_COMM_WORLD);
     if (any(1000) == 0) usleep(any(400));
     else if (any(20) == 0) sched_yield();
   }

@@ -138,7 +138,8 @@ def test_interrupted(tmp_path: Path, folder: Path) -> None:
     process.send_signal(signal.SIGINT)
     errors = process.communicate(timeout=100)[1]
     assert process.returncode == 130
-    assert errors.splitlines()[-1] == "isthmus: interrupted"
+    # A launcher that ends may still say something after it.
+    assert "isthmus: interrupted" in errors.splitlines()
     assert "Traceback" not in errors
     nothing_is_left(tmp_path, folder)
 

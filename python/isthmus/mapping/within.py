@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 #: Places up to which distances are looked at one by one.
 PAIRS = 4096
+#: Pairs that are looked at together: as many as stay in a cache.
+_TOGETHER = 1 << 16
 
 
 def _is_grid(topology: Topology, *kinds: str) -> bool:
@@ -37,11 +39,15 @@ def places_within(
     if pair_by_pair(topology, places):
         most = np.zeros(1, np.int64)
         every = np.arange(places)
-        for a in every:
-            count = np.cumsum(np.bincount(distance(np.full(places, a), every)))
-            size = max(len(most), len(count))
+        rows = max(_TOGETHER // places, 1)
+        for first in range(0, places, rows):
+            some = every[first : first + rows]
+            far = distance(np.repeat(some, places), np.tile(every, len(some))).reshape(len(some), places)
+            size = max(len(most), int(far.max()) + 1)
+            row = size * np.arange(len(some))[:, None]
+            count = np.bincount((far + row).ravel(), minlength=size * len(some)).reshape(len(some), size).cumsum(axis=1)
             # Beyond its farthest place, a place has all of them.
-            most = np.maximum(*(np.pad(c, (0, size - len(c)), mode="edge") for c in (most, count)))
+            most = np.maximum(np.pad(most, (0, size - len(most)), mode="edge"), count.max(axis=0))
         return [int(c) for c in most]
     if _is_grid(topology, "torus", "ring", "mesh", "linear"):
         # No place of a part of a torus, or of a mesh, has more within a distance than one of the whole torus.
