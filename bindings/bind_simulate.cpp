@@ -98,7 +98,7 @@ void bind_options(nb::module_& module) {
           "__init__",
           [](SimulationOptions* self, const LevelCost& socket, const LevelCost& node, const LevelCost& network,
              const std::string& record, const std::string& receive, std::uint64_t seed, double copy_rate,
-             double reduce_rate, bool symmetry, bool skip) {
+             double reduce_rate, std::int64_t start, bool symmetry, bool skip) {
             auto* o = new (self) SimulationOptions;
             o->cost[static_cast<int>(Level::socket)] = socket;
             o->cost[static_cast<int>(Level::node)] = node;
@@ -108,11 +108,19 @@ void bind_options(nb::module_& module) {
             o->seed = seed;
             o->copy_rate = copy_rate;
             o->reduce_rate = reduce_rate;
+            o->start = start;
             o->symmetry = symmetry;
             o->skip = skip;
           },
           nb::kw_only(), "socket"_a, "node"_a, "network"_a, "record"_a, "receive"_a, "seed"_a, "copy_rate"_a,
-          "reduce_rate"_a, "symmetry"_a, "skip"_a)
+          "reduce_rate"_a, "start"_a, "symmetry"_a, "skip"_a)
+      .def(
+          "add_time",
+          [](SimulationOptions& o, bool reduces, std::uint64_t bytes, double time) {
+            (reduces ? o.reduce_times : o.copy_times).push_back({bytes, time});
+          },
+          nb::kw_only(), "reduces"_a, "bytes"_a, "time"_a,
+          "The time in picoseconds of a copy or reduction of so many bytes; more and more bytes.")
       .def(
           "place",
           [](SimulationOptions& o, const Topology& topology, const Input<std::uint32_t>& node,

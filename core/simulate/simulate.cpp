@@ -75,8 +75,8 @@ void require_allowed(const LevelCost& cost) {
               cost.O_recv.value_or(0) >= 0 && cost.per_hop >= 0,
           "LogGOPS parameters must be 0 or more");
   for (const Picoseconds time : {cost.L, cost.o_send, cost.o_recv, cost.g, cost.per_hop})
-    require(time <= longest_parameter, "a latency, overhead or gap of ", time / 1'000'000'000'000, " s: must be at most ",
-            longest_parameter / 1'000'000'000'000, " s");
+    require(time <= longest_parameter, "a latency, overhead or gap of ", time / 1'000'000'000'000,
+            " s: must be at most ", longest_parameter / 1'000'000'000'000, " s");
 }
 
 }  // namespace
@@ -93,6 +93,14 @@ Simulated simulate(const Schedule& schedule, const SimulationOptions& options) {
     }
   }
   require(options.copy_rate >= 0 && options.reduce_rate >= 0, "rates must be 0 or more");
+  require(options.start >= 0 && options.start <= longest_parameter, "the time of a start must be 0 or more");
+  for (const auto* times : {&options.copy_times, &options.reduce_times}) {
+    std::uint64_t bytes = 0;
+    for (const WorkTime& one : *times) {
+      require(one.bytes > bytes && one.time >= 0, "times of copies and reductions must ascend in bytes, from 1 on");
+      bytes = one.bytes;
+    }
+  }
   // Ranks that begin at different times are none that are alike.
   if (options.symmetry && options.free.empty())
     if (auto result = simulate_kinds(schedule, options)) return *std::move(result);

@@ -19,7 +19,7 @@ from isthmus.simulation.timeline import RECORDS
 def options(**changed: Any) -> _core.SimulationOptions:
     level = _core.LevelCost(L=1000, o_send=10, o_recv=10, g=20, G=0.5, O=0.0, S=65535, per_hop=0)
     levels = {"socket": level, "node": level, "network": level}
-    rest = {"seed": 0, "copy_rate": 0.0, "reduce_rate": 0.0, "symmetry": False, "skip": False}
+    rest = {"seed": 0, "copy_rate": 0.0, "reduce_rate": 0.0, "start": 0, "symmetry": False, "skip": False}
     return _core.SimulationOptions(**{**levels, **rest, "record": "ops", "receive": "loggp", **changed})
 
 

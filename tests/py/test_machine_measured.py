@@ -143,7 +143,7 @@ def test_what_needs_nothing_new_is_written_as_before() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "field", "words"),
     [
-        ("format = 2", "format = 3", "format", "is 3: this version of Isthmus reads formats 1 to 2"),
+        ("format = 2", "format = 4", "format", "is 4: this version of Isthmus reads formats 1 to 3"),
         ("format = 2", "format = true", "format", "is True"),
         ('["19 GB/s", "21 GB/s"]', '["19 GB/s"]', "node.memory_bandwidth", "must be [low, high]"),
         ('["19 GB/s", "21 GB/s"]', '["21 GB/s", "22 GB/s"]', "node.memory_bandwidth", "does not hold the value"),

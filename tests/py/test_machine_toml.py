@@ -188,9 +188,9 @@ duration = "1 us"
 """
 MALFORMED = [
     # (replaced line, its new text, line of the error if another, field, words of the message)
-    (1, "format = 0", None, "format", ["0", "formats 1 to 2"]),
-    (1, "format = 3", None, "format", ["3", "formats 1 to 2"]),
-    (1, 'format = "1"', None, "format", ["'1'", "formats 1 to 2"]),
+    (1, "format = 0", None, "format", ["0", "formats 1 to 3"]),
+    (1, "format = 4", None, "format", ["4", "formats 1 to 3"]),
+    (1, 'format = "1"', None, "format", ["'1'", "formats 1 to 3"]),
     (1, "formats = 1", None, "formats", ["unknown key", "format, name, title"]),
     (1, "format = 1 1", None, None, ["not TOML"]),
     (1, "format = 1\nformat = 1", 2, None, ["not TOML", "overwrite"]),

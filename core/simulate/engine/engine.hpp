@@ -59,6 +59,9 @@ class Engine {
     require(options.free.empty() || options.free.size() == resources_.size(), "the state to go on from has ",
             options.free.size(), " resources, the simulation ", resources_.size());
     for (std::uint32_t i = 0; i < options.free.size(); ++i) resources_[i].free = options.free[i];
+    if (options.free.empty() && options.start > 0)
+      for (std::uint32_t i = 0; i < resources_.size(); ++i)
+        if (resources_.is_cpu(i)) resources_[i].free = options.start;
     if (pairing_) pair_of_.resize(s_.ops.size());
     if constexpr (contended) in_flight_.start(options, s_.ops.size());
     if (options.loops != nullptr) mark_ = std::max(options.loops->from, 1U) * options.loops->ops;

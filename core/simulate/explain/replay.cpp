@@ -67,6 +67,8 @@ class Replay {
     costs_ = &costs;
     resources_ = &resources;
     free_.assign(resources.size(), Moment{});
+    for (std::uint32_t i = 0; i < resources.size(); ++i)
+      if (resources.is_cpu(i)) free_[i].a = options_.start;
     at_.reset(s_.ops.size());
     handled_.assign(dependencies.shape().cpus > 1 ? s_.ops.size() : 0, Moment{});
     begins_.clear();

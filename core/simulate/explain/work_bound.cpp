@@ -47,6 +47,15 @@ std::vector<double> work_bound(const Schedule& schedule, const SimulationOptions
   // Which piece of a level holds depends on the size.
   LevelCost least_costs[levels];
   std::ranges::transform(options.cost, least_costs, least_of);
+  // Between times on lines, the least time of a byte is that of one of them.
+  const auto least_rate = [](double rate, const std::vector<WorkTime>& times) {
+    if (times.empty()) return rate;
+    rate = std::numeric_limits<double>::infinity();
+    for (const WorkTime& one : times) rate = std::min(rate, one.time / static_cast<double>(one.bytes));
+    return rate;
+  };
+  const double copy_rate = least_rate(options.copy_rate, options.copy_times);
+  const double reduce_rate = least_rate(options.reduce_rate, options.reduce_times);
   std::vector<Work> work(resources.size());
   std::uint64_t last = 0, units = 0;  // amounts repeat: no division for each
   for (Rank r = 0; r < schedule.ranks; ++r) {
@@ -63,8 +72,7 @@ std::vector<double> work_bound(const Schedule& schedule, const SimulationOptions
         units = last / unit;
       }
       if (op.kind != OpKind::send) {
-        const double rate =
-            (op.kind == OpKind::copy ? options.copy_rate : options.reduce_rate) * options.compute_factor;
+        const double rate = (op.kind == OpKind::copy ? copy_rate : reduce_rate) * options.compute_factor;
         // No byte of these is free.
         work[resources.cpu(r, op.cpu)].add(static_cast<Picoseconds>(rate), rate, units);
         continue;

@@ -88,17 +88,31 @@ inline LevelCost least_of(const LevelCost& level) {
   return least;
 }
 
+/// Picoseconds of a copy or reduction: on the lines between the times that are given; of fewer bytes as of the fewest,
+/// of more in proportion.
+inline double time_between(const std::vector<WorkTime>& times, std::uint64_t bytes) {
+  const auto next = std::ranges::lower_bound(times, bytes, {}, &WorkTime::bytes);
+  if (next == times.begin()) return next->time;
+  const WorkTime& last = *(next - 1);
+  if (next == times.end()) return last.time * (static_cast<double>(bytes) / static_cast<double>(last.bytes));
+  const double part = static_cast<double>(bytes - last.bytes) / static_cast<double>(next->bytes - last.bytes);
+  return last.time + part * (next->time - last.time);
+}
+
 /// CPU time of a calc, copy or reduce.
 inline Picoseconds work_of(const Operation& op, const SimulationOptions& options) {
   if (op.kind == OpKind::calc && options.compute_factor == 1) {
     if (op.amount > static_cast<std::uint64_t>(latest)) require_in_time(-1);
     return static_cast<Picoseconds>(op.amount);
   }
-  const double rate = (op.kind == OpKind::calc   ? 1
-                       : op.kind == OpKind::copy ? options.copy_rate
-                                                 : options.reduce_rate) *
-                      options.compute_factor;
-  const double time = static_cast<double>(op.amount) * rate;
+  const bool copies = op.kind == OpKind::copy, reduces = !copies && op.kind != OpKind::calc;
+  double time = static_cast<double>(op.amount);
+  if (copies) {
+    time = options.copy_times.empty() ? time * options.copy_rate : time_between(options.copy_times, op.amount);
+  } else if (reduces) {
+    time = options.reduce_times.empty() ? time * options.reduce_rate : time_between(options.reduce_times, op.amount);
+  }
+  time *= options.compute_factor;
   if (!(time < static_cast<double>(latest))) require_in_time(-1);
   return static_cast<Picoseconds>(time + 0.5);
 }

@@ -102,6 +102,12 @@ struct PacketOptions {
   std::uint64_t buffer = 0;
 };
 
+/// The time of a copy or a reduction of so many bytes.
+struct WorkTime {
+  std::uint64_t bytes = 0;
+  double time = 0;  ///< picoseconds
+};
+
 struct SimulationOptions {
   LevelCost cost[levels];
   Places places;
@@ -113,8 +119,11 @@ struct SimulationOptions {
   std::uint32_t slices = 0;  ///< of time, in which the traffic of every link is counted
   NoiseSpec noise;
   std::uint64_t seed = 0;
-  double copy_rate = 0;       ///< picoseconds per byte
-  double reduce_rate = 0;     ///< picoseconds per byte
+  double copy_rate = 0;    ///< picoseconds per byte
+  double reduce_rate = 0;  ///< picoseconds per byte
+  /// In place of a rate, where there are any: ascending in bytes, from 1 on; times between them lie on lines.
+  std::vector<WorkTime> copy_times, reduce_times;
+  Picoseconds start = 0;      ///< from when on CPUs are free, without `free`
   double compute_factor = 1;  ///< of the time of calc, copy and reduce
   Detail detail = Detail::ranks;
   bool symmetry = false;         ///< simulate one of several ranks that are indistinguishable, where that is exact

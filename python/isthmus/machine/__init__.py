@@ -23,7 +23,7 @@ from .description import Description
 from .machine import Machine
 from .measured import Curve, Measured
 from .models import alpha_beta_gamma, wormhole_latency
-from .parts import Cache, Level, Levels, Node, Noise, Piece, Provenance, Spmv, Threads
+from .parts import Cache, Level, Levels, Node, Noise, Piece, Provenance, Spmv, Threads, WorkTime
 
 __all__ = [
     "Allocation",
@@ -41,6 +41,7 @@ __all__ = [
     "Provenance",
     "Spmv",
     "Threads",
+    "WorkTime",
     "alpha_beta_gamma",
     "wormhole_latency",
 ]

@@ -22,8 +22,9 @@ from .kinds import KINDS, Parameter, kind_named
 from .measured import curves_of, measured_of
 from .parts import STATUSES, Level, Node, Noise, Piece, Provenance
 
-#: The newest version of the TOML form; version 1 has no intervals, records, curves and table [measured].
-FORMAT = 2
+#: The newest version of the TOML form; version 1 has no intervals, records, curves and table [measured], version 2 no
+#: times of starts, copies and reductions, and no transport.
+FORMAT = 3
 LEVELS = ("socket", "node", "network")
 _LINK_FIELDS = {"bandwidth": "B/s", "latency": "s"}
 _PROVENANCE_KEYS = {"value", "source", "status", "note", "interval", "samples", "method"}
@@ -390,6 +391,10 @@ def normalise(raw: dict[str, Any], file: str, line: Line = _no_line, *, folder: 
         reader.fail("node.cores", f"is missing: {numa} NUMA domains need a multiple of {numa} cores")
     if node.get("stream") is not None and len(node["stream"]) != numa:
         reader.fail("node.stream", f"has {len(node['stream'])} rows: must have one for each of the {numa} NUMA domains")
+    for key in ("copy", "reduce"):
+        for i, one in enumerate(node.get(key, ())):
+            if one.bytes % 1:
+                reader.fail(f"node.{key}.{i}.bytes", f"is {units.text(one.bytes, 'B')}: must be whole bytes")
     if numa > 1:
         node.setdefault("numa", numa)
     values["level"] = {}

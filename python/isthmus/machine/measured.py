@@ -25,6 +25,7 @@ class Measured:
     isthmus: str = _field("version of Isthmus")
     mpi: str = _field("MPI library and its version")
     launch: str = _field("command that started the ranks")
+    transport: str = _field("what carried the messages that the levels describe: empty for MPI, or isthmus")
     ranks: int = _field("ranks that were timed", 0)
     hosts: int = _field("nodes that they ran on", 0)
     hostnames: tuple[str, ...] = _field("names of the nodes, only where asked for", ())

@@ -44,6 +44,14 @@ class Spmv:
 
 
 @dataclass(frozen=True, kw_only=True)
+class WorkTime:
+    """How long a core takes to copy or to reduce so many bytes; between two of these times lie those of other sizes."""
+
+    bytes: float = _field(1.0, "B", "bytes that are copied, or combined with as many", least=1)
+    time: float = _field(0.0, "s", "time, with what the operation itself costs")
+
+
+@dataclass(frozen=True, kw_only=True)
 class Node:
     """A node of the machine; numbers of cores and domains count the whole node."""
 
@@ -68,6 +76,9 @@ class Node:
         (), "", "memory bandwidth by the number of cores that use it", of=Threads
     )
     spmv: tuple[Spmv, ...] = _field((), "", "speed of sparse matrix-vector products by working set", of=Spmv)
+    start: float = _field(0.0, "s", "from the call that begins a schedule until its operations are carried out")
+    copy: tuple[WorkTime, ...] = _field((), "", "times of copies by size, the smallest first", of=WorkTime)
+    reduce: tuple[WorkTime, ...] = _field((), "", "times of reductions by size, the smallest first", of=WorkTime)
 
 
 @dataclass(frozen=True, kw_only=True)

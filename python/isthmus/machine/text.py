@@ -200,10 +200,22 @@ def report(machine: Machine, *, decimal: bool = False) -> str:
         if value is not None:
             node.append(f"{units.text(value, unit, 4, decimal=decimal)} {what}")
     lines.append(f"  node           {', '.join(node)}")
-    lines += _levels(machine, decimal)
+    lines += [*_work(n, decimal), *_levels(machine, decimal)]
     if machine.noise.kind != "none":
         lines.append(f"  noise          {machine.noise.kind}")
     return "\n".join([*lines, *_measured(machine)])
+
+
+def _work(node: Node, decimal: bool) -> list[str]:
+    """The start of schedules, and the times of copies and reductions from the smallest to the largest size."""
+    words = [f"schedules begin after {units.text(node.start, 's', 3)}"] if node.start else []
+    for what, times in (("copies", node.copy), ("reductions", node.reduce)):
+        ends = [
+            f"{units.text(one.time, 's', 3)} of {units.text(one.bytes, 'B', 5, decimal=decimal)}"
+            for one in dict.fromkeys((times[0], times[-1]) if times else ())
+        ]
+        words += [f"{what} {' to '.join(ends)}"] if ends else []
+    return [f"  work           {', '.join(words)}"] if words else []
 
 
 def _measured(machine: Machine) -> list[str]:
@@ -212,7 +224,8 @@ def _measured(machine: Machine) -> list[str]:
     if known is None:
         return []
     ranks = f"{known.ranks} rank{'' if known.ranks == 1 else 's'}" if known.ranks else ""
-    lines = [f"  measured       {', '.join(filter(None, (known.date, known.mpi, ranks, known.cpu)))}"]
+    carrier = f"messages of {known.transport}" if known.transport else ""
+    lines = [f"  measured       {', '.join(filter(None, (known.date, known.mpi, carrier, ranks, known.cpu)))}"]
     for i, (name, curve) in enumerate((n, c) for n, c in machine.curves.items() if c.fitted):
         numbers = ", ".join(f"{key} {units.text(v, curve.y_unit, 3)}" for key, (v, _, _) in curve.fitted.items())
         lines += textwrap.wrap(

@@ -78,11 +78,13 @@ def _format(description: Description) -> int:
     tables = [(Node, v["node"]), *((Level, table) for table in v["level"].values())]
     new = v["measured"] is not None or v["curves"] or any(_is_new(*pair) for pair in tables)
     new = new or any(p.interval or p.samples or p.method for p in description.provenance.values())
-    return FORMAT if new else 1
+    if v["node"].keys() & _LATEST or (v["measured"] is not None and v["measured"].transport):
+        return FORMAT
+    return 2 if new else 1
 
 
-#: Fields that came with version 2, besides those that are lists of records.
-_LATER = {"O_recv"}
+#: Fields that came with version 2, besides those that are lists of records; fields of a node that came with version 3.
+_LATER, _LATEST = {"O_recv"}, {"start", "copy", "reduce"}
 
 
 def _is_new(cls: type, table: dict[str, Any]) -> bool:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from .. import _core
 from ..errors import InvalidInput
 from ..lowering.rules import Collectives
-from ..machine import Allocation, Level, Levels, Machine, Noise, Piece
+from ..machine import Allocation, Level, Levels, Machine, Node, Noise, Piece
 from ..machine.allocation import Location
 from ..machine.placement import Placement
 from ..schedule.program import Program
@@ -95,8 +95,9 @@ def simulate(
     seed : int
         Seed of the noise and of random routes.
     copy_rate, reduce_rate : float, optional
-        Seconds per byte of copy and reduce operations. By default derived from the memory bandwidth of a node, shared
-        by its cores: two bytes moved per byte copied, three per byte reduced; 0 if the machine does not give it.
+        Seconds per byte of copy and reduce operations. By default the times that the machine gives by size; without
+        them derived from the memory bandwidth of a node, shared by its cores: two bytes moved per byte copied, three
+        per byte reduced; 0 if the machine does not give it.
     symmetry : bool
         Simulate only one of several indistinguishable ranks if that gives exactly the same result.
     skip : bool
@@ -300,11 +301,11 @@ def core_options(
         if placement is not None:
             raise InvalidInput("placement needs a machine")
         levels = Levels(socket=machine, node=machine, network=machine)
-        byte = 0.0
+        node, byte = Node(), 0.0
     elif isinstance(machine, Machine):
         levels = machine.level
-        bandwidth = machine.node.memory_bandwidth
-        byte = machine.node.cores / bandwidth if bandwidth else 0.0
+        node, bandwidth = machine.node, machine.node.memory_bandwidth
+        byte = node.cores / bandwidth if bandwidth else 0.0
         noise = machine.noise if noise is None else noise
     else:
         raise InvalidInput(f"machine: {type(machine).__name__}; must be a Machine, a Level, a name or specification")
@@ -321,9 +322,13 @@ def core_options(
         seed=seed,
         copy_rate=rates[0] * 1e12,
         reduce_rate=rates[1] * 1e12,
+        start=round(node.start * 1e12),
         symmetry=symmetry,
         skip=skip,
     )
+    for reduces, rate, times in ((False, copy_rate, node.copy), (True, reduce_rate, node.reduce)):
+        for one in times if rate is None else ():
+            options.add_time(reduces=reduces, bytes=int(one.bytes), time=one.time * 1e12)
     if isinstance(machine, Machine):
         _place(options, ranks, machine, placement)
     if noise is not None and noise.kind != "none":

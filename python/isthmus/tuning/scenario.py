@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InvalidInput
-from ..machine import Level, Machine
+from ..machine import Level, Machine, Node
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -80,13 +80,16 @@ class Scenario:
     def __post_init__(self) -> None:
         if self.ranks < 1:
             raise InvalidInput(f"{self.ranks} ranks: expected at least 1")
-        byte = 0.0
-        if isinstance(self.machine, Machine):
-            bandwidth = self.machine.node.memory_bandwidth
-            byte = self.machine.node.cores / bandwidth if bandwidth else 0.0
+        node = self.machine.node if isinstance(self.machine, Machine) else Node()
+        byte = node.cores / node.memory_bandwidth if node.memory_bandwidth else 0.0
+        # Of times by size the least per byte: closed forms with it are not above the time on the machine.
+        copied, reduced = (
+            min((one.time / one.bytes for one in times), default=bytes * byte)
+            for times, bytes in ((node.copy, 2), (node.reduce, 3))
+        )
         rates = {
-            "copy_rate": 2 * byte if self.copy_rate is None else self.copy_rate,
-            "reduce_rate": 3 * byte if self.reduce_rate is None else self.reduce_rate,
+            "copy_rate": copied if self.copy_rate is None else self.copy_rate,
+            "reduce_rate": reduced if self.reduce_rate is None else self.reduce_rate,
         }
         levels = self._levels()
         # The least value of each parameter: closed forms with them are not above the time on the machine.
