@@ -25,9 +25,9 @@ class OfProgram(click.Command):
 
 
 #: Options for schedules only, for programs of MPI only, and for programs only.
-_OF_SCHEDULES = ("compute", "repetitions", "check", "wait", "directory", "output", "plot")
-_OF_MPI = ("launch", "placement", "mpicc", "reproducible", "comparing", "as_json")
-_OF_PROGRAMS = ("processes", "online", "reproducible", "comparing")
+_OF_SCHEDULES = ("compute", "repetitions", "check", "wait", "output", "plot")
+_OF_MPI = ("launch", "machine", "placement", "directory", "mpicc", "reproducible", "comparing", "as_json")
+_OF_PROGRAMS = ("machine", "processes", "online", "reproducible", "comparing")
 
 
 @click.command(
@@ -41,6 +41,7 @@ _OF_PROGRAMS = ("processes", "online", "reproducible", "comparing")
     "  isthmus compare ran.h5 predicted.h5\n"
     "  isthmus run --collectives tuned.toml -- mpirun -n 4 ./app\n"
     "  isthmus run --online decisions.txt -- mpirun -n 4 ./app\n"
+    "  isthmus run --machine cluster.toml -- mpirun -n 16 ./app\n"
     "  isthmus run -n 4 -- ./program",
     help="Carry out a schedule or a program on this computer, and measure when everything happens; or run an MPI "
     "program with the collectives of Isthmus; or start the ranks of a program that uses libisthmus without MPI.\n\n"
@@ -70,6 +71,11 @@ _OF_PROGRAMS = ("processes", "online", "reproducible", "comparing")
 @click.option("--check", is_flag=True, help="Check in one more run before that every message arrives as it was sent.")
 @shared("wait", ", beside the computations", default="2min")
 @shared("directory", "; by default /tmp")
+@shared(
+    "machine",
+    "with COMMAND, ranks of communicators with a topology are reordered for it where the program permits that, and "
+    "programs can ask for coordinates",
+)
 @shared("placement", "a file for the launcher, such as a rankfile, as isthmus map writes it")
 @click.option(
     "-n",
@@ -110,6 +116,7 @@ def command(
     check: bool,
     wait: str,
     directory: str | None,
+    machine: str | None,
     placement: str | None,
     processes: int | None,
     online: str | None,
@@ -143,7 +150,9 @@ def command(
             online=online,
             reproducible=reproducible,
             comparing=comparing,
+            machine=machine,
             placement=placement,
+            directory=directory,
             mpicc=mpicc,
             as_json=as_json,
         )

@@ -24,11 +24,14 @@ def run_program(
     online: str | None,
     reproducible: bool,
     comparing: bool,
+    machine: str | None,
     placement: str | None,
+    directory: str | None,
     mpicc: str | None,
     as_json: bool,
 ) -> None:
     """Run an MPI program with collectives of Isthmus, and print what was taken over on standard error."""
+    from ..loading import load
     from ..mpi.launcher import parse_launch
     from ..running.program import run_program
 
@@ -39,6 +42,7 @@ def run_program(
         command = [*parse_launch(launch)[0], *command]
     if online is not None:
         _check_online(Path(online), reproducible)
+    where = None if machine is None else load(machine)
     with _table(collectives) as table:
         taken = run_program(
             command,
@@ -46,7 +50,9 @@ def run_program(
             online=online,
             reproducible=reproducible,
             comparing=comparing,
+            machine=where,
             placement=placement,
+            directory=directory,
             mpicc=mpicc,
             say=say,
             # With --json standard output is for JSON alone.

@@ -112,6 +112,28 @@ def take_apart(words: Sequence[str]) -> Command:
     return Command(found, launcher, tuple(programs))
 
 
+def with_programs(command: Command, program: Sequence[str]) -> list[str]:
+    """Return the words of a command with another program, and its arguments, in the place of each of its programs.
+
+    Another verb of Isthmus before the launcher is left out.
+
+    Examples
+    --------
+    >>> with_programs(take_apart(["mpirun", "-n", "2", "true", "a", ":", "-n", "1", "true"]), ["echo", "b"])
+    ['mpirun', '-n', '2', 'echo', 'b', ':', '-n', '1', 'echo', 'b']
+    """
+    if command.launcher is None:
+        return list(program)
+    before = command.words[: command.launcher]
+    out = [] if any("isthmus" in os.path.basename(word) for word in before) else list(before)
+    at = command.launcher
+    for begin in command.programs:
+        out += [*command.words[at:begin], *program]
+        more = range(begin, len(command.words))
+        at = next((i for i in more if command.words[i] == ":"), len(command.words))
+    return [*out, *command.words[at:]]
+
+
 def launched(words: Sequence[str]) -> int | None:
     """How many ranks a launcher's words ask for; None where they do not say.
 

@@ -3,9 +3,10 @@
 - ``assembly``: the Timeline of a run, from the times that its ranks wrote
 - ``job``: starts ranks of libisthmus without MPI
 - ``parts``: what every rank has to do, as bytes that libisthmus reads
-- ``placing``: ranks started where a file for the launcher places them
+- ``placing``: ranks started where a file places them, and the places of ranks for the program that runs
 - ``program``: the verb ``run`` for any MPI program, whose collectives libisthmus carries out
 - ``run``: the verb ``run`` for schedules and recorded programs
+- ``started``: where a launcher starts ranks
 - ``taken``: what was taken over of a program's collectives
 """
 

@@ -10,11 +10,12 @@ from pathlib import Path
 
 from ..errors import InvalidInput
 from ..interruption import undone
+from ..machine import Machine
 from ..mpi import build as building
 from ..mpi.command import take_apart
 from ..mpi.detection import Mpi, find
 from ..mpi.launch import loadable, run, with_variables
-from .placing import placed
+from .placing import Placed, on_machine, placed
 from .taken import Taken, read_counts
 
 _FLAGS = (
@@ -31,7 +32,9 @@ def run_program(
     online: str | os.PathLike[str] | None = None,
     reproducible: bool = False,
     comparing: bool = True,
+    machine: Machine | None = None,
     placement: str | os.PathLike[str] | None = None,
+    directory: str | os.PathLike[str] | None = None,
     mpicc: str | None = None,
     say: Callable[[str], None] | None = None,
     stdout: int | None = None,
@@ -56,8 +59,14 @@ def run_program(
         Isthmus; nothing is compared. What libisthmus cannot combine in that order is left to the MPI library.
     comparing : bool
         Let the MPI library carry out some calls, to compare times.
+    machine : Machine, optional
+        Where ranks run. libisthmus then knows their places: ranks of communicators with a topology are reordered where
+        the program permits that, and a program can ask for coordinates.
     placement : path, optional
-        File of ranks for the launcher, as ``isthmus map -o`` writes it: ranks are started where it places them.
+        File of ranks for the launcher, as ``isthmus map -o`` writes it: ranks are started where it places them. With a
+        machine any format will do. By default the launcher decides; with a machine it is asked where it starts ranks.
+    directory : path, optional
+        Folder for files of the ranks, on a disk that all of them see; by default one for temporary files.
     mpicc : str, optional
         Compiler of the MPI that the program uses, if it is not found.
     say : callable, optional
@@ -73,23 +82,27 @@ def run_program(
     Raises
     ------
     InvalidInput
-        If there is no MPI or no compiler for it, or the program is linked statically.
+        If there is no MPI or no compiler for it, the program is linked statically, or a rank starts on no node of the
+        machine.
     """
     if not command:
         raise InvalidInput("no command to run: put it after --, such as -- mpirun -n 4 ./app")
     words = take_apart(command)
     mpi = find(words, mpicc)
-    words, placing = (words, {}) if placement is None else placed(words, mpi, placement)
     library = interposed(mpi, say)
-    folder = Path(tempfile.mkdtemp(prefix="isthmus-run-"))
+    folder = Path(tempfile.mkdtemp(prefix="isthmus-run-", dir=_folder(directory)))
 
     def remove() -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
     with undone(remove):
         try:
+            if machine is not None:
+                there = on_machine(words, mpi, machine, placement, folder)
+            else:
+                there = Placed(words) if placement is None else placed(words, mpi, placement)
             settings = {
-                **placing,
+                **there.variables,
                 "ISTHMUS_COUNTS": str(folder),
                 "ISTHMUS_COMPARES": str(int(comparing and not reproducible)),
             }
@@ -99,11 +112,18 @@ def run_program(
                 settings["ISTHMUS_TABLE"] = os.path.realpath(table)
             if online is not None:
                 settings["ISTHMUS_ONLINE"] = os.path.realpath(online)
-            line, environment = with_variables(words, settings, preload=loadable(library, folder), last=True)
+            line, environment = with_variables(there.command, settings, preload=loadable(library, folder), last=True)
             status = run(line, environment, stdout)
             return read_counts(folder, status)
         finally:
             remove()
+
+
+def _folder(directory: str | os.PathLike[str] | None) -> str | None:
+    """The folder for temporary files, as all ranks have to name it."""
+    if directory is not None and not os.path.isdir(directory):
+        raise InvalidInput(f"--directory {os.fspath(directory)}: there is no such folder")
+    return None if directory is None else os.path.realpath(directory)
 
 
 def interposed(mpi: Mpi, say: Callable[[str], None] | None = None) -> Path:

@@ -116,8 +116,8 @@ def run(
     program = launch_program(mpi, say)
     variables: dict[str, str] = {}
     if placement is not None:
-        command, variables = placed(take_apart(launcher.command("true")), mpi, placement, schedule.ranks)
-        launcher = Launcher(command.words[:-1], launcher.ranks)
+        there = placed(take_apart(launcher.command("true")), mpi, placement, schedule.ranks)
+        launcher, variables = Launcher(there.command.words[:-1], launcher.ranks), there.variables
     begin = time.monotonic()
     made: list[Path] = []
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from ... import filekinds
 from ...errors import InvalidInput, ParseError
@@ -35,11 +36,75 @@ def _jsrun(version: str, format: str, file: str) -> _Start | None:
     return (["--erf_input", file], {}) if format == "jsrun" else None
 
 
-_STARTS: dict[str, tuple[Callable[[str, str, str], _Start | None], str]] = {
-    "Open MPI": (_open_mpi, "rankfile or hostfile"),
-    "srun": (_slurm, "slurm, hostfile or cray"),
-    "jsrun": (_jsrun, "jsrun"),
+@dataclass(frozen=True, slots=True)
+class _Launcher:
+    """What a launcher reads: words for a format, the formats in words, and those of a placement with cores, without."""
+
+    starts: Callable[[str, str, str], _Start | None]
+    read: str
+    cores: str
+    nodes: str
+
+
+_LAUNCHERS = {
+    "Open MPI": _Launcher(_open_mpi, "rankfile or hostfile", "rankfile", "hostfile"),
+    "srun": _Launcher(_slurm, "slurm, hostfile or cray", "slurm", "slurm"),
+    "jsrun": _Launcher(_jsrun, "jsrun", "jsrun", "jsrun"),
 }
+
+
+def format_for(launcher: str | None, family: str | None, cores: bool = True) -> str:
+    """Return the format of the file that tells a launcher where ranks are to be.
+
+    Parameters
+    ----------
+    launcher, family : str or None
+        As for :func:`starting`.
+    cores : bool
+        Whether it is to bind ranks to cores, where it can be told that.
+
+    Raises
+    ------
+    InvalidInput
+        If no file is known that it reads.
+    """
+    known = _known(launcher, family)
+    if known is None:
+        raise InvalidInput(f"--placement: {_unknown(launcher)}")
+    return known.cores if cores else known.nodes
+
+
+def reads(launcher: str | None, family: str | None, version: str, file: str | os.PathLike[str]) -> bool:
+    """Tell whether a launcher reads files of the format that a file begins like; parameters as for :func:`starting`."""
+    known = _known(launcher, family)
+    format, _ = _looked_at(file)
+    return known is not None and known.starts(version, format, "") is not None
+
+
+def _known(launcher: str | None, family: str | None) -> _Launcher | None:
+    return _LAUNCHERS.get(launcher or "") or _LAUNCHERS.get(family or "")
+
+
+def _unknown(launcher: str | None) -> str:
+    return (
+        f"{launcher or 'a program without a launcher'} reads no file of ranks that is known here: "
+        f"{', '.join(_LAUNCHERS)} do"
+    )
+
+
+def _looked_at(file: str | os.PathLike[str]) -> tuple[str, int]:
+    """The format of a file, and its number of lines that say something."""
+    shown = os.fspath(file)
+    filekinds.require(file, (), "a file of ranks for a launcher")
+    with open(file, "rb") as stream:
+        text = stream.read().decode("utf-8-sig", errors="replace")
+    lines = [content for line in checked_lines(text, shown) if (content := line.partition("#")[0].strip())]
+    if not lines:
+        raise ParseError(shown, None, None, "the file has no ranks")
+    format = format_of_line(lines[0])
+    if format is None:
+        raise ParseError(shown, None, None, "the file begins like none of the formats of launchers")
+    return format, len(lines)
 
 
 def starting(
@@ -69,30 +134,18 @@ def starting(
     OSError
         If it cannot be read.
     """
-    path = os.path.realpath(file)
     shown = os.fspath(file)
-    filekinds.require(file, (), "a file of ranks for a launcher")
-    with open(file, "rb") as stream:
-        text = stream.read().decode("utf-8-sig", errors="replace")
-    lines = [content for line in checked_lines(text, shown) if (content := line.partition("#")[0].strip())]
-    if not lines:
-        raise ParseError(shown, None, None, "the file has no ranks")
-    format = format_of_line(lines[0])
-    if format is None:
-        raise ParseError(shown, None, None, "the file begins like none of the formats of launchers")
-    starts, read = _STARTS.get(launcher or "") or _STARTS.get(family or "") or (None, "")
-    if starts is None:
-        raise InvalidInput(
-            f"--placement {shown}: {launcher or 'a program without a launcher'} reads no file of ranks that is known "
-            f"here: {', '.join(_STARTS)} do"
-        )
-    found = starts(version, format, path)
+    format, lines = _looked_at(file)
+    known = _known(launcher, family)
+    if known is None:
+        raise InvalidInput(f"--placement {shown}: {_unknown(launcher)}")
+    found = known.starts(version, format, os.path.realpath(file))
     if found is None:
         raise InvalidInput(
-            f"--placement {shown}: {launcher} does not read a file of format {format}: must be {read}, which "
+            f"--placement {shown}: {launcher} does not read a file of format {format}: must be {known.read}, which "
             "isthmus map --format writes"
         )
-    if ranks is not None and format in ("rankfile", "hostfile") and len(lines) != ranks:
-        raise InvalidInput(f"--placement {shown}: the file places {len(lines)} ranks, and {ranks} are started")
+    if ranks is not None and format in ("rankfile", "hostfile") and lines != ranks:
+        raise InvalidInput(f"--placement {shown}: the file places {lines} ranks, and {ranks} are started")
     words, variables = found
     return list(words), variables
