@@ -62,7 +62,8 @@ typedef struct Item {
   char* id;
   const Kind* kind;
   int line;
-  int trips; /* what one repetition is the mean of, so that the step of the clock is small beside it; at least 1 */
+  int trips;    /* what one repetition is the mean of, so that the step of the clock is small beside it; at least 1 */
+  double tried; /* seconds of the repetition with which preparing found that; 0 where it did not */
   int keys;
   const char* key[MOST_KEYS];
   const char* value[MOST_KEYS];

@@ -1,14 +1,17 @@
 /* Rounds: every round takes one batch of every item that is not done, in another order, so that a disturbed second hits
  * all items alike. The first begins with the fewest bytes: where links are so slow that large messages take seconds,
- * all others have been measured by then. Later ones pass by what would take more than its share of the time left; of an
- * item that has few repetitions, than four shares. */
+ * all others have been measured by then. What would take more than its share of the time left is passed by; of an item
+ * that has few repetitions, more than four shares. What one takes that was not begun, the bytes say. */
 #include "probe.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { LEAST_ROUNDS = 4, FEW = 4, AGAIN = 4 };
+/* MANY bytes take longer than all else of a repetition; to begin an item takes the time of TRIES. */
+enum { LEAST_ROUNDS = 4, FEW = 4, AGAIN = 4, MANY = 1 << 16, TRIES = 2 };
+/* Seconds of a repetition after which nothing needs warming up. */
+#define LONG 0.02
 
 typedef struct {
   bool begun, done;
@@ -101,14 +104,12 @@ static const char* take(const Plan* plan, const Work* work, Item* item, State* s
       state->done = true;
       return NULL;
     }
-    if (item->kind->batch != ONCE) {
-      /* To warm up; what it takes is known better the second time. */
-      for (int k = 1; k <= 2; k++) {
-        begin = now();
-        (void)work->batch(item, (int)(item - plan->item), k, values, work->context);
-        state->each = elapsed(begin) / k;
-        if (state->each > 0.02) break;
-      }
+    state->each = item->tried;
+    /* To warm up; what it takes is known better the second time. Over slow links once is enough. */
+    for (int k = 1; item->kind->batch != ONCE && k <= 2 && state->each <= LONG; k++) {
+      begin = now();
+      (void)work->batch(item, (int)(item - plan->item), k, values, work->context);
+      state->each = elapsed(begin) / k;
     }
   }
   int count = batch_size(plan, item->kind->batch, state, left, start + plan->budget - now());
@@ -178,6 +179,7 @@ const char* rounds_run(const Plan* plan, const Work* work) {
   const double start = now();
   const char* error = NULL;
   int left = plan->items;
+  double pace = 0; /* least seconds of a byte */
   bool any = true;
   for (int round = 0; left && any && !error && now() - start < plan->budget; round++) {
     shuffle(order, plan->items, &random);
@@ -186,12 +188,14 @@ const char* rounds_run(const Plan* plan, const Work* work) {
     for (int i = 0; i < plan->items && !error && now() - start < plan->budget; i++) {
       Item* item = &plan->item[order[i]];
       State* one = &state[order[i]];
-      const double share = (start + plan->budget - now()) / left;
+      const double share = (start + plan->budget - now()) / left, bytes = volume(item);
+      if (!one->begun) one->least = TRIES * pace * bytes;
       const bool again = one->rests && one->count < plan->most && round % AGAIN == AGAIN - 1;
       if ((one->done && !again) || one->least > share * (one->count < FEW ? 4 : 1)) continue;
       any |= !again;
       error = take(plan, work, item, one, round, left, start, values);
       left -= one->done && !again;
+      if (bytes >= MANY && one->count && (pace <= 0 || one->least < pace * bytes)) pace = one->least / bytes;
       if (!error) error = journal_flush();
     }
   }

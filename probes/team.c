@@ -181,7 +181,9 @@ void find_trips(Item* item, const Team* team, int (*batch)(const Item*, const Te
   /* Where the first one is long already, more would only take time. */
   for (int tries = 1; tries <= TRIES; tries += TRIES - 1) {
     int trips = 1;
+    const double begin = now();
     batch(item, team, tries, took);
+    item->tried = elapsed(begin) / tries;
     if (team->me == 0) {
       double least = took[0];
       for (int i = 1; i < tries; i++) least = took[i] < least ? took[i] : least;

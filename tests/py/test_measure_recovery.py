@@ -197,6 +197,24 @@ def test_outliers_are_named_and_move_nothing() -> None:
     assert pytest.approx(1e-9, rel=0.01) == fit.level.G
 
 
+def test_a_single_sample_does_not_pass_for_an_exact_one() -> None:
+    """Over slow links large messages are measured once: half round trips with many samples count for more."""
+    random = np.random.default_rng(2)
+    samples = of(simple(), "pingpong", "isendcall", "receivecall", "window", "threshold")
+
+    def noisy(s: Series) -> Series:
+        spread = 1 + 0.05 * random.standard_normal((8, 5))
+        once = s.item.kind == "window"
+        return Series.of(s.item, [1.5 * s.column()[:1]] if once else list(s.column()[0] * spread), "most")
+
+    exact = ("threshold",)
+    level = fit_level(Samples(s if s.item.kind in exact else noisy(s) for s in samples), [PAIRS["network"]]).level
+    machine, found = Simulator(machine_of(simple())), Simulator(machine_of(alone(level)))
+    for size in PREDICTED:
+        item = Item("one", "pingpong", {"a": 0, "b": PAIRS["network"][1], "bytes": size})
+        assert found.value(item) == pytest.approx(machine.value(item), rel=0.05), size
+
+
 def test_a_time_that_noise_makes_zero_is_said_to_be_unknown() -> None:
     """The calls seem to take longer than half a round trip, by less than their noise: L is not 0, it is not known."""
     random = np.random.default_rng(4)

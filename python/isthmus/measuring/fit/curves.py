@@ -29,6 +29,8 @@ CURVES = {
 BUSY = 0.01
 #: A call waits if messages of a stream are less than this part of its time apart.
 WAITS = 0.95
+#: Fewer samples span no interval that covers 95 %.
+ENOUGH = 6
 
 
 @dataclass
@@ -72,6 +74,13 @@ class Curves:
     def sizes(self) -> NDArray[np.int64]:
         """All sizes at which half a round trip was measured, ascending."""
         return np.array(sorted(self.curves["trip"].points), np.int64)
+
+    @property
+    def usual(self) -> float:
+        """Relative standard deviation of a value of these curves, by the intervals of those with enough samples."""
+        every = [p for curve in self.curves.values() for p in curve.points.values()]
+        known = [p.relative for p in every if p.samples >= ENOUGH and p.value]
+        return float(np.median(known)) / 1.96 if known else 0.0
 
     @property
     def hidden(self) -> set[int]:

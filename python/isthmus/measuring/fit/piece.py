@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ... import units
-from .curves import BUSY, Curves
+from .curves import BUSY, ENOUGH, Curves
 from .least_squares import determined, nonnegative, robust
 
 if TYPE_CHECKING:
@@ -127,6 +127,7 @@ class _Rows:
             for size in sizes.tolist()
             if size in curve.points
         ]
+        self.usual = found.usual
         hidden = found.hidden
         if any(curve == "trip" and size not in hidden for curve, size, _ in self.points):
             self.points = [p for p in self.points if p[0] != "trip" or p[1] not in hidden]
@@ -140,7 +141,9 @@ class _Rows:
         """Indices of the points used, design, values and deviations, with the terms that hold for the parameters."""
         used, rows, values, sigma = [], [], [], []
         for i, (curve, size, point) in enumerate(self.points):
-            deviation = max((point.high - point.low) / 3.92, _LEAST * abs(point.value), 1e-15)
+            # All of few samples do not span an interval: a single one would pass for exact.
+            least = _LEAST if point.samples >= ENOUGH else max(_LEAST, self.usual)
+            deviation = max((point.high - point.low) / 3.92, least * abs(point.value), 1e-15)
             row = self.row(curve, size, point.value, deviation, now, by_receiver)
             if row is None:
                 continue
