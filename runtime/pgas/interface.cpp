@@ -269,7 +269,8 @@ isthmus_space* isthmus_token_space(const isthmus_token* token) { return &token->
 int isthmus_poll(isthmus_space* space) {
   return guarded_space(space, [&] {
     space->outside("isthmus_poll");
-    space->poll();
+    if (space->poll()) space->tested = 0;
+    else space->watch(++space->tested);  // programs wait by it
     return ISTHMUS_DONE;
   });
 }

@@ -141,12 +141,15 @@ void isthmus_space::start() {
   started_ = true;
 }
 
+void isthmus_space::watch(std::uint32_t looks) {
+  if (looks % 1024 != 0) return;
+  team.transport.watch();
+  if (!team.transport.failure().empty()) throw Failed(team.transport.failure());
+}
+
 void isthmus_space::idle(std::uint32_t looks) {
-  constexpr std::uint32_t patience = 2000, watch = 1024;
-  if (looks % watch == 0) {
-    team.transport.watch();
-    if (!team.transport.failure().empty()) throw Failed(team.transport.failure());
-  }
+  constexpr std::uint32_t patience = 2000;
+  watch(looks);
   if (looks > (far == nullptr ? patience : patience / 8)) ::sched_yield();
 }
 

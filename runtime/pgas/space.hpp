@@ -75,7 +75,9 @@ struct isthmus_space {
       else idle(++looks);
     }
   }
-  /// Waits in vain; now and then looks whether all ranks live.
+  /// Now and then looks whether all ranks live. Throws Failed.
+  void watch(std::uint32_t looks);
+  /// Waits in vain, and watches.
   void idle(std::uint32_t looks);
 
   /// The memory of so many bytes there; null where it is far. Throws InvalidInput.
@@ -106,7 +108,7 @@ struct isthmus_space {
   };
   std::vector<Held> held;
   bool region = false;       ///< one is open
-  std::uint32_t tested = 0;  ///< tests of events in vain
+  std::uint32_t tested = 0;  ///< tests of events and polls in vain
 
  private:
   struct Prepared {

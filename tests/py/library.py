@@ -32,9 +32,10 @@ def flags() -> list[str]:
     return found["Cflags"] + found["Libs"]
 
 
-def compile_c(source: Path, program: Path, compiler: str = "cc", standard: str = "-std=c99") -> Path:
+def compile_c(source: Path, program: Path, compiler: str = "cc", standard: str = "-std=c99", *words: str) -> Path:
     """The program, by a compiler that takes no warning lightly."""
-    subprocess.run([compiler, standard, "-D_GNU_SOURCE", *STRICT, "-o", program, source, *flags()], check=True)
+    command = [compiler, standard, "-D_GNU_SOURCE", *words, *STRICT, "-o", program, source, *flags()]
+    subprocess.run(command, check=True)
     return program
 
 

@@ -40,6 +40,68 @@ inline int check(int status) {
   return status;
 }
 
+/// Numbers that atomic operations and sums know.
+template <class T>
+concept number = (std::is_integral_v<T> || std::is_floating_point_v<T>) && (sizeof(T) == 4 || sizeof(T) == 8);
+
+template <number T>
+constexpr isthmus_element element_of() {
+  if constexpr (std::is_floating_point_v<T>) return sizeof(T) == 4 ? ISTHMUS_F32 : ISTHMUS_F64;
+  else if constexpr (std::is_signed_v<T>) return sizeof(T) == 4 ? ISTHMUS_I32 : ISTHMUS_I64;
+  else return sizeof(T) == 4 ? ISTHMUS_U32 : ISTHMUS_U64;
+}
+
+/// The ranks of a job and their space; both are left when it is destroyed.
+class world {
+ public:
+  /// Joins the ranks that the environment says (isthmus_join()).
+  world() : world(joined()) {}
+  /// Takes a team over.
+  explicit world(isthmus_team* team) : team_(team) {
+    const int status = isthmus_space_make(team, nullptr, &space_);
+    if (status >= 0) return;
+    const error why(status);
+    isthmus_leave(team);
+    throw why;
+  }
+  world(const world&) = delete;
+  world& operator=(const world&) = delete;
+  ~world() {
+    isthmus_space_leave(space_);
+    isthmus_leave(team_);
+  }
+
+  operator isthmus_space*() const { return space_; }  // NOLINT(google-explicit-constructor)
+  [[nodiscard]] isthmus_team* team() const { return team_; }
+  [[nodiscard]] std::uint32_t rank() const { return isthmus_rank(team_); }
+  [[nodiscard]] std::uint32_t ranks() const { return isthmus_ranks(team_); }
+  void barrier() const { check(isthmus_barrier(space_, nullptr)); }
+
+  /// The values of all ranks in one, which all of them get.
+  template <number T>
+  [[nodiscard]] T reduce(T value, isthmus_operator operation = ISTHMUS_SUM) const {
+    isthmus_call call{};
+    call.size = sizeof call;
+    call.kind = ISTHMUS_ALLREDUCE;
+    call.element = element_of<T>();
+    call.operation = operation;
+    call.count = 1;
+    T all{};
+    check(isthmus_run(team_, &call, &value, &all));
+    return all;
+  }
+
+ private:
+  static isthmus_team* joined() {
+    isthmus_team* team = nullptr;
+    check(isthmus_join(nullptr, &team));
+    return team;
+  }
+
+  isthmus_team* team_;
+  isthmus_space* space_ = nullptr;
+};
+
 /// What may lie in shared memory: it is moved as bytes.
 template <class T>
 concept movable_as_bytes = std::is_trivially_copyable_v<T>;
@@ -124,6 +186,7 @@ class shared_array {
   /// An element, as UPC's pointers to shared: arithmetic goes from rank to rank as the blocks do.
   class pointer {
    public:
+    using of_this_rank = void;
     using value_type = T;
     using difference_type = std::ptrdiff_t;
 
