@@ -1,6 +1,6 @@
 """One-sided transfers, active messages, barriers, locks of libisthmus on two cores, beside windows of MPI.
 
-    python bench/pgas.py [--mpi openmpi|mpich] [--rounds N]
+    python bench/pgas.py [--mpi openmpi|mpich] [--rounds N] [--programs]
 
 All run in turns (bench/pgas.c, bench/pgas_mpi.c), two processes bound to two cores: libisthmus in shared memory
 (`shared`) and as between nodes (`over MPI`); windows of memory that MPI has allocated, which are shared memory, too
@@ -8,6 +8,9 @@ All run in turns (bench/pgas.c, bench/pgas_mpi.c), two processes bound to two co
 put that is complete, of one of 64 that are under way at once (`begin-put`), of a request with its reply, of a barrier;
 of 64 KiB in pieces of so many bytes, of which the space has every other one (`strided`, `indexed`, `vector`).
 Beside `short` stand messages of 64 bytes of MPI itself, there and back.
+
+With `--programs`: those of examples/pgas/ that have a version with MPI, beside that, in seconds. What both compute must
+be the same to the last bit.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ import uuid
 from pathlib import Path
 
 from host import HERE, mpirun
+from pgas_programs import compared
 
 import isthmus
 
@@ -58,7 +62,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--mpi", default="openmpi", help="openmpi (default) or mpich")
     parser.add_argument("--rounds", type=int, default=5, help="runs of each (default: 5)")
+    parser.add_argument("--programs", action="store_true", help="time the programs of examples/pgas/ instead")
     args = parser.parse_args()
+    if args.programs:
+        compared(args.mpi, args.rounds)
+        return
     found: dict[str, Times] = {}
     with tempfile.TemporaryDirectory() as folder:
         ours, over, theirs = build(args.mpi, Path(folder))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from library import HERE, ROOT, compile_c, in_processes, new_job
+from library import HERE, compile_c, in_processes, new_job
 
 
 @pytest.fixture(scope="module")
@@ -50,22 +50,6 @@ def test_ranks_that_want_different_memory_are_told_so(calls: Path) -> None:
     said = in_processes([[calls, job, str(rank), "3", "differs"] for rank in range(3)])
     words = "-1 isthmus_space_options: those of rank 1 are not those of rank 0\n"
     assert said == [(0, words, "")] * 3
-
-
-def test_the_example_deals_all_work_out(tmp_path: Path) -> None:
-    program = compile_c(ROOT / "examples/pgas/work_queue.c", tmp_path / "work_queue")
-    env = {"ISTHMUS_JOB": new_job(), "ISTHMUS_RANK": "{rank}", "ISTHMUS_RANKS": "3"}
-    said = in_processes([[program]] * 3, env)
-    assert said == [(0, "sum of 1000 squares: 332833500\n", ""), (0, "", ""), (0, "", "")]
-
-
-@pytest.mark.parametrize("ranks", [1, 2, 3])
-def test_the_example_transposes(tmp_path: Path, ranks: int) -> None:
-    program = compile_c(ROOT / "examples/pgas/transpose.cpp", tmp_path / "transpose", "c++", "-std=c++20")
-    env = {"ISTHMUS_JOB": new_job(), "ISTHMUS_RANK": "{rank}", "ISTHMUS_RANKS": str(ranks)}
-    said = in_processes([[program, "61"]] * ranks, env)
-    assert said[0] == (0, f"61 x 61 on {ranks} ranks: 0 elements are wrong\n", "")
-    assert said[1:] == [(0, "", "")] * (ranks - 1)
 
 
 def test_the_header_is_cpp_too(tmp_path: Path) -> None:

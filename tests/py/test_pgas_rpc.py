@@ -66,6 +66,7 @@ def test_another_program_is_refused(program: Path, tmp_path: Path) -> None:
     assert said == [(1, "", words), (0, "", words)]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("flavour", MPIS)
 def test_over_mpi(tmp_path: Path, flavour: str) -> None:
     compiler = installed(flavour).tool("mpicxx")

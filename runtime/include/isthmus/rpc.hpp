@@ -2,7 +2,7 @@
 //
 //     isthmus::pgas::remote_calls on(space);                                       // all ranks make it
 //     isthmus::pgas::future<int> sum = on.rpc(1, [](int a, int b) { return a + b; }, 2, 3);
-//     sum.then([](int s) { std::printf("%d\n", s); }).wait();
+//     const int ten = sum.then([](int five) { return 2 * five; }).wait();
 //     on.barrier();
 //
 // A call runs on the rank to which it goes, on its thread of the program, when that is in wait(), poll(), barrier() or
