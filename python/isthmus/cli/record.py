@@ -119,7 +119,7 @@ def command(
     if output is None:
         if merged is not None:
             raise InvalidInput("-o FILE.h5 is missing: it names the file for the merged program")
-        output = _output_of(command)
+        output = output_of(command)
     if not output.lower().endswith((".h5", ".hdf5")):
         raise InvalidInput(f"-o {output}: must end in .h5 or .hdf5")
     folder = os.path.dirname(output)
@@ -177,7 +177,7 @@ def _tell(recorded: Recorded, output: str, say: Callable[[str], None], as_json: 
     print_json(found | {"notes": sentences})
 
 
-def _output_of(command: tuple[str, ...]) -> str:
+def output_of(command: tuple[str, ...]) -> str:
     """The default output: named as the program is, in the current folder."""
     from ..mpi.command import take_apart
 

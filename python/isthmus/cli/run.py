@@ -26,8 +26,8 @@ class OfProgram(click.Command):
 
 #: Options for schedules only, for programs of MPI only, and for programs only.
 _OF_SCHEDULES = ("compute", "repetitions", "check", "wait", "output", "plot")
-_OF_MPI = ("launch", "machine", "placement", "directory", "mpicc", "reproducible", "comparing", "as_json")
-_OF_PROGRAMS = ("machine", "processes", "online", "reproducible", "comparing")
+_OF_MPI = ("launch", "machine", "placement", "recording", "directory", "mpicc", "reproducible", "comparing", "as_json")
+_OF_PROGRAMS = ("machine", "recording", "processes", "online", "reproducible", "comparing")
 
 
 @click.command(
@@ -41,7 +41,7 @@ _OF_PROGRAMS = ("machine", "processes", "online", "reproducible", "comparing")
     "  isthmus compare ran.h5 predicted.h5\n"
     "  isthmus run --collectives tuned.toml -- mpirun -n 4 ./app\n"
     "  isthmus run --online decisions.txt -- mpirun -n 4 ./app\n"
-    "  isthmus run --machine cluster.toml -- mpirun -n 16 ./app\n"
+    "  isthmus run --machine cluster.toml --placement mapped --recording app.h5 -- mpirun -n 16 ./app\n"
     "  isthmus run -n 4 -- ./program",
     help="Carry out a schedule or a program on this computer, and measure when everything happens; or run an MPI "
     "program with the collectives of Isthmus; or start the ranks of a program that uses libisthmus without MPI.\n\n"
@@ -76,7 +76,17 @@ _OF_PROGRAMS = ("machine", "processes", "online", "reproducible", "comparing")
     "with COMMAND, ranks of communicators with a topology are reordered for it where the program permits that, and "
     "programs can ask for coordinates",
 )
-@shared("placement", "a file for the launcher, such as a rankfile, as isthmus map writes it")
+@shared(
+    "placement",
+    "a file for the launcher, such as a rankfile, as isthmus map writes it (with --machine in any format); with "
+    "COMMAND and --machine also mapped: by what ranks exchange, where that has fewer hop-bytes than the usual order",
+)
+@click.option(
+    "--recording",
+    metavar="FILE",
+    help="With COMMAND and --placement: what ranks exchange, as isthmus record writes it, or any program, schedule or "
+    "graph. By default PROGRAM.h5 in this folder, if it is a recording of this command.",
+)
 @click.option(
     "-n",
     "processes",
@@ -118,6 +128,7 @@ def command(
     directory: str | None,
     machine: str | None,
     placement: str | None,
+    recording: str | None,
     processes: int | None,
     online: str | None,
     reproducible: bool,
@@ -152,6 +163,7 @@ def command(
             comparing=comparing,
             machine=machine,
             placement=placement,
+            recording=recording,
             directory=directory,
             mpicc=mpicc,
             as_json=as_json,

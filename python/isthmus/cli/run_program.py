@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from ..errors import InvalidInput
 from ..visible import visible
 from .output import print_json
+
+if TYPE_CHECKING:
+    from ..schedule.pattern import Pattern
 
 
 def run_program(
@@ -26,6 +31,7 @@ def run_program(
     comparing: bool,
     machine: str | None,
     placement: str | None,
+    recording: str | None,
     directory: str | None,
     mpicc: str | None,
     as_json: bool,
@@ -42,7 +48,16 @@ def run_program(
         command = [*parse_launch(launch)[0], *command]
     if online is not None:
         _check_online(Path(online), reproducible)
+    if machine is None and (placement == "mapped" or recording is not None):
+        raise InvalidInput(
+            f"{'--recording' if recording else '--placement mapped'} needs --machine: where the nodes are"
+        )
+    if recording is not None and placement is None:
+        raise InvalidInput("--recording is for --placement: give mapped, or a file of ranks")
     where = None if machine is None else load(machine)
+    pattern, undirected = None, False
+    if recording is not None or placement == "mapped":
+        pattern, undirected = _exchanged(recording, command, collectives)
     with _table(collectives) as table:
         taken = run_program(
             command,
@@ -52,6 +67,8 @@ def run_program(
             comparing=comparing,
             machine=where,
             placement=placement,
+            pattern=pattern,
+            undirected=undirected,
             directory=directory,
             mpicc=mpicc,
             say=say,
@@ -64,6 +81,35 @@ def run_program(
         click.echo(visible(str(taken)), err=True)
     if taken.status:
         raise click.exceptions.Exit(taken.status)
+
+
+def _exchanged(recording: str | None, command: Sequence[str], collectives: tuple[str, ...]) -> tuple[Pattern, bool]:
+    """What ranks exchange, messages of collectives counted, and whether it is an undirected graph."""
+    from ..lowering.pattern import pattern
+    from ..schedule.pattern import Pattern
+    from ..schedule.program import Program
+    from .inputs import read_task_graph
+    from .record import output_of
+    from .tune_table import read_decisions
+
+    path = recording or (output_of(tuple(command)) if command else "")
+    line = shlex.join(command)
+    if recording is None and not os.path.exists(path):
+        raise InvalidInput(
+            "--placement mapped needs a recording of what ranks exchange: give one by --recording FILE, or make "
+            f"{path} with: isthmus record -- {line}"
+        )
+    what, undirected = read_task_graph(path)
+    if recording is None:
+        known = what.recording.command if isinstance(what, Program) and what.recording is not None else ""
+        if known != line:
+            raise InvalidInput(
+                f"--placement mapped: {path} is {f'the recording of {known}' if known else 'no recording'}: give it by "
+                f"--recording {path} if it is what ranks exchange, too"
+            )
+    if isinstance(what, Program):
+        return pattern(what, read_decisions(collectives[0]) if collectives else {}), undirected
+    return (what if isinstance(what, Pattern) else pattern(what)), undirected
 
 
 def run_job(command: Sequence[str], ranks: int, collectives: tuple[str, ...], online: str | None) -> None:

@@ -30,7 +30,8 @@ _ONE = """
     -path --path --map-by -map-by --rank-by -rank-by --bind-to -bind-to --mapby --rankby --bindto -ppn
     -npernode --npernode -npersocket --npersocket --prefix -am -tune --tune --timeout -timeout
     --output-filename -output-filename -stdin --stdin -report-uri -genvlist -envlist -iface -launcher
-    -bootstrap -rmk -usize -rankmap -mem-bind -configfile --cpu-set --cpu-list -cpu-set -cpu-list -t -p -A -J
+    -launcher-exec -bootstrap -bootstrap-exec -rmk -usize -rankmap -mem-bind -configfile
+    --cpu-set --cpu-list -cpu-set -cpu-list -t -p -A -J
     -o -e -i -w -D -m -K -cpus-per-proc --cpus-per-proc --cpus-per-rank --app -app --ompi-server --rankfile
     -rankfile -rf --output -output -nodes
 """
@@ -132,6 +133,40 @@ def with_programs(command: Command, program: Sequence[str]) -> list[str]:
         more = range(begin, len(command.words))
         at = next((i for i in more if command.words[i] == ":"), len(command.words))
     return [*out, *command.words[at:]]
+
+
+def without(command: Command, options: Sequence[str]) -> tuple[Command, list[str]]:
+    """Return a command without these options of its launcher, which have a value each; and what was left out.
+
+    A value that lets several ranks share a processor leaves an option that does.
+
+    Examples
+    --------
+    >>> line = "mpirun --map-by slot:OVERSUBSCRIBE -n 2 true --map-by x"
+    >>> command, out = without(take_apart(line.split()), ["--map-by"])
+    >>> command.words, out
+    (('mpirun', '--oversubscribe', '-n', '2', 'true', '--map-by', 'x'), ['--map-by slot:OVERSUBSCRIBE'])
+    """
+    if command.launcher is None:
+        return command, []
+    kept, left = list(command.words[: command.launcher + 1]), []
+    ends = [next((p for p in command.programs if p >= part), len(command.words)) for part in command.parts]
+    at = command.launcher + 1
+    for begin, end in zip(command.parts, ends, strict=True):
+        kept += command.words[at:begin]
+        at = begin
+        while at < end:
+            name, equals, _ = command.words[at].partition("=")
+            words = command.words[at : at + (1 if equals else 2)]
+            if name not in options:
+                kept.append(command.words[at])
+                at += 1
+                continue
+            left.append(" ".join(words))
+            if re.search(r"[:,]oversubscribe\b", left[-1], re.IGNORECASE):
+                kept.append("--oversubscribe")
+            at += len(words)
+    return take_apart((*kept, *command.words[at:])), left
 
 
 def launched(words: Sequence[str]) -> int | None:

@@ -2,6 +2,7 @@
 
 - ``assembly``: the Timeline of a run, from the times that its ranks wrote
 - ``job``: starts ranks of libisthmus without MPI
+- ``mapped``: a placement by what ranks exchange, on the places at which their launcher starts them
 - ``parts``: what every rank has to do, as bytes that libisthmus reads
 - ``placing``: ranks started where a file places them, and the places of ranks for the program that runs
 - ``program``: the verb ``run`` for any MPI program, whose collectives libisthmus carries out

@@ -10,11 +10,17 @@ from ..errors import InvalidInput
 from ..machine import Allocation, Machine
 from ..machine.placement import Placement
 from ..mapping import launch
-from ..mapping.launch.starting import format_for, reads, starting
-from ..mpi.command import Command, launched, launcher_name, take_apart
+from ..mapping.launch.starting import contradicting, format_for, has_rankmap, reads, starting
+from ..mapping.metrics import evaluate
+from ..mpi.command import Command, launched, launcher_name, take_apart, without
 from ..mpi.detection import Mpi, launcher_family
+from ..schedule.pattern import Pattern
+from .mapped import mapped
 from .started import started
+from .taken import Used
 
+#: The placement by what ranks exchange.
+MAPPED = "mapped"
 #: The file of places, which libisthmus reads.
 PLACES = "ISTHMUS_PLACES"
 
@@ -29,10 +35,16 @@ class Placed:
         What starts them there.
     variables : mapping of str to str
         Variables that they, or the launcher, need.
+    used : Used, optional
+        What the placement is worth, if that is known.
+    left : tuple of str
+        Options of the launcher that were left out, as the placement takes their place.
     """
 
     command: Command
     variables: dict[str, str] = field(default_factory=dict)
+    used: Used | None = None
+    left: tuple[str, ...] = ()
 
 
 def placed(command: Command, mpi: Mpi, placement: str | os.PathLike[str], ranks: int | None = None) -> Placed:
@@ -54,13 +66,22 @@ def placed(command: Command, mpi: Mpi, placement: str | os.PathLike[str], ranks:
     """
     if command.launcher is None:
         raise InvalidInput(f"--placement {os.fspath(placement)}: there is no launcher that could place ranks")
-    words, variables = starting(placement, *_launcher(command), mpi.version, ranks)
+    launcher, family = _launcher(command)
+    words, variables = starting(placement, launcher, family, mpi.version, ranks)
+    command, left = without(command, contradicting(launcher, family, mpi.version, placement))
     at = command.parts[0]
-    return Placed(take_apart((*command.words[:at], *words, *command.words[at:])), variables)
+    line = take_apart((*command.words[:at], *words, *command.words[at:]))
+    return Placed(line, variables, left=tuple(left))
 
 
 def on_machine(
-    command: Command, mpi: Mpi, machine: Machine, placement: str | os.PathLike[str] | None, folder: Path
+    command: Command,
+    mpi: Mpi,
+    machine: Machine,
+    placement: str | os.PathLike[str] | None,
+    folder: Path,
+    pattern: Pattern | None = None,
+    undirected: bool = False,
 ) -> Placed:
     """Return a command whose ranks can ask libisthmus for their places on a machine.
 
@@ -72,27 +93,64 @@ def on_machine(
     machine : Machine
     placement : path, optional
         File that places the ranks, in any format that :func:`isthmus.mapping.launch.read` reads: where the launcher
-        does not, it gets another one. By default the launcher is asked where it starts them.
+        does not, it gets another one. Or ``"mapped"``: by the pattern. By default, where the launcher starts them,
+        which it is asked.
     folder : Path
         For files.
+    pattern : Pattern, optional
+        What ranks exchange: for a mapped placement, and to say what one in a file is worth.
+    undirected : bool
+        As for :func:`isthmus.map`.
 
     Raises
     ------
     InvalidInput
-        If a rank is on no node of the machine, there is no launcher that could place ranks, or the file places another
-        number of ranks than are started.
+        If a rank is on no node of the machine, there is no launcher that could place ranks, or the file or the pattern
+        have another number of ranks than are started.
     """
+    if placement == MAPPED:
+        return _mapped(command, mpi, machine, folder, pattern, undirected)
     if placement is None:
-        where, out = started(command).on(machine), Placed(command)
-    else:
-        where = launch.read(placement, machine)
-        _check(command, where.ranks, placement)
-        launcher, family = _launcher(command)
-        if command.launcher is not None and not reads(launcher, family, mpi.version, placement):
-            placement = folder / "ranks"
-            launch.write(where, format_for(launcher, family), placement)
-        out = placed(command, mpi, placement, where.ranks)
-    return Placed(out.command, out.variables | _places(where, folder))
+        where = started(command).on(machine)
+        return Placed(command, _places(where, folder))
+    where, file, used = launch.read(placement, machine), placement, None
+    _check(command, where.ranks, placement)
+    launcher, family = _launcher(command)
+    if command.launcher is not None and not reads(launcher, family, mpi.version, placement):
+        file = _written(where, launcher, family, True, folder)
+    if pattern is not None:
+        here, usual = (evaluate(pattern, p, undirected=undirected) for p in (where, started(command).on(machine)))
+        used = Used(os.fspath(placement), here.hop_bytes, usual.hop_bytes)
+    out = placed(command, mpi, file, where.ranks)
+    return Placed(out.command, out.variables | _places(where, folder), used, out.left)
+
+
+def _mapped(
+    command: Command, mpi: Mpi, machine: Machine, folder: Path, pattern: Pattern | None, undirected: bool
+) -> Placed:
+    """As :func:`on_machine`, by the pattern."""
+    if pattern is None:
+        raise InvalidInput("--placement mapped needs to know what ranks exchange: give a recording")
+    launcher, family = _launcher(command)
+    now = started(command)
+    usual = now.on(machine)
+    any_order = has_rankmap(family, mpi.version)
+    found = mapped(pattern, usual, undirected=undirected, any_order=any_order)
+    used = Used(MAPPED, found.hop_bytes, found.usual, found.sockets, found.usual_sockets, found.kept)
+    there = _places(found.placement, folder)
+    if found.kept:
+        return Placed(command, there, used)
+    # Ranks that the launcher leaves free to move stay so, but on one node, where cores are all that there is to choose.
+    cores = now.bound or (len(usual.nodes) == 1 and not usual.shared)
+    out = placed(command, mpi, _written(found.placement, launcher, family, cores, folder), usual.ranks)
+    return Placed(out.command, out.variables | there, used, out.left)
+
+
+def _written(where: Placement, launcher: str | None, family: str | None, cores: bool, folder: Path) -> Path:
+    """The file that tells a launcher where ranks are to be."""
+    format, options = format_for(launcher, family, cores)
+    launch.write(where, format, folder / "ranks", **options)
+    return folder / "ranks"
 
 
 def _places(where: Placement, folder: Path) -> dict[str, str]:

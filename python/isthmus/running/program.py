@@ -6,6 +6,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from ..errors import InvalidInput
@@ -15,6 +16,7 @@ from ..mpi import build as building
 from ..mpi.command import take_apart
 from ..mpi.detection import Mpi, find
 from ..mpi.launch import loadable, run, with_variables
+from ..schedule.pattern import Pattern
 from .placing import Placed, on_machine, placed
 from .taken import Taken, read_counts
 
@@ -34,6 +36,8 @@ def run_program(
     comparing: bool = True,
     machine: Machine | None = None,
     placement: str | os.PathLike[str] | None = None,
+    pattern: Pattern | None = None,
+    undirected: bool = False,
     directory: str | os.PathLike[str] | None = None,
     mpicc: str | None = None,
     say: Callable[[str], None] | None = None,
@@ -64,7 +68,13 @@ def run_program(
         the program permits that, and a program can ask for coordinates.
     placement : path, optional
         File of ranks for the launcher, as ``isthmus map -o`` writes it: ranks are started where it places them. With a
-        machine any format will do. By default the launcher decides; with a machine it is asked where it starts ranks.
+        machine any format will do. ``"mapped"``, with a machine and a pattern: by what ranks exchange, where that
+        is better than the launcher's order. By default the launcher decides; with a machine it is asked where it
+        starts ranks.
+    pattern : Pattern, optional
+        What ranks exchange.
+    undirected : bool
+        As for :func:`isthmus.map`.
     directory : path, optional
         Folder for files of the ranks, on a disk that all of them see; by default one for temporary files.
     mpicc : str, optional
@@ -98,9 +108,11 @@ def run_program(
     with undone(remove):
         try:
             if machine is not None:
-                there = on_machine(words, mpi, machine, placement, folder)
+                there = on_machine(words, mpi, machine, placement, folder, pattern, undirected)
             else:
                 there = Placed(words) if placement is None else placed(words, mpi, placement)
+            if there.left and say is not None:
+                say(f"left out, as the placement decides: {', '.join(there.left)}")
             settings = {
                 **there.variables,
                 "ISTHMUS_COUNTS": str(folder),
@@ -114,7 +126,7 @@ def run_program(
                 settings["ISTHMUS_ONLINE"] = os.path.realpath(online)
             line, environment = with_variables(there.command, settings, preload=loadable(library, folder), last=True)
             status = run(line, environment, stdout)
-            return read_counts(folder, status)
+            return replace(read_counts(folder, status), placement=there.used)
         finally:
             remove()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -54,7 +54,9 @@ class Started:
         """
         names = dict.fromkeys(self.hosts)
         if machine.topology.nodes == 1 and len(names) == 1:
-            ids = dict.fromkeys(names, 0)
+            # Launchers get the name that the host has.
+            known = {**machine.description.values, "hostnames": self.hosts[0]}
+            machine, ids = Machine(replace(machine.description, values=known)), dict.fromkeys(names, 0)
         else:
             ids = {name: _node(machine, name) for name in names}
         node = np.array([ids[name] for name in self.hosts], dtype=np.uint32)

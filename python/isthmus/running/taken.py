@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from ..errors import ParseError
 from ..tabular import Tabular
-from ..units import percent, text
+from ..units import amount, percent, text
 
 #: How files of counts begin.
 HEAD = "isthmus counts 1"
@@ -101,6 +101,39 @@ class Reordered:
 
 
 @dataclass(frozen=True, slots=True)
+class Used:
+    """Where ranks were started, and what that is worth.
+
+    Parameters
+    ----------
+    name : str
+        ``"mapped"``, or the file that placed them.
+    hop_bytes, usual : float
+        Predicted hop-bytes, and those of the ranks as their launcher starts them.
+    sockets, usual_sockets : float
+        Bytes between sockets of a node, of both.
+    kept : str
+        Why ranks started as usual; empty where they did not.
+    """
+
+    name: str
+    hop_bytes: float
+    usual: float
+    sockets: float = 0.0
+    usual_sockets: float = 0.0
+    kept: str = ""
+
+    def __str__(self) -> str:
+        if self.kept:
+            return f"ranks started in the usual order ({amount(self.usual)} hop-bytes): {self.kept}"
+        how = "by what they exchange" if self.name == "mapped" else f"by {self.name}"
+        out = f"ranks were placed {how}: {amount(self.hop_bytes)} hop-bytes, {amount(self.usual)} in the usual order"
+        if self.sockets < self.usual_sockets:
+            out += f"; {amount(self.sockets)} between sockets, {amount(self.usual_sockets)} in the usual order"
+        return out
+
+
+@dataclass(frozen=True, slots=True)
 class Taken(Tabular):
     """How a program ended whose collectives were taken over, and what became of them.
 
@@ -114,6 +147,8 @@ class Taken(Tabular):
         Ranks of the program.
     rows : tuple of Row
     reordered : tuple of Reordered
+    placement : Used, optional
+        Where ranks were started, if that was chosen and what they exchange is known.
     """
 
     status: int
@@ -121,6 +156,7 @@ class Taken(Tabular):
     expected: int
     rows: tuple[Row, ...]
     reordered: tuple[Reordered, ...] = ()
+    placement: Used | None = None
 
     @property
     def share(self) -> float | None:
@@ -172,9 +208,13 @@ class Taken(Tabular):
                 }
                 for made in self.reordered
             ],
+            "placement": None if self.placement is None else asdict(self.placement),
         }
 
     def __str__(self) -> str:
+        return self._taken() if self.placement is None else f"{self._taken()}\n{self.placement}"
+
+    def _taken(self) -> str:
         if not self.ranks:
             return "no collectives were seen: the program called no MPI, or not the MPI that was found"
         if not self.rows:
@@ -330,7 +370,7 @@ class _Counts:
     def reordered(self) -> tuple[Reordered, ...]:
         kinds = sorted({*self._orders, *self._kept})
         sums = {kind: self._orders.get(kind, [0.0] * 3) for kind in kinds}
-        return tuple(Reordered(k, int(sums[k][0]), *sums[k][1:], self._kept.get(k, {})) for k in kinds)
+        return tuple(Reordered(k, int(sums[k][0]), sums[k][1], sums[k][2], self._kept.get(k, {})) for k in kinds)
 
     def _row(self, key: tuple[str, int]) -> Row:
         taken, size = self._taken.get(key, [0, 0])

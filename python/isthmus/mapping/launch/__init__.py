@@ -8,6 +8,7 @@
 - ``fugaku``: rank maps of Fujitsu's job manager and MPI (Fugaku, FX1000, FX100): line i has the coordinates of rank
   i's node
 - ``hostfile``: open MPI sequential hostfiles: one host a line, line i for rank i
+- ``hydra``: host files of MPICH's launcher: ``node07:2 binding=user:1,0``, hosts in the order of their ranks
 - ``jsrun``: explicit resource files of IBM's jsrun (Summit, Sierra): ``rank: 5: { host: 2; cpu: {5} }``
 - ``order``: ranks in the order of places: what launchers with a fixed order of places, and reordered communicators,
   need
@@ -73,6 +74,7 @@ _FORMATS = (
     Format(
         "hostfile", "Open MPI sequential hostfile", "mpirun --map-by seq --hostfile {file} -np {ranks}", False, False
     ),
+    Format("hydra", "MPICH host file", "mpiexec -f {file} -n {ranks}", True, False, ("bind",)),
     Format(
         "cray",
         "Cray MPICH rank order",
@@ -99,6 +101,7 @@ _FIRST_LINES = (
     ("places", re.compile(r"isthmus places \d")),
     ("table", re.compile(r"rank[\s,]+(?:node|host)\b", re.IGNORECASE)),
     ("rankfile", re.compile(r"rank\s+\d+\s*=", re.IGNORECASE)),
+    ("hydra", re.compile(r"[\w.+-]+:\d+(?:\s+\w+=|$)")),
     ("jsrun", re.compile(r"[\w-]+(?:\s+\d+)?\s*:")),
     ("flux", re.compile(r"[\[{]")),
     ("fugaku", re.compile(r"\(")),
@@ -116,7 +119,7 @@ def formats() -> tuple[Format, ...]:
     Examples
     --------
     >>> [f.name for f in formats()]
-    ['table', 'rankfile', 'hostfile', 'cray', 'slurm', 'bluegene', 'jsrun', 'fugaku', 'flux', 'places']
+    ['table', 'rankfile', 'hostfile', 'hydra', 'cray', 'slurm', 'bluegene', 'jsrun', 'fugaku', 'flux', 'places']
     """
     return _FORMATS
 
@@ -133,8 +136,8 @@ def text(placement: Placement, format: str, job: Allocation | None = None, **opt
         The nodes of the job in their order, for formats that number nodes or give coordinates within the job. By
         default the nodes in use, in ascending order.
     **options
-        ``threads`` (jsrun): hardware threads of a core that the job uses, 1 by default; 4 on Summit unless the job
-        asked for ``smt1``.
+        ``bind`` (hydra): whether the file binds ranks to cores, True by default; ``threads`` (jsrun): hardware threads
+        of a core that the job uses, 1 by default; 4 on Summit unless the job asked for ``smt1``.
 
     Raises
     ------

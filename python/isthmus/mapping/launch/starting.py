@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 from ... import filekinds
 from ...errors import InvalidInput, ParseError
 from ...imports.source import checked_lines
-from . import format_of_line
+from . import format_of_line, hydra
 
 #: What takes which files: of a launcher its words for a format and a file, and its variables.
 _Start = tuple[Sequence[str], dict[str, str]]
 
 
+#: Versions of Open MPI before the launcher of PRRTE.
+_OLD = ("1.", "2.", "3.", "4.")
+
+
 def _open_mpi(version: str, format: str, file: str) -> _Start | None:
-    new = not version.startswith(("1.", "2.", "3.", "4."))
+    new = not version.startswith(_OLD)
     if format == "rankfile":
         return (["--map-by", f"rankfile:file={file}"] if new else ["--rankfile", file]), {}
     if format == "hostfile":
@@ -36,25 +43,79 @@ def _jsrun(version: str, format: str, file: str) -> _Start | None:
     return (["--erf_input", file], {}) if format == "jsrun" else None
 
 
+def _mpich(version: str, format: str, file: str) -> _Start | None:
+    if format != "hydra":
+        return None
+    text = Path(file).read_text(encoding="utf-8", errors="replace") if file else ""
+    scattered = hydra.RANKMAP.search(text)
+    if scattered and not has_rankmap("MPICH", version):
+        raise InvalidInput(
+            f"--placement {file}: ranks of a host do not follow each other, which MPICH {version} cannot start: "
+            "MPICH 5 can"
+        )
+    return ["-f", file, *(["-rankmap", scattered[1]] if scattered else [])], {}
+
+
+def has_rankmap(family: str | None, version: str) -> bool:
+    """Tell whether a launcher starts ranks in any order: MPICH before 5 gives its hosts their ranks one by one."""
+    return family != "MPICH" or int(re.match("[0-9]*", version)[0] or 0) >= 5  # type: ignore[index]
+
+
 @dataclass(frozen=True, slots=True)
 class _Launcher:
-    """What a launcher reads: words for a format, the formats in words, and those of a placement with cores, without."""
+    """What a launcher reads.
+
+    ``starts`` has its words for a format; ``read`` are its formats in words; ``cores`` and ``nodes`` are the formats,
+    and their options, for placements with and without cores; ``instead`` are its options, with a value each, that
+    mean the same as a file, and would contradict it.
+    """
 
     starts: Callable[[str, str, str], _Start | None]
     read: str
-    cores: str
-    nodes: str
+    cores: tuple[str, dict[str, Any]]
+    nodes: tuple[str, dict[str, Any]]
+    instead: str = ""
 
 
 _LAUNCHERS = {
-    "Open MPI": _Launcher(_open_mpi, "rankfile or hostfile", "rankfile", "hostfile"),
-    "srun": _Launcher(_slurm, "slurm, hostfile or cray", "slurm", "slurm"),
-    "jsrun": _Launcher(_jsrun, "jsrun", "jsrun", "jsrun"),
+    "Open MPI": _Launcher(
+        _open_mpi,
+        "rankfile or hostfile",
+        ("rankfile", {}),
+        ("hostfile", {}),
+        "--map-by -map-by --rank-by -rank-by --npernode -npernode --npersocket -npersocket",
+    ),
+    "MPICH": _Launcher(
+        _mpich,
+        "hydra",
+        ("hydra", {}),
+        ("hydra", {"bind": False}),
+        "-f -hosts --hosts -hostfile --hostfile -machinefile --machinefile -host --host -ppn --ppn -rankmap --rankmap",
+    ),
+    "srun": _Launcher(_slurm, "slurm, hostfile or cray", ("slurm", {}), ("slurm", {}), "--distribution -m"),
+    "jsrun": _Launcher(_jsrun, "jsrun", ("jsrun", {}), ("jsrun", {})),
 }
+_HOSTS = ("--host", "-host", "-H", "--hostfile", "-hostfile", "--machinefile", "-machinefile")
+_BINDING = ("--bind-to", "-bind-to", "-map-by", "--map-by")
 
 
-def format_for(launcher: str | None, family: str | None, cores: bool = True) -> str:
-    """Return the format of the file that tells a launcher where ranks are to be.
+def contradicting(launcher: str | None, family: str | None, version: str, file: str | os.PathLike[str]) -> list[str]:
+    """Return the options of a launcher, with a value each, that a file of ranks takes the place of.
+
+    Parameters are those of :func:`starting`.
+    """
+    known = _known(launcher, family)
+    if known is None:
+        return []
+    format, _ = _looked_at(file)
+    binds = format == "rankfile" or (format == "hydra" and b"binding=" in Path(file).read_bytes())
+    # With a hostfile in the order of ranks, other hosts would come before it.
+    ordered = family == "Open MPI" and format == "hostfile" and version.startswith(_OLD)
+    return [*known.instead.split(), *(_BINDING if binds else ()), *(_HOSTS if ordered else ())]
+
+
+def format_for(launcher: str | None, family: str | None, cores: bool = True) -> tuple[str, dict[str, Any]]:
+    """Return the format, and its options, of the file that tells a launcher where ranks are to be.
 
     Parameters
     ----------
