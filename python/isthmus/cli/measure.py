@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import click
 
-from ..measuring.plan import PARTS
+from ..measuring.plan import PARTS, TRANSPORTS
 from ..visible import visible
 from .inputs import parse_duration
 from .options import json_option, shared
@@ -23,7 +23,8 @@ _PARTS = "\n".join(f"  {name:<12} {words}" for name, words in PARTS.items())
     "  isthmus measure -o here.toml\n"
     "  isthmus measure --launch 'srun -N 2 --ntasks-per-node=1' -o cluster.toml --topology fat-tree.toml\n"
     "  isthmus measure --only loggp,stream --quick\n"
-    "  isthmus measure -o here.toml --budget 10min",
+    "  isthmus measure -o here.toml --budget 10min\n"
+    "  isthmus measure --transport isthmus -o here.toml",
     help="Measure the machine at hand and write it as a machine file that all commands take.\n\n"
     "Every number has a 95 % interval, a number of samples and a method. Raw samples are kept beside the machine file "
     "(.h5). A measurement that was interrupted leaves a folder (.journal); run the same command again to continue it. "
@@ -37,6 +38,14 @@ _PARTS = "\n".join(f"  {name:<12} {words}" for name, words in PARTS.items())
     metavar="MACHINE",
     help="Machine whose interconnect this one has: a name from the catalogue, a file, or a specification. By default "
     "all nodes are on one switch.",
+)
+@click.option(
+    "--transport",
+    type=click.Choice(list(TRANSPORTS)),
+    default="mpi",
+    help="What carries the messages that are measured: mpi, or isthmus for libisthmus, with the start of schedules, "
+    "copies and reductions; MPI then only starts the ranks, and there are the parts "
+    f"{', '.join(TRANSPORTS['isthmus'])}. By default mpi.",
 )
 @click.option("--only", metavar="LIST", help="Parts to measure, such as loggp,stream; by default all.")
 @shared("quick", "fewer sizes, fewer samples")
@@ -55,6 +64,7 @@ def command(
     output: str | None,
     launch: str | None,
     topology: str | None,
+    transport: str,
     only: str | None,
     quick: bool,
     budget: str | None,
@@ -77,6 +87,7 @@ def command(
         output,
         launch=launch,
         topology=topology,
+        transport=transport,
         only=only,
         quick=quick,
         budget=None if budget is None else parse_duration("--budget", budget),

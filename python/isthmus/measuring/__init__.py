@@ -16,6 +16,8 @@
 - ``programs``: the programs that measure: compiled from ``probes/`` for the MPI at hand, and their kinds of items
 - ``run``: runs of the programs that measure: journals, continuing, progress, and what went wrong in one sentence
 - ``samples``: raw samples of measurements: journals of runs, the HDF5 file beside the machine file
+- ``schedules``: items that are schedules, which libisthmus carries out: messages, copies, reductions, collectives
 - ``statistics``: medians with distribution-free intervals, bootstrap over rounds, change points
 - ``text``: the output of ``print(measurement)`` and ``isthmus measure``
+- ``transport``: the transport of libisthmus in the TOML form: levels, and the start, copies and reductions of a node
 """

@@ -18,7 +18,8 @@ from .samples import Samples, Series
 #: Numbers of a level are in doubt where more than this share of the times of a check, of so many at least, are so many
 #: times as long or as short as predicted. Undisturbed it is a tenth; ranks that move between cores reach three tenths.
 _SHARE, _ENOUGH, _OFF = 1 / 3, 4, 1.5
-WORDS = {"pingpong": "half a round trip", "burst": "burst", "sendrecv": "SendRecv", "ring": "ring of SendRecv"}
+#: Kinds whose names are no words.
+WORDS = {"pingpong": "half a round trip", "sendrecv": "SendRecv", "ring": "ring of SendRecv", "trips": "round trip"}
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class Checked:
     ----------
     level, kind : str
     messages : int
-        Of a burst; otherwise 1.
+        Of a burst, or round trips; otherwise 1.
     series : Series
     predicted : float
         Seconds.
@@ -58,7 +59,7 @@ class Checked:
 
     def __str__(self) -> str:
         size = units.amount(self.bytes)
-        return f"{WORDS[self.kind]} of {f'{self.messages} x ' if self.messages > 1 else ''}{size}"
+        return f"{WORDS.get(self.kind, self.kind)} of {f'{self.messages} x ' if self.messages > 1 else ''}{size}"
 
 
 def apart(samples: Samples) -> tuple[Samples, Samples]:
@@ -148,10 +149,11 @@ def curves(found: list[Checked]) -> dict[str, Curve]:
     """Return predicted over measured times by size: a curve for each level and kind of messages."""
     groups: dict[tuple[str, str, int], list[Checked]] = {}
     for one in found:
-        groups.setdefault((one.level, one.kind, one.messages), []).append(one)
+        if one.bytes:
+            groups.setdefault((one.level, one.kind, one.messages), []).append(one)
     out = {}
     for (level, kind, messages), group in groups.items():
-        what = f"{WORDS[kind]}{f' of {messages}' if messages > 1 else ''}"
+        what = f"{WORDS.get(kind, kind)}{f' of {messages}' if messages > 1 else ''}"
         ordered = sorted({one.bytes: one for one in group}.items())
         points = [(x, one.predicted / one.measured, *_ends(one), len(one.series)) for x, one in ordered]
         x, y, low, high, samples = zip(*points, strict=True)

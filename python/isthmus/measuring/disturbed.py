@@ -15,8 +15,8 @@ from .samples import Samples, Series
 SLOWER = 1.2
 #: Items that a round must have for that, rounds that an item must have, and rounds that it must keep.
 _ITEMS, _ROUNDS, _KEPT = 8, 4, 2
-#: What is no time of one thing done again and again, or is measured in a launch of its own.
-_OTHERS = ("startup", "threshold", "noise", "clock")
+#: What is no time of one thing done again and again, is measured in a launch of its own, or has its states told apart.
+_OTHERS = ("startup", "threshold", "noise", "clock", "schedule")
 _ALONE = ("stream", "spmv", "fma", "memcpy")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -12,8 +12,9 @@ from .. import units
 from ..errors import InvalidInput
 from ..machine import Machine
 from ..machine.measured import Measured, curve_table, measured_table
-from . import check
+from . import check, transport
 from .curves import curves, digits, median, working_set
+from .fit import LevelFit, ScheduleFit
 from .levels import SOURCE, level_tables, noise_table, number
 from .models import hops_model, injection_model, with_models
 from .node import NodeShape
@@ -62,7 +63,7 @@ def describe(
     """
     samples, unseen = check.apart(samples)
     hosts = max(measured.hosts, 1)
-    raw: dict[str, Any] = {"format": 2, "name": name, "title": _title(measured, hosts)}
+    raw: dict[str, Any] = {"format": 3, "name": name, "title": _title(measured, hosts)}
     raw["sources"] = {SOURCE: f"isthmus measure {measured.isthmus}, {measured.date}", SHAPE: shape.source}
     raw |= _interconnect(base, hosts)
     raw["sources"] = {**raw.pop("base_sources", {}), **raw["sources"]}
@@ -71,8 +72,17 @@ def describe(
     if noise := noise_table(samples):
         raw["noise"] = noise
     compared: list[check.Checked] = []
+    fits: Mapping[str, LevelFit | ScheduleFit]
     if places is not None:
-        raw["level"], fits = level_tables(samples, places, shape, missing)
+        pairs = places.pairs(shape)
+        if measured.transport:
+            fits = transport.fits_of(samples, places, shape, missing)
+            raw["level"] = {level: transport.level_table(fit) for level, fit in fits.items()}
+            raw["node"] |= transport.node_table(next(iter(fits.values()))) if fits else {}
+            compared = transport.checked(unseen, fits, pairs)
+        else:
+            raw["level"], fits = level_tables(samples, places, shape, missing)
+            compared = check.checked(unseen, {level: (pairs[level][0], fit.level) for level, fit in fits.items()})
         raw["sources"] |= {
             f"{SOURCE}_{level}": f"{raw['sources'][SOURCE]}: {fit.method}" for level, fit in fits.items()
         }
@@ -81,8 +91,6 @@ def describe(
         if hops is not None:
             _by_hops(raw["level"], samples, places, shape, hops)
         raw["links"] = raw.get("links", {}) | _links(raw["level"], base, hosts)
-        pairs = places.pairs(shape)
-        compared = check.checked(unseen, {level: (pairs[level][0], fit.level) for level, fit in fits.items()})
         missing += check.doubts(compared)
     raw["measured"] = measured_table(replace(measured, check=check.sentence(compared)))
     ranks = {} if places is None else {level: found[0] for level, found in places.pairs(shape).items()}

@@ -22,7 +22,7 @@ from ..machine import Machine
 from ..machine.measured import Measured
 from ..mpi.detection import MPICH, OPEN_MPI, Mpi, launcher_family
 from ..mpi.launcher import Launcher
-from . import conditions, plan, programs
+from . import conditions, plan, programs, schedules
 from .disturbed import undisturbed
 from .document import describe
 from .measurement import Measurement
@@ -30,6 +30,7 @@ from .node import NodeShape, node_shape, processor_model
 from .places import Places
 from .run import Progress, Session
 from .samples import Samples
+from .transport import one_state
 
 T = TypeVar("T")
 #: Most ranks of a launch that nobody named.
@@ -43,6 +44,7 @@ def measure(
     *,
     launch: str | None = None,
     topology: str | os.PathLike[str] | Machine | None = None,
+    transport: str = "mpi",
     only: str | Sequence[str] | None = None,
     quick: bool = False,
     budget: float | None = None,
@@ -72,6 +74,10 @@ def measure(
     topology : path, str or Machine, optional
         Machine whose interconnect this one has, with one place for each node that is measured at least; by default all
         nodes are on one switch.
+    transport : {"mpi", "isthmus"}
+        What carries the messages that are measured: MPI, or libisthmus, which ``isthmus run`` and programs that are
+        linked with it use. With ``isthmus`` the machine also has the start of schedules and the times of copies and
+        reductions; there are the parts stream, flops, noise and loggp.
     only : str or sequence of str, optional
         Parts to measure, such as ``"loggp,stream"``: stream, flops, noise, loggp, messages, queues, collectives,
         contention, startup.
@@ -114,7 +120,7 @@ def measure(
     >>> found = isthmus.measure(only="stream", quick=True)       # doctest: +SKIP
     >>> found.machine.node.memory_bandwidth                      # doctest: +SKIP
     """
-    parts = plan.chosen(only)
+    parts = plan.chosen(only, transport)
     total = (plan.QUICK if quick else plan.FULL) if budget is None else budget
     if not 0 < total < 1e6:
         raise InvalidInput(f"budget {total}: must be seconds above 0")
@@ -125,13 +131,16 @@ def measure(
     target = None if output is None else _target(output, force)
     base = load(topology) if isinstance(topology, (str, os.PathLike)) else topology
     launcher = None if launch is None else Launcher.parse(launch)
-    identity = repr((__version__, launch, parts, quick, total, seed, oversubscribe, processor_model(), mpicc))
+    identity = repr(
+        (__version__, launch, parts, quick, total, seed, oversubscribe, processor_model(), mpicc, transport)
+    )
     with contextlib.ExitStack() as stack:
         if target is None:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="isthmus-"))) / "journal"
         else:
             folder = target.with_suffix(".journal")
-        work = _Work(Session(folder, identity, seed, force), parts, quick, total, oversubscribe, wait, say, progress)
+        session = Session(folder, identity, seed, force)
+        work = _Work(session, parts, quick, total, oversubscribe, wait, say, progress, transport == "isthmus")
         work.hops = None if base is None else _distances(base)
         try:
             found = work.all(launcher, mpicc)
@@ -140,7 +149,7 @@ def measure(
             raise
         measured = work.measured(launcher, hostnames, "" if target is None else target.with_suffix(".h5").name)
         slowed: list[str] = []
-        calm = undisturbed(found, slowed)
+        calm = one_state(undisturbed(found, slowed), slowed)
         machine = describe(
             calm,
             work.shape,
@@ -199,6 +208,7 @@ class _Work:
     wait: float
     say: Callable[[str], None] | None
     progress: Progress | None
+    own: bool  #: libisthmus carries the messages
     missing: list[str] = field(default_factory=list)
     places: Places | None = None
     library: str = ""
@@ -278,7 +288,7 @@ class _Work:
         """Compile the program and find out where ranks land; the launcher, and the program."""
         mpi = launcher.mpi(mpicc)
         self.command = str(launcher)
-        program = programs.mpi_program(mpi, self.say)
+        program = (programs.carrying_program if self.own else programs.mpi_program)(mpi, self.say)
         found = self.session.run(plan.survey(None), launcher, program, self.wait)
         self.places = places = Places.of(found)
         self.library = _library(found, mpi)
@@ -312,7 +322,11 @@ class _Work:
         start = self.share.get("startup", 0.0)
         session.left_after = start
         budget = sum(self.share[part] for part in timed)
-        launch = plan.mpi_launch(self.shape, places, timed, self.quick, budget, self._known())
+        if self.own:
+            launch = schedules.launch(places, self.shape, self.quick, budget)
+            schedules.write(() if launch is None else launch.items, session.folder)
+        else:
+            launch = plan.mpi_launch(self.shape, places, timed, self.quick, budget, self._known())
         if launch is not None:
             session.run(launch, launcher, program, self.wait + 3 * launch.budget)
         if "startup" in parts:
@@ -366,6 +380,7 @@ class _Work:
             date=self.date,
             isthmus=__version__,
             mpi=self.library,
+            transport="isthmus" if self.own else "",
             launch=self.command,
             ranks=places.ranks if places else 0,
             hosts=len(places.nodes) if places else 1,

@@ -22,6 +22,8 @@ PARTS = {
     "contention": "pairs of nodes that communicate at once, by distance",
     "startup": "time of launch and MPI_Init, and memory of MPI",
 }
+#: What carries the messages that are measured, and the parts that can be measured with it.
+TRANSPORTS = {"mpi": tuple(PARTS), "isthmus": ("stream", "flops", "noise", "loggp")}
 #: The launch that finds out where ranks land.
 SURVEY = "survey"
 #: Parts that need no MPI.
@@ -117,20 +119,25 @@ class Launch:
         return replace(self, items=tuple(item for item in self.items if item.name not in gone), budget=budget)
 
 
-def chosen(only: str | Sequence[str] | None) -> tuple[str, ...]:
-    """Parts of a list such as ``"loggp,stream"``, in the order of :data:`PARTS`; all of them for None.
+def chosen(only: str | Sequence[str] | None, transport: str = "mpi") -> tuple[str, ...]:
+    """Parts of a list such as ``"loggp,stream"``, in the order of :data:`PARTS`; for None all that the transport has.
 
     Raises
     ------
     InvalidInput
-        For a part that there is not.
+        For a transport or a part that there is not.
     """
+    if transport not in TRANSPORTS:
+        raise InvalidInput(f"--transport {transport!r}: must be one of {', '.join(TRANSPORTS)}")
     if only is None:
-        return tuple(PARTS)
+        return TRANSPORTS[transport]
     words = [word.strip() for word in only.split(",")] if isinstance(only, str) else list(only)
     for word in words:
         if word not in PARTS:
             raise InvalidInput(f"--only {word!r}: must be one of {', '.join(PARTS)}")
+        if word not in TRANSPORTS[transport]:
+            some = ", ".join(TRANSPORTS[transport])
+            raise InvalidInput(f"--only {word}: is measured of MPI alone; --transport {transport} has {some}")
     return tuple(part for part in PARTS if part in words)
 
 
