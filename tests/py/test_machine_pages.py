@@ -16,6 +16,7 @@ import isthmus
 from isthmus import InvalidInput, Machine
 from isthmus.machine.formula import formula
 from isthmus.plot.machine_charts import chart_named, charts
+from isthmus.plot.machine_curves import plot_chart
 
 KINDS = {
     "latency": ("B", "s", {"level": "socket"}),
@@ -167,6 +168,14 @@ def test_model_lines_are_the_model() -> None:
         InvalidInput, match=r"'rate' is no picture of eos: must be one of latency, bandwidth, overheads-"
     ):
         eos.plot("rate")
+
+
+def test_the_axis_of_sizes_reaches_to_the_end_of_the_model() -> None:
+    """Where there was time to measure small messages only, the lines of the model go on beyond the marks."""
+    chart = chart_named({"red": machine(), "eos": isthmus.load("eos")}, "bandwidth")
+    (ax,) = plot_chart(chart).axes
+    assert max(x for line in chart.lines if line.mark for x in line.x) == 8
+    assert max(ax.get_xticks()) >= 1e6
 
 
 def test_page_of_one_machine(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import pytest
 import isthmus
 from isthmus import InvalidInput, Level, Levels, Piece
 from isthmus.measuring.fit import LevelFit, Parameter, fit_level
+from isthmus.measuring.plan import sizes
 from isthmus.measuring.samples import Item, Samples, Series
 from measure_by_simulation import KINDS, PAIRS, SIZES, Simulator, machine_of, measured, odd_level, plan, random_levels
 
@@ -195,6 +196,31 @@ def test_outliers_are_named_and_move_nothing() -> None:
     assert fit.outliers == ["network.pingpong.512"]
     assert pytest.approx(1e-6, rel=0.01) == fit.level.L
     assert pytest.approx(1e-9, rel=0.01) == fit.level.G
+
+
+@pytest.mark.parametrize(("above", "unseen"), [(64, 100), (128, 200), (1 << 19, 3_000_000)])
+def test_the_sizes_of_a_short_measurement_show_where_small_and_large_messages_change(above: int, unseen: int) -> None:
+    """MPICH 4.0.2 takes twice as long from 65 bytes on: with two sizes below, no piece ended there."""
+    own = {"L": 1e-7, "o_send": 5e-8, "o_recv": 5e-8, "g": 1e-7, "G": 1e-10, "O": 2e-11, "O_recv": 1e-11}
+    true = Level(**own, S=8192.0, pieces=(Piece(above=above, **{name: 2 * own[name] for name in NAMES}),))
+    machine = Simulator(machine_of(alone(true)))
+    wanted = sizes(quick=True)
+    items = [Item(f"p{n}", "pingpong", {"a": 0, "b": PAIRS["socket"][1], "bytes": n}) for n in wanted]
+    found = Simulator(machine_of(alone(fit_level(measured(machine, items), [PAIRS["socket"]], repetitions=2).level)))
+    item = Item("unseen", "pingpong", {"a": 0, "b": PAIRS["socket"][1], "bytes": unseen})
+    assert found.value(item) == pytest.approx(machine.value(item), rel=0.02)
+
+
+@pytest.mark.parametrize("unseen", [300_000, 500_000, 900_000])
+def test_a_piece_begins_where_lines_meet(unseen: int) -> None:
+    """Messages leave a cache: between sizes that are far apart a line goes on until the steeper one is above it."""
+    own = {"L": 1e-7, "o_send": 5e-8, "o_recv": 5e-8, "g": 1e-7, "G": 1e-10, "O": 2e-11, "O_recv": 1e-11}
+    true = Level(**own, S=8192.0, pieces=(Piece(above=600_000, after=300_000, **own | {"G": 2e-10}),))
+    machine = Simulator(machine_of(alone(true)))
+    items = [Item(f"p{n}", "pingpong", {"a": 0, "b": PAIRS["socket"][1], "bytes": n}) for n in sizes(quick=True)]
+    found = Simulator(machine_of(alone(fit_level(measured(machine, items), [PAIRS["socket"]], repetitions=2).level)))
+    item = Item("unseen", "pingpong", {"a": 0, "b": PAIRS["socket"][1], "bytes": unseen})
+    assert found.value(item) == pytest.approx(machine.value(item), rel=0.02)
 
 
 def test_a_single_sample_does_not_pass_for_an_exact_one() -> None:

@@ -158,8 +158,9 @@ class _Items:
 def sizes(quick: bool, most: int = 1 << 22) -> list[int]:
     """Sizes of messages in bytes: powers of two, and between them one more where protocols change."""
     if quick:
-        # Libraries send up to some size between 64 and 512 bytes in another way, such as within the first message.
-        some = (1, 64, 128, 256, 512, 2048, 4096, 8192, 16384, 65536, 262144, 1 << 20)
+        # Libraries send up to some size between 64 and 512 bytes in another way, such as within the first message, and
+        # the largest messages do not stay in caches. A piece of the fit takes three sizes.
+        some = (1, 8, 64, 128, 256, 512, 2048, 4096, 8192, 16384, 65536, 262144, 1 << 20, 1 << 21, 1 << 22)
         return [size for size in some if size <= most]
     powers = [1 << k for k in range(most.bit_length()) if 1 << k <= most]
     between = [3 << k for k in range(7, 17) if 3 << k <= most]

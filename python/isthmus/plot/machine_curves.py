@@ -91,7 +91,8 @@ def _axes(ax: Any, chart: Chart) -> None:
         if shares:
             ax.set_ylim(0, max(1.02, 1.08 * top))
         if chart.x_unit == "B":
-            _bytes(ax, min(numbers), max(numbers))
+            every = [x for line in chart.lines for x in line.x]
+            _bytes(ax, min(every), max(every))
         elif not chart.x_unit:
             shown = numbers[:: max(1, -(-len(numbers) // _TICKS))]
             zero = _least(chart)

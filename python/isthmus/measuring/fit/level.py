@@ -13,7 +13,7 @@ from ... import units
 from ...machine import Level, Piece
 from ..statistics import bootstrap, change_points
 from .curves import CURVES, Curves, curves_of
-from .piece import NAMES, PieceFit, fit_piece, predict
+from .piece import NAMES, PieceFit, fit_piece, line, predict
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -146,7 +146,7 @@ def fit_level(
     found = curves_of(samples, pairs)
     sizes = found.sizes
     bounds = _divide(found, sizes, most_pieces)
-    begins = [_above(found, int(sizes[a - 1]), int(sizes[a])) if a else 0.0 for a, _ in bounds]
+    begins = [0.0] + [_above(found, sizes, below, beyond) for below, beyond in pairwise(bounds)]
     fits = [fit_piece(found, sizes[a:b], above=above) for (a, b), above in zip(bounds, begins, strict=True)]
     parameters: dict[str, Parameter] = {}
     pieces: list[Piece] = []
@@ -207,11 +207,18 @@ def _without_spikes(sizes: NDArray[np.int64], y: NDArray[np.float64]) -> NDArray
     return out
 
 
-def _above(found: Curves, last: int, first: int) -> float:
-    """Where a piece begins, between the last size below and the first above: at S if that is there."""
+def _above(found: Curves, sizes: NDArray[np.int64], below: tuple[int, int], beyond: tuple[int, int]) -> float:
+    """Where a piece begins, between the last size below and the first above: at S if that is there, or where the lines
+    of half round trips meet; else they jump, and the first size above the last is beyond."""
+    last, first = int(sizes[below[1] - 1]), int(sizes[beyond[0]])
     if found.eager is not None and last <= found.eager.value < first:
         return float(found.eager.value)
-    return float(last)
+    trip = found.curves["trip"].at(sizes)
+    lower, upper = (line(sizes[a:b], trip[a:b]) for a, b in (below, beyond))
+    if lower is None or upper is None or upper[0] <= lower[0]:
+        return float(last)
+    meet = (lower[1] - upper[1]) / (upper[0] - lower[0])
+    return float(np.floor(meet)) if last < meet < first else float(last)
 
 
 def _between(found: Curves, sizes: NDArray[np.int64], cut: int, below: PieceFit, beyond: PieceFit) -> tuple[int, int]:

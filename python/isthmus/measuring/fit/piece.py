@@ -191,13 +191,18 @@ def fit_piece(found: Curves, sizes: NDArray[np.int64], *, above: float) -> Piece
     return moved if _loss(moved) < 0.9 * _loss(best) else best
 
 
-def _crossing(found: Curves, sizes: NDArray[np.int64], curve: str) -> float:
-    """Where the line through the points of a curve is 0; 1 if that is below a byte."""
-    y = found.curves[curve].at(sizes)
+def line(sizes: NDArray[np.int64], y: NDArray[np.float64]) -> tuple[float, float] | None:
+    """Slope and height of the line through known points, by relative deviations; None for fewer than two of them."""
     known = np.isfinite(y)
     if known.sum() < 2:
-        return 1.0
+        return None
     slope, height = np.polyfit(sizes[known].astype(np.float64), y[known], 1, w=1 / np.maximum(np.abs(y[known]), 1e-15))
+    return float(slope), float(height)
+
+
+def _crossing(found: Curves, sizes: NDArray[np.int64], curve: str) -> float:
+    """Where the line through the points of a curve is 0; 1 if that is below a byte."""
+    slope, height = line(sizes, found.curves[curve].at(sizes)) or (0.0, 0.0)
     return max(1.0, -height / slope) if slope > 0 else 1.0
 
 
