@@ -17,6 +17,7 @@ void bind_collectives(nb::module_& module);
 void bind_goal(nb::module_& module);
 void bind_simulate(nb::module_& module);
 void bind_mapping(nb::module_& module);
+void bind_multigrid(nb::module_& module);
 void bind_proof(nb::module_& module);
 void bind_structure(nb::module_& module);
 void bind_recording(nb::module_& module);
@@ -36,6 +37,7 @@ NB_MODULE(_core, module) {
   bind_goal(module);
   bind_simulate(module);
   bind_mapping(module);
+  bind_multigrid(module);
   bind_proof(module);
   bind_structure(module);
   bind_recording(module);

@@ -36,6 +36,7 @@
 - ``mapping/``: mapping: placements of ranks, their costs, and better ones
 - ``measuring/``: measuring a machine: raw samples, what is fitted to them, and the machine file that comes out
 - ``mpi/``: the MPI of the user: which one a command uses, C compiled for it, ranks started with it and stopped again
+- ``multigrid/``: multigrid solvers on many processes: what every level holds and exchanges, and what a cycle costs
 - ``plot/``: pictures of interconnects, routes and loads
 - ``proof/``: proofs that a schedule does what it has to do, in every execution
 - ``recording/``: recordings of real MPI programs: raw traces become Programs that know when, where and how long every

@@ -1,0 +1,21 @@
+"""Multigrid solvers on many processes: what every level holds and exchanges, and what a cycle costs.
+
+- ``cycle``: the verb ``cycle``: what a cycle costs on every level, by models
+- ``hierarchy``: the verb ``hierarchy``: matrices of all levels, cut into parts, become counts
+- ``operators``: one matrix cut into parts: rows, nonzeros and messages of each
+- ``partition``: who owns which rows: boxes of a grid, and owners of coarse rows from those of fine ones
+
+>>> import numpy as np
+>>> from isthmus import multigrid
+>>> multigrid.boxes((4, 4), 4).reshape(4, 4)[0]
+array([0, 0, 1, 1], dtype=uint32)
+"""
+
+from __future__ import annotations
+
+from .cycle import Costs, Cycle, cycle
+from .hierarchy import GridLevel, Hierarchy, hierarchy
+from .operators import Operator
+from .partition import boxes, coarse_owner
+
+__all__ = ["Costs", "Cycle", "GridLevel", "Hierarchy", "Operator", "boxes", "coarse_owner", "cycle", "hierarchy"]
