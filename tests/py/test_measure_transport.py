@@ -72,6 +72,11 @@ def test_a_known_machine_is_found_again() -> None:
         if one.parameters["what"] != "late":
             again = timed(predicted, [one.item])[one.item.name]
             assert again.column()[0] == pytest.approx(one.column()[0], rel=1e-5), one.item.line
+    # Of messages that are larger than all of these, the time is in proportion.
+    half, far = (
+        isthmus.simulate(schedule_of("message", size), predicted).makespan for size in (SIZES[-1], 4 * SIZES[-1])
+    )
+    assert far == pytest.approx(4 * half, rel=1e-2)
     compared = transport.checked(unseen, {"socket": fit}, {"socket": [(0, 1)]})
     assert {one.kind for one in compared} == {"trips", "exchange", "burst", *COLLECTIVES}
     errors = {f"{one}": one.error for one in compared if one.kind in COLLECTIVES}
@@ -130,6 +135,22 @@ def described(samples: Samples, missing: list[str]) -> Machine:
     )
 
 
+def test_sizes_that_were_not_measured_are_no_nonsense() -> None:
+    """Where time was up before large messages, these are predicted in proportion to the largest that were measured,
+    though the line between the last two sizes is steep, as another protocol begins there."""
+    series = []
+    for one in timed(truth(), items(0, 1)):
+        what, size = one.parameters["what"], int(one.parameters["bytes"])
+        later = {"trips": 8 * 100e-9, "exchange": 150e-9}.get(str(what), 0.0) * (size == 256)
+        if what not in ("trips", "exchange") or size <= 256:
+            series.append(Series.of(one.item, np.split(one.values + np.array([later, later, 0.0]), 8)))
+    predicted = transport.machine_of(fit_schedules(check.apart(Samples(series))[0], 0, 1, repetitions=2))
+    for what in ("message", "exchange"):
+        schedule = schedule_of(what, 1 << 20)
+        ratio = isthmus.simulate(schedule, predicted).makespan / isthmus.simulate(schedule, truth()).makespan
+        assert 0.3 < ratio < 3, what
+
+
 def test_only_samples_of_one_state_count() -> None:
     """In another state messages take three times as long: the most frequent state is taken, and all are said."""
     true, every = truth(), items(0, 1, quick=True)
@@ -183,7 +204,7 @@ def test_plans() -> None:
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="two ranks need two cores")
 @pytest.mark.parametrize("name", ["openmpi", "mpich"])
 def test_the_command(name: str, tmp_path: Path) -> None:
-    words = ["--transport", "isthmus", "--only", "loggp", "--quick", "--budget", "4s", "-o", "here.toml"]
+    words = ["--transport", "isthmus", "--only", "loggp", "--quick", "--budget", "3s", "-o", "here.toml"]
     start = " ".join(programs.launcher(name, 2))
     command = [sys.executable, "-m", "isthmus", "measure", *words, "--launch", start]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=100)

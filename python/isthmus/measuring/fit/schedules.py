@@ -135,13 +135,18 @@ class _Fit:
             return L + longer if longer > 0 else 0.0
 
         out = {"start": start, "L": L, "o_send": own, "o_recv": own, "O": busy(0) / (sizes[0] - 1)}
-        for i in range(len(sizes) - 1):
-            begin, end = sizes[i], sizes[i + 1]
-            G = float(times[i + 1] - times[i]) / (end - begin)
-            # Bytes cost after so many that the line goes on from that of the smallest message, where it can.
-            after = float(np.clip(np.ceil(begin - (times[i] - least) / G), 1, begin)) if G > 0 else 1.0
-            rest = max(float(times[i]) - least - (begin - after) * G, 0.0)
-            O = busy(i + 1) / (end - after)  # noqa: E741
+        for i, begin in enumerate(sizes):
+            if i + 1 < len(sizes):
+                end = sizes[i + 1]
+                G = float(times[i + 1] - times[i]) / (end - begin)
+                # Bytes cost after so many that the line goes on from that of the smallest message, where it can.
+                after = float(np.clip(np.ceil(begin - (times[i] - least) / G), 1, begin)) if G > 0 else 1.0
+                rest = max(float(times[i]) - least - (begin - after) * G, 0.0)
+                O = busy(i + 1) / (end - after)  # noqa: E741
+            else:
+                # Above the largest size in proportion: a line through two sizes goes astray far from them.
+                G, after, rest = (float(times[i]) - least) / (begin - 1), 1.0, 0.0
+                O = busy(i) / (begin - 1)  # noqa: E741
             out |= {f"pieces.{i}.{name}": value for name, value in (("after", after), ("G", G), ("O", O))}
             out[f"pieces.{i}.o_recv"] = own + rest
         if len(self.rows) == 2:
@@ -159,7 +164,7 @@ class _Fit:
         O = values["O"]  # noqa: E741
         pieces = []
         samples = dict.fromkeys(values, 0)
-        for i, (size, n) in enumerate(self.trips[:-1]):
+        for i, (size, n) in enumerate(self.trips):
             v = {name: values[f"pieces.{i}.{name}"] for name in ("after", "G", "O", "o_recv")}
             pieces.append(Piece(above=float(size), **{**base, **v, "g": 0.0, "O_recv": v["G"]}))
             for name in ("G", "O", "o_recv"):
