@@ -22,7 +22,7 @@ from ..schedule.schedule import SLICES, Schedule
 from .node import NodeShape
 from .places import Places
 from .plan import UNSEEN, Launch
-from .samples import Item, Samples, Series
+from .samples import Item, Samples, Series, Value
 
 #: Kind of these items, and the collectives among them.
 SCHEDULE = "schedule"
@@ -76,7 +76,13 @@ def launch(places: Places, shape: NodeShape, quick: bool, budget: float) -> Laun
 def item(what: str, size: int, n: int, a: int, b: int, before: str = "") -> Item:
     """Return the item of a schedule of :func:`schedule_of`."""
     name = f"{before}{SCHEDULE}.{what}.{size}.{n}.{a}.{b}"
-    parameters = {"parts": f"{name}.parts", "what": what, "n": n, "bytes": size, "members": f"{a},{b}"}
+    parameters: dict[str, Value] = {
+        "parts": f"{name}.parts",
+        "what": what,
+        "n": n,
+        "bytes": size,
+        "members": f"{a},{b}",
+    }
     return Item(name, SCHEDULE, parameters)
 
 
