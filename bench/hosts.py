@@ -75,7 +75,7 @@ ON_FOUR = (
 TURNS, SEEDS = (20e-6, 50e-6, 100e-6, 200e-6), 5
 _WIDE = (11, 19, 11, 19, 9, 9, 9, 9)
 #: Per cent, of examples under the rule "loggp".
-WITHIN = 10
+WITHIN = 15
 RULES = ("loggp", "loggopsim")
 SIZES = (64 << 10, 256 << 10, 1 << 20)
 
