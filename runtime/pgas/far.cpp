@@ -4,7 +4,9 @@
 #include <cstring>
 #include <utility>
 
+#include "runtime/pgas/accesses.hpp"
 #include "runtime/pgas/atomics.hpp"
+#include "runtime/pgas/signals.hpp"
 #include "runtime/pgas/space.hpp"
 
 namespace isthmus::runtime {
@@ -284,7 +286,7 @@ bool Far::take(Letter& letter, std::uint32_t number) {
       return true;
     }
     case What::put:
-      std::memcpy(own(letter.offset), letter.payload(), letter.bytes);
+      copy_into(own(letter.offset), letter.payload(), letter.bytes);
       answer(letter, 0, 0);
       return true;
     case What::put_large:
@@ -296,7 +298,7 @@ bool Far::take(Letter& letter, std::uint32_t number) {
       back.number = letter.number;
       back.bytes = letter.bytes;
       back.values[0] = letter.values[0];
-      std::memcpy(back.payload(), own(letter.offset), letter.bytes);
+      copy_out_of(own(letter.offset), back.payload(), letter.bytes);
       send(letter.from, back, letter.bytes);
       return true;
     }
@@ -309,8 +311,7 @@ bool Far::take(Letter& letter, std::uint32_t number) {
       return true;
     case What::put_signal:
       if (letter.bytes > 0) std::memcpy(own(letter.offset), letter.payload(), letter.bytes);
-      std::atomic_ref<std::uint64_t>(*reinterpret_cast<std::uint64_t*>(own(letter.values[0])))
-          .fetch_add(letter.values[1], std::memory_order_release);
+      add_to_signal(*reinterpret_cast<std::uint64_t*>(own(letter.values[0])), letter.values[1]);
       answer(letter, 0, 0);
       return true;
     case What::atomic:

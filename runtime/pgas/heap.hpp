@@ -10,6 +10,13 @@
 
 namespace isthmus::runtime {
 
+/// One rank at a time changes a heap. False: another one does.
+inline bool try_hold(HeapPlaces& places, std::uint32_t rank) {
+  std::uint32_t free = 0;
+  return places.holder.compare_exchange_strong(free, rank + 1, std::memory_order_acquire);
+}
+inline void let_go(HeapPlaces& places) { places.holder.store(0, std::memory_order_release); }
+
 class Heap {
  public:
   static constexpr std::uint64_t none = ~std::uint64_t{0};

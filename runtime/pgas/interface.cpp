@@ -10,6 +10,7 @@
 
 #include "base/error.hpp"
 #include "runtime/interface/status.hpp"
+#include "runtime/pgas/signals.hpp"
 #include "runtime/pgas/space.hpp"
 
 namespace isthmus::runtime {
@@ -313,7 +314,7 @@ int isthmus_put_signal(isthmus_space* space, uint32_t rank, uint64_t offset, con
       return ISTHMUS_DONE;
     }
     if (bytes > 0) std::memcpy(to, from, bytes);
-    std::atomic_ref<std::uint64_t>(*count).fetch_add(add, std::memory_order_release);
+    add_to_signal(*count, add);
     return ISTHMUS_DONE;
   });
 }
@@ -321,9 +322,9 @@ int isthmus_put_signal(isthmus_space* space, uint32_t rank, uint64_t offset, con
 int isthmus_wait_signal(isthmus_space* space, uint64_t signal, uint64_t take) {
   return guarded_space(space, [&] {
     space->outside("isthmus_wait_signal");
-    const std::atomic_ref<std::uint64_t> count(*counter(*space, "isthmus_wait_signal", space->head.rank, signal));
-    space->wait_until([&] { return count.load(std::memory_order_acquire) >= take; });
-    count.fetch_sub(take, std::memory_order_relaxed);
+    std::uint64_t& count = *counter(*space, "isthmus_wait_signal", space->head.rank, signal);
+    space->wait_until([&] { return has_come(count, take); });
+    take_from_signal(count, take);
     return ISTHMUS_DONE;
   });
 }

@@ -1,6 +1,4 @@
-// Locks as queues of ranks, each of which waits at a place of its own (Mellor-Crummey and Scott, Algorithms for
-// scalable synchronization on shared-memory multiprocessors, ACM TOCS 9(1), 1991). The word of a lock names the last in
-// the queue.
+// The C interface of locks.
 #include <isthmus/isthmus_pgas.h>
 
 #include <algorithm>
@@ -9,64 +7,59 @@
 
 #include "base/error.hpp"
 #include "runtime/interface/status.hpp"
+#include "runtime/pgas/queue_lock.hpp"
 #include "runtime/pgas/space.hpp"
 
 namespace isthmus::runtime {
 namespace {
 
-using Word = std::uint64_t;  // 0: nobody
+LockWord word_of(std::uint32_t rank, std::uint32_t node) { return (LockWord{rank} + 1) << 32 | node; }
 
-Word word_of(std::uint32_t rank, std::uint32_t node) { return (Word{rank} + 1) << 32 | node; }
-
-LockNode& node_of(isthmus_space& space, Word word) {
+LockNode& node_of(isthmus_space& space, LockWord word) {
   return space.segments.control(space.head.rank).nodes[word & 0xFFFFFFFF];
 }
 
-/// Writes into the node of any rank.
-void tell(isthmus_space& space, Word word, std::atomic<Word> LockNode::* part, Word value) {
-  const auto rank = static_cast<Rank>((word >> 32) - 1);
-  if (space.segments.is_near(rank)) {
-    (space.segments.control(rank).nodes[word & 0xFFFFFFFF].*part).store(value, std::memory_order_release);
-    return;
-  }
-  // The heads of all segments are alike.
-  const Control& alike = space.segments.control(space.head.rank);
-  const auto* const at = reinterpret_cast<const char*>(&(alike.nodes[word & 0xFFFFFFFF].*part));
-  space.far->store(rank, static_cast<std::uint64_t>(at - reinterpret_cast<const char*>(&alike)), value);
-}
-
-/// The word of a lock, wherever it is.
-class Last {
+/// A lock, wherever its word and the nodes of those are who wait for it.
+class Ways {
  public:
-  Last(isthmus_space& space, const char* call, isthmus_mutex mutex) : space_(space), mutex_(mutex) {
-    require(mutex.offset % sizeof(Word) == 0, call, ": there is no lock at offset ", mutex.offset);
-    near_ = reinterpret_cast<Word*>(space.near(call, mutex.rank, mutex.offset, sizeof(Word)));
+  Ways(isthmus_space& space, const char* call, isthmus_mutex mutex) : space_(space), mutex_(mutex) {
+    require(mutex.offset % sizeof(LockWord) == 0, call, ": there is no lock at offset ", mutex.offset);
+    near_ = reinterpret_cast<LockWord*>(space.near(call, mutex.rank, mutex.offset, sizeof(LockWord)));
   }
   [[nodiscard]] bool is_near() const { return near_ != nullptr; }
-  void clear() const { std::atomic_ref<Word>(*near_).store(0); }
-  [[nodiscard]] Word load() const {
-    if (is_near()) return std::atomic_ref<Word>(*near_).load();
+  void clear() const { std::atomic_ref<LockWord>(*near_).store(0); }
+  [[nodiscard]] LockWord load() const {
+    if (is_near()) return std::atomic_ref<LockWord>(*near_).load();
     return far(ISTHMUS_ATOMIC_READ, 0, 0);
   }
-  [[nodiscard]] Word exchange(Word next) const {
-    if (is_near()) return std::atomic_ref<Word>(*near_).exchange(next, std::memory_order_acq_rel);
-    return far(ISTHMUS_ATOMIC_SWAP, next, 0);
+  [[nodiscard]] LockWord exchange(LockWord next) const {
+    return is_near() ? runtime::exchange(*near_, next) : far(ISTHMUS_ATOMIC_SWAP, next, 0);
   }
-  /// What was there; `next` is there now if that is equal to `expected`.
-  [[nodiscard]] Word exchange_if(Word expected, Word next) const {
-    if (!is_near()) return far(ISTHMUS_ATOMIC_SWAP_IF, next, expected);
-    std::atomic_ref<Word>(*near_).compare_exchange_strong(expected, next, std::memory_order_acq_rel);
-    return expected;
+  [[nodiscard]] LockWord exchange_if(LockWord expected, LockWord next) const {
+    return is_near() ? runtime::exchange_if(*near_, expected, next) : far(ISTHMUS_ATOMIC_SWAP_IF, next, expected);
+  }
+  void tell(LockWord node, std::atomic<LockWord> LockNode::* part, LockWord value) const {
+    const auto rank = static_cast<Rank>((node >> 32) - 1);
+    if (space_.segments.is_near(rank))
+      return runtime::tell(space_.segments.control(rank).nodes[node & 0xFFFFFFFF].*part, value);
+    // The heads of all segments are alike.
+    const Control& alike = space_.segments.control(space_.head.rank);
+    const auto* const at = reinterpret_cast<const char*>(&(alike.nodes[node & 0xFFFFFFFF].*part));
+    space_.far->store(rank, static_cast<std::uint64_t>(at - reinterpret_cast<const char*>(&alike)), value);
+  }
+  template <class F>
+  void wait_until(const F& is_so) const {
+    space_.wait_until(is_so);
   }
 
  private:
-  [[nodiscard]] Word far(isthmus_atomic_operator operation, Word operand, Word expected) const {
+  [[nodiscard]] LockWord far(isthmus_atomic_operator operation, LockWord operand, LockWord expected) const {
     return space_.far->atomic(mutex_.rank, mutex_.offset, ISTHMUS_U64, operation, operand, expected);
   }
 
   isthmus_space& space_;
   isthmus_mutex mutex_;
-  Word* near_;
+  LockWord* near_;
 };
 
 bool same(isthmus_mutex a, isthmus_mutex b) { return a.rank == b.rank && a.offset == b.offset; }
@@ -78,21 +71,15 @@ std::vector<isthmus_space::Held>::iterator held_by(isthmus_space& space, isthmus
 
 int lock(isthmus_space& space, const char* call, isthmus_mutex mutex, bool may_wait) {
   space.outside(call);
-  const Last last(space, call, mutex);
+  const Ways ways(space, call, mutex);
   require(held_by(space, mutex) == space.held.end() || !may_wait, call, ": rank ", space.head.rank,
           " has this lock already");
   const std::uint32_t number = space.free_node();
-  const Word own = word_of(space.head.rank, number);
-  LockNode& node = node_of(space, own);
-  node.next.store(0, std::memory_order_relaxed);
-  node.waits.store(1, std::memory_order_relaxed);
-  const Word before = may_wait ? last.exchange(own) : last.exchange_if(0, own);
-  if (!may_wait && before != 0) return ISTHMUS_IN_PROGRESS;
-  space.held.push_back({mutex, number});
-  if (before == 0) return ISTHMUS_DONE;
-  tell(space, before, &LockNode::next, own);
-  space.wait_until([&] { return node.waits.load(std::memory_order_acquire) == 0; });
-  return ISTHMUS_DONE;
+  const LockWord own = word_of(space.head.rank, number);
+  space.held.push_back({mutex, number});  // from now on its node is in use, also where it waits in vain
+  if (take_lock(ways, node_of(space, own), own, may_wait)) return ISTHMUS_DONE;
+  space.held.pop_back();
+  return ISTHMUS_IN_PROGRESS;
 }
 
 }  // namespace
@@ -106,11 +93,11 @@ extern "C" {
 int isthmus_mutex_make_all(isthmus_space* space, isthmus_mutex* mutex) {
   if (mutex == nullptr) return guarded([]() -> int { throw InvalidInput("mutex is NULL"); });
   *mutex = {};
-  const int status = isthmus_allocate_all(space, sizeof(Word), &mutex->offset);
+  const int status = isthmus_allocate_all(space, sizeof(LockWord), &mutex->offset);
   if (status < 0) return status;
   return guarded_space(space, [&] {
     // Those of its node set it to 0, and nobody locks it before all have.
-    if (const Last last(*space, "isthmus_mutex_make_all", *mutex); last.is_near()) last.clear();
+    if (const Ways ways(*space, "isthmus_mutex_make_all", *mutex); ways.is_near()) ways.clear();
     space->barrier.notify(nullptr);
     space->wait_until([&] { return space->barrier.go_on(); });
     space->barrier.end();
@@ -122,8 +109,8 @@ int isthmus_mutex_make(isthmus_space* space, isthmus_mutex* mutex) {
   return guarded_space(space, [&] {
     require(mutex != nullptr, "mutex is NULL");
     space->outside("isthmus_mutex_make");
-    *mutex = {space->head.rank, space->allocate_local(sizeof(Word))};
-    Last(*space, "isthmus_mutex_make", *mutex).clear();
+    *mutex = {space->head.rank, space->allocate_local(sizeof(LockWord))};
+    Ways(*space, "isthmus_mutex_make", *mutex).clear();
     return ISTHMUS_DONE;
   });
 }
@@ -131,7 +118,7 @@ int isthmus_mutex_make(isthmus_space* space, isthmus_mutex* mutex) {
 int isthmus_mutex_free(isthmus_space* space, isthmus_mutex mutex) {
   return guarded_space(space, [&] {
     space->outside("isthmus_mutex_free");
-    require(Last(*space, "isthmus_mutex_free", mutex).load() == 0, "isthmus_mutex_free: a rank has the lock");
+    require(Ways(*space, "isthmus_mutex_free", mutex).load() == 0, "isthmus_mutex_free: a rank has the lock");
     space->release(mutex.rank, mutex.offset);
     return ISTHMUS_DONE;
   });
@@ -150,16 +137,9 @@ int isthmus_unlock(isthmus_space* space, isthmus_mutex mutex) {
     space->outside("isthmus_unlock");
     const auto found = held_by(*space, mutex);
     require(found != space->held.end(), "isthmus_unlock: rank ", space->head.rank, " does not have this lock");
-    const Word own = word_of(space->head.rank, found->node);
-    LockNode& node = node_of(*space, own);
+    const LockWord own = word_of(space->head.rank, found->node);
     space->held.erase(found);
-    Word next = node.next.load(std::memory_order_acquire);
-    if (next == 0) {
-      if (Last(*space, "isthmus_unlock", mutex).exchange_if(own, 0) == own) return ISTHMUS_DONE;
-      // Another rank is just about to say that it waits.
-      space->wait_until([&] { return (next = node.next.load(std::memory_order_acquire)) != 0; });
-    }
-    tell(*space, next, &LockNode::waits, 0);
+    leave_lock(Ways(*space, "isthmus_unlock", mutex), node_of(*space, own), own);
     return ISTHMUS_DONE;
   });
 }

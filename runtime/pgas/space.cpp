@@ -41,16 +41,13 @@ class HeldHeap : public Heap {
   HeldHeap(isthmus_space& space, std::uint32_t rank, bool local, bool waits = true)
       : Heap(places(space, rank, local), space.segments.memory(rank) + (local ? space.segments.sizes().symmetric : 0),
              local ? space.segments.sizes().local : space.segments.sizes().symmetric),
-        holder_(places(space, rank, local).holder) {
-    const auto hold = [&] {
-      std::uint32_t free = 0;
-      return is_held_ = holder_.compare_exchange_strong(free, space.head.rank + 1, std::memory_order_acquire);
-    };
+        held_(places(space, rank, local)) {
+    const auto hold = [&] { return is_held_ = try_hold(held_, space.head.rank); };
     if (waits) space.wait_until(hold);
     else hold();
   }
   ~HeldHeap() {
-    if (is_held_) holder_.store(0, std::memory_order_release);
+    if (is_held_) let_go(held_);
   }
   [[nodiscard]] bool is_held() const { return is_held_; }
 
@@ -60,7 +57,7 @@ class HeldHeap : public Heap {
     return local ? control.local : control.symmetric;
   }
 
-  std::atomic<std::uint32_t>& holder_;
+  HeapPlaces& held_;
   bool is_held_ = false;
 };
 
@@ -100,8 +97,9 @@ isthmus_space::isthmus_space(isthmus_team& its_team, const SegmentSizes& sizes)
     requests_[r].open(control.requests, segments.requests(r), lines);
     replies_[r].open(control.replies, segments.replies(r), lines);
   }
-  head = {memory_.data(), sizes.symmetric + sizes.local, team.rank, team.ranks};
+  head = {memory_.data(), sizes.symmetric + sizes.local, team.rank, team.ranks, 0};
   reach_far();
+  head.far = far == nullptr ? 0 : 1;
 }
 
 /// All ranks of the team reach each other when it returns.

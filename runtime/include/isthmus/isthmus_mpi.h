@@ -230,7 +230,7 @@ static inline int isthmus_mpi_nodes(MPI_Comm comm, uint32_t* nodes, int* apart, 
  *
  * MPI is called by the functions of the team, by whichever thread calls these, over a copy of the communicator. */
 static inline int isthmus_join_mpi_with(MPI_Comm comm, const isthmus_job* given, isthmus_team** team) {
-  int rank, ranks, worst, status, apart;
+  int rank, ranks, worst, status, apart = 0;
   char name[64] = "", words[160];
   uint32_t *nodes, from = 0;
   isthmus_wire wire;

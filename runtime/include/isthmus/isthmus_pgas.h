@@ -45,6 +45,7 @@ typedef struct isthmus_space_head {
   char* const* memory; /* of each rank, at offset 0; NULL where memory is not shared with it */
   uint64_t extent;     /* offsets are below */
   uint32_t rank, ranks;
+  uint32_t far; /* whether some ranks share no memory with each other */
 } isthmus_space_head;
 
 /* -- memory -------------------------------------------------------------------------------------------------------- */
