@@ -191,7 +191,9 @@ const char* rounds_run(const Plan* plan, const Work* work) {
       const double share = (start + plan->budget - now()) / left, bytes = volume(item);
       if (!one->begun) one->least = TRIES * pace * bytes;
       const bool again = one->rests && one->count < plan->most && round % AGAIN == AGAIN - 1;
-      if ((one->done && !again) || one->least > share * (one->count < FEW ? 4 : 1)) continue;
+      /* Never more than all the time left. */
+      const int shares = one->count >= FEW ? 1 : left < FEW ? left : FEW;
+      if ((one->done && !again) || one->least > share * shares) continue;
       any |= !again;
       error = take(plan, work, item, one, round, left, start, values);
       left -= one->done && !again;
