@@ -167,7 +167,8 @@ Part accesses() {
        independent_reads(strict), independent_reads(relaxed), causality(), two_writes(), passed_on(), coherence()},
       {"isthmus/isthmus_access.h"},
       {{"ISTHMUS_ACCESS(64)", Weakening::acquire, "between fences: for the thread sanitizer, which knows no fences"},
-       {"ISTHMUS_ACCESS(64)", Weakening::release, "the same"}}};
+       {"ISTHMUS_ACCESS(64)", Weakening::release, "the same"}},
+      {}};
 }
 
 }  // namespace isthmus::model

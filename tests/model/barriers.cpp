@@ -51,7 +51,8 @@ Program barriers(std::uint32_t ranks, std::uint64_t times) {
 }  // namespace
 
 Part barriers() {
-  return {"barriers", {barriers(2, 4), barriers(3, 3), barriers(4, 2)}, {"runtime/pgas/barrier.cpp"}, {}};
+  return {
+      "barriers", {barriers(2, 4), barriers(3, 3), barriers(4, 2)}, {"runtime/pgas/barrier.cpp"}, {}, {barriers(2, 9)}};
 }
 
 }  // namespace isthmus::model

@@ -13,7 +13,7 @@ using runtime::InboxPlaces;
 struct Shared {
   InboxPlaces* places;
   std::byte* ring;
-  Inbox* ends[3];
+  Inbox* ends[4];
 };
 Shared shared;
 
@@ -46,7 +46,7 @@ Program messages(std::uint32_t senders, std::uint64_t each, std::uint64_t room, 
       for (std::uint64_t i = 1; i <= each; ++i) send(*shared.ends[s], s, i, lines);
     });
   program.threads.emplace_back([=] {
-    std::uint64_t last[2] = {};
+    std::uint64_t last[3] = {};
     for (std::uint64_t i = 0; i < senders * each; ++i) {
       ActiveMessage* message = nullptr;
       await([&] { return (message = shared.ends[senders]->look()) != nullptr; });
@@ -69,7 +69,8 @@ Part inboxes() {
       "inboxes",
       {messages(1, 5, 4, 1), messages(1, 4, 4, 2), messages(1, 3, 8, 3), messages(2, 2, 2, 1), messages(2, 2, 4, 2)},
       {"runtime/pgas/inbox.hpp"},
-      {}};
+      {},
+      {messages(1, 12, 8, 2)}};
 }
 
 }  // namespace isthmus::model

@@ -98,7 +98,8 @@ Part locks() {
           {locks(2, 2, false), locks(3, 1, false), locks(2, 2, true), locks(3, 1, true), heaps(3), signals()},
           {"runtime/pgas/queue_lock.hpp", "runtime/pgas/heap.hpp", "runtime/pgas/signals.hpp"},
           {{"ways.wait_until([&] { return (next =", Weakening::acquire,
-            "the exchange that failed has acquired it; kept for words at other nodes, whose way is up to MPI"}}};
+            "the exchange that failed has acquired it; kept for words at other nodes, whose way is up to MPI"}},
+          {}};
 }
 
 }  // namespace isthmus::model

@@ -56,8 +56,8 @@ struct Thread {
   std::uint64_t history = 0;
   std::uint32_t stores = 0;
   std::size_t heap = 0;
-  View view, released, pending;       // pending: what loads without acquire have found, for a fence
-  std::vector<std::uint16_t> looked;  // at these places, in an attempt of await()
+  View view, released, pending;  // pending: what loads without acquire have found, for a fence
+  std::vector<std::pair<std::uint16_t, std::uint16_t>> looked;  // places and what was found, in an attempt of await()
   std::unique_ptr<char[]> stack = std::make_unique<char[]>(stack_bytes);
 };
 

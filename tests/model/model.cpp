@@ -105,8 +105,9 @@ bool may_go_on(const Thread& thread) {
   const Machine& m = machine();
   if (thread.done) return false;
   if (!thread.waits) return true;
-  for (const std::uint16_t p : thread.looked)
-    if (at_of(thread.view.stores[p]) < last_of(m.places[p])) return true;
+  // What it may know of by now without having looked counts as well.
+  for (const auto& [p, found] : thread.looked)
+    if (at_of(found) < last_of(m.places[p])) return true;
   return false;
 }
 
@@ -306,7 +307,7 @@ int parts_of(int order, bool reads, bool writes, const void* call) {
   }
 }
 
-void looked_at(std::uint16_t number) { own().looked.push_back(number); }
+void looked_at(std::uint16_t number, std::uint16_t store) { own().looked.emplace_back(number, store); }
 
 }  // namespace
 
@@ -321,7 +322,7 @@ std::uint64_t load(const volatile void* address, std::size_t size, int order, co
   const std::uint16_t first = first_for(m.places[number], number, parts);
   const std::size_t behind = choose(m.places[number].order.size() - first);  // the newest one first
   const std::uint16_t store = m.places[number].order[m.places[number].order.size() - 1 - behind];
-  looked_at(number);
+  looked_at(number, store);
   take(number, store, parts);
   return m.stores[store].value;
 }
@@ -357,7 +358,7 @@ std::uint64_t change(volatile void* address, std::size_t size, const Next& next,
       possible.push_back(all[i]);
   const std::uint16_t found = possible[choose(possible.size())];
   const std::uint64_t before = m.stores[found].value;
-  looked_at(number);
+  looked_at(number, found);
   if (next(before, value)) {
     access_atomic(offset, size, true, true);
     take(number, found, parts);

@@ -20,6 +20,7 @@ struct Part {
   std::vector<Program> programs;
   std::vector<const char*> files;  ///< of the runtime, whose orders are weakened, one after the other
   std::vector<Needless> needless;
+  std::vector<Program> larger;  ///< what takes longer, and is explored without weakened orders
 };
 
 // Each in a file of its name.

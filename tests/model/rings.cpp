@@ -92,6 +92,12 @@ Program bytes(std::uint64_t messages) {
 
 }  // namespace
 
-Part rings() { return {"rings", {slots(Ring::slots + 3), bytes(7)}, {"runtime/transport/ring.hpp"}, {}}; }
+Part rings() {
+  return {"rings",
+          {slots(Ring::slots + 3), bytes(7)},
+          {"runtime/transport/ring.hpp"},
+          {},
+          {slots(2 * Ring::slots + 3), bytes(12)}};
+}
 
 }  // namespace isthmus::model

@@ -69,6 +69,7 @@ Part worlds() {
   return {"worlds",
           {messages({8, 300, 8}, once), messages({600, 8}, once), messages({600}, pieces)},
           {"runtime/transport/threads/threads.cpp"},
+          {},
           {}};
 }
 
