@@ -25,7 +25,8 @@ using namespace proof;
 namespace {
 
 Contract contract_of_collective(const std::string& kind, Rank ranks, std::uint64_t bytes, Rank root,
-                                const Input<std::int64_t>& counts, bool in_place, bool ordered) {
+                                const Input<std::int64_t>& counts, bool in_place, bool ordered,
+                                const std::string& enter, const std::string& leave) {
   CollectiveCall call;
   call.kind = collective_kind(kind);
   call.ranks = ranks;
@@ -33,7 +34,10 @@ Contract contract_of_collective(const std::string& kind, Rank ranks, std::uint64
   call.root = root;
   call.counts = view(counts);
   call.in_place = in_place;
-  return contract_of(call, ordered);
+  Contract contract = contract_of(call, ordered);
+  contract.enter = sync_of(enter);
+  contract.leave = sync_of(leave);
+  return contract;
 }
 
 /// Rows of rank, buffer, offset, bytes, first contributor, one after the last, origin.
@@ -83,7 +87,7 @@ prove_schedule(const Schedule& schedule, const Contract& contract, std::size_t m
 void bind_proof(nb::module_& module) {
   nb::class_<Contract>(module, "Contract", "What a schedule has to do; see isthmus.Contract.")
       .def_static("of_collective", &contract_of_collective, "kind"_a, "ranks"_a, "bytes"_a, "root"_a, "counts"_a,
-                  "in_place"_a, "ordered"_a, "What ranks ask of a collective.")
+                  "in_place"_a, "ordered"_a, "enter"_a, "leave"_a, "What ranks ask of a collective.")
       .def_static(
           "of_rows",
           [](std::string name, Rank ranks, std::vector<std::string> buffers, const Input<std::uint64_t>& start,

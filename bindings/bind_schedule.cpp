@@ -143,12 +143,12 @@ void bind_schedule(nb::module_& module) {
           "mode"_a, "The same with a mode of all sends.")
       .def(
           "one_sided",
-          [](const Schedule& s, const std::string& access, bool ask) {
+          [](const Schedule& s, const std::string& access, bool ask, bool tell) {
             require(access == "put" || access == "get", "access '", access, "': must be put or get");
             const nb::gil_scoped_release release;
-            return one_sided(s, access == "put" ? Access::put : Access::get, ask);
+            return one_sided(s, access == "put" ? Access::put : Access::get, ask, tell);
           },
-          "access"_a, "ask"_a, "Puts or gets in place of messages.")
+          "access"_a, "ask"_a, "tell"_a, "Puts or gets in place of messages.")
       .def_ro("ranks", &Schedule::ranks)
       .def_prop_ro("op_first",
                    [](nb::handle_t<Schedule> self) {

@@ -188,6 +188,13 @@ std::vector<Rotation> rotations_of(const CollectiveCall& call, bool ordered) {
 
 }  // namespace
 
+Sync sync_of(const std::string& name) {
+  if (name == "none") return Sync::none;
+  if (name == "my") return Sync::my;
+  require(name == "all", "sync '", name, "': must be one of none, my, all");
+  return Sync::all;
+}
+
 Contract contract_of(const CollectiveCall& call, bool ordered) {
   const bool in_place = call.in_place;
   const char* name = name_of(call.kind);

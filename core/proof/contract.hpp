@@ -30,6 +30,15 @@ struct Rotation {
   std::uint64_t origin = 0;
 };
 
+/// What the ranks of a collective wait for when they enter it and when they leave it, as they come and go at any times.
+enum class Sync : std::uint8_t {
+  none,  ///< nothing: memory is used before its rank has entered, and after it has left
+  my,    ///< memory of a rank is used after it has entered and before it leaves
+  all,   ///< no memory is used before all ranks have entered, or after one has left
+};
+/// Throws InvalidInput.
+Sync sync_of(const std::string& name);
+
 /// Functions add the holdings of one rank to a list that they are given.
 struct Contract {
   using Holdings = std::function<void(Rank rank, std::vector<Holding>& out)>;
@@ -39,7 +48,8 @@ struct Contract {
   Holdings start;                     ///< everything else is unwritten
   Holdings end;                       ///< everything else may hold anything
   std::vector<std::string> constant;  ///< names of buffers that must not be written
-  bool ordered = false;             ///< contributions are combined in the order of ranks: (0 + 1) + (2 + 3), not 0 + 2
+  bool ordered = false;  ///< contributions are combined in the order of ranks: (0 + 1) + (2 + 3), not 0 + 2
+  Sync enter = Sync::none, leave = Sync::none;
   bool synchronizes = false;        ///< no rank is done before every rank has begun
   std::vector<Rotation> rotations;  ///< those known under which it stays the same: what rank 0 holds says all
 };

@@ -23,7 +23,7 @@ enum class DefectKind : std::uint8_t {
   size,             ///< a send and its receive differ in size
   timing,           ///< which message a receive takes depends on time
   deadlock,         ///< operations wait for each other
-  synchronisation,  ///< a rank may leave before another has come
+  synchronisation,  ///< a rank may leave before another has come, or memory be used then
 };
 
 /// One defect: the rank and its operation where it shows (or all ones: in the end, of no operation).

@@ -12,6 +12,7 @@
 #include "proof/races.hpp"
 #include "proof/remote_races.hpp"
 #include "proof/symmetry.hpp"
+#include "proof/synchronisation.hpp"
 #include "schedule/validate.hpp"
 
 namespace isthmus::proof {
@@ -78,7 +79,8 @@ std::optional<Proof> prove_by_symmetry(const Schedule& schedule, const Contract&
 Proof prove(const Schedule& schedule, const Contract& contract, std::size_t most_defects, bool symmetry) {
   check_arrays(schedule);
   check_acyclic(schedule);
-  if (symmetry) {
+  const bool synchronised = asks_for_synchronisation(schedule, contract);
+  if (symmetry && !synchronised) {
     if (auto proof = prove_by_symmetry(schedule, contract)) return *std::move(proof);
   }
   check_buffers(schedule, contract, schedule.ranks);
@@ -104,6 +106,7 @@ Proof prove(const Schedule& schedule, const Contract& contract, std::size_t most
       Execution execution(schedule, contract, pairs, defects);
       const bool ends = execution.run();
       if (remote && ends && !schedule.slices.empty()) check_remote_races(schedule, pairs, defects);
+      if (synchronised && ends) check_synchronisation(schedule, contract, pairs, defects);
       out.bytes_checked = execution.bytes_checked();
       out.needs_eager = execution.needs_eager();
     }

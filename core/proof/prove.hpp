@@ -28,6 +28,7 @@ struct Proof {
 ///   - no two operations that may run at the same time use common bytes of which one writes;
 ///   - nothing is read that was not written, and what is combined are contributions of different ranks to the same
 ///     bytes of the vector, next to each other in the order of ranks where the contract asks for order;
+///   - memory is used while its rank, or all ranks, are in the collective, as the contract asks (Sync);
 ///   - in the end everything holds what it must.
 /// Memory and time grow with operations and with the parts that buffers fall into.
 ///

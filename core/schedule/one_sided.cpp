@@ -27,7 +27,7 @@ struct End {
 /// How the messages of a schedule are replaced: all alike, or as each is marked.
 class Flavours {
  public:
-  explicit Flavours(Flavour all) : all_(all) {}
+  Flavours(Flavour all, bool tell) : all_(all), tell_(tell) {}
   Flavours() = default;
 
   [[nodiscard]] bool replaced(const Operation& op) const { return (*this)(op) >= Flavour::put; }
@@ -36,11 +36,14 @@ class Flavours {
   [[nodiscard]] bool asks(const Operation& recv) const {
     return (*this)(recv) == Flavour::put_asked || (all_.has_value() && recv.needs != 0);
   }
+  /// Is everybody told of the end of an access?
+  [[nodiscard]] bool tells() const { return tell_; }
   /// Has its communicator messages of several kinds, so that tags tell them apart?
   [[nodiscard]] bool in_threes(const Operation& op) const { return all_.has_value() || op.comm % 2 == 1; }
 
  private:
   std::optional<Flavour> all_;
+  bool tell_ = true;
 };
 
 /// For every send its receive and the other way round, by number in the schedule.
@@ -131,6 +134,13 @@ class OneSided {
     op.tag = 3 * like.tag + word;
     return add_in_order(op, {});
   }
+  /// Is the rank of a send or receive, which did not ask for the access, told that it has ended?
+  [[nodiscard]] bool is_told(std::uint64_t at) const {
+    if (flavour_.tells()) return true;
+    const auto after = std::ranges::upper_bound(s_.op_first, at);
+    const auto rank = static_cast<Rank>(after - s_.op_first.begin() - 1);
+    return !s_.dependants(rank, static_cast<std::uint32_t>(at - s_.op_first[rank])).empty();
+  }
   void write(std::uint64_t at, std::uint32_t i, const Operation& op) {
     const bool message = op.kind == OpKind::send || op.kind == OpKind::recv;
     const Slices slices = s_.slices.empty() ? Slices{} : s_.slices[at];
@@ -153,25 +163,25 @@ class OneSided {
       const bool wait = flavour_.asks(s_.ops[partner_[at]]);
       const std::uint32_t free = wait ? tell(op, OpKind::recv, ready) : 0;
       const std::uint32_t put = add(access, {slices.from, there.to});
-      const std::uint32_t told = tell(op, OpKind::send, data);
       if (wait) out_.require(put, free);
-      out_.require_start(told, put);
       begins_[i] = wait ? std::vector{free, put} : std::vector{put};
-      ends_[i] = told;
+      ends_[i] = put;
+      if (is_told(partner_[at])) {
+        ends_[i] = tell(op, OpKind::send, data);
+        out_.require_start(ends_[i], put);
+      }
     } else if (puts) {
       if (flavour_.asks(op)) begins_[i].push_back(tell(op, OpKind::send, ready));
-      ends_[i] = tell(op, OpKind::recv, data);
-      begins_[i].push_back(ends_[i]);
+      if (is_told(at)) begins_[i].push_back(ends_[i] = tell(op, OpKind::recv, data));
     } else if (op.kind == OpKind::send) {
-      const std::uint32_t there_are = tell(op, OpKind::send, ready);
-      ends_[i] = tell(op, OpKind::recv, finished);
-      begins_[i] = {there_are, ends_[i]};
+      begins_[i] = {ends_[i] = tell(op, OpKind::send, ready)};
+      if (is_told(at)) begins_[i].push_back(ends_[i] = tell(op, OpKind::recv, finished));
     } else {
       const std::uint32_t told = tell(op, OpKind::recv, ready);
       access.kind = OpKind::get;
       const std::uint32_t get = add(access, {there.from, slices.to});
       out_.require(get, told);
-      out_.require(tell(op, OpKind::send, finished), get);
+      if (is_told(partner_[at])) out_.require(tell(op, OpKind::send, finished), get);
       begins_[i] = {told, get};
       ends_[i] = get;
     }
@@ -188,9 +198,9 @@ class OneSided {
 
 }  // namespace
 
-Schedule one_sided(const Schedule& schedule, Access access, bool ask) {
+Schedule one_sided(const Schedule& schedule, Access access, bool ask, bool tell) {
   const Flavour all = access == Access::get ? Flavour::get : ask ? Flavour::put_asked : Flavour::put;
-  return OneSided(schedule, Flavours(all)).run();
+  return OneSided(schedule, Flavours(all, tell)).run();
 }
 
 Schedule one_sided(const Schedule& lowered) { return OneSided(lowered, Flavours()).run(); }

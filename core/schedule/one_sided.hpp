@@ -19,10 +19,13 @@ inline constexpr std::uint8_t flavours = 6;
 /// says by a message of 0 bytes that the data are there; the receiver gets them, and says by another one that the
 /// sender may change them, which takes the place of the send's end.
 ///
+/// Without `tell` nobody is told who does nothing with it in the schedule: a receiver from which nothing depends on the
+/// data, a sender from which nothing depends on their having left. Whoever uses them afterwards has to know otherwise.
+///
 /// The k-th send of a pair of ranks, communicator and tag belongs to the k-th receive. Tags become 3 * tag, + 1, + 2
 /// for the three kinds of messages. Throws InvalidInput for wildcards, messages that do not match or differ in size,
 /// and tags that do not fit.
-Schedule one_sided(const Schedule& schedule, Access access, bool ask);
+Schedule one_sided(const Schedule& schedule, Access access, bool ask, bool tell = true);
 
 /// Replaces only messages whose mode on both sides is a Flavour of puts or gets, in a schedule that was lowered:
 /// tags are changed in communicators of collectives, which are the odd ones.

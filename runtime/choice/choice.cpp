@@ -79,7 +79,17 @@ Choice read_choice(std::string_view text) {
     require(!key.empty() && !value.empty() && std::ranges::find(seen, key) == seen.end(), "algorithm '", whole,
             "': option '", part, "' is not a new NAME=VALUE");
     seen.push_back(key);
-    if (is_one_of(key, {"access", "sync", "protocol"})) continue;
+    if (is_one_of(key, {"access", "protocol"})) continue;
+    if (key == "sync") {
+      const bool pair = value.find('-') != value.npos;
+      const std::string_view enter = cut(value, '-'), leave = pair ? value : enter;
+      for (const std::string_view word : {enter, leave})
+        require(is_one_of(word, {"none", "my", "all"}), "algorithm '", whole, "': option '", part,
+                "': must be none, my, all, or two of them joined by -");
+      out.enter_all = enter == "all";
+      out.leave_all = leave == "all";
+      continue;
+    }
     out.options.emplace_back(key, values_of(key, value));
   }
   return out;

@@ -31,6 +31,7 @@ bool has_root(std::uint32_t kind) {
 
 bool agree(const Signature& a, const Signature& b) {
   if (a.kind != b.kind || a.algorithm != b.algorithm || a.differ != b.differ || a.block != b.block) return false;
+  if (a.enter != b.enter || a.leave != b.leave) return false;
   if (has_root(a.kind) && a.root != b.root) return false;
   return !combines(a.kind) || (a.element == b.element && a.element_bytes == b.element_bytes && a.by_user == b.by_user &&
                                (a.by_user != 0 || a.operation == b.operation));
@@ -47,6 +48,8 @@ Signature signature_of(const isthmus_operation& operation, const std::string& pl
   out.by_user = call.combine == nullptr ? 0 : 1 + (call.commutes != 0);
   out.differ = call.kind == ISTHMUS_NEIGHBOR_ALLTOALL || call.counts_length > 0;
   out.block = out.differ != 0 || call.kind == ISTHMUS_BARRIER ? 0 : call.count * out.element_bytes;
+  out.enter = call.enter;
+  out.leave = call.leave;
   out.algorithm = operation.plan.algorithm.empty() ? 0 : hash_of(operation.plan.algorithm);
   place.copy(out.place.data(), out.place.size() - 1);
   return out;
@@ -132,6 +135,8 @@ std::string Checked::words_of(const Signature& s) const {
                             : " with an operator of its own that commutes";
   }
   if (has_root(s.kind)) out += message(" with root ", s.root);
+  if (s.enter == ISTHMUS_SYNC_ALL) out += ", entered by all";
+  if (s.leave == ISTHMUS_SYNC_ALL) out += ", left by all";
   if (s.algorithm != 0) out += ", algorithm given";
   return out;
 }

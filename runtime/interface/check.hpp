@@ -22,6 +22,7 @@ struct Signature {
   std::uint32_t kind = 0, element = 0, element_bytes = 0, operation = 0, root = 0;
   std::uint32_t by_user = 0;  ///< the operator: 0 predefined, 1 not commutative, 2 commutative
   std::uint32_t differ = 0;   ///< blocks do
+  std::uint32_t enter = 0, leave = 0;
   std::array<char, 100> place{};
 };
 

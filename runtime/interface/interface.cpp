@@ -60,16 +60,6 @@ ProgressMode mode_of(const isthmus_job& job, const Joined& joined) {
   return ProgressMode::none;
 }
 
-/// What a call returns that may end an operation.
-int told(isthmus_operation& operation, int status) {
-  if (status == ISTHMUS_IN_PROGRESS) return status;
-  operation.under_way = false;
-  if (status == ISTHMUS_FAILED) failed(status, operation.team.transport.failure());
-  if (status == ISTHMUS_INVALID) failed(status, operation.refused);
-  if (!operation.persistent) operation.team.give_back(operation);
-  return status;
-}
-
 isthmus_operation& begin(isthmus_team& team, const isthmus_call* call, const void* input, void* output,
                          const void* caller) {
   isthmus_operation& taken = team.take(whole(call, "isthmus_call"));
@@ -152,16 +142,6 @@ int isthmus_leave(isthmus_team* team) {
 
 uint32_t isthmus_rank(const isthmus_team* team) { return team->rank; }
 uint32_t isthmus_ranks(const isthmus_team* team) { return team->ranks; }
-
-int isthmus_group(const isthmus_team* team, const uint32_t* members, uint32_t ranks, uint32_t number,
-                  isthmus_team** group) {
-  return guarded([&] {
-    require(team != nullptr && members != nullptr && group != nullptr, "team, members or group is NULL");
-    const Hold hold(team->progress);
-    *group = new isthmus_team(*team, {members, ranks}, number);
-    return ISTHMUS_DONE;
-  });
-}
 
 int isthmus_progress(isthmus_team* team) {
   return guarded([&] {

@@ -11,6 +11,7 @@
 #include "runtime/collectives/collective_program.hpp"
 #include "runtime/collectives/operators.hpp"
 #include "runtime/executor/shorten.hpp"
+#include "runtime/interface/status.hpp"
 #include "schedule/names.hpp"
 
 namespace isthmus::runtime {
@@ -28,9 +29,11 @@ bool reduces(isthmus_kind kind) {
   }
 }
 
-namespace {
-
 std::size_t element_bytes_of(const isthmus_call& call) {
+  for (const isthmus_sync sync : {call.enter, call.leave})
+    require(sync >= ISTHMUS_SYNC_DEFAULT && sync <= ISTHMUS_SYNC_ALL, "enter or leave ", static_cast<int>(sync),
+            " is none of the modes of synchronisation");
+  require(call.apart == 0 || call.kind == ISTHMUS_BCAST, "apart: of bcast only");
   require(call.kind >= ISTHMUS_BARRIER && call.kind <= ISTHMUS_NEIGHBOR_ALLTOALL, "kind ", static_cast<int>(call.kind),
           " is none of the collectives");
   require(call.element >= ISTHMUS_I8 && call.element <= ISTHMUS_BYTES, "element ", static_cast<int>(call.element),
@@ -39,6 +42,8 @@ std::size_t element_bytes_of(const isthmus_call& call) {
   require(call.element_bytes > 0, "element_bytes = 0: must be given for ISTHMUS_BYTES");
   return call.element_bytes;
 }
+
+namespace {
 
 /// The user's operator on bytes; `data` is the call.
 template <bool after>
@@ -49,7 +54,8 @@ void combine_by_user(const std::byte* in, std::byte* inout, std::size_t bytes, c
   else call.combine(in, inout, inout, elements, call.data);
 }
 
-/// `kept`: lives as long as the operator.
+}  // namespace
+
 Operator reduction_of(const isthmus_call& kept) {
   if (!reduces(kept.kind)) return {};
   if (kept.combine != nullptr)
@@ -62,6 +68,8 @@ Operator reduction_of(const isthmus_call& kept) {
           " is not defined for elements of type ", static_cast<int>(kept.element));
   return found;
 }
+
+namespace {
 
 bool is_in_order(const isthmus_call& call) {
   return reduces(call.kind) && call.combine != nullptr && call.commutes == 0;
@@ -105,8 +113,18 @@ bool Cached::serves(const isthmus_call& other, std::size_t other_element_bytes, 
   return call.kind == other.kind && call.count == other.count && element_bytes == other_element_bytes &&
          call.root == other.root && (call.in_place != 0) == (other.in_place != 0) &&
          (call.combine != nullptr && call.commutes == 0) == (other.combine != nullptr && other.commutes == 0) &&
+         call.enter == other.enter && call.leave == other.leave && (call.apart != 0) == (other.apart != 0) &&
          (other.algorithm == nullptr ? algorithm.empty() && by_table == tables : algorithm == other.algorithm) &&
          std::equal(counts.begin(), counts.end(), other.counts, other.counts + other.counts_length);
+}
+
+int told(isthmus_operation& operation, int status) {
+  if (status == ISTHMUS_IN_PROGRESS) return status;
+  operation.under_way = false;
+  if (status == ISTHMUS_FAILED) failed(status, operation.team.transport.failure());
+  if (status == ISTHMUS_INVALID) failed(status, operation.refused);
+  if (!operation.persistent) operation.team.give_back(operation);
+  return status;
 }
 
 }  // namespace isthmus::runtime
@@ -124,6 +142,7 @@ isthmus_team::isthmus_team(const isthmus_team& whole, std::span<const std::uint3
       checks(whole.checks),
       progress(whole.progress),
       beside(whole.beside),
+      next_number(whole.next_number),
       number(its_number),
       most(whole.most),
       tell(whole.tell),
@@ -148,6 +167,12 @@ isthmus_team::isthmus_team(const isthmus_team& whole, std::span<const std::uint3
     members.push_back(whole.members.empty() ? member : whole.members[member]);
   }
   require(within, "rank ", whole.rank, " is none of the members");
+}
+
+std::uint32_t isthmus_team::find_member(Rank of_transport) const {
+  if (members.empty()) return of_transport;
+  const auto at = std::ranges::find(members, of_transport);
+  return at == members.end() ? ISTHMUS_NO_RANK : static_cast<std::uint32_t>(at - members.begin());
 }
 
 Cached& isthmus_team::find(const isthmus_call& call) {
@@ -177,7 +202,7 @@ Cached& isthmus_team::find(const isthmus_call& call) {
 }
 
 /// The schedule by an algorithm as tables write it.
-Program isthmus_team::program_by(const Cached& made, const std::string& algorithm) const {
+Program isthmus_team::program_by(const Cached& made, const std::string& algorithm) {
   schedule::CollectiveCall asked;
   asked.kind = static_cast<CollectiveKind>(made.call.kind);
   asked.rank = rank;
@@ -188,7 +213,19 @@ Program isthmus_team::program_by(const Cached& made, const std::string& algorith
   asked.counts = made.counts;
   asked.in_place = made.call.in_place != 0;
   const Choice choice = in_nodes(asked.kind, read_choice(algorithm), *nodes);
-  return collective_program(asked, algorithm_of(asked.kind, choice, made.element_bytes), made.element_bytes, number);
+  const bool enter = made.call.enter == ISTHMUS_SYNC_ALL || choice.enter_all;
+  const bool leave = made.call.leave == ISTHMUS_SYNC_ALL || choice.leave_all;
+  Around around;
+  around.apart = made.call.apart != 0;
+  schedule::Algorithm barrier;
+  if ((enter || leave) && asked.kind != CollectiveKind::barrier) {
+    const Choice usual = read_choice(chooser.candidates({CollectiveKind::barrier, 0, false, is_apart()}).front().text);
+    barrier = algorithm_of(CollectiveKind::barrier, in_nodes(CollectiveKind::barrier, usual, *nodes), 1);
+    if (enter) around.before = &barrier;
+    if (leave) around.after = &barrier;
+  }
+  return collective_program(asked, algorithm_of(asked.kind, choice, made.element_bytes), made.element_bytes, number,
+                            around);
 }
 
 /// Whether each of its ranks is on a node of its own.

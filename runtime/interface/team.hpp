@@ -30,6 +30,10 @@ namespace isthmus::runtime {
 
 /// Whether it combines elements.
 bool reduces(isthmus_kind kind);
+/// Throws InvalidInput.
+std::size_t element_bytes_of(const isthmus_call& call);
+/// The operator of a call, which lives as long. Throws InvalidInput.
+Operator reduction_of(const isthmus_call& kept);
 
 /// A call whose schedule is kept; only what the schedule depends on counts.
 struct Cached {
@@ -49,6 +53,9 @@ struct Cached {
 };
 
 struct Loaded;
+
+/// What a call returns that may end an operation, which is given back where it does.
+int told(isthmus_operation& operation, int status);
 
 }  // namespace isthmus::runtime
 
@@ -137,6 +144,8 @@ struct isthmus_team {
   [[nodiscard]] isthmus::runtime::Rank member(isthmus::runtime::Rank of_team) const {
     return members.empty() ? of_team : members[of_team];
   }
+  /// The rank that the transport calls so; ISTHMUS_NO_RANK where it is none of this team.
+  [[nodiscard]] std::uint32_t find_member(isthmus::runtime::Rank of_transport) const;
 
   std::string listed;  ///< what isthmus_algorithms() said last
   std::shared_ptr<isthmus::runtime::Transport> transport_owner;
@@ -148,11 +157,13 @@ struct isthmus_team {
   std::shared_ptr<isthmus::runtime::Progress> progress;  ///< where a thread goes on
   /// What else goes on in calls of the team and its groups.
   std::shared_ptr<std::list<std::function<void()>>> beside = std::make_shared<std::list<std::function<void()>>>();
+  /// The least number that no group of this rank has which agreed on one.
+  std::shared_ptr<std::uint32_t> next_number = std::make_shared<std::uint32_t>(0);
 
  private:
   void plan(isthmus::runtime::Cached& made);
   [[nodiscard]] bool is_apart() const;
-  isthmus::runtime::Program program_by(const isthmus::runtime::Cached& made, const std::string& algorithm) const;
+  isthmus::runtime::Program program_by(const isthmus::runtime::Cached& made, const std::string& algorithm);
   int start(isthmus::runtime::Loaded& operation);
 
   std::vector<isthmus::runtime::Rank> members;  // ranks of the transport; empty: the same numbers

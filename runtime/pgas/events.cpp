@@ -14,7 +14,8 @@ namespace {
 bool is_event(isthmus_space& space, const char* call, const isthmus_event* event) {
   require(event != nullptr, "event is NULL");
   space.outside(call);
-  require(*event == 0 || space.far != nullptr, call, ": event ", *event, " was not begun in this space");
+  require(*event == 0 || space.far != nullptr || Joint::is_joint(*event), call, ": event ", *event,
+          " was not begun in this space");
   return *event != 0;
 }
 
@@ -53,8 +54,9 @@ int isthmus_begin_get_elsewhere(isthmus_space* space, void* to, uint32_t rank, u
 }
 
 int isthmus_test_event(isthmus_space* space, isthmus_event* event) {
-  return guarded_space(space, [&] {
+  return guarded_space(space, [&]() -> int {
     if (!is_event(*space, "isthmus_test_event", event)) return ISTHMUS_DONE;
+    if (Joint::is_joint(*event)) return space->joint.test(*event);
     if (!space->far->is_done(*event)) {
       if (space->go_on()) space->tested = 0;
       else space->idle(++space->tested);
@@ -67,8 +69,9 @@ int isthmus_test_event(isthmus_space* space, isthmus_event* event) {
 }
 
 int isthmus_wait_event(isthmus_space* space, isthmus_event* event) {
-  return guarded_space(space, [&] {
+  return guarded_space(space, [&]() -> int {
     if (!is_event(*space, "isthmus_wait_event", event)) return ISTHMUS_DONE;
+    if (Joint::is_joint(*event)) return space->joint.wait(*event);
     space->wait_until([&] { return space->far->is_done(*event); });
     space->far->forget(*event);
     *event = 0;

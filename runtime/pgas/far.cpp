@@ -53,7 +53,7 @@ void Far::forget(isthmus_event event) {
   if (number == 0 || number >= operations_.size() ||
       operations_[number].uses != static_cast<std::uint32_t>(event >> 32))
     return;
-  ++operations_[number].uses;
+  operations_[number].uses = (operations_[number].uses + 1) & most_uses;
   spare_.push_back(number);
 }
 
@@ -65,7 +65,7 @@ Far::Operation Far::end(std::uint32_t number, Rank rank) {
   post_.await(space_.team.member(rank));
   space_.wait_until([&] { return operations_[number].left == 0; });
   post_.await(MpiTransport::nobody);
-  ++operations_[number].uses;
+  operations_[number].uses = (operations_[number].uses + 1) & most_uses;
   spare_.push_back(number);
   return operations_[number];
 }

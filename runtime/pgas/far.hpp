@@ -95,6 +95,7 @@ class Far final : public Post::Receiver {
   void ended(const Bulk& bulk) override;
 
  private:
+  static constexpr std::uint32_t most_uses = 0x7FFFFFFF;  // bit 63 of an event is Joint's
   enum Purpose : std::uint32_t { operation, put_here, payload_here, nothing };
   struct Operation {
     std::uint32_t left = 0;  ///< what has to come before it is done

@@ -56,16 +56,6 @@ std::uint64_t in_pages(std::uint64_t bytes) {
   return (bytes + page - 1) / page * page;
 }
 
-void gather_all(isthmus_team* team, const void* mine, void* all, std::size_t bytes) {
-  isthmus_call call{};
-  call.size = sizeof call;
-  call.kind = ISTHMUS_ALLGATHER;
-  call.element = ISTHMUS_BYTES;
-  call.element_bytes = static_cast<std::uint32_t>(bytes);
-  call.count = 1;
-  if (isthmus_run(team, &call, mine, all) < 0) throw TransportError(isthmus_last_error());
-}
-
 Segments::Segments(isthmus_team* team, const SegmentSizes& sizes, const std::vector<bool>& near)
     : sizes_(sizes),
       rank_(isthmus_rank(team)),

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/interface/groups.hpp"
 #include "runtime/pgas/inbox.hpp"
 #include "runtime/transport/transport.hpp"
 
@@ -59,9 +60,6 @@ struct SegmentSizes {
 
   bool operator==(const SegmentSizes&) const = default;
 };
-
-/// Exchanges so many bytes of each rank of a team. Throws TransportError.
-void gather_all(isthmus_team* team, const void* mine, void* all, std::size_t bytes);
 
 class Segments {
  public:

@@ -133,7 +133,9 @@ void isthmus_space::start() {
   // Where all messages go over the wire, whoever goes on with the team has just looked at it.
   const bool looks = dynamic_cast<MpiTransport*>(&team.transport) == nullptr;
   beside_ = team.beside->insert(team.beside->end(), [this, looks] {
-    if (!handling()) poll(looks);
+    if (handling()) return;
+    poll(looks);
+    joint.go_on();
   });
   team.transport.execution_began();  // a thread that goes on looks for messages at any time
   started_ = true;

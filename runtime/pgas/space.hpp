@@ -21,6 +21,7 @@
 #include "runtime/pgas/far.hpp"
 #include "runtime/pgas/heap.hpp"
 #include "runtime/pgas/inbox.hpp"
+#include "runtime/pgas/joint.hpp"
 #include "runtime/pgas/segments.hpp"
 #include "runtime/progress/progress.hpp"
 
@@ -100,6 +101,7 @@ struct isthmus_space {
   isthmus::runtime::Segments segments;
   std::unique_ptr<isthmus::runtime::Far> far;  ///< null where all ranks share memory
   isthmus::runtime::Barrier barrier;
+  isthmus::runtime::Joint joint;
   std::array<Handler, ISTHMUS_MOST_HANDLERS> handlers{};
 
   struct Held {

@@ -44,6 +44,9 @@ program pgas_fortran
   integer(c_int64_t), target :: one = 1, before = -1, events(3)
   integer(c_int64_t), pointer :: count
   integer :: i, k
+  type(isthmus_manner), target :: manner
+  type(isthmus_reduction), target :: reduction
+  type(c_ptr) :: part
   real(c_double), target :: numbers(100), matrix(6, 5), column(5)
   real(c_double), pointer :: mine(:)
   real(c_float), target :: half = 0.5
@@ -142,6 +145,23 @@ program pgas_fortran
   call holds(count == 55 + 10*(modulo(rank - 1, ranks)*1000 + 100 + 2), 'what was said')
   call done(isthmus_put_signal(space, next, place, c_loc(one), 8_c_size_t, counter + 24, 2_c_int64_t), 'signal')
   call done(isthmus_wait_signal(space, counter + 24, 2_c_int64_t), 'wait for a signal')
+
+  ! Teams and collectives.
+  if (c_sizeof(manner) /= manner%size .or. c_sizeof(reduction) /= reduction%size) error stop 'size of a manner'
+  call done(isthmus_barrier(space), 'barrier')
+  call done(isthmus_split(team, int(modulo(rank, 2), c_int64_t), int(-rank, c_int64_t), part), 'split')
+  call done(isthmus_translate(part, isthmus_rank(part), team, other), 'translate')
+  call holds(other == rank, 'a rank of a part')
+  mine = rank
+  manner%team = part
+  reduction%count = isthmus_ranks(part)
+  reduction%block = 1
+  call done(isthmus_reduce(space, c_loc(manner), 0, place + 80, place, c_loc(reduction)), 'reduce')
+  manner%event = c_loc(events)
+  call done(isthmus_broadcast(space, c_loc(manner), place + 88, 0, place + 80, 8_c_int64_t), 'broadcast')
+  call done(isthmus_wait_event(space, events(1)), 'wait')
+  call holds(nint(mine(12)) == sum([(i, i=modulo(rank, 2), ranks - 1, 2)]), 'sum of a part')
+  call done(isthmus_leave(part), 'leave a part')
 
   call holds(isthmus_put(space, ranks, place, c_loc(one), 8_c_size_t) == ISTHMUS_INVALID, 'no such rank')
   words = isthmus_last_error()

@@ -43,16 +43,19 @@ def test_all_algorithms_in_all_flavours_move_the_same_bytes_and_end(kind: str) -
         assert moved(other) == moved(plain), (name, access, sync)
         timeline = isthmus.simulate(other, LEVEL)
         assert timeline.deadlock is None
-        assert timeline.makespan >= isthmus.simulate(plain, LEVEL).makespan - 1e-12, (name, access, sync)
+        if "none" not in (sync, sync[1]):  # a loose exit leaves messages out
+            assert timeline.makespan >= isthmus.simulate(plain, LEVEL).makespan - 1e-12, (name, access, sync)
 
 
 def test_a_put_costs_what_its_parts_cost() -> None:
     once: dict[str, Any] = {"ranks": 2, "bytes": 1001, "algorithm": "linear"}
     # The put occupies the interface for g + 1000 G; the message behind it then takes o, L and o.
     behind = 3e-6 + 1000e-9 + 1e-6 + 5e-6 + 2e-6
-    assert isthmus.simulate(collective("bcast", **once, access="put", sync="none"), LEVEL).finish[1] == pytest.approx(
-        behind, rel=1e-9
-    )
+    told = collective("bcast", **once, access="put", sync=("none", "my"))
+    assert isthmus.simulate(told, LEVEL).finish[1] == pytest.approx(behind, rel=1e-9)
+    # Where nobody is told, it is done when its bytes are there and that is known.
+    untold = collective("bcast", **once, access="put", sync="none")
+    assert [str(untold.rank(1)), str(told.rank(1))] == ["rank 1", "rank 1\n  0: recv 0 B from 0 tag 0"]
     # Told first that the buffer is free: o, L and o more, and the put not before.
     asked = isthmus.simulate(collective("bcast", **once, access="put"), LEVEL)
     assert asked.finish[1] == pytest.approx(behind + 1e-6 + 5e-6 + 2e-6, rel=1e-9)

@@ -61,11 +61,14 @@ def test_the_module_has_all_functions_of_the_header() -> None:
     functions = set(re.findall(r"^ +function (isthmus_\w+)\(", module, re.MULTILINE))
     assert {name.removesuffix("_elsewhere") for name in declared} - functions == set()
     assert set(re.findall(r"name='(isthmus_\w+)'", module)) - declared == {
+        "isthmus_group",
         "isthmus_join",
         "isthmus_last_error",
         "isthmus_leave",
         "isthmus_rank",
         "isthmus_ranks",
+        "isthmus_split",
+        "isthmus_translate",
     }
     values = {name: int(value) for name, value in re.findall(r"(ISTHMUS_ATOMIC_\w+) = (\d+)", header)}
     assert {name: int(v) for name, v in re.findall(r"(ISTHMUS_ATOMIC_\w+) = (\d+)", module)} == values

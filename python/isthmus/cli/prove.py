@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     "prove",
     epilog="\b\nExamples:\n"
     "  isthmus prove allreduce:ranks=16,bytes=1kB,algorithm=ring,in_place=no\n"
+    "  isthmus prove scatter:ranks=16,bytes=8,access=put,sync=none-all\n"
     "  isthmus prove mine.goal --as bcast:ranks=4,bytes=1kB\n"
     "  isthmus prove --all --kind barrier --ranks 1-20,64",
 )
@@ -48,7 +49,8 @@ def command(
     """Prove that every execution of a schedule does what it has to do, or say where it does not.
 
     FILE is a schedule whose operations name buffers (HDF5, GOAL text), or one collective such as
-    allreduce:ranks=16,bytes=1kB,algorithm=ring. Exit status 1 if it is not proved.
+    allreduce:ranks=16,bytes=1kB,algorithm=ring. With sync=ENTRY-EXIT (none, my or all) in a collective, memory must be
+    used only while its rank (my), or all ranks (all), have entered and not left. Exit status 1 if it is not proved.
     """
     if everything:
         if what is not None or as_ is not None or ordered:

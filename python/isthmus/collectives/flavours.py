@@ -74,7 +74,7 @@ def number(kind: str, flavour: Mapping[str, Any]) -> int:
         For unknown words, and barriers around a collective, which a program has where it calls them.
     """
     full = {**_STANDARD, **flavour}
-    enter, leave = _synchronisation(full["sync"])
+    enter, leave = synchronisation(full["sync"])
     _check(full["access"], enter, leave, full["protocol"])
     if "all" in (enter, leave):
         raise InvalidInput(f"sync {full['sync']!r} of {kind}: a program synchronises with its own barriers")
@@ -85,8 +85,8 @@ def number(kind: str, flavour: Mapping[str, Any]) -> int:
 _STANDARD = {"access": "message", "sync": "my", "protocol": "size"}
 
 
-def _synchronisation(sync: str | Sequence[str]) -> tuple[str, str]:
-    """On entry and exit."""
+def synchronisation(sync: str | Sequence[str]) -> tuple[str, str]:
+    """On entry and exit: of "none-all" or ("none", "all"); of one word, the same."""
     if isinstance(sync, str):
         enter, dash, leave = sync.partition("-")
         return (enter, leave) if dash else (enter, enter)
@@ -119,12 +119,12 @@ def flavoured(
     barrier : callable
         Makes a barrier of the same ranks.
     """
-    enter, leave = _synchronisation(sync)
+    enter, leave = synchronisation(sync)
     _check(access, enter, leave, protocol)
     if not 1 <= count <= 1_000_000 or under_way < 0:
         raise InvalidInput(f"count = {count}, under_way = {under_way}: must be 1 to 1,000,000 and 0 or more")
     if access != "message":
-        schedule = schedule.one_sided(access, ask=enter == "my")
+        schedule = schedule.one_sided(access, ask=enter == "my", tell=leave != "none")
     elif protocol != "size":
         schedule = schedule.with_protocol(protocol)
     if "all" in (enter, leave):

@@ -69,7 +69,7 @@ def collective(
     sync : {"none", "my", "all"} or pair of them
         What ranks wait for on entry and on exit, as in UPC. "all": for all ranks, by a barrier (strict). "my": for what
         their own data need; before a put its target says that the buffer is free. "none" (loose): buffers that receive
-        first count as free; on exit as "my".
+        first count as free, and on exit nobody is told that an access has ended unless something waits for it.
     protocol : {"size", "eager", "rendezvous"}
         Protocol of messages: chosen by size, as the machine does, or always the same.
     count : int

@@ -37,6 +37,7 @@ class Contract:
         counts: ArrayLike | None = None,
         in_place: bool = True,
         ordered: bool = False,
+        sync: str | Sequence[str] = "none",
     ) -> Contract:
         """Return the contract of a collective on the buffers "input" and "output".
 
@@ -48,6 +49,9 @@ class Contract:
             The contribution of a rank to its own result is in the output at the start (MPI_IN_PLACE).
         ordered : bool
             Contributions must be combined in rank order, for operators that do not commute.
+        sync : {"none", "my", "all"} or pair of them
+            On entry and exit, when memory may be used: at any time; while its rank is in the collective; after all
+            ranks have entered, and before any of them leaves.
 
         Raises
         ------
@@ -59,8 +63,10 @@ class Contract:
         >>> print(Contract.collective("allreduce", ranks=4, bytes=8))
         allreduce of 4 ranks
         """
+        from ..collectives.flavours import synchronisation
         from ..collectives.single import flat, number
 
+        enter, leave = synchronisation(sync)
         numbers = {name: number(name, value) for name, value in (("ranks", ranks), ("bytes", bytes), ("root", root))}
         return cls(
             _core.Contract.of_collective(
@@ -69,6 +75,8 @@ class Contract:
                 counts=flat(kind, numbers["ranks"], counts),
                 in_place=bool(in_place),
                 ordered=bool(ordered),
+                enter=enter,
+                leave=leave,
             )
         )
 

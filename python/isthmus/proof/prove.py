@@ -174,7 +174,7 @@ def prove(
             )
         if as_ is None:
             given: dict[str, Any] = {name: value for name, value in call.items() if name in _CALL}
-            as_ = Contract.collective(what.kind, ordered=ordered, **given)
+            as_ = Contract.collective(what.kind, ordered=ordered, sync=call.get("sync", "my"), **given)
         what = collective(what.kind, algorithm=what, buffers=True, **call)
     elif call:
         raise InvalidInput(f"{', '.join(call)}: arguments of a call apply only to an algorithm returned by register()")
@@ -198,13 +198,13 @@ def prove(
 
 
 def contract_of_line(line: str, *, ordered: bool = False) -> Contract:
-    """Return the contract of ``allreduce:ranks=16,bytes=1kB,in_place=no``; the algorithm is ignored."""
+    """Return the contract of ``allreduce:ranks=16,bytes=1kB,in_place=no,sync=all``; the algorithm is ignored."""
     from ..one_line import collective_arguments
 
     arguments = collective_arguments(line)
     if arguments.get("count", 1) != 1:
         raise InvalidInput(f"{line}: prove one collective at a time: several would use the same buffers")
-    for name in ("algorithm", "access", "sync", "protocol", "count", "under_way"):
+    for name in ("algorithm", "access", "protocol", "count", "under_way"):
         arguments.pop(name, None)
     return Contract.collective(ordered=ordered, **arguments)
 
@@ -214,4 +214,5 @@ def _generated(line: str) -> tuple[Schedule, str]:
     from ..one_line import collective_arguments
 
     arguments: dict[str, Any] = collective_arguments(line)
-    return collective(**arguments, buffers=True), line
+    # What collective() takes where nothing is said.
+    return collective(**arguments, buffers=True), line if "sync" in arguments else f"{line},sync=my"

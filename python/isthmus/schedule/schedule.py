@@ -313,7 +313,7 @@ class Schedule(Tabular):
         """
         return Schedule(self._arrays.relabel(columns.integers("permutation", permutation, np.uint32)))
 
-    def one_sided(self, access: str, *, ask: bool = False) -> Schedule:
+    def one_sided(self, access: str, *, ask: bool = False, tell: bool = True) -> Schedule:
         """Replace messages that carry bytes by puts or gets, as runtimes of PGAS languages move data.
 
         Parameters
@@ -325,13 +325,16 @@ class Schedule(Tabular):
         ask : bool
             For puts: the receiver always announces first that its buffer is free. If False, it does so only if its
             receive waits for something; other buffers count as free from the start.
+        tell : bool
+            If False, messages that announce the end of an access are left out where nothing in the schedule depends on
+            them: who uses the data afterwards has to know otherwise that they are there, or may be changed.
 
         Raises
         ------
         InvalidInput
             If there are wildcards, or messages that do not match or differ in size.
         """
-        return Schedule(self._arrays.one_sided(access, bool(ask)))
+        return Schedule(self._arrays.one_sided(access, bool(ask), bool(tell)))
 
     def with_protocol(self, protocol: str) -> Schedule:
         """Return the schedule with all messages "eager", by "rendezvous", or by "size" as the machine chooses."""

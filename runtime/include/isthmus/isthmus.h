@@ -116,10 +116,18 @@ int isthmus_leave(isthmus_team* team);
 uint32_t isthmus_rank(const isthmus_team* team);
 uint32_t isthmus_ranks(const isthmus_team* team);
 /* A team of some of the ranks of a team, this one among them, in the order of `members`; it needs no shared memory of
- * its own. Nobody waits. `number`, from 1 on, is the same on all its ranks, and another one for each group of the team
- * to which two ranks belong together. It is left as any team; one that was left before it stays until then. */
+ * its own. `number` 0: its ranks agree on one, for which they wait for each other; two ranks make the groups that they
+ * share in the same order. Otherwise nobody waits, and `number`, from 1 to below 2^31, is the same on all its ranks,
+ * and another one for each group of the job to which two ranks belong together. It is left as any team; one that was
+ * left before it stays until then. */
 int isthmus_group(const isthmus_team* team, const uint32_t* members, uint32_t ranks, uint32_t number,
                   isthmus_team** group);
+/* All ranks of the team call it: those that give the same colour are a team, in the order of their keys, and where keys
+ * are equal in the order of the team. A rank whose colour is below 0 is in none: `part` becomes NULL. */
+int isthmus_split(isthmus_team* team, int64_t colour, int64_t key, isthmus_team** part);
+/* The number that a rank of one team has in another team of the same job; ISTHMUS_NO_RANK where it is not in it. */
+#define ISTHMUS_NO_RANK UINT32_MAX
+int isthmus_translate(const isthmus_team* team, uint32_t rank, const isthmus_team* other, uint32_t* found);
 /* Goes on with everything that is under way in a team and in its groups. */
 int isthmus_progress(isthmus_team* team);
 /* Not 0: another thread may call isthmus_progress() while this one is in the MPI library. */
@@ -174,6 +182,14 @@ typedef enum isthmus_operator {
 /* out = left (+) right for so many elements; `out` is one of the other two. */
 typedef void (*isthmus_combine)(const void* left, const void* right, void* out, size_t elements, void* data);
 
+/* What ranks wait for when they enter a collective and when they leave it, as in UPC. */
+typedef enum isthmus_sync {
+  ISTHMUS_SYNC_DEFAULT = 0, /* MY; in a space (isthmus_pgas.h) ALL */
+  ISTHMUS_SYNC_NONE = 1,    /* nothing: data and room are there before any rank enters, and used after a barrier */
+  ISTHMUS_SYNC_MY = 2,      /* buffers of a rank are used after it has entered and before it leaves, as in MPI */
+  ISTHMUS_SYNC_ALL = 3      /* no buffer is used before all ranks have entered; none leaves before all are done */
+} isthmus_sync;
+
 /* Among the `counts` of neighbor_alltoall, in place of a rank. */
 #define ISTHMUS_GAP (-1)
 
@@ -189,9 +205,9 @@ typedef struct isthmus_call {
   uint64_t count;
   /* Elements where blocks differ, in place of `count`: those of all ranks in their order; alltoall: those sent to each
    * rank, then those that come from each; neighbor_alltoall: three for each neighbour: its rank, elements sent to it,
-   * elements that come from it. Blocks lie one after the other. Three with ISTHMUS_GAP as rank: the blocks behind it lie
-   * so many elements further on, or back if they are less than 0. Between two ranks the first block sent is the first
-   * that comes, and so on. */
+   * elements that come from it. Blocks lie one after the other. Three with ISTHMUS_GAP as rank: the blocks behind it
+   * lie so many elements further on, or back if they are less than 0. Between two ranks the first block sent is the
+   * first that comes, and so on. */
   const int64_t* counts;
   size_t counts_length;
   const char* algorithm;  /* one of `isthmus schedule algorithms`, `knomial,radix=4` with options; NULL: by the table */
@@ -200,6 +216,8 @@ typedef struct isthmus_call {
   isthmus_combine combine; /* an operator of the user, in place of `operation` */
   void* data;              /* handed to it */
   uint32_t commutes;       /* not 0: operands of `combine` may change places, which allows more algorithms */
+  isthmus_sync enter, leave;
+  uint32_t apart; /* of bcast, not 0: the vector of the root is its `input`, and its `output` gets a copy */
 } isthmus_call;
 
 /* A collective that is under way, or that may be started. */

@@ -24,6 +24,10 @@ module isthmus_pgas
   integer(c_int), parameter :: ISTHMUS_ATOMIC_ADD = 0, ISTHMUS_ATOMIC_MIN = 1, ISTHMUS_ATOMIC_MAX = 2, &
     ISTHMUS_ATOMIC_AND = 3, ISTHMUS_ATOMIC_OR = 4, ISTHMUS_ATOMIC_XOR = 5, ISTHMUS_ATOMIC_SWAP = 6, &
     ISTHMUS_ATOMIC_SWAP_IF = 7, ISTHMUS_ATOMIC_READ = 8
+  ! isthmus_operator
+  integer(c_int), parameter :: ISTHMUS_SUM = 0, ISTHMUS_PRODUCT = 1, ISTHMUS_MIN = 2, ISTHMUS_MAX = 3
+  ! isthmus_sync
+  integer(c_int), parameter :: ISTHMUS_SYNC_DEFAULT = 0, ISTHMUS_SYNC_NONE = 1, ISTHMUS_SYNC_MY = 2, ISTHMUS_SYNC_ALL = 3
   integer(c_int), parameter :: ISTHMUS_MOST_HANDLERS = 256, ISTHMUS_MOST_ARGUMENTS = 16
 
   type, bind(c) :: isthmus_space_options
@@ -50,6 +54,24 @@ module isthmus_pgas
   type, bind(c) :: isthmus_mutex
     integer(c_int32_t) :: rank
     integer(c_int64_t) :: offset
+  end type
+
+  type, bind(c) :: isthmus_manner
+    integer(c_size_t) :: size = 40 ! of this type
+    type(c_ptr) :: team = c_null_ptr
+    integer(c_int) :: enter = ISTHMUS_SYNC_DEFAULT, leave = ISTHMUS_SYNC_DEFAULT
+    type(c_ptr) :: algorithm = c_null_ptr ! a text that ends with c_null_char
+    type(c_ptr) :: event = c_null_ptr ! an integer(c_int64_t)
+  end type
+
+  type, bind(c) :: isthmus_reduction
+    integer(c_size_t) :: size = 64 ! of this type
+    integer(c_int) :: element = ISTHMUS_F64, operation = ISTHMUS_SUM
+    integer(c_int32_t) :: element_bytes = 0
+    type(c_funptr) :: combine = c_null_funptr
+    type(c_ptr) :: data = c_null_ptr
+    integer(c_int32_t) :: commutes = 0
+    integer(c_int64_t) :: count = 0, block = 0
   end type
 
   abstract interface
@@ -533,6 +555,142 @@ module isthmus_pgas
       import :: c_ptr, c_int, isthmus_mutex
       type(c_ptr), value :: space
       type(isthmus_mutex), value :: mutex
+      integer(c_int) :: returned
+    end function
+
+    ! -- teams, see isthmus.h
+
+    function isthmus_group(team, members, ranks, number, group) bind(c, name='isthmus_group') &
+      result(returned)
+      import :: c_int, c_int32_t, c_ptr
+      type(c_ptr), value :: team
+      type(c_ptr), value :: members
+      integer(c_int32_t), value :: ranks
+      integer(c_int32_t), value :: number
+      type(c_ptr), intent(out) :: group
+      integer(c_int) :: returned
+    end function
+
+    function isthmus_split(team, colour, key, part) bind(c, name='isthmus_split') &
+      result(returned)
+      import :: c_int, c_int64_t, c_ptr
+      type(c_ptr), value :: team
+      integer(c_int64_t), value :: colour
+      integer(c_int64_t), value :: key
+      type(c_ptr), intent(out) :: part
+      integer(c_int) :: returned
+    end function
+
+    function isthmus_translate(team, rank, other, found) bind(c, name='isthmus_translate') &
+      result(returned)
+      import :: c_int, c_int32_t, c_ptr
+      type(c_ptr), value :: team
+      integer(c_int32_t), value :: rank
+      type(c_ptr), value :: other
+      integer(c_int32_t), intent(out) :: found
+      integer(c_int) :: returned
+    end function
+
+    ! -- collectives; a manner and a reduction are given by c_loc()
+
+    function isthmus_barrier_of(space, manner) bind(c, name='isthmus_barrier_of') &
+      result(returned)
+      import :: c_int, c_ptr
+      type(c_ptr), value :: space
+      type(c_ptr), value :: manner
+      integer(c_int) :: returned
+    end function
+
+    function isthmus_broadcast(space, manner, to, root, from, bytes) bind(c, name='isthmus_broadcast') &
+      result(returned)
+      import :: c_int, c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: space
+      type(c_ptr), value :: manner
+      integer(c_int64_t), value :: to
+      integer(c_int32_t), value :: root
+      integer(c_int64_t), value :: from
+      integer(c_int64_t), value :: bytes
+      integer(c_int) :: returned
+    end function
+
+    function isthmus_scatter(space, manner, to, root, from, bytes) bind(c, name='isthmus_scatter') &
+      result(returned)
+      import :: c_int, c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: space
+      type(c_ptr), value :: manner
+      integer(c_int64_t), value :: to
+      integer(c_int32_t), value :: root
+      integer(c_int64_t), value :: from
+      integer(c_int64_t), value :: bytes
+      integer(c_int) :: returned
+    end function
+
+    function isthmus_gather(space, manner, root, to, from, bytes) bind(c, name='isthmus_gather') &
+      result(returned)
+      import :: c_int, c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: space
+      type(c_ptr), value :: manner
+      integer(c_int32_t), value :: root
+      integer(c_int64_t), value :: to
+      integer(c_int64_t), value :: from
+      integer(c_int64_t), value :: bytes
+      integer(c_int) :: returned
+    end function
+
+    function isthmus_gather_all(space, manner, to, from, bytes) bind(c, name='isthmus_gather_all') &
+      result(returned)
+      import :: c_int, c_int64_t, c_ptr
+      type(c_ptr), value :: space
+      type(c_ptr), value :: manner
+      integer(c_int64_t), value :: to
+      integer(c_int64_t), value :: from
+      integer(c_int64_t), value :: bytes
+      integer(c_int) :: returned
+    end function
+
+    function isthmus_exchange_all(space, manner, to, from, bytes) bind(c, name='isthmus_exchange_all') &
+      result(returned)
+      import :: c_int, c_int64_t, c_ptr
+      type(c_ptr), value :: space
+      type(c_ptr), value :: manner
+      integer(c_int64_t), value :: to
+      integer(c_int64_t), value :: from
+      integer(c_int64_t), value :: bytes
+      integer(c_int) :: returned
+    end function
+
+    function isthmus_permute(space, manner, to, from, bytes, next) bind(c, name='isthmus_permute') &
+      result(returned)
+      import :: c_int, c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: space
+      type(c_ptr), value :: manner
+      integer(c_int64_t), value :: to
+      integer(c_int64_t), value :: from
+      integer(c_int64_t), value :: bytes
+      integer(c_int32_t), value :: next
+      integer(c_int) :: returned
+    end function
+
+    function isthmus_reduce(space, manner, root, to, from, reduction) bind(c, name='isthmus_reduce') &
+      result(returned)
+      import :: c_int, c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: space
+      type(c_ptr), value :: manner
+      integer(c_int32_t), value :: root
+      integer(c_int64_t), value :: to
+      integer(c_int64_t), value :: from
+      type(c_ptr), value :: reduction
+      integer(c_int) :: returned
+    end function
+
+    function isthmus_prefix_reduce(space, manner, to, from, reduction) bind(c, name='isthmus_prefix_reduce') &
+      result(returned)
+      import :: c_int, c_int64_t, c_ptr
+      type(c_ptr), value :: space
+      type(c_ptr), value :: manner
+      integer(c_int64_t), value :: to
+      integer(c_int64_t), value :: from
+      type(c_ptr), value :: reduction
       integer(c_int) :: returned
     end function
   end interface

@@ -268,6 +268,62 @@ int isthmus_lock(isthmus_space* space, isthmus_mutex mutex);
 int isthmus_try_lock(isthmus_space* space, isthmus_mutex mutex);
 int isthmus_unlock(isthmus_space* space, isthmus_mutex mutex);
 
+/* -- collectives --------------------------------------------------------------------------------------------------- */
+
+/* Of symmetric memory: `to` and `from` are the same offsets on all ranks that take part, which begin the same
+ * collectives in the same order; those of several teams may be under way at once, and any number of one. Bytes that are
+ * read and those that are written must not overlap. The results of all are those of the algorithms of isthmus.h, which
+ * serves for other memory, and for collectives that this list lacks: a rank's own part is isthmus_cast() of its rank.
+ */
+
+/* How it takes place; the same on all ranks but for `event`. NULL, and members that are 0: the defaults. */
+typedef struct isthmus_manner {
+  size_t size;               /* sizeof(isthmus_manner) */
+  isthmus_team* team;        /* who takes part: the team of the space, or a group of it; its ranks are meant below.
+                                Default: all ranks of the space */
+  isthmus_sync enter, leave; /* default: ISTHMUS_SYNC_ALL, so that all that was put before is there, and all that is
+                                written may be got by any rank afterwards */
+  const char* algorithm;     /* as in isthmus_call; of reductions not given */
+  isthmus_event* event;      /* what it is waited for by; default: the call waits */
+} isthmus_manner;
+
+int isthmus_barrier_of(isthmus_space* space, const isthmus_manner* manner);
+/* Bytes at `from` of the root to `to` of all ranks, the root among them, where `to` may be `from`. */
+int isthmus_broadcast(isthmus_space* space, const isthmus_manner* manner, uint64_t to, uint32_t root, uint64_t from,
+                      uint64_t bytes);
+/* Blocks of so many bytes. From the root, whose blocks lie one after the other in the order of ranks; to the root; to
+ * all ranks; from all to all. */
+int isthmus_scatter(isthmus_space* space, const isthmus_manner* manner, uint64_t to, uint32_t root, uint64_t from,
+                    uint64_t bytes);
+int isthmus_gather(isthmus_space* space, const isthmus_manner* manner, uint32_t root, uint64_t to, uint64_t from,
+                   uint64_t bytes);
+int isthmus_gather_all(isthmus_space* space, const isthmus_manner* manner, uint64_t to, uint64_t from, uint64_t bytes);
+int isthmus_exchange_all(isthmus_space* space, const isthmus_manner* manner, uint64_t to, uint64_t from,
+                         uint64_t bytes);
+/* The block of this rank to rank `next`, another one for every rank: where two give the same, it is ISTHMUS_INVALID on
+ * all ranks. None is read before all have entered. */
+int isthmus_permute(isthmus_space* space, const isthmus_manner* manner, uint64_t to, uint64_t from, uint64_t bytes,
+                    uint32_t next);
+
+/* An array whose elements are dealt out to the ranks in blocks as in isthmus_shared.h, and what combines them. */
+typedef struct isthmus_reduction {
+  size_t size; /* sizeof(isthmus_reduction) */
+  isthmus_element element;
+  isthmus_operator operation;
+  uint32_t element_bytes;  /* of ISTHMUS_BYTES */
+  isthmus_combine combine; /* an operator of the user, in place of `operation` */
+  void* data;
+  uint32_t commutes; /* as in isthmus_call */
+  uint64_t count;    /* elements of the array, at least 1 */
+  uint64_t block;    /* of a block; 0: all are on rank 0 */
+} isthmus_reduction;
+/* All elements combined, in their order where the operator does not commute: one element, at `to` of the root. */
+int isthmus_reduce(isthmus_space* space, const isthmus_manner* manner, uint32_t root, uint64_t to, uint64_t from,
+                   const isthmus_reduction* reduction);
+/* Of every element, all up to it combined: an array of the same shape at `to`, which may be `from`. */
+int isthmus_prefix_reduce(isthmus_space* space, const isthmus_manner* manner, uint64_t to, uint64_t from,
+                          const isthmus_reduction* reduction);
+
 #pragma GCC visibility pop
 #ifdef __cplusplus
 }

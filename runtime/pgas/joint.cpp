@@ -1,0 +1,128 @@
+#include "runtime/pgas/joint.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.hpp"
+#include "runtime/interface/status.hpp"
+#include "runtime/interface/team.hpp"
+
+namespace isthmus::runtime {
+
+Chain::Chain(isthmus_team& team, std::uint32_t most) : team_(team), contexts_(most) {
+  for (std::uint32_t& context : contexts_) context = team.next_context();
+  std::ranges::reverse(contexts_);
+}
+
+void Chain::begin(const isthmus_call& call, const void* input, void* output) {
+  own_ = &team_.take(call);
+  const std::uint32_t context = contexts_.back();
+  contexts_.pop_back();
+  team_.start_in(*own_, context, input, output);
+}
+
+void Chain::end(int status, const std::string& words) {
+  ended_ = true;
+  status_ = status;
+  words_ = words;
+  for (; !contexts_.empty(); contexts_.pop_back()) team_.leave_out(contexts_.back());
+}
+
+bool Chain::go_on() {
+  while (!ended_) {
+    if (own_ != nullptr) {
+      const Status now = own_->execution.status();
+      if (now == Status::in_progress) return false;
+      team_.give_back(*std::exchange(own_, nullptr));
+      if (now == Status::failed) {
+        end(ISTHMUS_FAILED, team_.transport.failure());
+        break;
+      }
+    }
+    try {
+      if (!next()) end(ISTHMUS_DONE, "");
+    } catch (const InvalidInput& error) {
+      end(ISTHMUS_INVALID, error.what());
+    } catch (const Unsupported& error) {
+      end(ISTHMUS_UNSUPPORTED, error.what());
+    }
+  }
+  return true;
+}
+
+int Chain::status() { return status_ < 0 ? failed(status_, words_) : status_; }
+
+isthmus_team& Joint::Under::team() const { return chain ? chain->team() : operation->team; }
+
+int Joint::Under::look() {
+  if (chain) return chain->go_on() ? chain->status() : int{ISTHMUS_IN_PROGRESS};
+  return told(*operation, operation->team.state(*operation));
+}
+
+int Joint::wait(Under& under) {
+  constexpr std::uint32_t looks = 2000;  // then others get the processor, as in isthmus_wait()
+  isthmus_team& team = under.team();
+  for (std::uint32_t i = 0;; ++i) {
+    const int status = under.look();
+    if (status != ISTHMUS_IN_PROGRESS) return status;
+    team.go_on();
+    if (i > looks) ::sched_yield();
+  }
+}
+
+int Joint::add(Under under, isthmus_event* event) {
+  if (event == nullptr) return wait(under);
+  if (spare_.empty()) {
+    under_way_.push_back(std::make_unique<Under>());
+    spare_.push_back(static_cast<std::uint32_t>(under_way_.size() - 1));
+  }
+  const std::uint32_t number = spare_.back();
+  spare_.pop_back();
+  Under& place = *under_way_[number];
+  place.operation = under.operation;
+  place.chain = std::move(under.chain);
+  if (place.chain) chains_.push_back(place.chain.get());
+  *event = mark | static_cast<isthmus_event>(place.uses & 0x7FFFFFFF) << 32 | number;
+  return ISTHMUS_DONE;
+}
+
+Joint::Under& Joint::of(isthmus_event event) {
+  const auto number = static_cast<std::uint32_t>(event);
+  const bool known = number < under_way_.size() &&
+                     (under_way_[number]->operation != nullptr || under_way_[number]->chain != nullptr) &&
+                     (under_way_[number]->uses & 0x7FFFFFFF) == ((event & ~mark) >> 32);
+  require(known, "event ", event, ": it was waited for before, or not begun in this space");
+  return *under_way_[number];
+}
+
+int Joint::end(isthmus_event& event, int status) {
+  if (status == ISTHMUS_IN_PROGRESS) return status;
+  Under& under = of(event);
+  if (under.chain) std::erase(chains_, under.chain.get());
+  under.operation = nullptr;
+  under.chain = nullptr;
+  ++under.uses;
+  spare_.push_back(static_cast<std::uint32_t>(event));
+  event = 0;
+  return status;
+}
+
+int Joint::test(isthmus_event& event) {
+  Under& under = of(event);
+  int status = under.look();
+  if (status == ISTHMUS_IN_PROGRESS) {
+    under.team().go_on();
+    status = under.look();
+  }
+  return end(event, status);
+}
+
+int Joint::wait(isthmus_event& event) { return end(event, wait(of(event))); }
+
+void Joint::go_on() {
+  for (Chain* const chain : chains_) chain->go_on();
+}
+
+}  // namespace isthmus::runtime

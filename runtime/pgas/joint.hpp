@@ -1,0 +1,85 @@
+// Collectives on the memory of a space that are under way: schedules of the registry, as any team carries them out.
+// What takes several of them, or combines elements between them, is a chain, which goes on in calls of the team.
+#pragma once
+
+#include <isthmus/isthmus_pgas.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+struct isthmus_operation;
+
+namespace isthmus::runtime {
+
+/// Collectives of a team one after the other, with work of this rank between them.
+class Chain {
+ public:
+  /// At most so many collectives. All ranks of the team make it at the same place among its collectives.
+  Chain(isthmus_team& team, std::uint32_t most);
+  Chain(const Chain&) = delete;
+  Chain& operator=(const Chain&) = delete;
+  virtual ~Chain() = default;
+
+  /// Goes on as far as can be; whether it has ended.
+  bool go_on();
+  /// Once it has ended.
+  int status();
+  [[nodiscard]] isthmus_team& team() const { return team_; }
+
+ protected:
+  /// Does what comes next and begins a collective; false: that was all. Throws InvalidInput and
+  /// Unsupported, the same on all ranks.
+  virtual bool next() = 0;
+  void begin(const isthmus_call& call, const void* input, void* output);
+
+ private:
+  void end(int status, const std::string& words);
+
+  isthmus_team& team_;
+  std::vector<std::uint32_t> contexts_;  // taken in the order in which ranks make chains, the last one first
+  isthmus_operation* own_ = nullptr;
+  bool ended_ = false;
+  int status_ = ISTHMUS_DONE;
+  std::string words_;
+};
+
+class Joint {
+ public:
+  [[nodiscard]] static bool is_joint(isthmus_event event) { return (event & mark) != 0; }
+
+  /// A collective that has been started. `event` null: waits for it. As what may be called returns.
+  int add(isthmus_operation& operation, isthmus_event* event) { return add(Under{&operation, nullptr}, event); }
+  int add(std::unique_ptr<Chain> chain, isthmus_event* event) {
+    chain->go_on();
+    return add(Under{nullptr, std::move(chain)}, event);
+  }
+  /// Both set an event that is done to 0.
+  int test(isthmus_event& event);
+  int wait(isthmus_event& event);
+  /// Goes on with chains.
+  void go_on();
+
+ private:
+  static constexpr isthmus_event mark = isthmus_event{1} << 63;
+
+  struct Under {
+    isthmus_operation* operation = nullptr;
+    std::unique_ptr<Chain> chain;
+    std::uint32_t uses = 0;  ///< of its number, which events tell apart
+    [[nodiscard]] isthmus_team& team() const;
+    int look();
+  };
+
+  int add(Under under, isthmus_event* event);
+  static int wait(Under& under);
+  Under& of(isthmus_event event);
+  int end(isthmus_event& event, int status);
+
+  std::vector<std::unique_ptr<Under>> under_way_;
+  std::vector<std::uint32_t> spare_;
+  std::vector<Chain*> chains_;
+};
+
+}  // namespace isthmus::runtime
