@@ -18,6 +18,7 @@
 #include "schedule/one_sided.hpp"
 #include "schedule/pattern.hpp"
 #include "schedule/schedule.hpp"
+#include "schedule/two_sided.hpp"
 #include "schedule/validate.hpp"
 
 using namespace nanobind::literals;
@@ -149,6 +150,18 @@ void bind_schedule(nb::module_& module) {
             return one_sided(s, access == "put" ? Access::put : Access::get, ask, tell);
           },
           "access"_a, "ask"_a, "tell"_a, "Puts or gets in place of messages.")
+      .def(
+          "two_sided",
+          [](const Schedule& s) {
+            TwoSided out;
+            {
+              const nb::gil_scoped_release release;
+              out = two_sided(s);
+            }
+            return nb::make_tuple(std::move(out.schedule), array_from(std::move(out.begins)),
+                                  array_from(std::move(out.ends)));
+          },
+          "Messages in place of puts and gets, and of every operation what begins and what ends with it.")
       .def_ro("ranks", &Schedule::ranks)
       .def_prop_ro("op_first",
                    [](nb::handle_t<Schedule> self) {

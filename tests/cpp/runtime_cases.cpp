@@ -7,10 +7,12 @@
 
 #include "base/error.hpp"
 #include "collectives/buffers.hpp"
+#include "collectives/collective_schedule.hpp"
 #include "runtime/collectives/collective_program.hpp"
 #include "runtime/executor/execution.hpp"
 #include "runtime/executor/shorten.hpp"
 #include "schedule/names.hpp"
+#include "schedule/two_sided.hpp"
 
 namespace isthmus::test {
 namespace {
@@ -155,10 +157,32 @@ std::string describe(const Case& c) {
   return std::string(schedule::name_of(c.kind)) + " " + c.algorithm + " on " + std::to_string(c.ranks) +
          " ranks, root " + std::to_string(c.root) + ", " + std::to_string(c.count) + " elements of " +
          std::to_string(size_of(c.values)) + " bytes" + (c.counts.empty() ? "" : ", counts") +
-         (c.in_place ? ", in place" : "");
+         (c.in_place ? ", in place" : "") + (c.access ? *c.access == schedule::Access::put ? ", puts" : ", gets" : "");
+}
+
+/// The part of a rank in a schedule of puts or gets, as messages again.
+runtime::Program program_of_accesses(const Case& c, Rank rank) {
+  CollectiveCall call;
+  call.kind = c.kind;
+  call.ranks = c.ranks;
+  call.root = c.root;
+  call.bytes = c.count;
+  call.counts = c.counts;
+  call.in_place = c.in_place;
+  schedule::Schedule whole =
+      collectives::collective_schedule(call, collectives::find_algorithm(c.kind, c.algorithm, c.options), true);
+  const std::uint64_t size = size_of(c.values);
+  for (schedule::Operation& op : whole.ops)
+    if (op.kind != schedule::OpKind::calc) op.amount *= size;
+  for (schedule::Slices& slices : whole.slices)
+    for (std::uint64_t* offset : {&slices.from.offset, &slices.to.offset, &slices.block}) *offset *= size;
+  for (std::uint64_t& bytes : whole.buffers.bytes) bytes *= size;
+  const schedule::Schedule accesses = schedule::one_sided(whole, *c.access, c.count % 2 == 0);
+  return runtime::program_of(schedule::two_sided(accesses).schedule, rank);
 }
 
 runtime::Program program_of(const Case& c, Rank rank) {
+  if (c.access) return program_of_accesses(c, rank);
   const std::vector<std::int64_t> counts = counts_of(c, rank);
   CollectiveCall call;
   call.kind = c.kind;

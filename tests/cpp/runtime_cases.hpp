@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "runtime/executor/program.hpp"
 #include "runtime/transport/transport.hpp"
 #include "runtime_values.hpp"
+#include "schedule/one_sided.hpp"
 #include "schedule/program.hpp"
 
 namespace isthmus::test {
@@ -26,6 +28,8 @@ struct Case {
   /// Elements where ranks contribute differently: of each rank; of alltoall from i to j at [i * ranks + j]; of
   /// neighbor_alltoall sender, receiver and elements of each message.
   std::vector<std::int64_t> counts = {};
+  /// Puts or gets in place of its messages.
+  std::optional<schedule::Access> access = std::nullopt;
 };
 
 std::string describe(const Case& c);

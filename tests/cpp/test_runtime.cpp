@@ -109,6 +109,30 @@ TEST_CASE("every algorithm does what MPI says, at many numbers of ranks") {
   CHECK(carried > 500);
 }
 
+TEST_CASE("puts and gets of every algorithm do what MPI says") {
+  Rng random(seed());
+  std::size_t carried = 0;
+  for (std::uint8_t k = 1; k < static_cast<std::uint8_t>(neighbor_alltoall); ++k) {
+    const auto kind = static_cast<CollectiveKind>(k);
+    for (const std::string& algorithm : collectives::algorithms(kind)) {
+      for (const Rank ranks : {2 + random.below(3), 5 + random.below(is_proof() ? 12 : 4)}) {
+        std::vector<Case> cases;
+        for (const auto access : {schedule::Access::put, schedule::Access::get}) {
+          Case c{kind, algorithm, ranks, random.below(ranks), some_count(random) / (1 + ranks / 9)};
+          c.in_place = random.below(2) == 0;
+          c.values = some_values(kind, algorithm, random);
+          c.access = access;
+          if (runs(c)) cases.push_back(c);
+        }
+        if (cases.empty()) continue;
+        on_threads(cases, some_options(random));
+        carried += cases.size();
+      }
+    }
+  }
+  CHECK(carried > 200);
+}
+
 /// Some of them nothing.
 std::vector<std::int64_t> some_counts(std::size_t n, Rng& random) {
   std::vector<std::int64_t> counts(n);

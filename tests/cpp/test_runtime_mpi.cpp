@@ -83,6 +83,17 @@ TEST_CASE("every algorithm does what MPI says, over MPI and over nodes, all unde
         for (int turn = 0; turn < (proof ? 8 : 1); ++turn) over_wires(some_cases(ranks, random), per_node, random);
 }
 
+TEST_CASE("puts and gets do what MPI says, over MPI and over nodes") {
+  Rng random(9);
+  for (const Rank ranks : {2U, 4U}) {
+    std::vector<Case> cases = some_cases(ranks, random);
+    for (Case& c : cases) c.access = random.below(2) == 0 ? schedule::Access::put : schedule::Access::get;
+    std::erase_if(cases, [](const Case& c) { return !runs(c); });
+    for (const Rank per_node : {1U, 2U})
+      if (per_node < ranks) over_wires(cases, per_node, random);
+  }
+}
+
 /// Does what every rank has to do, each in a thread; what each says.
 template <class F>
 std::vector<std::string> on_ranks(MemoryWires& wires, Nodes& nodes, Rank ranks, const F& work) {

@@ -149,6 +149,23 @@ TEST_CASE("every algorithm does what MPI says, between processes, with one copy 
   }
 }
 
+TEST_CASE("puts and gets do what MPI says, between processes") {
+  Rng random(5);
+  for (const Rank ranks : {2U, 3U}) {
+    std::vector<Case> cases = some_cases(ranks, random);
+    for (Case& c : cases) c.access = random.below(2) == 0 ? schedule::Access::put : schedule::Access::get;
+    std::erase_if(cases, [](const Case& c) { return !runs(c); });
+    CHECK(cases.size() > 30);
+    const std::string job = new_job();
+    const auto said = in_processes(ranks, [&](Rank rank) {
+      ShmTransport transport(options_of(job, rank, ranks));
+      return carry_out(transport, cases, [] { return false; });
+    });
+    for (const std::string& words : said) CHECK(words == "");
+    CHECK_FALSE(is_left_behind(job));
+  }
+}
+
 TEST_CASE("a rank that dies is named by all others") {
   for (const bool between_calls : {true, false}) {
     CAPTURE(between_calls);

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import isthmus
-from isthmus.errors import InvalidInput, Unsupported
+from isthmus.errors import InvalidInput
 from isthmus.schedule.schedule import OpKind
 
 LAUNCHERS = ["mpirun", "mpirun.mpich"]
@@ -84,8 +84,5 @@ def test_schedules_that_cannot_be_carried_out() -> None:
     )
     with pytest.raises(InvalidInput, match=r"^the schedule deadlocks: rank 0 waits at operation 0 \(recv\)"):
         isthmus.run(waits)
-    puts = isthmus.Schedule.of(2, rank=0, kind=["put"], amount=8, peer=1)
-    with pytest.raises(Unsupported, match="rank 0 puts or gets"):
-        isthmus.run(puts)
     with pytest.raises(InvalidInput, match="it starts 3 ranks, and the schedule has 2"):
         isthmus.run(isthmus.collective("barrier", ranks=2), launch="mpirun -n 3")

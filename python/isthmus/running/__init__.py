@@ -1,6 +1,7 @@
 """Carrying schedules and programs out with ranks of MPI, and measuring when everything happens.
 
 - ``assembly``: the Timeline of a run, from the times that its ranks wrote
+- ``carried``: what ranks do for a schedule: its operations, with messages in place of puts and gets
 - ``job``: starts ranks of libisthmus without MPI
 - ``mapped``: a placement by what ranks exchange, on the places at which their launcher starts them
 - ``parts``: what every rank has to do, as bytes that libisthmus reads

@@ -13,12 +13,14 @@ from ..schedule.schedule import OpKind, Schedule
 from ..simulation.ran import Ran
 from ..simulation.saved_result import SavedResult
 from ..simulation.timeline import SHARES, Timeline
+from .carried import Carried
 from .parts import EAGER
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _COMPUTING = (OpKind.calc, OpKind.copy, OpKind.reduce)
+_MOVING = (OpKind.send, OpKind.put, OpKind.get)
 _EMPTY: dict[str, Any] = {"lost": np.int64, "parked": np.int64, "link_bytes": np.float64, "link_slices": np.float32,
           "route_messages": np.uint64, "route_links": np.uint32, "route_ends": np.uint64,
           "log": np.uint64, "log_noise": np.int64, "log_time": np.int64}  # fmt: skip
@@ -53,14 +55,14 @@ def read_runs(folder: Path) -> tuple[dict[str, str], NDArray[np.int64], NDArray[
     return facts, series["quick"], series["traced"]
 
 
-def assemble(schedule: Schedule, partner: NDArray[np.int64], folder: Path, ran: Ran, wall: float) -> Timeline:
+def assemble(schedule: Schedule, does: Carried, folder: Path, ran: Ran, wall: float) -> Timeline:
     """Make the Timeline.
 
     Parameters
     ----------
     schedule : Schedule
-    partner : array of int64
-        The send of every receive, and vice versa.
+    does : Carried
+        What the ranks did for it.
     folder : Path
         Where the ranks wrote their times.
     ran : Ran
@@ -72,9 +74,8 @@ def assemble(schedule: Schedule, partner: NDArray[np.int64], folder: Path, ran: 
     ParseError
         If a file of a rank is not as long as it must be.
     """
-    first = schedule.op_first.view(np.int64)
-    kind = schedule.ops["kind"]
-    start, end = np.empty(len(schedule), np.int64), np.empty(len(schedule), np.int64)
+    first = does.schedule.op_first.view(np.int64)
+    start, end = np.empty(len(does.schedule), np.int64), np.empty(len(does.schedule), np.int64)
     finish = np.empty(schedule.ranks, np.int64)
     for rank in range(schedule.ranks):
         path = folder / f"steps.{rank}"
@@ -86,6 +87,8 @@ def assemble(schedule: Schedule, partner: NDArray[np.int64], folder: Path, ran: 
         finish[rank] = 1000 * times[1]
         start[own] = 1000 * (times[2 : 2 + count] - times[0])
         end[own] = 1000 * (times[2 + count :] - times[0])
+    start, end = start[does.begins], end[does.ends]
+    first, kind, partner = schedule.op_first.view(np.int64), schedule.ops["kind"], does.partners(schedule)
     busy = np.where(np.isin(kind, _COMPUTING), end - start, 0)
     posted = (kind == OpKind.send) & (schedule.ops["amount"] <= EAGER)
     busy[posted] = (end - start)[posted]
@@ -95,14 +98,15 @@ def assemble(schedule: Schedule, partner: NDArray[np.int64], folder: Path, ran: 
         breakdown[rank] = _shares(slice(first[rank], first[rank + 1]), kind, start, end, busy, partner, finish[rank])
         breakdown[rank, SHARES.index("idle")] = makespan - finish[rank]
     sends = kind == OpKind.send
+    moves = np.isin(kind, _MOVING)
     handled = np.full(len(schedule), -1, np.int64)
     handled[sends] = end[partner[sends]]
     none, small = np.empty(0, np.uint32), np.empty(0, np.uint8)
     rest: dict[str, Any] = {name: np.empty(0, dtype) for name, dtype in _EMPTY.items()}
     result = SavedResult(
         makespan=makespan,
-        messages=int(sends.sum()),
-        bytes=int(schedule.ops["amount"][sends].sum()),
+        messages=int(moves.sum()),
+        bytes=int(schedule.ops["amount"][moves].sum()),
         executed=len(schedule),
         events=0,
         simulated_ranks=schedule.ranks,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import InvalidInput, ParseError, Unsupported
+from ..errors import InvalidInput, ParseError
 from ..machine import Level
 from ..schedule.columns import lengths
 from ..schedule.schedule import ALL_ONES, SLICES, OpKind, Schedule
@@ -52,16 +52,7 @@ def meetings(schedule: Schedule) -> Timeline:
     ------
     InvalidInput
         If messages do not match, or ranks wait for each other for ever.
-    Unsupported
-        For puts and gets.
     """
-    kinds = schedule.ops["kind"]
-    sided = np.flatnonzero((kinds == OpKind.put) | (kinds == OpKind.get))
-    if len(sided):
-        rank = int(np.searchsorted(schedule.op_first, sided[0], side="right")) - 1
-        raise Unsupported(
-            f"rank {rank} puts or gets ({len(sided):,} operations in all): only sends and receives are carried out"
-        )
     schedule.validate()
     found = simulate(schedule, Level(L=1e-6, o_send=1e-7, o_recv=1e-7, g=1e-7, G=1e-10, S=EAGER), record="ops")
     if found.deadlock is not None:

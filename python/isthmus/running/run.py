@@ -25,7 +25,8 @@ from ..schedule.schedule import OpKind, Schedule
 from ..simulation.ran import Ran
 from ..simulation.timeline import Timeline
 from .assembly import assemble, read_runs
-from .parts import meetings, write_parts
+from .carried import carried
+from .parts import write_parts
 from .placing import placed
 
 #: Seconds for starting ranks and for all runs, beside their computations.
@@ -57,7 +58,7 @@ def run(
     Parameters
     ----------
     what : Program or Schedule
-        Without puts and gets. A schedule without buffers gets memory for the largest message of each pair of ranks.
+        A schedule without buffers gets memory for the largest message of each pair of ranks.
     launch : str
         The launcher with its options, such as ``"mpirun -n 4"``; it starts as many ranks as the schedule has.
     collectives : mapping or DecisionTable, optional
@@ -91,8 +92,6 @@ def run(
     InvalidInput
         If an argument is wrong; if the schedule deadlocks; if the launcher fails, does not end in time, or starts
         another number of ranks; if a rank dies.
-    Unsupported
-        For puts and gets.
     OSError
         If files cannot be written.
 
@@ -111,7 +110,7 @@ def run(
             f"--launch {launch}: it starts {launcher.ranks} rank{'' if launcher.ranks == 1 else 's'}, and the schedule "
             f"has {schedule.ranks}"
         )
-    partner = np.asarray(meetings(schedule).partner)
+    does = carried(schedule)
     mpi = launcher.mpi(mpicc)
     program = launch_program(mpi, say)
     variables: dict[str, str] = {}
@@ -129,7 +128,7 @@ def run(
         folder = Path(tempfile.mkdtemp(prefix="isthmus-run-", dir=directory))
         made.append(folder)
         try:
-            write_parts(schedule, partner, folder / "parts", compute=compute, check=check)
+            write_parts(does.schedule, does.partner, folder / "parts", compute=compute, check=check)
             limit = wait + _computing(schedule) * compute * (2 * (repetitions or 100) + 2)
             ended = launcher.run(
                 program,
@@ -141,7 +140,7 @@ def run(
             if ended.status or not (folder / "runs").is_file():
                 raise InvalidInput(_why(ended, launcher, schedule.ranks))
             ran = _ran(folder, launcher, schedule, compute)
-            return assemble(schedule, partner, folder, ran, time.monotonic() - begin)
+            return assemble(schedule, does, folder, ran, time.monotonic() - begin)
         finally:
             remove()
 
