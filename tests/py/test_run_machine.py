@@ -119,7 +119,10 @@ def test_hosts_as_nodes() -> None:
     for cpus in (((7,), (6,), (5,)), ((0, 1), (0, 1), (0, 1)), ((0,), (0,), (0,))):
         assert Started(("b", "a", "b"), cpus).on(machine) == isthmus.Placement(machine, [1, 0, 1], [0, 0, 1])
     one = isthmus.load("mesh:1 cores=2")
-    assert Started(("x", "x"), ((0,), (1,))).on(one) == isthmus.Placement(one, [0, 0], [0, 1])
+    found = Started(("x", "x"), ((0,), (1,))).on(one)
+    assert (found.node.tolist(), found.core.tolist()) == ([0, 0], [0, 1])
+    # Launchers need the name of the host.
+    assert list(found.machine.hostnames) == ["x"]
     with pytest.raises(InvalidInput, match="ranks start on x, which is no node of"):
         Started(("x", "y"), ((0,), (0,))).on(one)
 

@@ -70,7 +70,7 @@ def test_launchers_get_what_their_manuals_say(
 def test_files_that_do_not_fit(files: Path) -> None:
     for format, launcher, family, said in (
         ("flux", "mpirun", "Open MPI", "mpirun does not read a file of format flux: must be rankfile or hostfile"),
-        ("rankfile", "mpiexec", "MPICH", "mpiexec reads no file of ranks that is known here"),
+        ("rankfile", "mpiexec", "MPICH", "mpiexec does not read a file of format rankfile: must be hydra"),
         ("rankfile", "mpirun", "Open MPI", "the file places 4 ranks, and 3 are started"),
     ):
         with pytest.raises(InvalidInput, match=said):
@@ -87,8 +87,8 @@ def test_ranks_are_where_the_file_says(swapped: bool, tmp_path: Path) -> None:
     file.write_text("".join(f"rank {r}=localhost slot={1 - r if swapped else r}\n" for r in range(2)))
     told = "echo $OMPI_COMM_WORLD_RANK $(grep Cpus_allowed_list /proc/self/status)"
     command = take_apart(["mpirun.openmpi", "-n", "2", "sh", "-c", told])
-    line, variables = placed(command, find(command), file, 2)
-    ended = captured(line.words, {**os.environ, **variables}, limit=100)
+    found = placed(command, find(command), file, 2)
+    ended = captured(found.command.words, {**os.environ, **found.variables}, limit=100)
     assert ended.status == 0, ended.last_words()
     cores = {int(words[0]): int(words[-1]) for words in map(str.split, ended.output.splitlines())}
     assert cores == ({0: 1, 1: 0} if swapped else {0: 0, 1: 1})

@@ -16,6 +16,7 @@ class PyIsthmus(PythonPackage):
     version("main", branch="main")
 
     variant("data", default=True, description="Data frames, graphs and sparse matrices")
+    variant("multigrid", default=False, description="Hierarchies of PyAMG")
     variant("otf2", default=False, description="Traces in OTF2")
     variant("plot", default=True, description="Pictures")
     variant("report", default=True, description="Reports in HTML")
@@ -37,6 +38,8 @@ class PyIsthmus(PythonPackage):
         depends_on("py-pandas@2:", when="+data")
         depends_on("py-networkx@3:", when="+data")
         depends_on("py-scipy@1.12:", when="+data")
+        depends_on("py-pyamg@5:", when="+multigrid")
+        depends_on("py-scipy@1.12:", when="+multigrid")
         depends_on("otf2@3.1:", when="+otf2")
         depends_on("py-matplotlib@3.8:", when="+plot")
         depends_on("py-plotly@5.20:", when="+plot")

@@ -42,7 +42,8 @@ def broadcast(p: Parameters, tree: Any, sizes: NDArray[np.int64], segment: int =
     s = Segments(p, sizes, segment)
     work = busiest(tree, lambda _: s.work("send"), lambda _: s.work("recv"))
     time, exact = undisturbed(p, tree, s)
-    exact = exact | (s.count == 1)
+    # By rendezvous a segment also waits for the receive of its own, which may be posted after it.
+    exact = exact & (s.whole <= p.S) | (s.count == 1)
     if not exact.all():
         time = np.where(exact, time, stream_down(p, tree, s))
         # Segments by rendezvous begin when receives are posted: no recurrence tells when.
