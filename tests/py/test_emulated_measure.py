@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from statistics import median
 
 import pytest
 
@@ -33,21 +34,24 @@ def measured(there: emulated_hosts.Hosts, folder: Path, *more: str, per_host: in
 
 
 @needs_cores
-@pytest.mark.parametrize(("rate", "burst"), [("200mbit", "8k"), ("1gbit", "64k")])
-def test_the_rate_of_the_links_is_in_the_machine_file(rate: str, burst: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("rate", "burst", "budget"), [("200mbit", "8k", "6s"), ("1gbit", "64k", "12s")])
+def test_the_rate_of_the_links_is_in_the_machine_file(rate: str, burst: str, budget: str, tmp_path: Path) -> None:
     """Within 3 %, frames counted.
 
     Of the largest messages a short measurement has few, to some of which the kernel adds 50 ms where others wait for
-    the processors: what was disturbed is measured again.
+    the processors: what was disturbed is measured again, and of several measurements the median counts.
     """
     imposed = emulated_hosts.seconds_per_byte(rate)
+    found: list[float] = []
     with emulated_hosts.hosts(2, rate, burst) as there:
-        for _ in range(4):
-            machine = measured(there, tmp_path, "--budget", "6s", "--force")
-            G = machine.level.network.all_pieces[-1].G
-            if pytest.approx(imposed, rel=0.03) == G and "Links differ" not in " ".join(machine.notes):
+        for _ in range(5):
+            machine = measured(there, tmp_path, "--budget", budget, "--force")
+            if "Links differ" in " ".join(machine.notes):
+                continue
+            found.append(machine.level.network.all_pieces[-1].G)
+            if pytest.approx(imposed, rel=0.03) in (found[-1], *([median(found)] if len(found) > 2 else [])):
                 return
-    pytest.fail(f"G is {G}, imposed was {imposed}; {machine.notes}")
+    pytest.fail(f"G is {found}, imposed was {imposed}; {machine.notes}")
 
 
 @needs_cores
