@@ -34,8 +34,8 @@ def measured(there: emulated_hosts.Hosts, folder: Path, *more: str, per_host: in
 
 
 @needs_cores
-@pytest.mark.parametrize(("rate", "burst", "budget"), [("200mbit", "8k", "6s"), ("1gbit", "64k", "12s")])
-def test_the_rate_of_the_links_is_in_the_machine_file(rate: str, burst: str, budget: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("rate", "burst"), [("200mbit", "8k"), ("1gbit", "64k")])
+def test_the_rate_of_the_links_is_in_the_machine_file(rate: str, burst: str, tmp_path: Path) -> None:
     """Within 3 %, frames counted.
 
     Of the largest messages a short measurement has few, to some of which the kernel adds 50 ms where others wait for
@@ -45,7 +45,7 @@ def test_the_rate_of_the_links_is_in_the_machine_file(rate: str, burst: str, bud
     found: list[float] = []
     with emulated_hosts.hosts(2, rate, burst) as there:
         for _ in range(5):
-            machine = measured(there, tmp_path, "--budget", budget, "--force")
+            machine = measured(there, tmp_path, "--budget", "12s", "--force")
             if "Links differ" in " ".join(machine.notes):
                 continue
             found.append(machine.level.network.all_pieces[-1].G)
