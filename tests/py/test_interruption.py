@@ -62,16 +62,16 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "large.toml").write_text(TABLE.format(ranks=512))
     (folder / "small.toml").write_text(TABLE.format(ranks=4))
     (folder / "cielo.toml").write_text(Path(machines()["cielo"]).read_text())
-    (folder / "mpirun").write_text("#!/bin/sh\nexec sleep 60\n")
+    (folder / "mpirun").write_text('#!/bin/sh\n: >"$0.begun"\nexec sleep 60\n')
     (folder / "mpirun").chmod(0o755)
     return folder
 
 
-def wait_until_begun(process: subprocess.Popen[str], folder: Path) -> None:
-    """A second, and on a busy machine until the process has computed, or its study has begun to write."""
+def wait_until_begun(process: subprocess.Popen[str], *begun: Path) -> None:
+    """A second, and on a busy machine until the process has computed, or has made a file."""
     time.sleep(1)
     end = time.monotonic() + 60
-    while process.poll() is None and time.monotonic() < end and not (folder / "out").exists():
+    while process.poll() is None and time.monotonic() < end and not any(path.exists() for path in begun):
         if used(process.pid) > (0.6 if "study" not in process.args else 60):
             break
         time.sleep(0.05)
@@ -81,10 +81,11 @@ def wait_until_begun(process: subprocess.Popen[str], folder: Path) -> None:
 @pytest.mark.parametrize("name", LONG)
 def test_ctrl_c(name: str, tmp_path: Path, table: Path) -> None:
     words = [sys.executable, "-m", "isthmus", *LONG[name].format(table=table).split()]
+    (table / "mpirun.begun").unlink(missing_ok=True)
     process = subprocess.Popen(
         words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=hear
     )
-    wait_until_begun(process, tmp_path)
+    wait_until_begun(process, tmp_path / "out", table / "mpirun.begun")
     assert process.poll() is None
     begin = time.monotonic()
     computed = resource.getrusage(resource.RUSAGE_CHILDREN)
