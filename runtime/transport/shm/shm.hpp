@@ -34,7 +34,11 @@ class ShmTransport final : public RingTransport {
       : RingTransport(options.rank, options.ranks, segment->bulk(), goes_in_pieces(options, *segment)),
         names_(options.names),
         segment_(std::move(segment)),
-        access_(options.ranks, options.one_copy ? Access::unknown : Access::refused) {}
+        access_(options.ranks, options.one_copy ? Access::unknown : Access::refused) {
+    // A rank that only sends large messages, such as the one that tells users, would never find out.
+    if (options.ranks > 1 && options.one_copy && !goes_in_pieces(options, *segment_))
+      find_access((options.rank + 1) % options.ranks);
+  }
 
   /// Two copies at the same time through caches are faster than one through the kernel, as long as all ranks have a
   /// core.
