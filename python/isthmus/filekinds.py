@@ -10,7 +10,7 @@ from .errors import ParseError
 
 _HEAD = 1 << 16
 HDF5, OTF2, RAW, GOAL, GOAL_BINARY, DUMPI = "hdf5", "otf2", "raw", "goal", "goal-binary", "dumpi"
-SAMPLES = "samples"
+SAMPLES, COUNTS, HIERARCHY = "samples", "counts", "hierarchy"
 MACHINE, TABLE, STUDY, XML, GZIP, EMPTY = "machine", "table", "study", "xml", "gzip", "empty"
 NETWORK, GRAPH, EDGES = "network", "graph", "edges"
 OTF2_FOLDER, DUMPI_FOLDER, RAW_FOLDER, FOLDER, BINARY, PICTURE = (
@@ -31,6 +31,8 @@ WORK = (HDF5, OTF2, GOAL, GOAL_BINARY, DUMPI, OTF2_FOLDER, DUMPI_FOLDER)
 _WORDS = {
     HDF5: "an HDF5 file, as programs, schedules and timelines are",
     SAMPLES: "raw samples of isthmus measure",
+    COUNTS: "counts of a multigrid hierarchy",
+    HIERARCHY: "a multigrid hierarchy",
     OTF2: "a file of an OTF2 trace",
     RAW: "a raw trace of isthmus record",
     GOAL: "a schedule in GOAL text",
@@ -62,8 +64,9 @@ _MAGICS = (
     (b"\x03BOTF2", OTF2),
 )
 #: The first texts that a file of Isthmus holds are format and noun, each behind the 16 bytes of its entry in the heap.
-_HDF5_SAMPLES = re.compile(rb"isthmus\0.{16}samples\0", re.DOTALL)
+_HDF5_NOUN = re.compile(rb"isthmus\0.{16}(samples|hierarchy)\0", re.DOTALL)
 _TEXTS = (
+    (re.compile(r"\Aisthmus hierarchy "), COUNTS),
     (re.compile(r"^\s*num_ranks\b", re.MULTILINE), GOAL),
     (re.compile(r" entering at walltime "), DUMPI),
     (re.compile(r"\A\s*<"), XML),
@@ -98,7 +101,8 @@ def kind_of(path: str | os.PathLike[str]) -> str | None:
         return EMPTY
     for magic, kind in _MAGICS:
         if head.startswith(magic):
-            return SAMPLES if kind == HDF5 and _HDF5_SAMPLES.search(head) else kind
+            noun = _HDF5_NOUN.search(head) if kind == HDF5 else None
+            return noun[1].decode() if noun else kind
     if os.fspath(path).endswith((".otf2", ".def", ".evt")) and head[1:2] == b"B":
         return OTF2
     if b"\0" in head:

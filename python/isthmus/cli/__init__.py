@@ -11,6 +11,7 @@
 - ``machine``: isthmus machine
 - ``map``: isthmus map
 - ``measure``: isthmus measure
+- ``multigrid``: isthmus multigrid
 - ``options``: options that several commands have: each declared once, with the same words, form and meaning
   everywhere
 - ``output``: what commands print: JSON for programs, tables for people
@@ -24,7 +25,8 @@
 - ``simulate``: isthmus simulate
 - ``skeleton``: isthmus skeleton
 - ``study``: isthmus study
-- ``things``: whatever a line can name: a machine, a table, a placement, a graph, a program, a schedule or a timeline
+- ``things``: whatever a line can name: a machine, a table, a placement, a graph, a hierarchy, a program, a schedule or
+  a timeline
 - ``tune``: isthmus tune ...: a search where the first word is a collective, otherwise what works on its tables
 - ``tune_export``: isthmus tune export, verify
 - ``tune_measured``: isthmus tune --measured
@@ -59,6 +61,7 @@ _COMMANDS = {
     "machine": ("machine", "Describe, convert and draw machines; list the catalogue."),
     "map": ("map", "Place ranks that communicate much close together."),
     "measure": ("measure", "Measure the machine at hand, as a machine file."),
+    "multigrid": ("multigrid", "Count, model and redistribute the levels of multigrid solvers."),
     "prove": ("prove", "Prove that every execution of a schedule is right."),
     "record": ("record", "Run an MPI program and record its communication."),
     "run": ("run", "Carry out a schedule or program, and measure when everything happens."),

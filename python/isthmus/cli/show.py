@@ -81,14 +81,15 @@ def command(
 ) -> None:  # fmt: skip
     from ..machine import Level, Machine
     from ..measuring.samples import Samples
+    from ..multigrid import Hierarchy
     from ..schedule.pattern import Pattern
     from ..schedule.program import Program
     from ..simulation.timeline import Timeline
     from ..tuning.decisions import Decisions
+    from .multigrid import show_hierarchy
 
     if machine is None and not work.example and _draw_machine(work.text, output, plot, as_json):
         return
-    drawn = _pictures(output, plot)
     if machine is not None:
         _show_placement(placement_of(work.text, machine, nodes, ranks_per_node), as_json)
         return
@@ -107,6 +108,10 @@ def command(
         from ..recording.own import with_own
 
         what = with_own(what, own)
+    if isinstance(what, Hierarchy):
+        show_hierarchy(what, output, plot, as_json)
+        return
+    drawn = _pictures(output, plot)
     if drawn:
         if not isinstance(what, Program):
             raise InvalidInput(f"-o: {work.text} holds no program; isthmus schedule pattern draws schedules")

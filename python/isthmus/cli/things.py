@@ -1,4 +1,5 @@
-"""Whatever a line can name: a machine, a table, a placement, a graph, a program, a schedule or a timeline."""
+"""Whatever a line can name: a machine, a table, a placement, a graph, a hierarchy, a program, a schedule or
+a timeline."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from .inputs import parse_level, read_any
 
 THINGS = """A thing is a machine (a name of the catalogue, a file, a specification, loggops:L=...), a decision table (a
 file, or openmpi or mpich), a timeline, program or schedule (HDF5, GOAL, traces, the name of an example, or a skeleton
-such as stencil:ranks=256), a graph in METIS format, or one collective such as
+such as stencil:ranks=256), a graph in METIS format, a multigrid hierarchy, or one collective such as
 allreduce:ranks=1024,bytes=8,algorithm=ring."""
 
 
@@ -62,6 +63,10 @@ def read_thing(text: str, unit: str = "ns") -> Any:
         from ..measuring.samples import Samples
 
         return Samples.load(name)
+    if kind in (filekinds.HIERARCHY, filekinds.COUNTS):
+        from ..multigrid import Hierarchy
+
+        return Hierarchy.load(name)
     return read_any(text, unit)
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,13 +13,11 @@ from numpy.typing import ArrayLike
 from ..errors import InvalidInput
 from ..extras import optional
 from ..tabular import Tabular
+from ..views import view
 from .operators import Operator
 from .partition import coarse_owner
 
-if TYPE_CHECKING:
-    pass
-
-_HEAD = ("level", "rows", "nnz/row", "parts", "A sends", "A bytes", "P sends", "P bytes")
+_HEAD = ("level", "rows", "nnz/row", "parts", "A sends", "A bytes", "P sends", "P bytes", "R sends", "R bytes")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,18 +29,36 @@ class GridLevel:
     matrix : Operator
         The operator that is smoothed with.
     interpolation : Operator or None
-        From the next coarser level to this one; restriction sends the same the other way round. None on the coarsest.
+        From the next coarser level to this one. None on the coarsest.
+    own_restriction : Operator or None
+        Where restriction is not the transpose of interpolation.
     """
 
     matrix: Operator
     interpolation: Operator | None
+    own_restriction: Operator | None = None
+
+    @property
+    def restriction(self) -> Operator | None:
+        """To the next coarser level; the transpose of interpolation has its rows, and its messages the other way."""
+        if self.own_restriction is not None or self.interpolation is None:
+            return self.own_restriction
+        return self.interpolation.reversed()
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Hierarchy(Tabular):
-    """The levels of a multigrid solver on many parts, finest first; made by :func:`hierarchy`."""
+    """The levels of a multigrid solver on many parts, finest first; made by :func:`hierarchy` and :func:`boomeramg`.
+
+    Attributes
+    ----------
+    levels : tuple of GridLevel
+    facts : mapping
+        What else is known, in SI units: ``solver``, seconds of its ``setup`` and of a ``cycle``, if they were measured.
+    """
 
     levels: tuple[GridLevel, ...]
+    facts: Mapping[str, float | str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not self.levels:
@@ -55,8 +72,32 @@ class Hierarchy(Tabular):
         """Number of levels."""
         return len(self.levels)
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write an HDF5 file (``.h5`` or ``.hdf5``), whole or not at all."""
+        if os.path.splitext(path)[1] not in (".h5", ".hdf5"):
+            raise InvalidInput(f"{os.fspath(path)!r} must end in .h5 or .hdf5: hierarchies are saved as HDF5")
+        view("Hierarchy.save")(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Hierarchy:
+        """Read a file of :meth:`save`, or counts that a program wrote with ``isthmus_hypre_write``.
+
+        Raises
+        ------
+        ParseError
+            For a file that is damaged, of another kind or of a version to come.
+        OSError
+            For a file that cannot be opened.
+        """
+        found: Hierarchy = view("Hierarchy.load")(path)
+        return found
+
+    def plot(self, path: str | os.PathLike[str], what: str = "levels") -> None:
+        """Draw ``"levels"``, messages and their sizes on every level, or ``"exchange"``, who sends to whom on each."""
+        view("Hierarchy.plot")(self, path, what)
+
     def frame(self) -> Sequence[dict[str, Any]]:
-        """Return a row per level: rows, nonzeros per row, parts with rows, the most that a part sends for A and P."""
+        """Return a row per level: rows, nonzeros per row, parts with rows, the most a part sends for A, P and R."""
         return [
             {
                 "level": number,
@@ -65,6 +106,7 @@ class Hierarchy(Tabular):
                 "active": a.active,
                 **_most("A", a),
                 **_most("P", level.interpolation),
+                **_most("R", level.restriction),
             }
             for number, level in enumerate(self.levels)
             for a in [level.matrix]
@@ -80,14 +122,15 @@ class Hierarchy(Tabular):
                 str(row["rows"]),
                 f"{row['nonzeros_per_row']:.1f}",
                 str(row["active"]),
-                *(_cell(row[f"{name}_{what}"]) for name in "AP" for what in ("sends", "bytes")),
+                *(_cell(row[f"{name}_{what}"]) for name in "APR" for what in ("sends", "bytes")),
             )
             for row in self.frame()
         ]
         widths = [max(len(row[i]) for row in (_HEAD, *rows)) for i in range(len(_HEAD))]
         lines = ["  ".join(c.rjust(w) for c, w in zip(row, widths, strict=True)) for row in (_HEAD, *rows)]
+        solver = f", {self.facts['solver']}" if "solver" in self.facts else ""
         return "\n".join(
-            [f"Hierarchy of {len(self)} levels on {self.parts} parts; the most that one part sends:", *lines]
+            [f"Hierarchy of {len(self)} levels on {self.parts} parts{solver}; the most that one part sends:", *lines]
         )
 
 
@@ -109,15 +152,17 @@ def hierarchy(
 ) -> Hierarchy:
     """Count what every level of a solver holds and exchanges when its rows are dealt out to parts.
 
-    The matrices are those of one process; nothing is solved. Coarse rows are owned as :func:`coarse_owner` says, so the
-    counts are those of a solver that coarsens each part's points as one process does: coarsening that does not depend
-    on the partition, such as PMIS, gives nearly the same on real processes.
+    The matrices are those of one process; nothing is solved. A coarse row stays with the part that owns it on the level
+    above, or, where that is not known, is owned as :func:`coarse_owner` says. So the counts are those of a solver that
+    coarsens each part's points as one process does: coarsening that does not depend on the partition, such as PMIS,
+    gives nearly the same on real processes.
 
     Parameters
     ----------
     solver : MultilevelSolver of PyAMG, or sequence of matrices of SciPy
         Of a sequence, pairs (A, P) of matrix and interpolation from the next level, the last pair or matrix without P:
-        ``[(A0, P0), (A1, P1), A2]``. So matrices of PETSc, MueLu, AMGCL and others can be given.
+        ``[(A0, P0), (A1, P1), A2]``. So matrices of PETSc, MueLu, AMGCL and others can be given. A third element, or
+        PyAMG's ``splitting``, tells which rows are those of the next level, in their order: nonzero for these.
     owner : array of int, rows of the finest matrix
         The part of each row, such as from :func:`boxes`, METIS or KaHIP.
     parts : int, optional
@@ -151,7 +196,7 @@ def hierarchy(
         raise InvalidInput(f"part {int(np.argmin(held))} of {count} owns no row of the finest level")
     levels: list[GridLevel] = []
     matrices = list(_levels(solver))
-    for number, (a, p) in enumerate(matrices):
+    for number, (a, p, chosen) in enumerate(matrices):
         if a.shape[0] != a.shape[1]:
             raise InvalidInput(
                 f"level {number}: the matrix has {a.shape[0]} rows and {a.shape[1]} columns: must be square"
@@ -167,7 +212,7 @@ def hierarchy(
             raise InvalidInput(f"level {number}: has no interpolation, and is not the last of {len(matrices)}")
         if p.shape[0] != a.shape[0]:
             raise InvalidInput(f"level {number}: interpolation to {p.shape[0]} rows, and the matrix has {a.shape[0]}")
-        coarse = coarse_owner(p, of)
+        coarse = coarse_owner(p, of) if chosen is None else of[_chosen(chosen, p, number)]
         levels.append(GridLevel(matrix, Operator.of(p, of, coarse, count)))
         of = coarse
     return Hierarchy(tuple(levels))
@@ -176,20 +221,28 @@ def hierarchy(
 _Matrix = Any
 
 
-def _levels(solver: Any) -> Iterable[tuple[_Matrix, _Matrix | None]]:
-    """Matrix and interpolation of every level, whatever they come in."""
+def _chosen(splitting: Any, p: _Matrix, number: int) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """Rows that are those of the next level."""
+    found = np.flatnonzero(np.asarray(splitting))
+    if len(np.asarray(splitting)) != p.shape[0] or len(found) != p.shape[1]:
+        raise InvalidInput(f"level {number}: {len(found)} rows go to a next level of {p.shape[1]}: must be as many")
+    return found
+
+
+def _levels(solver: Any) -> Iterable[tuple[_Matrix, _Matrix | None, Any]]:
+    """Matrix, interpolation and choice of coarse rows of every level, whatever they come in."""
     issparse = optional("scipy.sparse", "hierarchies", "multigrid").issparse
     for number, level in enumerate(getattr(solver, "levels", solver)):
         if hasattr(level, "A"):
-            pair = level.A, getattr(level, "P", None)
+            found = level.A, getattr(level, "P", None), getattr(level, "splitting", None)
         elif issparse(level):
-            pair = level, None
-        elif isinstance(level, (tuple, list)) and len(level) in (1, 2):
-            pair = level[0], (level[1] if len(level) == 2 else None)
+            found = level, None, None
+        elif isinstance(level, (tuple, list)) and len(level) in (1, 2, 3):
+            found = (*level, None, None)[:3]
         else:
             raise InvalidInput(
                 f"level {number}: must be a sparse matrix of SciPy, or a pair of matrix and interpolation"
             )
-        if not all(m is None or issparse(m) for m in pair):
+        if not all(m is None or issparse(m) for m in found[:2]):
             raise InvalidInput(f"level {number}: matrices must be sparse matrices of SciPy")
-        yield pair
+        yield found

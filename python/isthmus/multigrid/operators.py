@@ -35,6 +35,12 @@ class Operator:
     nonzeros: NDArray[np.uint64]
     exchange: Pattern
 
+    def reversed(self) -> Operator:
+        """Return the transpose: what is received here is sent there."""
+        e = self.exchange
+        turned = Pattern.of(e.ranks, source=e.peer, target=e.sources(), bytes=e.bytes, messages=e.messages)
+        return Operator(self.rows, self.nonzeros, turned)
+
     @property
     def parts(self) -> int:
         return len(self.rows)

@@ -42,7 +42,7 @@ def boxes(shape: Sequence[int], parts: int | Sequence[int]) -> NDArray[np.uint32
     """
     if not shape or min(shape) < 1:
         raise InvalidInput(f"a grid of {tuple(shape)} points: every extent must be at least 1")
-    counts = _factors(tuple(shape), parts) if isinstance(parts, int) else tuple(parts)
+    counts = box_counts(shape, parts) if isinstance(parts, int) else tuple(parts)
     if len(counts) != len(shape):
         raise InvalidInput(f"{len(counts)} numbers of boxes for {len(shape)} dimensions")
     owner = np.zeros((1,) * len(shape), np.uint32)
@@ -54,8 +54,8 @@ def boxes(shape: Sequence[int], parts: int | Sequence[int]) -> NDArray[np.uint32
     return owner.ravel()
 
 
-def _factors(shape: tuple[int, ...], parts: int) -> tuple[int, ...]:
-    """Numbers of boxes along the dimensions whose product is ``parts``, with the least surface of a box."""
+def box_counts(shape: Sequence[int], parts: int) -> tuple[int, ...]:
+    """Return numbers of boxes along the dimensions whose product is ``parts``, with the least surface of a box."""
     best: tuple[float, tuple[int, ...]] | None = None
 
     def descend(left: int, counts: tuple[int, ...]) -> None:

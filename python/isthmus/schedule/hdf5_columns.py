@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from .storing import Storing
 
 #: Versions up to this one are read; written is the lowest that has what is to be written. Version 2 has recordings,
-#: version 5 samples of measurements.
-VERSION = 5
+#: version 5 samples of measurements, version 6 hierarchies.
+VERSION = 6
 #: Elements of the largest column that "auto" compresses.
 AUTO = 1 << 24
 #: Elements of a column from which on it is mapped from a file without a name, where reports do not look at it: what it

@@ -1,0 +1,201 @@
+"""isthmus multigrid ..."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..errors import InvalidInput
+from .options import check_file, json_option, pictures, shared
+from .output import print_json
+from .run import OfProgram
+
+if TYPE_CHECKING:
+    from ..multigrid import Hierarchy
+
+
+@click.group(
+    "multigrid",
+    epilog="\b\nExamples:\n"
+    "  isthmus multigrid counts laplace7 --points 40x40x40 --launch 'mpirun -n 8 --oversubscribe' -o levels.h5\n"
+    "  isthmus multigrid counts laplace7 --points 100x100x100 --coarsening pmis --parts 1000 -o levels.h5\n"
+    "  isthmus multigrid trace -o levels.h5 -- mpirun -n 4 ./solver\n"
+    "  isthmus show levels.h5 --plot levels=levels.png",
+)
+def command() -> None:
+    """Multigrid solvers: what every level holds and exchanges on real or on more processes."""
+
+
+def _points(text: str | None) -> tuple[int, ...] | None:
+    if text is None:
+        return None
+    words = text.lower().split("x")
+    if not all(word.isdigit() for word in words):
+        raise InvalidInput(f"--points {text}: expected numbers such as 40x40x40")
+    return tuple(int(word) for word in words)
+
+
+def _matrix(path: str) -> Any:
+    """A matrix of a file: Matrix Market, or SciPy's .npz."""
+    from ..errors import ParseError
+    from ..extras import optional
+
+    sparse = optional("scipy.sparse", "matrices", "multigrid")
+    try:
+        if path.endswith(".npz"):
+            return sparse.load_npz(path)
+        return sparse.csr_array(optional("scipy.io", "matrices", "multigrid").mmread(path))
+    except (ValueError, KeyError, TypeError) as error:
+        raise ParseError(path, None, None, f"is no matrix in Matrix Market or .npz form: {error}") from None
+
+
+def _told(hierarchy: Hierarchy, output: str | None, as_json: bool) -> None:
+    if output is not None:
+        hierarchy.save(output)
+    if as_json:
+        print_json(summary(hierarchy) | ({} if output is None else {"file": output}))
+        return
+    click.echo(str(hierarchy))
+    if output is not None:
+        click.echo(f"wrote {output}")
+
+
+def summary(hierarchy: Hierarchy) -> dict[str, Any]:
+    """A hierarchy for programs."""
+    return {
+        "noun": "hierarchy",
+        "parts": hierarchy.parts,
+        "facts": dict(hierarchy.facts),
+        "levels": list(hierarchy.frame()),
+    }
+
+
+def show_hierarchy(hierarchy: Hierarchy, output: str | None, plot: tuple[str, ...], as_json: bool) -> None:
+    """Print a hierarchy, or draw it."""
+    kinds = ("levels", "exchange")
+    drawn = [*pictures("-o", () if output is None else (output,), kinds), *pictures("--plot", plot, kinds)]
+    for kind, path in drawn:
+        hierarchy.plot(path, kind)
+    if as_json:
+        print_json(summary(hierarchy) | ({"files": [path for _, path in drawn]} if drawn else {}))
+        return
+    if not drawn:
+        click.echo(str(hierarchy))
+    for _, path in drawn:
+        click.echo(f"wrote {path}")
+
+
+@command.command(
+    "counts",
+    epilog="\b\nExamples:\n"
+    "  isthmus multigrid counts laplace27 --points 30x30x30 --launch 'mpirun -n 8 --oversubscribe'\n"
+    "  isthmus multigrid counts elasticity --points 20x20x20 --parts 64 --coarsening pmis -o levels.h5\n"
+    "  isthmus multigrid counts matrix.mtx --launch 'mpirun -n 4' --aggressive 1 --cycles 10",
+    help="Run the setup of hypre's BoomerAMG, and count what every rank holds and sends on every level.\n\n"
+    "PROBLEM is laplace7, laplace27, anisotropic, jumps, rotated (two dimensions) or elasticity on a grid of --points, "
+    "or the file of a matrix (Matrix Market, .npz of SciPy). With --launch it runs on real ranks, as many as the "
+    "launcher starts; with --parts on one rank, whose hierarchy is cut into boxes, thousands if need be. hypre must be "
+    "installed (apt install libhypre-dev); the program is compiled at first use.",
+)
+@click.argument("problem", metavar="PROBLEM")
+@click.option("--points", metavar="NxNxN", help="Points of the grid along each dimension.")
+@shared("launch")
+@click.option("--parts", type=click.IntRange(1), metavar="N", help="Cut the hierarchy of one rank into so many parts.")
+@click.option("--coarsening", metavar="NAME", default="hmis", show_default=True,
+              help="hmis, pmis, falgout, cljp, ruge-stueben, ruge-stueben-3, cgc, or hypre's number.")  # fmt: skip
+@click.option("--interpolation", metavar="NAME", default="extended+i", show_default=True,
+              help="extended+i, classical, direct, multipass, standard, extended, ff, or hypre's number.")  # fmt: skip
+@click.option("--elements", type=click.IntRange(0), default=4, show_default=True, metavar="N",
+              help="Most nonzeros in a row of an interpolation; 0: all.")  # fmt: skip
+@click.option("--aggressive", type=click.IntRange(0), default=0, show_default=True, metavar="LEVELS",
+              help="Levels of aggressive coarsening.")  # fmt: skip
+@click.option("--threshold", type=click.FloatRange(0, 1), default=0.25, show_default=True, metavar="X",
+              help="Threshold of strong connections.")  # fmt: skip
+@click.option("--unknowns", type=click.IntRange(1), metavar="N", help="Unknowns of a point; elasticity has 3.")
+@click.option("--option", "more", multiple=True, metavar="KEY=NUMBER",
+              help="One more number for hypre (relax, sweeps, cycle, truncate, agg_interp, restrict, nodal, levels, "
+              "coarse_rows, seq) or the problem (epsilon, angle, jump); may be repeated.")  # fmt: skip
+@click.option("--cycles", type=click.IntRange(0), default=0, metavar="N", help="Time so many cycles, too.")
+@shared("directory", "; by default /tmp")
+@shared("mpicc")
+@shared("output", "the hierarchy, .h5")
+@json_option
+def counts(
+    problem: str, points: str | None, launch: str | None, parts: int | None, coarsening: str, interpolation: str,
+    elements: int, aggressive: int, threshold: float, unknowns: int | None, more: tuple[str, ...], cycles: int,
+    directory: str | None, mpicc: str | None, output: str | None, as_json: bool,
+) -> None:  # fmt: skip
+    from ..multigrid import boomeramg
+
+    if output is not None:
+        check_file("-o", output, (".h5", ".hdf5"))
+    options = {}
+    for one in more:
+        key, _, value = one.partition("=")
+        try:
+            options[key] = float(value)
+        except ValueError:
+            raise InvalidInput(f"--option {one}: expected KEY=NUMBER") from None
+    what: Any = problem
+    if os.path.splitext(problem)[1] in (".mtx", ".npz", ".gz"):
+        what = _matrix(problem)
+    found = boomeramg(
+        what, _points(points), launch=launch, parts=parts, coarsening=coarsening, interpolation=interpolation,
+        elements=elements, aggressive=aggressive, threshold=threshold, unknowns=unknowns, options=options,
+        cycles=cycles, mpicc=mpicc, directory=directory, say=lambda text: click.echo(f"isthmus: {text}", err=True),
+    )  # fmt: skip
+    _told(found, output, as_json)
+
+
+@command.command(
+    "trace",
+    cls=OfProgram,
+    epilog="\b\nExamples:\n  isthmus multigrid trace -o levels.h5 -- mpirun -n 4 ./solver\n"
+    "  isthmus multigrid trace --directory /scratch -o levels.h5 -- srun -n 64 ./solver",
+    help="Run a program that uses hypre, and write the hierarchy of the last BoomerAMG that it sets up.\n\n"
+    "hypre must be linked as a shared library. Elsewhere, link libisthmus_hypre (isthmus multigrid library) and call "
+    "isthmus_hypre_write(solver, file) on all ranks after the setup; isthmus show reads that file, too.",
+)
+@shared("directory", "; by default /tmp")
+@shared("mpicc")
+@shared("output", "the hierarchy, .h5", required=True)
+@json_option
+@click.pass_context
+def trace(ctx: click.Context, directory: str | None, mpicc: str | None, output: str, as_json: bool) -> None:
+    import tempfile
+
+    from ..multigrid.hypre import traced
+
+    check_file("-o", output, (".h5", ".hdf5"))
+    words = ctx.meta.get("isthmus.program")
+    if not words:
+        raise InvalidInput("give the program behind --, such as: isthmus multigrid trace -o h.h5 -- mpirun -n 4 ./app")
+    with tempfile.TemporaryDirectory(prefix="isthmus-", dir=directory) as folder:
+        found = traced(words, os.path.join(folder, "counts"), mpicc)
+    _told(found, output, as_json)
+
+
+@command.command(
+    "library",
+    epilog="\b\nExamples:\n  isthmus multigrid library\n  mpicc solver.c $(isthmus multigrid library) -lHYPRE",
+    help="Print what a program is compiled with that calls isthmus_hypre_write (isthmus_hypre.h).",
+)
+@shared("mpicc")
+@json_option
+def library(mpicc: str | None, as_json: bool) -> None:
+    from ..mpi.build import folder_of
+    from ..mpi.launcher import Launcher
+    from ..multigrid.hypre import installed, mpi_of
+    from ..multigrid.hypre import library as built
+
+    path = built(mpi_of(Launcher(()), mpicc), lambda text: click.echo(f"isthmus: {text}", err=True))
+    include = [flag for flag in installed().flags if flag.startswith("-I")]
+    folder = path.parent
+    flags = [f"-I{folder_of('solvers', 'isthmus_hypre.h')}", *include, f"-L{folder}", f"-Wl,-rpath,{folder}"]
+    flags.append("-listhmus_hypre")
+    if as_json:
+        print_json({"flags": flags, "library": os.fspath(path)})
+    else:
+        click.echo(" ".join(flags))

@@ -1,0 +1,98 @@
+"""Pictures of hierarchies and of what their cycles cost, level by level."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import InvalidInput
+from .chart import Target, figure, legend, save, still_suffix
+from .common import CLASSES, INK, MUTED
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from ..multigrid import Hierarchy, Operator
+
+#: Cells along a side of a picture of who sends to whom: more parts share cells.
+_CELLS = 256
+
+
+def plot_hierarchy(hierarchy: Hierarchy, target: Target = None, what: str = "levels") -> Figure:
+    """Draw a hierarchy; see :meth:`isthmus.multigrid.Hierarchy.plot`.
+
+    Raises
+    ------
+    InvalidInput
+        For another picture or suffix.
+    """
+    if what not in ("levels", "exchange"):
+        raise InvalidInput(f"{what!r}: must be levels or exchange")
+    return (_levels if what == "levels" else _exchange)(hierarchy, target)
+
+
+def _levels(hierarchy: Hierarchy, target: Target) -> Figure:
+    suffix = still_suffix(target, None)
+    words = "The most that one part sends for a product with the matrix (A), an interpolation (P), a restriction (R)."
+    fig, ax = figure(f"{len(hierarchy)} levels on {hierarchy.parts:,} parts", words, 6.4)
+    right = ax.twinx()
+    rows: list[tuple[Any, str]] = []
+    frame = hierarchy.frame()
+    at = np.arange(len(frame))
+    for name, colour in zip("APR", CLASSES, strict=False):
+        sends = np.array([row[f"{name}_sends"] or 0 for row in frame], float)
+        size = np.array([row[f"{name}_bytes"] or 0 for row in frame], float)
+        bars = ax.bar(at + 0.27 * ("APR".index(name) - 1), sends, 0.25, color=colour)
+        mean = np.divide(size, sends, out=np.full(len(at), np.nan), where=sends > 0)
+        (line,) = right.plot(at, mean, color=colour, marker="o", markersize=3.5, linewidth=1.2, linestyle=":")
+        rows += [(bars, f"{name}: messages"), (line, f"{name}: mean size")]
+    ax.set_xticks(at, [f"{i}\n{row['rows']:,}" for i, row in enumerate(frame)])
+    ax.set_xlabel("level and its rows", color=INK)
+    ax.set_ylabel("messages of a part", color=INK)
+    right.set_yscale("log")
+    right.set_ylabel("bytes of a message", color=MUTED)
+    for side in ("top", "left"):
+        right.spines[side].set_visible(False)
+    legend(fig, ax, rows, "operator")
+    return save(fig, target, suffix)
+
+
+def _exchange(hierarchy: Hierarchy, target: Target) -> Figure:
+    from matplotlib.colors import LogNorm
+
+    suffix = still_suffix(target, None)
+    count = len(hierarchy)
+    wide = min(count, 5)
+    deep = -(-count // wide)
+    fig, first = figure(
+        f"Who sends to whom on {hierarchy.parts:,} parts", "Bytes for a product with each level's matrix.", 2.4 * wide
+    )
+    first.remove()
+    fig.set_size_inches(2.4 * wide, 2.6 * deep + 0.9)
+    images = [_image(level.matrix) for level in hierarchy.levels]
+    most = max(float(np.nanmax(one, initial=8.0)) for one in images)
+    drawn = None
+    for i, one in enumerate(images):
+        ax = fig.add_subplot(deep, wide, i + 1)
+        shown = np.where(one > 0, one, np.nan)
+        drawn = ax.imshow(shown, norm=LogNorm(8, max(most, 9)), cmap="viridis_r", interpolation="nearest")
+        operator = hierarchy.levels[i].matrix
+        ax.set_title(f"level {i}: {operator.active:,} parts, {len(operator.exchange):,} pairs", fontsize=8, color=INK)
+        ax.set_xticks([])
+        ax.set_yticks([])
+    fig.subplots_adjust(left=0.02, right=0.9, top=0.80 if deep == 1 else 0.86, bottom=0.03, hspace=0.2, wspace=0.08)
+    bar = fig.colorbar(drawn, cax=fig.add_axes((0.92, 0.08, 0.015, 0.7)))
+    bar.set_label("bytes", fontsize=8, color=MUTED)
+    bar.ax.tick_params(labelsize=7)
+    return save(fig, target, suffix)
+
+
+def _image(operator: Operator) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Bytes from rows to columns, in at most so many cells."""
+    exchange, parts = operator.exchange, operator.parts
+    side = min(parts, _CELLS)
+    rows = exchange.sources().astype(np.int64) * side // parts
+    columns = exchange.peer.astype(np.int64) * side // parts
+    flat = np.bincount(rows * side + columns, weights=exchange.bytes.astype(np.float64), minlength=side * side)
+    return np.asarray(flat, np.float64).reshape(side, side)

@@ -1,0 +1,237 @@
+"""Hierarchies of hypre on real ranks, their files, and the commands on them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from isthmus import InvalidInput, ParseError, multigrid
+from isthmus.cli import main
+from isthmus.mpi.detection import OPEN_MPI, installed
+from isthmus.multigrid import Hierarchy, Operator, boomeramg, boxes, hierarchy, hypre
+from isthmus.multigrid.counts_file import read_counts
+from test_multigrid import laplace, pairs_of
+
+
+def _there() -> bool:
+    try:
+        hypre.installed()
+    except InvalidInput:
+        return False
+    return any(mpi.family == OPEN_MPI for mpi in installed())
+
+
+OPEN = next((mpi.mpicc for mpi in installed() if mpi.family == OPEN_MPI), "")
+needs_hypre = pytest.mark.skipif(not _there(), reason="hypre is not installed")
+
+
+def launch(ranks: int) -> str:
+    return f"{Path(OPEN).parent / 'mpirun.openmpi'} -n {ranks} --oversubscribe"
+
+
+@needs_hypre
+@pytest.mark.parametrize("problem", [name for name in hypre.PROBLEMS if name != "rotated"])
+def test_counts_of_ranks_are_those_of_the_matrix(problem: str) -> None:
+    """Level 0 on real ranks is the generated matrix of one rank, cut into the same boxes."""
+    grid = (6, 5, 4)
+    real = boomeramg(problem, grid, launch=launch(4))
+    cut = boomeramg(problem, grid, parts=4)
+    assert real.levels[0].matrix == cut.levels[0].matrix
+    assert str(real.facts["solver"]).startswith("hypre ")
+    assert real.frame()[0]["rows"] == 120 * (3 if problem == "elasticity" else 1)
+
+
+@needs_hypre
+def test_counts_of_all_levels_are_those_of_real_packages() -> None:
+    """A hierarchy of one rank, cut, beside the communication packages that hypre makes on as many ranks: PMIS."""
+    real, cut = (
+        boomeramg("laplace7", (24, 24, 24), coarsening="pmis", launch=launch(8)),
+        boomeramg("laplace7", (24, 24, 24), coarsening="pmis", parts=8),
+    )
+    for one, other in zip(real.frame()[:3], cut.frame()[:3], strict=True):
+        assert other["rows"] == pytest.approx(one["rows"], rel=0.01)
+        assert other["A_sends"] == pytest.approx(one["A_sends"], rel=0.15)
+    # What one sends another receives, on every rank and operator.
+    for level in real.levels:
+        for operator in (level.matrix, level.interpolation, level.restriction):
+            if operator is not None:
+                assert operator.sends.sum() == operator.receives.sum()
+                assert operator.bytes_sent.sum() == operator.exchange.bytes.sum()
+
+
+@needs_hypre
+def test_a_laplace_matrix_and_cycles() -> None:
+    found = boomeramg(laplace(12, 12), launch=launch(3), cycles=4)
+    assert found.levels[0].matrix == Operator.of(laplace(12, 12), *[np.arange(144) // 48] * 2, 3)
+    assert 0 < float(found.facts["reduction"]) < 1e-2
+    assert float(found.facts["cycle"]) > 0
+    assert float(found.facts["product_0"]) >= 0
+
+
+@needs_hypre
+def test_generated_problems_are_what_they_say() -> None:
+    """Matrices of one rank: symmetric in structure, stencils of the right size, smooth vectors nearly in the kernel."""
+    for problem, most in (("laplace7", 7), ("laplace27", 27), ("anisotropic", 7), ("jumps", 7), ("elasticity", 81)):
+        frame = boomeramg(problem, (6, 6, 6)).frame()[0]
+        assert frame["nonzeros_per_row"] <= most
+    assert boomeramg("rotated", (9, 9)).frame()[0]["nonzeros_per_row"] == pytest.approx((3 * 9 - 2) ** 2 / 81)
+    rotated = boomeramg("rotated", (30, 30), options={"epsilon": 0.01, "angle": 30}, cycles=10)
+    assert float(rotated.facts["reduction"]) < 1e-2
+    elastic = boomeramg("elasticity", (8, 8, 8), cycles=20)
+    assert float(elastic.facts["reduction"]) < 1e-2
+
+
+@needs_hypre
+def test_a_program_of_a_user(tmp_path: Path) -> None:
+    """Called, and preloaded into a program that does not call it."""
+    mpi = next(one for one in installed() if one.mpicc == OPEN)
+    flags = [flag for flag in hypre.installed().flags if flag.startswith("-I")]
+    source, app = tmp_path / "app.c", tmp_path / "app"
+    source.write_text(
+        """#include <HYPRE.h>
+#include <HYPRE_parcsr_ls.h>
+int main(int argc, char **argv) {
+  MPI_Init(&argc, &argv);
+  int rank;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  HYPRE_Init();
+  HYPRE_IJMatrix ij;
+  HYPRE_BigInt low = 50 * rank, high = 50 * rank + 49;
+  HYPRE_IJMatrixCreate(MPI_COMM_WORLD, low, high, low, high, &ij);
+  HYPRE_IJMatrixSetObjectType(ij, HYPRE_PARCSR);
+  HYPRE_IJMatrixInitialize(ij);
+  for (HYPRE_BigInt i = low; i <= high; ++i) {
+    HYPRE_BigInt columns[3] = {i, i ? i - 1 : i + 1, i < 99 ? i + 1 : i - 1};
+    double values[3] = {2, -1, -1};
+    HYPRE_Int count = i == 0 || i == 99 ? 2 : 3;
+    HYPRE_IJMatrixSetValues(ij, 1, &count, &i, columns, values);
+  }
+  HYPRE_IJMatrixAssemble(ij);
+  HYPRE_ParCSRMatrix a;
+  HYPRE_IJMatrixGetObject(ij, (void **)&a);
+  HYPRE_Solver amg;
+  HYPRE_BoomerAMGCreate(&amg);
+  HYPRE_BoomerAMGSetup(amg, a, NULL, NULL);
+  HYPRE_Finalize();
+  MPI_Finalize();
+}
+"""
+    )
+    subprocess.run([mpi.mpicc, "-w", *flags, str(source), "-lHYPRE", "-o", str(app)], check=True)
+    main(["multigrid", "trace", "-o", str(tmp_path / "h.h5"), "--", *launch(2).split(), str(app)])
+    found = Hierarchy.load(tmp_path / "h.h5")
+    assert (found.parts, found.frame()[0]["rows"], found.frame()[0]["A_sends"]) == (2, 100, 1)
+    with pytest.raises(InvalidInput, match="set no BoomerAMG"):
+        hypre.traced([*launch(2).split(), "true"], tmp_path / "none", mpi.mpicc)
+
+
+def small() -> Hierarchy:
+    fine, p = laplace(16), pairs_of(16)
+    made = hierarchy([(fine, p), p.T @ fine @ p], boxes((16,), 4))
+    return Hierarchy(made.levels, {"solver": "by hand", "setup": 0.25})
+
+
+def test_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "levels.h5"
+    small().save(path)
+    back = Hierarchy.load(path)
+    assert back.levels == small().levels
+    assert back.facts == small().facts
+    main(["show", str(path)])
+    assert capsys.readouterr().out.rstrip() == str(small())
+    main(["show", str(path), "--json"])
+    assert json.loads(capsys.readouterr().out)["levels"] == list(small().frame())
+    for kind in ("levels", "exchange"):
+        main(["show", str(path), "--plot", f"{kind}={tmp_path / kind}.png"])
+        assert (tmp_path / f"{kind}.png").stat().st_size > 5000
+    with pytest.raises(InvalidInput, match="must end in"):
+        small().save(tmp_path / "levels.txt")
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(ParseError):
+        Hierarchy.load(path)
+
+
+TEXT = """isthmus hierarchy 1
+solver hypre 2.26.0
+ranks 2
+operator 0 A 4 4
+0 2 5 1:1
+1 2 5 0:1
+operator 0 P 4 2
+0 2 2
+1 2 3 0:1
+operator 1 A 2 2
+0 1 2 1:1
+1 1 2 0:1
+end
+"""
+
+
+def test_counts_of_a_text(tmp_path: Path) -> None:
+    path = tmp_path / "counts"
+    path.write_text(TEXT)
+    found = read_counts(path)
+    p = found.levels[0].interpolation
+    assert p is not None
+    assert (list(p.sends), list(p.receives)) == ([0, 1], [1, 0])
+    turned = found.levels[0].restriction
+    assert turned is not None
+    assert (list(turned.sends), list(turned.bytes_sent)) == ([1, 0], [8, 0])
+    assert multigrid.Hierarchy.load(path).levels == found.levels
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("hierarchy 1", "hierarchy 2", ":1: expected 'isthmus hierarchy 1'"),
+        ("end\n", "", "ends here"),
+        ("1 2 5 0:1", "1 2 5 7:1", ":6: a partner of rank 1"),
+        ("1 2 5 0:1", "1 2 5 0-1", ":6: expected PARTNER:ELEMENTS"),
+        ("1 2 5 0:1", "1 3 5 0:1", "ranks hold 5 rows: expected 4"),
+        ("0 2 2\n", "0 2\n", ":8: expected rank 0"),
+        ("0 2 2\n", "0 2 x\n", "'x': expected a whole number"),
+        ("operator 1 A", "operator 0 A", "once a level"),
+        ("operator 1 A", "operator 2 A", "level 1 of 2"),
+        ("solver", "solved", "expected fact, operator or end"),
+    ],
+)
+def test_damaged_counts(tmp_path: Path, old: str, new: str, words: str) -> None:
+    path = tmp_path / "counts"
+    path.write_text(TEXT.replace(old, new, 1))
+    with pytest.raises(ParseError, match=words):
+        read_counts(path)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: boomeramg("poisson", (4, 4, 4)), "problem 'poisson': must be one of laplace7"),
+        (lambda: boomeramg("laplace7", (4, 4)), "points of laplace7: 4x4x1: expected 3 numbers"),
+        (lambda: boomeramg("laplace7", (4, 4, 4), coarsening="best"), "coarsening 'best': must be cljp"),
+        (lambda: boomeramg("laplace7", (4, 4, 4), parts=65), "cannot be cut into 65 boxes"),
+        (lambda: boomeramg("laplace7", (4, 4, 4), options={"speed": 1}), "option speed: must be one of"),
+        (lambda: boomeramg(sp.csr_array((4, 5))), "4 rows and 5 columns: must be square"),
+        (lambda: boomeramg(laplace(4), parts=5), "a matrix of 4 rows on 5 ranks"),
+    ],
+)
+@needs_hypre
+def test_what_is_wrong_is_said(call: object, words: str) -> None:
+    with pytest.raises(InvalidInput, match=words):
+        call()  # type: ignore[operator]
+
+
+def test_without_hypre(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hypre, "_FOLDERS", ("/nowhere",))
+    monkeypatch.delenv("HYPRE_DIR", raising=False)
+    with pytest.raises(InvalidInput, match="hypre is not installed: apt install libhypre-dev"):
+        boomeramg("laplace7", (4, 4, 4))
+    monkeypatch.setenv("HYPRE_DIR", "/nowhere")
+    with pytest.raises(InvalidInput, match="HYPRE_DIR=/nowhere: there is no include"):
+        boomeramg("laplace7", (4, 4, 4))
