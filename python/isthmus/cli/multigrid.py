@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import InvalidInput
-from .options import check_file, json_option, pictures, shared
+from .options import check_file, json_option, pictures, several, shared
 from .output import print_json
 from .run import OfProgram
 
@@ -22,10 +22,12 @@ if TYPE_CHECKING:
     "  isthmus multigrid counts laplace7 --points 40x40x40 --launch 'mpirun -n 8 --oversubscribe' -o levels.h5\n"
     "  isthmus multigrid counts laplace7 --points 100x100x100 --coarsening pmis --parts 1000 -o levels.h5\n"
     "  isthmus multigrid trace -o levels.h5 -- mpirun -n 4 ./solver\n"
+    "  isthmus multigrid model levels.h5 --machine eos --cost flop=0.5e-9\n"
+    "  isthmus multigrid redistribute levels.h5 --machine eos --cost flop=0.5e-9\n"
     "  isthmus show levels.h5 --plot levels=levels.png",
 )
 def command() -> None:
-    """Multigrid solvers: what every level holds and exchanges on real or on more processes."""
+    """Multigrid solvers: what every level holds, exchanges and costs, and which levels to gather on fewer processes."""
 
 
 def _points(text: str | None) -> tuple[int, ...] | None:
@@ -199,3 +201,123 @@ def library(mpicc: str | None, as_json: bool) -> None:
         print_json({"flags": flags, "library": os.fspath(path)})
     else:
         click.echo(" ".join(flags))
+
+
+def _hierarchy(path: str) -> Hierarchy:
+    from ..multigrid import Hierarchy
+
+    return Hierarchy.load(path)
+
+
+def _costs(pairs: tuple[str, ...]) -> dict[str, float]:
+    out = {}
+    for one in pairs:
+        key, _, value = one.partition("=")
+        try:
+            out[key] = float(value)
+        except ValueError:
+            raise InvalidInput(f"--cost {one}: expected NAME=NUMBER in SI units, such as flop=0.5e-9") from None
+    return out
+
+
+_CYCLES = several(
+    shared("machine", required=True),
+    shared("ranks_per_node", "; by default as many as it has cores"),
+    shared("cost"),
+    shared("cycle"),
+    shared("smoother"),
+)
+
+
+def _paid(
+    machine: str, ranks_per_node: int | None, cost: tuple[str, ...], hierarchy: Hierarchy
+) -> tuple[Any, Any, int]:
+    from ..loading import load
+    from ..multigrid import Costs
+
+    found = load(machine)
+    per_node = ranks_per_node or found.node.cores
+    nodes = -(-hierarchy.parts // per_node)
+    return found, Costs.of(found, nodes=nodes, **_costs(cost)), per_node
+
+
+@command.command(
+    "model",
+    epilog="\b\nExamples:\n  isthmus multigrid model levels.h5 --machine eos --cost flop=0.5e-9\n"
+    "  isthmus multigrid model levels.h5 --machine eos --cycle W --smoother chebyshev --plot scenarios.png\n"
+    "  isthmus multigrid model levels.h5 --machine cielo --measured 1e-3,8e-4,5e-4",
+    help="Model what a cycle costs on every level, by all scenarios: alpha and beta, distances, penalties.\n\n"
+    "FILE holds a hierarchy. Distances and links are those of as many nodes as its parts fill.",
+)
+@click.argument("file", metavar="FILE")
+@_CYCLES
+@click.option("--threads", type=click.IntRange(1), default=1, show_default=True, metavar="N", help="Of a process.")
+@click.option("--measured", metavar="LIST", help="Seconds of every level: the scenario nearest to them is marked.")
+@shared("plot")
+@json_option
+def model(
+    file: str, machine: str, ranks_per_node: int | None, cost: tuple[str, ...], shape: str, smoother: str, threads: int,
+    measured: str | None, plot: tuple[str, ...], as_json: bool,
+) -> None:  # fmt: skip
+    from ..multigrid import scenarios
+
+    hierarchy = _hierarchy(file)
+    _, paid, per_node = _paid(machine, ranks_per_node, cost, hierarchy)
+    seconds = None
+    if measured is not None:
+        try:
+            seconds = [float(word) for word in measured.split(",")]
+        except ValueError:
+            raise InvalidInput(f"--measured {measured}: expected numbers of seconds, such as 1e-3,8e-4") from None
+    found = scenarios(
+        hierarchy, paid, measured=seconds, cores=per_node, shape=shape, smoother=smoother, threads=threads
+    )
+    drawn = [path for _, path in pictures("--plot", plot, ("scenarios",))]
+    for path in drawn:
+        found.plot(path)
+    if as_json:
+        print_json({"best": found.best, "scenarios": list(found.frame())} | ({"files": drawn} if drawn else {}))
+        return
+    click.echo(str(found))
+    for path in drawn:
+        click.echo(f"wrote {path}")
+
+
+@command.command(
+    "redistribute",
+    epilog="\b\nExamples:\n  isthmus multigrid redistribute levels.h5 --machine eos --cost flop=0.5e-9\n"
+    "  isthmus multigrid redistribute levels.h5 --machine eos --redundant -o gathered.h5",
+    help="Tell at which coarse level to gather the rows on how many processes, and what a cycle saves.\n\n"
+    "FILE holds a hierarchy. Beside the decision of the model stand the thresholds of hypre, PETSc, MueLu and AMGCL.",
+)
+@click.argument("file", metavar="FILE")
+@_CYCLES
+@click.option("--redundant", is_flag=True, help="All processes of a group compute the same: nothing is scattered.")
+@click.option("--hypre-threshold", type=click.IntRange(0), default=1000, show_default=True, metavar="ROWS",
+              help="Rows at which hypre's rule gathers to one process.")  # fmt: skip
+@shared("output", "the hierarchy with gathered levels, .h5")
+@json_option
+def redistribute(
+    file: str, machine: str, ranks_per_node: int | None, cost: tuple[str, ...], shape: str, smoother: str,
+    redundant: bool, hypre_threshold: int, output: str | None, as_json: bool,
+) -> None:  # fmt: skip
+    from ..multigrid import gathered
+    from ..multigrid import redistribute as decide
+
+    if output is not None:
+        check_file("-o", output, (".h5", ".hdf5"))
+    hierarchy = _hierarchy(file)
+    where, paid, per_node = _paid(machine, ranks_per_node, cost, hierarchy)
+    found = decide(
+        hierarchy, paid, cores=per_node, redundant=redundant, hypre_threshold=hypre_threshold,
+        caches=[one.size for one in where.node.caches], shape=shape, smoother=smoother,
+    )  # fmt: skip
+    if output is not None:
+        gathered(hierarchy, found.switches).save(output)
+    if as_json:
+        more = {"reasons": list(found.reasons), "rules": list(found.frame())}
+        print_json({"switches": dict(found.switches)} | more | ({} if output is None else {"file": output}))
+        return
+    click.echo(str(found))
+    if output is not None:
+        click.echo(f"wrote {output}")

@@ -58,6 +58,17 @@ SHARED = {
         "openmpi or mpich for the library's own choices; may be repeated, KIND=ALGORITHM takes precedence",
         _text("KIND=ALGORITHM|TABLE", multiple=True),
     ),
+    "cost": Shared(
+        ("--cost",),
+        "In place of the machine's: alpha, beta, gamma, nearest, farthest, flop, hardware, links, injection, search or "
+        "contended, in SI units; may be repeated",
+        _text("NAME=NUMBER", multiple=True),
+    ),
+    "cycle": Shared(
+        ("--cycle", "shape"),
+        "Shape of the multigrid cycle",
+        {"type": click.Choice(["V", "W", "F"]), "metavar": "SHAPE", "default": "V", "show_default": True},
+    ),
     "directory": Shared(
         ("--directory",), "Folder for files of the ranks, on a disk that all of them see", _text("DIR")
     ),
@@ -126,6 +137,11 @@ SHARED = {
         ("--routing",), "Routing of messages", {"metavar": "METHOD", "default": "minimal", "show_default": True}
     ),
     "seed": Shared(("--seed",), "Seed of the random numbers", _SEED),
+    "smoother": Shared(
+        ("--smoother",),
+        "jacobi, l1-jacobi, gauss-seidel (within processes), symmetric-gauss-seidel or chebyshev",
+        _text("NAME", default="jacobi", show_default=True),
+    ),
     "time": Shared(("--time", "seconds"), "Stop the search after about this time", _text("TIME", show_default=True)),
     "unit": Shared(
         ("--unit",),

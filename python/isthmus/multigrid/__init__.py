@@ -1,13 +1,17 @@
 """Multigrid solvers on many processes: what every level holds and exchanges, and what a cycle costs.
 
 - ``cycle``: the verb ``cycle``: what a cycle costs on every level, by models
+- ``costs``: what messages and computation cost
 - ``counts_file``: counts of a hierarchy as the C programs of ``solvers/`` write them
 - ``hdf5``: files of hierarchies
 - ``hierarchy``: the verb ``hierarchy``: matrices of all levels, cut into parts, become counts
 - ``hypre``: BoomerAMG's setup on real ranks, and in programs of users
 - ``operators``: one matrix cut into parts: rows, nonzeros and messages of each
 - ``partition``: who owns which rows: boxes of a grid, and owners of coarse rows from those of fine ones
+- ``reach``: how far the nodes of a job are apart, and how many links they share
 - ``reading``: hierarchies from files, whatever wrote them
+- ``redistribution``: the verb ``redistribute``: which coarse levels to gather on fewer processes
+- ``scenarios``: all scenarios of the model beside each other
 
 >>> import numpy as np
 >>> from isthmus import multigrid
@@ -17,11 +21,15 @@ array([0, 0, 1, 1], dtype=uint32)
 
 from __future__ import annotations
 
-from .cycle import Costs, Cycle, cycle
+from .costs import Costs
+from .cycle import Cycle, cycle
 from .hierarchy import GridLevel, Hierarchy, hierarchy
 from .hypre import boomeramg
 from .operators import Operator
 from .partition import boxes, coarse_owner
+from .reach import reach
+from .redistribution import Redistribution, gathered, redistribute
+from .scenarios import Scenarios, scenarios
 
 __all__ = [
     "Costs",
@@ -29,9 +37,15 @@ __all__ = [
     "GridLevel",
     "Hierarchy",
     "Operator",
+    "Redistribution",
+    "Scenarios",
     "boomeramg",
     "boxes",
     "coarse_owner",
     "cycle",
+    "gathered",
     "hierarchy",
+    "reach",
+    "redistribute",
+    "scenarios",
 ]

@@ -9,93 +9,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InvalidInput
-from ..loading import load
 from ..tabular import Tabular
 from ..units import text
+from .costs import Costs
 from .hierarchy import Hierarchy
 from .operators import Operator
 
 if TYPE_CHECKING:
     from ..machine import Machine
 
-#: Products with the matrix of a level in a cycle: a sweep of the smoother before, one after, and the residual.
-_PRODUCTS = 3
+#: Products with the matrix, and exchanges, of a sweep of each smoother; of Chebyshev's as many as its degree.
+SMOOTHERS = {"jacobi": 1, "l1-jacobi": 1, "gauss-seidel": 1, "symmetric-gauss-seidel": 2, "chebyshev": 0}
+CYCLES = ("V", "W", "F")
 #: Floating-point operations of a nonzero in a product.
 _FLOPS = 2
-_PENALTIES = ("alpha", "gamma", "beta", "links")
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Costs:
-    """What messages and computation cost; made by hand or by :meth:`of`.
-
-    Attributes
-    ----------
-    alpha, beta, gamma : float
-        Seconds of a message between the nearest nodes, of a byte, and of a link of the route.
-    nearest, farthest : int
-        Links between the nearest nodes, between which ``alpha`` was measured, and between the farthest ones.
-    flop : float
-        Seconds of a floating-point operation of a sparse product, on one core.
-    hardware : float
-        How many times the bandwidth that MPI reaches the links have, at least 1.
-    links : int
-        Links of the network; 0 where not known.
-    """
-
-    alpha: float
-    beta: float
-    gamma: float = 0.0
-    nearest: int = 0
-    farthest: int = 0
-    flop: float = 0.0
-    hardware: float = 1.0
-    links: int = 0
-
-    def __post_init__(self) -> None:
-        for name in ("alpha", "beta", "gamma", "nearest", "flop", "links"):
-            if not 0 <= getattr(self, name) < np.inf:
-                raise InvalidInput(f"{name} = {getattr(self, name)}: must be 0 or more")
-        if self.farthest < self.nearest:
-            raise InvalidInput(f"farthest = {self.farthest}: must be at least nearest = {self.nearest}")
-        if not 1 <= self.hardware < np.inf:
-            raise InvalidInput(f"hardware = {self.hardware}: must be at least 1")
-
-    @classmethod
-    def of(cls, machine: Machine | str, **others: float) -> Costs:
-        """Take the costs of a machine's network.
-
-        ``alpha`` is o_send + L + o_recv, ``beta`` G and ``gamma`` per_hop of the level ``network``; distances are those
-        of the topology; ``flop`` is that of the largest working set of the node's table ``spmv``, 0 without one.
-
-        Parameters
-        ----------
-        machine : Machine or str
-        **others : float
-            Attributes that are given in place of the machine's.
-
-        Raises
-        ------
-        InvalidInput
-            If there is no such machine or attribute.
-        """
-        found = load(machine) if isinstance(machine, str) else machine
-        level, topology = found.level.network, found.topology
-        far = topology.diameter()
-        nearest = min(topology.distance(0, 1), 2) if topology.nodes > 1 else 0
-        values: dict[str, Any] = {
-            "alpha": level.o_send + level.L + level.o_recv,
-            "beta": level.G,
-            "gamma": level.per_hop,
-            "nearest": nearest,
-            "farthest": max(int(far[0] if isinstance(far, tuple) else far), nearest),
-            "flop": found.node.spmv[-1].time_per_flop if found.node.spmv else 0.0,
-            "links": topology.links,
-        }
-        unknown = set(others) - {*values, "hardware"}
-        if unknown:
-            raise InvalidInput(f"{min(unknown)}: no cost; costs are {', '.join([*values, 'hardware'])}")
-        return cls(**{**values, **others})
+PENALTIES = ("alpha", "gamma", "beta", "links", "injection", "queue", "contention")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -154,8 +82,12 @@ def cycle(
     cores: int = 1,
     threads: int = 1,
     speedup: float | None = None,
+    shape: str = "V",
+    smoother: str = "jacobi",
+    sweeps: tuple[int, int] = (1, 1),
+    degree: int = 2,
 ) -> Cycle:
-    """Model a V-cycle with a sweep of the smoother before and after the coarse levels.
+    """Model a cycle, by default a V-cycle with a sweep of the smoother before and after the coarse levels.
 
     On every level the part with the most messages, and that with the most bytes, decide: ``max(sends) alpha +
     max(bytes) beta``, three times for smoothing and the residual and once each for restriction and interpolation.
@@ -171,6 +103,10 @@ def cycle(
           the level: ``ceil(cores active / parts)``
         - ``"beta"``: a byte costs ``hardware`` times more
         - ``"links"``: instead, ``hardware + messages / links`` times more, with the messages of all parts
+        - ``"injection"``: bytes of a node's active processes take at least ``bytes / injection`` (max-rate)
+        - ``"queue"``: each exchange takes ``search receives^2`` more
+        - ``"contention"``: each exchange takes ``contended`` more for the bytes that a link passes on average, where
+          messages go half of the way to the farthest nodes
     cores : int
         Processes of a node.
     threads : int
@@ -178,6 +114,15 @@ def cycle(
     speedup : float, optional
         How many times faster all threads of a process compute than one; by default ``threads``. The paper takes the
         memory bandwidth of so many cores over that of one.
+    shape : {"V", "W", "F"}
+        Level i, the finest being 0, is visited once, 2^i or i + 1 times.
+    smoother : str
+        ``"jacobi"``, ``"l1-jacobi"``, ``"gauss-seidel"`` (hybrid: within parts), each with one product and exchange in
+        a sweep, ``"symmetric-gauss-seidel"`` with two, ``"chebyshev"`` with ``degree``.
+    sweeps : pair of int
+        Before and after the coarser levels; the coarsest level has both.
+    degree : int
+        Of Chebyshev's polynomial.
 
     Returns
     -------
@@ -192,7 +137,9 @@ def cycle(
     ----------
     Gahvari, Baker, Schulz, Yang, Jordan and Gropp, "Modeling the performance of an algebraic multigrid cycle on HPC
     platforms", ICS 2011; Gahvari, Gropp, Jordan, Schulz and Yang, "Algebraic multigrid on a dragonfly network: first
-    experiences on a Cray XC30", PMBS 2014.
+    experiences on a Cray XC30", PMBS 2014; Gropp, Olson and Samfass, "Modeling MPI communication performance on SMP
+    nodes", EuroMPI 2016; Bienz, Gropp and Olson, "Improving performance models for irregular point-to-point
+    communication", EuroMPI 2018.
 
     Examples
     --------
@@ -205,24 +152,38 @@ def cycle(
     """
     paid = costs if isinstance(costs, Costs) else Costs.of(costs)
     for name in penalties:
-        if name not in _PENALTIES:
-            raise InvalidInput(f"penalty {name!r}: must be one of {', '.join(_PENALTIES)}")
+        if name not in PENALTIES:
+            raise InvalidInput(f"penalty {name!r}: must be one of {', '.join(PENALTIES)}")
     for name, number in (("cores", cores), ("threads", threads)):
         if number < 1:
             raise InvalidInput(f"{name} = {number}: must be at least 1")
     faster = float(threads) if speedup is None else speedup
     if not 0 < faster < np.inf:
         raise InvalidInput(f"speedup = {speedup}: must be above 0")
+    if shape not in CYCLES:
+        raise InvalidInput(f"shape {shape!r}: must be one of {', '.join(CYCLES)}")
+    if smoother not in SMOOTHERS:
+        raise InvalidInput(f"smoother {smoother!r}: must be one of {', '.join(SMOOTHERS)}")
+    if min(sweeps) < 0 or degree < 1:
+        raise InvalidInput(f"sweeps = {sweeps}, degree = {degree}: must be at least 0 and 1")
+    products = sum(sweeps) * (SMOOTHERS[smoother] or degree) + 1
     count = len(hierarchy)
     compute, smooth, transfer = (np.zeros(count) for _ in range(3))
     for i, level in enumerate(hierarchy.levels):
+        visits = {"V": 1, "W": 2**i, "F": i + 1}[shape]
         here = _crowded(paid, level.matrix, penalties, cores)
-        smooth[i] = _PRODUCTS * _exchange(here, level.matrix, penalties)
-        work = _PRODUCTS * int(level.matrix.nonzeros.max())
+        smooth[i] = visits * products * exchange_seconds(here, level.matrix, penalties, cores)
+        work = products * int(level.matrix.nonzeros.max())
         if level.interpolation is not None:
-            transfer[i] = 2 * _exchange(here, level.interpolation, penalties)
-            work += 2 * int(level.interpolation.nonzeros.max())
-        compute[i] = _FLOPS * work * paid.flop / faster
+            p = level.interpolation
+            transfer[i] = visits * exchange_seconds(here, p, penalties, cores)
+            if level.own_restriction is not None:
+                transfer[i] += visits * exchange_seconds(here, level.own_restriction, penalties, cores)
+                work += int(level.own_restriction.nonzeros.max()) + int(p.nonzeros.max())
+            else:
+                transfer[i] += visits * exchange_seconds(here, p, penalties, cores, back=True)
+                work += 2 * int(p.nonzeros.max())
+        compute[i] = visits * _FLOPS * work * paid.flop / faster
     return Cycle(compute, smooth, transfer)
 
 
@@ -236,8 +197,13 @@ def _crowded(costs: Costs, matrix: Operator, penalties: Sequence[str], cores: in
     )
 
 
-def _exchange(costs: Costs, operator: Operator, penalties: Sequence[str]) -> float:
-    """Seconds of one exchange of a vector."""
+def exchange_seconds(
+    costs: Costs, operator: Operator, penalties: Sequence[str] = (), cores: int = 1, *, back: bool = False
+) -> float:
+    """Return seconds of one exchange of a vector; with ``back`` of that of the transpose."""
+    sends, receives, sent, received = operator.most
+    if back:
+        sends, receives, sent = receives, sends, received
     beta = costs.beta
     if "links" in penalties:
         if not costs.links:
@@ -245,5 +211,16 @@ def _exchange(costs: Costs, operator: Operator, penalties: Sequence[str]) -> flo
         beta *= costs.hardware + len(operator.exchange) / costs.links
     elif "beta" in penalties:
         beta *= costs.hardware
+    if "injection" in penalties:
+        if not costs.injection:
+            raise InvalidInput("penalty 'injection': the rate of a node is not known; give injection=")
+        beta = max(beta, -(-cores * operator.active // operator.parts) / costs.injection)
     alpha = costs.alpha + (costs.farthest - costs.nearest) * costs.gamma
-    return int(operator.sends.max()) * alpha + int(operator.bytes_sent.max()) * beta
+    seconds = sends * alpha + sent * beta
+    if "queue" in penalties:
+        seconds += costs.search * receives**2
+    if "contention" in penalties:
+        if not costs.links:
+            raise InvalidInput("penalty 'contention': the number of links is not known; give links=")
+        seconds += costs.contended * int(operator.exchange.bytes.sum()) * 0.5 * costs.farthest / costs.links
+    return seconds

@@ -61,6 +61,42 @@ class Operator:
         return np.bincount(self.exchange.peer, minlength=self.parts).astype(np.int64)
 
     @property
+    def most(self) -> tuple[int, int, int, int]:
+        """The most messages that a part sends and receives, and the most bytes that it sends and receives."""
+        into = np.bincount(self.exchange.peer, weights=self.exchange.bytes, minlength=self.parts)
+        numbers = (self.sends, self.receives, self.bytes_sent, into)
+        sends, receives, sent, received = (int(one.max(initial=0)) for one in numbers)
+        return sends, receives, sent, received
+
+    def gathered(self, root: NDArray[np.uint32], column_root: NDArray[np.uint32] | None = None) -> Operator:
+        """Return what is left when parts give their rows to others.
+
+        Parameters
+        ----------
+        root : array of uint32, parts
+            To whom each part gives its rows; to itself where it keeps them.
+        column_root : array of uint32, parts, optional
+            The same of what is multiplied, by default as rows: not for an interpolation whose other side stays.
+
+        Notes
+        -----
+        An element that several parts of one root need is counted once for each, so bytes are at most these.
+        """
+        e = self.exchange
+        # A message goes from who owns an element to who owns a row.
+        source = (root if column_root is None else column_root)[e.sources()]
+        target = root[e.peer]
+        kept = source != target
+        sums = (
+            np.bincount(root, weights=one, minlength=self.parts).astype(np.uint64) for one in (self.rows, self.nonzeros)
+        )
+        joined = Pattern.of(self.parts, source=source[kept], target=target[kept], bytes=e.bytes[kept])
+        # All that two roots exchange goes in one message.
+        one = Pattern.of(self.parts, source=joined.sources(), target=joined.peer, bytes=joined.bytes)
+        rows, nonzeros = sums
+        return Operator(rows, nonzeros, one)
+
+    @property
     def bytes_sent(self) -> NDArray[np.int64]:
         """Bytes that each part sends."""
         sums = np.concatenate([[0], np.cumsum(self.exchange.bytes, dtype=np.int64)])

@@ -22,6 +22,7 @@
 - ``machine_charts``: what is drawn of machines: measured curves and those of their models, one or several machines
 - ``machine_curves``: pictures of machines: charts of measured and modelled curves
 - ``matrix``: pictures of patterns: the matrix of senders and receivers
+- ``multigrid``: levels of hierarchies, who sends to whom on each, and what they cost
 - ``nodes``: nodes of a job in their colours: as cubes in space, or side by side where a network has no three
   dimensions
 - ``overlap``: how much of a nonblocking collective takes the processor: its share of the time by size and ranks

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import InvalidInput
 from .chart import Target, figure, legend, save, still_suffix
-from .common import CLASSES, INK, MUTED
+from .common import CLASSES, INK, MUTED, ROUTE
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from numpy.typing import NDArray
 
-    from ..multigrid import Hierarchy, Operator
+    from ..multigrid import Hierarchy, Operator, Scenarios
 
 #: Cells along a side of a picture of who sends to whom: more parts share cells.
 _CELLS = 256
@@ -96,3 +98,37 @@ def _image(operator: Operator) -> np.ndarray[Any, np.dtype[np.float64]]:
     columns = exchange.peer.astype(np.int64) * side // parts
     flat = np.bincount(rows * side + columns, weights=exchange.bytes.astype(np.float64), minlength=side * side)
     return np.asarray(flat, np.float64).reshape(side, side)
+
+
+def plot_scenarios(scenarios: Scenarios, target: Target = None) -> Figure:
+    """Draw seconds of every level by all scenarios, and measured ones where they are known."""
+    suffix = still_suffix(target, None)
+    words = "Seconds of a cycle on every level, by each scenario of the model."
+    if scenarios.best is not None:
+        words += f" Thick: {scenarios.best}, nearest to what was measured (black)."
+    fig, ax = figure("Cost of a cycle", words, 6.8)
+    rows = _lines(ax, scenarios.levels, scenarios.best)
+    if scenarios.measured is not None:
+        at = np.arange(len(scenarios.measured))
+        (line,) = ax.plot(at, scenarios.measured, color="black", marker="s", markersize=4, linewidth=2)
+        rows.append((line, "measured"))
+    ax.set_yscale("log")
+    ax.set_xlabel("level", color=INK)
+    ax.set_ylabel("seconds", color=INK)
+    ax.set_xticks(np.arange(len(next(iter(scenarios.levels.values())))))
+    legend(fig, ax, rows, "scenario")
+    return save(fig, target, suffix)
+
+
+def _lines(ax: Any, levels: Mapping[str, NDArray[np.float64]], best: str | None) -> list[tuple[Any, str]]:
+    rows = []
+    dashes = ("-", "--", ":")
+    for i, (name, seconds) in enumerate(levels.items()):
+        colour = ROUTE if name == best else CLASSES[i % len(CLASSES)]
+        positive = np.where(np.asarray(seconds) > 0, seconds, np.nan)
+        (line,) = ax.plot(
+            np.arange(len(positive)), positive, color=colour, marker="o", markersize=3,
+            linewidth=2.6 if name == best else 1.2, linestyle=dashes[i // len(CLASSES) % 3],
+        )  # fmt: skip
+        rows.append((line, name))
+    return rows

@@ -1,0 +1,229 @@
+"""Terms of the model of a cycle beside closed forms, and what is decided by it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import isthmus
+from isthmus import InvalidInput
+from isthmus.cli import main
+from isthmus.multigrid import Costs, Hierarchy, boxes, cycle, gathered, hierarchy, reach, redistribute, scenarios
+from isthmus.multigrid.redistribution import collectives, roots
+from test_multigrid import laplace, pairs_of, two_levels
+
+PLAIN = Costs(alpha=1e-6, beta=1e-9)
+#: One exchange of an inner part of a line: two messages of 8 B.
+EXCHANGE = 2e-6 + 16e-9
+
+
+def line(points: int, parts: int) -> Hierarchy:
+    """A line, coarsened by pairs down to two points."""
+    matrix, levels = laplace(points), []
+    while matrix.shape[0] > 2:
+        p = pairs_of(matrix.shape[0])
+        levels.append((matrix, p))
+        matrix = sp.csr_array(p.T @ matrix @ p)
+    return hierarchy([*levels, matrix], boxes((points,), parts))
+
+
+def test_shapes_of_cycles() -> None:
+    found = line(64, 4)
+    v = cycle(found, PLAIN)
+    for shape, visits in (("W", [2**i for i in range(len(found))]), ("F", [i + 1 for i in range(len(found))])):
+        told = cycle(found, PLAIN, shape=shape)
+        assert told.smooth == pytest.approx(v.smooth * visits, rel=1e-12)
+        assert told.transfer == pytest.approx(v.transfer * visits, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("smoother", "products"),
+    [("jacobi", 3), ("l1-jacobi", 3), ("gauss-seidel", 3), ("symmetric-gauss-seidel", 5), ("chebyshev", 7)],
+)
+def test_smoothers(smoother: str, products: int) -> None:
+    told = cycle(two_levels(), PLAIN, smoother=smoother, degree=3)
+    assert told.smooth == pytest.approx([products * EXCHANGE] * 2, rel=1e-12)
+    more = cycle(two_levels(), PLAIN, smoother=smoother, degree=3, sweeps=(2, 1))
+    assert more.smooth[0] == pytest.approx(((products - 1) * 3 // 2 + 1) * EXCHANGE, rel=1e-12)
+
+
+def test_injection_queue_and_contention() -> None:
+    found = two_levels()
+    # Four processes of a node share 1 GB/s: 4 ns a byte.
+    rate = Costs(alpha=1e-6, beta=1e-9, injection=1e9)
+    told = cycle(found, rate, penalties=["injection"], cores=4)
+    assert told.smooth == pytest.approx([3 * (2e-6 + 16 * 4e-9)] * 2, rel=1e-12)
+    assert cycle(found, rate, penalties=["injection"]).smooth == pytest.approx([3 * EXCHANGE] * 2, rel=1e-12)
+    queue = cycle(found, Costs(alpha=1e-6, beta=1e-9, search=1e-7), penalties=["queue"])
+    assert queue.smooth == pytest.approx([3 * (EXCHANGE + 4e-7)] * 2, rel=1e-12)
+    # Six messages of 8 B over two links of twelve on average, 1 ns for each byte.
+    busy = Costs(alpha=1e-6, beta=1e-9, farthest=4, links=12, contended=1e-9)
+    told = cycle(found, busy, penalties=["contention"])
+    assert told.smooth == pytest.approx([3 * (EXCHANGE + 48 * 2 / 12 * 1e-9)] * 2, rel=1e-12)
+
+
+def test_restriction_sends_what_interpolation_receives() -> None:
+    """Two points of one part interpolate from the other part's only coarse row."""
+    fine = laplace(6)
+    p = sp.csr_array(([1.0] * 7, ([0, 1, 2, 3, 4, 5, 0], [0, 0, 0, 1, 2, 3, 1])))
+    found = hierarchy([(fine, p, [1, 0, 0, 1, 1, 1]), p.T @ fine @ p], [0, 0, 0, 1, 2, 3])
+    level = found.levels[0]
+    assert level.interpolation is not None
+    assert level.restriction is not None
+    assert list(level.interpolation.sends) == [0, 1, 0, 0]
+    assert list(level.restriction.sends) == [1, 0, 0, 0]
+    assert cycle(found, PLAIN).transfer[0] == pytest.approx(2 * (1e-6 + 8e-9), rel=1e-12)
+
+
+def test_distances_and_links() -> None:
+    torus = isthmus.load("torus:8x8x8")
+    # Boxes of 2 x 2 x 2 and 4 x 4 x 4; the whole torus with its rings.
+    assert reach(torus, 8) == (3, 2 * 3 * 4)
+    assert reach(torus, 64) == (9, 2 * 3 * 16 * 3)
+    assert reach(torus, 512) == (12, torus.topology.links)
+    assert reach(isthmus.load("torus:4x4"), 8) == (3, 2 * (4 * 2 + 4))  # 2 x 4: rings of 4 along one side
+    tree = isthmus.load("fattree-k4")
+    nodes = tree.topology.nodes
+    far, links = reach(tree, nodes)
+    assert far == tree.topology.diameter()[0]
+    assert links == tree.topology.links
+    # Nodes in one pod of four, or spread over all: links of nodes both times.
+    pod = reach(tree, nodes // 4)
+    assert pod[0] == 4
+    assert pod[1] < links
+    eos = isthmus.load("eos")
+    every = reach(eos, eos.topology.nodes)[1]
+    kinds = eos.topology.link_class(np.arange(eos.topology.links, dtype=np.uint32))
+    assert every == pytest.approx(eos.topology.links - (1 - 4.7 / 5.25) * int((kinds == 2).sum()))
+    with pytest.raises(InvalidInput, match="takes 513 nodes: must be from 1 to 512"):
+        reach(torus, 513)
+
+
+def test_scenarios(tmp_path: Path) -> None:
+    found = line(64, 8)
+    costs = Costs(alpha=1e-6, beta=1e-9, gamma=1e-7, farthest=5, hardware=2, links=100, search=1e-8)
+    told = scenarios(found, costs, cores=4)
+    assert told.best is None
+    assert told.levels["alpha-beta"] == pytest.approx(cycle(found, PLAIN).smooth + cycle(found, PLAIN).transfer)
+    names = "alpha-beta-gamma + alpha + gamma + links"
+    one = cycle(found, costs, penalties=["alpha", "gamma", "links"], cores=4)
+    assert told.levels[names] == pytest.approx(one.compute + one.smooth + one.transfer)
+    # What is measured is 3 % above a scenario: that one is found.
+    assert scenarios(found, costs, cores=4, measured=1.03 * told.levels[names]).best == names
+    with pytest.raises(InvalidInput, match="one for each level"):
+        scenarios(found, costs, measured=[1.0])
+    told.plot(tmp_path / "scenarios.png")
+    assert (tmp_path / "scenarios.png").stat().st_size > 5000
+
+
+def merged(found: Hierarchy, level: int, owner: np.ndarray) -> tuple[list[int], int]:
+    """Slow: partners and rows where each part's rows belong to another."""
+    exchange = found.levels[level].matrix.exchange
+    pairs = {(owner[s], owner[t]) for s, t in zip(exchange.sources(), exchange.peer, strict=True)}
+    sends = [sum(s == p != t for s, t in pairs) for p in range(found.parts)]
+    return sends, int(np.bincount(owner, weights=found.levels[level].matrix.rows).max())
+
+
+def test_gathered_levels() -> None:
+    shape = (12, 12)
+    fine = laplace(*shape)
+    p = sp.csr_array(sp.kron(pairs_of(12), pairs_of(12)))
+    found = hierarchy([(fine, p), p.T @ fine @ p], boxes(shape, 9))
+    for count in (1, 2, 4, 8):
+        to = roots(found.levels[1].matrix.rows, count)
+        here = gathered(found, {1: count}).levels[1].matrix
+        sends, rows = merged(found, 1, to)
+        assert list(here.sends) == sends
+        assert here.most[0] <= count - 1
+        assert int(here.rows.max()) == rows
+        assert here.active == count
+        assert here.nonzeros.sum() == found.levels[1].matrix.nonzeros.sum()
+        # Messages of one pair are one.
+        assert (here.exchange.messages == 1).all()
+    assert gathered(found, {1: 1}).levels[0] == found.levels[0]
+
+
+def test_collectives_of_a_switch() -> None:
+    found = line(64, 16)
+    # On level 1, 32 rows on 16 parts: four groups of four, eight rows each.
+    assert collectives(found, 1, 4, PLAIN) == pytest.approx(2 * (2e-6 + 64e-9), rel=1e-12)
+    assert collectives(found, 1, 4, PLAIN, redundant=True) == pytest.approx(2e-6 + 64e-9, rel=1e-12)
+
+
+def crowd() -> Hierarchy:
+    """A small coarse level that all parts need of each other."""
+    fine, p = laplace(256), sp.csr_array(sp.kron(sp.eye_array(64), np.ones((4, 1))))
+    coarse = sp.csr_array(np.ones((64, 64)))
+    return hierarchy([(fine, p), coarse], boxes((256,), 64))
+
+
+def test_the_decision_is_that_of_the_model() -> None:
+    found = crowd()
+    costs = Costs(alpha=1e-6, beta=1e-10, flop=1e-10)
+    told = redistribute(found, costs)
+    assert set(told.switches) == {1}
+    # The best of all powers of two: what setup compares is five exchanges and products, and two collectives.
+    times = {}
+    for count in (1, 2, 4, 8, 16, 32):
+        matrix = gathered(found, {1: count}).levels[1].matrix
+        sends, _, sent, _ = matrix.most
+        times[count] = 5 * (sends * 1e-6 + sent * 1e-10) + 10 * int(matrix.nonzeros.max()) * 1e-10
+        times[count] += collectives(found, 1, count, costs)
+    assert told.switches[1] == min(times, key=times.__getitem__)
+    saved = cycle(found, costs).seconds - cycle(gathered(found, told.switches), costs).seconds
+    assert told.before - told.seconds == pytest.approx(saved - collectives(found, 1, told.switches[1], costs))
+    assert "redistribute level 1 to" in str(told)
+    # Rules of thumb are priced by the same model.
+    switches, seconds = told.rules["hypre, 1000 rows"]
+    assert switches == {1: 1}
+    assert seconds == pytest.approx(cycle(gathered(found, {1: 1}), costs).seconds + collectives(found, 1, 1, costs))
+    assert all(told.seconds <= other * (1 + 1e-12) for _, other in told.rules.values())
+
+
+def test_when_nothing_is_gathered() -> None:
+    found = crowd()
+    # Messages cost nothing beside computation; a gain of less than was asked for; matrices that leave a cache.
+    assert not redistribute(found, Costs(alpha=1e-12, beta=0, flop=1e-6)).switches
+    assert not redistribute(found, Costs(alpha=1e-6, beta=0), least=0.999).switches
+    assert "would gain" in redistribute(found, Costs(alpha=1e-6, beta=0), least=0.999).reasons[0]
+    cached = redistribute(found, Costs(alpha=1e-6, beta=0), caches=[1000.0])
+    assert not cached.switches
+    assert "no longer fit" in cached.reasons[0]
+    alone = hierarchy([laplace(8)], boxes((8,), 4))
+    assert not redistribute(alone, PLAIN).switches
+
+
+def test_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "levels.h5"
+    crowd().save(path)
+    main(["multigrid", "model", str(path), "--machine", "eos", "--cost", "flop=1e-10", "--measured", "1e-4,1e-3"])
+    out = capsys.readouterr().out
+    assert "* alpha-beta" in out
+    assert "measured" in out
+    gathered_file = tmp_path / "gathered.h5"
+    main(["multigrid", "redistribute", str(path), "--machine", "eos", "-o", str(gathered_file)])
+    assert "redistribute level 1 to" in capsys.readouterr().out
+    main(["multigrid", "redistribute", str(path), "--machine", "eos", "--json"])
+    told = json.loads(capsys.readouterr().out)
+    (parts,) = told["switches"].values()
+    assert Hierarchy.load(gathered_file).levels[1].matrix.active == parts
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: cycle(two_levels(), PLAIN, shape="X"), "must be one of V, W, F"),
+        (lambda: cycle(two_levels(), PLAIN, smoother="sor"), "must be one of jacobi"),
+        (lambda: cycle(two_levels(), PLAIN, penalties=["injection"]), "give injection="),
+        (lambda: cycle(two_levels(), PLAIN, penalties=["contention"]), "give links="),
+        (lambda: gathered(two_levels(), {0: 1}), "level 0: must be one of the coarse levels 1 to 1"),
+        (lambda: gathered(two_levels(), {1: 4}), "level 1 to 4 parts: must be from 1 to 3"),
+    ],
+)
+def test_what_is_wrong_is_said(call: object, words: str) -> None:
+    with pytest.raises(InvalidInput, match=words.replace("(", r"\(")):
+        call()  # type: ignore[operator]
