@@ -257,7 +257,20 @@ def _extras() -> str:
 
 #: Commands in the order of the work; others follow.
 _ORDER = (
-    *("record", "measure", "show", "advise", "map", "tune", "simulate", "run", "compare", "prove", "schedule", "machine"),
+    *(
+        "record",
+        "measure",
+        "show",
+        "advise",
+        "map",
+        "tune",
+        "simulate",
+        "run",
+        "compare",
+        "prove",
+        "schedule",
+        "machine",
+    ),
     "study",
 )
 
@@ -354,7 +367,7 @@ def _public() -> str:
         if not (inspect.isclass(thing) or inspect.isfunction(thing)):
             constants.append((name, thing))
         elif name != "Topology":
-            package = isthmus._LAZY[name].split(".")[0]
+            package = isthmus._listed()[name].split(".")[0]
             groups[_BESIDE.get(package, package)].append(thing)
     named = {thing for group in groups.values() for thing in group}
     seen = set(named)

@@ -1,5 +1,6 @@
 """Isthmus predicts, explains and improves the communication of parallel programs on real interconnects.
 
+- ``entry``: where the command begins; Ctrl-C is one line from there on
 - ``environment``: the programs and packages on this computer that Isthmus can use, and what to install
 - ``errors``: errors of the Python layer; every message says what was given and what it must be
 - ``examples``: recorded programs that come with Isthmus
@@ -56,7 +57,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+TYPE_CHECKING = False  # what type checkers take for true; the typing module alone would take as long as all of this
 
 __version__ = "0.1.0"
 
@@ -121,22 +122,25 @@ if TYPE_CHECKING:
 
 
 def _listed() -> dict[str, str]:
-    """Module of every public name, from the list above."""
-    import re
+    """Module of every public name, from the list above; read when it is first needed."""
+    if not _LAZY:
+        import re
 
-    assert __spec__ is not None
-    source = __spec__.loader.get_source(__name__)  # type: ignore[union-attr]
-    return {
-        name: module for module, name in re.findall(r"^    from \.([\w.]+) import (\w+) as \2$", source, re.MULTILINE)
-    }
+        assert __spec__ is not None
+        source = __spec__.loader.get_source(__name__)  # type: ignore[union-attr]
+        pattern = re.compile(r"^    from \.([\w.]+) import (\w+) as \2$", re.MULTILINE)
+        _LAZY.update((name, module) for module, name in pattern.findall(source))
+    return _LAZY
 
+
+_LAZY: dict[str, str] = {}
 
 if not TYPE_CHECKING:
-    _LAZY = _listed()
-    __all__ = ["__version__", *_LAZY]
 
     def __getattr__(name):
-        if name not in _LAZY:
+        if name == "__all__":
+            return ["__version__", *_listed()]
+        if name not in _listed():
             raise AttributeError(f"module 'isthmus' has no attribute {name!r}")
         from importlib import import_module
 
@@ -145,4 +149,4 @@ if not TYPE_CHECKING:
         return value
 
     def __dir__():
-        return sorted(__all__)
+        return sorted(["__version__", *_listed()])

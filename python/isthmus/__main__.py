@@ -1,5 +1,5 @@
 """python -m isthmus"""
 
-from .cli import main
+from .entry import main
 
 main()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import signal
 import subprocess
@@ -105,6 +106,28 @@ def test_ctrl_c(name: str, tmp_path: Path, table: Path) -> None:
     assert min(took, computed.ru_utime + computed.ru_stime - before) < 2
     # The ledger of a study is whole at any time.
     assert [p.name for p in tmp_path.iterdir()] == ([] if name != "study" else ["out"])
+
+
+@pytest.mark.parametrize("where", ["isthmus.cli", "click", "isthmus.cli.show", "numpy"])
+def test_ctrl_c_while_modules_are_imported(where: str, tmp_path: Path) -> None:
+    """It comes while a module is imported: before the command line is there, and of the command itself."""
+    (tmp_path / "sitecustomize.py").write_text(
+        "import os, signal, sys\n"
+        "class Sends:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        f"        if name == {where!r}:\n"
+        "            os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Sends())\n"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-m", "isthmus", "show", "eos"],
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        preexec_fn=hear,
+        check=False,
+    )
+    assert (ended.returncode, ended.stdout, ended.stderr.strip()) == (130, "", "isthmus: interrupted")
 
 
 def test_what_is_under_way_is_undone(tmp_path: Path) -> None:

@@ -214,11 +214,18 @@ _SKIP = 'while :; do case "$1" in --*) shift;; -*) shift 2;; *) break;; esac; do
         ("sleep 100", "srun -n 2 did not end within 1 s and was stopped: --wait says how long it may take"),
         ("exit 0", "srun -n 2 ended without measuring anything: no message"),
         (f'{_SKIP}FAKE_RANKS=1 exec "$@"', "srun -n 2 started 1 rank instead of 2: is it the launcher of"),
+        # Without an interface that both it and MPI have, srun starts single ranks, here one after the other.
+        (
+            f'{_SKIP}FAKE_RANKS=1 "$@"; FAKE_RANKS=1 exec "$@"',
+            "srun -n 2 started 2 separate programs in place of ranks",
+        ),
     ],
 )
 def test_launchers_that_fail(script: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    words_of_launcher = launch(script, tmp_path, monkeypatch)
+    wait = 1.0 if "sleep" in script else 60.0
     with pytest.raises(InvalidInput) as error:
-        isthmus.measure("here.toml", launch=launch(script, tmp_path, monkeypatch), only="loggp", wait=1.0)
+        isthmus.measure("here.toml", launch=words_of_launcher, only="loggp", wait=wait)
     assert words in str(error.value)
     # Nothing was measured: a launcher that works may be given next.
     assert sorted(p.name for p in Path().iterdir()) == ["bin"]
@@ -442,6 +449,13 @@ def test_plans_grow_with_the_machine() -> None:
     share = plan.shares(list(plan.PARTS), 100.0)
     assert sum(share.values()) == pytest.approx(100.0)
     assert [one.ranks for one in plan.startup_launches(6, True, 1.0)] == [1, 2, 4, 6] * 2
+
+
+def test_the_source_of_a_node_where_hwloc_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(node, "_hwloc", lambda: (None, ""))
+    found = node_shape()
+    assert found.source == "kernel (/sys, /proc)"
+    assert "hwloc (lstopo) is not installed: the kernel was asked instead." in found.notes
 
 
 def test_the_node_is_known_with_and_without_hwloc() -> None:

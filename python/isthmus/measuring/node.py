@@ -71,7 +71,8 @@ def node_shape(hwloc: bool = True) -> NodeShape:
     table, source = None, "kernel (/sys, /proc)"
     if hwloc:
         try:
-            table, source = _hwloc()
+            table, by_hwloc = _hwloc()
+            source = by_hwloc or source
         except (InvalidInput, ParseError, OSError) as error:
             notes.append(f"hwloc does not describe this node ({error}): the kernel was asked instead.")
         if table is None and not notes:

@@ -15,7 +15,7 @@ from ..files import write_atomically
 from ..mpi.launcher import Ended, Launcher
 from . import plan
 from .plan import Launch
-from .samples import Item, Samples, Series, read_journal
+from .samples import JOURNAL, Item, Samples, Series, read_journal
 
 #: Told what is measured, and how many seconds are left of all.
 Progress = Callable[[str, float], None]
@@ -119,6 +119,11 @@ class Session:
             if not path.is_file():
                 found = found.joined(_unknown(ended, rest, _why(ended, launcher, program)))
                 continue
+            if (programs := path.read_bytes().count(f"{JOURNAL}\n".encode())) > 1:
+                raise InvalidInput(
+                    f"{launcher} started {programs} separate programs in place of ranks, as the launcher of another "
+                    f"MPI does{_pmi(launcher)}"
+                )
             part = _read(path, rest)
             found = found.joined(part)
             if ended.status == 0:
@@ -245,4 +250,12 @@ def _why(ended: Ended, launcher: Launcher, program: Path) -> str:
         )
     if ended.status == 0:
         return f"{what} ended without measuring anything: {ended.last_words()}"
-    return f"{what} ended with status {ended.status}: {ended.last_words()}"
+    return f"{what} ended with status {ended.status}: {ended.last_words()}{_pmi(launcher)}"
+
+
+def _pmi(launcher: Launcher) -> str:
+    """What helps most often where srun fails: ranks find each other only by an interface that both it and MPI have."""
+    words = launcher.words
+    if not words or Path(words[0]).name != "srun" or any(word.startswith("--mpi") for word in words):
+        return ""
+    return " (srun's --mpi=pmix or --mpi=pmi2 lets ranks of Open MPI or MPICH find each other, where Slurm has it)"
