@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -34,6 +34,7 @@ class Operator:
     rows: NDArray[np.uint64]
     nonzeros: NDArray[np.uint64]
     exchange: Pattern
+    _most: tuple[int, int, int, int] | None = field(default=None, init=False)
 
     def reversed(self) -> Operator:
         """Return the transpose: what is received here is sent there."""
@@ -63,9 +64,13 @@ class Operator:
     @property
     def most(self) -> tuple[int, int, int, int]:
         """The most messages that a part sends and receives, and the most bytes that it sends and receives."""
+        if self._most is not None:
+            return self._most
         into = np.bincount(self.exchange.peer, weights=self.exchange.bytes, minlength=self.parts)
         numbers = (self.sends, self.receives, self.bytes_sent, into)
         sends, receives, sent, received = (int(one.max(initial=0)) for one in numbers)
+        # Models ask many times, and this takes a pass over all messages.
+        object.__setattr__(self, "_most", (sends, receives, sent, received))
         return sends, receives, sent, received
 
     def gathered(self, root: NDArray[np.uint32], column_root: NDArray[np.uint32] | None = None) -> Operator:

@@ -38,7 +38,10 @@ def _levels(hierarchy: Hierarchy, target: Target) -> Figure:
     suffix = still_suffix(target, None)
     words = "The most that one part sends for a product with the matrix (A), an interpolation (P), a restriction (R)."
     fig, ax = figure(f"{len(hierarchy)} levels on {hierarchy.parts:,} parts", words, 6.4)
-    right = ax.twinx()
+    # Messages above, the size of one below.
+    box = ax.get_position()
+    ax.set_position((box.x0, box.y0 + 0.5 * box.height, box.width, 0.5 * box.height))
+    below = fig.add_axes((box.x0, box.y0, box.width, 0.44 * box.height))
     rows: list[tuple[Any, str]] = []
     frame = hierarchy.frame()
     at = np.arange(len(frame))
@@ -47,15 +50,17 @@ def _levels(hierarchy: Hierarchy, target: Target) -> Figure:
         size = np.array([row[f"{name}_bytes"] or 0 for row in frame], float)
         bars = ax.bar(at + 0.27 * ("APR".index(name) - 1), sends, 0.25, color=colour)
         mean = np.divide(size, sends, out=np.full(len(at), np.nan), where=sends > 0)
-        (line,) = right.plot(at, mean, color=colour, marker="o", markersize=3.5, linewidth=1.2, linestyle=":")
-        rows += [(bars, f"{name}: messages"), (line, f"{name}: mean size")]
-    ax.set_xticks(at, [f"{i}\n{row['rows']:,}" for i, row in enumerate(frame)])
-    ax.set_xlabel("level and its rows", color=INK)
+        below.plot(at, mean, color=colour, marker="o", markersize=3.5, linewidth=1.4)
+        rows.append((bars, name))
+    ax.set_xticks([])
     ax.set_ylabel("messages of a part", color=INK)
-    right.set_yscale("log")
-    right.set_ylabel("bytes of a message", color=MUTED)
-    for side in ("top", "left"):
-        right.spines[side].set_visible(False)
+    below.set_xlim(ax.get_xlim())
+    below.set_xticks(at, [f"{i}\n{row['rows']:,}" for i, row in enumerate(frame)])
+    below.set_xlabel("level and its rows", color=INK)
+    below.set_yscale("log")
+    below.set_ylabel("bytes of one", color=INK)
+    for side in ("top", "right"):
+        below.spines[side].set_visible(False)
     legend(fig, ax, rows, "operator")
     return save(fig, target, suffix)
 
@@ -67,11 +72,9 @@ def _exchange(hierarchy: Hierarchy, target: Target) -> Figure:
     count = len(hierarchy)
     wide = min(count, 5)
     deep = -(-count // wide)
-    fig, first = figure(
-        f"Who sends to whom on {hierarchy.parts:,} parts", "Bytes for a product with each level's matrix.", 2.4 * wide
-    )
+    words = "Bytes for a product with each level's matrix."
+    fig, first = figure(f"Who sends to whom on {hierarchy.parts:,} parts", words, 0.9 + 2.9 * deep)
     first.remove()
-    fig.set_size_inches(2.4 * wide, 2.6 * deep + 0.9)
     images = [_image(level.matrix) for level in hierarchy.levels]
     most = max(float(np.nanmax(one, initial=8.0)) for one in images)
     drawn = None
@@ -83,8 +86,8 @@ def _exchange(hierarchy: Hierarchy, target: Target) -> Figure:
         ax.set_title(f"level {i}: {operator.active:,} parts, {len(operator.exchange):,} pairs", fontsize=8, color=INK)
         ax.set_xticks([])
         ax.set_yticks([])
-    fig.subplots_adjust(left=0.02, right=0.9, top=0.80 if deep == 1 else 0.86, bottom=0.03, hspace=0.2, wspace=0.08)
-    bar = fig.colorbar(drawn, cax=fig.add_axes((0.92, 0.08, 0.015, 0.7)))
+    fig.subplots_adjust(left=0.02, right=0.9, top=0.74 if deep == 1 else 0.82, bottom=0.03, hspace=0.2, wspace=0.08)
+    bar = fig.colorbar(drawn, cax=fig.add_axes((0.92, 0.08, 0.012, 0.6)))
     bar.set_label("bytes", fontsize=8, color=MUTED)
     bar.ax.tick_params(labelsize=7)
     return save(fig, target, suffix)
@@ -130,5 +133,6 @@ def _lines(ax: Any, levels: Mapping[str, NDArray[np.float64]], best: str | None)
             np.arange(len(positive)), positive, color=colour, marker="o", markersize=3,
             linewidth=2.6 if name == best else 1.2, linestyle=dashes[i // len(CLASSES) % 3],
         )  # fmt: skip
-        rows.append((line, name))
+        # Nearly all begin alike.
+        rows.append((line, name.replace("alpha-beta-gamma +", "... +")))
     return rows
