@@ -1,7 +1,13 @@
 /* A partitioned global address space over nodes, beside messages of MPI: pgas_nodes SEED MODE RANKS-OF-A-NODE. Rank 0
- * says what it has done; all say what is wrong. */
+ * says what it has done; all say what is wrong. Compiled with WITHOUT_MPI: ranks join by what the environment says. */
+#ifndef WITHOUT_MPI
 #include <isthmus/isthmus_mpi.h>
+#endif
 #include <isthmus/isthmus_pgas.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 enum { PART = 60000, MOST = 50000, ASK = 1, ANSWER = 2, LAND = 3 };
 
@@ -13,7 +19,11 @@ static unsigned char piece[200000], found[200000];
 static void must(int holds, const char* words) {
   if (holds) return;
   fprintf(stderr, "rank %u: %s: %s\n", rank, words, isthmus_last_error());
+#ifdef WITHOUT_MPI
+  abort();
+#else
   MPI_Abort(MPI_COMM_WORLD, 1);
+#endif
 }
 static void done(int status, const char* words) { must(status == ISTHMUS_DONE, words); }
 static void meet(void) { done(isthmus_barrier(space, NULL), "barrier"); }
@@ -332,14 +342,24 @@ static void casts(int per_node) {
 
 int main(int argc, char** argv) {
   isthmus_team* team;
-  int level, size, own, status;
+  int status;
+#ifdef WITHOUT_MPI
+  if ((status = isthmus_join(NULL, &team)) < 0) {
+    printf("%d %s\n", status, isthmus_last_error());
+    return 1;
+  }
+  rank = isthmus_rank(team), ranks = isthmus_ranks(team);
+  const int own = (int)rank, size = (int)ranks;
+#else
+  int level, size, own;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
   MPI_Comm_rank(MPI_COMM_WORLD, &own);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   rank = (uint32_t)own, ranks = (uint32_t)size;
+  done(isthmus_join_mpi(MPI_COMM_WORLD, &team), "join");
+#endif
   state = strtoull(argv[1], NULL, 10) * 1000 + rank;
   const char* const mode = argc > 2 ? argv[2] : "";
-  done(isthmus_join_mpi(MPI_COMM_WORLD, &team), "join");
   isthmus_space_options options;
   memset(&options, 0, sizeof options);
   options.size = sizeof options;
@@ -353,24 +373,32 @@ int main(int argc, char** argv) {
     fflush(stdout);
     _exit(0);
   }
+#ifndef WITHOUT_MPI
   /* MPI's own messages are under way all the time. */
   int next = (own + 1) % size, before = (own + size - 1) % size, token = -1;
   MPI_Request requests[2];
   MPI_Irecv(&token, 1, MPI_INT, before, 7, MPI_COMM_WORLD, &requests[0]);
+#endif
   casts(argc > 3 ? atoi(argv[3]) : -1);
   transfers();
+#ifndef WITHOUT_MPI
   MPI_Isend(&own, 1, MPI_INT, next, 7, MPI_COMM_WORLD, &requests[1]);
+#endif
   begun();
   atomics();
   messages();
+#ifndef WITHOUT_MPI
   for (int i = 0; i < 2; ++i) MPI_Wait(&requests[i], MPI_STATUS_IGNORE);
   must(token == before, "a message of MPI");
+#endif
   synchronisation();
   memory();
   done(isthmus_space_leave(space), "leave");
   isthmus_leave(team);
   if (rank == 0) printf("all done\n");
   fflush(stdout);
+#ifndef WITHOUT_MPI
   MPI_Finalize();
+#endif
   return 0;
 }

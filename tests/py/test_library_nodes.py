@@ -48,6 +48,8 @@ def launch(program: tuple[str, Path], ranks: int, *words: str | Path, **env: str
 WAYS = {
     "shm": {},
     "mpi": {"ISTHMUS_TRANSPORT": "mpi"},
+    "ofi": {"ISTHMUS_TRANSPORT": "ofi"},
+    "nodes of 2 over ofi": {"ISTHMUS_TRANSPORT": "shm+ofi", "ISTHMUS_RANKS_PER_NODE": "2"},
     "nodes of 2": {"ISTHMUS_RANKS_PER_NODE": "2"},
     "nodes of 3": {"ISTHMUS_RANKS_PER_NODE": "3"},
 }
@@ -55,7 +57,7 @@ WAYS = {
 MATRIX = [(ranks, way) for ranks in (1, 2, 3, 4, 8) for way in WAYS]
 
 
-@pytest.mark.sampled(6, always=["openmpi-3-mpi", "mpich-4-nodes of 2"])
+@pytest.mark.sampled(6, always=["openmpi-3-mpi", "mpich-4-nodes of 2", "openmpi-3-ofi"])
 @pytest.mark.parametrize(("ranks", "way"), MATRIX)
 def test_every_algorithm_gives_what_mpi_says(program: tuple[str, Path], plan: Path, ranks: int, way: str) -> None:
     """Random counts, roots and types, 64 of them under way at once, ended in another order on each rank."""
@@ -88,7 +90,10 @@ def test_without_shared_memory_a_node_takes_mpi_and_says_so(program: tuple[str, 
 @pytest.mark.parametrize(
     ("env", "words"),
     [
-        ({"ISTHMUS_TRANSPORT": "tcp"}, "-1 ISTHMUS_TRANSPORT=tcp: must be shm or mpi, or not be given"),
+        (
+            {"ISTHMUS_TRANSPORT": "tcp"},
+            "-1 ISTHMUS_TRANSPORT=tcp: must be shm, mpi, ofi, shm+mpi or shm+ofi, or not be given",
+        ),
         ({"ISTHMUS_SILENCE": "soon"}, "-1 ISTHMUS_SILENCE=soon: must be a whole number from 0 to 1000000"),
         (
             {"ISTHMUS_TRANSPORT": "shm", "ISTHMUS_RANKS_PER_NODE": "1"},

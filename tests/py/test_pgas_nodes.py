@@ -14,6 +14,8 @@ from test_library_nodes import launch
 WAYS = {
     "one node": ({}, 0),
     "mpi": ({"ISTHMUS_TRANSPORT": "mpi"}, 1),
+    "ofi": ({"ISTHMUS_TRANSPORT": "ofi"}, 1),
+    "nodes of 2 over ofi": ({"ISTHMUS_TRANSPORT": "shm+ofi", "ISTHMUS_RANKS_PER_NODE": "2"}, 2),
     "nodes of 2": ({"ISTHMUS_RANKS_PER_NODE": "2"}, 2),
     "nodes of 3": ({"ISTHMUS_RANKS_PER_NODE": "3"}, 3),
 }
@@ -27,7 +29,9 @@ def program(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     return request.param, compile_c(HERE / "pgas_nodes.c", folder / "nodes", f"mpicc.{request.param}", "-std=c11")
 
 
-@pytest.mark.sampled(6, always=["openmpi-2-mpi", "mpich-2-mpi", "openmpi-3-nodes of 2", "mpich-4-nodes of 3"])
+@pytest.mark.sampled(
+    6, always=["openmpi-2-mpi", "mpich-2-mpi", "openmpi-3-nodes of 2", "mpich-4-nodes of 3", "mpich-3-ofi"]
+)
 @pytest.mark.parametrize(("ranks", "way"), MATRIX)
 def test_every_operation(program: tuple[str, Path], ranks: int, way: str) -> None:
     """Random sizes and places, messages by the thousand, with messages of MPI under way in the same program."""

@@ -27,7 +27,7 @@ class OfProgram(click.Command):
 #: Options for schedules only, for programs of MPI only, and for programs only.
 _OF_SCHEDULES = ("compute", "repetitions", "check", "wait", "output", "plot")
 _OF_MPI = ("launch", "machine", "placement", "recording", "directory", "mpicc", "reproducible", "comparing", "as_json")
-_OF_PROGRAMS = ("machine", "recording", "processes", "online", "reproducible", "comparing")
+_OF_PROGRAMS = ("machine", "recording", "processes", "transport", "online", "reproducible", "comparing")
 
 
 @click.command(
@@ -42,7 +42,8 @@ _OF_PROGRAMS = ("machine", "recording", "processes", "online", "reproducible", "
     "  isthmus run --collectives tuned.toml -- mpirun -n 4 ./app\n"
     "  isthmus run --online decisions.txt -- mpirun -n 4 ./app\n"
     "  isthmus run --machine cluster.toml --placement mapped --recording app.h5 -- mpirun -n 16 ./app\n"
-    "  isthmus run -n 4 -- ./program",
+    "  isthmus run -n 4 -- ./program\n"
+    "  isthmus run -n 4 --transport ofi -- ./program",
     help="Carry out a schedule or a program on this computer, and measure when everything happens; or run an MPI "
     "program with the collectives of Isthmus; or start the ranks of a program that uses libisthmus without MPI.\n\n"
     f"{WORK}\n\n"
@@ -95,6 +96,13 @@ _OF_PROGRAMS = ("machine", "recording", "processes", "online", "reproducible", "
     help="With COMMAND: start it so many times on this computer, as the ranks of a job of libisthmus without MPI.",
 )
 @click.option(
+    "--transport",
+    type=click.Choice(["shm", "ofi", "shm+ofi"]),
+    help="With -n: what messages between ranks go over: shared memory (shm, the default), libfabric (ofi), or both "
+    "(shm+ofi: shared memory where ranks are on one node). By default ISTHMUS_TRANSPORT. ISTHMUS_FABRIC names a "
+    "provider of libfabric, such as tcp;ofi_rxm.",
+)
+@click.option(
     "--online",
     metavar="FILE",
     help="With COMMAND: time algorithms for calls that come often, while the program runs, and keep the decisions in "
@@ -130,6 +138,7 @@ def command(
     placement: str | None,
     recording: str | None,
     processes: int | None,
+    transport: str | None,
     online: str | None,
     reproducible: bool,
     comparing: bool,
@@ -151,8 +160,10 @@ def command(
             raise InvalidInput(f"{work.file or work.example}: give a schedule, or a command after --, not both")
         if processes is not None:
             _only(context, _OF_MPI, "a program that uses MPI, without -n")
-            run_job(program, processes, collectives, online)
+            run_job(program, processes, collectives, online, transport)
             return
+        if transport is not None:
+            raise InvalidInput("--transport is for -n: a program that uses MPI takes ISTHMUS_TRANSPORT")
         given = context.get_parameter_source("launch") is click.core.ParameterSource.COMMANDLINE
         run_program(
             program,

@@ -112,11 +112,13 @@ def _exchanged(recording: str | None, command: Sequence[str], collectives: tuple
     return (what if isinstance(what, Pattern) else pattern(what)), undirected
 
 
-def run_job(command: Sequence[str], ranks: int, collectives: tuple[str, ...], online: str | None) -> None:
+def run_job(
+    command: Sequence[str], ranks: int, collectives: tuple[str, ...], online: str | None, transport: str | None
+) -> None:
     """Start the ranks of a program that uses libisthmus without MPI."""
     from ..running.job import run_job
 
-    variables = {}
+    variables = {} if transport is None else {"ISTHMUS_TRANSPORT": transport}
     if online is not None:
         _check_online(Path(online), reproducible=False)
         variables["ISTHMUS_ONLINE"] = os.path.realpath(online)

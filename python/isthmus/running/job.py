@@ -8,6 +8,7 @@ import os
 import queue
 import shutil
 import signal
+import socket
 import subprocess
 import threading
 import time
@@ -37,9 +38,10 @@ def run_job(
 ) -> int:
     """Start a command as so many ranks of one job, and wait for all of them.
 
-    Each process finds ISTHMUS_JOB, ISTHMUS_RANK and ISTHMUS_RANKS in its environment, from which ``isthmus_join(NULL,
-    ...)`` takes them. The cores that this process may use are dealt out in equal parts; where there are more ranks than
-    cores, every rank may use all of them. Rank 0 reads the standard input.
+    Each process finds ISTHMUS_JOB, ISTHMUS_RANK, ISTHMUS_RANKS and, unless it is there already, ISTHMUS_RENDEZVOUS in
+    its environment, from which ``isthmus_join(NULL, ...)`` takes them. The cores that this process may use are dealt
+    out in equal parts; where there are more ranks than cores, every rank may use all of them. Rank 0 reads the standard
+    input.
 
     Parameters
     ----------
@@ -73,6 +75,7 @@ def run_job(
         raise InvalidInput(f"{command[0]}: there is no such program")
     job = f"run-{uuid.uuid4().hex}"
     shares = _shares(ranks)
+    held, at = _rendezvous()
     parent = os.getpid()
 
     def prepare(cores: Sequence[int]) -> None:
@@ -91,7 +94,7 @@ def run_job(
                 own = {"ISTHMUS_JOB": job, "ISTHMUS_RANK": str(rank), "ISTHMUS_RANKS": str(ranks)}
                 process = subprocess.Popen(
                     command,
-                    env={**os.environ, **(variables or {}), **own},
+                    env={"ISTHMUS_RENDEZVOUS": at, **os.environ, **(variables or {}), **own},
                     stdin=None if rank == 0 else subprocess.DEVNULL,
                     stdout=stdout,
                     preexec_fn=lambda cores=shares[rank]: prepare(cores),
@@ -106,11 +109,23 @@ def run_job(
     except OSError as error:
         raise InvalidInput(f"{command[0]}: {error.strerror}") from None
     finally:
+        held.close()
         for process in processes:
             process.kill()
         # What ranks leave behind that were ended while they joined.
         for path in Path("/dev/shm").glob(f"isthmus-{job}*"):
             path.unlink(missing_ok=True)
+
+
+def _rendezvous() -> tuple[socket.socket, str]:
+    """Where ranks find each other if they use libfabric: a port that nobody else is given while the socket is open."""
+    held = socket.socket()
+    # Rank 0 says the same, and listens there.
+    held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    held.bind(("127.0.0.1", 0))
+    host, port = held.getsockname()
+    return held, f"{host}:{port}"
 
 
 def _shares(ranks: int) -> list[list[int]]:

@@ -50,9 +50,9 @@ typedef struct isthmus_wire_end {
 #define ISTHMUS_WIRE_ANY UINT32_MAX /* a message of any rank */
 
 /* Messages between processes that share no memory, as an MPI library passes them: isthmus_mpi.h fills it for the one
- * that a program is compiled with, so that libisthmus needs none. Messages from one rank to another with the same tag
- * are received in the order in which they were sent; nothing is asked of those with different tags. Functions return
- * less than 0 where they fail. One thread at a time calls them. */
+ * that a program is compiled with, so that libisthmus needs none. libisthmus itself has one for libfabric. Messages
+ * from one rank to another with the same tag are received in the order in which they were sent; nothing is asked of
+ * those with different tags. Functions return less than 0 where they fail. One thread at a time calls them. */
 typedef struct isthmus_wire {
   size_t size;           /* sizeof(isthmus_wire) */
   uint32_t rank, ranks;  /* as in isthmus_job */
@@ -64,7 +64,8 @@ typedef struct isthmus_wire {
   void* data;            /* handed to all functions */
   int (*send)(void* data, uint32_t to, uint32_t tag, const void* bytes, uint64_t count, uint64_t token);
   int (*receive)(void* data, uint32_t from, uint32_t tag, void* bytes, uint64_t count, uint64_t token);
-  /* What has ended since the last call: their number; the list is good until the next call. */
+  /* What has ended since the last call: their number; the list is good until the next call. -2: a rank has died, and
+   * error() says all of it. */
   int64_t (*poll)(void* data, const isthmus_wire_end** ended);
   const char* (*error)(void* data); /* words of the last failure */
   /* The last call; other ranks close theirs too, unless `failed`: then they may have died, and messages under way are
@@ -73,6 +74,7 @@ typedef struct isthmus_wire {
   /* Messages of up to 1 MiB go in pieces of so many bytes, the same on all ranks, which should be no more than leave
    * before the receiver has been asked: nobody answers while the program computes. 0: they are asked for. */
   uint64_t piece;
+  const char* name; /* what messages go over, for words of errors; default: "MPI" */
 } isthmus_wire;
 
 /* Processes for which this number is the same can share memory: they see one /dev/shm of one kernel. */
@@ -94,17 +96,22 @@ typedef struct isthmus_job {
   const char* table;        /* path of a decision table, see isthmus_use(); default: ISTHMUS_TABLE of the environment */
   const isthmus_wire* wire; /* to ranks that share no memory with this one; the library calls its close() in any case.
                                Default: all ranks are processes of this node */
-  const char* transport;    /* "shm" or "mpi" alone; default: ISTHMUS_TRANSPORT, or else shared memory inside a node and
-                               MPI between nodes */
-  uint32_t silence_ms;      /* a wait for other nodes in which nothing has come for so long fails; default:
-                               ISTHMUS_SILENCE, in seconds, or else never */
-  const char* online;       /* path of a table that isthmus_tune() adds to and later runs start from; blocking calls
-                               whose size nobody has tried yet are tuned first. Default: ISTHMUS_ONLINE, or none */
+  const char* transport; /* "shm", "mpi" or "ofi" (libfabric) alone; "shm+mpi", "shm+ofi": shared memory inside a node,
+                            the other between nodes. Default: ISTHMUS_TRANSPORT, or else shm+mpi with a wire and shm
+                            without one */
+  uint32_t silence_ms;   /* a wait for other nodes in which nothing has come for so long fails; default:
+                            ISTHMUS_SILENCE, in seconds, or else never */
+  const char* online;    /* path of a table that isthmus_tune() adds to and later runs start from; blocking calls
+                            whose size nobody has tried yet are tuned first. Default: ISTHMUS_ONLINE, or none */
   /* Who goes on with what is under way while the program does something else: "none"; "thread", which looks every 20 us
    * and wants a core; "timer", which looks when it expects something to do; "auto", one of these two by the
    * cores that are free. Default: ISTHMUS_PROGRESS, or else none. Operators of the user are then called by that thread
    * too. Over MPI it needs MPI_THREAD_MULTIPLE. */
   const char* progress;
+  /* For ofi: HOST:PORT where rank 0 listens while the ranks find each other; it tells them later who has died. Default:
+   * ISTHMUS_RENDEZVOUS, or, with a wire, an address of rank 0 that is not of its own computer only. */
+  const char* rendezvous;
+  const char* fabric; /* for ofi: provider of libfabric; default: ISTHMUS_FABRIC, or else libfabric's choice */
 } isthmus_job;
 
 /* Joins the other ranks. `job` NULL: from the environment: ISTHMUS_JOB, ISTHMUS_RANK

@@ -241,8 +241,11 @@ void MpiTransport::hear_alarms() {
   if (wire_.receive(wire_.data, ISTHMUS_WIRE_ANY, window_ + 1, heard_, sizeof heard_, number) < 0) fail_for_wire();
 }
 
-void MpiTransport::fail_for_wire() {
-  raise("rank " + std::to_string(rank()) + " cannot send or receive over MPI: " + wire_.error(wire_.data));
+void MpiTransport::fail_for_wire(std::int64_t status) {
+  constexpr std::int64_t died = -2;
+  const std::string words = wire_.error(wire_.data);
+  raise(status == died ? words
+                       : "rank " + std::to_string(rank()) + " cannot send or receive over " + over() + ": " + words);
 }
 
 void MpiTransport::raise(const std::string& words) {
@@ -277,8 +280,8 @@ void MpiTransport::watch_silence(bool idle) {
   const auto waits = std::find_if(messages_.begin(), messages_.end(), [](const Message& message) {
     return message.what != What::free && message.what != What::alarm;
   });
-  raise("nothing has come over MPI for " + std::to_string(silence_ / 1ms) + " ms: rank " + std::to_string(rank()) +
-        " waits for rank " + std::to_string(waits == messages_.end() ? awaited : waits->peer));
+  raise("nothing has come over " + std::string(over()) + " for " + std::to_string(silence_ / 1ms) + " ms: rank " +
+        std::to_string(rank()) + " waits for rank " + std::to_string(waits == messages_.end() ? awaited : waits->peer));
 }
 
 void MpiTransport::listen(std::unique_ptr<Listener> listener) {
@@ -303,7 +306,7 @@ void MpiTransport::look() {
   if (!failure().empty()) return;
   const isthmus_wire_end* ends = nullptr;
   const std::int64_t count = wire_.poll(wire_.data, &ends);
-  if (count < 0) fail_for_wire();
+  if (count < 0) fail_for_wire(count);
   for (std::int64_t i = 0; i < count && failure().empty(); ++i) {
     if ((ends[i].token & of_listener) != 0) listener_->ended(ends[i].token & ~of_listener);
     else ended(ends[i]);

@@ -1,4 +1,5 @@
-// Messages over an MPI library, through the functions of an isthmus_wire: between ranks that share no memory.
+// Messages over an MPI library, through the functions of an isthmus_wire: between ranks that share no memory. What is
+// said of MPI here holds of libfabric too, where the wire is that of ofi/.
 //
 // What an operation costs: one MPI_Isend or MPI_Irecv of the bytes where they are, no header and no copy of ours, and
 // its part of one MPI_Testsome over all that is under way; a line of cache of ours. Nothing is allocated once as many
@@ -85,6 +86,8 @@ class MpiTransport final : public Transport {
   void give_up_after(std::chrono::milliseconds silence) { silence_ = silence; }
   /// Fails, and says so to all other ranks.
   void raise(const std::string& words);
+  /// What messages go over.
+  [[nodiscard]] const char* over() const { return wire_.name == nullptr ? "MPI" : wire_.name; }
   using Transport::note;
 
  private:
@@ -142,7 +145,7 @@ class MpiTransport final : public Transport {
   void early_came(std::uint64_t number);
   void hear_alarms();
   void watch_silence(bool idle);
-  void fail_for_wire();
+  void fail_for_wire(std::int64_t status = -1);
   [[nodiscard]] std::string differ(const Message& message, std::uint64_t sent) const;
 
   static constexpr std::uint32_t most_window = 1 << 15;
