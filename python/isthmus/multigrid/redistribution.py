@@ -16,7 +16,7 @@ from ..units import percent, text
 from .costs import Costs
 from .cycle import cycle, exchange_seconds
 from .hierarchy import GridLevel, Hierarchy
-from .operators import ELEMENT
+from .operators import ELEMENT, Operator
 
 if TYPE_CHECKING:
     from ..machine import Machine
@@ -214,14 +214,14 @@ def redistribute(
         if largest < 1:
             reasons.append(f"level {level}: on {matrix.active} part{'s' if matrix.active > 1 else ''} already")
             continue
-        stay = _level(now, level, paid, settings)
+        stay = _level(matrix, paid, settings)
         best: tuple[float, int] | None = None
         for power in range(int(log2(largest)) + 1):
             count = 1 << power
-            moved = gathered(now, {level: count})
-            if _size_class(moved, level, sizes) > _size_class(now, level, sizes):
+            moved = matrix.gathered(roots(matrix.rows, count))
+            if _size_class(moved, sizes) > _size_class(matrix, sizes):
                 continue
-            there = _level(moved, level, paid, settings) + collectives(now, level, count, paid, redundant=redundant)
+            there = _level(moved, paid, settings) + collectives(now, level, count, paid, redundant=redundant)
             if best is None or there < best[0]:
                 best = there, count
         if best is None:
@@ -234,7 +234,9 @@ def redistribute(
         current = cycle(now, paid, **settings).seconds + spent
         after = _price(now, {level: best[1]}, paid, redundant, settings) + spent
         if current - after < least * before:
-            reasons.append(f"level {level}: stays; {told}, the cycle would gain {percent(max(1 - after / current, 0))}")
+            reasons.append(
+                f"level {level}: stays; {told}, the cycle would gain {percent(max((current - after) / before, 0))}"
+            )
             continue
         reasons.append(f"level {level}: switches; {told}")
         spent += collectives(now, level, best[1], paid, redundant=redundant)
@@ -247,9 +249,8 @@ def redistribute(
     return Redistribution(switches, cycle(now, paid, **settings).seconds + spent, before, reasons, rules)
 
 
-def _level(hierarchy: Hierarchy, level: int, costs: Costs, settings: Any) -> float:
+def _level(matrix: Operator, costs: Costs, settings: Any) -> float:
     """Seconds of a level as setup knows it: without its interpolation, for which two more products stand."""
-    matrix = hierarchy.levels[level].matrix
     options = {key: settings[key] for key in ("penalties", "cores") if key in settings}
     alone = Hierarchy((GridLevel(matrix, None),))
     known = cycle(alone, costs, **settings).seconds
@@ -257,8 +258,8 @@ def _level(hierarchy: Hierarchy, level: int, costs: Costs, settings: Any) -> flo
     return known + 2 * exchange_seconds(costs, matrix, options.get("penalties", ()), options["cores"]) + flops
 
 
-def _size_class(hierarchy: Hierarchy, level: int, caches: Sequence[float]) -> int:
-    held = int(hierarchy.levels[level].matrix.nonzeros.max()) * _NONZERO
+def _size_class(matrix: Operator, caches: Sequence[float]) -> int:
+    held = int(matrix.nonzeros.max()) * _NONZERO
     return sum(held > cache for cache in caches)
 
 
