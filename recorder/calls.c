@@ -14,6 +14,8 @@ int64_t thread_computed(struct thread* thread, int64_t gap, int64_t cpu) {
   return used > 0 ? used : 0;
 }
 
+void call_again(struct call* call) { call_begin(call, call->function, NULL, NULL); }
+
 void call_begin(struct call* call, unsigned function, const void* address, const void* frame) {
   depth = 1;
   call->function = function;
@@ -31,8 +33,10 @@ void call_begin(struct call* call, unsigned function, const void* address, const
   const int64_t cpu = UNLIKELY(read) ? clock_thread() : 0;
   if (UNLIKELY(thread->counters)) counters_stop(thread->counters);
   const int64_t own_ns = thread->own_ns, own_cpu = thread->own_cpu;
-  call->path = path_of(address, frame);
-  if (UNLIKELY(regions_watched)) regions_call(function, address);
+  if (address) {
+    call->path = path_of(address, frame);
+    if (UNLIKELY(regions_watched)) regions_call(function, address);
+  }
   /* A mark that was made here ended the gap. */
   int64_t gap = came - thread->last_end, cpu_gap = gap;
   call->asleep = 0;

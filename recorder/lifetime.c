@@ -1,12 +1,10 @@
 /* From MPI_Init or the first session to MPI_Finalize or the last session. */
-#include <sched.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "describe.h"
 #include "recorder.h"
 
 bool lifetime_seen;
@@ -15,28 +13,6 @@ int64_t lifetime_enter(void) {
   lifetime_seen = true;
   depth++;
   return clock_now();
-}
-
-static void read_command(char* text, size_t room) {
-  FILE* file = fopen("/proc/self/cmdline", "r");
-  size_t n = file ? fread(text, 1, room - 2, file) : 0;
-  if (file) fclose(file);
-  text[n] = text[n + 1] = '\0';
-}
-
-static void describe_machine(struct trace_header* h) {
-  cpu_set_t set;
-  h->pid = (uint32_t)getpid();
-  h->cpus_online = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
-  h->cpus = h->cpus_online;
-  if (sched_getaffinity(0, sizeof set, &set) == 0) {
-    h->cpus = (uint32_t)CPU_COUNT(&set);
-    for (int i = 0; i < 512; i++)
-      if (CPU_ISSET(i, &set)) h->affinity[i / 32] |= 1u << i % 32;
-  }
-  gethostname(h->host, sizeof h->host - 1);
-  read_command(h->command, sizeof h->command);
-  if (!getcwd(h->directory, sizeof h->directory)) h->directory[0] = '\0';
 }
 
 static void describe_mpi(struct trace_header* h) {
@@ -82,13 +58,7 @@ static void write_init(unsigned function, int64_t begin_ns, int64_t end_ns) {
 /* The process has a rank. From here on it is recorded. */
 static void begin(unsigned function, int64_t init_begin, int64_t init_end) {
   struct trace_header* h = &process.header;
-  memcpy(h->magic, TRACE_MAGIC, sizeof h->magic);
-  h->version = TRACE_VERSION;
-  h->order = TRACE_ORDER;
-  h->rank = process.rank;
-  h->ranks = process.ranks;
-  h->threads_given = process.level;
-  describe_machine(h);
+  describe_header(h);
   describe_mpi(h);
   if (process.has_world) {
     process.synchronised = true;

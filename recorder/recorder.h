@@ -146,6 +146,8 @@ static inline bool recording(void) {
   return LIKELY(atomic_load_explicit(&recorder_on, memory_order_relaxed)) && depth == 0;
 }
 void call_begin(struct call* call, unsigned function, const void* address, const void* frame);
+/* In the middle of a call, after a part of the program that it ran; the path stays. */
+void call_again(struct call* call);
 void call_end(struct call* call, int error);
 static inline void call_leave(struct call* call) {
   if (UNLIKELY(call->counting)) counters_start();

@@ -220,7 +220,7 @@ enum trace_rma_kind {
 struct trace_rma {
   uint32_t request; /* of MPI_Rput and the like, else 0 */
   uint16_t kind;
-  uint16_t derived;
+  uint16_t derived; /* 1: not all bytes lie together; 2: done when the call ends, at the target too (libisthmus) */
   int32_t peer; /* rank in the window's communicator, TRACE_NULL, TRACE_NONE */
   int32_t world;
   uint64_t comm;    /* of the window */

@@ -165,7 +165,7 @@ int isthmus_place_of_pointer(const isthmus_space* space, const void* pointer, ui
     require(space != nullptr && rank != nullptr && offset != nullptr, "space, rank or offset is NULL");
     const auto address = reinterpret_cast<std::uintptr_t>(pointer);
     for (std::uint32_t r = 0; r < space->head.ranks; ++r) {
-      const auto first = reinterpret_cast<std::uintptr_t>(space->head.memory[r]);
+      const auto first = reinterpret_cast<std::uintptr_t>(space->head.shared[r]);
       if (first == 0 || address < first || address - first >= space->head.extent) continue;
       *rank = r;
       *offset = address - first;

@@ -112,6 +112,13 @@ void copy_piece(char* to, const char* from, std::size_t bytes) {
   }
 }
 
+/// Where so many bytes are, if memory is shared with that rank and they are inside.
+char* shared_with(const isthmus_space_head& head, std::uint32_t rank, std::uint64_t offset, std::uint64_t bytes) {
+  if (rank >= head.ranks || bytes > head.extent || offset > head.extent - bytes || head.shared[rank] == nullptr)
+    return nullptr;
+  return head.shared[rank] + offset;
+}
+
 template <bool puts, class Own>
 int strided(const char* call, isthmus_space* space, std::uint32_t rank, std::uint64_t offset,
             const std::int64_t* space_strides, Own* own, const std::int64_t* own_strides, std::size_t bytes,
@@ -122,7 +129,7 @@ int strided(const char* call, isthmus_space* space, std::uint32_t rank, std::uin
     if (box.empty()) return ISTHMUS_DONE;
     require(own != nullptr, call, ": the memory of this rank is NULL");
     require(offset >= box.before(), call, ": strides below 0 reach ", box.before(), " bytes before offset ", offset);
-    char* const first = isthmus_near(space, rank, offset - box.before(), box.before() + box.behind());
+    char* const first = shared_with(space->head, rank, offset - box.before(), box.before() + box.behind());
     if (first != nullptr) {
       if constexpr (puts) box.put(first + box.before(), own);
       else box.get(first + box.before(), own);
@@ -160,7 +167,7 @@ int listed(const char* call, isthmus_space* space, std::uint32_t rank, const The
       own += bytes;
     }
     require(in_space == own, call, ": there are ", in_space, " bytes in the space and ", own, " of this rank");
-    char* const memory = head.memory[rank];
+    char* const memory = head.shared[rank];
     std::size_t i = 0, k = 0;
     std::uint64_t i_done = 0, k_done = 0;
     while (in_space > 0) {

@@ -97,7 +97,7 @@ isthmus_space::isthmus_space(isthmus_team& its_team, const SegmentSizes& sizes)
     requests_[r].open(control.requests, segments.requests(r), lines);
     replies_[r].open(control.replies, segments.replies(r), lines);
   }
-  head = {memory_.data(), sizes.symmetric + sizes.local, team.rank, team.ranks, 0};
+  head = {memory_.data(), sizes.symmetric + sizes.local, team.rank, team.ranks, 0, memory_.data()};
   reach_far();
   head.far = far == nullptr ? 0 : 1;
 }
@@ -157,7 +157,7 @@ char* isthmus_space::near(const char* call, std::uint32_t rank, std::uint64_t of
   require(rank < head.ranks, call, ": rank ", rank, " does not exist: there are ", head.ranks, " ranks");
   require(bytes <= head.extent && offset <= head.extent - bytes, call, ": ", bytes, " bytes at offset ", offset,
           " of rank ", rank, " are outside the space: offsets are below ", head.extent);
-  return head.memory[rank] == nullptr ? nullptr : head.memory[rank] + offset;
+  return memory_[rank] == nullptr ? nullptr : memory_[rank] + offset;
 }
 
 bool isthmus_space::handling() const { return handled == this; }
@@ -395,7 +395,7 @@ bool isthmus_space::handle(Inbox& inbox, bool may_reply) {
     }
     isthmus_token token{*this, message.from, may_reply};
     void* const payload =
-        message.in_space != 0 ? head.memory[head.rank] + message.offset : static_cast<void*>(message.payload());
+        message.in_space != 0 ? memory_[head.rank] + message.offset : static_cast<void*>(message.payload());
     const isthmus_space* const before = handled;
     handled = this;
     handler.run(&token, message.arguments, static_cast<std::uint32_t>(message.count - message.spared), payload,

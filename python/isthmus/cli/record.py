@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
     epilog="\b\nExamples:\n"
     "  isthmus record -o app.h5 -- mpirun -n 16 ./app input.txt\n"
+    "  isthmus record -o queue.h5 -- isthmus run -n 4 -- ./work_queue\n"
     "  isthmus record -o py.h5 -- mpirun -n 4 python3 script.py\n"
     "  isthmus record --launch 'mpirun -n 4' --json -- ./app\n"
     "  isthmus record -o part.h5 --marker MPI_Allreduce@cg.c:120 --from 10 --to 20 -- mpirun -n 16 ./cg\n"
@@ -33,7 +34,8 @@ if TYPE_CHECKING:
     help="Run an MPI program and record its communication and computation, without recompiling it.\n\n"
     "COMMAND starts the program as usual (mpirun, mpiexec, srun, or the program itself). Its output and its exit "
     "status stay its own. Open MPI, MPICH and what is compatible with MPICH are recognised; C, C++, Fortran and Python "
-    "programs are recorded alike.\n\n"
+    "programs are recorded alike. So are programs that share memory by libisthmus, with MPI or without: puts, gets, "
+    "active messages, barriers and collectives.\n\n"
     "A call to MPI_Pcontrol(0) in the program switches recording off, MPI_Pcontrol(1) on; other levels mark phases.",
 )
 @shared("output", ".h5; by default PROGRAM.h5, in this folder")
@@ -195,6 +197,7 @@ def _progress(done: int, total: int) -> None:
 def _summary(recorded: Recorded, output: str) -> list[str]:
     """A summary of the recording: content, duration, and warnings."""
     from ..recording.endings import endings
+    from ..recording.functions import interface
     from ..schedule.recording import LIMITED
     from ..units import text
 
@@ -206,10 +209,11 @@ def _summary(recorded: Recorded, output: str) -> list[str]:
         return [f"the program {ended}never called MPI_Init: nothing was recorded"]
     recording = program.recording
     calls = int(recording.count.sum())
+    library, begin, end = interface(recording.library)
     wall = float(max(recording.wall, default=0.0))
     lines = [
-        f"{_many(program.ranks, 'rank')}, {_many(calls, 'MPI call')}, "
-        f"{text(wall, 's', 4)} between MPI_Init and MPI_Finalize, {recording.library.split(',')[0]}",
+        f"{_many(program.ranks, 'rank')}, {_many(calls, f'{library} call')}, "
+        f"{text(wall, 's', 4)} between {begin} and {end}, {recording.library.split(',')[0]}",
         f"wrote {output}, {text(os.path.getsize(output), 'B', 4)}",
     ]
     if recorded.raw:

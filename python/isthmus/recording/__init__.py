@@ -1,8 +1,9 @@
 """Recordings of real MPI programs: raw traces become Programs that know when, where and how long every call took.
 
 - ``align_collectives``: collectives of a recording: the k-th call of every member of a communicator is one collective
+- ``alone``: whether a command runs a program that uses libisthmus without MPI
 - ``assembly``: assembly of the traces of all ranks into one Program with its Recording
-- ``build``: compilation of the recorder, once per MPI library
+- ``build``: compilation of the recorder, once per MPI library, and once for programs without MPI
 - ``by_function``: a recorded program by functions: calls, time, computation and bytes of every function path
 - ``by_function_text``: the tree of functions of a profile as lines of a table
 - ``clocks``: clocks of hosts: times of every rank by the clock of rank 0

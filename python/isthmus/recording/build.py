@@ -1,4 +1,4 @@
-"""Compilation of the recorder, once per MPI library."""
+"""Compilation of the recorder, once per MPI library, and once for programs that use libisthmus without MPI."""
 
 from __future__ import annotations
 
@@ -12,7 +12,14 @@ _FLAGS = (
     *("-std=c11", "-D_GNU_SOURCE", "-fexceptions", "-fvisibility=hidden", "-ftls-model=initial-exec"),
     *("-Wall", "-Wextra"),
 )
+_LIBRARIES = ("-ldl", "-lm", "-lpthread")
 # The wrappers are long and simple; the frames of their callers are found from theirs.
+#: What of the recorder needs no MPI.
+_ALONE = (
+    *("alone/alone.c", "buffers.c", "calls.c", "clock.c", "counters.c", "describe.c", "ending.c", "paths.c"),
+    *("pgas_accesses.c", "pgas_collectives.c", "pgas_messages.c", "pgas_teams.c", "python.c", "regions.c"),
+    *("requests.c", "sites.c", "state.c", "unwind.c"),
+)
 _WRAPPERS = ("-O1", "-fno-omit-frame-pointer", "-Wno-deprecated-declarations")
 
 
@@ -27,13 +34,13 @@ def sources() -> Path:
     return building.folder_of("recorder", "trace.h")
 
 
-def build(mpi: Mpi, say: Callable[[str], None] | None = None) -> Path:
+def build(mpi: Mpi | None, say: Callable[[str], None] | None = None) -> Path:
     """Return the recorder for an MPI, and compile it first if necessary.
 
     Parameters
     ----------
-    mpi : Mpi
-        As :func:`isthmus.mpi.detection.find` finds it.
+    mpi : Mpi or None
+        As :func:`isthmus.mpi.detection.find` finds it; None for programs that use libisthmus without MPI.
     say : callable, optional
         Told that something is compiled, which takes half a minute.
 
@@ -47,7 +54,7 @@ def build(mpi: Mpi, say: Callable[[str], None] | None = None) -> Path:
     InvalidInput
         If it does not compile.
     """
-    return building.build(_recorder(), mpi, say)
+    return building.build(_recorder() if mpi else _alone(), mpi, say)
 
 
 def built(mpi: Mpi) -> bool:
@@ -55,13 +62,32 @@ def built(mpi: Mpi) -> bool:
     return building.built(_recorder(), mpi)
 
 
+def _headers() -> Path:
+    """The folder of the headers of libisthmus."""
+    return building.folder_of("libisthmus", "include/isthmus/isthmus_pgas.h") / "include"
+
+
+def _alone() -> building.Sources:
+    folder = sources()
+    return building.Sources(
+        "recorder without MPI",
+        folder,
+        "libisthmus-record.so",
+        files=_ALONE,
+        flags=(*_FLAGS, "-fno-omit-frame-pointer", f"-I{folder / 'alone'}", f"-I{_headers()}"),
+        libraries=_LIBRARIES,
+        beside=(folder / "alone", _headers() / "isthmus"),
+    )
+
+
 def _recorder() -> building.Sources:
     return building.Sources(
         "recorder",
         sources(),
         "libisthmus-record.so",
-        flags=_FLAGS,
-        libraries=("-ldl", "-lm", "-lpthread"),
+        flags=(*_FLAGS, f"-I{_headers()}"),
+        beside=(_headers() / "isthmus",),
+        libraries=_LIBRARIES,
         generator="generate.py",
         generated_flags=_WRAPPERS,
     )

@@ -13,7 +13,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 #: Calls that return at once, whether there is something or not.
-_POLLS = re.compile(r"MPI_(Test(all|any|some)?|Iprobe|Improbe|Request_get_status\w*|Win_test|Parrived)$")
+_POLLS = re.compile(
+    r"MPI_(Test(all|any|some)?|Iprobe|Improbe|Request_get_status\w*|Win_test|Parrived)$"
+    r"|isthmus_(poll|test|test_event|try_await|try_lock)$"
+)
 #: Local work, whose time is that of the processor: it becomes computation.
 _LOCAL = re.compile(
     r"MPI_(Pack\w*|Unpack\w*|Type_\w+|Get_\w+|Status_\w+|Alloc_mem|Free_mem|Reduce_local\w*|Op_\w+|Group_\w+|Info_\w+"
@@ -22,6 +25,7 @@ _LOCAL = re.compile(
     r"|Comm_(compare|group|rank|size|remote_\w+|test_inter|get_parent)|Wtime|Wtick|Initialized|Finalized|Query_thread"
     r"|Is_thread_main|Register_datarep|Grequest_\w+|Add_error\w*|Remove_error\w*|Aint_\w+|T_\w+|Win_(attach|detach"
     r"|shared_query|get_group)|File_(get|set|c2f|f2c|preallocate)\w*|\w+_c2f|\w+_f2c|\w+_f2f08|Request_c2f)$"
+    r"|isthmus_(allocate|prepare)$"
 )
 #: Calls without a message of their own: the program waits for messages where it receives them, and processes begin and
 #: end without any model.
@@ -29,6 +33,8 @@ _SILENT = re.compile(
     r"MPI_(Probe|Iprobe|Mprobe|Improbe|Init(_thread)?|Finalize|Abort|Pcontrol|Cancel|Request_free|Buffer_detach"
     r"|Buffer_flush|Comm_free|Comm_disconnect|Win_free|Session_\w+|Pready\w*|Parrived|Test\w*|Wait\w*|\w+_init"
     r"|Start(all)?|Comm_set_\w+|Request_get_status\w*)$"
+    r"|isthmus_(join|leave|group|poll|test|wait|test_event|wait_event|wait_all|close_region|fence|await|try_await"
+    r"|try_lock)$"
 )
 #: MPI-IO.
 _FILES = re.compile(r"MPI_File_\w+$")
@@ -78,6 +84,19 @@ class Functions:
     def of_members(self) -> NDArray[np.bool_]:
         """Return which functions make a communicator without all members of an older one."""
         return self._are(_OF_MEMBERS)
+
+
+def interface(library: str) -> tuple[str, str, str]:
+    """Return what a recorded program communicates by, and the functions that begin and end it.
+
+    Parameters
+    ----------
+    library : str
+        As the recording names it.
+    """
+    if library == "libisthmus":
+        return library, "isthmus_join", "isthmus_leave"
+    return "MPI", "MPI_Init", "MPI_Finalize"
 
 
 def counted(functions: Sequence[str], number: NDArray[np.integer]) -> dict[str, int]:

@@ -3,7 +3,8 @@
 Puts and accumulates are puts, gets are gets, calls that do both are both. Fence, lock, flush and unlock keep their
 names; MPI_Win_lock_all and MPI_Win_sync do nothing in the model. MPI_Win_post, start, complete and wait are messages
 without bytes: from post to complete, which takes them before it ends, and from complete to wait. Requests (MPI_Rput)
-are flushes of their target where they complete.
+are flushes of their target where they complete. Puts, gets and atomic operations of libisthmus are flushed by their own
+call.
 """
 
 from __future__ import annotations
@@ -78,6 +79,9 @@ def emit_one_sided(
         emit(kind == named, what, peer=ANY)
     fences = kind == raw.FENCE
     fence = emit(fences, EventKind.fence)
+    # Accesses of libisthmus are done, at the target too, when their call ends.
+    at_once = np.flatnonzero((item["derived"] & raw.DONE_AT_ONCE != 0) & (peer != NULL))
+    out.add(steps.leave[step[at_once]], EventKind.flush, step[at_once], comm=comm[at_once], peer=peer[at_once])
     _flush_requests(steps, requests, out, comm, peer)
     messages = _Exposure(steps, requests, out, comm).emit()
     return messages, (fence, call[fences], np.ones(len(fence), np.bool_))

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 _INSTALLED = re.compile(r"/(site|dist)-packages/|/lib(64)?/python\d[\d.]*/|^<frozen ")
 # What MPI libraries consist of, and the recorder: never the program's own.
 _MPI = re.compile(r"lib(p?mpi|mpich|isthmus-record|open-(rte|pal)|uc[pst]|fabric|psm)[^/]*$")
+# What headers of libisthmus do where they are included.
+_INLINE = re.compile(r"isthmus(_|::)")
 _MAIN = ("main", "main program")
 # Places in a function that calls nothing but its one or two calls of MPI.
 _THIN = 2
@@ -125,6 +127,8 @@ class _Callers:
         """For every path where its own code is."""
         found = {chain[0]: at for chain in self.chains if (at := self._in_python(chain)) is not None}
         native = [chain for chain in self.chains if chain[0] not in found]
+        inline = {frame.function for frame in self.frames if _INLINE.match(frame.function)}
+        native = self._outside(native, lambda frame: frame.function, inline)
         native = self._outside(native, lambda frame: frame.module, self._wrapping_modules(native))
         # A wrapper may call a wrapper: the outer one then has a single place that calls out.
         for most in (_THIN, 1, 1):

@@ -30,9 +30,20 @@ CATEGORIES = {
     "one-sided": r"R?(put|get|accumulate|get_accumulate)|Fetch_and_op|Compare_and_swap|Win_\w+",
     "I/O": r"File_\w+|Register_datarep",
 }
-_CATEGORIES = {name: re.compile(f"MPI_({text})(_init)?(_c)?", re.IGNORECASE) for name, text in CATEGORIES.items()}
+#: The same of libisthmus.
+_OF_ISTHMUS = {
+    "collective": "notify|barrier|barrier_of|broadcast|scatter|gather|gather_all|exchange_all|permute|(prefix_)?reduce"
+    "|run|begin",
+    "message": "request(_to)?|reply(_to)?|prepare|commit|handler|put_signal",
+    "completion": "(test|wait)(_event|_all|_signal)?|(try_)?await|poll",
+    "one-sided": r"(begin_)?(put|get)(_strided|_vector|_indexed)?|set|read|write|fence|atomic|(try_)?lock|unlock",
+}
+_CATEGORIES = {
+    name: re.compile(f"MPI_({text})(_init)?(_c)?|isthmus_({_OF_ISTHMUS.get(name, '')})", re.IGNORECASE)
+    for name, text in CATEGORIES.items()
+}
 # Their time is not part of that between them, which is what ranks are compared by.
-_FRAME = re.compile("MPI_(Init(_thread)?|Finalize|Session_(init|finalize))")
+_FRAME = re.compile("MPI_(Init(_thread)?|Finalize|Session_(init|finalize))|isthmus_(join|leave)")
 _MAKING = re.compile("MPI_.*_init(_c)?")
 _STARTING = re.compile("MPI_Start(all)?")
 # Tables of all combinations are used up to so many elements.
@@ -47,6 +58,8 @@ def category(function: str) -> str:
     --------
     >>> category("MPI_Iallreduce"), category("MPI_Waitall"), category("MPI_Comm_split")
     ('collective', 'completion', 'other')
+    >>> category("isthmus_put")
+    'one-sided'
     """
     return next((name for name, pattern in _CATEGORIES.items() if pattern.fullmatch(function)), "other")
 

@@ -16,6 +16,7 @@ from ..units import amount, percent, text
 from ..visible import bar
 from .by_function_text import rows
 from .endings import endings, named
+from .functions import interface
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -105,29 +106,30 @@ def _head(p: Profile, width: int | None) -> str:
 
 def _time_rows(p: Profile) -> list[tuple[str, str]]:
     r, ranks = p.recording, p.ranks
+    library, begin, end = interface(r.library)
     wall = float(np.nanmax(ranks.wall)) if np.isfinite(ranks.wall).any() else float("nan")
     rows = []
     if np.isfinite(wall):
         frame = [
             f"{name} took {text(float(np.nanmax(column)), 's', 3)}"
-            for name, column in (("MPI_Init", r.init), ("MPI_Finalize", r.finalize))
+            for name, column in ((begin, r.init), (end, r.finalize))
             if np.isfinite(column).any()
         ]
-        rows.append(("time", ", ".join([f"{text(wall, 's', 4)} between MPI_Init and MPI_Finalize", *frame])))
+        rows.append(("time", ", ".join([f"{text(wall, 's', 4)} between {begin} and {end}", *frame])))
     if p.oversubscribed is None:
         share = ranks.share
         if np.isfinite(share).any():
             low, high = int(np.nanargmin(share)), int(np.nanargmax(share))
             total = float(np.nansum(ranks.mpi) / np.nansum(ranks.wall))
             spread = f", from {percent(share[low], 1)} on rank {low} to {percent(share[high], 1)} on rank {high}"
-            rows.append(("in MPI", percent(total, 1) + " of it" + (spread if r.ranks > 1 else "")))
+            rows.append((f"in {library}", percent(total, 1) + " of it" + (spread if r.ranks > 1 else "")))
         late = float(np.nansum(ranks.waiting))
         if late > 0 and np.nansum(ranks.wall) > 0:
             part = f"{percent(late / float(np.nansum(ranks.wall)), 1)} of the time in collectives, "
             rows.append(("waiting", part + "until the last rank arrived"))
     else:
-        words = f"times in MPI are meaningless here and left out: {p.oversubscribed}"
-        rows.append(("in MPI", words))
+        words = f"times in {library} are meaningless here and left out: {p.oversubscribed}"
+        rows.append((f"in {library}", words))
     computing = ranks.computing
     if computing.any():
         most = int(computing.argmax())
@@ -140,19 +142,20 @@ def _time_rows(p: Profile) -> list[tuple[str, str]]:
 
 def _rank_rows(p: Profile, rank: int) -> list[tuple[str, str]]:
     r, ranks = p.recording, p.ranks
+    library, begin, end = interface(r.library)
     rows = [("rank", f"{rank} of {r.ranks}, on {r.hosts[r.host[rank]]}")]
     if np.isfinite(ranks.wall[rank]):
-        rows.append(("time", f"{text(float(ranks.wall[rank]), 's', 4)} between MPI_Init and MPI_Finalize"))
+        rows.append(("time", f"{text(float(ranks.wall[rank]), 's', 4)} between {begin} and {end}"))
     if p.oversubscribed is None:
         share = ranks.share
         if np.isfinite(share[rank]):
             place = int((share > share[rank]).sum()) + 1
-            rows.append(("in MPI", f"{percent(share[rank], 1)} of it, the {_ordinal(place)} most of all ranks"))
+            rows.append((f"in {library}", f"{percent(share[rank], 1)} of it, the {_ordinal(place)} most of all ranks"))
         if ranks.waiting[rank] > 0:
             words = f"{text(float(ranks.waiting[rank]), 's', 3)} in collectives, until the last rank arrived"
             rows.append(("waiting", words))
     else:
-        rows.append(("in MPI", f"times in MPI are meaningless here and left out: {p.oversubscribed}"))
+        rows.append((f"in {library}", f"times in {library} are meaningless here and left out: {p.oversubscribed}"))
     mean = float(ranks.computing.mean())
     if mean > 0:
         words = f"{text(float(ranks.computing[rank]), 's', 3)} of processor time"
@@ -176,12 +179,13 @@ def _message_words(p: Profile) -> str:
 
 def _recorder_words(p: Profile) -> str:
     r = p.recording
+    _, begin, end = interface(r.library)
     calls = int(p.functions.calls.sum())
     untimed = sum(int(column.sum() if p.rank is None else column[p.rank]) for column in r.untimed.values())
     words = f"{calls:,} calls" + (f" and {untimed:,} that are only counted" if untimed else "")
     seconds, memory = float(np.nan_to_num(r.recorder).max()), float(r.memory.max())
     if seconds or memory:
-        words += f"; the recorder took {text(seconds, 's', 3)} in MPI_Init and MPI_Finalize, {amount(memory)}"
+        words += f"; the recorder took {text(seconds, 's', 3)} in {begin} and {end}, {amount(memory)}"
     own = float(r.overhead.sum() if p.rank is None else r.overhead[p.rank]) if len(r.overhead) else 0.0
     if own > 0 and calls:
         each = text(own / calls, "s", 3)

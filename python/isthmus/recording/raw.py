@@ -35,6 +35,8 @@ PLAIN, MESSAGE, DONE, COLLECTIVE, RMA, START, CREATED, IO = range(8)
 CANCELLED, RECEIVED, FREED = 1, 2, 4
 #: Collectives that Programs do not have, and flags of collectives.
 OTHER_COLLECTIVE = 32
+#: Of one-sided accesses: done when their call ends, at the target too.
+DONE_AT_ONCE = 2
 IN_PLACE, INTER, PERSISTENT, CREATED_ONLY, ORDERED, CONTINUED = 1, 2, 4, 8, 16, 32
 #: Kinds of one-sided calls.
 (

@@ -18,6 +18,7 @@ from ..mpi.command import take_apart
 from ..mpi.detection import find
 from ..mpi.launch import loadable, run, with_variables
 from ..units import parse
+from .alone import without_mpi
 from .build import build
 from .counters import asked
 from .merge import note_command
@@ -120,8 +121,7 @@ def record(
     settings = _settings(begin, end, marker, limit, [path for i in words.programs if (path := words.path(i))])
     if named := asked(counters):
         settings["ISTHMUS_COUNTERS"] = named
-    mpi = find(words, mpicc)
-    library = build(mpi, say)
+    library = build(None if mpicc is None and without_mpi(words) else find(words, mpicc), say)
     with _raw_folder(directory, output, keep_raw) as (folder, keep):
         settings["ISTHMUS_DIRECTORY"] = str(folder)
         line, environment = with_variables(words, settings, preload=loadable(library, folder))

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from ..errors import InvalidInput
 from ..units import parse
 
-_MARKER = re.compile(r"(MPI_[A-Z]\w*)(?:@(.+):([0-9]+))?")
+_MARKER = re.compile(r"(MPI_[A-Z]\w*|isthmus_[a-z]\w*)(?:@(.+):([0-9]+))?")
 
 
 def region(begin: str | float | None, end: str | float | None, marker: str | int | None) -> str | None:
@@ -61,8 +61,8 @@ def marking(marker: str | int, programs: Sequence[str]) -> str:
     Parameters
     ----------
     marker : str or int
-        ``"MPI_Barrier"``: every call of it; ``"MPI_Allreduce@cg.c:120"``: those of one line; a number: MPI_Pcontrol
-        with this level.
+        ``"MPI_Barrier"``: every call of it; ``"MPI_Allreduce@cg.c:120"``: those of one line; the same with functions
+        of libisthmus (``"isthmus_barrier"``); a number: MPI_Pcontrol with this level.
     programs : sequence of str
         Executables, in which the line is looked for.
 

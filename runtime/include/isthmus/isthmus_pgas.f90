@@ -38,7 +38,8 @@ module isthmus_pgas
   type, bind(c) :: isthmus_space_head
     type(c_ptr) :: memory
     integer(c_int64_t) :: extent
-    integer(c_int32_t) :: rank, ranks
+    integer(c_int32_t) :: rank, ranks, far
+    type(c_ptr) :: shared
   end type
 
   type, bind(c) :: isthmus_piece
@@ -725,7 +726,7 @@ contains
     place = c_null_ptr
     call c_f_pointer(space, head)
     if (rank < 0 .or. rank >= head%ranks .or. offset < 0 .or. offset >= head%extent) return
-    call c_f_pointer(head%memory, memory, [head%ranks])
+    call c_f_pointer(head%shared, memory, [head%ranks])
     if (.not. c_associated(memory(rank + 1))) return
     place = transfer(transfer(memory(rank + 1), 0_c_intptr_t) + int(offset, c_intptr_t), place)
   end function

@@ -42,10 +42,12 @@ isthmus_team* isthmus_space_team(const isthmus_space* space);
 
 /* What the functions below look at without a call; the first member of a space. */
 typedef struct isthmus_space_head {
-  char* const* memory; /* of each rank, at offset 0; NULL where memory is not shared with it */
+  char* const* memory; /* of each rank, at offset 0; NULL where what is put and got goes by a call: where memory is not
+                          shared with it, and where a recorder counts what is done */
   uint64_t extent;     /* offsets are below */
   uint32_t rank, ranks;
-  uint32_t far; /* whether some ranks share no memory with each other */
+  uint32_t far;        /* whether some ranks share no memory with each other */
+  char* const* shared; /* of each rank, at offset 0; NULL where memory is not shared with it */
 } isthmus_space_head;
 
 /* -- memory -------------------------------------------------------------------------------------------------------- */
@@ -63,7 +65,7 @@ int isthmus_release(isthmus_space* space, uint32_t rank, uint64_t offset);
 /* A pointer to a place in the space, where its memory is shared with this rank; NULL where it is not. */
 static inline void* isthmus_cast(const isthmus_space* space, uint32_t rank, uint64_t offset) {
   const isthmus_space_head* const head = (const isthmus_space_head*)space;
-  return rank < head->ranks && offset < head->extent && head->memory[rank] ? head->memory[rank] + offset : NULL;
+  return rank < head->ranks && offset < head->extent && head->shared[rank] ? head->shared[rank] + offset : NULL;
 }
 /* The place of a pointer that isthmus_cast() could give. */
 int isthmus_place_of_pointer(const isthmus_space* space, const void* pointer, uint32_t* rank, uint64_t* offset);

@@ -1,0 +1,176 @@
+/* Active messages of libisthmus, signals, polls. */
+#include <string.h>
+
+#include "pgas.h"
+
+enum { BUFFERED_SEND = 2, HEAD = 32, SIGNALS = ISTHMUS_MOST_HANDLERS, MOST_SIGNALS = 64, PERMUTED = 0x7FFFFFF0 };
+
+/* As it is in the queue of the other rank: head, arguments, payload. */
+static uint64_t wire_bytes(uint32_t count, size_t bytes) { return HEAD + 8 * (uint64_t)count + bytes; }
+
+static struct trace_message message(const struct members* members, int direction, int32_t peer, int32_t tag,
+                                    uint64_t bytes) {
+  return (struct trace_message){.direction = (uint16_t)direction,
+                                .mode = direction == 0 ? BUFFERED_SEND : 0,
+                                .peer = peer,
+                                .tag = tag,
+                                .asked_peer = peer,
+                                .asked_tag = tag,
+                                .comm = members->id,
+                                .bytes = bytes,
+                                .world = peer < 0 ? peer : members->world[peer]};
+}
+
+static void write_messages(const struct call* call, const struct trace_message* first, uint32_t n) {
+  struct trace_message* record = record_call(call, FORM_MESSAGE, n, n * sizeof *record);
+  if (!record) return;
+  memcpy(record, first, n * sizeof *record);
+  record_commit(call->end);
+}
+
+static void record_sent(const struct call* call, isthmus_space* handle, uint32_t rank, uint32_t handler, uint32_t count,
+                        size_t bytes) {
+  struct space* space = space_of(handle);
+  if (call->error || !space || rank >= (uint32_t)space->members.size) {
+    record_plain(call);
+    return;
+  }
+  const struct trace_message m = message(&space->members, 0, (int32_t)rank, (int32_t)handler, wire_bytes(count, bytes));
+  write_messages(call, &m, 1);
+}
+
+/* In place of a handler: what went before in the call that runs it was waiting for the message. */
+static void handled(isthmus_token* token, const uint64_t* arguments, uint32_t count, void* payload, size_t bytes,
+                    void* data) {
+  const struct handler* handler = data;
+  if (!atomic_load_explicit(&recorder_on, memory_order_relaxed)) {
+    handler->run(token, arguments, count, payload, bytes, handler->data);
+    return;
+  }
+  struct pgas_call *const running = pgas_running, own;
+  struct pgas_call* const c = running ? running : &own;
+  if (running) {
+    call_end(&c->call, 0);
+  } else {
+    /* In a call that is not recorded, or by the thread of the library. */
+    pgas_call_begin(c, PGAS_handled, __builtin_return_address(0), __builtin_frame_address(0));
+    pgas_call_end(c, 0);
+  }
+  struct call receive = c->call;
+  receive.function = pgas_before + PGAS_handled;
+  const struct trace_message m = message(&handler->space->members, 1, (int32_t)isthmus_token_rank(token),
+                                         (int32_t)handler->number, wire_bytes(count, bytes));
+  write_messages(&receive, &m, 1);
+  c->handled = true;
+  pgas_running = NULL;
+  call_leave(&c->call);
+  handler->run(token, arguments, count, payload, bytes, handler->data);
+  pgas_running = running;
+  if (running) call_again(&c->call);
+}
+
+EXPORT int isthmus_handle(isthmus_space* handle, uint32_t number, isthmus_handler run, void* data) {
+  struct space* space = recording() ? space_of(handle) : NULL;
+  if (!space || number >= ISTHMUS_MOST_HANDLERS || !run) return NEXT(handle)(handle, number, run, data);
+  struct handler* handler = &space->handlers[number];
+  *handler = (struct handler){run, data, space, number};
+  return NEXT(handle)(handle, number, handled, handler);
+}
+
+EXPORT int isthmus_request(isthmus_space* space, uint32_t rank, uint32_t handler, const uint64_t* arguments,
+                           uint32_t count, const void* payload, size_t bytes) {
+  CALL(request, space, rank, handler, arguments, count, payload, bytes);
+  record_sent(&c.call, space, rank, handler, count, bytes);
+  return status;
+}
+EXPORT int isthmus_request_to(isthmus_space* space, uint32_t rank, uint32_t handler, const uint64_t* arguments,
+                              uint32_t count, const void* payload, size_t bytes, uint64_t offset) {
+  CALL(request_to, space, rank, handler, arguments, count, payload, bytes, offset);
+  record_sent(&c.call, space, rank, handler, count, bytes);
+  return status;
+}
+EXPORT int isthmus_prepare(isthmus_space* space, uint32_t rank, size_t bytes, void** room) {
+  CALL(prepare, space, rank, bytes, room);
+  struct space* s = space_of(space);
+  if (s) s->prepared = rank;
+  if (!c.handled) record_plain(&c.call);
+  return status;
+}
+EXPORT int isthmus_commit(isthmus_space* space, uint32_t handler, const uint64_t* arguments, uint32_t count,
+                          size_t bytes) {
+  CALL(commit, space, handler, arguments, count, bytes);
+  struct space* s = space_of(space);
+  record_sent(&c.call, space, s ? s->prepared : UINT32_MAX, handler, count, bytes);
+  return status;
+}
+EXPORT int isthmus_reply(isthmus_token* token, uint32_t handler, const uint64_t* arguments, uint32_t count,
+                         const void* payload, size_t bytes) {
+  CALL(reply, token, handler, arguments, count, payload, bytes);
+  record_sent(&c.call, isthmus_token_space(token), isthmus_token_rank(token), handler, count, bytes);
+  return status;
+}
+EXPORT int isthmus_reply_to(isthmus_token* token, uint32_t handler, const uint64_t* arguments, uint32_t count,
+                            const void* payload, size_t bytes, uint64_t offset) {
+  CALL(reply_to, token, handler, arguments, count, payload, bytes, offset);
+  record_sent(&c.call, isthmus_token_space(token), isthmus_token_rank(token), handler, count, bytes);
+  return status;
+}
+EXPORT int isthmus_poll(isthmus_space* space) {
+  CALL(poll, space);
+  if (c.call.error) record_plain(&c.call);
+  else if (!c.handled) record_poll(&c.call);
+  return status;
+}
+
+/* ---- signals ---- */
+
+/* Signals of one rank that are told apart by nothing else than this are taken for one another. */
+static int32_t tag_of(uint64_t signal) { return SIGNALS + (int32_t)(signal / 8 & 0x3FFFFFFF); }
+
+/* One message for each that is added, or taken; the first has the bytes. */
+static void record_signals(const struct call* call, isthmus_space* handle, int direction, int32_t peer, uint64_t signal,
+                           uint64_t amount, uint64_t bytes) {
+  struct space* space = space_of(handle);
+  if (call->error || !space || peer >= space->members.size || amount < 1 || amount > MOST_SIGNALS) {
+    record_plain(call);
+    return;
+  }
+  struct trace_message all[MOST_SIGNALS];
+  for (uint64_t i = 0; i < amount; i++)
+    all[i] = message(&space->members, direction, peer, tag_of(signal), 8 + (i == 0 ? bytes : 0));
+  write_messages(call, all, (uint32_t)amount);
+}
+
+EXPORT int isthmus_put_signal(isthmus_space* space, uint32_t rank, uint64_t offset, const void* from, size_t bytes,
+                              uint64_t signal, uint64_t add) {
+  CALL(put_signal, space, rank, offset, from, bytes, signal, add);
+  record_signals(&c.call, space, 0, (int32_t)rank, signal, add, bytes);
+  return status;
+}
+EXPORT int isthmus_wait_signal(isthmus_space* space, uint64_t signal, uint64_t take) {
+  CALL(wait_signal, space, signal, take);
+  record_signals(&c.call, space, 1, TRACE_ANY, signal, take, 0);
+  return status;
+}
+
+/* ---- permutation ---- */
+
+/* A message to the next rank and one from a rank that is not known here. Before them all learn who sends to whom, which
+ * is not in the recording. */
+EXPORT int isthmus_permute(isthmus_space* space, const isthmus_manner* manner, uint64_t to, uint64_t from,
+                           uint64_t bytes, uint32_t next) {
+  CALL(permute, space, manner, to, from, bytes, next);
+  const struct members* m = manner_members(space, manner);
+  if (c.call.error || !m) {
+    record_plain(&c.call);
+    return status;
+  }
+  const uint64_t key = manner_key(space, manner);
+  const uint32_t serial = key ? request_add(key, REQUEST_OTHER)->serial : 0;
+  struct trace_message both[2] = {message(m, 0, (int32_t)next, PERMUTED, bytes),
+                                  message(m, 1, TRACE_ANY, PERMUTED, bytes)};
+  both[0].mode = 0;
+  both[0].request = both[1].request = serial;
+  write_messages(&c.call, both, 2);
+  return status;
+}

@@ -1,0 +1,203 @@
+"""Programs of libisthmus are recorded as those of MPI are: what every rank put, got, sent and took part in."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import isthmus
+from isthmus.schedule.program import CollectiveKind, EventKind
+from library import compile_c
+from mpi_programs import MPIS, installed, launcher
+
+RANKS, ROUNDS = 4, 5
+HEAD = """
+#include <isthmus/isthmus_access.h>
+#include <isthmus/isthmus_pgas.h>
+#include <stdio.h>
+#include <stdlib.h>
+#ifdef WITH_MPI
+#include <isthmus/isthmus_mpi.h>
+#endif
+#define TRY(call) do { if ((call) < 0) { puts(isthmus_last_error()); exit(1); } } while (0)
+static int answered;
+static uint64_t total;
+static void count(isthmus_token* token, const uint64_t* a, uint32_t n, void* payload, size_t bytes, void* data) {
+  (void)n, (void)payload, (void)bytes;
+  *(uint64_t*)data += a[0];
+  TRY(isthmus_reply(token, 2, data, 1, NULL, 0));
+}
+static void answer(isthmus_token* token, const uint64_t* a, uint32_t n, void* payload, size_t bytes, void* data) {
+  (void)token, (void)a, (void)n, (void)payload, (void)bytes, (void)data;
+  answered++;
+}
+"""
+SOURCE = (
+    HEAD
+    + """
+int main(int argc, char** argv) {
+  isthmus_team *team, *half;
+  isthmus_space* s;
+  uint64_t v, sig, word = 0;
+  (void)argc, (void)argv;
+#ifdef WITH_MPI
+  MPI_Init(&argc, &argv);
+  TRY(isthmus_join_mpi(MPI_COMM_WORLD, &team));
+#else
+  TRY(isthmus_join(NULL, &team));
+#endif
+  TRY(isthmus_space_make(team, NULL, &s));
+  const uint32_t me = isthmus_rank(team), n = isthmus_ranks(team), next = (me + 1) % n;
+  TRY(isthmus_allocate_all(s, 65536, &v));
+  TRY(isthmus_allocate_all(s, 64, &sig));
+  TRY(isthmus_set(s, me, sig, 0, 64));
+  TRY(isthmus_handle(s, 1, count, &total));
+  TRY(isthmus_handle(s, 2, answer, NULL));
+  TRY(isthmus_barrier(s, NULL));
+  char* block = calloc(1, 4096);
+  for (int i = 0; i < ROUNDS; i++) {
+    uint64_t one = 1;
+    isthmus_event e;
+    TRY(isthmus_put(s, next, v, block, 100));
+    TRY(isthmus_get(s, block, next, v, 200));
+    TRY(isthmus_atomic(s, 0, sig + 8, ISTHMUS_U64, ISTHMUS_ATOMIC_ADD, &one, NULL, &word));
+    TRY(isthmus_write_u32(s, next, v, 7, ISTHMUS_STRICT));
+    TRY(isthmus_request(s, next, 1, &one, 1, block, 1000));
+    while (answered <= i) TRY(isthmus_poll(s));
+    TRY(isthmus_put_signal(s, next, v, block, 4096, sig, 1));
+    TRY(isthmus_wait_signal(s, sig, 1));
+    TRY(isthmus_begin_get(s, block, next, v, 300, &e));
+    TRY(isthmus_wait_event(s, &e));
+    TRY(isthmus_begin_put(s, next, v, block, 50, NULL));
+    TRY(isthmus_wait_all(s));
+    isthmus_manner m = {.size = sizeof m, .event = &e};
+    TRY(isthmus_broadcast(s, &m, v + 8192, (uint32_t)i % n, v, 1000));
+    TRY(isthmus_wait_event(s, &e));
+    TRY(isthmus_notify(s, NULL));
+    TRY(isthmus_await(s));
+  }
+  TRY(isthmus_split(team, me % 2, me, &half));
+  isthmus_manner m = {.size = sizeof m, .team = half};
+  TRY(isthmus_exchange_all(s, &m, v + 16384, v, 512));
+  const size_t two = 2;
+  const int64_t far = 64, close = 8;
+  TRY(isthmus_put_strided(s, next, v, &far, block, &close, 8, &two, 1));
+  TRY(isthmus_barrier(s, NULL));
+  printf("%d\\n", (int)total);
+  TRY(isthmus_leave(half));
+  TRY(isthmus_space_leave(s));
+  TRY(isthmus_leave(team));
+#ifdef WITH_MPI
+  MPI_Finalize();
+#endif
+  return 0;
+}
+"""
+)
+
+
+def record(command: list[str | Path], output: Path, **environment: str) -> isthmus.Program:
+    line = [sys.executable, "-m", "isthmus", "record", "-o", output, "--", *command]
+    done = subprocess.run(line, capture_output=True, text=True, timeout=240, check=False, env=_with(environment))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == [str(ROUNDS)] * RANKS, done.stdout
+    program = isthmus.read(output)
+    assert isinstance(program, isthmus.Program)
+    return program
+
+
+def _with(environment: dict[str, str]) -> dict[str, str]:
+    return os.environ | environment
+
+
+@pytest.fixture(scope="module", params=["alone", "mpi", "over mpi"])
+def recorded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> isthmus.Program:
+    """The same program, without MPI, with it, and with ranks that share no memory."""
+    folder = tmp_path_factory.mktemp("recorded")
+    (folder / "all.c").write_text(SOURCE)
+    words = [f"-DROUNDS={ROUNDS}", "-g"]
+    if request.param == "alone":
+        program = compile_c(folder / "all.c", folder / "all", "cc", "-std=c99", *words)
+        command = [sys.executable, "-m", "isthmus", "run", "-n", str(RANKS), "--", program]
+        return record(command, folder / "all.h5")
+    tool = installed(MPIS[0]).tool("mpicc")
+    assert tool is not None
+    words += ["-DWITH_MPI", "-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX"]
+    program = compile_c(folder / "all.c", folder / "all", tool, "-std=c99", *words)
+    more = {"ISTHMUS_TRANSPORT": "mpi"} if request.param == "over mpi" else {}
+    return record([*launcher(MPIS[0], RANKS), program], folder / "all.h5", **more)
+
+
+def events(program: isthmus.Program, rank: int, kind: EventKind) -> np.ndarray:
+    begin, end = int(program.first[rank]), int(program.first[rank + 1])
+    chosen: np.ndarray = np.flatnonzero(np.asarray(program.kind[begin:end]) == kind) + begin
+    return chosen
+
+
+def test_every_call_is_there(recorded: isthmus.Program) -> None:
+    recording = recorded.recording
+    assert recording is not None
+    assert recorded.ranks == RANKS
+    calls = Counter[str]()
+    for function, n in zip(recording.function.tolist(), recording.count.tolist(), strict=True):
+        calls[recording.functions[function]] += n
+    each = ("put", "get", "atomic", "write", "request", "put_signal", "wait_signal", "begin_get", "begin_put", "reply")
+    for name in (*each, "notify", "await", "broadcast"):
+        assert calls[f"isthmus_{name}"] == RANKS * ROUNDS, name
+    assert calls["isthmus_handler"] == 2 * RANKS * ROUNDS
+    assert calls["isthmus_exchange_all"] == calls["isthmus_put_strided"] == RANKS
+
+
+def test_bytes_are_those_of_the_program(recorded: isthmus.Program) -> None:
+    for rank in range(RANKS):
+        peers = np.asarray(recorded.peer), np.asarray(recorded.amount)
+        put, get = events(recorded, rank, EventKind.put), events(recorded, rank, EventKind.get)
+        following = (rank + 1) % RANKS
+        puts = sorted(peers[1][put[peers[0][put] == following]].tolist())
+        # put, write, begin_put; put_strided; and what is added in the memory of rank 0
+        assert puts == sorted([100, 4, 50] * ROUNDS + [16] + [8] * ROUNDS * (following == 0))
+        gets = sorted(peers[1][get[peers[0][get] == following]].tolist())
+        assert gets == sorted([200, 300] * ROUNDS + [8] * ROUNDS * (following == 0))
+
+
+def test_active_messages_and_signals_are_messages_that_match(recorded: isthmus.Program) -> None:
+    for rank in range(RANKS):
+        amount, tag, peer = (np.asarray(getattr(recorded, name)) for name in ("amount", "tag", "peer"))
+        sent = events(recorded, rank, EventKind.isend)
+        # A request has a head of 32 bytes, an argument and its payload; a reply no payload.
+        assert Counter(amount[sent].tolist()) == {1040: ROUNDS, 40: ROUNDS, 4104: ROUNDS}
+        received = events(recorded, rank, EventKind.recv)
+        assert Counter(tag[received].tolist())[1] == Counter(tag[received].tolist())[2] == ROUNDS
+        assert (peer[received] != -2).all()  # all of them have a sender
+
+
+def test_barriers_and_collectives_are_collectives(recorded: isthmus.Program) -> None:
+    kinds = Counter[int]()
+    for event in events(recorded, 1, EventKind.collective).tolist():
+        kinds[int(np.asarray(recorded.what)[event])] += 1
+    assert kinds[CollectiveKind.bcast] >= ROUNDS  # and those of isthmus_join_mpi()
+    assert kinds[CollectiveKind.alltoall] == 1
+    assert kinds[CollectiveKind.barrier] >= ROUNDS + 2  # in two steps, in one, and what waits for all ranks
+
+
+def test_places_are_lines_of_the_program(recorded: isthmus.Program) -> None:
+    recording = recorded.recording
+    assert recording is not None
+    named = {recording.functions[f] for f in recording.function.tolist()}
+    for name in ("isthmus_put", "isthmus_request", "isthmus_notify"):
+        assert name in named
+        calls = np.flatnonzero(recording.function == recording.functions.index(name))
+        assert {recording.sites[s].partition(":")[0] for s in recording.site[calls].tolist()} == {"all.c"}
+
+
+def test_it_is_simulated(recorded: isthmus.Program) -> None:
+    timeline = isthmus.simulate(recorded, "mesh:4")
+    assert timeline.deadlock is None
+    # A round has a put, a get and an atomic operation that are waited for, and a message there and back.
+    assert timeline.makespan > ROUNDS * 10e-6
