@@ -106,7 +106,7 @@ def main() -> None:
         ours, over, theirs = build(args.mpi, Path(folder))
         contestants = {
             "shared": lambda: of_ours(ours, 5),
-            "over ofi": lambda: of_ours(ours, 5, ISTHMUS_TRANSPORT="ofi"),
+            "over ofi": lambda: of_ours(ours, 1, ISTHMUS_TRANSPORT="ofi"),
             "over MPI": lambda: times(mpirun(args.mpi, 2, over, "5")),
             "window": lambda: times(mpirun(args.mpi, 2, theirs, "5")),
             "window over": lambda: times(mpirun(args.mpi, 2, theirs, "5", "over")),
