@@ -158,7 +158,6 @@ bool RingTransport::recv(Rank from, const Key& key, std::byte* bytes, std::size_
 /// The bytes of a message that are at the sender, where they need not come piece by piece; in parts that stay in the
 /// cache until they are taken, where somebody takes them.
 RingTransport::Fetched RingTransport::fetch_all(Rank from, const Posted& receive, std::uint64_t address) {
-  if (in_pieces_ && from != rank_) return Fetched::refused;
   if (receive.token.take == nullptr) return fetch(from, address, receive.bytes, receive.count);
   constexpr std::size_t most = 32 << 10;
   if (part_.empty()) part_.resize(most);
@@ -174,10 +173,18 @@ RingTransport::Fetched RingTransport::fetch_all(Rank from, const Posted& receive
 /// A message whose bytes are at the sender. True if they are here now.
 bool RingTransport::receive(Rank from, Peer& other, const Posted& receive, std::uint64_t address,
                             std::uint64_t number) {
-  switch (fetch_all(from, receive, address)) {
-    case Fetched::done: put_or_wait(from, other, {Parcel::taken, {}, nullptr, 0, number, {}}); return true;
+  const bool taken = receive.token.take != nullptr;
+  const bool chooses = pieces_ == Pieces::where_faster && from != rank_;
+  const bool in_pieces = chooses ? faster_.in_pieces(receive.count, taken) : pieces_ == Pieces::always && from != rank_;
+  const std::uint64_t since = chooses ? Faster::now() : 0;
+  switch (in_pieces ? Fetched::refused : fetch_all(from, receive, address)) {
+    case Fetched::done:
+      if (chooses) faster_.took(false, receive.count, taken, since);
+      put_or_wait(from, other, {Parcel::taken, {}, nullptr, 0, number, {}});
+      return true;
     case Fetched::refused:
-      other.incoming.push({receive, 0});
+      // What is refused is known only now; what waits for the message before it would be timed with that one.
+      other.incoming.push({receive, 0, in_pieces && other.incoming.empty() ? since : 0});
       activate(from);
       put_or_wait(from, other, {Parcel::wanted, {}, nullptr, 0, number, {}});
       return false;
@@ -204,6 +211,7 @@ void RingTransport::take_piece(Rank from, Peer& other, const Slot& slot) {
   deliver(message.receive, bytes, message.done, slot.count);
   message.done += slot.count;
   if (message.done < message.receive.count) return;
+  if (message.since != 0) faster_.took(true, message.done, message.receive.token.take != nullptr, message.since);
   ended_.push_back(message.receive.token);
   other.incoming.pop();
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runtime/transport/ended.hpp"
+#include "runtime/transport/faster.hpp"
 #include "runtime/transport/mailbox.hpp"
 #include "runtime/transport/queue.hpp"
 #include "runtime/transport/ring.hpp"
@@ -20,9 +21,9 @@ namespace isthmus::runtime {
 class RingTransport : public Transport {
  public:
   /// `bulk`: bytes of a ring of bytes, a power of two from 1024 on; a quarter of it is the most that goes at once.
-  /// `in_pieces`: larger messages go piece by piece even where their bytes could be fetched.
-  RingTransport(Rank rank, Rank ranks, std::size_t bulk, bool in_pieces = false)
-      : rank_(rank), bulk_(bulk), in_pieces_(in_pieces), peers_(ranks) {}
+  /// `pieces`: whether larger messages go piece by piece even where their bytes could be fetched.
+  RingTransport(Rank rank, Rank ranks, std::size_t bulk, Pieces pieces = Pieces::never)
+      : rank_(rank), bulk_(bulk), pieces_(pieces), peers_(ranks) {}
 
   [[nodiscard]] Rank rank() const override { return rank_; }
   [[nodiscard]] Rank ranks() const override { return static_cast<Rank>(peers_.size()); }
@@ -64,6 +65,7 @@ class RingTransport : public Transport {
   struct Incoming {
     Posted receive;
     std::size_t done = 0;
+    std::uint64_t since = 0;  ///< nanoseconds; 0: not timed
   };
   struct Large {
     Token token;
@@ -103,7 +105,8 @@ class RingTransport : public Transport {
 
   Rank rank_;
   std::size_t bulk_;
-  bool in_pieces_;
+  Pieces pieces_;
+  Faster faster_;
   std::vector<Peer> peers_;
   std::vector<Rank> active_;          // peers of whom something is expected
   std::vector<Large> large_;          // by number: messages that wait until they have been taken

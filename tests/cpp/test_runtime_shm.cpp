@@ -139,7 +139,7 @@ TEST_CASE("every algorithm does what MPI says, between processes, with one copy 
         ShmOptions options = options_of(job, rank, ranks);
         options.one_copy = one_copy;
         options.bulk = std::size_t{4096} << random.below(8);
-        options.pieces = random.below(2) == 0 ? runtime::Pieces::always : runtime::Pieces::never;
+        options.pieces = static_cast<runtime::Pieces>(random.below(3));
         ShmTransport transport(options);
         return carry_out(transport, cases, [] { return false; });
       });

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -14,6 +15,9 @@ from test_run_program import run
 _RESULT = re.compile(r"^[a-z_ ]+ \d+:(?: [0-9a-f]{16})+$", re.MULTILINE)
 _WAITS = "does not wait, in the order of the MPI library"
 _OF_PROGRAM = "an operator of the program, whose order may count"
+#: MPICH 5 adds up in another order after the first five calls of a communicator, unless it is told otherwise; what
+#: Isthmus itself calls counts, too. Other libraries do not know the variable.
+_FROM_THE_FIRST = {"MPIR_CVAR_POSIX_NUM_COLLS_THRESHOLD": "0"}
 
 
 @pytest.fixture(scope="module", params=MPIS)
@@ -27,16 +31,18 @@ def ordered(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 def test_results_are_those_of_the_library(ordered: tuple[str, Path], ranks: int) -> None:
     """All reductions, numbers of every kind; also where none of ours adds up in the order of the MPI library."""
     name, program = ordered
-    alone = subprocess.run([*launcher(name, ranks), program], capture_output=True, text=True, timeout=100, check=True)
+    env = {**os.environ, **_FROM_THE_FIRST}
+    command = [*launcher(name, ranks), program]
+    alone = subprocess.run(command, capture_output=True, text=True, timeout=100, check=True, env=env)
     expected = _RESULT.findall(alone.stdout)
     assert len(expected) == 5 * 4 * 7 + 2
-    found, printed = run(name, ranks, program, options=("--reproducible",))
+    found, printed = run(name, ranks, program, options=("--reproducible",), **_FROM_THE_FIRST)
     assert _RESULT.findall(printed) == expected
     assert found["share"] >= (0.8 if ranks > 4 else 0.95)
     for row in found["collectives"]:
         assert all(why.startswith("no algorithm of ours combines") for why in row["left"])
     if ranks > 2:
-        _, printed = run(name, ranks, program, options=("--no-compare",))
+        _, printed = run(name, ranks, program, options=("--no-compare",), **_FROM_THE_FIRST)
         assert _RESULT.findall(printed) != expected
 
 

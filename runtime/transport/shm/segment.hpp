@@ -10,12 +10,11 @@
 #include <string>
 #include <vector>
 
+#include "runtime/transport/faster.hpp"
 #include "runtime/transport/ring.hpp"
 #include "runtime/transport/transport.hpp"
 
 namespace isthmus::runtime {
-
-enum class Pieces : std::uint8_t { where_faster, always, never };
 
 struct ShmOptions {
   std::string job;  ///< letters, digits, `-`, `_` and `.`: the same on all ranks, another one for every job

@@ -40,11 +40,12 @@ std::byte* ShmTransport::bulk_ring(Rank from, Rank to) {
   return found;
 }
 
-bool ShmTransport::goes_in_pieces(const ShmOptions& options, const ShmSegment& segment) {
+Pieces ShmTransport::pieces_of(const ShmOptions& options, const ShmSegment& segment) {
   // With smaller rings, both would wait for each other too often.
   constexpr std::size_t enough = 256 << 10;
-  if (options.pieces != Pieces::where_faster) return options.pieces == Pieces::always;
-  return segment.bulk() >= enough && ::sysconf(_SC_NPROCESSORS_ONLN) >= static_cast<long>(options.ranks);
+  if (options.pieces != Pieces::where_faster) return options.pieces;
+  const bool have_cores = ::sysconf(_SC_NPROCESSORS_ONLN) >= static_cast<long>(options.ranks);
+  return segment.bulk() >= enough && have_cores ? Pieces::where_faster : Pieces::never;
 }
 
 ShmTransport::Access ShmTransport::find_access(Rank from) {

@@ -31,18 +31,17 @@ class ShmTransport final : public RingTransport {
   enum class Access : std::uint8_t { unknown, allowed, refused };
 
   ShmTransport(const ShmOptions& options, std::unique_ptr<ShmSegment> segment)
-      : RingTransport(options.rank, options.ranks, segment->bulk(), goes_in_pieces(options, *segment)),
+      : RingTransport(options.rank, options.ranks, segment->bulk(), pieces_of(options, *segment)),
         names_(options.names),
         segment_(std::move(segment)),
         access_(options.ranks, options.one_copy ? Access::unknown : Access::refused) {
     // A rank that only sends large messages, such as the one that tells users, would never find out.
-    if (options.ranks > 1 && options.one_copy && !goes_in_pieces(options, *segment_))
+    if (options.ranks > 1 && options.one_copy && options.pieces != Pieces::always)
       find_access((options.rank + 1) % options.ranks);
   }
 
-  /// Two copies at the same time through caches are faster than one through the kernel, as long as all ranks have a
-  /// core.
-  static bool goes_in_pieces(const ShmOptions& options, const ShmSegment& segment);
+  /// Two copies at the same time may be faster than one through the kernel where all ranks have a core.
+  static Pieces pieces_of(const ShmOptions& options, const ShmSegment& segment);
   Access find_access(Rank from);
   void fail_for_dead(Rank rank);
 
