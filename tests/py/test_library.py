@@ -50,7 +50,7 @@ def test_the_example_takes_its_rank_from_the_environment(tmp_path: Path) -> None
         ({}, "ISTHMUS_JOB is not set: the name of the job, the same on all ranks\n"),
         ({"ISTHMUS_JOB": "a"}, "ISTHMUS_RANK is not set, and no launcher has said it either\n"),
         ({"ISTHMUS_JOB": "a", "ISTHMUS_RANK": "x"}, "ISTHMUS_RANK=x: must be a whole number from 0\n"),
-        ({"ISTHMUS_JOB": "a", "ISTHMUS_RANK": "4", "ISTHMUS_RANKS": "2"}, "rank 4 does not exist: there are 2 ranks\n"),
+        ({"ISTHMUS_JOB": "a", "ISTHMUS_RANK": "4", "ISTHMUS_RANKS": "2"}, "isthmus_job.rank = 4: there are 2 ranks\n"),
         (
             {"ISTHMUS_JOB": "/", "ISTHMUS_RANK": "0", "ISTHMUS_RANKS": "1"},
             "job '/': must be up to 200 letters, digits, ",
