@@ -42,9 +42,16 @@ def list_(as_json: bool) -> None:
         return
     cells = []
     for one in SKELETONS.values():
-        cells.append([one.name, "", "", "", one.doc + "."])
-        cells += [["", p.name, p.text(p.default), p.range, p.doc] for p in one.parameters]
+        cells.append([one.name, "", "", "", f"{one.doc}." + (f" Source: {one.source}." if one.source else "")])
+        cells += [
+            ["", p.name, p.text(p.default), p.range, p.doc + (f" ({p.origin})" if p.origin else "")]
+            for p in one.parameters
+        ]
     print_table(["skeleton", "parameter", "default", "allowed", "what it is"], cells, wrap=["what it is"])
+    click.echo(
+        "\nDefaults are stated in a publication, or from the source of the program, or recalled from publications and "
+        "not looked up, or assumed by us."
+    )
     click.echo(f"\nRecorded programs, which have no parameters: {', '.join(programs())}.")
 
 

@@ -2,7 +2,14 @@
 
 - ``catalogue``: all skeletons with their parameters, and how each is built
 - ``halos``: exchange of halos in two dimensions: stencil, weather, ocean
+- ``hydro``: shocks and flows: CTH, SAGE, xNOBEL
 - ``multigrid``: cycles of a multigrid solver
+- ``parts``: boxes of ranks, exchanges, uneven computation
+- ``refined``: blocks of a refined mesh
+- ``search``: breadth-first search of a graph
+- ``solvers``: conjugate gradients, Newton steps with multigrid
+- ``sweeps``: wavefronts, transport of radiation
+- ``transforms``: Fourier transforms, molecular dynamics, electronic structure
 - ``skeleton``: what a skeleton is, and how its parameters are read
 """
 

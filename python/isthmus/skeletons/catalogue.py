@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..errors import InvalidInput
@@ -12,93 +11,210 @@ from .skeleton import Parameter, Skeleton
 
 if TYPE_CHECKING:
     from ..schedule.program import Program
-    from .halos import Halo
 
 _RANKS = Parameter("ranks", "ranks", 64, 1, 2**20)
 _COMPUTE = Parameter("compute", "mean computation of a rank in a step", 1e-3, 0, 1e3, "s", whole=False)
+_SPREAD = Parameter("spread", "standard deviation of the ranks' computation over its mean", 0, 0, 10, whole=False)
 _SEED = Parameter("seed", "seed of the random numbers", 1, 0, 2**32 - 1)
 _STEPS = (
     Parameter("steps", "time steps", 10, 1, 100_000),
     _COMPUTE,
-    Parameter("spread", "standard deviation of the ranks' computation over its mean", 0, 0, 10, whole=False),
+    _SPREAD,
     Parameter("solves", "iterations of a solver in a step: a small exchange and a sum over all ranks", 0, 0, 10_000),
 )
 
 
-def _steps(halo: Halo, steps: int, compute: float, spread: float, solves: int, seed: int) -> Program:
-    from .halos import program
-
-    return program(halo, steps, compute / max(float(halo.points.mean()), 1.0), spread, solves, seed)
+def _count(name: str, doc: str, default: int, origin: str, least: int = 1, most: int = 100_000) -> Parameter:
+    return Parameter(name, doc, default, least, most, origin=origin)
 
 
-def _stencil(ranks: int, bytes: int, seed: int, **more: float) -> Program:
-    import numpy as np
-
-    from .halos import stencil
-
-    halo = stencil(ranks)
-    sized = replace(halo, bytes=np.full_like(halo.bytes, bytes))
-    return _steps(sized, seed=seed, **more)  # type: ignore[arg-type]
-
-
-def _wrf(ranks: int, levels: int, fields: int, seed: int, **more: float) -> Program:
-    from .halos import wrf
-
-    return _steps(wrf(ranks, levels=levels, fields=fields), seed=seed, **more)  # type: ignore[arg-type]
-
-
-def _pop(ranks: int, levels: int, seed: int, **more: float) -> Program:
-    from .halos import pop
-
-    return _steps(pop(ranks, seed, levels), seed=seed, **more)  # type: ignore[arg-type]
-
-
-def _multigrid(ranks: int, bytes: int, compute: float, cycles: int) -> Program:
-    from .multigrid import cycles as built
-
-    return built(1, ranks, bytes, compute, cycles)
-
-
-SKELETONS = {
-    skeleton.name: skeleton
-    for skeleton in (
-        Skeleton(
-            "multigrid",
-            "V-cycles of a multigrid solver on the most cubic grid of ranks: six neighbours, 2^l ranks away on level l",
-            (
-                _RANKS,
-                Parameter("bytes", "message to a neighbour on the finest level", 32768, 0, 2**30, "B"),
-                Parameter("compute", "computation of a rank on the finest level", 1e-3, 0, 1e3, "s", whole=False),
-                Parameter("cycles", "V-cycles", 10, 1, 100_000),
-            ),
-            _multigrid,
-        ),
-        Skeleton(
-            "pop",
-            "Ocean model: eight neighbours, periodic from west to east, blocks that are all land left out",
-            (_RANKS, Parameter("levels", "levels of the ocean", 42, 1, 10_000), *_STEPS, _SEED),
-            _pop,
-        ),
-        Skeleton(
-            "stencil",
-            "Five-point stencil on the most square grid of ranks, open at its edges",
-            (_RANKS, Parameter("bytes", "message to a neighbour", 8192, 0, 2**30, "B"), *_STEPS, _SEED),
-            _stencil,
-        ),
-        Skeleton(
-            "wrf",
-            "Weather model on 425 x 300 columns (CONUS at 12 km): halos of three points, boxes that differ by a point",
-            (
-                _RANKS,
-                Parameter("levels", "levels of the atmosphere", 35, 1, 10_000),
-                Parameter("fields", "fields that are exchanged", 10, 1, 10_000),
-                *_STEPS,
-                _SEED,
-            ),
-            _wrf,
-        ),
+def _application(
+    name: str, doc: str, make: str, source: str, *own: Parameter, steps: int = 10, step: str = "time steps",
+    compute: float = 1e-3,
+) -> Skeleton:  # fmt: skip
+    """A skeleton with the usual parameters around its own ones."""
+    usual = (
+        Parameter("steps", step, steps, 1, 100_000),
+        Parameter(_COMPUTE.name, _COMPUTE.doc, compute, 0, 1e3, "s", whole=False),
     )
-}
+    return Skeleton(name, doc, (_RANKS, *own, *usual, _SPREAD, _SEED), make, source)
+
+
+_MINIGHOST = "structure and sizes from miniGhost's report (SAND2012-10431), which stands for CTH; counts recalled"
+
+_ALL = (
+    _application(
+        "amr",
+        "Blocks of a mesh that is refined around a spherical front, along a curve that fills space",
+        "refined.amr",
+        "a balanced octree; not taken from a program",
+        _count("blocks", "blocks a rank of the mesh before it is refined", 4, "assumed", most=10_000),
+        _count("levels", "times that blocks at the front are cut in eight", 2, "assumed", 0, 4),
+        _count("cells", "cells of a block along an edge", 16, "assumed", 2, 1000),
+        _count("variables", "variables that are exchanged", 5, "assumed", most=10_000),
+        _count("sums", "sums of one number over all ranks in a step", 1, "assumed", 0),
+    ),
+    _application(
+        "bfs",
+        "Breadth-first search of a random graph with a few very large degrees: seven levels, exchanges among all ranks",
+        "search.bfs",
+        "top-down search as in the Graph500 benchmark; shares of the levels assumed",
+        _count("scale", "logarithm to the base 2 of the vertices", 26, "stated", 1, 48),
+        _count("degree", "edges for each vertex", 16, "stated", most=10_000),
+        steps=2,
+        step="searches",
+    ),
+    _application(
+        "cg",
+        "Conjugate gradients on a cube of cells a rank: up to 26 neighbours, sums of one number",
+        "solvers.cg",
+        "HPCG without its multigrid",
+        _count("cells", "cells of a rank along an edge", 104, "stated", most=10_000),
+        _count("sums", "sums of one number over all ranks in an iteration", 3, "source", 0),
+        step="iterations",
+    ),
+    _application(
+        "charon",
+        "Devices of semiconductors by finite elements: Newton steps, GMRES, multigrid; mostly small messages",
+        "solvers.charon",
+        "structure from Lin and Shadid (SAND2009-0179); sizes and counts recalled or assumed",
+        _count("rows", "nodes of the mesh on a rank", 10_000, "assumed", most=10**8),
+        _count("unknowns", "unknowns of a node: potential, electrons, holes", 3, "recalled", most=1000),
+        _count("levels", "levels of the multigrid preconditioner", 4, "assumed", most=20),
+        _count("iterations", "iterations of GMRES in a step", 30, "assumed", most=10_000),
+        steps=2,
+        step="steps of Newton's method",
+        compute=0.1,
+    ),
+    _application(
+        "cth",
+        "Shock physics on blocks: faces of all variables exchanged with up to six neighbours, many sums",
+        "hydro.cth",
+        _MINIGHOST,
+        _count("cells", "cells of a rank along an edge", 100, "source", most=10_000),
+        _count("variables", "variables of a cell", 40, "source", most=1000),
+        Parameter("packed", "1: all variables of a face in one message; 0: one message each", 1, 0, 1, origin="source"),
+        _count("exchanges", "exchanges in a step", 19, "recalled"),
+        _count("sums", "sums of one number over all ranks in a step", 90, "recalled", 0),
+        steps=2,
+        compute=0.5,
+    ),
+    _application(
+        "fft",
+        "Fourier transforms of a cube: planes with one exchange among all ranks, or pencils with two among fewer",
+        "transforms.fft",
+        "as in the libraries for it",
+        _count("points", "points of the cube along an edge", 512, "assumed", most=100_000),
+        Parameter("pencils", "1: pencils; 0: planes", 1, 0, 1),
+        step="transforms",
+        compute=1e-2,
+    ),
+    Skeleton(
+        "multigrid",
+        "V-cycles of a multigrid solver on the most cubic grid of ranks: six neighbours, 2^l ranks away on level l",
+        (
+            _RANKS,
+            Parameter("bytes", "message to a neighbour on the finest level", 32768, 0, 2**30, "B"),
+            Parameter("compute", "computation of a rank on the finest level", 1e-3, 0, 1e3, "s", whole=False),
+            Parameter("cycles", "V-cycles", 10, 1, 100_000),
+        ),
+        "multigrid.of_one_job",
+    ),
+    _application(
+        "namd",
+        "Molecular dynamics: coordinates to 13 neighbours, forces back, particle-mesh Ewald in pencils",
+        "transforms.namd",
+        "structure from Phillips et al. (SC'14); atoms of ApoA1; bytes of an atom assumed",
+        _count("atoms", "atoms", 92_224, "stated", most=10**10),
+        Parameter("cutoff", "cut-off in Angstrom", 12, 0.1, 100, whole=False, origin="stated"),
+        _count("every", "steps from one evaluation of the mesh to the next", 4, "recalled", most=1000),
+        compute=5e-3,
+    ),
+    _application(
+        "openatom",
+        "Electronic structure: transforms of states, density, pairs of states; states by planes of ranks",
+        "transforms.openatom",
+        "structure from Jain et al. (ISC'16); sizes of 32 molecules of water recalled",
+        _count("states", "states", 128, "recalled", most=10**6),
+        _count("points", "points of the grid along an edge", 100, "recalled", most=10_000),
+        compute=2e-2,
+    ),
+    Skeleton(
+        "pop",
+        "Ocean model: eight neighbours, periodic from west to east, blocks that are all land left out",
+        (_RANKS, Parameter("levels", "levels of the ocean", 42, 1, 10_000), *_STEPS, _SEED),
+        "halos.pop_steps",
+    ),
+    _application(
+        "sage",
+        "Shock physics, cells of a cube counted row by row: neighbours are far away in ranks; gathers and scatters",
+        "hydro.sage",
+        "counts of Kerbyson et al. (SC'01) recalled; who shares what derived from the order of cells",
+        _count("cells", "cells of a rank", 13_500, "recalled", most=10**8),
+        _count("reals", "exchanges of real numbers in a step", 377, "recalled", 0),
+        _count("integers", "exchanges of whole numbers in a step", 22, "recalled"),
+        _count("sums", "sums of one number over all ranks in a step", 120, "recalled", 0),
+        steps=1,
+        compute=0.5,
+    ),
+    Skeleton(
+        "stencil",
+        "Five-point stencil on the most square grid of ranks, open at its edges",
+        (_RANKS, Parameter("bytes", "message to a neighbour", 8192, 0, 2**30, "B"), *_STEPS, _SEED),
+        "halos.stencil_steps",
+    ),
+    _application(
+        "sweep",
+        "Transport by wavefronts from each corner of a grid of ranks: planes in blocks, two neighbours up and two down",
+        "sweeps.sweep",
+        "as in SWEEP3D; sizes of its usual input recalled",
+        _count("cells", "cells of a rank along an edge", 50, "recalled", most=10_000),
+        _count("planes", "planes of a block", 10, "recalled", most=10_000),
+        _count("angles", "angles of an octant", 6, "recalled", most=10_000),
+        steps=4,
+        step="sweeps from all corners",
+        compute=1e-2,
+    ),
+    _application(
+        "umt",
+        "Transport of radiation: angle by angle, three faces out and three in, until the flux converges",
+        "sweeps.umt",
+        "structure from UMT's source; groups recalled, other sizes assumed",
+        _count("zones", "zones of a rank", 512, "assumed", most=10**8),
+        _count("groups", "groups of energy", 128, "recalled", most=10_000),
+        _count("angles", "angles of an octant", 4, "assumed", most=10_000),
+        _count("iterations", "iterations of the flux in a step", 3, "assumed", most=1000),
+        _count("sums", "sums of one number over all ranks in an iteration", 9, "source", 0),
+        steps=2,
+        compute=0.5,
+    ),
+    Skeleton(
+        "wrf",
+        "Weather model on 425 x 300 columns (CONUS at 12 km): halos of three points, boxes that differ by a point",
+        (
+            _RANKS,
+            Parameter("levels", "levels of the atmosphere", 35, 1, 10_000),
+            Parameter("fields", "fields that are exchanged", 10, 1, 10_000),
+            *_STEPS,
+            _SEED,
+        ),
+        "halos.wrf_steps",
+    ),
+    _application(
+        "xnobel",
+        "Shock physics on blocks with adaptive cells: six neighbours, many exchanges of little",
+        "hydro.xnobel",
+        "nothing is published: like cth, with sizes that are assumed",
+        _count("cells", "cells of a rank along an edge", 32, "assumed", most=10_000),
+        _count("variables", "variables that are exchanged", 4, "assumed", most=1000),
+        _count("exchanges", "exchanges in a step", 40, "assumed"),
+        _count("sums", "sums of one number over all ranks in a step", 30, "assumed", 0),
+        steps=2,
+        compute=0.1,
+    ),
+)
+
+SKELETONS = {one.name: one for one in _ALL}
 
 
 def skeleton(text: str) -> Program:

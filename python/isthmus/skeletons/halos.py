@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -104,6 +104,28 @@ def _halo(
             found.append((rank[box[inside]], rank[to[inside]], sizes[inside]))
     source, target, bytes = (np.concatenate([f[i] for f in found]) for i in range(3))
     return Halo(int(kept.sum()), source, target, bytes, (columns[x] * rows[y])[kept])
+
+
+def stencil_steps(ranks: int, bytes: int, steps: int, compute: float, spread: float, solves: int, seed: int) -> Program:
+    """The skeleton ``stencil``."""
+    halo = stencil(ranks)
+    return _steps(replace(halo, bytes=np.full_like(halo.bytes, bytes)), steps, compute, spread, solves, seed)
+
+
+def wrf_steps(
+    ranks: int, levels: int, fields: int, steps: int, compute: float, spread: float, solves: int, seed: int
+) -> Program:
+    """The skeleton ``wrf``."""
+    return _steps(wrf(ranks, levels=levels, fields=fields), steps, compute, spread, solves, seed)
+
+
+def pop_steps(ranks: int, levels: int, steps: int, compute: float, spread: float, solves: int, seed: int) -> Program:
+    """The skeleton ``pop``."""
+    return _steps(pop(ranks, seed, levels), steps, compute, spread, solves, seed)
+
+
+def _steps(halo: Halo, steps: int, compute: float, spread: float, solves: int, seed: int) -> Program:
+    return program(halo, steps, compute / max(float(halo.points.mean()), 1.0), spread, solves, seed)
 
 
 def program(halo: Halo, steps: int, point: float, spread: float, solves: int, seed: int = 1) -> Program:

@@ -49,3 +49,8 @@ def cycles(jobs: int, nodes: int, size: int, compute: float, count: int) -> Prog
                     b.isend(rank, job + np.ravel_multi_index(tuple(to), sides), amount, tag=2 * axis + tag)
             b.waitall(rank)
     return b.build()
+
+
+def of_one_job(ranks: int, bytes: int, compute: float, **more: int) -> Program:
+    """The skeleton ``multigrid``."""
+    return cycles(1, ranks, bytes, compute, more["cycles"])

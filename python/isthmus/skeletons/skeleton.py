@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from .. import units
@@ -27,6 +28,9 @@ class Parameter:
         ``""``, ``"B"`` or ``"s"``.
     whole : bool
         Fractions are refused.
+    origin : str
+        Where the default comes from, if it is to stand for an application: ``"stated"`` in a publication, ``"source"``
+        of the program, ``"recalled"`` from publications but not looked up, ``"assumed"`` by us; ``""`` for the others.
     """
 
     name: str
@@ -36,6 +40,7 @@ class Parameter:
     most: float = 1e9
     unit: str = ""
     whole: bool = True
+    origin: str = ""
 
     def read(self, text: str) -> float:
         """The number that a text stands for.
@@ -72,14 +77,17 @@ class Skeleton:
     ----------
     name, doc : str
     parameters : tuple of Parameter
-    make : callable
-        Takes all parameters by name and returns the Program.
+    make : str
+        Module of this package, and function in it that takes all parameters by name and returns the Program.
+    source : str
+        What the structure was taken from.
     """
 
     name: str
     doc: str
     parameters: tuple[Parameter, ...]
-    make: Callable[..., Program]
+    make: str
+    source: str = ""
 
     def build(self, given: Mapping[str, str] | None = None) -> Program:
         """The program with these parameters as text, the others by default.
@@ -91,4 +99,7 @@ class Skeleton:
         """
         given = given or {}
         values = {p.name: p.read(given[p.name]) if p.name in given else p.default for p in self.parameters}
-        return self.make(**values)
+        module, function = self.make.split(".")
+        # By name: the list of skeletons is printed without NumPy.
+        program: Program = getattr(import_module(f"{__package__}.{module}"), function)(**values)
+        return program
