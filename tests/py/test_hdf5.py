@@ -140,7 +140,7 @@ def deleted(name: str) -> Defect:
 ANY_NOUN: list[tuple[Defect, str]] = [
     (attribute("format", "other"), "format: an HDF5 file that Isthmus did not write"),
     (lambda file: file.attrs.__delitem__("format"), "format: an HDF5 file that Isthmus did not write"),
-    (attribute("version", 6), "version: the file has version 6: this Isthmus reads"),
+    (attribute("version", 7), "version: the file has version 7: this Isthmus reads"),
     (attribute("version", 0), "version: the file has version 0: must be 1 or more"),
     (attribute("version", "1"), "version: the attribute is of type str instead of int"),
     (lambda file: file.attrs.__delitem__("version"), "version: the attribute is missing"),

@@ -39,13 +39,12 @@ _PARTS = "\n".join(f"  {name:<12} {words}" for name, words in PARTS.items())
     help="Machine whose interconnect this one has: a name from the catalogue, a file, or a specification. By default "
     "all nodes are on one switch.",
 )
-@click.option(
-    "--transport",
+@shared(
+    "transport",
+    "mpi, or isthmus for libisthmus, with the start of schedules, copies and reductions; MPI then only starts the "
+    f"ranks, and there are the parts {', '.join(TRANSPORTS['isthmus'])}. By default mpi",
     type=click.Choice(list(TRANSPORTS)),
     default="mpi",
-    help="What carries the messages that are measured: mpi, or isthmus for libisthmus, with the start of schedules, "
-    "copies and reductions; MPI then only starts the ranks, and there are the parts "
-    f"{', '.join(TRANSPORTS['isthmus'])}. By default mpi.",
 )
 @click.option("--only", metavar="LIST", help="Parts to measure, such as loggp,stream; by default all.")
 @shared("quick", "fewer sizes, fewer samples")

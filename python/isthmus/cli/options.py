@@ -143,6 +143,7 @@ SHARED = {
         _text("NAME", default="jacobi", show_default=True),
     ),
     "time": Shared(("--time", "seconds"), "Stop the search after about this time", _text("TIME", show_default=True)),
+    "transport": Shared(("--transport",), "What carries the messages", {}),
     "unit": Shared(
         ("--unit",),
         "Unit of times in GOAL files",

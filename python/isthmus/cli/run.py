@@ -95,12 +95,11 @@ _OF_PROGRAMS = ("machine", "recording", "processes", "transport", "online", "rep
     metavar="RANKS",
     help="With COMMAND: start it so many times on this computer, as the ranks of a job of libisthmus without MPI.",
 )
-@click.option(
-    "--transport",
+@shared(
+    "transport",
+    "with -n, shared memory (shm, the default), libfabric (ofi), or both (shm+ofi: shared memory where ranks are on one "
+    "node). By default ISTHMUS_TRANSPORT. ISTHMUS_FABRIC names a provider of libfabric, such as tcp;ofi_rxm",
     type=click.Choice(["shm", "ofi", "shm+ofi"]),
-    help="With -n: what messages between ranks go over: shared memory (shm, the default), libfabric (ofi), or both "
-    "(shm+ofi: shared memory where ranks are on one node). By default ISTHMUS_TRANSPORT. ISTHMUS_FABRIC names a "
-    "provider of libfabric, such as tcp;ofi_rxm.",
 )
 @click.option(
     "--online",
