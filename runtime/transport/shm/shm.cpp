@@ -55,6 +55,9 @@ ShmTransport::Access ShmTransport::find_access(Rank from) {
   std::uint64_t value = 0;
   const int error = read_from(other.process, other.probe, reinterpret_cast<std::byte*>(&value), sizeof value);
   const bool right = error == 0 && value == other.probe_value;
+  // One that has ended says nothing of what is permitted.
+  if (!right && (other.state.load(std::memory_order_acquire) == ShmRank::left || !segment_->is_alive(from)))
+    return Access::refused;
   access_[from] = right ? Access::allowed : Access::refused;
   if (!right)
     note("rank " + words_of(rank()) + " may not read the memory of rank " + words_of(from) + " (" +
