@@ -38,7 +38,7 @@ Program program_of(const std::vector<Work>& works, std::function<bool()> forbidd
   program.begin = [] {
     shared = &make_shared<Shared>();
     shared->memory[0] = shared->bytes;
-    shared->head = {shared->memory, sizeof shared->bytes, 0, 1, 0};
+    shared->head = {shared->memory, sizeof shared->bytes, 0, 1, 0, shared->memory};
   };
   for (std::size_t t = 0; t < works.size(); ++t) program.threads.emplace_back([=] { works[t](shared->seen[t]); });
   program.end = [=] { check(!forbidden(), "the model forbids it"); };
