@@ -21,6 +21,7 @@ from isthmus.studies.reading import catalogue
 from isthmus.tuning.choice import Choice
 from isthmus.tuning.table import DecisionTable, Point, Row
 from recordings import Call, recorded
+from test_multigrid_models import line as line_of_points
 
 DATA = Path(__file__).parents[1] / "data" / "imports"
 ISTHMUS = [sys.executable, "-m", "isthmus"]
@@ -61,6 +62,7 @@ def test_the_commands() -> None:
         *(f"machine {name}" for name in ("convert", "distance", "list", "plot", "route", "show", "validate")),
         "map",
         "measure",
+        *(f"multigrid {name}" for name in ("counts", "library", "model", "redistribute", "trace")),
         "prove",
         "record",
         "run",
@@ -113,13 +115,17 @@ def examples() -> list[str]:
 
 
 # Those of record, run, measure and tune verify need MPI: test_record_command, test_run, test_run_program,
-# test_measure_command and test_tuning_verify run the like; advice on the example is a command of the README.
+# test_measure_command, test_multigrid_hypre and test_tuning_verify run the like; advice on the example is a command of
+# the README.
 _APART = (
     " plot ",
     " record ",
     "isthmus run ",
     "compare ran.h5 ",
     " measure ",
+    " multigrid counts ",
+    " multigrid library",
+    " multigrid trace ",
     " --measured ",
     " verify ",
     " advise --example lammps --machine eos",
@@ -157,6 +163,7 @@ def test_examples_of_the_help_run(line: str, run: Run, tmp_path: Path) -> None:
     table = DecisionTable({"bcast": [Row(4, (Point(8, binomial, 1e-6, linear, 2e-6), Point(4096, linear, 1e-5)))]})
     for name in ("eos.toml", "more.toml"):
         table.save(name)
+    line_of_points(64, 4).save("levels.h5")
     out = run.ok(*shlex.split(line)[1:])
     assert out
 

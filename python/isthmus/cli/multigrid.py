@@ -181,8 +181,9 @@ def trace(ctx: click.Context, directory: str | None, mpicc: str | None, output: 
 
 @command.command(
     "library",
-    epilog="\b\nExamples:\n  isthmus multigrid library\n  mpicc solver.c $(isthmus multigrid library) -lHYPRE",
-    help="Print what a program is compiled with that calls isthmus_hypre_write (isthmus_hypre.h).",
+    epilog="\b\nExamples:\n  isthmus multigrid library\n  isthmus multigrid library --mpicc mpicc.openmpi",
+    help="Print what a program is compiled with that calls isthmus_hypre_write (isthmus_hypre.h): mpicc solver.c "
+    "$(isthmus multigrid library) -lHYPRE.",
 )
 @shared("mpicc")
 @json_option
