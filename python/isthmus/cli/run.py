@@ -97,8 +97,8 @@ _OF_PROGRAMS = ("machine", "recording", "processes", "transport", "online", "rep
 )
 @shared(
     "transport",
-    "with -n, shared memory (shm, the default), libfabric (ofi), or both (shm+ofi: shared memory where ranks are on one "
-    "node). By default ISTHMUS_TRANSPORT. ISTHMUS_FABRIC names a provider of libfabric, such as tcp;ofi_rxm",
+    "with -n, shared memory (shm, the default), libfabric (ofi), or both (shm+ofi: shared memory where ranks are on "
+    "one node). By default ISTHMUS_TRANSPORT. ISTHMUS_FABRIC names a provider of libfabric, such as tcp;ofi_rxm",
     type=click.Choice(["shm", "ofi", "shm+ofi"]),
 )
 @click.option(
