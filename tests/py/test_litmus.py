@@ -69,7 +69,7 @@ def test_a_library_without_fences_is_found(tmp_path: Path) -> None:
         if wrong:
             break
     assert wrong
-    assert wrong <= {"store-buffering-strict", "store-buffering-strict-writes", "store-buffering-strict-reads"}
+    assert all(name.startswith("store-buffering") for name in wrong)
 
 
 @pytest.mark.sampled(2, always=["openmpi-2-mpi"])

@@ -72,7 +72,8 @@ def chosen_ranks(timeline: Timeline, ranks: Sequence[int] | NDArray[np.integer] 
 def window_ps(timeline: Timeline, window: Window | None) -> tuple[int, int]:
     """Return begin and end in picoseconds; None: everything."""
     if window is None:
-        return 0, timeline.makespan_ps
+        # What waits forever may have begun after the last operation that was done.
+        return 0, max(timeline.makespan_ps, int(timeline.start_ps.max(initial=0)))
     try:
         begin, end = (float(time) for time in window)
     except (TypeError, ValueError):
