@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import subprocess
@@ -138,23 +139,24 @@ def test_messages_that_take_the_time_of_all_others_are_not_begun(tmp_path: Path)
 def test_the_rate_of_a_link_is_found_in_each_direction(name: str, tmp_path: Path) -> None:
     """Within 3 % of what was imposed, the frames counted; one direction is four times as fast as the other.
 
-    The kernel adds 50 ms to messages that others make wait for the processors: what was disturbed is measured again.
+    The kernel adds up to 50 ms to messages that other work makes wait for the processors, and the link never lets one
+    pass sooner: the least times are those of the link. Where all messages of a size waited, there are more of them.
     """
     small, large = 100_000, 400_000
     items = [
         f"{a}{b}.{size} window a={a} b={b} bytes={size} n=1" for a, b in ((0, 1), (1, 0)) for size in (small, large)
     ]
     imposed = {pair: emulated_hosts.seconds_per_byte(rate) for pair, rate in (("01", "200mbit"), ("10", "50mbit"))}
+    least: dict[str, float] = {}
     with emulated_hosts.hosts(2, [("200mbit", "200mbit"), ("50mbit", "200mbit")]) as there:
         for again in range(4):
             folder = tmp_path / str(again)
             folder.mkdir()
             samples = between(items, name, there, folder)
             assert samples.fact("hosts").split() == list(there.names)
-            median = {one.item.name: float(np.median(one.column())) for one in samples}
-            slope = {
-                pair: (median[f"{pair}.{large}"] - median[f"{pair}.{small}"]) / (large - small) for pair in imposed
-            }
+            for one in samples:
+                least[one.item.name] = min(least.get(one.item.name, math.inf), float(one.column().min()))
+            slope = {pair: (least[f"{pair}.{large}"] - least[f"{pair}.{small}"]) / (large - small) for pair in imposed}
             if slope == pytest.approx(imposed, rel=0.03):
                 return
     pytest.fail(f"measured {slope} s/B, imposed {imposed}")
