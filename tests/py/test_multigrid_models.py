@@ -10,9 +10,11 @@ import pytest
 import scipy.sparse as sp
 
 import isthmus
-from isthmus import InvalidInput
+from isthmus import InvalidInput, Pattern
 from isthmus.cli import main
 from isthmus.multigrid import Costs, Hierarchy, boxes, cycle, gathered, hierarchy, reach, redistribute, scenarios
+from isthmus.multigrid.hierarchy import GridLevel
+from isthmus.multigrid.operators import Operator
 from isthmus.multigrid.redistribution import collectives, roots
 from test_multigrid import laplace, pairs_of, two_levels
 
@@ -182,6 +184,41 @@ def test_the_decision_is_that_of_the_model() -> None:
     assert switches == {1: 1}
     assert seconds == pytest.approx(cycle(gathered(found, {1: 1}), costs).seconds + collectives(found, 1, 1, costs))
     assert all(told.seconds <= other * (1 + 1e-12) for _, other in told.rules.values())
+
+
+def uneven(*held: list[int]) -> Hierarchy:
+    """Levels whose parts have so many rows each, and nothing to send."""
+    parts = len(held[0])
+    alone = Pattern.of(parts, source=[], target=[], bytes=[], messages=[])
+    operators = [Operator(np.array(rows, np.uint64), np.array(rows, np.uint64), alone) for rows in held]
+    return Hierarchy((*(GridLevel(one, one) for one in operators[:-1]), GridLevel(operators[-1], None)))
+
+
+def test_thresholds_are_those_of_the_code_of_solvers() -> None:
+    """Each number of processes by hand, from hypre 2.2x, PETSc 3.17's gamg.c, MueLu's heuristic, AMGCL's merge.hpp."""
+
+    def rule(solver: str, *held: list[int]) -> dict[int, int]:
+        told = redistribute(uneven(*held), PLAIN)
+        return dict(next(switches for name, (switches, _) in told.rules.items() if name.startswith(solver)))
+
+    twelve = [1000] * 12
+    # 12,000, 300, 124 rows: 300 / 50 are 6; one on the coarsest level, whatever it has.
+    assert rule("PETSc", twelve, [25] * 12, [10] * 11 + [14]) == {1: 6, 2: 1}
+    # 275 and 274 rows want 6 and 5; of the divisors of 12 both 6 and 4 are near 5, 6 by 5/6 and 4 by 4/5.
+    assert rule("PETSc", twelve, [23] * 11 + [22], [1] * 12) == {1: 6, 2: 1}
+    assert rule("PETSc", twelve, [23] * 10 + [22] * 2, [1] * 12) == {1: 6, 2: 1}
+    # 224 rows want 4. 400 want 8: 6 by 6/8, where 12 is 8/12; 450 want 9, to which 12 is nearer: nothing changes.
+    assert rule("PETSc", twelve, [19] * 8 + [18] * 4, [1] * 12) == {1: 4, 2: 1}
+    assert rule("PETSc", twelve, [34] * 4 + [33] * 8, [1] * 12) == {1: 6, 2: 1}
+    assert rule("PETSc", twelve, [38] * 6 + [37] * 6, [1] * 12) == {2: 1}
+    # The smallest part counts, not the mean; eight neighbours become one, the last block is what is left.
+    assert rule("AMGCL", [20000] * 12, [12000] * 11 + [9000], [5] * 12) == {1: 2, 2: 1}
+    assert rule("AMGCL", [20000] * 12, [12000] * 12, [5] * 12) == {2: 2}
+    # Nothing before level 2; 1,700 rows on 2; 700 on one.
+    assert rule("MueLu", twelve, [200] * 12, [141] * 11 + [149], [58] * 11 + [62]) == {2: 2, 3: 1}
+    # Direct solution takes what has at most nine rows.
+    assert rule("hypre", twelve, [200] * 12, [80] * 12, [1] * 12) == {2: 1}
+    assert rule("hypre", twelve, [200] * 12, [1] * 9 + [0] * 3) == {}
 
 
 def test_when_nothing_is_gathered() -> None:

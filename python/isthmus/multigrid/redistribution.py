@@ -17,6 +17,7 @@ from .costs import Costs
 from .cycle import cycle, exchange_seconds
 from .hierarchy import GridLevel, Hierarchy
 from .operators import ELEMENT, Operator
+from .thresholds import thresholds
 
 if TYPE_CHECKING:
     from ..machine import Machine
@@ -191,9 +192,11 @@ def redistribute(
     Returns
     -------
     Redistribution
-        ``rules`` has what thresholds of solvers do: hypre (at most so many rows: to one), PETSc's GAMG (fewer than 50
-        rows of a process: 50 each), MueLu (from level 2 on fewer than 800: 800 each), AMGCL (a process with at most
-        10,000 rows: an eighth of the processes).
+        ``rules`` has what thresholds of solvers do, by the rules and defaults of their code; all but PETSc's have to be
+        switched on there. hypre: at most so many rows, to one process. PETSc's GAMG: fewer than 50 rows of a process,
+        to the number with 50 each that is a divisor of the number of all processes; the coarsest level to one. MueLu:
+        from level 2 on fewer than 800 rows of a process, to 800 each. AMGCL: a process with at most 10,000 rows, eight
+        neighbours become one.
     """
     if isinstance(costs, Costs):
         paid, sizes = costs, tuple(caches or ())
@@ -243,7 +246,7 @@ def redistribute(
         now = gathered(now, {level: best[1]})
         switches[level] = best[1]
     rules = {}
-    for name, rule in _rules(hypre_threshold).items():
+    for name, rule in thresholds(hypre_threshold).items():
         chosen = rule(hierarchy)
         rules[name] = chosen, _price(hierarchy, chosen, paid, redundant, settings)
     return Redistribution(switches, cycle(now, paid, **settings).seconds + spent, before, reasons, rules)
@@ -261,43 +264,3 @@ def _level(matrix: Operator, costs: Costs, settings: Any) -> float:
 def _size_class(matrix: Operator, caches: Sequence[float]) -> int:
     held = int(matrix.nonzeros.max()) * _NONZERO
     return sum(held > cache for cache in caches)
-
-
-def _rules(hypre_threshold: int) -> dict[str, Any]:
-    return {
-        f"hypre, {hypre_threshold} rows": lambda h: _first(h, hypre_threshold),
-        "PETSc GAMG, 50 rows a process": lambda h: _per_process(h, 50, 1),
-        "MueLu, 800 rows a process": lambda h: _per_process(h, 800, 2),
-        "AMGCL, 10,000 rows a process": _shrinking,
-    }
-
-
-def _first(hierarchy: Hierarchy, rows: int) -> dict[int, int]:
-    """The first coarse level with at most so many rows, to one process."""
-    for level, one in enumerate(hierarchy.levels):
-        if level and one.matrix.active > 1 and int(one.matrix.rows.sum()) <= rows:
-            return {level: 1}
-    return {}
-
-
-def _per_process(hierarchy: Hierarchy, rows: int, start: int) -> dict[int, int]:
-    """From a level on, as few processes that each has so many rows."""
-    out: dict[int, int] = {}
-    have = hierarchy.parts
-    for level, one in enumerate(hierarchy.levels):
-        have = min(have, one.matrix.active)
-        want = max(int(one.matrix.rows.sum()) // rows, 1)
-        if level >= start and want < have:
-            out[level] = have = want
-    return out
-
-
-def _shrinking(hierarchy: Hierarchy) -> dict[int, int]:
-    """An eighth of the processes where one has few rows."""
-    out: dict[int, int] = {}
-    have = hierarchy.parts
-    for level, one in enumerate(hierarchy.levels):
-        have = min(have, one.matrix.active)
-        if level and have > 1 and int(one.matrix.rows.sum()) / have <= 10_000:
-            out[level] = have = max(have // 8, 1)
-    return out
