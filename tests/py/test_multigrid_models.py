@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -163,11 +164,12 @@ def crowd() -> Hierarchy:
     return hierarchy([(fine, p), coarse], boxes((256,), 64))
 
 
-def test_the_decision_is_that_of_the_model() -> None:
+def test_during_the_setup_the_rule_decides() -> None:
     found = crowd()
     costs = Costs(alpha=1e-6, beta=1e-10, flop=1e-10)
     told = redistribute(found, costs)
-    assert set(told.switches) == {1}
+    ruled, seconds = told.rules["during the setup"]
+    assert set(ruled) == {1}
     # The best of all powers of two: what setup compares is five exchanges and products, and two collectives.
     times = {}
     for count in (1, 2, 4, 8, 16, 32):
@@ -175,15 +177,46 @@ def test_the_decision_is_that_of_the_model() -> None:
         sends, _, sent, _ = matrix.most
         times[count] = 5 * (sends * 1e-6 + sent * 1e-10) + 10 * int(matrix.nonzeros.max()) * 1e-10
         times[count] += collectives(found, 1, count, costs)
-    assert told.switches[1] == min(times, key=times.__getitem__)
-    saved = cycle(found, costs).seconds - cycle(gathered(found, told.switches), costs).seconds
-    assert told.before - told.seconds == pytest.approx(saved - collectives(found, 1, told.switches[1], costs))
+    assert ruled[1] == min(times, key=times.__getitem__)
+    saved = cycle(found, costs).seconds - cycle(gathered(found, ruled), costs).seconds
+    assert told.before - seconds == pytest.approx(saved - collectives(found, 1, ruled[1], costs))
     assert "redistribute level 1 to" in str(told)
     # Rules of thumb are priced by the same model.
     switches, seconds = told.rules["hypre, 1000 rows"]
     assert switches == {1: 1}
     assert seconds == pytest.approx(cycle(gathered(found, {1: 1}), costs).seconds + collectives(found, 1, 1, costs))
     assert all(told.seconds <= other * (1 + 1e-12) for _, other in told.rules.values())
+
+
+@pytest.mark.parametrize("shape", ["V", "W", "F"])
+@pytest.mark.parametrize("latency", [1e-7, 1e-6, 1e-5])
+def test_no_way_is_better_than_what_is_found(shape: str, latency: float) -> None:
+    """All ways to gather a small hierarchy on powers of two, one by one."""
+    found = line(128, 32)
+    costs = Costs(alpha=latency, beta=1e-9, flop=1e-8, gamma=1e-8, farthest=4)
+
+    def price(switches: dict[int, int]) -> float:
+        seconds, now = 0.0, found
+        for level, count in sorted(switches.items()):
+            visits = {"V": 1, "W": 2**level, "F": level + 1}[shape]
+            seconds += visits * collectives(now, level, count, costs)
+            now = gathered(now, {level: count})
+        return seconds + cycle(now, costs, shape=shape).seconds
+
+    def ways(level: int, have: int) -> Iterator[dict[int, int]]:
+        if level == len(found):
+            yield {}
+            return
+        have = min(have, found.levels[level].matrix.active)
+        yield from ways(level + 1, have)
+        for power in range((have - 1).bit_length()):
+            for rest in ways(level + 1, 1 << power):
+                yield {level: 1 << power, **rest}
+
+    least = min(map(price, ways(1, 32)))
+    told = redistribute(found, costs, least=0, shape=shape, caches=[])
+    assert told.seconds == pytest.approx(least, rel=1e-12)
+    assert told.seconds == pytest.approx(price(dict(told.switches)), rel=1e-12)
 
 
 def uneven(*held: list[int]) -> Hierarchy:

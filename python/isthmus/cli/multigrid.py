@@ -289,7 +289,8 @@ def model(
     epilog="\b\nExamples:\n  isthmus multigrid redistribute levels.h5 --machine eos --cost flop=0.5e-9\n"
     "  isthmus multigrid redistribute levels.h5 --machine eos --redundant -o gathered.h5",
     help="Tell at which coarse level to gather the rows on how many processes, and what a cycle saves.\n\n"
-    "FILE holds a hierarchy. Beside the decision of the model stand the thresholds of hypre, PETSc, MueLu and AMGCL.",
+    "FILE holds a hierarchy. Beside the best way that the model knows stand the published rule by which a solver "
+    "decides during its setup, and the thresholds of hypre, PETSc, MueLu and AMGCL.",
 )
 @click.argument("file", metavar="FILE")
 @_CYCLES

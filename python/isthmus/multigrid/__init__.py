@@ -12,6 +12,7 @@
 - ``reading``: hierarchies from files, whatever wrote them
 - ``redistribution``: the verb ``redistribute``: which coarse levels to gather on fewer processes
 - ``scenarios``: all scenarios of the model beside each other
+- ``search``: which levels to gather, by dynamic programming over all of them
 - ``thresholds``: by which numbers of rows solvers gather coarse levels
 
 >>> import numpy as np

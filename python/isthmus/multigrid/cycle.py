@@ -170,7 +170,7 @@ def cycle(
     count = len(hierarchy)
     compute, smooth, transfer = (np.zeros(count) for _ in range(3))
     for i, level in enumerate(hierarchy.levels):
-        visits = {"V": 1, "W": 2**i, "F": i + 1}[shape]
+        visits = visited(shape, i)
         here = _crowded(paid, level.matrix, penalties, cores)
         smooth[i] = visits * products * exchange_seconds(here, level.matrix, penalties, cores)
         work = products * int(level.matrix.nonzeros.max())
@@ -185,6 +185,11 @@ def cycle(
                 work += 2 * int(p.nonzeros.max())
         compute[i] = visits * _FLOPS * work * paid.flop / faster
     return Cycle(compute, smooth, transfer)
+
+
+def visited(shape: str, level: int) -> int:
+    """How often a cycle comes to a level."""
+    return {"V": 1, "W": 1 << level, "F": level + 1}[shape]
 
 
 def _crowded(costs: Costs, matrix: Operator, penalties: Sequence[str], cores: int) -> Costs:

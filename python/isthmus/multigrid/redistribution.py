@@ -14,9 +14,10 @@ from ..errors import InvalidInput
 from ..tabular import Tabular
 from ..units import percent, text
 from .costs import Costs
-from .cycle import cycle, exchange_seconds
+from .cycle import cycle, exchange_seconds, visited
 from .hierarchy import GridLevel, Hierarchy
 from .operators import ELEMENT, Operator
+from .search import best_switches
 from .thresholds import thresholds
 
 if TYPE_CHECKING:
@@ -39,9 +40,10 @@ class Redistribution(Tabular):
     seconds, before : float
         A cycle with and without that.
     reasons : sequence of str
-        What was found on each coarse level.
+        What the rule that decides during the setup found on each coarse level.
     rules : mapping from str to pair
-        Of every solver its switches and the seconds of a cycle by the same model.
+        Of that rule (``"during the setup"``) and of every solver its switches and the seconds of a cycle by the same
+        model.
     """
 
     switches: Mapping[int, int]
@@ -52,7 +54,7 @@ class Redistribution(Tabular):
 
     def frame(self) -> Sequence[dict[str, Any]]:
         """Return a row per rule: where it switches, seconds of a cycle, how many times faster than without."""
-        every = {"none": ({}, self.before), "model": (self.switches, self.seconds), **self.rules}
+        every = {"none": ({}, self.before), "best found": (self.switches, self.seconds), **self.rules}
         return [
             {"rule": name, "switches": _words(switches), "seconds": seconds, "speedup": self.before / seconds}
             for name, (switches, seconds) in every.items()
@@ -64,7 +66,8 @@ class Redistribution(Tabular):
     def __str__(self) -> str:
         if self.switches:
             head = "; ".join(
-                f"redistribute level {level} to {parts} processes" for level, parts in self.switches.items()
+                f"redistribute level {level} to {parts} process{'es' if parts > 1 else ''}"
+                for level, parts in self.switches.items()
             )
             saved = 1 - self.seconds / self.before
             lines = [f"{head}: a cycle takes {text(self.seconds, 's', 3)} instead of {text(self.before, 's', 3)}, "
@@ -148,9 +151,15 @@ def collectives(hierarchy: Hierarchy, level: int, count: int, costs: Costs, *, r
 def _price(hierarchy: Hierarchy, switches: Mapping[int, int], costs: Costs, redundant: bool, options: Any) -> float:
     seconds, now = 0.0, hierarchy
     for level, count in sorted(switches.items()):
-        seconds += collectives(now, level, count, costs, redundant=redundant)
+        seconds += _switch(now, level, count, costs, redundant, options)
         now = gathered(now, {level: count})
     return seconds + cycle(now, costs, **options).seconds
+
+
+def _switch(hierarchy: Hierarchy, level: int, count: int, costs: Costs, redundant: bool, options: Any) -> float:
+    """Seconds of the collectives of a switch in a cycle, which comes to the level as often as its shape says."""
+    once = collectives(hierarchy, level, count, costs, redundant=redundant)
+    return visited(options.get("shape", "V"), level) * once
 
 
 def redistribute(
@@ -166,11 +175,15 @@ def redistribute(
 ) -> Redistribution:
     """Decide by the model which coarse levels are gathered on fewer parts.
 
-    The rules are those of Gahvari, Gropp, Jordan, Schulz and Yang. Setup comes to the levels one after the other and
-    knows the matrix of each, not yet its interpolation, for which the matrix stands in. On each coarse level, numbers
-    of parts are powers of two up to the largest number of sends. Seconds of the level with the best of them, T_switch,
-    have the collectives; below T_noswitch the level is switched, unless a root's matrix falls into a larger class of
-    sizes (no longer fits into a cache that it fitted into), or the cycle gains less than ``least``.
+    Of all ways to gather levels on powers of two, of the way that the following rule finds, and of the thresholds of
+    solvers, the one with the shortest cycle is returned, if it gains ``least``. Ways on which the matrix of a part
+    falls into a larger class of sizes (no longer fits into a cache that it fitted into) are left out.
+
+    The rule, with which a solver decides while it sets up, is that of Gahvari, Gropp, Jordan, Schulz and Yang. Setup
+    comes to the levels one after the other and knows the matrix of each, not yet its interpolation, for which the
+    matrix stands in. On each coarse level, numbers of parts are powers of two up to the largest number of sends.
+    Seconds of the level with the best of them, T_switch, have the collectives; below T_noswitch the level is switched,
+    unless a root's matrix falls into a larger class of sizes, or the cycle gains less than ``least``.
 
     Parameters
     ----------
@@ -224,7 +237,7 @@ def redistribute(
             moved = matrix.gathered(roots(matrix.rows, count))
             if _size_class(moved, sizes) > _size_class(matrix, sizes):
                 continue
-            there = _level(moved, paid, settings) + collectives(now, level, count, paid, redundant=redundant)
+            there = _level(moved, paid, settings) + _switch(now, level, count, paid, redundant, settings)
             if best is None or there < best[0]:
                 best = there, count
         if best is None:
@@ -242,14 +255,57 @@ def redistribute(
             )
             continue
         reasons.append(f"level {level}: switches; {told}")
-        spent += collectives(now, level, best[1], paid, redundant=redundant)
+        spent += _switch(now, level, best[1], paid, redundant, settings)
         now = gathered(now, {level: best[1]})
         switches[level] = best[1]
-    rules = {}
+    rules: dict[str, tuple[Mapping[int, int], float]] = {}
+    rules["during the setup"] = switches, cycle(now, paid, **settings).seconds + spent
     for name, rule in thresholds(hypre_threshold).items():
-        chosen = rule(hierarchy)
-        rules[name] = chosen, _price(hierarchy, chosen, paid, redundant, settings)
-    return Redistribution(switches, cycle(now, paid, **settings).seconds + spent, before, reasons, rules)
+        taken = rule(hierarchy)
+        rules[name] = taken, _price(hierarchy, taken, paid, redundant, settings)
+    searched = _searched(hierarchy, paid, sizes, redundant, settings)
+    found = [(searched, _price(hierarchy, searched, paid, redundant, settings))]
+    found += [told for told in rules.values() if _fits(hierarchy, told[0], sizes)]
+    chosen, seconds = min(found, key=lambda told: told[1])
+    if before - seconds < least * before:
+        chosen, seconds = {}, before
+    return Redistribution(chosen, seconds, before, reasons, rules)
+
+
+def _searched(
+    hierarchy: Hierarchy, costs: Costs, sizes: Sequence[float], redundant: bool, settings: Any
+) -> Mapping[int, int]:
+    """The best way to gather levels on powers of two."""
+    if len(hierarchy) < 2:
+        return {}
+    active = hierarchy.levels[1].matrix.active
+    switches = best_switches(
+        hierarchy,
+        [1 << power for power in range(max(active - 1, 0).bit_length())],
+        lambda count: gathered(hierarchy, {1: count}),
+        lambda way: (told := cycle(way, costs, **settings)).compute + told.smooth + told.transfer,
+        lambda way, level, count: _switch(way, level, count, costs, redundant, settings),
+        lambda way, level: (
+            _size_class(way.levels[level].matrix, sizes) <= _size_class(hierarchy.levels[level].matrix, sizes)
+        ),
+    )
+    # Gathered in steps, a level may have fewer parts with rows than in one.
+    out: dict[int, int] = {}
+    now = hierarchy
+    for level, count in sorted(switches.items()):
+        if count < now.levels[level].matrix.active:
+            out[level] = count
+            now = gathered(now, {level: count})
+    return out
+
+
+def _fits(hierarchy: Hierarchy, switches: Mapping[int, int], sizes: Sequence[float]) -> bool:
+    """Is no level that is gathered in a larger class of sizes than before?"""
+    now = gathered(hierarchy, switches)
+    return all(
+        _size_class(now.levels[level].matrix, sizes) <= _size_class(hierarchy.levels[level].matrix, sizes)
+        for level in switches
+    )
 
 
 def _level(matrix: Operator, costs: Costs, settings: Any) -> float:
