@@ -62,7 +62,7 @@ def test_the_commands() -> None:
         *(f"machine {name}" for name in ("convert", "distance", "list", "plot", "route", "show", "validate")),
         "map",
         "measure",
-        *(f"multigrid {name}" for name in ("counts", "library", "model", "redistribute", "trace")),
+        *(f"multigrid {name}" for name in ("counts", "exchange", "library", "model", "redistribute", "trace")),
         "prove",
         "record",
         "run",

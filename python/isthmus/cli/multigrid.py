@@ -285,6 +285,31 @@ def model(
 
 
 @command.command(
+    "exchange",
+    epilog="\b\nExamples:\n  isthmus multigrid exchange levels.h5 --machine bluewaters\n"
+    "  isthmus multigrid exchange levels.h5 --machine eos --cycle W --json",
+    help="Tell on which levels to exchange in steps, so that fewer messages leave a node.\n\n"
+    "FILE holds a hierarchy. Messages from process to process are compared with those that first gather on a node what "
+    "goes to the same node (two and three steps).",
+)
+@click.argument("file", metavar="FILE")
+@_CYCLES
+@json_option
+def exchange(
+    file: str, machine: str, ranks_per_node: int | None, cost: tuple[str, ...], shape: str, smoother: str, as_json: bool
+) -> None:
+    from ..multigrid import node_aware
+
+    hierarchy = _hierarchy(file)
+    _, paid, per_node = _paid(machine, ranks_per_node, cost, hierarchy)
+    found = node_aware(hierarchy, paid, cores=per_node, shape=shape, smoother=smoother)
+    if as_json:
+        print_json({"levels": list(found.frame()), "cycle": dict(found.cycle)})
+    else:
+        click.echo(str(found))
+
+
+@command.command(
     "redistribute",
     epilog="\b\nExamples:\n  isthmus multigrid redistribute levels.h5 --machine eos --cost flop=0.5e-9\n"
     "  isthmus multigrid redistribute levels.h5 --machine eos --redundant -o gathered.h5",

@@ -6,6 +6,7 @@
 - ``hdf5``: files of hierarchies
 - ``hierarchy``: the verb ``hierarchy``: matrices of all levels, cut into parts, become counts
 - ``hypre``: BoomerAMG's setup on real ranks, and in programs of users
+- ``node_aware``: the verb ``node_aware``: exchanges that gather what goes to the same node, beside direct ones
 - ``operators``: one matrix cut into parts: rows, nonzeros and messages of each
 - ``partition``: who owns which rows: boxes of a grid, and owners of coarse rows from those of fine ones
 - ``reach``: how far the nodes of a job are apart, and how many links they share
@@ -27,6 +28,7 @@ from .costs import Costs
 from .cycle import Cycle, cycle
 from .hierarchy import GridLevel, Hierarchy, hierarchy
 from .hypre import boomeramg
+from .node_aware import NodeAware, node_aware
 from .operators import Operator
 from .partition import boxes, coarse_owner
 from .reach import reach
@@ -38,6 +40,7 @@ __all__ = [
     "Cycle",
     "GridLevel",
     "Hierarchy",
+    "NodeAware",
     "Operator",
     "Redistribution",
     "Scenarios",
@@ -47,6 +50,7 @@ __all__ = [
     "cycle",
     "gathered",
     "hierarchy",
+    "node_aware",
     "reach",
     "redistribute",
     "scenarios",

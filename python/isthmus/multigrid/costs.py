@@ -37,6 +37,8 @@ class Costs:
         Seconds that a receive takes for each that was posted before it and each that arrives (``q`` of ``q n^2``).
     contended : float
         Seconds of a byte on a link that others use, too (``c`` of byte-hops).
+    node_alpha, node_beta : float
+        Seconds of a message, and of a byte, between processes of a node; both 0 where not known.
     """
 
     alpha: float
@@ -50,9 +52,12 @@ class Costs:
     injection: float = 0.0
     search: float = 0.0
     contended: float = 0.0
+    node_alpha: float = 0.0
+    node_beta: float = 0.0
 
     def __post_init__(self) -> None:
-        for name in ("alpha", "beta", "gamma", "nearest", "flop", "links", "injection", "search", "contended"):
+        for name in ("alpha", "beta", "gamma", "nearest", "flop", "links", "injection", "search", "contended",
+                     "node_alpha", "node_beta"):  # fmt: skip
             if not 0 <= getattr(self, name) < np.inf:
                 raise InvalidInput(f"{name} = {getattr(self, name)}: must be 0 or more")
         if self.farthest < self.nearest:
@@ -64,7 +69,8 @@ class Costs:
     def of(cls, machine: Machine | str, *, nodes: int | None = None, **others: float) -> Costs:
         """Take the costs of a machine's network.
 
-        ``alpha`` is o_send + L + o_recv, ``beta`` G and ``gamma`` per_hop of the level ``network``; distances are those
+        ``alpha`` is o_send + L + o_recv, ``beta`` G and ``gamma`` per_hop of the level ``network``, ``node_alpha`` and
+        ``node_beta`` the same of the level ``node``; distances are those
         of the topology; ``flop`` is that of the largest working set of the node's table ``spmv``, 0 without one.
 
         Parameters
@@ -83,6 +89,7 @@ class Costs:
         """
         found = load(machine) if isinstance(machine, str) else machine
         level, topology = found.level.network, found.topology
+        inside = found.level.node
         far = topology.diameter()
         nearest = min(topology.distance(0, 1), 2) if topology.nodes > 1 else 0
         values: dict[str, Any] = {
@@ -95,6 +102,8 @@ class Costs:
             "links": topology.links,
             "injection": (found.node.nic_bandwidth or 0.0) * found.node.nics,
             "search": found.level.network.queue or 0.0,
+            "node_alpha": inside.o_send + inside.L + inside.o_recv,
+            "node_beta": inside.G,
         }
         if nodes is not None:
             far_off, values["links"] = reach(found, nodes)

@@ -160,13 +160,7 @@ def cycle(
     faster = float(threads) if speedup is None else speedup
     if not 0 < faster < np.inf:
         raise InvalidInput(f"speedup = {speedup}: must be above 0")
-    if shape not in CYCLES:
-        raise InvalidInput(f"shape {shape!r}: must be one of {', '.join(CYCLES)}")
-    if smoother not in SMOOTHERS:
-        raise InvalidInput(f"smoother {smoother!r}: must be one of {', '.join(SMOOTHERS)}")
-    if min(sweeps) < 0 or degree < 1:
-        raise InvalidInput(f"sweeps = {sweeps}, degree = {degree}: must be at least 0 and 1")
-    products = sum(sweeps) * (SMOOTHERS[smoother] or degree) + 1
+    products = exchanges(smoother, sweeps, degree)
     count = len(hierarchy)
     compute, smooth, transfer = (np.zeros(count) for _ in range(3))
     for i, level in enumerate(hierarchy.levels):
@@ -187,8 +181,19 @@ def cycle(
     return Cycle(compute, smooth, transfer)
 
 
+def exchanges(smoother: str, sweeps: tuple[int, int], degree: int) -> int:
+    """How many products with the matrix, and exchanges for them, a visit of a level has: smoothing and the residual."""
+    if smoother not in SMOOTHERS:
+        raise InvalidInput(f"smoother {smoother!r}: must be one of {', '.join(SMOOTHERS)}")
+    if min(sweeps) < 0 or degree < 1:
+        raise InvalidInput(f"sweeps = {sweeps}, degree = {degree}: must be at least 0 and 1")
+    return sum(sweeps) * (SMOOTHERS[smoother] or degree) + 1
+
+
 def visited(shape: str, level: int) -> int:
     """How often a cycle comes to a level."""
+    if shape not in CYCLES:
+        raise InvalidInput(f"shape {shape!r}: must be one of {', '.join(CYCLES)}")
     return {"V": 1, "W": 1 << level, "F": level + 1}[shape]
 
 
