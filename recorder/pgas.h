@@ -9,6 +9,10 @@
  *                             which ends the call that ran it, and another one begins behind it
  *   put_signal, wait_signal   messages, as many as are added and taken, with the place of the signal as tag
  *   barriers, collectives     FORM_COLLECTIVE
+ *
+ * A call that waits may run handlers. What it tells other ranks before it waits stands in the recording before what its
+ * handlers do, for they may have heard of it when they sent what is handled: before the first handler the call is
+ * recorded as begun, with a request, and where it ends, as done. Both count as one call.
  */
 #ifndef ISTHMUS_RECORDER_PGAS_H
 #define ISTHMUS_RECORDER_PGAS_H
@@ -146,26 +150,44 @@ uint64_t manner_key(isthmus_space* space, const isthmus_manner* manner);
 /* ---- a call of the library ---- */
 struct pgas_call {
   struct call call;
-  bool handled; /* it ran a handler */
+  /* What is recorded of it, known before it is made; FORM_PLAIN: nothing that others may have heard of before it ends.
+   * `size` bytes at `what`: n struct trace_message, a struct trace_collective, or a struct trace_rma. */
+  uint16_t form;
+  uint16_t n;
+  uint32_t size;
+  void* what;
+  bool late;       /* others hear of it behind the last handler */
+  bool waits;      /* it ends when others have done their part */
+  uint32_t opened; /* serial of its request, where it is recorded as begun */
   struct pgas_call* outer;
 };
 extern _Thread_local struct pgas_call* pgas_running __attribute__((tls_model("initial-exec")));
 void pgas_call_begin(struct pgas_call* c, unsigned function, const void* address, const void* frame);
 void pgas_call_end(struct pgas_call* c, int status);
 void pgas_call_leave(struct pgas_call* c);
-/* In a wrapper: calls the library's function; `status` is its result, `c` the call. */
-#define CALL(name, ...)                                                                      \
+/* In a wrapper: calls the library's function; `status` is its result, `c` the call. `described` says what will be
+ * recorded of it. */
+#define CALL_OF(name, described, ...)                                                        \
   if (!recording()) return NEXT(name)(__VA_ARGS__);                                          \
   struct pgas_call c __attribute__((cleanup(pgas_call_leave)));                              \
   pgas_call_begin(&c, PGAS_##name, __builtin_return_address(0), __builtin_frame_address(0)); \
+  described;                                                                                 \
   const int status = NEXT(name)(__VA_ARGS__);                                                \
   pgas_call_end(&c, status)
+#define CALL(name, ...) CALL_OF(name, (void)0, __VA_ARGS__)
+
+void pgas_describe(struct pgas_call* c, uint16_t form, uint16_t n, void* what, size_t size);
+/* Before a handler: the call is recorded as begun; false: it was before, or is not. */
+bool pgas_open(struct pgas_call* c);
+/* What was described, or that it is done. key: of the request of what goes on, 0: nothing does. */
+void pgas_record(struct pgas_call* c, uint64_t key);
 
 uint64_t event_key(isthmus_space* space, uint64_t event);
 void record_event_done(const struct call* call, uint64_t key);
 
 /* ---- pgas_collectives.c ---- */
-void record_joint(const struct call* call, int kind, const struct members* members, uint64_t key, int64_t root,
-                  uint64_t bytes, uint64_t sent, uint64_t received);
+/* Describes the call; without members, nothing. */
+void joins(struct pgas_call* c, struct trace_collective* joint, int kind, const struct members* members, int64_t root,
+           uint64_t bytes, uint64_t sent, uint64_t received);
 
 #endif

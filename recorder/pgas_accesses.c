@@ -1,26 +1,16 @@
 /* Put, get, atomic operations and locks of libisthmus. */
 #include "pgas.h"
 
-enum { DONE_AT_ONCE = 2 }; /* trace_rma.derived: see there */
-
 uint64_t event_key(isthmus_space* space, uint64_t event) {
   const uint64_t key = (event ^ (uint64_t)(uintptr_t)space << 17) * 0x9E3779B97F4A7C15u;
   return (key & ~(KEY_MESSAGE | KEY_FILE)) | 1;
 }
 
-/* key 0: done when the call ends. */
-static void record_access(const struct call* call, int kind, isthmus_space* handle, uint32_t rank, uint64_t bytes,
-                          uint64_t fetched, uint64_t key, uint16_t flags) {
-  struct space* space = space_of(handle);
-  if (call->error || !space || rank >= (uint32_t)space->members.size) {
-    record_plain(call);
-    return;
-  }
-  const uint32_t serial = key ? request_add(key, REQUEST_OTHER)->serial : 0;
-  struct trace_rma* record = record_call(call, FORM_RMA, 0, sizeof *record);
-  if (!record) return;
-  *record = (struct trace_rma){.request = serial,
-                               .kind = (uint16_t)kind,
+static bool access_to(struct trace_rma* access, int kind, isthmus_space* handle, uint32_t rank, uint64_t bytes,
+                      uint64_t fetched, uint16_t flags) {
+  const struct space* space = space_of(handle);
+  if (!space || rank >= (uint32_t)space->members.size) return false;
+  *access = (struct trace_rma){.kind = (uint16_t)kind,
                                .derived = flags,
                                .peer = (int32_t)rank,
                                .world = space->members.world[rank],
@@ -28,119 +18,125 @@ static void record_access(const struct call* call, int kind, isthmus_space* hand
                                .window = space->number,
                                .bytes = bytes,
                                .fetched = fetched};
-  record_commit(call->end);
+  return true;
 }
 
-static void record_put(const struct call* call, isthmus_space* space, uint32_t rank, uint64_t bytes, bool pieces) {
-  record_access(call, RMA_PUT, space, rank, bytes, 0, 0, (uint16_t)(DONE_AT_ONCE | pieces));
+/* Done when the call ends. */
+static void accesses(struct pgas_call* c, struct trace_rma* access, int kind, isthmus_space* space, uint32_t rank,
+                     uint64_t bytes, uint64_t fetched, bool pieces) {
+  if (access_to(access, kind, space, rank, bytes, fetched, (uint16_t)(TRACE_DONE_AT_ONCE | pieces)))
+    pgas_describe(c, FORM_RMA, 1, access, sizeof *access);
 }
-static void record_get(const struct call* call, isthmus_space* space, uint32_t rank, uint64_t bytes, bool pieces) {
-  record_access(call, RMA_GET, space, rank, 0, bytes, 0, (uint16_t)(DONE_AT_ONCE | pieces));
+static void puts_there(struct pgas_call* c, struct trace_rma* access, isthmus_space* space, uint32_t rank,
+                       uint64_t bytes, bool pieces) {
+  accesses(c, access, RMA_PUT, space, rank, bytes, 0, pieces);
 }
+static void gets_from(struct pgas_call* c, struct trace_rma* access, isthmus_space* space, uint32_t rank,
+                      uint64_t bytes, bool pieces) {
+  accesses(c, access, RMA_GET, space, rank, 0, bytes, pieces);
+}
+/* A wrapper of what `described` says of &c and &access. */
+#define RECORD_ACCESS(name, described, ...) \
+  struct trace_rma access;                  \
+  CALL_OF(name, described, __VA_ARGS__);    \
+  pgas_record(&c, 0);                       \
+  return status
 
 EXPORT int isthmus_put_elsewhere(isthmus_space* space, uint32_t rank, uint64_t offset, const void* from, size_t bytes) {
-  CALL(put_elsewhere, space, rank, offset, from, bytes);
-  record_put(&c.call, space, rank, bytes, false);
-  return status;
+  RECORD_ACCESS(put_elsewhere, puts_there(&c, &access, space, rank, bytes, false), space, rank, offset, from, bytes);
 }
 EXPORT int isthmus_get_elsewhere(isthmus_space* space, void* to, uint32_t rank, uint64_t offset, size_t bytes) {
-  CALL(get_elsewhere, space, to, rank, offset, bytes);
-  record_get(&c.call, space, rank, bytes, false);
-  return status;
+  RECORD_ACCESS(get_elsewhere, gets_from(&c, &access, space, rank, bytes, false), space, to, rank, offset, bytes);
 }
 /* What goes to the other rank is the value and how often. */
 EXPORT int isthmus_set_elsewhere(isthmus_space* space, uint32_t rank, uint64_t offset, int value, size_t bytes) {
-  CALL(set_elsewhere, space, rank, offset, value, bytes);
-  record_put(&c.call, space, rank, 8, false);
-  return status;
+  RECORD_ACCESS(set_elsewhere, puts_there(&c, &access, space, rank, 8, false), space, rank, offset, value, bytes);
 }
 EXPORT int isthmus_read_elsewhere(isthmus_space* space, void* to, uint32_t rank, uint64_t offset, size_t bytes,
-                                  isthmus_access access) {
-  CALL(read_elsewhere, space, to, rank, offset, bytes, access);
-  record_get(&c.call, space, rank, bytes, false);
-  return status;
+                                  isthmus_access ordered) {
+  RECORD_ACCESS(read_elsewhere, gets_from(&c, &access, space, rank, bytes, false), space, to, rank, offset, bytes,
+                ordered);
 }
 EXPORT int isthmus_write_elsewhere(isthmus_space* space, uint32_t rank, uint64_t offset, const void* from, size_t bytes,
-                                   isthmus_access access) {
-  CALL(write_elsewhere, space, rank, offset, from, bytes, access);
-  record_put(&c.call, space, rank, bytes, false);
-  return status;
+                                   isthmus_access ordered) {
+  RECORD_ACCESS(write_elsewhere, puts_there(&c, &access, space, rank, bytes, false), space, rank, offset, from, bytes,
+                ordered);
 }
 
 /* ---- many pieces ---- */
 
+enum { MOST_DIMENSIONS = 16 }; /* at least as many as the library takes */
+/* Of calls that may turn out to be wrong: nothing that is not there is read. */
 static uint64_t box_bytes(uint64_t bytes, const size_t* extents, uint32_t dimensions) {
+  if (!extents || dimensions > MOST_DIMENSIONS) return 0;
   for (uint32_t i = 0; i < dimensions; i++) bytes *= extents[i];
   return bytes;
 }
 static uint64_t blocks_bytes(const isthmus_block* blocks, size_t count) {
   uint64_t sum = 0;
-  for (size_t i = 0; i < count; i++) sum += blocks[i].bytes;
+  for (size_t i = 0; blocks && i < count; i++) sum += blocks[i].bytes;
   return sum;
 }
 
 EXPORT int isthmus_put_strided(isthmus_space* space, uint32_t rank, uint64_t offset, const int64_t* strides,
                                const void* from, const int64_t* from_strides, size_t bytes, const size_t* extents,
                                uint32_t dimensions) {
-  CALL(put_strided, space, rank, offset, strides, from, from_strides, bytes, extents, dimensions);
-  record_put(&c.call, space, rank, status < 0 ? 0 : box_bytes(bytes, extents, dimensions), true);
-  return status;
+  RECORD_ACCESS(put_strided, puts_there(&c, &access, space, rank, box_bytes(bytes, extents, dimensions), true), space,
+                rank, offset, strides, from, from_strides, bytes, extents, dimensions);
 }
 EXPORT int isthmus_get_strided(isthmus_space* space, void* to, const int64_t* to_strides, uint32_t rank,
                                uint64_t offset, const int64_t* strides, size_t bytes, const size_t* extents,
                                uint32_t dimensions) {
-  CALL(get_strided, space, to, to_strides, rank, offset, strides, bytes, extents, dimensions);
-  record_get(&c.call, space, rank, status < 0 ? 0 : box_bytes(bytes, extents, dimensions), true);
-  return status;
+  RECORD_ACCESS(get_strided, gets_from(&c, &access, space, rank, box_bytes(bytes, extents, dimensions), true), space,
+                to, to_strides, rank, offset, strides, bytes, extents, dimensions);
 }
 EXPORT int isthmus_put_vector(isthmus_space* space, uint32_t rank, const isthmus_piece* to, size_t to_count,
                               const isthmus_block* from, size_t from_count) {
-  CALL(put_vector, space, rank, to, to_count, from, from_count);
-  record_put(&c.call, space, rank, status < 0 ? 0 : blocks_bytes(from, from_count), true);
-  return status;
+  RECORD_ACCESS(put_vector, puts_there(&c, &access, space, rank, blocks_bytes(from, from_count), true), space, rank, to,
+                to_count, from, from_count);
 }
 EXPORT int isthmus_get_vector(isthmus_space* space, const isthmus_block* to, size_t to_count, uint32_t rank,
                               const isthmus_piece* from, size_t from_count) {
-  CALL(get_vector, space, to, to_count, rank, from, from_count);
-  record_get(&c.call, space, rank, status < 0 ? 0 : blocks_bytes(to, to_count), true);
-  return status;
+  RECORD_ACCESS(get_vector, gets_from(&c, &access, space, rank, blocks_bytes(to, to_count), true), space, to, to_count,
+                rank, from, from_count);
 }
 EXPORT int isthmus_put_indexed(isthmus_space* space, uint32_t rank, const uint64_t* to, size_t to_count,
                                size_t to_bytes, void* const* from, size_t from_count, size_t from_bytes) {
-  CALL(put_indexed, space, rank, to, to_count, to_bytes, from, from_count, from_bytes);
-  record_put(&c.call, space, rank, to_count * to_bytes, true);
-  return status;
+  RECORD_ACCESS(put_indexed, puts_there(&c, &access, space, rank, to_count * to_bytes, true), space, rank, to, to_count,
+                to_bytes, from, from_count, from_bytes);
 }
 EXPORT int isthmus_get_indexed(isthmus_space* space, void* const* to, size_t to_count, size_t to_bytes, uint32_t rank,
                                const uint64_t* from, size_t from_count, size_t from_bytes) {
-  CALL(get_indexed, space, to, to_count, to_bytes, rank, from, from_count, from_bytes);
-  record_get(&c.call, space, rank, to_count * to_bytes, true);
-  return status;
+  RECORD_ACCESS(get_indexed, gets_from(&c, &access, space, rank, to_count * to_bytes, true), space, to, to_count,
+                to_bytes, rank, from, from_count, from_bytes);
 }
 
 /* ---- what goes on meanwhile ---- */
 
 /* What is begun without an event, and not done at once, is done when all of it is waited for. */
-static void record_begun(const struct call* call, int kind, isthmus_space* space, uint32_t rank, uint64_t bytes,
+static void record_begun(struct pgas_call* c, int kind, isthmus_space* space, uint32_t rank, uint64_t bytes,
                          const isthmus_event* event) {
   const bool get = kind == RMA_GET;
-  const uint64_t key = event && !call->error && *event ? event_key(space, *event) : 0;
+  const uint64_t key = event && !c->call.error && *event ? event_key(space, *event) : 0;
+  struct trace_rma access;
   struct space* s = space_of(space);
   const bool open = !event && s && !isthmus_cast(space, rank, 0);
   if (open) s->began++;
-  record_access(call, kind, space, rank, get ? 0 : bytes, get ? bytes : 0, key, key || open ? 0 : DONE_AT_ONCE);
+  if (access_to(&access, kind, space, rank, get ? 0 : bytes, get ? bytes : 0, key || open ? 0 : TRACE_DONE_AT_ONCE))
+    pgas_describe(c, FORM_RMA, 1, &access, sizeof access);
+  pgas_record(c, key);
 }
 
 EXPORT int isthmus_begin_put_elsewhere(isthmus_space* space, uint32_t rank, uint64_t offset, const void* from,
                                        size_t bytes, isthmus_event* event) {
   CALL(begin_put_elsewhere, space, rank, offset, from, bytes, event);
-  record_begun(&c.call, RMA_PUT, space, rank, bytes, event);
+  record_begun(&c, RMA_PUT, space, rank, bytes, event);
   return status;
 }
 EXPORT int isthmus_begin_get_elsewhere(isthmus_space* space, void* to, uint32_t rank, uint64_t offset, size_t bytes,
                                        isthmus_event* event) {
   CALL(begin_get_elsewhere, space, to, rank, offset, bytes, event);
-  record_begun(&c.call, RMA_GET, space, rank, bytes, event);
+  record_begun(&c, RMA_GET, space, rank, bytes, event);
   return status;
 }
 
@@ -214,32 +210,32 @@ EXPORT int isthmus_close_region(isthmus_space* space, isthmus_event* event) {
 
 /* ---- atomic operations, locks ---- */
 
-EXPORT int isthmus_atomic(isthmus_space* space, uint32_t rank, uint64_t offset, isthmus_element element,
-                          isthmus_atomic_operator operation, const void* operand, const void* expected, void* before) {
-  CALL(atomic, space, rank, offset, element, operation, operand, expected, before);
+static void changes(struct pgas_call* c, struct trace_rma* access, isthmus_space* space, uint32_t rank,
+                    isthmus_element element, isthmus_atomic_operator operation, bool fetches) {
   const bool four = element == ISTHMUS_I32 || element == ISTHMUS_U32 || element == ISTHMUS_F32;
   const uint64_t bytes = four ? 4 : 8;
-  const int kind = operation == ISTHMUS_ATOMIC_READ ? RMA_GET : before ? RMA_GET_ACCUMULATE : RMA_ACCUMULATE;
+  const int kind = operation == ISTHMUS_ATOMIC_READ ? RMA_GET : fetches ? RMA_GET_ACCUMULATE : RMA_ACCUMULATE;
   const uint64_t given = operation == ISTHMUS_ATOMIC_SWAP_IF ? 2 * bytes : bytes;
-  record_access(&c.call, kind, space, rank, kind == RMA_GET ? 0 : given, kind == RMA_ACCUMULATE ? 0 : bytes, 0,
-                DONE_AT_ONCE);
-  return status;
+  accesses(c, access, kind, space, rank, kind == RMA_GET ? 0 : given, kind == RMA_ACCUMULATE ? 0 : bytes, false);
+}
+
+EXPORT int isthmus_atomic(isthmus_space* space, uint32_t rank, uint64_t offset, isthmus_element element,
+                          isthmus_atomic_operator operation, const void* operand, const void* expected, void* before) {
+  RECORD_ACCESS(atomic, changes(&c, &access, space, rank, element, operation, before != NULL), space, rank, offset,
+                element, operation, operand, expected, before);
 }
 
 /* A lock is taken by an atomic operation where it is, and given by another. */
 EXPORT int isthmus_lock(isthmus_space* space, isthmus_mutex mutex) {
-  CALL(lock, space, mutex);
-  record_access(&c.call, RMA_GET_ACCUMULATE, space, mutex.rank, 8, 8, 0, DONE_AT_ONCE);
-  return status;
+  RECORD_ACCESS(lock, accesses(&c, &access, RMA_GET_ACCUMULATE, space, mutex.rank, 8, 8, false), space, mutex);
 }
 EXPORT int isthmus_try_lock(isthmus_space* space, isthmus_mutex mutex) {
-  CALL(try_lock, space, mutex);
-  if (status == ISTHMUS_IN_PROGRESS) record_poll(&c.call);
-  else record_access(&c.call, RMA_GET_ACCUMULATE, space, mutex.rank, 8, 8, 0, DONE_AT_ONCE);
+  struct trace_rma access;
+  CALL_OF(try_lock, accesses(&c, &access, RMA_GET_ACCUMULATE, space, mutex.rank, 8, 8, false), space, mutex);
+  if (status == ISTHMUS_IN_PROGRESS && !c.opened) record_poll(&c.call);
+  else pgas_record(&c, 0);
   return status;
 }
 EXPORT int isthmus_unlock(isthmus_space* space, isthmus_mutex mutex) {
-  CALL(unlock, space, mutex);
-  record_access(&c.call, RMA_ACCUMULATE, space, mutex.rank, 8, 0, 0, DONE_AT_ONCE);
-  return status;
+  RECORD_ACCESS(unlock, accesses(&c, &access, RMA_ACCUMULATE, space, mutex.rank, 8, 0, false), space, mutex);
 }

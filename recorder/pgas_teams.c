@@ -26,7 +26,9 @@ void* pgas_next(unsigned function) {
 /* ---- calls ---- */
 
 void pgas_call_begin(struct pgas_call* c, unsigned function, const void* address, const void* frame) {
-  c->handled = false;
+  c->form = FORM_PLAIN;
+  c->late = false;
+  c->opened = 0;
   c->outer = pgas_running;
   pgas_running = c;
   call_begin(&c->call, pgas_before + function, address, frame);
@@ -40,6 +42,64 @@ void pgas_call_end(struct pgas_call* c, int status) {
 void pgas_call_leave(struct pgas_call* c) {
   pgas_running = c->outer;
   call_leave(&c->call);
+}
+
+void pgas_describe(struct pgas_call* c, uint16_t form, uint16_t n, void* what, size_t size) {
+  c->form = form;
+  c->n = n;
+  c->what = what;
+  c->size = (uint32_t)size;
+  c->waits = form != FORM_MESSAGE;
+}
+
+static void set_request(struct pgas_call* c, uint32_t serial) {
+  struct trace_message* const messages = c->what;
+  switch (c->form) {
+    case FORM_RMA: ((struct trace_rma*)c->what)->request = serial; break;
+    case FORM_COLLECTIVE: ((struct trace_collective*)c->what)->request = serial; break;
+    default:
+      for (unsigned i = 0; c->waits && i < c->n; i++) messages[i].request = serial;
+  }
+}
+
+static void write_described(const struct pgas_call* c) {
+  void* const record = record_call(&c->call, c->form, c->form == FORM_RMA ? 0 : c->n, c->size);
+  if (!record) return;
+  memcpy(record, c->what, c->size);
+  record_commit(c->call.end);
+}
+
+bool pgas_open(struct pgas_call* c) {
+  if (c->form == FORM_PLAIN || c->late || c->opened) return false;
+  c->opened = request_serial();
+  set_request(c, c->opened);
+  switch (c->form) {
+    case FORM_RMA: ((struct trace_rma*)c->what)->derived ^= TRACE_DONE_AT_ONCE | TRACE_BEGUN; break;
+    case FORM_COLLECTIVE: ((struct trace_collective*)c->what)->flags |= TRACE_ONE_MORE; break;
+    default: ((struct trace_message*)c->what)->derived |= TRACE_BEGUN;
+  }
+  write_described(c);
+  return true;
+}
+
+void pgas_record(struct pgas_call* c, uint64_t key) {
+  const bool failed = c->call.error != 0;
+  if (!c->opened) {
+    if (failed || c->form == FORM_PLAIN) {
+      record_plain(&c->call);
+      return;
+    }
+    if (key) set_request(c, request_add(key, REQUEST_OTHER)->serial);
+    write_described(c);
+    return;
+  }
+  const bool goes_on = key && !failed;
+  if (goes_on) request_add_as(key, REQUEST_OTHER, c->opened);
+  const uint32_t n = c->waits && !goes_on;
+  struct trace_done* const record = record_call(&c->call, FORM_DONE, n, n * sizeof *record);
+  if (!record) return;
+  if (n) *record = (struct trace_done){.request = c->opened, .flags = failed ? TRACE_FREED : 0};
+  record_commit(c->call.end);
 }
 
 /* ---- teams ---- */
@@ -143,9 +203,13 @@ struct team* team_of(const isthmus_team* handle) {
   return team_add((isthmus_team*)(uintptr_t)handle, first, false);
 }
 
-static void record_together(const struct call* call, const struct members* m) {
-  if (call->error || !m) record_plain(call);
-  else record_joint(call, COLLECTIVE_OTHER, m, 0, TRACE_NONE, 0, 0, 0);
+/* All of them are in the call. */
+static void together(struct pgas_call* c, struct trace_collective* joint, const struct members* m) {
+  joins(c, joint, COLLECTIVE_OTHER, m, TRACE_NONE, 0, 0, 0);
+}
+static const struct members* members_of(const isthmus_space* handle) {
+  const struct space* space = space_of(handle);
+  return space ? &space->members : NULL;
 }
 
 EXPORT int isthmus_join(const isthmus_job* job, isthmus_team** team) {
@@ -192,8 +256,9 @@ EXPORT int isthmus_group(const isthmus_team* team, const uint32_t* members, uint
 }
 
 EXPORT int isthmus_split(isthmus_team* team, int64_t colour, int64_t key, isthmus_team** part) {
-  CALL(split, team, colour, key, part);
-  record_together(&c.call, &team_of(team)->members);
+  struct trace_collective joint;
+  CALL_OF(split, together(&c, &joint, team ? &team_of(team)->members : NULL), team, colour, key, part);
+  pgas_record(&c, 0);
   if (status >= 0 && *part) team_add(*part, team_of(team), false);
   return status;
 }
@@ -219,22 +284,31 @@ uint64_t manner_key(isthmus_space* space, const isthmus_manner* manner) {
   return manner && manner->event && *manner->event ? event_key(space, *manner->event) : 0;
 }
 
-EXPORT int isthmus_space_make(isthmus_team* team, const isthmus_space_options* options, isthmus_space** made) {
-  static atomic_uint numbers;
-  CALL(space_make, team, options, made);
-  if (status < 0) {
-    record_plain(&c.call);
-    return status;
-  }
+/* Its id is that of its team's k-th space. */
+static struct space* space_begin(isthmus_team* team) {
+  if (!team) return NULL;
   struct space* space = recorder_allocate(sizeof *space);
   space->team = team_of(team);
   space->members = space->team->members;
   space->members.parent = space->team->members.id;
   space->members.id = identity(&space->members, 0x5BACE);
+  return space;
+}
+
+EXPORT int isthmus_space_make(isthmus_team* team, const isthmus_space_options* options, isthmus_space** made) {
+  static atomic_uint numbers;
+  struct space* space = NULL;
+  struct trace_collective joint;
+  CALL_OF(space_make, space = space_begin(team);
+          together(&c, &joint, space ? &space->members : NULL), team, options, made);
+  if (space && (status >= 0 || c.opened)) write_members(&space->members);
+  pgas_record(&c, 0);
+  if (!space || status < 0) {
+    recorder_release(space, sizeof *space);
+    return status;
+  }
   space->number = atomic_fetch_add(&numbers, 1) + 1;
   space->handle = *made;
-  write_members(&space->members);
-  record_together(&c.call, &space->members);
   isthmus_space_head* const head = (isthmus_space_head*)*made;
   space->closed = recorder_allocate(head->ranks * sizeof *space->closed);
   head->memory = space->closed;
@@ -247,8 +321,9 @@ EXPORT int isthmus_space_make(isthmus_team* team, const isthmus_space_options* o
 
 EXPORT int isthmus_space_leave(isthmus_space* handle) {
   struct space* space = recording() ? space_of(handle) : NULL;
-  CALL(space_leave, handle);
-  record_together(&c.call, space ? &space->members : NULL);
+  struct trace_collective joint;
+  CALL_OF(space_leave, together(&c, &joint, space ? &space->members : NULL), handle);
+  pgas_record(&c, 0);
   if (space) space->handle = NULL;
   return status;
 }
@@ -256,15 +331,15 @@ EXPORT int isthmus_space_leave(isthmus_space* handle) {
 /* ---- memory ---- */
 
 EXPORT int isthmus_allocate_all(isthmus_space* space, uint64_t bytes, uint64_t* offset) {
-  CALL(allocate_all, space, bytes, offset);
-  struct space* s = space_of(space);
-  record_together(&c.call, s ? &s->members : NULL);
+  struct trace_collective joint;
+  CALL_OF(allocate_all, together(&c, &joint, members_of(space)), space, bytes, offset);
+  pgas_record(&c, 0);
   return status;
 }
 EXPORT int isthmus_mutex_make_all(isthmus_space* space, isthmus_mutex* mutex) {
-  CALL(mutex_make_all, space, mutex);
-  struct space* s = space_of(space);
-  record_together(&c.call, s ? &s->members : NULL);
+  struct trace_collective joint;
+  CALL_OF(mutex_make_all, together(&c, &joint, members_of(space)), space, mutex);
+  pgas_record(&c, 0);
   return status;
 }
 #define RECORD_PLAIN(name, declared, ...) \

@@ -246,6 +246,7 @@ struct persistent {
 #define KEY_MESSAGE ((uint64_t)1 << 63) /* MPI_Message in the same table */
 #define KEY_FILE ((uint64_t)1 << 62)    /* MPI_File */
 struct request* request_add(uint64_t key, int kind);
+struct request* request_add_as(uint64_t key, int kind, uint32_t serial); /* of request_serial() */
 struct request* request_find(uint64_t key);
 struct request* request_take(uint64_t key); /* out of the table; then request_drop */
 void request_drop(struct request* request);

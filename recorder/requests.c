@@ -49,8 +49,9 @@ static struct request* request_new(void) {
   return r;
 }
 
-struct request* request_add(uint64_t key, int kind) {
-  uint32_t serial = request_serial();
+struct request* request_add(uint64_t key, int kind) { return request_add_as(key, kind, request_serial()); }
+
+struct request* request_add_as(uint64_t key, int kind, uint32_t serial) {
   recorder_lock();
   if (request_count >= bucket_count) grow();
   struct request* r = request_new();

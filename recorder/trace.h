@@ -150,17 +150,21 @@ struct trace_message {
   uint64_t comm;                 /* its id, see trace_comm */
   uint64_t bytes;                /* sends: the message; receives: what came if known, else room for it */
   int32_t world;                 /* peer as rank of the world; TRACE_OUTSIDE if it is in another */
-  uint32_t derived;              /* 1: the datatype is not a basic one */
+  uint32_t derived;              /* 1: the datatype is not a basic one; TRACE_BEGUN */
 };
+
+/* A call of libisthmus in the middle of which handlers ran has several records: that it was begun, which has this flag
+ * (collectives: TRACE_ONE_MORE) and counts as no call, those of the handlers, and FORM_DONE where it ended. */
+enum { TRACE_BEGUN = 4 };
 
 /* A request that completed. */
 struct trace_done {
   uint32_t request;
-  uint32_t
-      flags; /* 1: cancelled, 2: it was a receive and the fields below are of its status, 4: freed, not waited for */
+  uint32_t flags; /* 1: cancelled, 2: it was a receive and the fields below are of its status, TRACE_FREED */
   int32_t peer, tag;
   uint64_t bytes;
 };
+enum { TRACE_FREED = 4 }; /* not waited for */
 
 /* Kinds are those of isthmus::CollectiveKind (core/schedule/program.hpp) where one fits; further ones from 32. */
 enum trace_collective_kind {
@@ -186,13 +190,14 @@ struct trace_collective {
   uint32_t request; /* 0: blocking */
   uint16_t kind;    /* trace_collective_kind */
   uint16_t flags;   /* 1: MPI_IN_PLACE, 2: on an intercommunicator, 4: persistent (this is its start), 8: created only,
-                       16: a reduction whose operator does not commute, 32: one more of a call that started several */
+                       16: a reduction whose operator does not commute, TRACE_ONE_MORE */
   int32_t root;     /* rank in the communicator, TRACE_ROOT or TRACE_NULL on an intercommunicator, else TRACE_NONE */
   uint32_t counts;
   uint64_t comm;
   uint64_t bytes;          /* vector, or this rank's block (receiver's side where MPI_IN_PLACE hides the sender's) */
   uint64_t sent, received; /* bytes this call puts into and gets out of the library at this rank */
 };
+enum { TRACE_ONE_MORE = 32 }; /* of a call that has several records: counts as none */
 
 enum trace_rma_kind {
   RMA_PUT = 1,
@@ -220,14 +225,15 @@ enum trace_rma_kind {
 struct trace_rma {
   uint32_t request; /* of MPI_Rput and the like, else 0 */
   uint16_t kind;
-  uint16_t derived; /* 1: not all bytes lie together; 2: done when the call ends, at the target too (libisthmus) */
-  int32_t peer; /* rank in the window's communicator, TRACE_NULL, TRACE_NONE */
+  uint16_t derived; /* 1: not all bytes lie together; TRACE_DONE_AT_ONCE, TRACE_BEGUN */
+  int32_t peer;     /* rank in the window's communicator, TRACE_NULL, TRACE_NONE */
   int32_t world;
   uint64_t comm;    /* of the window */
   uint64_t window;  /* number of the window in this process */
   uint64_t bytes;   /* to the target (put, accumulate, get_accumulate) */
   uint64_t fetched; /* from the target */
 };
+enum { TRACE_DONE_AT_ONCE = 2 }; /* when the call ends, at the target too (libisthmus) */
 
 struct trace_created {
   uint64_t id;      /* 0: this rank is not in it */

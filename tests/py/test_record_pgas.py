@@ -196,12 +196,158 @@ def test_places_are_lines_of_the_program(recorded: isthmus.Program) -> None:
         assert {recording.sites[s].partition(":")[0] for s in recording.site[calls].tolist()} == {"all.c"}
 
 
-@pytest.mark.xfail(
-    strict=False,
-    reason="what a handler does inside a blocking barrier stands before it, also what another rank sent after it",
-)
 def test_it_is_simulated(recorded: isthmus.Program) -> None:
     timeline = isthmus.simulate(recorded, "mesh:4")
     assert timeline.deadlock is None, str(timeline.deadlock)
     # A round has a put, a get and an atomic operation that are waited for, and a message there and back.
     assert timeline.makespan > ROUNDS * 10e-6
+
+
+#: In one call that waits, rank 0 handles two messages of rank 1: what that sent before it did its own part of the call,
+#: and what it sent behind it. The handler of the first lasts until the second is sent.
+ORDER = (
+    HEAD
+    + """
+#include <sys/stat.h>
+#include <unistd.h>
+static const char* folder;
+static int round_now, handled, replies, inside, within;
+static void name(char* path, const char* what) { sprintf(path, "%s/%s%d", folder, what, round_now); }
+static void say(const char* what) {
+  char path[4096];
+  name(path, what);
+  mkdir(path, 0777);
+}
+static void await(const char* what) {
+  char path[4096];
+  name(path, what);
+  for (int i = 0; i < 20000 && access(path, F_OK); i++) usleep(1000);
+}
+static void first(isthmus_token* token, const uint64_t* a, uint32_t n, void* payload, size_t bytes, void* data) {
+  (void)a, (void)n, (void)payload, (void)bytes, (void)data;
+  say("begun");
+  await("sent");
+  handled++;
+  TRY(isthmus_reply(token, 3, NULL, 0, NULL, 0));
+}
+static void second(isthmus_token* token, const uint64_t* a, uint32_t n, void* payload, size_t bytes, void* data) {
+  (void)a, (void)n, (void)payload, (void)bytes, (void)data;
+  handled++;
+  within += inside;
+  TRY(isthmus_reply(token, 3, NULL, 0, NULL, 0));
+}
+static void replied(isthmus_token* token, const uint64_t* a, uint32_t n, void* payload, size_t bytes, void* data) {
+  (void)token, (void)a, (void)n, (void)payload, (void)bytes, (void)data;
+  replies++;
+}
+int main(int argc, char** argv) {
+  isthmus_team* team;
+  isthmus_space* s;
+  uint64_t v, sig, one = 1, sum = 0;
+#ifdef WITH_MPI
+  MPI_Init(&argc, &argv);
+  TRY(isthmus_join_mpi(MPI_COMM_WORLD, &team));
+#else
+  TRY(isthmus_join(NULL, &team));
+#endif
+  (void)argc, (void)answer, (void)count, (void)total, (void)one, (void)sum;
+  folder = argv[1];
+  TRY(isthmus_space_make(team, NULL, &s));
+  const uint32_t me = isthmus_rank(team);
+  TRY(isthmus_allocate_all(s, 4096, &v));
+  TRY(isthmus_allocate_all(s, 64, &sig));
+  TRY(isthmus_set(s, me, sig, 0, 64));
+  TRY(isthmus_handle(s, 1, first, NULL));
+  TRY(isthmus_handle(s, 2, second, NULL));
+  TRY(isthmus_handle(s, 3, replied, NULL));
+  TRY(isthmus_barrier(s, NULL));
+  for (round_now = 0; round_now < ROUNDS; round_now++) {
+    if (me == 0) {
+      say("ready");
+      inside = 1;
+      PART;
+      inside = 0;
+      while (handled < 2 * (round_now + 1)) TRY(isthmus_poll(s));
+    } else {
+      await("ready");
+      TRY(isthmus_request(s, 0, 1, NULL, 0, NULL, 0));
+      await("begun");
+      PART;
+      TRY(isthmus_request(s, 0, 2, NULL, 0, NULL, 0));
+      say("sent");
+      while (replies < 2 * (round_now + 1)) TRY(isthmus_poll(s));
+    }
+    TRY(isthmus_barrier(s, NULL));
+  }
+  if (me == 0) printf("%d\\n", within);
+  TRY(isthmus_space_leave(s));
+  TRY(isthmus_leave(team));
+#ifdef WITH_MPI
+  MPI_Finalize();
+#endif
+  return 0;
+}
+"""
+)
+#: What the two ranks call, and how often each call is to be counted.
+BOTH_STEPS = "TRY(isthmus_notify(s, NULL)); TRY(isthmus_await(s))"
+SUM = (
+    "isthmus_call c = {.size = sizeof c, .kind = ISTHMUS_ALLREDUCE, .element = ISTHMUS_U64, .operation = ISTHMUS_SUM,"
+    " .count = 1}"
+)
+PUT_SIGNAL = "if (me == 0) TRY(isthmus_put_signal(s, 1, v, &one, 8, sig, 1)); else TRY(isthmus_wait_signal(s, sig, 1))"
+PARTS = {
+    "barrier": ("TRY(isthmus_barrier(s, NULL))", {"barrier": 4 * ROUNDS + 2}),
+    "barrier and its steps": (
+        f"if (me == 0) TRY(isthmus_barrier(s, NULL)); else {{ {BOTH_STEPS}; }}",
+        {"barrier": 3 * ROUNDS + 2, "notify": ROUNDS, "await": ROUNDS},
+    ),
+    "collective of the team": (f"{SUM}; TRY(isthmus_run(team, &c, &one, &sum))", {"run": 2 * ROUNDS}),
+    "signal": (PUT_SIGNAL, {"put_signal": ROUNDS, "wait_signal": ROUNDS}),
+}
+
+
+@pytest.mark.parametrize(
+    ("part", "mpi"),
+    [
+        ("barrier", False),
+        ("barrier and its steps", False),
+        ("collective of the team", False),
+        ("barrier", True),
+        ("collective of the team", True),
+        ("signal", True),
+    ],
+)
+def test_what_a_handler_does_stands_behind_the_begin_of_the_call_that_ran_it(
+    part: str, mpi: bool, tmp_path: Path
+) -> None:
+    what, counts = PARTS[part]
+    (tmp_path / "order.c").write_text(ORDER.replace("PART", what))
+    tool: str | Path | None = "cc"
+    words = [f"-DROUNDS={ROUNDS}", "-g"]
+    if mpi:
+        tool = installed(MPIS[0]).tool("mpicc")
+        words += ["-DWITH_MPI", "-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX"]
+    assert tool is not None
+    program = compile_c(tmp_path / "order.c", tmp_path / "order", str(tool), "-std=c99", *words)
+    launch = launcher(MPIS[0], 2) if mpi else [sys.executable, "-m", "isthmus", "run", "-n", "2", "--"]
+    line = [sys.executable, "-m", "isthmus", "record", "-o", tmp_path / "order.h5", "--", *launch, program, tmp_path]
+    environment = os.environ | ({"ISTHMUS_TRANSPORT": "mpi"} if mpi else {})
+    done = subprocess.run(line, capture_output=True, text=True, timeout=240, check=False, env=environment)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == [str(ROUNDS)], "the handlers did not run inside the call"
+    recorded = isthmus.read(tmp_path / "order.h5")
+    assert isinstance(recorded, isthmus.Program)
+    recorded.validate()
+    recording = recorded.recording
+    assert recording is not None
+    assert not [note for note in recording.notes if "left out" in note]
+    assert not recording.unmodelled
+    calls = Counter[str]()
+    for function, n in zip(recording.function.tolist(), recording.count.tolist(), strict=True):
+        calls[recording.functions[function]] += n
+    assert calls["isthmus_handler"] == 4 * ROUNDS
+    for name, n in counts.items():
+        assert calls[f"isthmus_{name}"] == n, name
+    timeline = isthmus.simulate(recorded, "mesh:2")
+    assert timeline.deadlock is None, str(timeline.deadlock)

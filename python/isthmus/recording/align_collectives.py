@@ -37,6 +37,8 @@ def align(
     calls: Calls,
     first: NDArray[np.int64],
     times: dict[str, NDArray[Any]],
+    *,
+    split: bool = False,
 ) -> NDArray[np.int64]:
     """Make the calls of each collective agree.
 
@@ -54,6 +56,9 @@ def align(
         First event of each rank, and the number of all.
     times : dict
         ``begin``, ``end`` and ``wait`` of the calls of the Recording; ``wait`` is written.
+    split : bool
+        Whether blocking calls that have a request, and a wait behind them, keep these; otherwise only where another
+        member of the collective went on before it waited.
 
     Returns
     -------
@@ -77,7 +82,7 @@ def align(
         index = index[np.lexsort((calls.place[index], collective[index]))]
         mine = Calls(calls.event[index], calls.call[index], calls.place[index], calls.blocking[index])
         number = collective[index] - starts[on[index]]
-        cut.append(_align(events, on[index].astype(np.int64), number, size, details, mine, limit, times))
+        cut.append(_align(events, on[index].astype(np.int64), number, size, details, mine, limit, times, split))
         below = above
     return np.concatenate(cut)
 
@@ -109,6 +114,7 @@ def _align(
     calls: Calls,
     limit: NDArray[np.int64],
     times: dict[str, NDArray[Any]],
+    split: bool,
 ) -> NDArray[np.int64]:
     """:func:`align` for whole collectives, sorted by communicator, number and rank.
 
@@ -119,10 +125,14 @@ def _align(
     group = np.repeat(np.arange(len(first)), np.diff(np.append(first, len(on))))
     root = _roots(events, event, first, group)
     alike = np.diff(np.append(first, len(on))) == size[on[first]]
-    for column in (events["kind"][event], events["what"][event], blocking, root):
+    asks = events["request"][event] != 0
+    for column in (events["kind"][event], events["what"][event], asks, root):
         alike &= np.logical_and.reduceat(column == column[first][group], first)
     np.minimum.at(limit, on[first[~alike]], number[first[~alike]])
     good = number < limit[on]
+    if not split:
+        alone = np.logical_and.reduceat(blocking, first)[group] | ~good
+        _make_whole(events, event[asks & blocking & alone])
     kept = event[good]
     called = good & (events["kind"][event] == EventKind.collective)
     rooted = among(events["what"][kept], ROOTED)
@@ -131,6 +141,15 @@ def _align(
     _list_blocks(events, event, called, first, size[on], details)
     _waits(times, call, blocking & good, first, group)
     return event[~good]
+
+
+def _make_whole(events: dict[str, NDArray[Any]], event: NDArray[np.int64]) -> None:
+    """Let calls that were split wait themselves: the wait behind each does nothing, and goes with what does nothing."""
+    if not len(event):
+        return
+    events["request"][event] = 0
+    for name, value in (("kind", EventKind.send), ("peer", NULL), ("request", 0), ("amount", 0)):
+        events[name][event + 1] = value
 
 
 def _roots(

@@ -143,7 +143,10 @@ class Assembly:
         events, calls, halves, together = self._parts.finish(locals_, comm_first, comm_ranks)
         self._spill.release()
         comm = events["comm"]
-        cut = align(events, comm, lengths(comm_first), self.shared.details, Calls(**together), first, calls)
+        cut = align(
+            events, comm, lengths(comm_first), self.shared.details, Calls(**together), first, calls,
+            split=self.shared.threaded,
+        )  # fmt: skip
         self._spill.release()
         details = self.shared.details.array()
         if len(cut):

@@ -40,6 +40,8 @@ _SILENT = re.compile(
 _FILES = re.compile(r"MPI_File_\w+$")
 #: Communicators made by the members of the new one alone, and not by all of an older one.
 _OF_MEMBERS = re.compile(r"MPI_(Comm_create_group|Comm_create_from_group|Intercomm_create\w*)$")
+#: Collectives of which some ranks may wait in the call, and others go on before they wait.
+_SPLIT = re.compile(r"isthmus_\w+$")
 #: Large-count forms have the name of the others with this ending.
 _LARGE = "_c"
 
@@ -80,6 +82,10 @@ class Functions:
     def files(self) -> NDArray[np.bool_]:
         """Return which functions read or write files."""
         return self._are(_FILES) & ~self.local()
+
+    def split(self) -> NDArray[np.bool_]:
+        """Return which collectives may block some ranks and not others."""
+        return self._are(_SPLIT)
 
     def of_members(self) -> NDArray[np.bool_]:
         """Return which functions make a communicator without all members of an older one."""

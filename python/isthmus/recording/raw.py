@@ -36,7 +36,8 @@ CANCELLED, RECEIVED, FREED = 1, 2, 4
 #: Collectives that Programs do not have, and flags of collectives.
 OTHER_COLLECTIVE = 32
 #: Of one-sided accesses: done when their call ends, at the target too.
-DONE_AT_ONCE = 2
+#: Flags ``derived``; what was begun counts as no call: another record ends it.
+DONE_AT_ONCE, BEGUN = 2, 4
 IN_PLACE, INTER, PERSISTENT, CREATED_ONLY, ORDERED, CONTINUED = 1, 2, 4, 8, 16, 32
 #: Kinds of one-sided calls.
 (
@@ -405,9 +406,14 @@ class _Reader:
             steps[name][where] = marks[source]
         steps["count"][where] = 0
         items, tail = self._items(at, calls, np.flatnonzero(kind == CALL))
-        # A call that starts several collectives is one, however many records it has.
-        more = items[COLLECTIVE].item["flags"] & CONTINUED != 0
-        steps["count"][items[COLLECTIVE].step[more]] = 0
+        # A call that starts several collectives, or in the middle of which handlers run, is one, however many records
+        # it has.
+        for form, flags, more in (
+            (COLLECTIVE, "flags", CONTINUED),
+            (MESSAGE, "derived", BEGUN),
+            (RMA, "derived", BEGUN),
+        ):
+            steps["count"][items[form].step[items[form].item[flags] & more != 0]] = 0
         trace = Trace(self.path, header, steps, items, *tail, whole=whole)
         trace.own_after = _take_own(trace)
         self._tables(trace)

@@ -16,6 +16,9 @@ What each call becomes:
 - one-sided calls: see :mod:`isthmus.recording.one_sided`.
 - MPI-IO and local work (MPI_Pack): computation of the time it took.
 
+A call of libisthmus in which handlers ran is begun before them and waited for behind them. Where one rank does so, the
+others begin the same collective and wait for it at once.
+
 Where threads are in MPI at the same time, their blocking calls become nonblocking ones that are waited for where the
 call ended, so that the calls of one thread do not hold up those of another.
 """
@@ -314,9 +317,13 @@ class _Translation:
         request: NDArray[np.int64],
         **columns: Any,
     ) -> None:
-        """Collectives, which are split where threads overlap."""
+        """Collectives, which are split where threads overlap, or where that of another rank may be.
+
+        Those of libisthmus that no rank splits become whole again in :func:`isthmus.recording.align_collectives.align`.
+        """
         blocking = request == 0
-        split = np.flatnonzero(blocking & self.shared.threaded)
+        may_be = self.shared.functions.split()[self.table["function"][step]]
+        split = np.flatnonzero(blocking & (self.shared.threaded | may_be))
         request = request.copy()
         request[split] = self.requests.new(len(split))
         event = self.out.add(
