@@ -3,11 +3,14 @@
 - ``cycle``: the verb ``cycle``: what a cycle costs on every level, by models
 - ``costs``: what messages and computation cost
 - ``counts_file``: counts of a hierarchy as the C programs of ``solvers/`` write them
+- ``gathering``: vectors of a level come to fewer ranks, and back, in programs
 - ``hdf5``: files of hierarchies
 - ``hierarchy``: the verb ``hierarchy``: matrices of all levels, cut into parts, become counts
 - ``hypre``: BoomerAMG's setup on real ranks, and in programs of users
 - ``operators``: one matrix cut into parts: rows, nonzeros and messages of each
 - ``partition``: who owns which rows: boxes of a grid, and owners of coarse rows from those of fine ones
+- ``products``: what ranks do for one product, in programs
+- ``program``: the verb ``program``: cycles as a Program, to be simulated and mapped
 - ``reach``: how far the nodes of a job are apart, and how many links they share
 - ``reading``: hierarchies from files, whatever wrote them
 - ``redistribution``: the verb ``redistribute``: which coarse levels to gather on fewer processes
@@ -27,6 +30,7 @@ from .hierarchy import GridLevel, Hierarchy, hierarchy
 from .hypre import boomeramg
 from .operators import Operator
 from .partition import boxes, coarse_owner
+from .program import program
 from .reach import reach
 from .redistribution import Redistribution, gathered, redistribute
 from .scenarios import Scenarios, scenarios
@@ -45,6 +49,7 @@ __all__ = [
     "cycle",
     "gathered",
     "hierarchy",
+    "program",
     "reach",
     "redistribute",
     "scenarios",
