@@ -14,8 +14,19 @@ import scipy.sparse as sp
 import isthmus
 from isthmus import InvalidInput, Level, Pattern, Program, simulate
 from isthmus.cli import main
-from isthmus.multigrid import Costs, GridLevel, Hierarchy, Operator, boxes, cycle, gathered, hierarchy, program
-from isthmus.multigrid.redistribution import roots
+from isthmus.multigrid import (
+    Costs,
+    GridLevel,
+    Hierarchy,
+    Operator,
+    boxes,
+    cycle,
+    gathered,
+    hierarchy,
+    program,
+    redistribute,
+)
+from isthmus.multigrid.redistribution import price, roots
 from isthmus.schedule.program import EventKind
 from test_multigrid import laplace
 from test_multigrid_models import crowd, line
@@ -98,12 +109,12 @@ def products(found: Hierarchy, shape: str, before: int, after: int) -> list[tupl
 
 
 def messages(made: Program) -> Counter[tuple[str, int, int, int]]:
-    """Slow: every send of a program with its phase."""
+    """Slow: every send of a program with its place."""
     out: Counter[tuple[str, int, int, int]] = Counter()
     for rank in range(made.ranks):
         for i in range(int(made.first[rank]), int(made.first[rank + 1])):
             if made.kind[i] == EventKind.isend:
-                out[made.phases[made.phase[i]], rank, int(made.peer[i]), int(made.amount[i])] += 1
+                out[made.locations[made.location[i]], rank, int(made.peer[i]), int(made.amount[i])] += 1
     return out
 
 
@@ -122,10 +133,10 @@ def test_messages_are_those_of_the_hierarchy(shape: str, smoother: str) -> None:
         if level.interpolation is not None:
             uses.append((f"level {number} interpolation", level.interpolation, 1))
             uses.append((f"level {number} restriction", level.restriction or level.interpolation, 1))
-        for phase, operator, times in uses:
+        for place, operator, times in uses:
             dense = operator.exchange.matrix()
             for source, target in zip(*np.nonzero(dense), strict=True):
-                expected[phase, int(source), int(target), int(dense[source, target])] += visits[number] * times
+                expected[place, int(source), int(target), int(dense[source, target])] += visits[number] * times
     assert messages(made) == expected
     # Two operations for every nonzero of every product.
     flops = sum(2 * int(o.nonzeros.sum()) for o, _ in products(found, shape, 2 * each, each))
@@ -221,8 +232,8 @@ def test_coarsest_level_by_one_rank_and_by_all() -> None:
         assert took == pytest.approx(rest + exchanges * (ALPHA + 8 * BETA), abs=2e-8)
         made = program(found, FLOP, coarsest=coarsest)
         made.validate()
-        phase = made.phases.index(f"level {len(found) - 1} solve")
-        there = made.amount[(made.kind == EventKind.compute) & (made.phase == phase)]
+        place = made.locations.index(f"level {len(found) - 1} solve")
+        there = made.amount[(made.kind == EventKind.compute) & (made.location == place)]
         assert there.tolist() == [2 * rows**2 * 1000] * (1 if coarsest == "gather" else 2)
     alone = hierarchy([laplace(4)], [0, 0, 0, 0], parts=1)
     assert simulate(program(alone, FLOP, coarsest="gather"), POSTAL).makespan == pytest.approx(32 * FLOP)
@@ -236,7 +247,7 @@ def test_gathered_levels_send_what_the_model_counts() -> None:
     assert messages(made) == expected
     # A gather and a scatter in each group: 16 ranks to 4, then 4 to 2.
     calls = made.kind == EventKind.collective
-    assert Counter(made.phases[i] for i in made.phase[calls]) == {
+    assert Counter(made.locations[i] for i in made.location[calls]) == {
         "level 2 gather": 16, "level 2 scatter": 16, "level 4 gather": 4, "level 4 scatter": 4,
     }  # fmt: skip
     root = roots(found.levels[2].matrix.rows, 4)
@@ -262,26 +273,44 @@ def test_a_switch_costs_two_collectives_for_each_visit_of_the_level_above() -> N
         assert took == pytest.approx(3 * 2 * ALPHA + 2 * 2 * ALPHA, abs=1e-12), shape
 
 
+@pytest.mark.parametrize("shape", ["V", "W", "F"])
+@pytest.mark.parametrize("redundant", [False, True])
+def test_gathered_cycles_take_what_redistribution_says(shape: str, redundant: bool) -> None:
+    """The third level to one rank: it gathers and scatters whenever the cycle comes from the second."""
+    same = sp.csr_array(np.eye(8))
+    found = hierarchy([(laplace(8), same), (laplace(8), same), sp.csr_array(np.ones((8, 8)))], boxes((8,), 4))
+    priced = redistribute(found, Costs(alpha=ALPHA, beta=0), shape=shape, redundant=redundant, hypre_threshold=8)
+    assert priced.rules["hypre, 8 rows"][0] == {1: 1}
+    options = {"shape": shape, "redundant": redundant}
+    for switches in ({1: 1}, {2: 1}, {1: 2, 2: 1}):
+        made = program(found, switches=switches, **options)
+        took = simulate(
+            made, Level(o_send=ALPHA, S=1e9),
+            collectives={"gather": "binomial", "scatter": "binomial", "allgather": "recursive_doubling"},
+        ).makespan  # fmt: skip
+        assert took == pytest.approx(price(found, switches, Costs(alpha=ALPHA, beta=0), redundant, {"shape": shape}))
+
+
 def test_redundant_groups_compute_and_exchange_everywhere() -> None:
     found = crowd()
     usual, made = program(found, FLOP, switches={1: 4}), program(found, FLOP, switches={1: 4}, redundant=True)
     made.validate()
     one, copies = messages(usual), messages(made)
     size = 64 // 4
-    for phase in usual.phases:
-        there = sum(n for key, n in one.items() if key[0] == phase)
-        expected = size * there if phase.startswith("level 1 ") else there
-        assert sum(n for key, n in copies.items() if key[0] == phase) == expected
+    for place in usual.locations:
+        there = sum(n for key, n in one.items() if key[0] == place)
+        expected = size * there if place.startswith("level 1 ") else there
+        assert sum(n for key, n in copies.items() if key[0] == place) == expected
 
     # Nobody sends more than a root of the usual program, and nothing comes back.
     def most(all_: Counter[tuple[str, int, int, int]]) -> int:
         by: Counter[int] = Counter()
-        for (phase, rank, _, _), n in all_.items():
-            by[rank] += n if phase.startswith("level 1 ") else 0
+        for (place, rank, _, _), n in all_.items():
+            by[rank] += n if place.startswith("level 1 ") else 0
         return max(by.values())
 
     assert most(copies) == most(one)
-    assert "level 1 scatter" not in made.phases
+    assert "level 1 scatter" not in made.locations
     # All of a group have the same right side at the end: nested groups, and a coarsest level that one rank solves.
     nested = line(256, 16)
     for coarsest in ("smooth", "gather", "allgather"):

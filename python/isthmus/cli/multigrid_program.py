@@ -20,8 +20,8 @@ from .output import print_json
     "  isthmus multigrid program levels.h5 --cycle W --smoother chebyshev --sweeps 1,2 --coarsest gather",
     help="Build the program of a cycle: what every rank sends and computes, level by level.\n\n"
     "FILE holds a hierarchy. What -o writes is taken by simulate, map, advise and show as any other program; its "
-    "phases are the levels and what is done there. Computation takes the time of a floating-point operation that "
-    "--machine has, or --cost flop=; without either there are only messages.",
+    "phases are the levels, its locations what is done on each. Computation takes the time of a floating-point "
+    "operation that --machine has, or --cost flop=; without either there are only messages.",
 )
 @click.argument("file", metavar="FILE")
 @shared("machine")

@@ -31,7 +31,7 @@ class Group:
     gets: NDArray[np.int64]
 
 
-def groups(rows: NDArray[np.uint64], root: NDArray[np.uint32], copies: Copies) -> list[Group]:
+def groups(rows: NDArray[np.uint64], root: NDArray[np.uint32], copies: Copies, *, redundant: bool) -> list[Group]:
     """Return the groups of ranks that give their rows to the same root, where several parts do.
 
     Parameters
@@ -42,23 +42,44 @@ def groups(rows: NDArray[np.uint64], root: NDArray[np.uint32], copies: Copies) -
         To whom each part gives them.
     copies : mapping from int to array
         Of parts that several ranks hold.
+    redundant : bool
+        All ranks of a group get the whole: one with a copy of each part is enough, so there are as many groups.
     """
-    owner = np.flatnonzero(rows)
-    order = np.argsort(root[owner], kind="stable")
-    owner = owner[order]
-    ends = np.flatnonzero(np.diff(root[owner])) + 1
     found = []
-    for parts in np.split(owner, ends):
+    for parts in _together(rows, root):
         if len(parts) == 1:
             continue
         held = [copies.get(part, np.array([part], np.uint32)) for part in parts.tolist()]
-        sizes = np.array([len(one) for one in held])
-        gets = np.repeat(rows[parts].astype(np.int64) * ELEMENT, sizes)
-        gives = np.zeros_like(gets)
-        first = np.cumsum(sizes) - sizes
-        gives[first] = gets[first]
-        found.append(Group(np.concatenate(held), gives, gets))
+        count = min(map(len, held)) if redundant else 1
+        for number in range(count):
+            found.append(_group(rows[parts].astype(np.int64), [one[number::count] for one in held]))
     return found
+
+
+def _together(rows: NDArray[np.uint64], root: NDArray[np.uint32]) -> list[NDArray[np.int64]]:
+    """Parts with rows, those of one root after the other."""
+    owner = np.flatnonzero(rows)
+    owner = owner[np.argsort(root[owner], kind="stable")]
+    return np.split(owner, np.flatnonzero(np.diff(root[owner])) + 1)
+
+
+def _group(rows: NDArray[np.int64], held: list[NDArray[np.uint32]]) -> Group:
+    sizes = np.array([len(one) for one in held])
+    gets = np.repeat(rows * ELEMENT, sizes)
+    gives = np.zeros_like(gets)
+    first = np.cumsum(sizes) - sizes
+    gives[first] = gets[first]
+    return Group(np.concatenate(held), gives, gets)
+
+
+def all_copies(rows: NDArray[np.uint64], root: NDArray[np.uint32], copies: Copies) -> Copies:
+    """Return the copies of roots where all ranks that give them rows compute what they do."""
+    out = {}
+    for parts in _together(rows, root):
+        held = [copies.get(part, np.array([part], np.uint32)) for part in parts.tolist()]
+        if sum(map(len, held)) > 1:
+            out[int(parts[0])] = np.concatenate(held)
+    return out
 
 
 @dataclass(frozen=True, slots=True)

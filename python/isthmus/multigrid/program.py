@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +12,7 @@ from ..errors import InvalidInput
 from ..schedule.builder import ProgramBuilder
 from ..schedule.program import Program
 from .cycle import FLOPS, check_shape, products_of, visits
-from .gathering import Gathering, groups
+from .gathering import Gathering, all_copies, groups
 from .hierarchy import Hierarchy
 from .products import Copies, Product
 from .redistribution import gathered, roots
@@ -72,7 +73,7 @@ def program(
     Returns
     -------
     Program
-        Its phases are levels and what is done there, such as ``level 2 residual``.
+        Its phases are the levels, its locations what is done there, such as ``level 2 residual``.
 
     Raises
     ------
@@ -133,7 +134,8 @@ class _Solve:
 def _levels(
     b: ProgramBuilder, hierarchy: Hierarchy, flop: float, switches: Mapping[int, int], redundant: bool, coarsest: str
 ) -> tuple[list[_Level], _Solve | None]:
-    now, copies = hierarchy, dict[int, np.ndarray]()
+    now = hierarchy
+    copies: Copies = {}
     out: list[_Level] = []
     # The hierarchy refuses levels that do not exist before anything is built.
     gathered(hierarchy, switches)
@@ -142,18 +144,16 @@ def _levels(
         if number in switches:
             rows = now.levels[number].matrix.rows
             root = roots(rows, switches[number])
-            found = groups(rows, root, copies)
-            gathering = Gathering.of(b, found, redundant=redundant)
+            gathering = Gathering.of(b, groups(rows, root, copies, redundant=redundant), redundant=redundant)
             now = gathered(now, {number: switches[number]})
             if redundant:
-                alone = {part: held for part, held in copies.items() if root[part] == part}
-                copies = alone | {int(one.members[0]): one.members for one in found}
+                copies = all_copies(rows, root, copies)
         out.append(_level(now, number, flop, copies, gathering))
     if coarsest == "smooth":
         return out, None
     last = now.levels[-1].matrix
     everywhere = coarsest == "allgather"
-    found = groups(last.rows, np.full(last.parts, np.argmax(last.rows > 0), np.uint32), copies)
+    found = groups(last.rows, np.full(last.parts, np.argmax(last.rows > 0), np.uint32), copies, redundant=False)
     if found:
         ranks = found[0].members[: None if everywhere else 1]
     else:
@@ -205,12 +205,12 @@ class _Writer:
         self.times(number, "restriction", 1, one.restriction)
         below = self.levels[number + 1].gathering
         if below is not None:
-            with self.b.phase(f"level {number + 1} gather"):
+            with self.at(number + 1, "gather"):
                 below.there(self.b)
         for each in {"V": "V", "W": "WW", "F": "FV"}[shape]:
             self.visit(number + 1, each)
         if below is not None and not below.redundant:
-            with self.b.phase(f"level {number + 1} scatter"):
+            with self.at(number + 1, "scatter"):
                 below.back(self.b)
         self.times(number, "interpolation", 1, one.interpolation)
         self.times(number, "smoothing", after, one.matrix)
@@ -220,7 +220,7 @@ class _Writer:
             self.times(number, "smoothing", sum(self.products), self.levels[number].matrix)
             self.times(number, "residual", 1, self.levels[number].matrix)
             return
-        with self.b.phase(f"level {number} solve"):
+        with self.at(number, "solve"):
             self.solve.gathering.there(self.b)
             if self.solve.seconds:
                 self.b.compute(self.solve.ranks, self.solve.seconds)
@@ -229,6 +229,12 @@ class _Writer:
     def times(self, number: int, what: str, count: int, product: Product | None) -> None:
         if product is None or not count:
             return
-        with self.b.phase(f"level {number} {what}"):
+        with self.at(number, what):
             for _ in range(count):
                 product.add(self.b)
+
+    @contextmanager
+    def at(self, number: int, what: str) -> Iterator[None]:
+        """Events of a level, and what they are for."""
+        with self.b.phase(f"level {number}"), self.b.location(f"level {number} {what}"):
+            yield

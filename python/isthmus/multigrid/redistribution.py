@@ -14,7 +14,7 @@ from ..errors import InvalidInput
 from ..tabular import Tabular
 from ..units import percent, text
 from .costs import Costs
-from .cycle import cycle, exchange_seconds
+from .cycle import cycle, exchange_seconds, visits
 from .hierarchy import GridLevel, Hierarchy
 from .operators import ELEMENT, Operator
 
@@ -131,7 +131,7 @@ def gathered(hierarchy: Hierarchy, switches: Mapping[int, int]) -> Hierarchy:
 
 
 def collectives(hierarchy: Hierarchy, level: int, count: int, costs: Costs, *, redundant: bool = False) -> float:
-    """Return seconds of a gather of a level's vector to its roots and a scatter back, once each in a cycle.
+    """Return seconds of a gather of a level's vector to its roots and a scatter back, once each.
 
     By binomial trees: ``ceil(log2 g) alpha + bytes of a root beta`` for groups of g parts. Redundant, every part of a
     group computes what its root does: an all-gather, and nothing to scatter.
@@ -144,12 +144,21 @@ def collectives(hierarchy: Hierarchy, level: int, count: int, costs: Costs, *, r
     return once if redundant else 2 * once
 
 
-def _price(hierarchy: Hierarchy, switches: Mapping[int, int], costs: Costs, redundant: bool, options: Any) -> float:
+def price(hierarchy: Hierarchy, switches: Mapping[int, int], costs: Costs, redundant: bool, options: Any) -> float:
+    """Return seconds of a cycle with levels gathered, and of the collectives that this takes."""
     seconds, now = 0.0, hierarchy
     for level, count in sorted(switches.items()):
-        seconds += collectives(now, level, count, costs, redundant=redundant)
+        seconds += _switch(now, level, count, costs, redundant, options)
         now = gathered(now, {level: count})
     return seconds + cycle(now, costs, **options).seconds
+
+
+def _switch(
+    hierarchy: Hierarchy, level: int, count: int, costs: Costs, redundant: bool, settings: Mapping[str, Any]
+) -> float:
+    """Seconds of collectives in a cycle: a pair of them whenever it comes from the level above."""
+    times = visits(settings.get("shape", "V"), level - 1)
+    return times * collectives(hierarchy, level, count, costs, redundant=redundant)
 
 
 def redistribute(
@@ -214,14 +223,15 @@ def redistribute(
         if largest < 1:
             reasons.append(f"level {level}: on {matrix.active} part{'s' if matrix.active > 1 else ''} already")
             continue
-        stay = _level(matrix, paid, settings)
+        times = visits(settings.get("shape", "V"), level)
+        stay = times * _level(matrix, paid, settings)
         best: tuple[float, int] | None = None
         for power in range(int(log2(largest)) + 1):
             count = 1 << power
             moved = matrix.gathered(roots(matrix.rows, count))
             if _size_class(moved, sizes) > _size_class(matrix, sizes):
                 continue
-            there = _level(moved, paid, settings) + collectives(now, level, count, paid, redundant=redundant)
+            there = times * _level(moved, paid, settings) + _switch(now, level, count, paid, redundant, settings)
             if best is None or there < best[0]:
                 best = there, count
         if best is None:
@@ -232,20 +242,20 @@ def redistribute(
             reasons.append(f"level {level}: stays; {told}")
             continue
         current = cycle(now, paid, **settings).seconds + spent
-        after = _price(now, {level: best[1]}, paid, redundant, settings) + spent
+        after = price(now, {level: best[1]}, paid, redundant, settings) + spent
         if current - after < least * before:
             reasons.append(
                 f"level {level}: stays; {told}, the cycle would gain {percent(max((current - after) / before, 0))}"
             )
             continue
         reasons.append(f"level {level}: switches; {told}")
-        spent += collectives(now, level, best[1], paid, redundant=redundant)
+        spent += _switch(now, level, best[1], paid, redundant, settings)
         now = gathered(now, {level: best[1]})
         switches[level] = best[1]
     rules = {}
     for name, rule in _rules(hypre_threshold).items():
         chosen = rule(hierarchy)
-        rules[name] = chosen, _price(hierarchy, chosen, paid, redundant, settings)
+        rules[name] = chosen, price(hierarchy, chosen, paid, redundant, settings)
     return Redistribution(switches, cycle(now, paid, **settings).seconds + spent, before, reasons, rules)
 
 
