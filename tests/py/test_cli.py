@@ -17,6 +17,7 @@ import isthmus
 from commands import Run
 from isthmus.cli import cli
 from isthmus.mapping import launch
+from isthmus.multigrid import program
 from isthmus.studies.reading import catalogue
 from isthmus.tuning.choice import Choice
 from isthmus.tuning.table import DecisionTable, Point, Row
@@ -62,7 +63,10 @@ def test_the_commands() -> None:
         *(f"machine {name}" for name in ("convert", "distance", "list", "plot", "route", "show", "validate")),
         "map",
         "measure",
-        *(f"multigrid {name}" for name in ("counts", "exchange", "library", "model", "redistribute", "trace")),
+        *(
+            f"multigrid {name}"
+            for name in ("counts", "exchange", "library", "model", "program", "redistribute", "trace")
+        ),
         "prove",
         "record",
         "run",
@@ -163,7 +167,9 @@ def test_examples_of_the_help_run(line: str, run: Run, tmp_path: Path) -> None:
     table = DecisionTable({"bcast": [Row(4, (Point(8, binomial, 1e-6, linear, 2e-6), Point(4096, linear, 1e-5)))]})
     for name in ("eos.toml", "more.toml"):
         table.save(name)
-    line_of_points(64, 4).save("levels.h5")
+    levels = line_of_points(64, 4)
+    levels.save("levels.h5")
+    program(levels).save("cycle.h5")
     out = run.ok(*shlex.split(line)[1:])
     assert out
 

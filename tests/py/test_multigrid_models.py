@@ -198,7 +198,7 @@ def test_no_way_is_better_than_what_is_found(shape: str, latency: float) -> None
     def price(switches: dict[int, int]) -> float:
         seconds, now = 0.0, found
         for level, count in sorted(switches.items()):
-            visits = {"V": 1, "W": 2**level, "F": level + 1}[shape]
+            visits = {"V": 1, "W": 2 ** (level - 1), "F": level}[shape]
             seconds += visits * collectives(now, level, count, costs)
             now = gathered(now, {level: count})
         return seconds + cycle(now, costs, shape=shape).seconds

@@ -12,6 +12,9 @@
 - ``map``: isthmus map
 - ``measure``: isthmus measure
 - ``multigrid``: isthmus multigrid
+- ``multigrid_inputs``: what its commands read: hierarchies, costs
+- ``multigrid_output``: what these and isthmus show print of hierarchies
+- ``multigrid_program``: isthmus multigrid program
 - ``options``: options that several commands have: each declared once, with the same words, form and meaning
   everywhere
 - ``output``: what commands print: JSON for programs, tables for people

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from ..errors import InvalidInput
+from .multigrid_inputs import paid_costs, read_hierarchy
+from .multigrid_output import told
+from .multigrid_program import program
 from .options import check_file, json_option, pictures, several, shared
 from .output import print_json
 from .run import OfProgram
-
-if TYPE_CHECKING:
-    from ..multigrid import Hierarchy
 
 
 @click.group(
@@ -24,10 +24,14 @@ if TYPE_CHECKING:
     "  isthmus multigrid trace -o levels.h5 -- mpirun -n 4 ./solver\n"
     "  isthmus multigrid model levels.h5 --machine eos --cost flop=0.5e-9\n"
     "  isthmus multigrid redistribute levels.h5 --machine eos --cost flop=0.5e-9\n"
+    "  isthmus multigrid program levels.h5 --cost flop=0.5e-9 -o cycle.h5\n"
     "  isthmus show levels.h5 --plot levels=levels.png",
 )
 def command() -> None:
     """Multigrid solvers: what every level holds, exchanges and costs, and which levels to gather on fewer processes."""
+
+
+command.add_command(program)
 
 
 def _points(text: str | None) -> tuple[int, ...] | None:
@@ -51,42 +55,6 @@ def _matrix(path: str) -> Any:
         return sparse.csr_array(optional("scipy.io", "matrices", "multigrid").mmread(path))
     except (ValueError, KeyError, TypeError) as error:
         raise ParseError(path, None, None, f"is no matrix in Matrix Market or .npz form: {error}") from None
-
-
-def _told(hierarchy: Hierarchy, output: str | None, as_json: bool) -> None:
-    if output is not None:
-        hierarchy.save(output)
-    if as_json:
-        print_json(summary(hierarchy) | ({} if output is None else {"file": output}))
-        return
-    click.echo(str(hierarchy))
-    if output is not None:
-        click.echo(f"wrote {output}")
-
-
-def summary(hierarchy: Hierarchy) -> dict[str, Any]:
-    """A hierarchy for programs."""
-    return {
-        "noun": "hierarchy",
-        "parts": hierarchy.parts,
-        "facts": dict(hierarchy.facts),
-        "levels": list(hierarchy.frame()),
-    }
-
-
-def show_hierarchy(hierarchy: Hierarchy, output: str | None, plot: tuple[str, ...], as_json: bool) -> None:
-    """Print a hierarchy, or draw it."""
-    kinds = ("levels", "exchange")
-    drawn = [*pictures("-o", () if output is None else (output,), kinds), *pictures("--plot", plot, kinds)]
-    for kind, path in drawn:
-        hierarchy.plot(path, kind)
-    if as_json:
-        print_json(summary(hierarchy) | ({"files": [path for _, path in drawn]} if drawn else {}))
-        return
-    if not drawn:
-        click.echo(str(hierarchy))
-    for _, path in drawn:
-        click.echo(f"wrote {path}")
 
 
 @command.command(
@@ -148,7 +116,7 @@ def counts(
         elements=elements, aggressive=aggressive, threshold=threshold, unknowns=unknowns, options=options,
         cycles=cycles, mpicc=mpicc, directory=directory, say=lambda text: click.echo(f"isthmus: {text}", err=True),
     )  # fmt: skip
-    _told(found, output, as_json)
+    told(found, output, as_json)
 
 
 @command.command(
@@ -176,7 +144,7 @@ def trace(ctx: click.Context, directory: str | None, mpicc: str | None, output: 
         raise InvalidInput("give the program behind --, such as: isthmus multigrid trace -o h.h5 -- mpirun -n 4 ./app")
     with tempfile.TemporaryDirectory(prefix="isthmus-", dir=directory) as folder:
         found = traced(words, os.path.join(folder, "counts"), mpicc)
-    _told(found, output, as_json)
+    told(found, output, as_json)
 
 
 @command.command(
@@ -204,23 +172,6 @@ def library(mpicc: str | None, as_json: bool) -> None:
         click.echo(" ".join(flags))
 
 
-def _hierarchy(path: str) -> Hierarchy:
-    from ..multigrid import Hierarchy
-
-    return Hierarchy.load(path)
-
-
-def _costs(pairs: tuple[str, ...]) -> dict[str, float]:
-    out = {}
-    for one in pairs:
-        key, _, value = one.partition("=")
-        try:
-            out[key] = float(value)
-        except ValueError:
-            raise InvalidInput(f"--cost {one}: expected NAME=NUMBER in SI units, such as flop=0.5e-9") from None
-    return out
-
-
 _CYCLES = several(
     shared("machine", required=True),
     shared("ranks_per_node", "; by default as many as it has cores"),
@@ -228,18 +179,6 @@ _CYCLES = several(
     shared("cycle"),
     shared("smoother"),
 )
-
-
-def _paid(
-    machine: str, ranks_per_node: int | None, cost: tuple[str, ...], hierarchy: Hierarchy
-) -> tuple[Any, Any, int]:
-    from ..loading import load
-    from ..multigrid import Costs
-
-    found = load(machine)
-    per_node = ranks_per_node or found.node.cores
-    nodes = -(-hierarchy.parts // per_node)
-    return found, Costs.of(found, nodes=nodes, **_costs(cost)), per_node
 
 
 @command.command(
@@ -262,8 +201,8 @@ def model(
 ) -> None:  # fmt: skip
     from ..multigrid import scenarios
 
-    hierarchy = _hierarchy(file)
-    _, paid, per_node = _paid(machine, ranks_per_node, cost, hierarchy)
+    hierarchy = read_hierarchy(file)
+    _, paid, per_node = paid_costs(machine, ranks_per_node, cost, hierarchy)
     seconds = None
     if measured is not None:
         try:
@@ -300,8 +239,8 @@ def exchange(
 ) -> None:
     from ..multigrid import node_aware
 
-    hierarchy = _hierarchy(file)
-    _, paid, per_node = _paid(machine, ranks_per_node, cost, hierarchy)
+    hierarchy = read_hierarchy(file)
+    _, paid, per_node = paid_costs(machine, ranks_per_node, cost, hierarchy)
     found = node_aware(hierarchy, paid, cores=per_node, shape=shape, smoother=smoother)
     if as_json:
         print_json({"levels": list(found.frame()), "cycle": dict(found.cycle)})
@@ -333,8 +272,8 @@ def redistribute(
 
     if output is not None:
         check_file("-o", output, (".h5", ".hdf5"))
-    hierarchy = _hierarchy(file)
-    where, paid, per_node = _paid(machine, ranks_per_node, cost, hierarchy)
+    hierarchy = read_hierarchy(file)
+    where, paid, per_node = paid_costs(machine, ranks_per_node, cost, hierarchy)
     found = decide(
         hierarchy, paid, cores=per_node, redundant=redundant, hypre_threshold=hypre_threshold,
         caches=[one.size for one in where.node.caches], shape=shape, smoother=smoother,

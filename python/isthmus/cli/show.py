@@ -86,7 +86,7 @@ def command(
     from ..schedule.program import Program
     from ..simulation.timeline import Timeline
     from ..tuning.decisions import Decisions
-    from .multigrid import show_hierarchy
+    from .multigrid_output import show_hierarchy
 
     if machine is None and not work.example and _draw_machine(work.text, output, plot, as_json):
         return

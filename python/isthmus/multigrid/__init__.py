@@ -3,12 +3,15 @@
 - ``cycle``: the verb ``cycle``: what a cycle costs on every level, by models
 - ``costs``: what messages and computation cost
 - ``counts_file``: counts of a hierarchy as the C programs of ``solvers/`` write them
+- ``gathering``: vectors of a level come to fewer ranks, and back, in programs
 - ``hdf5``: files of hierarchies
 - ``hierarchy``: the verb ``hierarchy``: matrices of all levels, cut into parts, become counts
 - ``hypre``: BoomerAMG's setup on real ranks, and in programs of users
 - ``node_aware``: the verb ``node_aware``: exchanges that gather what goes to the same node, beside direct ones
 - ``operators``: one matrix cut into parts: rows, nonzeros and messages of each
 - ``partition``: who owns which rows: boxes of a grid, and owners of coarse rows from those of fine ones
+- ``products``: what ranks do for one product, in programs
+- ``program``: the verb ``program``: cycles as a Program, to be simulated and mapped
 - ``reach``: how far the nodes of a job are apart, and how many links they share
 - ``reading``: hierarchies from files, whatever wrote them
 - ``redistribution``: the verb ``redistribute``: which coarse levels to gather on fewer processes
@@ -31,6 +34,7 @@ from .hypre import boomeramg
 from .node_aware import NodeAware, node_aware
 from .operators import Operator
 from .partition import boxes, coarse_owner
+from .program import program
 from .reach import reach
 from .redistribution import Redistribution, gathered, redistribute
 from .scenarios import Scenarios, scenarios
@@ -51,6 +55,7 @@ __all__ = [
     "gathered",
     "hierarchy",
     "node_aware",
+    "program",
     "reach",
     "redistribute",
     "scenarios",

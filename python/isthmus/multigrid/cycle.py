@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 SMOOTHERS = {"jacobi": 1, "l1-jacobi": 1, "gauss-seidel": 1, "symmetric-gauss-seidel": 2, "chebyshev": 0}
 CYCLES = ("V", "W", "F")
 #: Floating-point operations of a nonzero in a product.
-_FLOPS = 2
+FLOPS = 2
 PENALTIES = ("alpha", "gamma", "beta", "links", "injection", "queue", "contention")
 
 
@@ -160,41 +160,47 @@ def cycle(
     faster = float(threads) if speedup is None else speedup
     if not 0 < faster < np.inf:
         raise InvalidInput(f"speedup = {speedup}: must be above 0")
-    products = exchanges(smoother, sweeps, degree)
+    check_shape(shape)
+    products = sum(products_of(smoother, sweeps, degree)) + 1
     count = len(hierarchy)
     compute, smooth, transfer = (np.zeros(count) for _ in range(3))
     for i, level in enumerate(hierarchy.levels):
-        visits = visited(shape, i)
+        times = visits(shape, i)
         here = _crowded(paid, level.matrix, penalties, cores)
-        smooth[i] = visits * products * exchange_seconds(here, level.matrix, penalties, cores)
+        smooth[i] = times * products * exchange_seconds(here, level.matrix, penalties, cores)
         work = products * int(level.matrix.nonzeros.max())
         if level.interpolation is not None:
             p = level.interpolation
-            transfer[i] = visits * exchange_seconds(here, p, penalties, cores)
+            transfer[i] = times * exchange_seconds(here, p, penalties, cores)
             if level.own_restriction is not None:
-                transfer[i] += visits * exchange_seconds(here, level.own_restriction, penalties, cores)
+                transfer[i] += times * exchange_seconds(here, level.own_restriction, penalties, cores)
                 work += int(level.own_restriction.nonzeros.max()) + int(p.nonzeros.max())
             else:
-                transfer[i] += visits * exchange_seconds(here, p, penalties, cores, back=True)
+                transfer[i] += times * exchange_seconds(here, p, penalties, cores, back=True)
                 work += 2 * int(p.nonzeros.max())
-        compute[i] = visits * _FLOPS * work * paid.flop / faster
+        compute[i] = times * FLOPS * work * paid.flop / faster
     return Cycle(compute, smooth, transfer)
 
 
-def exchanges(smoother: str, sweeps: tuple[int, int], degree: int) -> int:
-    """How many products with the matrix, and exchanges for them, a visit of a level has: smoothing and the residual."""
+def check_shape(shape: str) -> None:
+    """Refuse a shape of cycles that there is not."""
+    if shape not in CYCLES:
+        raise InvalidInput(f"shape {shape!r}: must be one of {', '.join(CYCLES)}")
+
+
+def visits(shape: str, level: int) -> int:
+    """Return how often a cycle comes to a level."""
+    return {"V": 1, "W": 1 << level, "F": level + 1}[shape]
+
+
+def products_of(smoother: str, sweeps: tuple[int, int], degree: int) -> tuple[int, int]:
+    """Return products with the matrix in the sweeps before and after the coarser levels."""
     if smoother not in SMOOTHERS:
         raise InvalidInput(f"smoother {smoother!r}: must be one of {', '.join(SMOOTHERS)}")
     if min(sweeps) < 0 or degree < 1:
         raise InvalidInput(f"sweeps = {sweeps}, degree = {degree}: must be at least 0 and 1")
-    return sum(sweeps) * (SMOOTHERS[smoother] or degree) + 1
-
-
-def visited(shape: str, level: int) -> int:
-    """How often a cycle comes to a level."""
-    if shape not in CYCLES:
-        raise InvalidInput(f"shape {shape!r}: must be one of {', '.join(CYCLES)}")
-    return {"V": 1, "W": 1 << level, "F": level + 1}[shape]
+    each = SMOOTHERS[smoother] or degree
+    return sweeps[0] * each, sweeps[1] * each
 
 
 def _crowded(costs: Costs, matrix: Operator, penalties: Sequence[str], cores: int) -> Costs:

@@ -13,7 +13,7 @@ from ..errors import InvalidInput
 from ..tabular import Tabular
 from ..units import percent, text
 from .costs import Costs
-from .cycle import exchanges, visited
+from .cycle import check_shape, products_of, visits
 from .hierarchy import Hierarchy
 from .operators import Operator
 
@@ -147,7 +147,8 @@ def node_aware(
         raise InvalidInput(f"cores = {cores}: must be at least 1")
     if not paid.node_alpha and not paid.node_beta:
         raise InvalidInput("costs inside a node are not known; give node_alpha= and node_beta=")
-    products = exchanges(smoother, sweeps, degree)
+    check_shape(shape)
+    products = sum(products_of(smoother, sweeps, degree)) + 1
     levels = len(hierarchy)
     seconds = {way: np.zeros(levels) for way in WAYS}
     messages = {way: np.zeros(levels, np.int64) for way in WAYS}
@@ -159,10 +160,10 @@ def node_aware(
                 continue
             found = {way: _exchange(way, operator, paid, cores) for way in WAYS}
             for way, (spent, most) in found.items():
-                total[way] += visited(shape, i) * often * spent
+                total[way] += visits(shape, i) * often * spent
                 if operator is level.matrix:
                     seconds[way][i], messages[way][i] = spent, most
-            total["best"] += visited(shape, i) * often * min(spent for spent, _ in found.values())
+            total["best"] += visits(shape, i) * often * min(spent for spent, _ in found.values())
     return NodeAware(seconds, messages, total)
 
 

@@ -14,7 +14,7 @@ from ..errors import InvalidInput
 from ..tabular import Tabular
 from ..units import percent, text
 from .costs import Costs
-from .cycle import cycle, exchange_seconds, visited
+from .cycle import cycle, exchange_seconds, visits
 from .hierarchy import GridLevel, Hierarchy
 from .operators import ELEMENT, Operator
 from .search import best_switches
@@ -135,7 +135,7 @@ def gathered(hierarchy: Hierarchy, switches: Mapping[int, int]) -> Hierarchy:
 
 
 def collectives(hierarchy: Hierarchy, level: int, count: int, costs: Costs, *, redundant: bool = False) -> float:
-    """Return seconds of a gather of a level's vector to its roots and a scatter back, once each in a cycle.
+    """Return seconds of a gather of a level's vector to its roots and a scatter back, once each.
 
     By binomial trees: ``ceil(log2 g) alpha + bytes of a root beta`` for groups of g parts. Redundant, every part of a
     group computes what its root does: an all-gather, and nothing to scatter.
@@ -148,7 +148,8 @@ def collectives(hierarchy: Hierarchy, level: int, count: int, costs: Costs, *, r
     return once if redundant else 2 * once
 
 
-def _price(hierarchy: Hierarchy, switches: Mapping[int, int], costs: Costs, redundant: bool, options: Any) -> float:
+def price(hierarchy: Hierarchy, switches: Mapping[int, int], costs: Costs, redundant: bool, options: Any) -> float:
+    """Return seconds of a cycle with levels gathered, and of the collectives that this takes."""
     seconds, now = 0.0, hierarchy
     for level, count in sorted(switches.items()):
         seconds += _switch(now, level, count, costs, redundant, options)
@@ -156,10 +157,12 @@ def _price(hierarchy: Hierarchy, switches: Mapping[int, int], costs: Costs, redu
     return seconds + cycle(now, costs, **options).seconds
 
 
-def _switch(hierarchy: Hierarchy, level: int, count: int, costs: Costs, redundant: bool, options: Any) -> float:
-    """Seconds of the collectives of a switch in a cycle, which comes to the level as often as its shape says."""
-    once = collectives(hierarchy, level, count, costs, redundant=redundant)
-    return visited(options.get("shape", "V"), level) * once
+def _switch(
+    hierarchy: Hierarchy, level: int, count: int, costs: Costs, redundant: bool, settings: Mapping[str, Any]
+) -> float:
+    """Seconds of collectives in a cycle: a pair of them whenever it comes from the level above."""
+    times = visits(settings.get("shape", "V"), level - 1)
+    return times * collectives(hierarchy, level, count, costs, redundant=redundant)
 
 
 def redistribute(
@@ -230,14 +233,15 @@ def redistribute(
         if largest < 1:
             reasons.append(f"level {level}: on {matrix.active} part{'s' if matrix.active > 1 else ''} already")
             continue
-        stay = _level(matrix, paid, settings)
+        times = visits(settings.get("shape", "V"), level)
+        stay = times * _level(matrix, paid, settings)
         best: tuple[float, int] | None = None
         for power in range(int(log2(largest)) + 1):
             count = 1 << power
             moved = matrix.gathered(roots(matrix.rows, count))
             if _size_class(moved, sizes) > _size_class(matrix, sizes):
                 continue
-            there = _level(moved, paid, settings) + _switch(now, level, count, paid, redundant, settings)
+            there = times * _level(moved, paid, settings) + _switch(now, level, count, paid, redundant, settings)
             if best is None or there < best[0]:
                 best = there, count
         if best is None:
@@ -248,7 +252,7 @@ def redistribute(
             reasons.append(f"level {level}: stays; {told}")
             continue
         current = cycle(now, paid, **settings).seconds + spent
-        after = _price(now, {level: best[1]}, paid, redundant, settings) + spent
+        after = price(now, {level: best[1]}, paid, redundant, settings) + spent
         if current - after < least * before:
             reasons.append(
                 f"level {level}: stays; {told}, the cycle would gain {percent(max((current - after) / before, 0))}"
@@ -262,9 +266,9 @@ def redistribute(
     rules["during the setup"] = switches, cycle(now, paid, **settings).seconds + spent
     for name, rule in thresholds(hypre_threshold).items():
         taken = rule(hierarchy)
-        rules[name] = taken, _price(hierarchy, taken, paid, redundant, settings)
+        rules[name] = taken, price(hierarchy, taken, paid, redundant, settings)
     searched = _searched(hierarchy, paid, sizes, redundant, settings)
-    found = [(searched, _price(hierarchy, searched, paid, redundant, settings))]
+    found = [(searched, price(hierarchy, searched, paid, redundant, settings))]
     found += [told for told in rules.values() if _fits(hierarchy, told[0], sizes)]
     chosen, seconds = min(found, key=lambda told: told[1])
     if before - seconds < least * before:

@@ -1,0 +1,43 @@
+"""What the commands of isthmus multigrid read: hierarchies, costs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..errors import InvalidInput
+
+if TYPE_CHECKING:
+    from ..machine import Machine
+    from ..multigrid import Costs, Hierarchy
+
+
+def read_hierarchy(path: str) -> Hierarchy:
+    """The hierarchy of a file."""
+    from ..multigrid import Hierarchy
+
+    return Hierarchy.load(path)
+
+
+def named_costs(pairs: tuple[str, ...]) -> dict[str, float]:
+    """What --cost gives."""
+    out = {}
+    for one in pairs:
+        key, _, value = one.partition("=")
+        try:
+            out[key] = float(value)
+        except ValueError:
+            raise InvalidInput(f"--cost {one}: expected NAME=NUMBER in SI units, such as flop=0.5e-9") from None
+    return out
+
+
+def paid_costs(
+    machine: str, ranks_per_node: int | None, cost: tuple[str, ...], hierarchy: Hierarchy
+) -> tuple[Machine, Costs, int]:
+    """The machine, its costs with those that are given, and ranks of a node."""
+    from ..loading import load
+    from ..multigrid import Costs
+
+    found = load(machine)
+    per_node = ranks_per_node or found.node.cores
+    nodes = -(-hierarchy.parts // per_node)
+    return found, Costs.of(found, nodes=nodes, **named_costs(cost)), per_node
