@@ -62,7 +62,7 @@ def test_the_commands() -> None:
         *(f"machine {name}" for name in ("convert", "distance", "list", "plot", "route", "show", "validate")),
         "map",
         "measure",
-        *(f"multigrid {name}" for name in ("counts", "library", "model", "redistribute", "trace")),
+        *(f"multigrid {name}" for name in ("counts", "extrapolate", "library", "model", "redistribute", "trace")),
         "prove",
         "record",
         "run",
@@ -164,6 +164,9 @@ def test_examples_of_the_help_run(line: str, run: Run, tmp_path: Path) -> None:
     for name in ("eos.toml", "more.toml"):
         table.save(name)
     line_of_points(64, 4).save("levels.h5")
+    if " multigrid extrapolate " in line:
+        for parts in (8, 27, 64, 125):
+            line_of_points(8 * parts, parts).save(f"h{parts}.h5")
     out = run.ok(*shlex.split(line)[1:])
     assert out
 

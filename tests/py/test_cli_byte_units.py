@@ -89,7 +89,7 @@ LINES = [
 ]
 #: Tested where MPI programs run: test_record_json.py, test_tuning_verify.py, those of measure. A script has no sizes.
 ELSEWHERE = {"record", "run", "measure", "tune verify", "completion", "study run"}
-ELSEWHERE |= {f"multigrid {name}" for name in ("counts", "library", "model", "redistribute", "trace")}
+ELSEWHERE |= {f"multigrid {name}" for name in ("counts", "extrapolate", "library", "model", "redistribute", "trace")}
 
 
 @pytest.fixture(scope="module")

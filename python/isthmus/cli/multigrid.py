@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import InvalidInput
+from .multigrid_extrapolate import extrapolate
 from .options import check_file, json_option, pictures, several, shared
 from .output import print_json
 from .run import OfProgram
@@ -24,10 +25,14 @@ if TYPE_CHECKING:
     "  isthmus multigrid trace -o levels.h5 -- mpirun -n 4 ./solver\n"
     "  isthmus multigrid model levels.h5 --machine eos --cost flop=0.5e-9\n"
     "  isthmus multigrid redistribute levels.h5 --machine eos --cost flop=0.5e-9\n"
+    "  isthmus multigrid extrapolate h8.h5 h27.h5 h64.h5 h125.h5 --ranks 512\n"
     "  isthmus show levels.h5 --plot levels=levels.png",
 )
 def command() -> None:
     """Multigrid solvers: what every level holds, exchanges and costs, and which levels to gather on fewer processes."""
+
+
+command.add_command(extrapolate)
 
 
 def _points(text: str | None) -> tuple[int, ...] | None:
@@ -277,9 +282,12 @@ def model(
     for path in drawn:
         found.plot(path)
     if as_json:
-        print_json({"best": found.best, "scenarios": list(found.frame())} | ({"files": drawn} if drawn else {}))
+        told = {"best": found.best, "facts": dict(hierarchy.facts), "scenarios": list(found.frame())}
+        print_json(told | ({"files": drawn} if drawn else {}))
         return
     click.echo(str(found))
+    if "extrapolated" in hierarchy.facts:
+        click.echo(f"The hierarchy is extrapolated {hierarchy.facts['extrapolated']}.")
     for path in drawn:
         click.echo(f"wrote {path}")
 

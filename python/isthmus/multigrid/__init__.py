@@ -3,10 +3,12 @@
 - ``cycle``: the verb ``cycle``: what a cycle costs on every level, by models
 - ``costs``: what messages and computation cost
 - ``counts_file``: counts of a hierarchy as the C programs of ``solvers/`` write them
+- ``extrapolation``: the verb ``extrapolate``: counts on more parts than were computed, from several hierarchies
 - ``hdf5``: files of hierarchies
 - ``hierarchy``: the verb ``hierarchy``: matrices of all levels, cut into parts, become counts
 - ``hypre``: BoomerAMG's setup on real ranks, and in programs of users
 - ``operators``: one matrix cut into parts: rows, nonzeros and messages of each
+- ``outline``: sums and largest numbers of operators, without who sends to whom
 - ``partition``: who owns which rows: boxes of a grid, and owners of coarse rows from those of fine ones
 - ``reach``: how far the nodes of a job are apart, and how many links they share
 - ``reading``: hierarchies from files, whatever wrote them
@@ -23,6 +25,7 @@ from __future__ import annotations
 
 from .costs import Costs
 from .cycle import Cycle, cycle
+from .extrapolation import Extrapolation, extrapolate
 from .hierarchy import GridLevel, Hierarchy, hierarchy
 from .hypre import boomeramg
 from .operators import Operator
@@ -34,6 +37,7 @@ from .scenarios import Scenarios, scenarios
 __all__ = [
     "Costs",
     "Cycle",
+    "Extrapolation",
     "GridLevel",
     "Hierarchy",
     "Operator",
@@ -43,6 +47,7 @@ __all__ = [
     "boxes",
     "coarse_owner",
     "cycle",
+    "extrapolate",
     "gathered",
     "hierarchy",
     "reach",

@@ -188,6 +188,11 @@ def redistribute(
     **options
         Of :func:`cycle`.
 
+    Raises
+    ------
+    InvalidInput
+        If the hierarchy is extrapolated, or as :func:`cycle`.
+
     Returns
     -------
     Redistribution
@@ -195,6 +200,8 @@ def redistribute(
         rows of a process: 50 each), MueLu (from level 2 on fewer than 800: 800 each), AMGCL (a process with at most
         10,000 rows: an eighth of the processes).
     """
+    if "extrapolated" in hierarchy.facts:
+        raise InvalidInput("the hierarchy is extrapolated: who sends to whom, which gathering depends on, is not known")
     if isinstance(costs, Costs):
         paid, sizes = costs, tuple(caches or ())
     else:
