@@ -32,6 +32,7 @@
 - ``gallery/``: the catalogue: machines and recorded programs that come with Isthmus, one file each
 - ``html/``: what HTML pages share: markup, style and the frame of the page
 - ``imports/``: import of other tools' files: machines, traces and graphs
+- ``laws/``: values as functions of one parameter, such as the number of ranks, found from a few sizes
 - ``lowering/``: from programs to schedules: collectives become messages; communication patterns
 - ``machine/``: machines, their parts and text forms, and the nodes that jobs get
 - ``mapping/``: mapping: placements of ranks, their costs, and better ones

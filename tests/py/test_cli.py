@@ -65,7 +65,7 @@ def test_the_commands() -> None:
         "measure",
         *(
             f"multigrid {name}"
-            for name in ("counts", "exchange", "library", "model", "program", "redistribute", "trace")
+            for name in ("counts", "exchange", "extrapolate", "library", "model", "program", "redistribute", "trace")
         ),
         "prove",
         "record",
@@ -170,6 +170,9 @@ def test_examples_of_the_help_run(line: str, run: Run, tmp_path: Path) -> None:
     levels = line_of_points(64, 4)
     levels.save("levels.h5")
     program(levels).save("cycle.h5")
+    if " multigrid extrapolate " in line:
+        for parts in (8, 27, 64, 125):
+            line_of_points(8 * parts, parts).save(f"h{parts}.h5")
     out = run.ok(*shlex.split(line)[1:])
     assert out
 

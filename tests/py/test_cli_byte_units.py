@@ -90,7 +90,8 @@ LINES = [
 #: Tested where MPI programs run: test_record_json.py, test_tuning_verify.py, those of measure. A script has no sizes.
 ELSEWHERE = {"record", "run", "measure", "tune verify", "completion", "study run"}
 ELSEWHERE |= {
-    f"multigrid {name}" for name in ("counts", "exchange", "library", "model", "program", "redistribute", "trace")
+    f"multigrid {name}"
+    for name in ("counts", "exchange", "extrapolate", "library", "model", "program", "redistribute", "trace")
 }
 
 

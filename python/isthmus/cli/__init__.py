@@ -12,6 +12,7 @@
 - ``map``: isthmus map
 - ``measure``: isthmus measure
 - ``multigrid``: isthmus multigrid
+- ``multigrid_extrapolate``: isthmus multigrid extrapolate
 - ``multigrid_inputs``: what its commands read: hierarchies, costs
 - ``multigrid_output``: what these and isthmus show print of hierarchies
 - ``multigrid_program``: isthmus multigrid program
@@ -64,7 +65,7 @@ _COMMANDS = {
     "machine": ("machine", "Describe, convert and draw machines; list the catalogue."),
     "map": ("map", "Place ranks that communicate much close together."),
     "measure": ("measure", "Measure the machine at hand, as a machine file."),
-    "multigrid": ("multigrid", "Count, model and redistribute the levels of multigrid solvers."),
+    "multigrid": ("multigrid", "Count, model, extrapolate and redistribute the levels of multigrid solvers."),
     "prove": ("prove", "Prove that every execution of a schedule is right."),
     "record": ("record", "Run an MPI program and record its communication."),
     "run": ("run", "Carry out a schedule or program, and measure when everything happens."),

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from ..errors import InvalidInput
+from .multigrid_extrapolate import extrapolate
 from .multigrid_inputs import paid_costs, read_hierarchy
 from .multigrid_output import told
 from .multigrid_program import program
@@ -25,6 +26,7 @@ from .run import OfProgram
     "  isthmus multigrid model levels.h5 --machine eos --cost flop=0.5e-9\n"
     "  isthmus multigrid redistribute levels.h5 --machine eos --cost flop=0.5e-9\n"
     "  isthmus multigrid program levels.h5 --cost flop=0.5e-9 -o cycle.h5\n"
+    "  isthmus multigrid extrapolate h8.h5 h27.h5 h64.h5 h125.h5 --ranks 512\n"
     "  isthmus show levels.h5 --plot levels=levels.png",
 )
 def command() -> None:
@@ -32,6 +34,7 @@ def command() -> None:
 
 
 command.add_command(program)
+command.add_command(extrapolate)
 
 
 def _points(text: str | None) -> tuple[int, ...] | None:
@@ -216,9 +219,12 @@ def model(
     for path in drawn:
         found.plot(path)
     if as_json:
-        print_json({"best": found.best, "scenarios": list(found.frame())} | ({"files": drawn} if drawn else {}))
+        told = {"best": found.best, "facts": dict(hierarchy.facts), "scenarios": list(found.frame())}
+        print_json(told | ({"files": drawn} if drawn else {}))
         return
     click.echo(str(found))
+    if "extrapolated" in hierarchy.facts:
+        click.echo(f"The hierarchy is extrapolated {hierarchy.facts['extrapolated']}.")
     for path in drawn:
         click.echo(f"wrote {path}")
 

@@ -3,12 +3,14 @@
 - ``cycle``: the verb ``cycle``: what a cycle costs on every level, by models
 - ``costs``: what messages and computation cost
 - ``counts_file``: counts of a hierarchy as the C programs of ``solvers/`` write them
+- ``extrapolation``: the verb ``extrapolate``: counts on more parts than were computed, from several hierarchies
 - ``gathering``: vectors of a level come to fewer ranks, and back, in programs
 - ``hdf5``: files of hierarchies
 - ``hierarchy``: the verb ``hierarchy``: matrices of all levels, cut into parts, become counts
 - ``hypre``: BoomerAMG's setup on real ranks, and in programs of users
 - ``node_aware``: the verb ``node_aware``: exchanges that gather what goes to the same node, beside direct ones
 - ``operators``: one matrix cut into parts: rows, nonzeros and messages of each
+- ``outline``: sums and largest numbers of operators, without who sends to whom
 - ``partition``: who owns which rows: boxes of a grid, and owners of coarse rows from those of fine ones
 - ``products``: what ranks do for one product, in programs
 - ``program``: the verb ``program``: cycles as a Program, to be simulated and mapped
@@ -29,6 +31,7 @@ from __future__ import annotations
 
 from .costs import Costs
 from .cycle import Cycle, cycle
+from .extrapolation import Extrapolation, extrapolate
 from .hierarchy import GridLevel, Hierarchy, hierarchy
 from .hypre import boomeramg
 from .node_aware import NodeAware, node_aware
@@ -42,6 +45,7 @@ from .scenarios import Scenarios, scenarios
 __all__ = [
     "Costs",
     "Cycle",
+    "Extrapolation",
     "GridLevel",
     "Hierarchy",
     "NodeAware",
@@ -52,6 +56,7 @@ __all__ = [
     "boxes",
     "coarse_owner",
     "cycle",
+    "extrapolate",
     "gathered",
     "hierarchy",
     "node_aware",

@@ -129,6 +129,7 @@ class Hierarchy(Tabular):
         widths = [max(len(row[i]) for row in (_HEAD, *rows)) for i in range(len(_HEAD))]
         lines = ["  ".join(c.rjust(w) for c, w in zip(row, widths, strict=True)) for row in (_HEAD, *rows)]
         solver = f", {self.facts['solver']}" if "solver" in self.facts else ""
+        solver += f", extrapolated {self.facts['extrapolated']}" if "extrapolated" in self.facts else ""
         return "\n".join(
             [f"Hierarchy of {len(self)} levels on {self.parts} parts{solver}; the most that one part sends:", *lines]
         )

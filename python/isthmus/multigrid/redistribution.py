@@ -205,6 +205,11 @@ def redistribute(
     **options
         Of :func:`cycle`.
 
+    Raises
+    ------
+    InvalidInput
+        If the hierarchy is extrapolated, or as :func:`cycle`.
+
     Returns
     -------
     Redistribution
@@ -214,6 +219,8 @@ def redistribute(
         from level 2 on fewer than 800 rows of a process, to 800 each. AMGCL: a process with at most 10,000 rows, eight
         neighbours become one.
     """
+    if "extrapolated" in hierarchy.facts:
+        raise InvalidInput("the hierarchy is extrapolated: who sends to whom, which gathering depends on, is not known")
     if isinstance(costs, Costs):
         paid, sizes = costs, tuple(caches or ())
     else:
