@@ -235,6 +235,11 @@ def test_coarsest_level_by_one_rank_and_by_all() -> None:
         place = made.locations.index(f"level {len(found) - 1} solve")
         there = made.amount[(made.kind == EventKind.compute) & (made.location == place)]
         assert there.tolist() == [2 * rows**2 * 1000] * (1 if coarsest == "gather" else 2)
+        # Below each restriction of the level above there is one solution, also where a cycle would come back at once.
+        for shape, solutions in (("V", 1), ("W", 2 ** (len(found) - 2)), ("F", len(found) - 1)):
+            made = program(found, coarsest=coarsest, shape=shape)
+            calls = made.kind == EventKind.collective
+            assert int(calls.sum()) == 2 * exchanges * solutions
     alone = hierarchy([laplace(4)], [0, 0, 0, 0], parts=1)
     assert simulate(program(alone, FLOP, coarsest="gather"), POSTAL).makespan == pytest.approx(32 * FLOP)
 

@@ -62,7 +62,7 @@ def program(
     coarsest : {"smooth", "gather", "allgather"}
         On the coarsest level: all sweeps and a residual, as the model has it; or the right side is gathered on one
         rank, which solves with dense factors (two operations for each of rows^2 entries), and the solution scattered;
-        or it is gathered on all ranks that have rows there, and each solves.
+        or it is gathered on all ranks that have rows there, and each solves. Nothing is solved twice in a row.
     switches : mapping from int to int, optional
         Levels to the number of parts on which they and coarser ones are, such as ``redistribute(...).switches``: the
         right side is gathered on the roots before such a level, and the solution scattered behind it.
@@ -207,7 +207,8 @@ class _Writer:
         if below is not None:
             with self.at(number + 1, "gather"):
                 below.there(self.b)
-        for each in {"V": "V", "W": "WW", "F": "FV"}[shape]:
+        solved = self.solve is not None and number + 2 == len(self.levels)
+        for each in "V" if solved else {"V": "V", "W": "WW", "F": "FV"}[shape]:
             self.visit(number + 1, each)
         if below is not None and not below.redundant:
             with self.at(number + 1, "scatter"):
