@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import time
 from collections import Counter
@@ -141,6 +142,18 @@ def test_messages_are_those_of_the_hierarchy(shape: str, smoother: str) -> None:
     # Two operations for every nonzero of every product.
     flops = sum(2 * int(o.nonzeros.sum()) for o, _ in products(found, shape, 2 * each, each))
     assert made.amount[made.kind == EventKind.compute].sum() == flops * 1000
+
+
+@pytest.mark.parametrize("shape", ["V", "W", "F"])
+def test_events_are_known_before(shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program of as many events as are allowed is built, one of more is refused; marks of cycles do not count."""
+    module, found = importlib.import_module("isthmus.multigrid.program"), random_hierarchy(3)
+    count = len(program(found, FLOP, shape=shape).kind) - found.parts
+    monkeypatch.setattr(module, "MOST", count)
+    program(found, FLOP, shape=shape)
+    monkeypatch.setattr(module, "MOST", count - 1)
+    with pytest.raises(InvalidInput, match=f"would have {count:,} events"):
+        program(found, FLOP, shape=shape)
 
 
 def test_a_cycle_is_repeated() -> None:
@@ -355,7 +368,7 @@ def test_ten_levels_on_8192_ranks() -> None:
     assert int((made.kind == EventKind.isend).sum()) == sum(per_level)
     # 4.4 s on one core of the machine where it was written; others run beside.
     assert took < 60
-    with pytest.raises(InvalidInput, match=r"messages on its levels: must be at most 100,000,000"):
+    with pytest.raises(InvalidInput, match="events: must be at most 200,000,000"):
         program(found, shape="W")
 
 
