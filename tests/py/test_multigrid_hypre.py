@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from isthmus import InvalidInput, ParseError, multigrid
+import isthmus
+from isthmus import InvalidInput, ParseError, Program, multigrid
 from isthmus.cli import main
 from isthmus.mpi.detection import OPEN_MPI, installed
+from isthmus.mpi.launcher import Launcher
 from isthmus.multigrid import Hierarchy, Operator, boomeramg, boxes, hierarchy, hypre
 from isthmus.multigrid.counts_file import read_counts
+from isthmus.schedule.program import EventKind
 from test_multigrid import laplace, pairs_of
 
 
@@ -71,6 +76,42 @@ def test_a_laplace_matrix_and_cycles() -> None:
     assert 0 < float(found.facts["reduction"]) < 1e-2
     assert float(found.facts["cycle"]) > 0
     assert float(found.facts["product_0"]) >= 0
+
+
+def sends(made: Program) -> Counter[tuple[int, int, int]]:
+    """Messages of every rank to every other, by size."""
+    rank = np.repeat(np.arange(made.ranks), np.diff(made.first.astype(np.int64)))
+    here = made.kind == EventKind.isend
+    return Counter(zip(rank[here].tolist(), made.peer[here].tolist(), made.amount[here].tolist(), strict=True))
+
+
+@needs_hypre
+@pytest.mark.parametrize(
+    ("words", "options"),
+    [
+        (["relax=0"], {"smoother": "jacobi"}),
+        (["relax=3", "sweeps=2"], {"smoother": "gauss-seidel", "sweeps": (2, 2)}),
+        (["relax=16"], {"smoother": "chebyshev", "degree": 2}),
+    ],
+)
+def test_a_cycle_of_hypre_sends_what_its_program_sends(words: list[str], options: dict, tmp_path: Path) -> None:
+    """BoomerAMG recorded with two cycles and with three: every message of the third, its ranks and size."""
+    run = [*launch(8).split(), str(hypre.program(hypre.mpi_of(Launcher.parse(launch(8)), None), None))]
+    run += ["problem=laplace7", "points=16x16x16", "boxes=2x2x2", f"out={tmp_path / 'counts'}", "coarsen=8", "interp=6"]
+    found = []
+    for cycles in (2, 3):
+        out = tmp_path / f"{cycles}.h5"
+        command = [sys.executable, "-m", "isthmus", "record", "-o", str(out), "--mpicc", OPEN, "--"]
+        subprocess.run([*command, *run, f"cycles={cycles}", *words], check=True, capture_output=True)
+        found.append(sends(isthmus.read(out)))
+    levels = read_counts(tmp_path / "counts")
+    expected = sends(multigrid.program(levels, coarsest="allgather", **options))
+    # It solves twice, once with the norm of the residual after every cycle.
+    for key in expected:
+        expected[key] *= 2
+    norm = levels.levels[0].matrix.exchange
+    expected.update(zip(norm.sources().tolist(), norm.peer.tolist(), norm.bytes.tolist(), strict=True))
+    assert {key: n - found[0][key] for key, n in found[1].items() if n != found[0][key]} == expected
 
 
 @needs_hypre

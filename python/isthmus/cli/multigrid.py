@@ -90,7 +90,7 @@ def _matrix(path: str) -> Any:
 @click.option("--option", "more", multiple=True, metavar="KEY=NUMBER",
               help="One more number for hypre (relax, sweeps, cycle, truncate, agg_interp, restrict, nodal, levels, "
               "coarse_rows, seq) or the problem (epsilon, angle, jump); may be repeated.")  # fmt: skip
-@click.option("--cycles", type=click.IntRange(0), default=0, metavar="N", help="Time so many cycles, too.")
+@shared("cycles", " to time after the setup", type=click.IntRange(0), default=0)
 @shared("directory", "; by default /tmp")
 @shared("mpicc")
 @shared("output", "the hierarchy, .h5")
@@ -264,7 +264,7 @@ def exchange(
 )
 @click.argument("file", metavar="FILE")
 @_CYCLES
-@click.option("--redundant", is_flag=True, help="All processes of a group compute the same: nothing is scattered.")
+@shared("redundant")
 @click.option("--hypre-threshold", type=click.IntRange(0), default=1000, show_default=True, metavar="ROWS",
               help="Rows at which hypre's rule gathers to one process.")  # fmt: skip
 @shared("output", "the hierarchy with gathered levels, .h5")

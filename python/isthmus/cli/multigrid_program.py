@@ -33,13 +33,13 @@ from .output import print_json
               help="Degree of Chebyshev's polynomial.")  # fmt: skip
 @click.option("--sweeps", default="1,1", show_default=True, metavar="N,N",
               help="Sweeps of the smoother before and after the coarser levels.")  # fmt: skip
-@click.option("--cycles", type=click.IntRange(1), default=1, show_default=True, metavar="N", help="Number of cycles.")
+@shared("cycles")
 @click.option("--coarsest", default="smooth", show_default=True, metavar="NAME",
               help="The coarsest level: smooth, gather (one rank solves) or allgather (all solve).")  # fmt: skip
 @click.option("--gather", multiple=True, metavar="LEVEL=N|model",
               help="Gather a level and the coarser ones on N ranks, may be repeated; or those that isthmus multigrid "
               "redistribute chooses for --machine.")  # fmt: skip
-@click.option("--redundant", is_flag=True, help="All ranks of a gathered group compute the same.")
+@shared("redundant")
 @shared("output", "the program, .h5")
 @json_option
 def program(

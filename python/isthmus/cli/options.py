@@ -69,6 +69,7 @@ SHARED = {
         "Shape of the multigrid cycle",
         {"type": click.Choice(["V", "W", "F"]), "metavar": "SHAPE", "default": "V", "show_default": True},
     ),
+    "cycles": Shared(("--cycles",), "Number of multigrid cycles", _number(1, default=1, show_default=True)),
     "directory": Shared(
         ("--directory",), "Folder for files of the ranks, on a disk that all of them see", _text("DIR")
     ),
@@ -133,6 +134,11 @@ SHARED = {
     "quick": Shared(("--quick",), "Run a short form that takes seconds", {"is_flag": True}),
     "ranks": Shared(("--ranks",), "Numbers of ranks, such as 64 or 1-40,64", _text("LIST")),
     "ranks_per_node": Shared(("--ranks-per-node",), "Ranks on every node of the job", _number(1)),
+    "redundant": Shared(
+        ("--redundant",),
+        "All processes of a group that is gathered compute the same, and nothing is scattered",
+        {"is_flag": True},
+    ),
     "routing": Shared(
         ("--routing",), "Routing of messages", {"metavar": "METHOD", "default": "minimal", "show_default": True}
     ),

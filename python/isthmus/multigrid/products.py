@@ -59,6 +59,11 @@ class Product:
         seconds = (FLOPS * flop) * work.astype(np.float64)
         return cls(source, target, bytes, waiting, computing, seconds, transposed)
 
+    @property
+    def events(self) -> int:
+        """Events of one such product."""
+        return 2 * len(self.source) + len(self.waiting) + (len(self.computing) if self.seconds.any() else 0)
+
     def add(self, b: ProgramBuilder) -> None:
         """Add one such product to a program."""
         if self.first:

@@ -17,8 +17,8 @@ from .hierarchy import Hierarchy
 from .products import Copies, Product
 from .redistribution import gathered, roots
 
-#: Messages of the largest program, for which some 130 B each are taken while it is built.
-MOST = 100_000_000
+#: Events of the largest program; some 65 B each are taken while it is built.
+MOST = 200_000_000
 COARSEST = ("smooth", "gather", "allgather")
 
 
@@ -62,7 +62,7 @@ def program(
     coarsest : {"smooth", "gather", "allgather"}
         On the coarsest level: all sweeps and a residual, as the model has it; or the right side is gathered on one
         rank, which solves with dense factors (two operations for each of rows^2 entries), and the solution scattered;
-        or it is gathered on all ranks that have rows there, and each solves.
+        or it is gathered on all ranks that have rows there, and each solves. Nothing is solved twice in a row.
     switches : mapping from int to int, optional
         Levels to the number of parts on which they and coarser ones are, such as ``redistribute(...).switches``: the
         right side is gathered on the roots before such a level, and the solution scattered behind it.
@@ -100,11 +100,11 @@ def program(
         raise InvalidInput(f"coarsest {coarsest!r}: must be one of {', '.join(COARSEST)}")
     b = ProgramBuilder(hierarchy.parts)
     writer = _Writer(b, *_levels(b, hierarchy, flop, switches or {}, redundant, coarsest), shape, products)
-    messages = cycles * writer.messages()
-    if messages > MOST:
+    events = cycles * writer.events()
+    if events > MOST:
         raise InvalidInput(
-            f"the program would have {messages:,} messages on its levels: must be at most {MOST:,}, of 13 GB; "
-            "take fewer cycles, or a V-cycle"
+            f"the program would have {events:,} events: must be at most {MOST:,}, which take 13 GB; take fewer cycles, "
+            "or a V-cycle"
         )
     for number in range(cycles):
         b.iteration(None, number)
@@ -183,15 +183,14 @@ class _Writer:
     shape: str
     products: tuple[int, int]
 
-    def messages(self) -> int:
-        """Messages of all products of a cycle."""
+    def events(self) -> int:
+        """Events of all products of a cycle."""
         total, (before, after) = 0, self.products
         for number, one in enumerate(self.levels):
-            last = number == len(self.levels) - 1
-            each = 0 if last and self.solve is not None else before + after + 1
-            both = [p for p in (one.restriction, one.interpolation) if p is not None]
-            sent = each * len(one.matrix.source) + sum(len(p.source) for p in both)
-            total += visits(self.shape, number) * sent
+            solved = self.solve is not None and number == len(self.levels) - 1
+            here = 0 if solved else (before + after + 1) * one.matrix.events
+            here += sum(p.events for p in (one.restriction, one.interpolation) if p is not None)
+            total += visits(self.shape, number) * here
         return total
 
     def visit(self, number: int, shape: str) -> None:
@@ -207,7 +206,8 @@ class _Writer:
         if below is not None:
             with self.at(number + 1, "gather"):
                 below.there(self.b)
-        for each in {"V": "V", "W": "WW", "F": "FV"}[shape]:
+        solved = self.solve is not None and number + 2 == len(self.levels)
+        for each in "V" if solved else {"V": "V", "W": "WW", "F": "FV"}[shape]:
             self.visit(number + 1, each)
         if below is not None and not below.redundant:
             with self.at(number + 1, "scatter"):
