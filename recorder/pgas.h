@@ -176,7 +176,13 @@ void pgas_call_leave(struct pgas_call* c);
   pgas_call_end(&c, status)
 #define CALL(name, ...) CALL_OF(name, (void)0, __VA_ARGS__)
 
-void pgas_describe(struct pgas_call* c, uint16_t form, uint16_t n, void* what, size_t size);
+static inline void pgas_describe(struct pgas_call* c, uint16_t form, uint16_t n, void* what, size_t size) {
+  c->form = form;
+  c->n = n;
+  c->what = what;
+  c->size = (uint32_t)size;
+  c->waits = form != FORM_MESSAGE;
+}
 /* Before a handler: the call is recorded as begun; false: it was before, or is not. */
 bool pgas_open(struct pgas_call* c);
 /* What was described, or that it is done. key: of the request of what goes on, 0: nothing does. */

@@ -65,15 +65,21 @@ static void handled(isthmus_token* token, const uint64_t* arguments, uint32_t co
   }
   struct call receive = c->call;
   receive.function = pgas_before + PGAS_handled;
-  const struct trace_message m = message(&handler->space->members, 1, (int32_t)isthmus_token_rank(token),
-                                         (int32_t)handler->number, wire_bytes(count, bytes));
+  struct trace_message m = message(&handler->space->members, 1, (int32_t)isthmus_token_rank(token),
+                                   (int32_t)handler->number, wire_bytes(count, bytes));
+  if (!running) m.derived = TRACE_BEGUN;
   write_messages(&receive, &m, 1);
   pgas_running = NULL;
   call_leave(&c->call);
   handler->run(token, arguments, count, payload, bytes, handler->data);
   pgas_running = running;
-  if (running) call_again(&c->call);
-  else depth = before;
+  call_again(&c->call);
+  if (running) return;
+  /* Nothing else says how long it computed. */
+  call_end(&c->call, 0);
+  if (record_call(&c->call, FORM_DONE, 0, 0)) record_commit(c->call.end);
+  call_leave(&c->call);
+  depth = before;
 }
 
 EXPORT int isthmus_handle(isthmus_space* handle, uint32_t number, isthmus_handler run, void* data) {

@@ -44,14 +44,6 @@ void pgas_call_leave(struct pgas_call* c) {
   call_leave(&c->call);
 }
 
-void pgas_describe(struct pgas_call* c, uint16_t form, uint16_t n, void* what, size_t size) {
-  c->form = form;
-  c->n = n;
-  c->what = what;
-  c->size = (uint32_t)size;
-  c->waits = form != FORM_MESSAGE;
-}
-
 static void set_request(struct pgas_call* c, uint32_t serial) {
   struct trace_message* const messages = c->what;
   switch (c->form) {

@@ -351,3 +351,57 @@ def test_what_a_handler_does_stands_behind_the_begin_of_the_call_that_ran_it(
         assert calls[f"isthmus_{name}"] == n, name
     timeline = isthmus.simulate(recorded, "mesh:2")
     assert timeline.deadlock is None, str(timeline.deadlock)
+
+
+#: Handlers of rank 0 compute for 20 ms in all.
+WORK = """
+#include <isthmus/isthmus_pgas.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+#define TRY(call) do { if ((call) < 0) { puts(isthmus_last_error()); exit(1); } } while (0)
+static volatile int handled;
+static double used(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+static void work(isthmus_token* token, const uint64_t* a, uint32_t n, void* payload, size_t bytes, void* data) {
+  (void)token, (void)a, (void)n, (void)payload, (void)bytes, (void)data;
+  const double end = used() + 5e-3;
+  while (used() < end) continue;
+  handled++;
+}
+int main(void) {
+  isthmus_team* team;
+  isthmus_space* s;
+  TRY(isthmus_join(NULL, &team));
+  TRY(isthmus_space_make(team, NULL, &s));
+  TRY(isthmus_handle(s, 1, work, NULL));
+  TRY(isthmus_barrier(s, NULL));
+  for (int i = 0; i < 4 && isthmus_rank(team) == 1; i++) TRY(isthmus_request(s, 0, 1, NULL, 0, NULL, 0));
+  while (isthmus_rank(team) == 0 && handled < 4) WAIT;
+  TRY(isthmus_barrier(s, NULL));
+  TRY(isthmus_space_leave(s));
+  TRY(isthmus_leave(team));
+  return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("progress", ["none", "thread"])
+def test_what_handlers_compute_is_computation(progress: str, tmp_path: Path) -> None:
+    wait = "TRY(isthmus_poll(s))" if progress == "none" else "usleep(1000)"
+    (tmp_path / "work.c").write_text(WORK.replace("WAIT", wait))
+    program = compile_c(tmp_path / "work.c", tmp_path / "work")
+    launch = [sys.executable, "-m", "isthmus", "run", "-n", "2", "--", program]
+    line = [sys.executable, "-m", "isthmus", "record", "-o", tmp_path / "work.h5", "--", *launch]
+    environment = os.environ | {"ISTHMUS_PROGRESS": progress}
+    done = subprocess.run(line, capture_output=True, text=True, timeout=240, check=False, env=environment)
+    assert done.returncode == 0, done.stderr
+    recorded = isthmus.read(tmp_path / "work.h5")
+    assert isinstance(recorded, isthmus.Program)
+    computed = np.asarray(recorded.amount)[events(recorded, 0, EventKind.compute)].sum() * 1e-12
+    assert 0.019 < computed < 0.03
+    assert isthmus.simulate(recorded, "mesh:2").makespan > 0.019
