@@ -16,8 +16,8 @@ from .output import print_json
     help="Predict what a hierarchy holds and exchanges on a number of ranks for which it was not computed.\n\n"
     "FILES hold hierarchies of one solver and one family of problems on at least 3 numbers of parts, with as many rows "
     "of a part in each (weak scaling) or as many rows in all (strong scaling). From 4 on, each but the smallest is "
-    "left out once and predicted from the others, and the errors are printed. What is written with -o goes into isthmus "
-    "multigrid model; who sends to whom is made up in it.",
+    "left out once and predicted from the others, and the errors are printed. What is written with -o goes into "
+    "isthmus multigrid model; who sends to whom is made up in it.",
 )
 @click.argument("files", metavar="FILES", nargs=-1, required=True)
 @click.option("--ranks", type=click.IntRange(2), required=True, metavar="N", help="Predict for so many ranks.")
