@@ -310,13 +310,15 @@ def _moved(e: Estimate, value: int) -> Estimate:
     return Estimate(value, min(e.low, value), max(e.high, value), "fit" if e.by == "exact" else e.by, e.law)
 
 
-def _law(values: Mapping[int, float], title: str, parts: int) -> laws.Law:
+def _law(values: Mapping[int, float], title: str, parts: int, weak: bool) -> laws.Law:
     """The law of the sizes, without the smallest ones if that halves the error: there, boundaries are everywhere."""
-    best = laws.fit(values, name=title, exponents=_TERMS, terms=1)
     kept = sorted(values)
+    # What a part has of a problem that stays falls towards nothing, and not below.
+    terms = [t for t in _TERMS if t.power < 0] if not weak and values[kept[-1]] < values[kept[0]] else _TERMS
+    best = laws.fit(values, name=title, exponents=terms, terms=1)
     while best.error > _GOOD and len(kept) > laws.FEWEST and kept[1] <= parts:
         kept = kept[1:]
-        law = laws.fit({size: values[size] for size in kept}, name=title, exponents=_TERMS, terms=1)
+        law = laws.fit({size: values[size] for size in kept}, name=title, exponents=terms, terms=1)
         if law.error <= best.error / 2:
             best = law
     return best
@@ -330,9 +332,9 @@ def _by_law(
     if len(values) < laws.FEWEST:
         return None
     title = f"level {level}, {quantity.replace('_', ' ')} of {name}"
-    law, scale = _law(values, title, parts), 1
+    law, scale = _law(values, title, parts, weak), 1
     if not law.exact and quantity in SUMS:
-        law, scale = _law({s: v / s for s, v in values.items()}, title, parts), parts
+        law, scale = _law({s: v / s for s, v in values.items()}, title, parts, weak), parts
     if law.error > _TRUSTED and few:
         return None
     try:

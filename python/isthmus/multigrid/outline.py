@@ -44,9 +44,11 @@ def consistent(numbers: Mapping[str, int], parts: int) -> dict[str, int]:
         n[name] = min(n[name], parts - 1)
     if not min(n["sends"], n["receives"], n["messages"]):
         return n | dict.fromkeys(("sends", "receives", "messages", "bytes", "bytes_sent", "bytes_received"), 0)
-    n["messages"] = max(n["messages"], n["sends"] + n["receives"] - 1)
+    n["messages"] = max(n["messages"], n["sends"] + n["receives"])
     for most, count in (("bytes_sent", "sends"), ("bytes_received", "receives")):
         n[most] = max(n[most], ELEMENT * n[count])
+    n["bytes_sent"] = min(n["bytes_sent"], n["sends"] * n["bytes_received"])
+    n["bytes_received"] = min(n["bytes_received"], n["receives"] * n["bytes_sent"])
     n["bytes"] = max(n["bytes"], n["bytes_sent"] + n["bytes_received"])
     return n
 
