@@ -80,12 +80,16 @@ def test_what_is_slow_is_handed_back(many: tuple[str, Path], tmp_path: Path) -> 
     export(DecisionTable({"allreduce": [Row(2, (slow,), True)]}), "isthmus").save(tmp_path / "slow.txt")
     options = ("--collectives", str(tmp_path / "slow.txt"))
     for collective, form in forms(name):
-        found, _ = run(name, 2, program, "4096", "200", *form, options=options)
-        row = next(row for row in found["collectives"] if row["collective"] == collective)
-        # A processor that others use as well may hide the difference the first time.
-        if row["isthmus"]["low"] > 1.1 * row["library"]["high"]:
-            assert row["left"][FASTER] >= 2 * 80
-        assert row["isthmus"]["median"] > 1.5 * row["library"]["median"]
+        # Processors that others use as well hide the difference: calls of either side then wait for them.
+        for _ in range(4):
+            found, _ = run(name, 2, program, "4096", "200", *form, options=options)
+            row = next(row for row in found["collectives"] if row["collective"] == collective)
+            if row["isthmus"]["low"] > 1.1 * row["library"]["high"]:
+                assert row["left"][FASTER] >= 2 * 80
+            if row["isthmus"]["median"] > 1.5 * row["library"]["median"]:
+                break
+        else:
+            pytest.fail(f"{collective}: {row['isthmus']}, library {row['library']}")
 
 
 #: The number of threads is one, or more where a word follows.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from .options import check_file, json_option, shared
+from .options import check_file, json_option, one_number, shared
 from .output import print_json
 
 
@@ -20,16 +20,17 @@ from .output import print_json
     "isthmus multigrid model; who sends to whom is made up in it.",
 )
 @click.argument("files", metavar="FILES", nargs=-1, required=True)
-@click.option("--ranks", type=click.IntRange(2), required=True, metavar="N", help="Predict for so many ranks.")
+@shared("ranks", "; here the one number to predict for", required=True)
 @shared("output", "the hierarchy as predicted, .h5")
 @json_option
-def extrapolate(files: tuple[str, ...], ranks: int, output: str | None, as_json: bool) -> None:
+def extrapolate(files: tuple[str, ...], ranks: str, output: str | None, as_json: bool) -> None:
     from ..multigrid import Hierarchy
     from ..multigrid import extrapolate as predict
 
     if output is not None:
         check_file("-o", output, (".h5", ".hdf5"))
-    found = predict([Hierarchy.load(path) for path in files], ranks)
+    parts = one_number("--ranks", ranks)
+    found = predict([Hierarchy.load(path) for path in files], parts)
     if output is not None:
         found.hierarchy.save(output)
     if as_json:

@@ -139,7 +139,7 @@ def node_aware(
     >>> from isthmus.multigrid import Costs, boxes, hierarchy, node_aware
     >>> everybody = hierarchy([sp.csr_array(np.ones((64, 64)))], boxes((64,), 64))
     >>> paid = Costs(alpha=2e-6, beta=1e-9, node_alpha=5e-7, node_beta=1e-10)
-    >>> node_aware(everybody, paid, cores=16).best
+    >>> node_aware(everybody, paid, cores=4).best
     ['three steps']
     """
     paid = costs if isinstance(costs, Costs) else Costs.of(costs)
