@@ -1,5 +1,6 @@
 /* Teams and spaces of libisthmus, and what is the same in all wrappers of its functions. */
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,6 +43,16 @@ void pgas_call_end(struct pgas_call* c, int status) {
 void pgas_call_leave(struct pgas_call* c) {
   pgas_running = c->outer;
   call_leave(&c->call);
+}
+
+/* The thread that goes on with the teams of libisthmus calls itself so before anything else (runtime/progress): of what
+ * it does only handlers are the program's, and not the calls of MPI by which the library sends. */
+EXPORT int pthread_setname_np(pthread_t thread, const char* name) {
+  static int (*_Atomic next)(pthread_t, const char*);
+  if (!atomic_load(&next))
+    atomic_store(&next, (int (*)(pthread_t, const char*))(uintptr_t)dlsym(RTLD_NEXT, "pthread_setname_np"));
+  if (strcmp(name, "isthmus") == 0 && pthread_equal(thread, pthread_self())) depth = 1;
+  return atomic_load(&next)(thread, name);
 }
 
 static void set_request(struct pgas_call* c, uint32_t serial) {

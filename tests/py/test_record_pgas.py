@@ -101,6 +101,8 @@ int main(int argc, char** argv) {
 """
 )
 
+INIT_THREADS = "int given; MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &given)"
+
 
 def record(command: list[str | Path], output: Path, **environment: str) -> isthmus.Program:
     line = [sys.executable, "-m", "isthmus", "record", "-o", output, "--", *command]
@@ -405,3 +407,24 @@ def test_what_handlers_compute_is_computation(progress: str, tmp_path: Path) -> 
     computed = np.asarray(recorded.amount)[events(recorded, 0, EventKind.compute)].sum() * 1e-12
     assert 0.019 < computed < 0.03
     assert isthmus.simulate(recorded, "mesh:2").makespan > 0.019
+
+
+@pytest.mark.parametrize("transport", ["", "mpi"])
+def test_with_a_thread_of_the_library_it_is_simulated(transport: str, tmp_path: Path) -> None:
+    """What the library itself sends by MPI in its thread is not the program's."""
+    (tmp_path / "all.c").write_text(SOURCE.replace("MPI_Init(&argc, &argv)", INIT_THREADS))
+    words = [f"-DROUNDS={ROUNDS}", "-g"]
+    tool: str | Path | None = "cc"
+    if transport:
+        tool = installed(MPIS[0]).tool("mpicc")
+        words += ["-DWITH_MPI", "-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX"]
+    program = compile_c(tmp_path / "all.c", tmp_path / "all", str(tool), "-std=c99", *words)
+    alone = [sys.executable, "-m", "isthmus", "run", "-n", str(RANKS), "--"]
+    launch = launcher(MPIS[0], RANKS) if transport else alone
+    more = {"ISTHMUS_TRANSPORT": transport} if transport else {}
+    recorded = record([*launch, program], tmp_path / "all.h5", ISTHMUS_PROGRESS="thread", **more)
+    recorded.validate()
+    assert recorded.recording is not None
+    assert not [note for note in recorded.recording.notes if "left out" in note]
+    timeline = isthmus.simulate(recorded, "mesh:4")
+    assert timeline.deadlock is None, str(timeline.deadlock)

@@ -42,6 +42,8 @@ _FILES = re.compile(r"MPI_File_\w+$")
 _OF_MEMBERS = re.compile(r"MPI_(Comm_create_group|Comm_create_from_group|Intercomm_create\w*)$")
 #: Collectives of which some ranks may wait in the call, and others go on before they wait.
 _SPLIT = re.compile(r"isthmus_\w+$")
+#: Receives that nothing else stands for than that a message is there.
+_HANDLERS = re.compile(r"isthmus_handler$")
 #: Large-count forms have the name of the others with this ending.
 _LARGE = "_c"
 
@@ -86,6 +88,10 @@ class Functions:
     def split(self) -> NDArray[np.bool_]:
         """Return which collectives may block some ranks and not others."""
         return self._are(_SPLIT)
+
+    def handlers(self) -> NDArray[np.bool_]:
+        """Return which functions take messages where they end, and not in the order in which they begin."""
+        return self._are(_HANDLERS)
 
     def of_members(self) -> NDArray[np.bool_]:
         """Return which functions make a communicator without all members of an older one."""

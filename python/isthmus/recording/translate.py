@@ -272,8 +272,13 @@ class _Translation:
         rest = np.flatnonzero(~paired)
         opens = request[rest] != 0
         kind = np.where(receives[rest], EventKind.recv, EventKind.send) + 2 * opens
+        point = steps.enter[step[rest]]
+        if steps.overlapping:
+            # A thread waits for the library's lock while another one handles what came before.
+            late = self.shared.functions.handlers()[self.table["function"][step[rest]]]
+            point = np.where(late, steps.leave[step[rest]], point)
         event[rest] = self.out.add(
-            steps.enter[step[rest]], kind, step[rest], peer=peer[rest], tag=tag[rest], comm=comm[rest],
+            point, kind, step[rest], peer=peer[rest], tag=tag[rest], comm=comm[rest],
             amount=size[rest], request=request[rest],
         )  # fmt: skip
         split = np.flatnonzero(waited)
