@@ -101,7 +101,7 @@ def test_scaled_values_have_scaled_laws(numbers: list[float], factor: float) -> 
             assert two(size) == pytest.approx(factor * one(size), rel=1e-6, abs=1e-9 * factor * max(numbers))
 
 
-#: Measured over 200 seeds with errors of 5 % (standard deviation) at 4 to 128: see docs/reference/laws.md.
+#: Measured over 200 seeds with errors of 5 % (standard deviation) at 4 to 128: see the notes of fit.
 NOISY = {
     "constant": (Term(Fraction(0)), lambda p: 7.0),
     "logarithm": (Term(Fraction(0), 1), lambda p: 3 * log2(p)),

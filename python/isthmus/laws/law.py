@@ -166,6 +166,13 @@ def fit(
     InvalidInput
         If there are too few sizes, or sizes or values are not numbers that a law can have.
 
+    Notes
+    -----
+    Values with errors of 5 % at 4, 8, ..., 128, over 200 seeds and with one term: the power of the leading term, with a
+    logarithm for 1/8, is within 1/4 of the true one in 98 to 100 % of cases; the term itself is found in 96 % (a
+    constant), 89 % (log2 P), 58 % (P), 30 % (P^(1/2)) and 23 % (P log2 P). The value at 2,048 is in its interval in 84
+    to 96 %; at 8, 27, 64 and 125 for that at 2,000 in 69 to 86 %.
+
     References
     ----------
     Calotoiu, Hoefler, Poke and Wolf, "Using automated performance modeling to find scalability bugs in complex codes",
