@@ -35,7 +35,7 @@ def value(term: Term, size: int) -> Fraction | None:
     base = root(size, term.power.denominator)
     if base is None or (term.logs and size.bit_count() != 1):
         return None
-    return Fraction(base) ** term.power.numerator * (size.bit_length() - 1) ** term.logs
+    return Fraction(Fraction(base) ** term.power.numerator * (size.bit_length() - 1) ** term.logs)
 
 
 def _basis(sizes: Sequence[int]) -> list[Term]:
@@ -100,7 +100,7 @@ def exact_laws(sizes: Sequence[int], values: Sequence[int]) -> list[dict[Term, F
         for chosen in _likely(basis, sizes, values, count):
             rows = [[x for x in row if x is not None] for row in zip(*(basis[t] for t in chosen), strict=True)]
             solved = _solve(rows, values)
-            if solved is None or not all(solved[1:] if count > 1 else [1]):
+            if solved is None or (count > 1 and not all(solved[1:])):
                 continue
             # Each size left out: the others must tell the same law.
             left_out = range(len(sizes))

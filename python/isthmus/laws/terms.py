@@ -20,7 +20,7 @@ class Term:
     logs: int = 0
 
     def __call__(self, size: float) -> float:
-        return float(size) ** float(self.power) * log2(size) ** self.logs
+        return float(float(size) ** float(self.power) * log2(size) ** self.logs)
 
     def at(self, sizes: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the term at many sizes."""
