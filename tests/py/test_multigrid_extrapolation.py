@@ -121,13 +121,17 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeyp
     files = ["h4.h5", "h8.h5", "h16.h5", "h32.h5"]
     main(["multigrid", "extrapolate", *files, "--ranks", "64", "-o", "h64.h5", "--json"])
     told = json.loads(capsys.readouterr().out)
-    assert (told["parts"], told["scaling"], told["beyond"], told["file"]) == (64, "weak", 2, "h64.h5")
-    assert set(told["left_out"]) == {"8", "16", "32"}
+    assert told["file"] == "h64.h5"
+    (one,) = told["extrapolations"]
+    assert (one["parts"], one["scaling"], one["beyond"]) == (64, "weak", 2)
+    assert set(one["left_out"]) == {"8", "16", "32"}
     main(["multigrid", "model", "h64.h5", "--machine", "eos", "--cost", "flop=1e-10"])
     assert "extrapolated from 4, 8, 16 and 32 parts" in capsys.readouterr().out
     main(["show", "h64.h5"])
     assert "on 64 parts, extrapolated from 4, 8, 16 and 32 parts" in capsys.readouterr().out
     with pytest.raises(SystemExit) as left:
         main(["multigrid", "extrapolate", "h4.h5", "h8.h5", "--ranks", "64"])
+    with pytest.raises(SystemExit):
+        main(["multigrid", "extrapolate", *files, "--ranks", "64,128", "-o", "h.h5"])
     assert left.value.code == 2
     assert "a law needs at least 3" in capsys.readouterr().err

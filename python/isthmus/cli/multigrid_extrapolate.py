@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-from .options import check_file, json_option, one_number, shared
+from ..errors import InvalidInput
+from .options import check_file, json_option, shared, whole_numbers
 from .output import print_json
 
 
@@ -20,7 +21,7 @@ from .output import print_json
     "isthmus multigrid model; who sends to whom is made up in it.",
 )
 @click.argument("files", metavar="FILES", nargs=-1, required=True)
-@shared("ranks", "; here the one number to predict for", required=True)
+@shared("ranks", ", to predict for", required=True)
 @shared("output", "the hierarchy as predicted, .h5")
 @json_option
 def extrapolate(files: tuple[str, ...], ranks: str, output: str | None, as_json: bool) -> None:
@@ -29,13 +30,17 @@ def extrapolate(files: tuple[str, ...], ranks: str, output: str | None, as_json:
 
     if output is not None:
         check_file("-o", output, (".h5", ".hdf5"))
-    parts = one_number("--ranks", ranks)
-    found = predict([Hierarchy.load(path) for path in files], parts)
+    counts = whole_numbers("--ranks", ranks, 2)
+    if output is not None and len(counts) > 1:
+        raise InvalidInput(f"-o {output}: takes one hierarchy, and --ranks {ranks} are {len(counts)} numbers")
+    given = [Hierarchy.load(path) for path in files]
+    found = [predict(given, count) for count in counts]
     if output is not None:
-        found.hierarchy.save(output)
+        found[0].hierarchy.save(output)
     if as_json:
-        print_json(found.summary() | ({} if output is None else {"file": output}))
+        told = [one.summary() for one in found]
+        print_json({"extrapolations": told} | ({} if output is None else {"file": output}))
         return
-    click.echo(str(found))
+    click.echo("\n\n".join(map(str, found)))
     if output is not None:
         click.echo(f"wrote {output}")
