@@ -11,7 +11,18 @@ from hypothesis import strategies as st
 
 from isthmus import InvalidInput
 from isthmus.cli import main
-from isthmus.multigrid import Costs, Hierarchy, boxes, cycle, extrapolate, hierarchy, redistribute
+from isthmus.multigrid import (
+    Costs,
+    Hierarchy,
+    boxes,
+    cycle,
+    extrapolate,
+    gathered,
+    hierarchy,
+    node_aware,
+    program,
+    redistribute,
+)
 from isthmus.multigrid.outline import MOST, consistent, made, outline
 from test_multigrid import laplace
 from test_multigrid_models import line
@@ -110,8 +121,15 @@ def test_what_is_refused_has_one_sentence() -> None:
     assert "No size was left out" in str(told)
     with pytest.raises(InvalidInput, match="on 64 parts is extrapolated itself"):
         extrapolate([*some, told.hierarchy], 128)
-    with pytest.raises(InvalidInput, match="who sends to whom"):
-        redistribute(told.hierarchy, COSTS)
+    inside = Costs(alpha=1e-6, beta=1e-9, node_alpha=1e-7)
+    for needs_messages in (
+        lambda: redistribute(told.hierarchy, COSTS),
+        lambda: gathered(told.hierarchy, {1: 2}),
+        lambda: node_aware(told.hierarchy, inside),
+        lambda: program(told.hierarchy),
+    ):
+        with pytest.raises(InvalidInput, match="who sends to whom"):
+            needs_messages()
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

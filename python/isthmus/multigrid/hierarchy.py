@@ -72,6 +72,17 @@ class Hierarchy(Tabular):
         """Number of levels."""
         return len(self.levels)
 
+    def check_exchanges(self) -> None:
+        """Refuse a hierarchy of which only numbers are known, not who sends to whom.
+
+        Raises
+        ------
+        InvalidInput
+            If it is extrapolated.
+        """
+        if "extrapolated" in self.facts:
+            raise InvalidInput("the hierarchy is extrapolated: who sends to whom in it is not known")
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write an HDF5 file (``.h5`` or ``.hdf5``), whole or not at all."""
         if os.path.splitext(path)[1] not in (".h5", ".hdf5"):

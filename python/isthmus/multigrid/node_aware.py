@@ -120,7 +120,7 @@ def node_aware(
     Raises
     ------
     InvalidInput
-        If costs inside a node are not known.
+        If costs inside a node are not known, or the hierarchy is extrapolated.
 
     Notes
     -----
@@ -143,6 +143,7 @@ def node_aware(
     ['three steps']
     """
     paid = costs if isinstance(costs, Costs) else Costs.of(costs)
+    hierarchy.check_exchanges()
     if cores < 1:
         raise InvalidInput(f"cores = {cores}: must be at least 1")
     if not paid.node_alpha and not paid.node_beta:

@@ -78,7 +78,7 @@ def program(
     Raises
     ------
     InvalidInput
-        If a number or a name is not allowed, or levels cannot be gathered so.
+        If a number or a name is not allowed, levels cannot be gathered so, or the hierarchy is extrapolated.
 
     Examples
     --------

@@ -105,7 +105,7 @@ def gathered(hierarchy: Hierarchy, switches: Mapping[int, int]) -> Hierarchy:
     Raises
     ------
     InvalidInput
-        If a level is none of the coarse ones, or does not have more parts with rows.
+        If a level is none of the coarse ones, or does not have more parts with rows, or the hierarchy is extrapolated.
 
     Examples
     --------
@@ -117,6 +117,7 @@ def gathered(hierarchy: Hierarchy, switches: Mapping[int, int]) -> Hierarchy:
     >>> [level.matrix.active for level in found.levels]
     [8, 2]
     """
+    hierarchy.check_exchanges()
     levels = list(hierarchy.levels)
     for level, count in sorted(switches.items()):
         if not 0 < level < len(levels):
@@ -219,8 +220,7 @@ def redistribute(
         from level 2 on fewer than 800 rows of a process, to 800 each. AMGCL: a process with at most 10,000 rows, eight
         neighbours become one.
     """
-    if "extrapolated" in hierarchy.facts:
-        raise InvalidInput("the hierarchy is extrapolated: who sends to whom, which gathering depends on, is not known")
+    hierarchy.check_exchanges()
     if isinstance(costs, Costs):
         paid, sizes = costs, tuple(caches or ())
     else:
