@@ -9,7 +9,7 @@ import click
 
 from ..errors import InvalidInput
 from .multigrid_extrapolate import extrapolate
-from .multigrid_inputs import paid_costs, read_hierarchy
+from .multigrid_inputs import named_numbers, paid_costs, read_hierarchy
 from .multigrid_output import told
 from .multigrid_program import program
 from .options import check_file, json_option, pictures, several, shared
@@ -104,13 +104,7 @@ def counts(
 
     if output is not None:
         check_file("-o", output, (".h5", ".hdf5"))
-    options = {}
-    for one in more:
-        key, _, value = one.partition("=")
-        try:
-            options[key] = float(value)
-        except ValueError:
-            raise InvalidInput(f"--option {one}: expected KEY=NUMBER") from None
+    options = named_numbers("--option", more, "KEY=NUMBER")
     what: Any = problem
     if os.path.splitext(problem)[1] in (".mtx", ".npz", ".gz"):
         what = _matrix(problem)

@@ -18,16 +18,21 @@ def read_hierarchy(path: str) -> Hierarchy:
     return Hierarchy.load(path)
 
 
-def named_costs(pairs: tuple[str, ...]) -> dict[str, float]:
-    """What --cost gives."""
+def named_numbers(option: str, pairs: tuple[str, ...], form: str) -> dict[str, float]:
+    """What an option gives as NAME=NUMBER; ``form`` says what is expected."""
     out = {}
     for one in pairs:
         key, _, value = one.partition("=")
         try:
             out[key] = float(value)
         except ValueError:
-            raise InvalidInput(f"--cost {one}: expected NAME=NUMBER in SI units, such as flop=0.5e-9") from None
+            raise InvalidInput(f"{option} {one}: expected {form}") from None
     return out
+
+
+def named_costs(pairs: tuple[str, ...]) -> dict[str, float]:
+    """What --cost gives."""
+    return named_numbers("--cost", pairs, "NAME=NUMBER in SI units, such as flop=0.5e-9")
 
 
 def paid_costs(

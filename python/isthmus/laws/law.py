@@ -137,13 +137,12 @@ def fit(
 ) -> Law:
     """Find the law of values at some sizes.
 
-    Whole numbers are first given laws with rational coefficients, in powers
-    P^(i/3), P^(i/2) and P^i up to P^3 where these are whole at all sizes, and log2(P) where sizes are powers of two:
-    the shortest that predicts each size, left out, exactly. It has one or two terms, or up to four where sizes are
-    two more than terms. Otherwise the form ``c0 + c1 P^i log2(P)^j`` is chosen
-    from Extra-P's set of 42 pairs (i, j) by the error of points left out, with coefficients of the least relative
-    errors; the constant alone unless a term halves that error. From 6 sizes on, two terms are taken where they halve it
-    again.
+    Whole numbers are first given laws with rational coefficients, in powers P^(i/3), P^(i/2) and P^i up to P^3 where
+    these are whole at all sizes, and log2(P) where sizes are powers of two: the shortest that predicts each size, left
+    out, exactly. It has one or two terms, or up to four where sizes are two more than terms. Otherwise the form
+    ``c0 + c1 P^i log2(P)^j`` is chosen from Extra-P's set of 42 pairs (i, j) by the error of points left out, with
+    coefficients of the least relative errors; the constant alone unless a term halves that error. From 6 sizes on, two
+    terms are taken where they halve it again.
 
     Parameters
     ----------

@@ -13,11 +13,9 @@ from .. import laws
 from ..errors import InvalidInput
 from ..tabular import Tabular
 from ..units import percent
-from .hierarchy import GridLevel, Hierarchy
+from .hierarchy import EXTRAPOLATED, GridLevel, Hierarchy
 from .outline import MOST, QUANTITIES, SUMS, consistent, made, outline
 
-#: The fact of a hierarchy that says what it was extrapolated from.
-FACT = "extrapolated"
 #: Relative error of points left out above which a law of a level is not used.
 _TRUSTED = 0.2
 #: Error below which all sizes are kept.
@@ -116,7 +114,7 @@ class Extrapolation(Tabular):
                 for name, numbers in one.items()
             }
             levels.append(GridLevel(made_of["A"], made_of.get("P"), made_of.get("R")))
-        return Hierarchy(tuple(levels), {FACT: f"from {_words(self.sizes)} parts"})
+        return Hierarchy(tuple(levels), {EXTRAPOLATED: f"from {_words(self.sizes)} parts"})
 
     def frame(self) -> Sequence[dict[str, Any]]:
         """Return a row per level, operator and quantity: value, low, high, how it was found, and its law."""
@@ -223,7 +221,7 @@ def extrapolate(hierarchies: Sequence[Hierarchy], parts: int) -> Extrapolation:
         raise InvalidInput(f"{parts} parts: must be at least 2")
     runs: dict[int, _Run] = {}
     for one in hierarchies:
-        if FACT in one.facts:
+        if EXTRAPOLATED in one.facts:
             raise InvalidInput(f"the hierarchy on {one.parts} parts is extrapolated itself: give only computed ones")
         if one.parts in runs:
             raise InvalidInput(f"two hierarchies on {one.parts} parts: each number of parts must be given once")

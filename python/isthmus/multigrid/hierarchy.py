@@ -17,6 +17,8 @@ from ..views import view
 from .operators import Operator
 from .partition import coarse_owner
 
+#: The fact that says what a hierarchy was extrapolated from.
+EXTRAPOLATED = "extrapolated"
 _HEAD = ("level", "rows", "nnz/row", "parts", "A sends", "A bytes", "P sends", "P bytes", "R sends", "R bytes")
 
 
@@ -80,7 +82,7 @@ class Hierarchy(Tabular):
         InvalidInput
             If it is extrapolated.
         """
-        if "extrapolated" in self.facts:
+        if EXTRAPOLATED in self.facts:
             raise InvalidInput("the hierarchy is extrapolated: who sends to whom in it is not known")
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -140,7 +142,7 @@ class Hierarchy(Tabular):
         widths = [max(len(row[i]) for row in (_HEAD, *rows)) for i in range(len(_HEAD))]
         lines = ["  ".join(c.rjust(w) for c, w in zip(row, widths, strict=True)) for row in (_HEAD, *rows)]
         solver = f", {self.facts['solver']}" if "solver" in self.facts else ""
-        solver += f", extrapolated {self.facts['extrapolated']}" if "extrapolated" in self.facts else ""
+        solver += f", extrapolated {self.facts[EXTRAPOLATED]}" if EXTRAPOLATED in self.facts else ""
         return "\n".join(
             [f"Hierarchy of {len(self)} levels on {self.parts} parts{solver}; the most that one part sends:", *lines]
         )

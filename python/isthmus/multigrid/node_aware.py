@@ -63,7 +63,7 @@ class NodeAware(Tabular):
         return f"<NodeAware: {len(self.best)} levels>"
 
     def __str__(self) -> str:
-        table = [["level", *(f"{way}" for way in WAYS), "best"]]
+        table = [["level", *WAYS, "best"]]
         for level, best in enumerate(self.best):
             cells = [f"{text(float(self.seconds[way][level]), 's', 3)} ({self.messages[way][level]})" for way in WAYS]
             table.append([str(level), *cells, best])
