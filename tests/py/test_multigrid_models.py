@@ -260,6 +260,8 @@ def test_when_nothing_is_gathered() -> None:
     assert not redistribute(found, Costs(alpha=1e-12, beta=0, flop=1e-6)).switches
     assert not redistribute(found, Costs(alpha=1e-6, beta=0), least=0.999).switches
     assert "would gain" in redistribute(found, Costs(alpha=1e-6, beta=0), least=0.999).reasons[0]
+    assert "computation is not counted" in redistribute(found, Costs(alpha=1e-6, beta=0)).reasons[-1]
+    assert "not counted" not in str(redistribute(found, Costs(alpha=1e-6, beta=0, flop=1e-9)))
     cached = redistribute(found, Costs(alpha=1e-6, beta=0), caches=[1000.0])
     assert not cached.switches
     assert "no longer fit" in cached.reasons[0]

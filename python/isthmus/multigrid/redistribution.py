@@ -269,6 +269,11 @@ def redistribute(
         spent += _switch(now, level, best[1], paid, redundant, settings)
         now = gathered(now, {level: best[1]})
         switches[level] = best[1]
+    if not paid.flop:
+        reasons.append(
+            "computation is not counted, since the time of a floating-point operation (flop) is not known: gathering "
+            "may cost more than it saves"
+        )
     rules: dict[str, tuple[Mapping[int, int], float]] = {}
     rules["during the setup"] = switches, cycle(now, paid, **settings).seconds + spent
     for name, rule in thresholds(hypre_threshold).items():
