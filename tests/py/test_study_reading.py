@@ -42,7 +42,7 @@ def test_points_are_all_combinations_once() -> None:
         ('name = "mine"', "name = 3", "mine.toml:2: name: 3: must be a text"),
         ('name = "mine"', 'nam = "mine"', "mine.toml:2: nam: unknown key; must be one of format, name"),
         ('name = "mine"', "", "mine.toml: name is missing"),
-        ('kind = "pairs"', 'kind = "pears"', "mine.toml:3: kind: 'pears': must be one of collectives, intensity"),
+        ('kind = "pairs"', 'kind = "pears"', "mine.toml:3: kind: 'pears': must be one of collectives, cycles"),
         ("hops = [1, 2]", "hop = [1, 2]", "mine.toml:6: grid.0.hop: no such parameter of 'pairs'; must be one of"),
         ("hops = [1, 2]", "hops = [0]", "mine.toml:6: grid.0.hops: 0: must be 1 or more"),
         ("hops = [1, 2]", "hops = 1.5", "mine.toml:6: grid.0.hops: 1.5: must be a whole number"),
@@ -83,7 +83,7 @@ def test_changed_refuses_what_files_may_not_say() -> None:
 
 def test_neither_file_nor_name() -> None:
     with pytest.raises(
-        InvalidInput, match="must be a file or a study of the catalogue: cielo-allreduce, contention-distance"
+        InvalidInput, match="must be a file or a study of the catalogue: bluewaters-levels, cielo-allreduce"
     ):
         load("nothing-such")
 

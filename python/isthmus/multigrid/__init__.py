@@ -3,6 +3,7 @@
 - ``cycle``: the verb ``cycle``: what a cycle costs on every level, by models
 - ``costs``: what messages and computation cost
 - ``counts_file``: counts of a hierarchy as the C programs of ``solvers/`` write them
+- ``enlarge``: hierarchies of problems that grow with the parts, from two that one process can compute
 - ``extrapolation``: the verb ``extrapolate``: counts on more parts than were computed, from several hierarchies
 - ``gathering``: vectors of a level come to fewer ranks, and back, in programs
 - ``hdf5``: files of hierarchies
@@ -31,6 +32,7 @@ from __future__ import annotations
 
 from .costs import Costs
 from .cycle import Cycle, cycle
+from .enlarge import enlarged
 from .extrapolation import Extrapolation, extrapolate
 from .hierarchy import GridLevel, Hierarchy, hierarchy
 from .hypre import boomeramg
@@ -56,6 +58,7 @@ __all__ = [
     "boxes",
     "coarse_owner",
     "cycle",
+    "enlarged",
     "extrapolate",
     "gathered",
     "hierarchy",

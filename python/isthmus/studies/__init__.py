@@ -4,12 +4,17 @@
 - ``backend``: where points are computed: the interface of backends, and the one of this machine
 - ``collectives``: collectives on machines: algorithms and flavours by size
 - ``collectives_page``: algorithms of collectives by size or ranks: table, figure and findings
+- ``cycles``: cycles of a multigrid solver by the model: messages by cores, and mixes of processes and threads
+- ``cycles_page``: cycles on Eos beside the published table, with one fitted constant and all variants that were tried
 - ``drawing``: what figures of studies share: a sheet with a title and panels
+- ``exchanges``: exchanges of multigrid levels that were measured on Blue Waters, and what models say of each
+- ``exchanges_page``: these beside models: seconds of each level, sums, and which model is nearest
 - ``intensity``: solver cycles on a dragonfly: how much they lose by contention, by how much they send and over how
   many groups
 - ``intensity_page``: what solver cycles on a dragonfly say: a map of slowdown over intensity and spread, and
   thresholds in it
 - ``ledger``: the ledger of a study: an SQLite file with one row a point
+- ``levels``: counts of hierarchies that come with Isthmus, in ``data``
 - ``mapping``: applications on tori: what maps that know the network do to hops, links and time
 - ``mapping_page``: what maps do to applications: table, figure and findings
 - ``models``: the same communication in several models of the network: how far they are from each other

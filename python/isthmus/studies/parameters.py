@@ -21,6 +21,8 @@ Value = str | int | float | bool
 # Kind -> module: imported when a study uses it.
 _MODULES = {
     "collectives": "collectives",
+    "cycles": "cycles",
+    "exchanges": "exchanges",
     "intensity": "intensity",
     "mapping": "mapping",
     "models": "models",
