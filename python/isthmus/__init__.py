@@ -41,6 +41,7 @@
 - ``multigrid/``: multigrid solvers on many processes: what every level holds and exchanges, and what a cycle costs
 - ``plot/``: pictures of interconnects, routes and loads
 - ``proof/``: proofs that a schedule does what it has to do, in every execution
+- ``queueing/``: queues of machines: which nodes a job gets and when, how its time varies, and where it is done first
 - ``recording/``: recordings of real MPI programs: raw traces become Programs that know when, where and how long every
   call took
 - ``running/``: the verb ``run``: ranks carry out schedules and programs, and say when everything happened

@@ -35,6 +35,7 @@ VIEWS = {
     "Pattern.read": "imports.graphs.metis:read_metis",
     "Profile.__str__": "recording.profile_text:report",
     "Program.save": "schedule.hdf5:write_program",
+    "Queued.plot": "plot.queueing:plot_queued",
     "Scenarios.plot": "plot.multigrid:plot_scenarios",
     "Schedule.save": "schedule.hdf5:write_schedule",
     "Study.load": "studies.reading:load",

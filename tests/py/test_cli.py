@@ -68,6 +68,7 @@ def test_the_commands() -> None:
             for name in ("counts", "exchange", "extrapolate", "library", "model", "program", "redistribute", "trace")
         ),
         "prove",
+        *(f"queue {name}" for name in ("simulate", "workload")),
         "record",
         "run",
         *(f"schedule {name}" for name in ("algorithms", "collective", "convert", "lower", "pattern", "validate")),

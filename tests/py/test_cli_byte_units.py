@@ -87,8 +87,10 @@ LINES = [
     "tune export mixed.toml --for openmpi-4.1.4 -o rules.conf",
     "tune export mixed.toml --for ucc -o ucc.env --ranks 8",
 ]
-#: Tested where MPI programs run: test_record_json.py, test_tuning_verify.py, those of measure. A script has no sizes.
+#: Tested where MPI programs run: test_record_json.py, test_tuning_verify.py, those of measure. Scripts and queues have
+#: no sizes.
 ELSEWHERE = {"record", "run", "measure", "tune verify", "completion", "study run"}
+ELSEWHERE |= {f"queue {name}" for name in ("simulate", "workload")}
 ELSEWHERE |= {
     f"multigrid {name}"
     for name in ("counts", "exchange", "extrapolate", "library", "model", "program", "redistribute", "trace")

@@ -21,6 +21,7 @@
 - ``output``: what commands print: JSON for programs, tables for people
 - ``plugin``: --plugin FILE: code of the user that runs before a command
 - ``prove``: isthmus prove
+- ``queue``: isthmus queue
 - ``record``: isthmus record
 - ``run``: isthmus run
 - ``run_program``: isthmus run -- COMMAND
@@ -67,6 +68,7 @@ _COMMANDS = {
     "measure": ("measure", "Measure the machine at hand, as a machine file."),
     "multigrid": ("multigrid", "Count, model, extrapolate and redistribute the levels of multigrid solvers."),
     "prove": ("prove", "Prove that every execution of a schedule is right."),
+    "queue": ("queue", "Simulate the queue of a machine: waiting times by size, nodes that jobs get."),
     "record": ("record", "Run an MPI program and record its communication."),
     "run": ("run", "Carry out a schedule or program, and measure when everything happens."),
     "schedule": ("schedule", "Convert, check and generate programs and schedules."),

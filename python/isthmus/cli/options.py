@@ -95,6 +95,11 @@ SHARED = {
     "launch": Shared(
         ("--launch",), "The launcher with its options, such as 'mpirun -n 4 --oversubscribe'", _text("COMMAND")
     ),
+    "load": Shared(
+        ("--load",),
+        "Share of the machine that jobs ask for on average, such as 0.8; submissions come faster or slower to give it",
+        {"type": click.FloatRange(0, min_open=True), "metavar": "SHARE"},
+    ),
     "machine": Shared(
         ("--machine",),
         "The machine: a name from the catalogue, a file, or a specification in quotes (see isthmus machine)",
@@ -126,8 +131,19 @@ SHARED = {
         "Attribute calls to this code: a function, source file or module, with * and ? as wildcards; may be repeated",
         _text("NAME", multiple=True),
     ),
+    "per_node": Shared(
+        ("--processors-per-node", "per_node"),
+        "Processors of the workload that are one node of the machine; by default what its header says, otherwise 1",
+        _number(1),
+    ),
     "placement": Shared(("--placement",), "Placement of the ranks", _text("ORDER|FILE")),
     "plot": Shared(("--plot",), "Draw .png, .svg or .pdf", _text("[KIND=]FILE", multiple=True)),
+    "policy": Shared(
+        ("--policy",),
+        "Which nodes jobs get: linear (the default: lowest free numbers), contiguous (consecutive numbers, or the job "
+        "waits), curve (along a Hilbert curve), random, by-size (small jobs from the other end); may be repeated",
+        _text("NAME", multiple=True),
+    ),
     "progress": Shared(
         ("--progress/--no-progress",), "Show progress on standard error; by default on a terminal", {"default": None}
     ),
@@ -156,6 +172,11 @@ SHARED = {
         {"type": click.Choice(UNITS), "metavar": "UNIT", "default": "ns", "show_default": True},
     ),
     "wait": Shared(("--wait",), "Longest time that the launcher may take", _text("TIME", show_default=True)),
+    "workload": Shared(
+        ("--workload",),
+        "Jobs of the machine in the Standard Workload Format, also compressed by gzip; without it those of a model",
+        _text("FILE"),
+    ),
     "workers": Shared(("--workers",), "Number of simultaneous workers", _number(1)),
 }
 

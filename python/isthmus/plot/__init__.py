@@ -29,6 +29,7 @@
 - ``placement``: pictures of a placement beside the one before: load of links, lengths of routes, tasks in space
 - ``profile``: pictures of recorded programs: who talks to whom, how large messages are, where the time of ranks and
   calls goes
+- ``queueing``: pictures of queues: waiting times by size, as boxes
 - ``rail``: rail-optimised GPU clusters: domains as columns, rails as rows, leaves and spines above
 - ``scene``: what a picture consists of, without saying how it is put on paper or on a screen
 - ``shift``: kautz and de Bruijn graphs: all directed links of small ones, the reach of a router in large ones
