@@ -35,6 +35,8 @@ _SPELLINGS: dict[str, dict[str, float]] = {
     "Hz": _with(_PREFIX, "Hz"),
     "flop/s": _with(_PREFIX, "flop/s"),
     "1/s": {"1/s": 1.0, **_with(_PREFIX, "/s")},
+    "W": _with(_PREFIX, "W"),
+    "J": _with(_PREFIX, "J"),
 }
 #: Base units.
 UNITS = tuple(_SPELLINGS)
@@ -47,16 +49,26 @@ _OUTPUT: dict[str, list[str]] = {
     "Hz": ["GHz", "MHz", "kHz", "Hz"],
     "flop/s": ["Eflop/s", "Pflop/s", "Tflop/s", "Gflop/s", "Mflop/s", "flop/s"],
     "1/s": ["G/s", "M/s", "k/s", "/s"],
+    "W": ["MW", "kW", "W"],
+    "J": ["TJ", "GJ", "MJ", "kJ", "J"],
     "": [""],
 }
 # What text without a unit lacks, and likely units: 5 for a latency is hardly 5 s. A number of bytes is one.
-_NEEDED = {"s": "a time", "B/s": "a bandwidth", "s/B": "a time per byte", "Hz": "a frequency", "flop/s": "a rate"}
+_NEEDED = {
+    "s": "a time",
+    "B/s": "a bandwidth",
+    "s/B": "a time per byte",
+    "Hz": "a frequency",
+    "flop/s": "a rate",
+    "W": "a power",
+}
 _LIKELY = {
     "s": ("ns", "us"),
     "B/s": ("GB/s", "Gbit/s"),
     "s/B": ("ns/B", "ps/B"),
     "Hz": ("GHz", "MHz"),
     "flop/s": ("Gflop/s", "Tflop/s"),
+    "W": ("W", "kW"),
 }
 _SIZE = re.compile(r"[0-9.]+ [kKMGTP]?i?B")
 _BINARY_SIZE = re.compile(r"[0-9.]+ [KMGT]iB(?![/\w])")
@@ -96,7 +108,8 @@ def parse(value: object, unit: str, *, plain: bool = False) -> float:
     value : str, int or float
         ``"425 MB/s"``, ``"64ns"``; a number that is no text is in SI already. In text, 0 and bytes need no unit.
     unit : str
-        Base unit: ``""``, ``"B"``, ``"B/s"``, ``"s"``, ``"s/B"``, ``"Hz"``, ``"flop/s"`` or ``"1/s"`` (events).
+        Base unit: ``""``, ``"B"``, ``"B/s"``, ``"s"``, ``"s/B"``, ``"Hz"``, ``"flop/s"``, ``"1/s"`` (events), ``"W"``
+        or ``"J"``.
     plain : bool
         Text without a unit is in SI too: for columns of numbers in files.
 

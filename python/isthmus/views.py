@@ -38,6 +38,7 @@ VIEWS = {
     "Queued.plot": "plot.queueing:plot_queued",
     "Scenarios.plot": "plot.multigrid:plot_scenarios",
     "Schedule.save": "schedule.hdf5:write_schedule",
+    "SizeComparison.save": "comparison.sizes_page:save",
     "Study.load": "studies.reading:load",
     "Timeline.__str__": "simulation.text:report",
     "Timeline.plot": "plot.timeline:plot_timeline",

@@ -114,6 +114,8 @@ def options(draw: st.DrawFn) -> list[str]:
         "memory_bandwidth": "B/s",
         "clock": "Hz",
         "flops": "flop/s",
+        "power": "W",
+        "price": "",
     }
     for level in ("", "network.", "socket.", "node."):
         fields |= {f"{level}{key}": "s" for key in ("L", "o_send", "o_recv", "g", "per_hop")}

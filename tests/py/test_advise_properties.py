@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 import isthmus
 from isthmus.advice.analysis.event_of_operation import completions, events_of_operations
-from isthmus.advice.analysis.what_if import balanced, changed, scaled
+from isthmus.advice.analysis.what_if import balanced, changed
+from isthmus.schedule.computation import scaled
 from isthmus.schedule.program import EventKind, Program
 from isthmus.schedule.schedule import OpKind
 from noun_strategies import programs

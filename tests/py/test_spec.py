@@ -98,7 +98,7 @@ def test_every_other_option() -> None:
     machine = Machine.parse(
         "ring:4 name=mine title=Mine compute=3 hosts=n[1-4] sockets=2 numa=4 cores=8 core_order=cyclic nics=2 "
         "nic_bandwidth=10GB/s gpus=4 gpu_flops=1Tflop/s gpu_memory_bandwidth=2TB/s memory=64GiB memory_bandwidth=1GB/s "
-        "clock=2GHz flops=3Gflop/s L=1us g=2us G=1ns/B O=1ps/B S=8kB per_hop=5ns node.L=2us "
+        "clock=2GHz flops=3Gflop/s power=350W price=0.5 L=1us g=2us G=1ns/B O=1ps/B S=8kB per_hop=5ns node.L=2us "
         "noise=exponential noise.period=1ms noise.duration=1us"
     )
     assert (machine.name, machine.title, machine.nodes, list(machine.hostnames)) == (
@@ -111,6 +111,7 @@ def test_every_other_option() -> None:
     assert (n.sockets, n.numa, n.cores, n.core_order, n.nics, n.gpus) == (2, 4, 8, "cyclic", 2, 4)
     assert (n.nic_bandwidth, n.gpu_flops, n.gpu_memory_bandwidth) == (10e9, 1e12, 2e12)
     assert (n.memory, n.memory_bandwidth, n.clock, n.flops) == (64 * 2.0**30, 1e9, 2e9, 3e9)
+    assert (n.power, n.price) == (350.0, 0.5)
     level = machine.level.network
     assert (level.L, level.g, level.G, level.O, level.S, level.per_hop) == (1e-6, 2e-6, 1e-9, 1e-12, 8e3, 5e-9)
     assert machine.level.node.L == 2e-6

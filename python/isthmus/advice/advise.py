@@ -16,6 +16,7 @@ from ..errors import InvalidInput, Unsupported
 from ..lowering.rules import Rules
 from ..machine import Allocation, Machine, Noise
 from ..machine.placement import Placement
+from ..schedule.computation import scaled
 from ..schedule.program import Program
 from ..schedule.schedule import Schedule
 from ..simulation.simulate import located, simulate
@@ -26,7 +27,7 @@ from .analysis.pieces import NotInPieces, pieces_of
 from .analysis.piecewise import predict_in_pieces
 from .analysis.prediction import MOST_RECORDED, even_schedule, predict
 from .analysis.simulator import Simulator
-from .analysis.what_if import balanced, scaled
+from .analysis.what_if import balanced
 from .collectives.comparison import choices
 from .collectives.library import library_of
 from .output.sentences import notes_on, sentences_on

@@ -3,9 +3,12 @@
 - ``advise``: isthmus advise
 - ``collectives``: what --collectives names: algorithms of a program's collectives, by kind or from a decision table
 - ``compare``: isthmus compare
+- ``compare_sizes``: isthmus compare PROGRAM --machine ...: machines over numbers of ranks
 - ``completion``: isthmus completion, and what completes the names of machines, collectives and examples
 - ``doctor``: isthmus doctor
 - ``export_collectives``: the option --export-collectives of isthmus advise
+- ``families``: programs at many numbers of ranks from one line: a skeleton, a collective, or a file at the ranks that
+  it has
 - ``inputs``: what commands on programs and schedules read: files, one-line collectives, LogGOPS parameters, noise,
   placements
 - ``machine``: isthmus machine

@@ -148,7 +148,9 @@ SHARED = {
         ("--progress/--no-progress",), "Show progress on standard error; by default on a terminal", {"default": None}
     ),
     "quick": Shared(("--quick",), "Run a short form that takes seconds", {"is_flag": True}),
-    "ranks": Shared(("--ranks",), "Numbers of ranks, such as 64 or 1-40,64", _text("LIST")),
+    "ranks": Shared(
+        ("--ranks",), "Numbers of ranks, such as 64, 1-40,64 or 16..1024 (doubled from one to the next)", _text("LIST")
+    ),
     "ranks_per_node": Shared(("--ranks-per-node",), "Ranks on every node of the job", _number(1)),
     "redundant": Shared(
         ("--redundant",),
@@ -429,16 +431,22 @@ def one_number(option: str, text: str) -> int:
 
 
 def whole_numbers(option: str, text: str, least: int = 1) -> list[int]:
-    """Numbers in ascending order from ``1-40,64``."""
+    """Numbers in ascending order from ``1-40,64``; ``16..1024`` are 16, 32, 64 and so on, and 1024."""
     out: set[int] = set()
     for part in text.split(","):
-        first, dash, last = (word.strip() for word in part.partition("-"))
+        doubled = ".." in part
+        first, dash, last = (word.strip() for word in part.partition(".." if doubled else "-"))
         last = last if dash else first
         good = all(word.isdecimal() and word.isascii() and len(word) < 10 for word in (first, last))
-        if not good or not least <= int(first) <= int(last) < int(first) + 1_000_000:
+        good = good and least <= int(first) <= int(last) and (int(first) > 0 or not doubled)
+        if not good or (int(last) >= int(first) + 1_000_000 and not doubled):
             raise InvalidInput(
-                f"{option} {text}: {part!r}; must be whole numbers from {least} and ranges such as 1-40, "
-                "separated by commas"
+                f"{option} {text}: {part!r}; must be whole numbers from {least}, ranges such as 1-40, and doubled ones "
+                "such as 16..1024, separated by commas"
             )
-        out.update(range(int(first), int(last) + 1))
+        if doubled:
+            out.update(int(first) << i for i in range((int(last) // int(first)).bit_length()))
+            out.add(int(last))
+        else:
+            out.update(range(int(first), int(last) + 1))
     return sorted(out)

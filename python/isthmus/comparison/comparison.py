@@ -107,12 +107,12 @@ class Comparison(Tabular):
     def __str__(self) -> str:
         lines = [
             f"{self.kind}: {' and '.join(self.names)}",
-            *(_folded(*self.cells()) if self.rows else ["no differences"]),
+            *(folded(*self.cells()) if self.rows else ["no differences"]),
         ]
         for part in self.parts:
             if part.rows:
                 columns, rows = self.cells(part)
-                lines += ["", part.title, *_folded(columns, rows[:MOST]), *left_out(len(rows))]
+                lines += ["", part.title, *folded(columns, rows[:MOST]), *left_out(len(rows))]
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
     def plot(self, path: str | os.PathLike[str] | None = None, kind: str | None = None) -> Figure:
@@ -161,7 +161,7 @@ def left_out(rows: int) -> list[str]:
     return [f"... and {rows - MOST:,} more, which a page (-o FILE.html) and --json have"] if rows > MOST else []
 
 
-def _folded(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+def folded(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     """A table as lines, long cells folded."""
     folded = [[textwrap.wrap(cell, WIDEST) or [""] for cell in cells] for cells in (columns, *rows)]
     widths = [max(len(line) for cell in cells for line in cell) for cells in zip(*folded, strict=True)]

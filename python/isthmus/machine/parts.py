@@ -76,6 +76,8 @@ class Node:
         (), "", "memory bandwidth by the number of cores that use it", of=Threads
     )
     spmv: tuple[Spmv, ...] = _field((), "", "speed of sparse matrix-vector products by working set", of=Spmv)
+    power: float | None = _field(None, "W", "power that a busy node draws, with its share of everything else")
+    price: float | None = _field(None, "", "price of a node for an hour, in any currency")
     start: float = _field(0.0, "s", "from the call that begins a schedule until its operations are carried out")
     copy: tuple[WorkTime, ...] = _field((), "", "times of copies by size, the smallest first", of=WorkTime)
     reduce: tuple[WorkTime, ...] = _field((), "", "times of reductions by size, the smallest first", of=WorkTime)

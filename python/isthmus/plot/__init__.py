@@ -33,6 +33,7 @@
 - ``rail``: rail-optimised GPU clusters: domains as columns, rails as rows, leaves and spines above
 - ``scene``: what a picture consists of, without saying how it is put on paper or on a screen
 - ``shift``: kautz and de Bruijn graphs: all directed links of small ones, the reach of a router in large ones
+- ``sizes``: machines over numbers of ranks: times, efficiency, and where they differ
 - ``slim_fly``: slim Flies: two sets of groups, local links inside groups, global ones between the sets
 - ``still``: pictures on paper: PNG, SVG and PDF by Matplotlib, without its global state
 - ``task_space``: where tasks are in a program of which only the graph is known: tasks that are close get colours that

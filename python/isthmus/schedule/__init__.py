@@ -6,6 +6,7 @@
   sees the file
 - ``collective_calls``: the collectives of the builder of programs
 - ``columns``: columns of numbers: converts users' input to arrays of the core's types, or raises one clear sentence
+- ``computation``: programs with other times of computation
 - ``counters``: processor counters in a recording: what they counted in computations
 - ``details``: details of events: lists of numbers in one array, each preceded by its length
 - ``event``: events of a Program: their kinds, their columns, and a readable form

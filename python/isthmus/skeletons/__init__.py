@@ -1,6 +1,7 @@
 """Applications as Programs with parameters: ``stencil:ranks=256,bytes=64KiB``.
 
 - ``catalogue``: all skeletons with their parameters, and how each is built
+- ``family``: one program at many numbers of ranks, with weak or strong scaling
 - ``halos``: exchange of halos in two dimensions: stencil, weather, ocean
 - ``hydro``: shocks and flows: CTH, SAGE, xNOBEL
 - ``multigrid``: cycles of a multigrid solver
@@ -16,6 +17,7 @@
 from __future__ import annotations
 
 from .catalogue import SKELETONS, skeleton
+from .family import Family, family
 from .skeleton import Parameter, Skeleton
 
-__all__ = ["SKELETONS", "Parameter", "Skeleton", "skeleton"]
+__all__ = ["SKELETONS", "Family", "Parameter", "Skeleton", "family", "skeleton"]

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ..schedule.program import Program
 
 _RANKS = Parameter("ranks", "ranks", 64, 1, 2**20)
-_COMPUTE = Parameter("compute", "mean computation of a rank in a step", 1e-3, 0, 1e3, "s", whole=False)
+_COMPUTE = Parameter("compute", "mean computation of a rank in a step", 1e-3, 0, 1e3, "s", whole=False, follows="rank")
 _SPREAD = Parameter("spread", "standard deviation of the ranks' computation over its mean", 0, 0, 10, whole=False)
 _SEED = Parameter("seed", "seed of the random numbers", 1, 0, 2**32 - 1)
 _STEPS = (
@@ -24,8 +24,10 @@ _STEPS = (
 )
 
 
-def _count(name: str, doc: str, default: int, origin: str, least: int = 1, most: int = 100_000) -> Parameter:
-    return Parameter(name, doc, default, least, most, origin=origin)
+def _count(
+    name: str, doc: str, default: int, origin: str, least: int = 1, most: int = 100_000, follows: str = ""
+) -> Parameter:
+    return Parameter(name, doc, default, least, most, origin=origin, follows=follows)
 
 
 def _application(
@@ -35,7 +37,7 @@ def _application(
     """A skeleton with the usual parameters around its own ones."""
     usual = (
         Parameter("steps", step, steps, 1, 100_000),
-        Parameter(_COMPUTE.name, _COMPUTE.doc, compute, 0, 1e3, "s", whole=False),
+        Parameter(_COMPUTE.name, _COMPUTE.doc, compute, 0, 1e3, "s", whole=False, follows="rank"),
     )
     return Skeleton(name, doc, (_RANKS, *own, *usual, _SPREAD, _SEED), make, source)
 
@@ -48,7 +50,7 @@ _ALL = (
         "Blocks of a mesh that is refined around a spherical front, along a curve that fills space",
         "refined.amr",
         "a balanced octree; not taken from a program",
-        _count("blocks", "blocks a rank of the mesh before it is refined", 4, "assumed", most=10_000),
+        _count("blocks", "blocks a rank of the mesh before it is refined", 4, "assumed", most=10_000, follows="rank"),
         _count("levels", "times that blocks at the front are cut in eight", 2, "assumed", 0, 4),
         _count("cells", "cells of a block along an edge", 16, "assumed", 2, 1000),
         _count("variables", "variables that are exchanged", 5, "assumed", most=10_000),
@@ -59,7 +61,7 @@ _ALL = (
         "Breadth-first search of a random graph with a few very large degrees: seven levels, exchanges among all ranks",
         "search.bfs",
         "top-down search as in the Graph500 benchmark; shares of the levels assumed",
-        _count("scale", "logarithm to the base 2 of the vertices", 26, "stated", 1, 48),
+        _count("scale", "logarithm to the base 2 of the vertices", 26, "stated", 1, 48, follows="log2 job"),
         _count("degree", "edges for each vertex", 16, "stated", most=10_000),
         steps=2,
         step="searches",
@@ -69,7 +71,7 @@ _ALL = (
         "Conjugate gradients on a cube of cells a rank: up to 26 neighbours, sums of one number",
         "solvers.cg",
         "HPCG without its multigrid",
-        _count("cells", "cells of a rank along an edge", 104, "stated", most=10_000),
+        _count("cells", "cells of a rank along an edge", 104, "stated", most=10_000, follows="rank^1/3"),
         _count("sums", "sums of one number over all ranks in an iteration", 3, "source", 0),
         step="iterations",
     ),
@@ -78,7 +80,7 @@ _ALL = (
         "Devices of semiconductors by finite elements: Newton steps, GMRES, multigrid; mostly small messages",
         "solvers.charon",
         "structure from Lin and Shadid (SAND2009-0179); sizes and counts recalled or assumed",
-        _count("rows", "nodes of the mesh on a rank", 10_000, "assumed", most=10**8),
+        _count("rows", "nodes of the mesh on a rank", 10_000, "assumed", most=10**8, follows="rank"),
         _count("unknowns", "unknowns of a node: potential, electrons, holes", 3, "recalled", most=1000),
         _count("levels", "levels of the multigrid preconditioner", 4, "assumed", most=20),
         _count("iterations", "iterations of GMRES in a step", 30, "assumed", most=10_000),
@@ -91,7 +93,7 @@ _ALL = (
         "Shock physics on blocks: faces of all variables exchanged with up to six neighbours, many sums",
         "hydro.cth",
         _MINIGHOST,
-        _count("cells", "cells of a rank along an edge", 100, "source", most=10_000),
+        _count("cells", "cells of a rank along an edge", 100, "source", most=10_000, follows="rank^1/3"),
         _count("variables", "variables of a cell", 40, "source", most=1000),
         Parameter("packed", "1: all variables of a face in one message; 0: one message each", 1, 0, 1, origin="source"),
         _count("exchanges", "exchanges in a step", 19, "recalled"),
@@ -104,7 +106,7 @@ _ALL = (
         "Fourier transforms of a cube: planes with one exchange among all ranks, or pencils with two among fewer",
         "transforms.fft",
         "as in the libraries for it",
-        _count("points", "points of the cube along an edge", 512, "assumed", most=100_000),
+        _count("points", "points of the cube along an edge", 512, "assumed", most=100_000, follows="job^1/3"),
         Parameter("pencils", "1: pencils; 0: planes", 1, 0, 1),
         step="transforms",
         compute=1e-2,
@@ -114,8 +116,10 @@ _ALL = (
         "V-cycles of a multigrid solver on the most cubic grid of ranks: six neighbours, 2^l ranks away on level l",
         (
             _RANKS,
-            Parameter("bytes", "message to a neighbour on the finest level", 32768, 0, 2**30, "B"),
-            Parameter("compute", "computation of a rank on the finest level", 1e-3, 0, 1e3, "s", whole=False),
+            Parameter("bytes", "message to a neighbour on the finest level", 32768, 0, 2**30, "B", follows="rank^2/3"),
+            Parameter(
+                "compute", "computation of a rank on the finest level", 1e-3, 0, 1e3, "s", whole=False, follows="rank"
+            ),
             Parameter("cycles", "V-cycles", 10, 1, 100_000),
         ),
         "multigrid.of_one_job",
@@ -125,7 +129,7 @@ _ALL = (
         "Molecular dynamics: coordinates to 13 neighbours, forces back, particle-mesh Ewald in pencils",
         "transforms.namd",
         "structure from Phillips et al. (SC'14); atoms of ApoA1; bytes of an atom assumed",
-        _count("atoms", "atoms", 92_224, "stated", most=10**10),
+        _count("atoms", "atoms", 92_224, "stated", most=10**10, follows="job"),
         Parameter("cutoff", "cut-off in Angstrom", 12, 0.1, 100, whole=False, origin="stated"),
         _count("every", "steps from one evaluation of the mesh to the next", 4, "recalled", most=1000),
         compute=5e-3,
@@ -135,7 +139,7 @@ _ALL = (
         "Electronic structure: transforms of states, density, pairs of states; states by planes of ranks",
         "transforms.openatom",
         "structure from Jain et al. (ISC'16); sizes of 32 molecules of water recalled",
-        _count("states", "states", 128, "recalled", most=10**6),
+        _count("states", "states", 128, "recalled", most=10**6, follows="job"),
         _count("points", "points of the grid along an edge", 100, "recalled", most=10_000),
         compute=2e-2,
     ),
@@ -144,13 +148,14 @@ _ALL = (
         "Ocean model: eight neighbours, periodic from west to east, blocks that are all land left out",
         (_RANKS, Parameter("levels", "levels of the ocean", 42, 1, 10_000), *_STEPS, _SEED),
         "halos.pop_steps",
+        sized="rank",
     ),
     _application(
         "sage",
         "Shock physics, cells of a cube counted row by row: neighbours are far away in ranks; gathers and scatters",
         "hydro.sage",
         "counts of Kerbyson et al. (SC'01) recalled; who shares what derived from the order of cells",
-        _count("cells", "cells of a rank", 13_500, "recalled", most=10**8),
+        _count("cells", "cells of a rank", 13_500, "recalled", most=10**8, follows="rank"),
         _count("reals", "exchanges of real numbers in a step", 377, "recalled", 0),
         _count("integers", "exchanges of whole numbers in a step", 22, "recalled"),
         _count("sums", "sums of one number over all ranks in a step", 120, "recalled", 0),
@@ -160,7 +165,7 @@ _ALL = (
     Skeleton(
         "stencil",
         "Five-point stencil on the most square grid of ranks, open at its edges",
-        (_RANKS, Parameter("bytes", "message to a neighbour", 8192, 0, 2**30, "B"), *_STEPS, _SEED),
+        (_RANKS, Parameter("bytes", "message to a neighbour", 8192, 0, 2**30, "B", follows="rank^1/2"), *_STEPS, _SEED),
         "halos.stencil_steps",
     ),
     _application(
@@ -168,7 +173,7 @@ _ALL = (
         "Transport by wavefronts from each corner of a grid of ranks: planes in blocks, two neighbours up and two down",
         "sweeps.sweep",
         "as in SWEEP3D; sizes of its usual input recalled",
-        _count("cells", "cells of a rank along an edge", 50, "recalled", most=10_000),
+        _count("cells", "cells of a rank along an edge", 50, "recalled", most=10_000, follows="rank^1/3"),
         _count("planes", "planes of a block", 10, "recalled", most=10_000),
         _count("angles", "angles of an octant", 6, "recalled", most=10_000),
         steps=4,
@@ -180,7 +185,7 @@ _ALL = (
         "Transport of radiation: angle by angle, three faces out and three in, until the flux converges",
         "sweeps.umt",
         "structure from UMT's source; groups recalled, other sizes assumed",
-        _count("zones", "zones of a rank", 512, "assumed", most=10**8),
+        _count("zones", "zones of a rank", 512, "assumed", most=10**8, follows="rank"),
         _count("groups", "groups of energy", 128, "recalled", most=10_000),
         _count("angles", "angles of an octant", 4, "assumed", most=10_000),
         _count("iterations", "iterations of the flux in a step", 3, "assumed", most=1000),
@@ -199,13 +204,14 @@ _ALL = (
             _SEED,
         ),
         "halos.wrf_steps",
+        sized="job",
     ),
     _application(
         "xnobel",
         "Shock physics on blocks with adaptive cells: six neighbours, many exchanges of little",
         "hydro.xnobel",
         "nothing is published: like cth, with sizes that are assumed",
-        _count("cells", "cells of a rank along an edge", 32, "assumed", most=10_000),
+        _count("cells", "cells of a rank along an edge", 32, "assumed", most=10_000, follows="rank^1/3"),
         _count("variables", "variables that are exchanged", 4, "assumed", most=1000),
         _count("exchanges", "exchanges in a step", 40, "assumed"),
         _count("sums", "sums of one number over all ranks in a step", 30, "assumed", 0),
@@ -230,10 +236,22 @@ def skeleton(text: str) -> Program:
     >>> skeleton("stencil:ranks=16,steps=2").ranks
     16
     """
+    found, given = read(text)
+    return found.build(given)
+
+
+def read(text: str) -> tuple[Skeleton, dict[str, str]]:
+    """The skeleton of ``NAME:key=value,...``, and its parameters as text.
+
+    Raises
+    ------
+    InvalidInput
+        For an unknown name or parameter.
+    """
     what = named(text)
     found = SKELETONS.get(what.name)
     if found is None:
         close = difflib.get_close_matches(what.name, SKELETONS, 1)
         hint = f"; a close one is {close[0]}" if close else ""
         raise InvalidInput(f"skeleton {what.name!r}: must be one of {', '.join(SKELETONS)}{hint}")
-    return found.build(what.values(*(p.name for p in found.parameters)))
+    return found, what.values(*(p.name for p in found.parameters))

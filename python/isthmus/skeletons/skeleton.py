@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
@@ -12,6 +13,9 @@ from ..errors import InvalidInput
 
 if TYPE_CHECKING:
     from ..schedule.program import Program
+
+#: Powers of the size of the problem, of a rank or of the whole job, that a parameter may follow.
+POWERS = {"": 1.0, "^1/2": 1 / 2, "^1/3": 1 / 3, "^2/3": 2 / 3}
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,9 @@ class Parameter:
     origin : str
         Where the default comes from, if it is to stand for an application: ``"stated"`` in a publication, ``"source"``
         of the program, ``"recalled"`` from publications but not looked up, ``"assumed"`` by us; ``""`` for the others.
+    follows : str
+        How it grows with the size of the problem: ``"rank"`` with the part of a rank, ``"job"`` with all of it, or
+        powers such as ``"rank^1/3"``, or ``"log2 job"``; ``""``: it stays.
     """
 
     name: str
@@ -41,6 +48,28 @@ class Parameter:
     unit: str = ""
     whole: bool = True
     origin: str = ""
+    follows: str = ""
+
+    def resized(self, number: float, rank: float, job: float) -> float:
+        """The number of a problem whose part of a rank, and which itself, is so many times as large.
+
+        Raises
+        ------
+        InvalidInput
+            If it is out of range there.
+        """
+        if not self.follows:
+            return number
+        if self.follows == "log2 job":
+            found = number + math.log2(job)
+        else:
+            what, power = self.follows[:4].strip("^"), self.follows.lstrip("rankjob")
+            found = number * (rank if what == "rank" else job) ** POWERS[power]
+        if self.whole:
+            found = round(found)
+        if not self.least <= found <= self.most:
+            raise InvalidInput(f"{self.name} would be {found:.3g}: must be {self.range}")
+        return found
 
     def read(self, text: str) -> float:
         """The number that a text stands for.
@@ -81,6 +110,8 @@ class Skeleton:
         Module of this package, and function in it that takes all parameters by name and returns the Program.
     source : str
         What the structure was taken from.
+    sized : {"", "rank", "job"}
+        What is fixed whatever the parameters: the part of the problem of a rank, or the whole problem; ``""``: neither.
     """
 
     name: str
@@ -88,6 +119,18 @@ class Skeleton:
     parameters: tuple[Parameter, ...]
     make: str
     source: str = ""
+    sized: str = ""
+
+    def values(self, given: Mapping[str, str] | None = None) -> dict[str, float]:
+        """Numbers of all parameters: these as text, the others by default.
+
+        Raises
+        ------
+        InvalidInput
+            For a number that is not allowed.
+        """
+        given = given or {}
+        return {p.name: p.read(given[p.name]) if p.name in given else p.default for p in self.parameters}
 
     def build(self, given: Mapping[str, str] | None = None) -> Program:
         """The program with these parameters as text, the others by default.
@@ -97,8 +140,10 @@ class Skeleton:
         InvalidInput
             For a number that is not allowed.
         """
-        given = given or {}
-        values = {p.name: p.read(given[p.name]) if p.name in given else p.default for p in self.parameters}
+        return self.of(self.values(given))
+
+    def of(self, values: Mapping[str, float]) -> Program:
+        """The program with these numbers of all parameters."""
         module, function = self.make.split(".")
         # By name: the list of skeletons is printed without NumPy.
         program: Program = getattr(import_module(f"{__package__}.{module}"), function)(**values)

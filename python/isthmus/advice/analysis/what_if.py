@@ -68,14 +68,6 @@ def changed(machine: Machine, factors: Mapping[str, float]) -> Machine:
     return out
 
 
-def scaled(program: Program, factor: float) -> Program:
-    """The program with the time of all computation multiplied by a factor; nothing that takes time becomes 0."""
-    amount = program.amount.copy()
-    computing = (program.kind == EventKind.compute) & (amount > 0)
-    amount[computing] = np.maximum(np.rint(amount[computing] * factor), 1).astype(np.uint64)
-    return replace(program, amount=amount)
-
-
 def balanced(program: Program) -> Program:
     """The program with computation even between synchronisations.
 

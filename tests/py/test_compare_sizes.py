@@ -1,0 +1,332 @@
+"""Machines over numbers of ranks: parts add up, crossovers are where closed forms have them, bad input is refused."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from fractions import Fraction
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import isthmus
+from isthmus.cli import main
+from isthmus.comparison import over_sizes
+from isthmus.comparison.crossover import DOUBTS, crossings
+from isthmus.comparison.over_sizes import compare_sizes
+from isthmus.comparison.rates import bound_by_counters, computing, rates
+from isthmus.comparison.sizes import SizeComparison
+from isthmus.errors import InvalidInput
+from isthmus.schedule.counters import Counters
+from isthmus.schedule.program import EventKind
+from isthmus.skeletons import SKELETONS, Family, family
+
+FAT = "fattree:k=4,n=3,cores=4,sockets=2,L=2us,o=0.4us,g=0.3us,noise=exponential,noise.period=1ms,noise.duration=20us"
+FLY = "dragonfly:a=4,p=2,h=2,g=9,cores=4,L=1us,o=0.9us"
+
+
+def of(text: str, scaling: str | None = None, base: int = 4) -> Family:
+    from isthmus.skeletons.catalogue import read
+
+    skeleton, given = read(text)
+    return family(skeleton, given, scaling, base)
+
+
+def adds_up(found: SizeComparison) -> None:
+    for at, row in enumerate(found.runs):
+        for run in row:
+            assert sum(run.parts.amounts.values()) == run.makespan_ps * run.parts.scale
+        for i in range(1, len(row)):
+            names = {name for run in (row[0], row[i]) for name in run.parts.amounts}
+            exact = sum((row[i].parts.exact(n) - row[0].parts.exact(n) for n in names), Fraction(0))
+            assert exact == row[i].makespan_ps - row[0].makespan_ps
+            why = found.why(i)[at]
+            parts = [value for name, value in why.items() if name not in ("ranks", "longer")]
+            assert math.fsum(parts) == pytest.approx(why["longer"], abs=1e-14)
+
+
+@pytest.mark.parametrize("model", ["loggops", "flow"])
+@pytest.mark.parametrize(
+    "text",
+    ["stencil:steps=2,solves=2,spread=0.3", "fft:points=64,steps=2", "sweep:steps=1", "cg:steps=2", "amr:steps=2",
+     "bfs:scale=14", "multigrid:cycles=2", "pop:steps=1,spread=0.2", "namd:steps=4"],
+)  # fmt: skip
+def test_parts_add_up_exactly(text: str, model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On the path and as means, with noise and contention, on fat trees, dragonflies and a machine of the catalogue."""
+    machines = [isthmus.load(one) for one in (FAT, FLY, "eos")]
+    given: Any = {"reference": machines[2], "bound": (0.3, 0.5)} if text.startswith("stencil") else {}
+    if given:
+        machines[:2] = [isthmus.load(f"{one},memory_bandwidth=20GB/s,clock=2GHz") for one in (FAT, FLY)]
+        machines[2] = given["reference"]
+    names = ["fat", "fly", "eos"]
+    found = compare_sizes(of(text), machines, names, [4, 24], model=model, **given)
+    assert {run.parts.way for row in found.runs for run in row} == {"path"}
+    adds_up(found)
+    monkeypatch.setattr(over_sizes, "PATH_MOST", 0)
+    means = compare_sizes(of(text), machines, names, [4, 24], model=model, **given)
+    assert {run.parts.way for row in means.runs for run in row} == {"mean"}
+    adds_up(means)
+    assert [[run.makespan_ps for run in row] for row in means.runs] == [
+        [run.makespan_ps for run in row] for row in found.runs
+    ]
+
+
+def test_parts_are_what_they_are_called() -> None:
+    """Two ranks, every cost known: computation, imbalance, a message, a barrier."""
+    b = isthmus.ProgramBuilder(2)
+    b.compute([0, 1], [3e-3, 1e-3])
+    b.irecv([1], [0], [1001])
+    b.isend([0], [1], [1001])
+    b.waitall(None)
+    b.barrier(None)
+    program = b.build()
+    level = isthmus.Level(L=5e-6, o_send=1e-6, o_recv=2e-6, g=0.0, G=1e-9)
+    slow = isthmus.Level(L=9e-6, o_send=1e-6, o_recv=2e-6, g=0.0, G=3e-9)
+    found = compare_sizes(Family("two", lambda _: program, ranks=2), [level, slow], ["a", "b"], [2])
+    adds_up(found)
+    parts = found.runs[0][0].parts.amounts
+    assert (parts["cores"], parts["imbalance"]) == (2_000_000_000, 1_000_000_000)
+    assert parts["latency"] == 5_000_000
+    assert parts["bandwidth"] == 1_000_000
+    (why,) = found.why(1)
+    assert why["latency"] == pytest.approx(4e-6)
+    assert why["bandwidth"] == pytest.approx(2e-6)
+    assert why["collectives"] == pytest.approx(4e-6)
+    assert why["imbalance"] == why["cores"] == 0
+
+
+def rounds(seconds: float) -> Family:
+    """Computation, then a barrier in log2(P) rounds."""
+
+    def at(ranks: int) -> isthmus.Program:
+        b = isthmus.ProgramBuilder(ranks)
+        b.compute(None, seconds)
+        b.barrier(None)
+        return b.build()
+
+    return Family("rounds", at, "weak")
+
+
+def machine(flops: str, latency: str, status: str = "exact") -> isthmus.Machine:
+    return isthmus.Machine.from_dict({
+        "format": 1, "name": f"m{latency}".replace(" ", ""), "topology": {"kind": "hypercube", "n": 10},
+        "node": {"cores": 1, "flops": flops},
+        "level": {"network": {"L": {"value": latency, "status": status}, "o_send": "1 us", "o_recv": "1 us", "g": 0,
+                              "G": 0, "per_hop": 0}},
+    })  # fmt: skip
+
+
+@pytest.mark.parametrize("where", [3.5, 5.5, 7.25])
+def test_crossover_in_closed_form(where: float) -> None:
+    """C f + n a against C + n b, n = log2 P: they meet at n = C (f - 1) / (b - a)."""
+    near, far = 1e-6, 4e-6
+    compute = where * (far - near) / (1.5 - 1)
+    slow, fast = machine("2 Gflop/s", "1 us"), machine("3 Gflop/s", "4 us")
+    sizes = [2**n for n in range(1, 11)]
+    options: Any = {"reference": fast, "bound": (0.0, 0.0), "collectives": {"barrier": "dissemination"}}
+    found = compare_sizes(rounds(compute), [slow, fast], ["slow", "fast"], sizes, **options)
+    for n, row in enumerate(found.runs, 1):
+        assert row[0].seconds == pytest.approx(compute * 1.5 + n * (near + 2e-6), rel=1e-9)
+        assert row[1].seconds == pytest.approx(compute + n * (far + 2e-6), rel=1e-9)
+    (one,) = found.crossovers
+    assert (one.before, one.after) == ("fast", "slow")
+    assert math.log2(one.ranks) == pytest.approx(where, abs=0.04)
+    assert one.between == (2 ** math.floor(where), 2 ** math.ceil(where))
+    # Nothing is uncertain.
+    assert (one.low, one.high, one.share) == (None, None, 1.0)
+    assert f"at {one.ranks:,.0f} ranks slow overtakes fast" in str(found)
+
+
+def test_uncertainty_of_a_crossover_in_closed_form() -> None:
+    """An estimated latency, log-normal: the quantiles of n = C (f - 1) / (b - a) follow."""
+    where, near, far = 6.3, 1e-6, 8e-6
+    compute = where * (far - near) / 0.5
+    slow, fast = machine("2 Gflop/s", "1 us"), machine("3 Gflop/s", "8 us", "estimated")
+    sizes = [2**n for n in range(1, 11)]
+    options: Any = {"reference": fast, "bound": (0.0, 0.0), "collectives": {"barrier": "dissemination"}}
+    (one,) = compare_sizes(rounds(compute), [slow, fast], ["slow", "fast"], sizes, **options).crossovers
+    spread = math.log1p(DOUBTS["estimated"]) * 1.6449 / 1.96
+    for end, sign in ((one.low, 1), (one.high, -1)):
+        assert end is not None
+        expected = compute * 0.5 / (far * math.exp(sign * spread) - near)
+        assert math.log2(end) == pytest.approx(expected, abs=0.08)
+    assert one.share > 0.99
+
+
+def test_uncertain_share_of_memory() -> None:
+    """A range of the share moves the crossover; its middle is the estimate."""
+    a, b = (isthmus.load(f"hypercube:10,cores=1,name={n},flops={f}Gflop/s,memory_bandwidth={m}GB/s,L={latency}us")
+            for n, f, m, latency in (("a", 2, 8, 1), ("b", 3, 4, 9)))  # fmt: skip
+    sizes = [2**n for n in range(1, 11)]
+    found = compare_sizes(rounds(1.4e-4), [a, b], ["a", "b"], sizes, reference=b, bound=(0.0, 0.2))
+    (one,) = found.crossovers
+    assert one.low is not None
+    assert one.high is not None
+    assert one.low < one.ranks < one.high
+    # Of time on b, s goes by memory and 1 - s by cores: on a (1 - s) 1.5 + s 0.5.
+    for share, end in ((0.19, one.low), (0.01, one.high)):
+        (there,) = compare_sizes(
+            rounds(1.4e-4), [a, b], ["a", "b"], sizes, reference=b, bound=(share, share)
+        ).crossovers
+        assert math.log2(there.ranks) == pytest.approx(math.log2(end), abs=0.15)
+
+
+def test_crossings() -> None:
+    sizes = [1, 2, 4, 8, 16]
+    assert crossings(sizes, [-1, 1, 1, 1, 1])[0] == pytest.approx((2**0.5, 0))
+    assert crossings(sizes, [-1, -1, 0, 1, 1])[0] == pytest.approx((4, 1))
+    assert crossings(sizes, [-1, 0, -1, -1, -1]) == []
+    assert crossings(sizes, [0, 0, 0, 0, 0]) == []
+    assert [round(at, 6) for at, _ in crossings(sizes, [1, -1, 3, -1, -1])] == [
+        round(x, 6) for x in (2**0.5, 2**1.25, 2**2.75)
+    ]
+
+
+def test_rates_of_cores() -> None:
+    """The figures of Doerfler and Rajan: 54 GB/s and 31 GB/s of a node, 16 and 8 cores."""
+    cielo, red = isthmus.load("cielo"), isthmus.load("redsky")
+    assert rates(cielo).memory == pytest.approx(54.9e9 / 16, rel=1e-2)
+    assert rates(red).memory == pytest.approx(30.946e9 / 8)
+    assert rates(red).flops == pytest.approx(11.72e9)
+    (there, home), words = computing([cielo, red], red, (0.5, 1.0), [None, None])
+    assert home.factor == pytest.approx(1)
+    assert there.memory == pytest.approx(0.75 * 30.946 / 8 / (54.906 / 16), rel=1e-3)
+    assert there.cores == pytest.approx(0.25 * 93.76 / 8 / (153.6 / 16))
+    assert "75 % of computation on redsky goes by memory bandwidth" in words
+    with pytest.raises(InvalidInput, match="says no memory_bandwidth"):
+        computing([isthmus.load("ring:4 clock=1GHz")], red, (0.5, 0.5), [None])
+    threads = {"memory_bandwidth_by_threads": [{"threads": 1, "bandwidth": 1e10}, {"threads": 4, "bandwidth": 2e10}]}
+    half = isthmus.Machine.from_dict({"format": 1, "topology": {"kind": "ring", "dims": [4]},
+                                      "node": {"cores": 4, **threads}})  # fmt: skip
+    assert rates(half).memory == 5e9
+    assert rates(half, 1).memory == 1e10
+
+
+def test_share_of_memory_from_counters() -> None:
+    red = isthmus.load("redsky")
+    assert bound_by_counters(of("stencil:ranks=2,steps=1").at(2), red) is None
+    one = np.zeros(2, np.uint32)
+    names, misses = ("cycles", "cache-misses"), np.array([[0, 0], [30_000_000, 10_000_000]])
+    counted = Counters(names, one, one, one, one + 1, np.array([0.5, 0.5]), misses)
+    recorded: Any = SimpleNamespace(recording=SimpleNamespace(counters=counted))
+    # 40 million lines of 64 bytes in a second, at the 3.87 GB/s that a core has.
+    assert bound_by_counters(recorded, red) == pytest.approx(40e6 * 64 / (30.946e9 / 8))
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, one in SKELETONS.items() if one.sized != "rank" and name != "multigrid"]
+)
+def test_strong_scaling_divides_the_work(name: str) -> None:
+    """Computation of all ranks together stays, and no skeleton sends more to a neighbour than before."""
+    given = {
+        "bfs": "scale=16,steps=1",
+        "charon": "steps=1,iterations=2",
+        "amr": "blocks=64,steps=1",
+        "sage": "reals=2,sums=1",
+    }
+    programs = [of(f"{name}:{given.get(name, 'steps=1')}", "strong", 8).at(ranks) for ranks in (8, 64)]
+    work = [float(p.amount[p.kind == EventKind.compute].sum()) for p in programs]
+    assert work[1] == pytest.approx(work[0], rel=0.02)
+    largest = [int(p.amount[p.kind == EventKind.isend].max(initial=0)) for p in programs]
+    assert largest[1] <= largest[0]
+
+
+def test_weak_scaling_keeps_the_work_of_a_rank() -> None:
+    small, large = (of("fft:points=64,ranks=8", "weak").at(ranks) for ranks in (8, 64))
+    sent = [p.amount[p.kind == EventKind.collective].sum() / p.ranks * (p.ranks**0.5) for p in (small, large)]
+    assert sent[0] == pytest.approx(sent[1], rel=0.25)
+    assert of("cg", "weak").at(8).amount.max() == of("cg", "weak").at(64).amount.max()
+    assert of("wrf").scaling == "strong"
+
+
+def test_speed_up_and_cost() -> None:
+    a = isthmus.load("hypercube:6,cores=2,name=a,price=0.5,power=200W,L=1us")
+    b = isthmus.load("hypercube:6,cores=1,name=b,L=1us")
+    weak = compare_sizes(rounds(1e-2), [a, b], ["a", "b"], [4, 32])
+    rows = {(row["ranks"], row["machine"]): row for row in weak.frame()}
+    slow = rows[32, "a"]["time"] / rows[4, "a"]["time"]
+    assert rows[32, "a"]["efficiency"] == pytest.approx(1 / slow)
+    assert rows[32, "a"]["speed_up"] == pytest.approx(32 / slow)
+    assert (rows[32, "a"]["nodes"], rows[32, "b"]["nodes"]) == (16, 32)
+    hours = 16 * rows[32, "a"]["time"] / 3600
+    assert rows[32, "a"]["money"] == pytest.approx(0.5 * hours)
+    assert rows[32, "a"]["energy"] == pytest.approx(200 * 3600 * hours)
+    assert rows[32, "b"]["money"] is None
+    strong = compare_sizes(of("stencil:compute=10ms", "strong"), [a, b], ["a", "b"], [4, 32])
+    rows = {(row["ranks"], row["machine"]): row for row in strong.frame()}
+    assert rows[32, "b"]["speed_up"] == pytest.approx(4 * rows[4, "b"]["time"] / rows[32, "b"]["time"])
+    assert 0.8 < rows[32, "b"]["efficiency"] < 1
+
+
+def test_memory_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(over_sizes, "_free", lambda: 5e5)
+    found = compare_sizes(of("stencil"), [isthmus.load(FAT), isthmus.load(FLY)], ["fat", "fly"], [4, 16, 60])
+    assert found.ranks == (4, 16)
+    assert "60 ranks are left out" in found.left_out[0]
+
+
+def test_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = ["compare", "stencil:steps=2", "--machine", "redsky", "--machine", "cielo", "--ranks", "16..100",
+             "--reference", "redsky", "--memory-bound", "0.5..0.9"]  # fmt: skip
+    main([*words, "-o", "page.html", "--plot", "p.svg", "--json"])
+    said = json.loads(capsys.readouterr().out)
+    assert [row["ranks"] for row in said["rows"]] == [16, 16, 32, 32, 64, 64, 100, 100]
+    assert said["files"] == ["page.html", "p.svg"]
+    for one in said["parts"]:
+        (row,) = [r for r in said["rows"] if (r["ranks"], r["machine"]) == (one["ranks"], one["machine"])]
+        assert sum(one["amounts"].values()) == row["time_ps"] * one["units_in_a_picosecond"]
+    page = Path("page.html").read_text("utf-8")
+    assert "no crossover" in page
+    assert not re.findall(r"""(?:src|href)=["'](?!#|data:)|url\((?!#)|@import""", page)
+    main(words)
+    text = capsys.readouterr().out
+    assert "redsky is faster than cielo from 16 to 100 ranks" in text
+    assert "Why: time of cielo beyond that of redsky" in text
+    # A collective, and LogGOPS parameters.
+    main(["compare", "barrier:algorithm=dissemination", "--machine", "loggops:L=1us,o=1us", "--machine", "eos",
+          "--ranks", "8,64", "--json"])  # fmt: skip
+    said = json.loads(capsys.readouterr().out)
+    assert [row["time"] for row in said["rows"] if row["machine"].startswith("loggops")] == pytest.approx([9e-6, 18e-6])
+    assert {name for row in said["why"]["eos"] for name in row} == {"ranks", "longer", "collectives"}
+    # A program that was recorded, at its own size.
+    main(["compare", "lammps", "--machine", "cielo", "--machine", "eos", "--json"])
+    said = json.loads(capsys.readouterr().out)
+    assert len(said["rows"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["stencil", "--machine", "cielo", "--ranks", "8"], "given once"),
+        (["stencil", "--machine", "cielo", "--machine", "eos"], "--ranks is missing"),
+        (["stencil", "--machine", "ring:4", "--machine", "eos", "--ranks", "2..8"], "ring:4 has 4 cores; the largest"),
+        (["lammps", "--machine", "cielo", "--machine", "eos", "--ranks", "9"], "is a program of"),
+        (["lammps", "--machine", "cielo", "--machine", "eos", "--weak"], "only skeletons and collectives scale"),
+        (["pop", "--machine", "cielo", "--machine", "eos", "--ranks", "8", "--strong"], "only weak scaling"),
+        (["wrf", "--machine", "cielo", "--machine", "eos", "--ranks", "8", "--weak"], "only strong scaling"),
+        (["charon:rows=9,ranks=8", "--machine", "cielo", "--machine", "eos", "--ranks", "8,512", "--strong"],
+         "charon on 512 ranks, with strong scaling: rows would be"),
+        (["stencil", "--machine", "cielo", "--machine", "eos", "--ranks", "8", "--memory-bound", "0.5"], "--reference"),
+        (["stencil", "--machine", "cielo", "--machine", "eos", "--ranks", "8", "--reference", "eos"], "which share"),
+        (["stencil", "--machine", "cielo", "--machine", "eos", "--ranks", "8", "--memory-bound", "1.5",
+          "--reference", "eos"], "must be a share"),
+        (["stencil", "--machine", "cielo", "--machine", "cielo", "--ranks", "8"], "given twice"),
+        (["stencil", "--machine", "cielo", "--machine", "eos", "--ranks", "8..4"], "8..4"),
+        (["stencil", "cg", "--machine", "cielo", "--machine", "eos", "--ranks", "8"], "2 things"),
+        (["cielo", "eos", "--strong"], "needs --machine"),
+        (["barrier", "--machine", "cielo", "--machine", "eos", "--ranks", "8", "--strong"], "weak scaling"),
+        (["stencil", "--machine", "cielo", "--machine", "eos", "--ranks", "8", "--nodes", "4"], "one number of ranks"),
+    ],
+)  # fmt: skip
+def test_bad_input(words: list[str], expected: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["compare", *words])
+    assert stopped.value.code == 2
+    error = capsys.readouterr().err
+    assert expected in error
+    assert len(error.strip().splitlines()) == 1
