@@ -23,6 +23,7 @@ from .analysis.calls import Call, Pair, SizeClass
 from .analysis.links import NetworkUse
 from .analysis.numbers_used import Used
 from .analysis.path_shares import PathSteps
+from .analysis.pipelining import Overlap
 from .analysis.remapping import Placing
 from .collectives.comparison import Choices
 
@@ -199,6 +200,8 @@ class Prediction:
         Bytes between ranks, if ``timeline`` does not hold all operations.
     choices : Choices, optional
         What other algorithms of collectives would change, on the first machine.
+    overlaps : tuple of Overlap
+        Calls that could be hidden behind computation, on the first machine; the most saving first.
     """
 
     machine: Machine
@@ -221,6 +224,7 @@ class Prediction:
     placing: Placing | None = None
     pattern: Pattern | None = None
     choices: Choices | None = None
+    overlaps: tuple[Overlap, ...] = ()
 
     @property
     def time(self) -> float:

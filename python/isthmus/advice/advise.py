@@ -25,15 +25,18 @@ from .advice import Advice, Prediction
 from .analysis.excerpt import excerpt
 from .analysis.pieces import NotInPieces, pieces_of
 from .analysis.piecewise import predict_in_pieces
+from .analysis.pipelining import Overlap, overlaps
 from .analysis.prediction import MOST_RECORDED, even_schedule, predict
 from .analysis.simulator import Simulator
 from .analysis.what_if import balanced
 from .collectives.comparison import choices
 from .collectives.library import library_of
-from .output.sentences import notes_on, sentences_on
+from .output.sentences import WORTH, notes_on, sentences_on
 
 #: Operations of a large program of which its collectives' algorithms are compared, about.
 _EXCERPT = 1_000_000
+#: Operations up to which calls are hidden in the whole program, and in what is simulated in its place beyond.
+_HIDE_WHOLE, _HIDE_EXCERPT = 300_000, 150_000
 #: Simulations of the first machine and of each of the others, about; for the bar of progress.
 _FIRST, _FIRST_PIECES, _OTHERS = 40, 12, 6
 #: Programs with more operations, about, are simulated piece by piece.
@@ -186,7 +189,9 @@ def advise(
             **options,
         )
         simulations += 0 if better is None else better.simulations
-        predictions = (replace(predictions[0], choices=better), *predictions[1:])
+        hidden, more = _hidden(what, predictions[0], loaded[0], placements[0], collectives, options)
+        simulations += more
+        predictions = (replace(predictions[0], choices=better, overlaps=hidden), *predictions[1:])
     notes = notes_on(predictions, what, scale_compute, model, routing)
     if predictions[0].choices is not None and predictions[0].choices.compared:
         notes += predictions[0].choices.notes
@@ -203,6 +208,38 @@ def advise(
         model,
         routing,
     )
+
+
+def _hidden(
+    program: Program,
+    p: Prediction,
+    machine: Machine,
+    placement: Allocation | Placement,
+    collectives: Mapping[str, Rules] | Decisions | None,
+    options: Mapping[str, Any],
+) -> tuple[tuple[Overlap, ...], int]:
+    """Calls that could be hidden, and the simulations that this took; none where that could save too little."""
+    bound = p.what_if("overlap")
+    if bound is None or bound.saving < WORTH * p.time:
+        return (), 0
+    some: Program | None = program
+    if p.operations > _HIDE_WHOLE:
+        some = excerpt(program, round(_HIDE_EXCERPT / p.operations * len(program)), located=True)
+    if some is None:
+        return (), 0
+    taken = 0
+
+    def time(one: Program) -> float:
+        nonlocal taken
+        taken += 1
+        return simulate(one, machine, placement, collectives=collectives, record="finish", **options).makespan
+
+    before = time(some)
+    if not before > 0:
+        return (), taken
+    scale = p.time / before
+    found = overlaps(some, time, before)
+    return tuple(replace(one, time=one.time * scale, saving=one.saving * scale) for one in found), taken
 
 
 def _noisy(machine: Machine, noise: Noise | None) -> bool:

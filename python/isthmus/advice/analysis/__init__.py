@@ -10,6 +10,7 @@
 - ``path_shares``: what of the critical path is what: its seconds by share, and step by step for whoever groups them
 - ``pieces``: a large program cut into pieces that are looked at one after another
 - ``piecewise``: the prediction of a large program, by simulations that go through its pieces
+- ``pipelining``: which calls could go on behind computation, and what that would save
 - ``prediction``: one program on one machine: the simulations that a prediction takes, and what they tell
 - ``remapping``: what another placement of the ranks would change
 - ``simulator``: the simulations that an analysis takes, in threads

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _PIECES, _TRIALS = 8, 8
 
 
-def excerpt(program: Program, events: int) -> Program | None:
+def excerpt(program: Program, events: int, *, located: bool = False) -> Program | None:
     """About so many events of a program, in pieces from its beginning to its end.
 
     Pieces begin and end after a blocking collective of all ranks, with all messages received and all requests done, so
@@ -32,12 +32,14 @@ def excerpt(program: Program, events: int) -> Program | None:
     program : Program
     events : int
         Events of all ranks together, about; a piece reaches at least from one collective of all ranks to the next.
+    located : bool
+        Keep locations and phases.
 
     Returns
     -------
     Program or None
-        Without locations, phases and recording; None where the program cannot be cut, or the pieces would be more than
-        half of it.
+        Without recording, and without locations and phases unless they are asked for; None where the program cannot be
+        cut, or the pieces would be more than half of it.
     """
     at = cuts(program)
     if at is None:
@@ -58,7 +60,7 @@ def excerpt(program: Program, events: int) -> Program | None:
                 break
     if len(pieces) < _PIECES or 2 * sum(int((end - begin).sum()) for begin, end in pieces) > len(program):
         return None
-    found = _picked(program, pieces)
+    found = _picked(program, pieces, located)
     return found if _stands_alone(found) else None
 
 
@@ -79,14 +81,18 @@ def cuts(program: Program) -> NDArray[np.int64] | None:
     return np.concatenate([p.first[:-1, None].astype(np.int64), event.reshape(p.ranks, -1) + 1], axis=1)
 
 
-def _picked(program: Program, pieces: list[tuple[NDArray[np.int64], NDArray[np.int64]]]) -> Program:
+def _picked(
+    program: Program, pieces: list[tuple[NDArray[np.int64], NDArray[np.int64]]], located: bool = False
+) -> Program:
     """The program of these events only: of every rank from a first up to a last one, piece after piece."""
     begin, end = (np.stack(side, axis=1) for side in zip(*pieces, strict=True))
     events = ranges(begin.reshape(-1), (end - begin).reshape(-1))
     columns: dict[str, Any] = {name: getattr(program, name)[events] for name in EVENT_COLUMNS}
     first = np.append(0, np.cumsum((end - begin).sum(axis=1))).astype(np.uint64)
-    nothing = np.empty(0, np.uint32)
-    return replace(program, first=first, location=nothing, phase=nothing, recording=None, **columns)
+    for name in ("location", "phase"):
+        column = getattr(program, name)
+        columns[name] = column[events] if located and len(column) else np.empty(0, np.uint32)
+    return replace(program, first=first, recording=None, **columns)
 
 
 def _stands_alone(program: Program) -> bool:

@@ -60,6 +60,7 @@ def _prediction(p: Prediction) -> dict[str, Any]:
         "sizes": [dataclasses.asdict(s) for s in p.sizes],
         "network": None if p.network is None else _network(p.network),
         "choices": None if p.choices is None else _choices(p.choices),
+        "overlaps": [dataclasses.asdict(o) for o in p.overlaps],
         "placing": None if p.placing is None else _placing(p.placing),
         "numbers": {"quality": quality(p.used), "used": [dataclasses.asdict(u) for u in p.used]},
     }

@@ -11,6 +11,7 @@ from ...schedule.program import Program
 from ...units import amount, percent, text
 from ..advice import Growth, Prediction, Sentence
 from ..analysis.numbers_used import SOURCED
+from ..analysis.pipelining import RIM
 from .words import best_words, calls_words, now_words
 
 if TYPE_CHECKING:
@@ -43,7 +44,8 @@ def sentences_on(predictions: Sequence[Prediction], program: Program | Schedule)
     p = predictions[0]
     # If two save as much, the one for which a file is written comes first.
     command = _command(program)
-    found = [*_collectives(p, command), *_placing(p, command), *_balance(p), *_network(p), *_concentration(p)]
+    found = [*_collectives(p, command), *_placing(p, command), *_hiding(p), *_balance(p), *_network(p)]
+    found += _concentration(p)
     found.sort(key=lambda s: -s.gain)
     if p.efficiency.parallel >= EFFICIENT:
         found.insert(0, _limited_by_computation(p))
@@ -226,6 +228,31 @@ def _collectives(p: Prediction, command: str) -> list[Sentence]:
         f"isthmus run --collectives TABLE -- {command}"
     )
     return [Sentence("collectives", words, found.saving)]
+
+
+def _hiding(p: Prediction) -> list[Sentence]:
+    """The savings by calls that go on behind computation: possible ones, as buffers are not known."""
+    out = []
+    for one in p.overlaps:
+        if one.saving < WORTH * p.time:
+            continue
+        saves = f"{seconds(one.saving)} ({percent(one.saving / p.time)})"
+        call = call_words(one.call, one.location)
+        if one.tiles == 1:
+            words = (
+                f"Computing first what needs none of the messages, and calling {call} later, could save {saves}. "
+                f"Possible, not certain: {percent(1 - RIM)} of the computation after it is taken to be independent "
+                "of what comes."
+            )
+        else:
+            around = " and ".join(["before"] * one.before + ["after"] * one.after)
+            words = (
+                f"Hiding {call} behind the computation {around} it could save {saves}: in {one.tiles} tiles, "
+                f"{one.window} of them under way (isthmus::pipeline). Possible, not certain: whether that computation "
+                "touches its buffers is not recorded."
+            )
+        out.append(Sentence("hiding", words, one.saving))
+    return out
 
 
 def _saves(p: Prediction, what_if: WhatIf) -> str:
