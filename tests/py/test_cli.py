@@ -63,10 +63,8 @@ def test_the_commands() -> None:
         *(f"machine {name}" for name in ("convert", "distance", "list", "plot", "route", "show", "validate")),
         "map",
         "measure",
-        *(
-            f"multigrid {name}"
-            for name in ("counts", "exchange", "extrapolate", "library", "model", "program", "redistribute", "trace")
-        ),
+        *(f"multigrid {name}" for name in ("counts", "exchange", "extrapolate", "library", "model", "program")),
+        *(f"multigrid {name}" for name in ("redistribute", "solve", "trace")),
         "prove",
         *(f"queue {name}" for name in ("simulate", "workload")),
         "record",
@@ -131,6 +129,7 @@ _APART = (
     " measure ",
     " multigrid counts ",
     " multigrid library",
+    " multigrid solve ",
     " multigrid trace ",
     " --measured ",
     " verify ",

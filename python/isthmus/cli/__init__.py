@@ -18,7 +18,9 @@
 - ``multigrid_extrapolate``: isthmus multigrid extrapolate
 - ``multigrid_inputs``: what its commands read: hierarchies, costs
 - ``multigrid_output``: what these and isthmus show print of hierarchies
+- ``multigrid_problem``: the options of a problem and of hypre for it
 - ``multigrid_program``: isthmus multigrid program
+- ``multigrid_solve``: isthmus multigrid solve
 - ``options``: options that several commands have: each declared once, with the same words, form and meaning
   everywhere
 - ``output``: what commands print: JSON for programs, tables for people

@@ -9,9 +9,11 @@ import click
 
 from ..errors import InvalidInput
 from .multigrid_extrapolate import extrapolate
-from .multigrid_inputs import named_numbers, paid_costs, read_hierarchy
+from .multigrid_inputs import paid_costs, read_hierarchy
 from .multigrid_output import told
+from .multigrid_problem import of_problem
 from .multigrid_program import program
+from .multigrid_solve import solve
 from .options import check_file, json_option, pictures, several, shared
 from .output import print_json
 from .run import OfProgram
@@ -27,6 +29,7 @@ from .run import OfProgram
     "  isthmus multigrid redistribute levels.h5 --machine eos --cost flop=0.5e-9\n"
     "  isthmus multigrid program levels.h5 --cost flop=0.5e-9 -o cycle.h5\n"
     "  isthmus multigrid extrapolate h8.h5 h27.h5 h64.h5 h125.h5 --ranks 512\n"
+    "  isthmus multigrid solve laplace7 --points 40x40x40 --launch 'mpirun -n 8 --oversubscribe' --gather 2=2\n"
     "  isthmus show levels.h5 --plot levels=levels.png",
 )
 def command() -> None:
@@ -35,29 +38,7 @@ def command() -> None:
 
 command.add_command(program)
 command.add_command(extrapolate)
-
-
-def _points(text: str | None) -> tuple[int, ...] | None:
-    if text is None:
-        return None
-    words = text.lower().split("x")
-    if not all(word.isdigit() for word in words):
-        raise InvalidInput(f"--points {text}: expected numbers such as 40x40x40")
-    return tuple(int(word) for word in words)
-
-
-def _matrix(path: str) -> Any:
-    """A matrix of a file: Matrix Market, or SciPy's .npz."""
-    from ..errors import ParseError
-    from ..extras import optional
-
-    sparse = optional("scipy.sparse", "matrices", "multigrid")
-    try:
-        if path.endswith(".npz"):
-            return sparse.load_npz(path)
-        return sparse.csr_array(optional("scipy.io", "matrices", "multigrid").mmread(path))
-    except (ValueError, KeyError, TypeError) as error:
-        raise ParseError(path, None, None, f"is no matrix in Matrix Market or .npz form: {error}") from None
+command.add_command(solve)
 
 
 @command.command(
@@ -72,47 +53,17 @@ def _matrix(path: str) -> Any:
     "launcher starts; with --parts on one rank, whose hierarchy is cut into boxes, thousands if need be. hypre must be "
     "installed (apt install libhypre-dev); the program is compiled at first use.",
 )
-@click.argument("problem", metavar="PROBLEM")
-@click.option("--points", metavar="NxNxN", help="Points of the grid along each dimension.")
-@shared("launch")
+@of_problem
 @click.option("--parts", type=click.IntRange(1), metavar="N", help="Cut the hierarchy of one rank into so many parts.")
-@click.option("--coarsening", metavar="NAME", default="hmis", show_default=True,
-              help="hmis, pmis, falgout, cljp, ruge-stueben, ruge-stueben-3, cgc, or hypre's number.")  # fmt: skip
-@click.option("--interpolation", metavar="NAME", default="extended+i", show_default=True,
-              help="extended+i, classical, direct, multipass, standard, extended, ff, or hypre's number.")  # fmt: skip
-@click.option("--elements", type=click.IntRange(0), default=4, show_default=True, metavar="N",
-              help="Most nonzeros in a row of an interpolation; 0: all.")  # fmt: skip
-@click.option("--aggressive", type=click.IntRange(0), default=0, show_default=True, metavar="LEVELS",
-              help="Levels of aggressive coarsening.")  # fmt: skip
-@click.option("--threshold", type=click.FloatRange(0, 1), default=0.25, show_default=True, metavar="X",
-              help="Threshold of strong connections.")  # fmt: skip
-@click.option("--unknowns", type=click.IntRange(1), metavar="N", help="Unknowns of a point; elasticity has 3.")
-@click.option("--option", "more", multiple=True, metavar="KEY=NUMBER",
-              help="One more number for hypre (relax, sweeps, cycle, truncate, agg_interp, restrict, nodal, levels, "
-              "coarse_rows, seq) or the problem (epsilon, angle, jump); may be repeated.")  # fmt: skip
 @shared("cycles", " to time after the setup", type=click.IntRange(0), default=0)
-@shared("directory", "; by default /tmp")
-@shared("mpicc")
 @shared("output", "the hierarchy, .h5")
 @json_option
-def counts(
-    problem: str, points: str | None, launch: str | None, parts: int | None, coarsening: str, interpolation: str,
-    elements: int, aggressive: int, threshold: float, unknowns: int | None, more: tuple[str, ...], cycles: int,
-    directory: str | None, mpicc: str | None, output: str | None, as_json: bool,
-) -> None:  # fmt: skip
+def counts(given: dict[str, Any], parts: int | None, cycles: int, output: str | None, as_json: bool) -> None:
     from ..multigrid import boomeramg
 
     if output is not None:
         check_file("-o", output, (".h5", ".hdf5"))
-    options = named_numbers("--option", more, "KEY=NUMBER")
-    what: Any = problem
-    if os.path.splitext(problem)[1] in (".mtx", ".npz", ".gz"):
-        what = _matrix(problem)
-    found = boomeramg(
-        what, _points(points), launch=launch, parts=parts, coarsening=coarsening, interpolation=interpolation,
-        elements=elements, aggressive=aggressive, threshold=threshold, unknowns=unknowns, options=options,
-        cycles=cycles, mpicc=mpicc, directory=directory, say=lambda text: click.echo(f"isthmus: {text}", err=True),
-    )  # fmt: skip
+    found = boomeramg(**given, parts=parts, cycles=cycles, say=lambda text: click.echo(f"isthmus: {text}", err=True))
     told(found, output, as_json)
 
 
@@ -146,23 +97,27 @@ def trace(ctx: click.Context, directory: str | None, mpicc: str | None, output: 
 
 @command.command(
     "library",
-    epilog="\b\nExamples:\n  isthmus multigrid library\n  isthmus multigrid library --mpicc mpicc.openmpi",
+    epilog="\b\nExamples:\n  isthmus multigrid library\n  isthmus multigrid library --amg\n"
+    "  isthmus multigrid library --mpicc mpicc.openmpi",
     help="Print what a program is compiled with that calls isthmus_hypre_write (isthmus_hypre.h): mpicc solver.c "
-    "$(isthmus multigrid library) -lHYPRE.",
+    "$(isthmus multigrid library) -lHYPRE.\n\n"
+    "With --amg, one that solves with gathered levels (isthmus_amg.h).",
 )
+@click.option("--amg", is_flag=True, help="The library of isthmus_amg.h, which gathers coarse levels.")
 @shared("mpicc")
 @json_option
-def library(mpicc: str | None, as_json: bool) -> None:
+def library(amg: bool, mpicc: str | None, as_json: bool) -> None:
     from ..mpi.build import folder_of
     from ..mpi.launcher import Launcher
-    from ..multigrid.hypre import installed, mpi_of
-    from ..multigrid.hypre import library as built
+    from ..multigrid.hypre import installed, mpi_of, solving_library
+    from ..multigrid.hypre import library as writing_library
 
+    built = solving_library if amg else writing_library
     path = built(mpi_of(Launcher(()), mpicc), lambda text: click.echo(f"isthmus: {text}", err=True))
     include = [flag for flag in installed().flags if flag.startswith("-I")]
     folder = path.parent
     flags = [f"-I{folder_of('solvers', 'isthmus_hypre.h')}", *include, f"-L{folder}", f"-Wl,-rpath,{folder}"]
-    flags.append("-listhmus_hypre")
+    flags.append("-listhmus_amg" if amg else "-listhmus_hypre")
     if as_json:
         print_json({"flags": flags, "library": os.fspath(path)})
     else:
@@ -259,8 +214,7 @@ def exchange(
 @click.argument("file", metavar="FILE")
 @_CYCLES
 @shared("redundant")
-@click.option("--hypre-threshold", type=click.IntRange(0), default=1000, show_default=True, metavar="ROWS",
-              help="Rows at which hypre's rule gathers to one process.")  # fmt: skip
+@shared("hypre_threshold", default=1000)
 @shared("output", "the hierarchy with gathered levels, .h5")
 @json_option
 def redistribute(

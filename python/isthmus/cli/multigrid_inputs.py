@@ -1,4 +1,4 @@
-"""What the commands of isthmus multigrid read: hierarchies, costs."""
+"""What the commands of isthmus multigrid read: hierarchies, costs, levels to gather."""
 
 from __future__ import annotations
 
@@ -46,3 +46,18 @@ def paid_costs(
     per_node = ranks_per_node or found.node.cores
     nodes = -(-hierarchy.parts // per_node)
     return found, Costs.of(found, nodes=nodes, **named_costs(cost)), per_node
+
+
+def given_switches(gather: tuple[str, ...]) -> dict[int, int] | None:
+    """Levels and ranks that are given, or None where the model decides."""
+    if gather == ("model",):
+        return None
+    out: dict[int, int] = {}
+    for one in gather:
+        level, _, parts = one.partition("=")
+        if not (level.isdecimal() and parts.isdecimal()):
+            raise InvalidInput(f"--gather {one}: expected LEVEL=N such as 2=16, or model alone")
+        if int(level) in out:
+            raise InvalidInput(f"--gather {one}: level {level} is given twice")
+        out[int(level)] = int(parts)
+    return out

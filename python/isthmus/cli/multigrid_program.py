@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from ..errors import InvalidInput
-from .multigrid_inputs import named_costs, paid_costs, read_hierarchy
+from .multigrid_inputs import given_switches, named_costs, paid_costs, read_hierarchy
 from .options import check_file, json_option, shared
 from .output import print_json
 
@@ -36,9 +36,7 @@ from .output import print_json
 @shared("cycles")
 @click.option("--coarsest", default="smooth", show_default=True, metavar="NAME",
               help="The coarsest level: smooth, gather (one rank solves) or allgather (all solve).")  # fmt: skip
-@click.option("--gather", multiple=True, metavar="LEVEL=N|model",
-              help="Gather a level and the coarser ones on N ranks, may be repeated; or those that isthmus multigrid "
-              "redistribute chooses for --machine.")  # fmt: skip
+@shared("gather")
 @shared("redundant")
 @shared("output", "the program, .h5")
 @json_option
@@ -57,7 +55,7 @@ def program(
     levels = read_hierarchy(file)
     settings: dict[str, Any] = {"shape": shape, "smoother": smoother, "sweeps": around, "degree": degree}
     given = named_costs(cost)
-    switches = _switches(gather)
+    switches = given_switches(gather)
     if machine is None:
         if switches is None:
             raise InvalidInput("--gather model: give --machine, for which the model decides")
@@ -94,18 +92,3 @@ def _sweeps(text: str) -> tuple[int, int]:
     if len(words) != 2 or not all(word.isdecimal() for word in words):
         raise InvalidInput(f"--sweeps {text}: expected two numbers, before and after the coarser levels, such as 1,1")
     return int(words[0]), int(words[1])
-
-
-def _switches(gather: tuple[str, ...]) -> dict[int, int] | None:
-    """Levels and ranks that are given, or None where the model decides."""
-    if gather == ("model",):
-        return None
-    out: dict[int, int] = {}
-    for one in gather:
-        level, _, parts = one.partition("=")
-        if not (level.isdecimal() and parts.isdecimal()):
-            raise InvalidInput(f"--gather {one}: expected LEVEL=N such as 2=16, or model alone")
-        if int(level) in out:
-            raise InvalidInput(f"--gather {one}: level {level} is given twice")
-        out[int(level)] = int(parts)
-    return out

@@ -48,9 +48,19 @@ def _number(least: int, metavar: str = "N", **more: Any) -> dict[str, Any]:
 _SEED = {"type": click.IntRange(0, 2**64 - 1), "metavar": "N", "default": 0, "show_default": True}
 
 SHARED = {
+    "aggressive": Shared(
+        ("--aggressive",),
+        "Levels of aggressive coarsening",
+        {"type": click.IntRange(0), "metavar": "LEVELS", "default": 0, "show_default": True},
+    ),
     "algorithm": Shared(("--algorithm",), "Only this algorithm", _text("NAME", multiple=True)),
     "byte_time": Shared(
         ("--byte-time",), "Time per byte of the calc operations that stand for copy and reduce in GOAL", _text("TIME")
+    ),
+    "coarsening": Shared(
+        ("--coarsening",),
+        "hmis, pmis, falgout, cljp, ruge-stueben, ruge-stueben-3, cgc, or hypre's number",
+        _text("NAME", default="hmis", show_default=True),
     ),
     "collectives": Shared(
         ("--collectives",),
@@ -73,6 +83,11 @@ SHARED = {
     "directory": Shared(
         ("--directory",), "Folder for files of the ranks, on a disk that all of them see", _text("DIR")
     ),
+    "elements": Shared(
+        ("--elements",),
+        "Most nonzeros in a row of an interpolation; 0: all",
+        {"type": click.IntRange(0), "metavar": "N", "default": 4, "show_default": True},
+    ),
     "example": Shared(
         ("--example",),
         "Use a program that comes with Isthmus instead of FILE: lammps, which was recorded, or a skeleton with "
@@ -91,7 +106,23 @@ SHARED = {
     "input_format": Shared(
         ("--input-format",), "Format of a machine file that is not TOML, if its content does not tell", _text("FORMAT")
     ),
+    "interpolation": Shared(
+        ("--interpolation",),
+        "extended+i, classical, direct, multipass, standard, extended, ff, or hypre's number",
+        _text("NAME", default="extended+i", show_default=True),
+    ),
     "json": Shared(("--json", "as_json"), "Print JSON (numbers in SI units)", {"is_flag": True}),
+    "gather": Shared(
+        ("--gather",),
+        "Gather a level and the coarser ones on N ranks, may be repeated; or those that isthmus multigrid redistribute "
+        "chooses for --machine",
+        _text("LEVEL=N|model", multiple=True),
+    ),
+    "hypre_threshold": Shared(
+        ("--hypre-threshold",),
+        "Rows at which hypre's rule gathers to one process",
+        {"metavar": "ROWS", "type": click.IntRange(0), "show_default": True},
+    ),
     "launch": Shared(
         ("--launch",), "The launcher with its options, such as 'mpirun -n 4 --oversubscribe'", _text("COMMAND")
     ),
@@ -121,6 +152,12 @@ SHARED = {
         "Replace the machine's noise: periodic:period=1ms,duration=10us, exponential:..., file:file=F, or none",
         _text("KIND:KEY=VALUE,..."),
     ),
+    "option": Shared(
+        ("--option", "more"),
+        "One more number for hypre (relax, order, degree, weight, sweeps, cycle, truncate, agg_interp, restrict, "
+        "nodal, levels, coarse_rows, seq) or the problem (epsilon, angle, jump); may be repeated",
+        _text("KEY=NUMBER", multiple=True),
+    ),
     "ordered": Shared(
         ("--ordered",), "Operators do not commute, so contributions must be combined in rank order", {"is_flag": True}
     ),
@@ -138,6 +175,7 @@ SHARED = {
     ),
     "placement": Shared(("--placement",), "Placement of the ranks", _text("ORDER|FILE")),
     "plot": Shared(("--plot",), "Draw .png, .svg or .pdf", _text("[KIND=]FILE", multiple=True)),
+    "points": Shared(("--points",), "Points of the grid along each dimension", _text("NxNxN")),
     "policy": Shared(
         ("--policy",),
         "Which nodes jobs get: linear (the default: lowest free numbers), contiguous (consecutive numbers, or the job "
@@ -166,6 +204,11 @@ SHARED = {
         "jacobi, l1-jacobi, gauss-seidel (within processes), symmetric-gauss-seidel or chebyshev",
         _text("NAME", default="jacobi", show_default=True),
     ),
+    "threshold": Shared(
+        ("--threshold",),
+        "Threshold of strong connections",
+        {"type": click.FloatRange(0, 1), "metavar": "X", "default": 0.25, "show_default": True},
+    ),
     "time": Shared(("--time", "seconds"), "Stop the search after about this time", _text("TIME", show_default=True)),
     "transport": Shared(("--transport",), "What carries the messages", {}),
     "unit": Shared(
@@ -173,6 +216,7 @@ SHARED = {
         "Unit of times in GOAL files",
         {"type": click.Choice(UNITS), "metavar": "UNIT", "default": "ns", "show_default": True},
     ),
+    "unknowns": Shared(("--unknowns",), "Unknowns of a point; elasticity has 3", _number(1)),
     "wait": Shared(("--wait",), "Longest time that the launcher may take", _text("TIME", show_default=True)),
     "workload": Shared(
         ("--workload",),

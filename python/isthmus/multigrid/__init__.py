@@ -20,6 +20,8 @@
 - ``redistribution``: the verb ``redistribute``: which coarse levels to gather on fewer processes
 - ``scenarios``: all scenarios of the model beside each other
 - ``search``: which levels to gather, by dynamic programming over all of them
+- ``solution``: what the verb ``solve`` finds
+- ``solving``: the verb ``solve``: a problem solved by hypre, and with coarse levels gathered
 - ``thresholds``: by which numbers of rows solvers gather coarse levels
 
 >>> import numpy as np
@@ -43,6 +45,8 @@ from .program import program
 from .reach import reach
 from .redistribution import Redistribution, gathered, redistribute
 from .scenarios import Scenarios, scenarios
+from .solution import Solution
+from .solving import solve
 
 __all__ = [
     "Costs",
@@ -54,6 +58,7 @@ __all__ = [
     "Operator",
     "Redistribution",
     "Scenarios",
+    "Solution",
     "boomeramg",
     "boxes",
     "coarse_owner",
@@ -67,4 +72,5 @@ __all__ = [
     "reach",
     "redistribute",
     "scenarios",
+    "solve",
 ]

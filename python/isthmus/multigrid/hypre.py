@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shlex
 import tempfile
@@ -50,11 +51,13 @@ INTERPOLATION = {
 }
 _FLAGS = ("-std=c11", "-D_GNU_SOURCE", "-w")
 _WRITING = ("write.c", "text.c")
+_READING = ("input.c", "grid.c", "problems.c")
+_SOLVING = ("amg.c", "gather.c", "smooth.c", "halo.c", "exchange.c")
 _FOLDERS = ("/usr/include/hypre", "/usr/local/include", "/usr/local/include/hypre", "/opt/hypre/include")
 #: Options that go to hypre as numbers: truncation factor, sweeps, kind of smoother, and so on.
 OPTIONS = (
     *("truncate", "agg_interp", "relax", "sweeps", "cycle", "restrict", "nodal", "levels", "coarse_rows", "seq"),
-    *("epsilon", "angle", "jump"),
+    *("order", "degree", "weight", "epsilon", "angle", "jump"),
 )
 _MISSING = (
     "hypre is not installed: apt install libhypre-dev (for Open MPI), or give the folder of an installation as "
@@ -97,11 +100,16 @@ def program(mpi: Mpi, say: Callable[[str], None] | None = None) -> Path:
         If hypre is missing, or the program does not compile.
     """
     found = installed()
-    files = ("main_hypre.c", *_WRITING, "grid.c", "problems.c")
+    files = ("main_hypre.c", *_WRITING, *_READING)
     folder = building.folder_of("solvers", "isthmus_hypre.h")
     return building.build(
         building.Sources("hypre program", folder, "hypre", files, found.flags, found.libraries), mpi, say
     )
+
+
+def solving_program(mpi: Mpi, say: Callable[[str], None] | None = None) -> Path:
+    """Return the program that solves with gathered levels, compiled at first use; errors as of :func:`program`."""
+    return _with_runtime("hypre solver", "solve", ("main_solve.c", "counting.c", "text.c", *_READING), mpi, say)
 
 
 def library(mpi: Mpi, say: Callable[[str], None] | None = None) -> Path:
@@ -113,6 +121,20 @@ def library(mpi: Mpi, say: Callable[[str], None] | None = None) -> Path:
     return building.build(
         building.Sources("hypre library", folder, target, files, found.flags, (*found.libraries, "-ldl")), mpi, say
     )
+
+
+def solving_library(mpi: Mpi, say: Callable[[str], None] | None = None) -> Path:
+    """Return the library with the functions of ``isthmus_amg.h``; errors as of :func:`program`."""
+    return _with_runtime("hypre solver library", "libisthmus_amg.so", (), mpi, say)
+
+
+def _with_runtime(name: str, target: str, files: tuple[str, ...], mpi: Mpi, say: Callable[[str], None] | None) -> Path:
+    found = installed()
+    folder = building.folder_of("solvers", "isthmus_hypre.h")
+    runtime = building.folder_of("libisthmus", "include/isthmus/isthmus.h")
+    flags = (*found.flags, f"-I{runtime / 'include'}")
+    libraries = (f"-L{runtime / 'lib'}", f"-Wl,-rpath,{runtime / 'lib'}", "-listhmus", *found.libraries)
+    return building.build(building.Sources(name, folder, target, (*files, *_SOLVING), flags, libraries), mpi, say)
 
 
 def boomeramg(
@@ -159,7 +181,8 @@ def boomeramg(
         Functions of a point, which are coarsened apart; by default 3 for elasticity, otherwise 1.
     options : mapping, optional
         More numbers for hypre and problems: ``truncate``, ``agg_interp``, ``relax``, ``sweeps``, ``cycle``,
-        ``restrict``, ``nodal``, ``levels``, ``coarse_rows``, ``seq``; ``epsilon``, ``angle`` in degrees, ``jump``.
+        ``restrict``, ``nodal``, ``levels``, ``coarse_rows``, ``seq``, ``order`` (1: rows of the next level first),
+        ``degree`` of Chebyshev, ``weight``; ``epsilon``, ``angle`` in degrees, ``jump``.
     cycles : int
         Cycles that are timed after the setup: ``hierarchy.facts`` then has seconds of one, by how much they reduce the
         residual, and seconds of products with the matrices of all levels.
@@ -181,42 +204,21 @@ def boomeramg(
     >>> multigrid.boomeramg("laplace7", (20, 20, 20), launch="mpirun -n 4")  # doctest: +SKIP
     <Hierarchy: 5 levels on 4 parts>
     """
-    words = {
-        "coarsen": _number("coarsening", coarsening, COARSENING),
-        "interp": _number("interpolation", interpolation, INTERPOLATION),
-        "elements": elements,
-        "agg": aggressive,
-        "threshold": threshold,
-        "cycles": cycles,
-    }
-    for name, value in (options or {}).items():
-        if name not in OPTIONS:
-            raise InvalidInput(f"option {name}: must be one of {', '.join(OPTIONS)}")
-        words[name] = value
-    launcher = Launcher.parse(launch) if launch else Launcher((), 1)
-    ranks = launcher.ranks
-    if ranks is None:
-        raise InvalidInput(f"--launch {launch}: give the number of ranks, such as mpirun -n 4")
+    words = settings(coarsening, interpolation, elements, aggressive, threshold, options) | {"cycles": cycles}
+    launcher, ranks = started(launch)
     if parts is not None and ranks > 1:
         raise InvalidInput(f"{parts} parts of a hierarchy on {ranks} ranks: only one rank's can be cut")
     built = program(mpi_of(launcher, mpicc), say)
     with tempfile.TemporaryDirectory(prefix="isthmus-", dir=directory) as folder:
         out, matrices = os.path.join(folder, "counts"), os.path.join(folder, "matrices")
+        arguments, rows = described(problem, points, ranks, unknowns, folder)
         owner: NDArray[np.uint32] | None = None
-        if isinstance(problem, str):
-            grid = _grid(problem, points)
-            deal = _dealt(grid, ranks)
-            words["unknowns"] = unknowns or (3 if problem == "elasticity" else 1)
-            arguments = [f"problem={problem}", f"points={_joined(grid)}", f"boxes={_joined(deal)}"]
-            if parts is not None:
-                owner = np.repeat(boxes(grid, parts), 3 if problem == "elasticity" else 1)
-        else:
-            rows = _write_matrix(problem, os.path.join(folder, "matrix"))
-            if rows < max(ranks, parts or 1):
-                raise InvalidInput(f"a matrix of {rows} rows on {max(ranks, parts or 1)} ranks: each must have a row")
-            words["unknowns"] = unknowns or 1
-            arguments = [f"matrix={os.path.join(folder, 'matrix')}"]
-            if parts is not None:
+        if parts is not None:
+            if isinstance(problem, str):
+                owner = np.repeat(boxes(_grid(problem, points), parts), 3 if problem == "elasticity" else 1)
+            elif rows < parts:
+                raise InvalidInput(f"a matrix of {rows} rows on {parts} ranks: each must have a row")
+            else:
                 owner = boxes((rows,), parts)
         arguments += [f"out={out}", *([f"matrices={matrices}"] if owner is not None else [])]
         arguments += [f"{name}={value}" for name, value in words.items()]
@@ -227,6 +229,53 @@ def boomeramg(
         if owner is None:
             return found
         return Hierarchy(hierarchy(read_matrices(matrices), owner, parts=parts).levels, found.facts)
+
+
+def started(launch: str | None) -> tuple[Launcher, int]:
+    """Return a launcher, by default none for one rank, and the number of ranks that it starts."""
+    launcher = Launcher.parse(launch) if launch else Launcher((), 1)
+    if launcher.ranks is None:
+        raise InvalidInput(f"--launch {launch}: give the number of ranks, such as mpirun -n 4")
+    return launcher, launcher.ranks
+
+
+def settings(
+    coarsening: str,
+    interpolation: str,
+    elements: int,
+    aggressive: int,
+    threshold: float,
+    options: Mapping[str, float] | None,
+) -> dict[str, float]:
+    """Return options of BoomerAMG as the programs read them; errors as of :func:`boomeramg`."""
+    words: dict[str, float] = {
+        "coarsen": _number("coarsening", coarsening, COARSENING),
+        "interp": _number("interpolation", interpolation, INTERPOLATION),
+        "elements": elements,
+        "agg": aggressive,
+        "threshold": threshold,
+    }
+    for name, value in (options or {}).items():
+        if name not in OPTIONS:
+            raise InvalidInput(f"option {name}: must be one of {', '.join(OPTIONS)}")
+        words[name] = value
+    return words
+
+
+def described(
+    problem: Any, points: Sequence[int] | None, ranks: int, unknowns: int | None, folder: str
+) -> tuple[list[str], int]:
+    """Return what tells the programs of a problem, and its rows; a matrix is written to the folder."""
+    if isinstance(problem, str):
+        grid = _grid(problem, points)
+        each = 3 if problem == "elasticity" else 1
+        words = [f"problem={problem}", f"points={_joined(grid)}", f"boxes={_joined(_dealt(grid, ranks))}"]
+        return [*words, f"unknowns={unknowns or each}"], each * math.prod(grid)
+    path = os.path.join(folder, "matrix")
+    rows = _write_matrix(problem, path)
+    if rows < ranks:
+        raise InvalidInput(f"a matrix of {rows} rows on {ranks} ranks: each must have a row")
+    return [f"matrix={path}", f"unknowns={unknowns or 1}"], rows
 
 
 def mpi_of(launcher: Launcher, mpicc: str | None) -> Mpi:

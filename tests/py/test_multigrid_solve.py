@@ -1,0 +1,227 @@
+"""Solves on hypre's hierarchy with coarse levels gathered, beside BoomerAMG itself."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from isthmus import InvalidInput, ParseError, multigrid
+from isthmus.cli import main
+from isthmus.multigrid import boomeramg, gathered, hypre, solve
+from isthmus.multigrid.solution import read_solution
+from test_multigrid_hypre import OPEN, launch, needs_hypre
+
+
+def convection(nx: int, ny: int) -> sp.csr_array:
+    """Flow along both axes, upwind: a matrix that is not symmetric."""
+
+    def line(n: int, flow: float) -> sp.dia_array:
+        return sp.diags_array([-np.ones(n - 1) * (1 + flow), np.full(n, 2 + flow), -np.ones(n - 1)], offsets=[-1, 0, 1])
+
+    return sp.csr_array(sp.kron(line(nx, 1.5), sp.eye_array(ny)) + sp.kron(sp.eye_array(nx), line(ny, 0.7)))
+
+
+def compared(problem: Any, points: Any, ranks: int, gather: dict[int, int], **more: Any) -> multigrid.Solution:
+    settings = {"iterations": 20, "repeats": 1, "exchange": "mpi"} | more
+    return solve(problem, points, launch=launch(ranks), gather=gather, **settings)
+
+
+CASES: list[tuple[Any, Any, int, dict[int, int], dict[str, float], str]] = [
+    # Jacobi, as hypre's loop over rows and as a product
+    ("laplace7", (7, 5, 3), 7, {1: 3}, {"relax": 0, "weight": 0.7}, "runtime"),
+    ("laplace7", (7, 5, 3), 3, {1: 1}, {"relax": 7}, "runtime"),
+    # l1-Jacobi: coarse and other rows in turn, W-cycles, three unknowns of a point
+    ("laplace27", (9, 8, 7), 3, {2: 2}, {"relax": 18, "order": 1}, "mpi"),
+    ("rotated", (20, 17), 4, {2: 1}, {"relax": 18, "cycle": 2, "sweeps": 2}, "mpi"),
+    ("elasticity", (5, 4, 4), 4, {1: 2}, {"relax": 18}, "mpi"),
+    ("laplace7", (10, 9, 8), 4, {1: 2}, {"relax": 18, "restrict": 1}, "mpi"),
+    # Not symmetric; three switches; ranks without rows on coarse levels; as many as there are ranks
+    (convection(15, 11), None, 7, {1: 4, 2: 2, 3: 1}, {"relax": 18}, "mpi"),
+    (convection(3, 3), None, 7, {1: 7}, {"relax": 18, "coarse_rows": 1}, "mpi"),
+    # Chebyshev with bounds of hypre's setup
+    ("anisotropic", (8, 8, 8), 4, {1: 2, 2: 1}, {"relax": 16}, "runtime"),
+    (convection(20, 15), None, 7, {1: 5, 2: 3}, {"relax": 16, "degree": 4}, "mpi"),
+    # One rank, one level
+    ("jumps", (8, 7, 6), 1, {1: 1}, {"relax": 18}, "runtime"),
+    ("laplace7", (6, 6, 6), 2, {}, {"relax": 18, "levels": 1}, "runtime"),
+]
+
+
+@needs_hypre
+@pytest.mark.parametrize(("problem", "points", "ranks", "gather", "options", "exchange"), CASES)
+def test_residuals_are_those_of_boomeramg(
+    problem: Any, points: Any, ranks: int, gather: dict[int, int], options: dict[str, float], exchange: str
+) -> None:
+    found = compared(problem, points, ranks, gather, options=options, exchange=exchange)
+    hypre_run = found.runs["hypre"]
+    assert hypre_run.cycles > 5
+    for name in ("stay", "gather") if gather else ("stay",):
+        run = found.runs[name]
+        assert run.cycles == hypre_run.cycles
+        assert run.iterations == hypre_run.iterations
+        for mine, theirs in ((run.residuals, hypre_run.residuals), (run.pcg_residuals, hypre_run.pcg_residuals)):
+            assert mine == pytest.approx(theirs, rel=1e-11, abs=1e-14)
+        assert [level["rows"] for level in run.levels] == [level["rows"] for level in hypre_run.levels]
+    if gather:
+        parts = [level["parts"] for level in found.runs["gather"].levels]
+        before = [level["parts"] for level in hypre_run.levels]
+        for level, count in gather.items():
+            assert parts[level] == min(count, before[level])
+    # Counters of ours beside what MPI sees, of hypre's beside its communication packages.
+    for name in ("hypre", *(("stay", "gather")[: 1 + bool(gather)] if exchange == "mpi" else ())):
+        run = found.runs[name]
+        assert run.mpi[:2] == (round(run.sum("messages") * run.cycles), round(run.sum("bytes") * run.cycles))
+    if exchange == "runtime":
+        assert found.runs["stay"].mpi[:2] == (0, 0)
+    assert found.runs["stay"].sum("messages") == found.runs["hypre"].sum("messages")
+
+
+@needs_hypre
+@pytest.mark.parametrize(
+    ("problem", "points", "ranks", "gather", "options"),
+    [
+        ("laplace7", (12, 12, 12), 4, {1: 2, 2: 1}, {}),  # hybrid l1 Gauss-Seidel, hypre's default
+        ("laplace27", (12, 10, 8), 3, {1: 1}, {"relax": 3}),
+        ("anisotropic", (10, 10, 10), 4, {1: 2}, {"relax": 6}),
+        (convection(20, 16), None, 7, {1: 3, 2: 1}, {"relax": 8}),
+    ],
+)
+def test_hybrid_gauss_seidel_takes_as_many_iterations(
+    problem: Any, points: Any, ranks: int, gather: dict[int, int], options: dict[str, float]
+) -> None:
+    found = compared(problem, points, ranks, gather, options=options, iterations=80)
+    ours, theirs = found.runs["gather"], found.runs["hypre"]
+    assert theirs.residuals[-1] < 1e-8
+    assert ours.cycles <= 1.1 * theirs.cycles
+    # Where nothing is gathered blocks are the same, and residuals too.
+    assert found.runs["stay"].residuals == pytest.approx(theirs.residuals, rel=1e-11, abs=1e-14)
+
+
+@needs_hypre
+def test_messages_are_those_that_the_counts_say() -> None:
+    """Levels of a solve beside the hierarchy of counts, gathered by the functions of the model."""
+    switches = {1: 3, 2: 2}
+    found = compared("laplace7", (10, 9, 8), 5, switches, options={"relax": 18}, hypre_threshold=60)
+    counts = boomeramg("laplace7", (10, 9, 8), launch=launch(5))
+    for name, levels in (("stay", counts.levels), ("gather", gathered(counts, switches).levels)):
+        for number, (level, seen) in enumerate(zip(levels, found.runs[name].levels, strict=True)):
+            last = number == len(levels) - 1
+            # Smoothed before and after, and the residual; then down and up. The coarsest is solved.
+            sends = level.matrix.sends.astype(int) * (0 if last else 3)
+            size = level.matrix.bytes_sent.astype(int) * (0 if last else 3)
+            if level.interpolation is not None and level.restriction is not None:
+                sends += level.interpolation.sends.astype(int) + level.restriction.sends.astype(int)
+                size += level.interpolation.bytes_sent.astype(int) + level.restriction.bytes_sent.astype(int)
+            assert seen["messages"] == sends.sum()
+            # Counts do not know which elements several of the joined parts need: they have those once for each.
+            assert seen["bytes"] == size.sum() if name == "stay" else size.sum() / 2 <= seen["bytes"] <= size.sum()
+            assert (seen["most_messages"], seen["parts"]) == (sends.max(), level.matrix.active)
+            assert seen["collectives"] == (2 if name == "gather" and number in switches else last and seen["parts"] > 1)
+    threshold = found.runs["threshold"]
+    assert threshold.mpi[:2] == (
+        round(threshold.sum("messages") * threshold.cycles),
+        round(threshold.sum("bytes") * threshold.cycles),
+    )
+    assert len(threshold.levels) < len(counts)
+
+
+@needs_hypre
+def test_a_solver_of_a_user(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A user's conjugate gradients and hypre's, on ranks with different numbers of rows, one of them with none."""
+    main(["multigrid", "library", "--amg", "--mpicc", OPEN])
+    flags = capsys.readouterr().out.split()
+    source, app = Path(__file__).parent / "amg_cg.c", tmp_path / "app"
+    subprocess.run([OPEN, "-w", str(source), "-o", str(app), *flags, "-lHYPRE", "-lm"], check=True)
+
+    def words(ranks: int, gather: str) -> list[str]:
+        run = [*launch(ranks).split(), str(app), gather]
+        return subprocess.run(run, check=True, capture_output=True, text=True).stdout.split(maxsplit=3)
+
+    by_hypre, by_us, by_pcg = map(int, words(4, "1:2,2:1"))
+    assert 3 < by_hypre == by_us < 100
+    assert by_pcg > 3
+    assert words(3, "9:1")[1:] == ["-1", "-1", "level 9 to 1: the hierarchy has levels 0 to 2\n"]
+    for wrong in ("1", "1:", "1:2,", "2:1,1:1", "0:1", "1:0", "a:b", "1:2 "):
+        assert words(1, wrong) == ["cannot", "be", "read"]
+
+
+@needs_hypre
+def test_the_model_decides(capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["multigrid", "solve", "laplace7", "--points", "8x8x8", "--launch", launch(4), "--option", "relax=18"]
+    command += ["--repeats", "1", "--iterations", "5", "--exchange", "mpi"]
+    model = ["--gather", "model", "--machine", "eos", "--ranks-per-node", "1", "--cost", "flop=1e-12"]
+    main([*command, *model, "--json"])
+    told = json.loads(capsys.readouterr().out)
+    assert told["switches"]
+    gather = [row for row in told["levels"] if row["run"] == "gather"]
+    for level, count in told["switches"].items():
+        assert gather[int(level)]["parts"] == count
+    main([*command, *model, "--cost", "flop=1"])
+    out = capsys.readouterr().out
+    assert out.startswith("the model gathers nothing here\n")
+    assert ("4 ranks on" in out) == (len(os.sched_getaffinity(0)) < 4)
+
+
+@needs_hypre
+def test_bad_input(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def refused(words: str, **more: Any) -> None:
+        with pytest.raises(InvalidInput, match=words):
+            compared("laplace7", (6, 6, 6), 2, **more)
+
+    refused(r"gather: level 9 to 1: the hierarchy has levels 0 to \d", gather={9: 1})
+    refused("gather level 1 to 3: must be from 1 to 2, the number of ranks", gather={1: 3})
+    refused("gather level 0: must be a coarse level, from 1", gather={0: 1})
+    refused("stay: this smoother is not served: take 0, 3, 4", gather={}, options={"relax": 15})
+    refused("exchange 'tcp': must be runtime or mpi", gather={}, exchange="tcp")
+    refused("tolerance 1: must be between 0 and 1", gather={}, tolerance=1.0)
+    refused("repeats 0: must be from 1", gather={}, repeats=0)
+    refused("option seq: give hypre_threshold", gather={}, options={"seq": 100})
+
+    def stopped(*options: str) -> str:
+        command = ["multigrid", "solve", "laplace7", "--points", "6x6x6", "--launch", launch(2)]
+        with pytest.raises(SystemExit) as stop:
+            main([*command, *options])
+        assert stop.value.code == 2
+        return capsys.readouterr().err
+
+    assert "--gather model: give --machine" in stopped("--gather", "model")
+    unused = "--machine, --cost and --ranks-per-node are for --gather model"
+    assert unused in stopped("--gather", "1=1", "--machine", "eos")
+    monkeypatch.setattr(hypre, "_FOLDERS", (str(tmp_path),))
+    monkeypatch.delenv("HYPRE_DIR", raising=False)
+    assert "apt install libhypre-dev" in stopped("--gather", "1=1")
+
+
+def test_damaged_results(tmp_path: Path) -> None:
+    path = tmp_path / "out"
+    run = "setup 1\nresiduals 1 0.1\nmpi 0 0 0\nlevel 8 2 1 8 1 8 0\nsolve 2\npcg 3\npcg_residuals 1 0.2\n"
+    whole = f"isthmus solve 1\nrun hypre\n{run}run stay\n{run}end\n"
+
+    def read(text: str) -> multigrid.Solution:
+        path.write_text(text)
+        return read_solution(path, {}, {"ranks": 2, "cores": 1, "exchange": "mpi"})
+
+    found = read(whole)
+    assert found.runs["stay"].pcg_residuals == [1, 0.2]
+    assert found.difference("stay") == 0
+    assert "2 ranks on 1 core:" in str(found)
+    assert repr(found) == "<Solution: nothing gathered: 1 cycles, hypre 1>"
+    assert [row["run"] for row in found.frame()] == ["hypre", "stay"]
+    for old, new, words in [
+        ("solve 1", "solve 2", "expected 'isthmus solve 1'"),
+        ("end\n", "", "the file ends here"),
+        ("run stay", "run mine", "expected one of hypre, stay"),
+        ("mpi 0 0 0", "mpi 0 0", "expected 3 numbers"),
+        ("0.1", "x", "expected numbers"),
+        ("pcg 3", "cg 3", "cg: expected setup"),
+        (f"run stay\n{run}", "", "expected runs hypre and stay"),
+    ]:
+        with pytest.raises(ParseError, match=words):
+            read(whole.replace(old, new, 1))
