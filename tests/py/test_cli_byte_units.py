@@ -93,7 +93,10 @@ ELSEWHERE = {"record", "run", "measure", "tune verify", "completion", "study run
 ELSEWHERE |= {f"queue {name}" for name in ("simulate", "workload")}
 ELSEWHERE |= {
     f"multigrid {name}"
-    for name in ("counts", "exchange", "extrapolate", "library", "model", "program", "redistribute", "solve", "trace")
+    for name in (
+        *("counts", "exchange", "extrapolate", "library", "model", "program", "redistribute", "setup", "solve"),
+        "trace",
+    )
 }
 
 

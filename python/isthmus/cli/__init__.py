@@ -20,6 +20,7 @@
 - ``multigrid_output``: what these and isthmus show print of hierarchies
 - ``multigrid_problem``: the options of a problem and of hypre for it
 - ``multigrid_program``: isthmus multigrid program
+- ``multigrid_setup``: isthmus multigrid setup
 - ``multigrid_solve``: isthmus multigrid solve
 - ``options``: options that several commands have: each declared once, with the same words, form and meaning
   everywhere

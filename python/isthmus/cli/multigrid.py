@@ -13,6 +13,7 @@ from .multigrid_inputs import paid_costs, read_hierarchy
 from .multigrid_output import told
 from .multigrid_problem import of_problem
 from .multigrid_program import program
+from .multigrid_setup import setup
 from .multigrid_solve import solve
 from .options import check_file, json_option, pictures, several, shared
 from .output import print_json
@@ -27,6 +28,7 @@ from .run import OfProgram
     "  isthmus multigrid trace -o levels.h5 -- mpirun -n 4 ./solver\n"
     "  isthmus multigrid model levels.h5 --machine eos --cost flop=0.5e-9\n"
     "  isthmus multigrid redistribute levels.h5 --machine eos --cost flop=0.5e-9\n"
+    "  isthmus multigrid setup levels.h5 --machine eos --cost flop=0.5e-9\n"
     "  isthmus multigrid program levels.h5 --cost flop=0.5e-9 -o cycle.h5\n"
     "  isthmus multigrid extrapolate h8.h5 h27.h5 h64.h5 h125.h5 --ranks 512\n"
     "  isthmus multigrid solve laplace7 --points 40x40x40 --launch 'mpirun -n 8 --oversubscribe' --gather 2=2\n"
@@ -38,6 +40,7 @@ def command() -> None:
 
 command.add_command(program)
 command.add_command(extrapolate)
+command.add_command(setup)
 command.add_command(solve)
 
 
@@ -227,10 +230,12 @@ def redistribute(
     if output is not None:
         check_file("-o", output, (".h5", ".hdf5"))
     hierarchy = read_hierarchy(file)
-    where, paid, per_node = paid_costs(machine, ranks_per_node, cost, hierarchy)
+    where, known, per_node = paid_costs(machine, ranks_per_node, cost, hierarchy)
+    paid = known.with_flop_of(where, per_node)
     found = decide(
         hierarchy, paid, cores=per_node, redundant=redundant, hypre_threshold=hypre_threshold,
-        caches=[one.size for one in where.node.caches], shape=shape, smoother=smoother,
+        caches=[one.up_to for one in where.node.spmv if one.up_to] or [one.size for one in where.node.caches],
+        shape=shape, smoother=smoother,
     )  # fmt: skip
     if output is not None:
         gathered(hierarchy, found.switches).save(output)
@@ -239,5 +244,10 @@ def redistribute(
         print_json({"switches": dict(found.switches)} | more | ({} if output is None else {"file": output}))
         return
     click.echo(str(found))
+    if paid is not known:
+        click.echo(
+            f"\nThe time of a floating-point operation, {paid.flop:.3g} s, is estimated from the memory bandwidth of a "
+            "node; --cost flop= gives what was measured."
+        )
     if output is not None:
         click.echo(f"wrote {output}")

@@ -20,6 +20,8 @@
 - ``redistribution``: the verb ``redistribute``: which coarse levels to gather on fewer processes
 - ``scenarios``: all scenarios of the model beside each other
 - ``search``: which levels to gather, by dynamic programming over all of them
+- ``setup``: the verb ``setup``: what the setup of a solver sends and takes on every level
+- ``setup_counts``: the setup of hypre's BoomerAMG in a recorded program
 - ``solution``: what the verb ``solve`` finds
 - ``solving``: the verb ``solve``: a problem solved by hypre, and with coarse levels gathered
 - ``thresholds``: by which numbers of rows solvers gather coarse levels
@@ -45,6 +47,8 @@ from .program import program
 from .reach import reach
 from .redistribution import Redistribution, gathered, redistribute
 from .scenarios import Scenarios, scenarios
+from .setup import Setup, setup
+from .setup_counts import setup_counts
 from .solution import Solution
 from .solving import solve
 
@@ -58,6 +62,7 @@ __all__ = [
     "Operator",
     "Redistribution",
     "Scenarios",
+    "Setup",
     "Solution",
     "boomeramg",
     "boxes",
@@ -72,5 +77,7 @@ __all__ = [
     "reach",
     "redistribute",
     "scenarios",
+    "setup",
+    "setup_counts",
     "solve",
 ]

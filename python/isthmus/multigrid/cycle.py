@@ -178,8 +178,14 @@ def cycle(
             else:
                 transfer[i] += times * exchange_seconds(here, p, penalties, cores, back=True)
                 work += 2 * int(p.nonzeros.max())
-        compute[i] = times * FLOPS * work * paid.flop / faster
+        compute[i] = times * FLOPS * work * paid.flop_of(working_set(level.matrix)) / faster
     return Cycle(compute, smooth, transfer)
+
+
+def working_set(matrix: Operator) -> int:
+    """Return bytes of the largest part of a matrix, with two vectors: 12 a nonzero, 20 a row."""
+    most = int(np.argmax(matrix.nonzeros))
+    return 12 * int(matrix.nonzeros[most]) + 20 * int(matrix.rows[most])
 
 
 def check_shape(shape: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import log
 
 from ..errors import InvalidInput
-from .hierarchy import EXTRAPOLATED, GridLevel, Hierarchy
+from .hierarchy import EXTRAPOLATED, LOCAL_LEVELS, GridLevel, Hierarchy
 from .operators import Operator
 from .outline import MOST, SUMS, made, outline
 
@@ -79,6 +79,7 @@ def enlarged(small: Hierarchy, cut: Hierarchy) -> Hierarchy:
         (*levels, *cut.levels[arrives:]),
         {
             **cut.facts,
+            LOCAL_LEVELS: float(fine),
             ENLARGED: f"levels 0 to {fine - 1} as on {small.parts} parts, {len(cut) - arrives} coarser ones as they "
             f"are on {cut.parts}",
         },

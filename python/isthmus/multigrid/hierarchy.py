@@ -19,6 +19,8 @@ from .partition import coarse_owner
 
 #: The fact that says what a hierarchy was extrapolated from.
 EXTRAPOLATED = "extrapolated"
+#: The fact of how many fine levels of an enlarged hierarchy are made up: who sends to whom is not known on them.
+LOCAL_LEVELS = "local_levels"
 _HEAD = ("level", "rows", "nnz/row", "parts", "A sends", "A bytes", "P sends", "P bytes", "R sends", "R bytes")
 
 

@@ -8,7 +8,6 @@ are spread over all of them.
 from __future__ import annotations
 
 from functools import lru_cache
-from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -66,8 +65,12 @@ def reach(machine: Machine, nodes: int) -> tuple[int, float]:
 @lru_cache(maxsize=4096)
 def _sides(dims: tuple[int, ...], routers: int) -> tuple[int, ...]:
     """The box of so many routers or a few more, with the shortest sides."""
-    choices = (s for s in product(*(range(1, d + 1) for d in dims)) if int(np.prod(s)) >= routers)
-    return min(choices, key=lambda s: (sum(s), int(np.prod(s)), s))
+    # All boxes, in the order of their sides; of the best the first.
+    sides = np.indices(dims).reshape(len(dims), -1) + 1
+    volume = sides.prod(axis=0)
+    rank = sides.sum(axis=0) * (int(volume[-1]) + 1) + volume
+    rank[volume < routers] = np.iinfo(rank.dtype).max
+    return tuple(sides[:, int(np.argmin(rank))].tolist())
 
 
 def _box(topology: Any, nodes: int, around: bool) -> tuple[int, float]:

@@ -14,8 +14,8 @@ from ..errors import InvalidInput
 from ..tabular import Tabular
 from ..units import percent, text
 from .costs import Costs
-from .cycle import cycle, exchange_seconds, visits
-from .hierarchy import GridLevel, Hierarchy
+from .cycle import cycle, exchange_seconds, visits, working_set
+from .hierarchy import LOCAL_LEVELS, GridLevel, Hierarchy
 from .operators import ELEMENT, Operator
 from .search import best_switches
 from .thresholds import thresholds
@@ -84,6 +84,11 @@ class Redistribution(Tabular):
 
 def _words(switches: Mapping[int, int]) -> str:
     return ", ".join(f"level {level} to {parts}" for level, parts in switches.items()) or "nowhere"
+
+
+def first_known(hierarchy: Hierarchy) -> int:
+    """Return the first coarse level that can be gathered: of an enlarged hierarchy fine levels are made up."""
+    return max(int(hierarchy.facts.get(LOCAL_LEVELS, 1)), 1)
 
 
 def roots(rows: NDArray[np.uint64], count: int) -> NDArray[np.uint32]:
@@ -193,6 +198,7 @@ def redistribute(
     ----------
     hierarchy : Hierarchy
     costs : Costs, Machine or str
+        Of a machine that says nothing of products the time of an operation follows from its memory bandwidth.
     cores : int
         Processes of a node.
     redundant : bool
@@ -227,14 +233,15 @@ def redistribute(
         from ..loading import load
 
         machine = load(costs) if isinstance(costs, str) else costs
-        paid = Costs.of(machine, nodes=-(-hierarchy.parts // cores))
-        sizes = tuple(caches) if caches is not None else tuple(float(one.size) for one in machine.node.caches)
+        paid = Costs.of(machine, nodes=-(-hierarchy.parts // cores)).with_flop_of(machine, cores)
+        sizes = tuple(caches) if caches is not None else _sizes(machine)
     settings = {"cores": cores, **options}
     before = cycle(hierarchy, paid, **settings).seconds
     switches: dict[int, int] = {}
     reasons: list[str] = []
     now, spent = hierarchy, 0.0
-    for level in range(1, len(hierarchy)):
+    first = first_known(hierarchy)
+    for level in range(first, len(hierarchy)):
         matrix = now.levels[level].matrix
         largest = min(matrix.most[0], matrix.active - 1)
         if largest < 1:
@@ -278,6 +285,9 @@ def redistribute(
     rules["during the setup"] = switches, cycle(now, paid, **settings).seconds + spent
     for name, rule in thresholds(hypre_threshold).items():
         taken = rule(hierarchy)
+        if any(level < first for level in taken):
+            reasons.append(f"{name}: left out, it gathers levels on which who sends to whom is not known")
+            continue
         rules[name] = taken, price(hierarchy, taken, paid, redundant, settings)
     searched = _searched(hierarchy, paid, sizes, redundant, settings)
     found = [(searched, price(hierarchy, searched, paid, redundant, settings))]
@@ -286,6 +296,12 @@ def redistribute(
     if before - seconds < least * before:
         chosen, seconds = {}, before
     return Redistribution(chosen, seconds, before, reasons, rules)
+
+
+def _sizes(machine: Machine) -> tuple[float, ...]:
+    """Sizes that part classes: those of measured products, otherwise those of caches."""
+    measured = tuple(one.up_to for one in machine.node.spmv if one.up_to)
+    return measured or tuple(float(one.size) for one in machine.node.caches)
 
 
 def _searched(
@@ -302,7 +318,8 @@ def _searched(
         lambda way: (told := cycle(way, costs, **settings)).compute + told.smooth + told.transfer,
         lambda way, level, count: _switch(way, level, count, costs, redundant, settings),
         lambda way, level: (
-            _size_class(way.levels[level].matrix, sizes) <= _size_class(hierarchy.levels[level].matrix, sizes)
+            level >= first_known(hierarchy)
+            and _size_class(way.levels[level].matrix, sizes) <= _size_class(hierarchy.levels[level].matrix, sizes)
         ),
     )
     # Gathered in steps, a level may have fewer parts with rows than in one.
@@ -329,7 +346,7 @@ def _level(matrix: Operator, costs: Costs, settings: Any) -> float:
     options = {key: settings[key] for key in ("penalties", "cores") if key in settings}
     alone = Hierarchy((GridLevel(matrix, None),))
     known = cycle(alone, costs, **settings).seconds
-    flops = 2 * 2 * int(matrix.nonzeros.max()) * costs.flop
+    flops = 2 * 2 * int(matrix.nonzeros.max()) * costs.flop_of(working_set(matrix))
     return known + 2 * exchange_seconds(costs, matrix, options.get("penalties", ()), options["cores"]) + flops
 
 

@@ -9,17 +9,21 @@
 - ``drawing``: what figures of studies share: a sheet with a title and panels
 - ``exchanges``: exchanges of multigrid levels that were measured on Blue Waters, and what models say of each
 - ``exchanges_page``: these beside models: seconds of each level, sums, and which model is nearest
+- ``gathering``: coarse levels gathered on fewer processes: what setup and cycles gain by the model
+- ``gathering_page``: these gains beside the published ones, levels and numbers of processes
 - ``intensity``: solver cycles on a dragonfly: how much they lose by contention, by how much they send and over how
   many groups
 - ``intensity_page``: what solver cycles on a dragonfly say: a map of slowdown over intensity and spread, and
   thresholds in it
 - ``ledger``: the ledger of a study: an SQLite file with one row a point
-- ``levels``: counts of hierarchies that come with Isthmus, in ``data``
+- ``levels``: hierarchies for studies: counts that come along, in ``data``, and what a solver computes here
 - ``mapping``: applications on tori: what maps that know the network do to hops, links and time
 - ``mapping_page``: what maps do to applications: table, figure and findings
 - ``models``: the same communication in several models of the network: how far they are from each other
 - ``models_page``: what the models say of the same communication: their differences, as table and figure
 - ``molecules``: molecular dynamics in the manner of NAMD: patches of atoms in space, computes that need two of them
+- ``networks``: cycles of a multigrid solver, simulated with every message, on networks
+- ``networks_page``: which network is faster at equal injection; a map of where a dragonfly degrades
 - ``outcome``: the result of ``study``
 - ``page``: the page of a study: what was published beside what came out, the figure, all points; one file without
   others
