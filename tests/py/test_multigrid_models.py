@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +16,7 @@ import isthmus
 from isthmus import InvalidInput, Pattern
 from isthmus.cli import main
 from isthmus.multigrid import Costs, Hierarchy, boxes, cycle, gathered, hierarchy, reach, redistribute, scenarios
+from isthmus.multigrid.cycle import working_set
 from isthmus.multigrid.hierarchy import GridLevel
 from isthmus.multigrid.operators import Operator
 from isthmus.multigrid.redistribution import collectives, roots
@@ -299,3 +302,34 @@ def test_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 def test_what_is_wrong_is_said(call: object, words: str) -> None:
     with pytest.raises(InvalidInput, match=words.replace("(", r"\(")):
         call()  # type: ignore[operator]
+
+
+def test_classes_of_sizes_have_their_own_time() -> None:
+    """The fine level is beyond the class, the coarse one within it."""
+    levels = hierarchy([line_matrix(4096, 1024), line_matrix(1024)], boxes((4096,), 4))
+    sizes = [working_set(level.matrix) for level in levels.levels]
+    assert sizes == [(12 * 3 + 20) * 1024, (12 * 3 + 20) * 256]
+    costs = Costs(alpha=0, beta=0, flop=1e-9, classes=((sizes[1], 1e-10),))
+    told = cycle(levels, costs)
+    plain = cycle(levels, replace(costs, classes=()))
+    assert told.compute[0] == plain.compute[0]
+    assert told.compute[1] == pytest.approx(plain.compute[1] / 10, rel=1e-12)
+
+
+def line_matrix(rows: int, coarse: int = 0) -> Any:
+    A = sp.diags_array([-1.0, 2.0, -1.0], offsets=[-1, 0, 1], shape=(rows, rows)).tocsr()
+    if not coarse:
+        return A
+    return A, sp.csr_array((np.ones(rows), (np.arange(rows), np.arange(rows) * coarse // rows)))
+
+
+def test_an_unknown_time_of_operations_follows_from_the_memory() -> None:
+    """Six bytes an operation, and 16 processes share 102.4 GB/s; what is known stays."""
+    eos = isthmus.load("eos")
+    costs = Costs.of(eos)
+    assert costs.flop == 0
+    assert costs.with_flop_of(eos, 16).flop == pytest.approx(6 * 16 / 102.4e9)
+    known = replace(costs, flop=1e-9)
+    assert known.with_flop_of(eos, 16) is known
+    torus = isthmus.load("torus:4x4")
+    assert Costs.of(torus).with_flop_of(torus, 16).flop == 0

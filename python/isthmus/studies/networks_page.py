@@ -71,8 +71,9 @@ def _bars(rows: Sequence[Point]) -> Any:
                 drawn.add(name_of(machine))
                 shade = 1 - 0.3 * _placements(rows).index(placement)
                 ax.bar(at, r["time"] / r["alone"], 0.8 / len(series), color=colour, alpha=shade, label=label)
-                ax.text(at, r["time"] / r["alone"], text(r["time"], "s", 3), rotation=90, ha="center", va="bottom",
-                        fontsize=7, color=INK)  # fmt: skip
+                told = text(r["time"], "s", 3)
+                ax.text(at, r["time"] / r["alone"] + 0.02, told, rotation=90, ha="center", va="bottom", fontsize=7,
+                        color=INK)  # fmt: skip
         ax.axhline(1, color=INK, lw=1, ls="--")
         ax.set_ylim(top=1.25 * ax.get_ylim()[1])
         ax.set_xticks(range(len(vectors)), [f"{v} vector{'s' * (v > 1)} at once" for v in vectors])
