@@ -143,7 +143,7 @@ def _draw(found: Sequence[Variant]) -> Any:
             left.plot([x - 0.45, x + 0.45], [1e3 * messages[cores] * low] * 2, style, color=INK, lw=1.3)
     left.set_xticks(range(len(sizes)), [f"{c:,} cores" for c in sizes])
     left.set_ylabel("messages of a cycle (ms)")
-    left.set_ylim(top=1.75 * left.get_ylim()[1])
+    left.set_ylim(top=(1.3 + 0.07 * len(found)) * left.get_ylim()[1])
     heading(left, f"Published: {', '.join(text(m, 's', 3) for m in messages.values())}")
     key(left, loc="upper left")
     for number, one in enumerate(found):
