@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import _signal as signal  # type: ignore[import-not-found]  # signal itself imports more than all before
 import os
-import signal
 
 #: Exit status of shells for SIGINT.
 _STATUS = 128 + signal.SIGINT
@@ -26,8 +26,10 @@ def main() -> None:
         if heard:
             signal.signal(signal.SIGINT, signal.default_int_handler)
         cli.main()
-    except KeyboardInterrupt:  # before or after what a command looks after
-        interruption.leave()
+    except (Exception, KeyboardInterrupt) as error:
+        if interruption.behind(error):  # before or after what a command looks after, or while it was imported
+            interruption.leave()
+        raise
     finally:
         if heard:
             signal.signal(signal.SIGINT, _leave)

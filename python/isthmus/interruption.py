@@ -36,6 +36,13 @@ def undone(undo: Callable[[], object]) -> Iterator[None]:
         del _undo[key]
 
 
+def behind(error: BaseException | None) -> bool:
+    """Return whether Ctrl-C is what led to an exception: where a class is being defined, Python makes another of it."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
+
+
 def watch() -> None:
     """Let Ctrl-C end the process; for commands, once, in the main thread."""
     global _watching
@@ -45,7 +52,14 @@ def watch() -> None:
     os.set_blocking(told, False)
     signal.set_wakeup_fd(told, warn_on_full_buffer=False)
     threading.Thread(target=_wait, args=(seen,), daemon=True).start()
+    sys.unraisablehook = _unraisable
     _watching = True
+
+
+def _unraisable(what: sys.UnraisableHookArgs) -> None:
+    """Ctrl-C where no exception can be raised, as in the locks of imports: the other thread ends the process."""
+    if not isinstance(what.exc_value, KeyboardInterrupt):
+        sys.__unraisablehook__(what)
 
 
 def _wait(seen: int) -> None:

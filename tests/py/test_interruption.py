@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
+import random
+import re
 import resource
 import signal
 import subprocess
 import sys
+import sysconfig
 import time
 from pathlib import Path
 
 import pytest
 
+import samples
 from isthmus import files, interruption
 from processes import hear, used
 
@@ -128,6 +132,43 @@ def test_ctrl_c_while_modules_are_imported(where: str, tmp_path: Path) -> None:
         check=False,
     )
     assert (ended.returncode, ended.stdout, ended.stderr.strip()) == (130, "", "isthmus: interrupted")
+
+
+#: Verbs that import different things; none takes longer than that.
+SHORT = (
+    "--version",
+    "show eos",
+    "measure --help",
+    "simulate allreduce:ranks=8,bytes=8 --machine torus:4x4",
+    "map alltoall:ranks=16,bytes=8 --machine torus:4x4 --method block",
+)
+
+
+def test_ctrl_c_at_any_moment(tmp_path: Path) -> None:
+    """Before Python has come to the command, which takes 10 ms, it may print a traceback of its own; that names none of
+    our files but those that look after Ctrl-C."""
+    command = Path(sysconfig.get_path("scripts"), "isthmus")
+    source = random.Random(int(os.environ.get(samples.VARIABLE) or 0))
+    for turn in range(20 if samples.seed() is not None else 200):
+        words = [str(command), *SHORT[turn % len(SHORT)].split()]
+        process = subprocess.Popen(
+            words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=hear
+        )
+        # By the processor's time, as others may use it; most of the moments before the command itself.
+        moment, end = source.random() ** 2 * 0.5, time.monotonic() + 60
+        while process.poll() is None and used(process.pid) < moment and time.monotonic() < end:
+            time.sleep(moment / 20)
+        time.sleep(source.random() * 0.01)
+        process.send_signal(signal.SIGINT)
+        _, error = process.communicate(timeout=60)
+        if "KeyboardInterrupt" in error:
+            named = set(re.findall(r"isthmus/[\w/]+\.py", error))
+            assert named <= {"isthmus/__init__.py", "isthmus/entry.py"}, (words, moment, error)
+        elif process.returncode in (0, -signal.SIGINT):  # at its end, or before Python looks after signals
+            assert not error, (words, moment, error)
+        else:
+            assert (process.returncode, error.strip()) == (130, "isthmus: interrupted"), (words, moment)
+    assert not list(tmp_path.iterdir())
 
 
 def test_what_is_under_way_is_undone(tmp_path: Path) -> None:

@@ -195,6 +195,8 @@ def main(arguments: list[str] | None = None) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)
     except (click.ClickException, InvalidInput, ParseError, Unsupported, OSError, MemoryError) as error:
+        if interruption.behind(error):
+            interruption.leave()
         if debug:
             raise
         print(f"isthmus: {_one_line(error)}", file=sys.stderr)
