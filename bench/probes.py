@@ -154,7 +154,7 @@ def fitted(program: Path, mpi: str, folder: Path) -> Found:
     for size in (1, *range(1025, max(TRIPS) + 1, 2048)):
         for kind, more in (("pingpong", {}), ("sendcall", {}), ("isendcall", {}), ("window", {"n": 16})):
             items.append(Item(f"{kind}.{size}", kind, {"a": 0, "b": 1, "bytes": size, **more}))
-        for how in ("probe", "posted"):
+        for how in ("wait", "posted"):
             items.append(Item(f"{how}.{size}", "receivecall", {"a": 0, "b": 1, "bytes": size, "how": how}))
     plan, journal = folder / "plan", folder / "journal"
     lines = [f"item {item.line}" for item in items]

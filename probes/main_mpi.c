@@ -22,7 +22,7 @@ static const Kind kinds[] = {
     {"sendcall", "a:rank b:rank bytes:size pause:seconds=2e-5", 1, 0, &code_sendcall},
     {"isendcall", "a:rank b:rank bytes:size pause:seconds=2e-5", 1, 0, &code_isendcall},
     {"waitcall", "a:rank b:rank bytes:size pause:seconds=2e-5", 1, 0, &code_waitcall},
-    {"receivecall", "a:rank b:rank bytes:size pause:seconds=2e-5 how:probe|wait|posted=probe", 1, 0, &code_receivecall},
+    {"receivecall", "a:rank b:rank bytes:size pause:seconds=2e-5 how:wait|posted=wait", 1, 0, &code_receivecall},
     {"irecvcall", "a:rank b:rank bytes:size", 1, 0, &code_irecvcall},
     {"eager", "a:rank b:rank bytes:size hold:seconds=0.002 progress:flag=1", 1, 0, &code_eager},
     {"threshold", "a:rank b:rank most:size=4194304 hold:seconds=0.002 progress:flag=1", 1, 0, &code_threshold},

@@ -79,7 +79,7 @@ class Simulator:
         t = self.run(a, b, [Op(SEND, bytes), Op(CALC, 1, after_start=[0])], [Op(RECV, bytes)])
         return float(t.start_ps[int(t.schedule.op_first[a]) + 1] * 1e-12)
 
-    def receivecall(self, a: int, b: int, bytes: int, how: str = "probe") -> float:
+    def receivecall(self, a: int, b: int, bytes: int, how: str = "wait") -> float:
         wait = 10**12
         receive = [Op(RECV, bytes), Op(CALC, wait, after_start=[0])]
         late = [Op(CALC, wait), Op(RECV, bytes, after=[0])]
@@ -119,7 +119,7 @@ def plan(eager: dict[str, float], levels: Iterable[str] = PAIRS) -> list[Item]:
         for size in SIZES:
             both = {**pair, "bytes": size}
             out += [Item(f"{level}.{kind}.{size}", kind, both) for kind in ("pingpong", "sendcall", "isendcall")]
-            how = "probe" if size <= eager[level] else "posted"
+            how = "wait" if size <= eager[level] else "posted"
             out.append(Item(f"{level}.receivecall.{size}", "receivecall", {**both, "how": how}))
             out.append(Item(f"{level}.window.{size}", "window", {**both, "n": 16}))
     return out

@@ -245,7 +245,7 @@ def test_a_time_that_noise_makes_zero_is_said_to_be_unknown() -> None:
     """The calls seem to take longer than half a round trip, by less than their noise: L is not 0, it is not known."""
     random = np.random.default_rng(4)
     series = []
-    kinds = {"pingpong": (1.98e-6, {}), "isendcall": (1e-6, {}), "receivecall": (1e-6, {"how": "probe"})}
+    kinds = {"pingpong": (1.98e-6, {}), "isendcall": (1e-6, {}), "receivecall": (1e-6, {"how": "wait"})}
     for size in (1, 64, 256, 1024, 4096):
         for kind, (seconds, more) in kinds.items():
             item = Item(f"{kind}.{size}", kind, {"a": 0, "b": 1, "bytes": size, **more})

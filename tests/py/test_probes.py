@@ -30,7 +30,6 @@ PAIRS = [
     "sendcall sendcall a=0 b=1 bytes=100",
     "isendcall isendcall a=0 b=1 bytes=100",
     "waitcall waitcall a=0 b=1 bytes=100",
-    "probed receivecall a=0 b=1 bytes=100 how=probe",
     "waited receivecall a=0 b=1 bytes=100 how=wait",
     "posted receivecall a=1 b=0 bytes=100 how=posted",
     "irecvcall irecvcall a=0 b=1 bytes=100",

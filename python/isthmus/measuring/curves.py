@@ -133,7 +133,7 @@ def _messages(make: _Maker, samples: Samples, level: str, a: int, b: int) -> Non
         _points(make, found, name, drawn, title, *size, "s", "size of the message", level=level, **more)
     # Of messages by rendezvous, none can be there before its receive is posted.
     posted = samples.of("receivecall", a=a, b=b, how="posted")
-    there = samples.of("receivecall", a=a, b=b, how="probe")
+    there = samples.of("receivecall", a=a, b=b, how="wait")
     received = list({one.parameters["bytes"]: one for one in [*posted, *there]}.values())
     title = f"Time in MPI_Recv {where}, message there already where that is possible"
     of = {"level": level, "side": "receive"}

@@ -278,7 +278,7 @@ def _loggp(items: _Items, a: int, b: int, quick: bool) -> None:
         items.add("isendcall", a=a, b=b, bytes=size)
         if size <= _EAGER:
             items.add("sendcall", a=a, b=b, bytes=size)
-            items.add("receivecall", a=a, b=b, bytes=size, how="probe")
+            items.add("receivecall", a=a, b=b, bytes=size, how="wait")
         if size > _RENDEZVOUS:
             items.add("receivecall", a=a, b=b, bytes=size, how="posted")
     items.add("threshold", a=a, b=b)
