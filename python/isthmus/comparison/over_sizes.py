@@ -162,6 +162,15 @@ def compare_sizes(
     )  # fmt: skip
 
 
+def at_size(
+    family: Family, ranks: int, machine: Machine, reference: Machine, share: float, **options: Unpack[Options]
+) -> At:
+    """One program at one size on one machine, its computation scaled from another; see :func:`compare_sizes`."""
+    (one,), _ = _computing([machine], reference, (share, share))
+    schedule = _lowered(family.at(ranks), one.factor, {**options})
+    return _run(schedule, machine, None, one, family.collective, {**options})
+
+
 def _check_sizes(
     machines: Sequence[Machine | Level], names: Sequence[str], sizes: Sequence[int], places: Places | None
 ) -> None:

@@ -2,6 +2,7 @@
 
 - ``applications``: programs of several arrays of tasks: who sends how much to whom
 - ``backend``: where points are computed: the interface of backends, and the one of this machine
+- ``claims``: published crossovers that studies of sizes compare with
 - ``collectives``: collectives on machines: algorithms and flavours by size
 - ``collectives_page``: algorithms of collectives by size or ranks: table, figure and findings
 - ``cycles``: cycles of a multigrid solver by the model: messages by cores, and mixes of processes and threads
@@ -33,6 +34,8 @@
 - ``reading``: studies from TOML
 - ``run``: the verb ``study``
 - ``simulation``: any program, schedule or collective on any machine: how long it takes, with and without contention
+- ``sizes``: a program on machines over numbers of ranks: where one machine overtakes another
+- ``sizes_page``: crossovers beside the published ones: table, figure and findings
 - ``study``: the noun Study: an experiment, the points at which it is made, and what was published about it
 - ``traffic``: steady traffic: offered load against accepted throughput
 - ``traffic_page``: what steady traffic says: curves of saturation, and the textbook's numbers beside them

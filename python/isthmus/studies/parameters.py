@@ -30,6 +30,7 @@ _MODULES = {
     "networks": "networks",
     "pairs": "pairs",
     "simulation": "simulation",
+    "sizes": "sizes",
     "traffic": "traffic",
 }
 
