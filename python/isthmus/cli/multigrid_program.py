@@ -69,9 +69,10 @@ def program(
         found, paid, per_node = paid_costs(machine, ranks_per_node, cost, levels)
         flop = paid.flop
         if switches is None:
-            caches = [one.size for one in found.node.caches]
+            known = paid.with_flop_of(found, per_node)
+            caches = [one.up_to for one in found.node.spmv if one.up_to] or [one.size for one in found.node.caches]
             switches = dict(
-                decide(levels, paid, cores=per_node, redundant=redundant, caches=caches, **settings).switches
+                decide(levels, known, cores=per_node, redundant=redundant, caches=caches, **settings).switches
             )
     made = built(levels, flop, cycles=cycles, coarsest=coarsest, switches=switches, redundant=redundant, **settings)
     if output is not None:
