@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     "  isthmus compare ran.h5 predicted.h5 -o both.html\n"
     "  isthmus compare lammps cielo eos titan --model flow\n"
     "  isthmus compare sage --machine redsky --machine cielo --ranks 16..4096 -o sizes.html\n"
-    "  isthmus compare cg --machine redsky --machine cielo --ranks 16..512 --reference redsky --memory-bound 0.7..0.9",
+    "  isthmus compare cg --machine eos --machine cielo --ranks 16..512 --reference eos --memory-bound 0.8",
     help="Compare things of one kind, or a program on several machines.\n\n"
     "Isthmus recognises the kind from what you name: two or more machines (values that differ), two decision tables "
     "(sizes at which they choose differently), timelines (where the time goes, by rank and by operation; what isthmus "
