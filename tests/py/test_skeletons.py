@@ -104,7 +104,7 @@ def test_list(capsys: pytest.CaptureFixture[str]) -> None:
     assert [one["name"] for one in found] == list(SKELETONS)
     assert found[0]["parameters"][0] == {
         "name": "ranks", "doc": "ranks", "default": 64, "least": 1, "most": 2**20, "unit": "", "whole": True,
-        "origin": "",
+        "origin": "", "follows": "",
     }  # fmt: skip
 
 
