@@ -29,6 +29,7 @@
 - ``collectives/``: collectives and their algorithms: schedules of single collectives, and the registry that lowering
   chooses from
 - ``comparison/``: the verb ``compare``: differences between things of one kind
+- ``extrapolation/``: programs of any number of ranks from recordings of a few
 - ``gallery/``: the catalogue: machines and recorded programs that come with Isthmus, one file each
 - ``html/``: what HTML pages share: markup, style and the frame of the page
 - ``imports/``: import of other tools' files: machines, traces and graphs

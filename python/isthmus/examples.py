@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import difflib
+import os
 
 from . import gallery, units
 from .errors import InvalidInput
+from .filekinds import SKELETON, kind_of
 from .schedule.program import Program
 from .skeletons import SKELETONS, skeleton
 
@@ -22,7 +24,7 @@ def example(name: str) -> Program:
     ----------
     name : str
         A recorded program, such as ``"lammps"``, or a skeleton with parameters, such as ``"stencil:ranks=256"``;
-        ``isthmus skeleton list`` lists these.
+        ``isthmus skeleton list`` lists these; or the file of one that was fitted to recordings.
 
     Raises
     ------
@@ -35,7 +37,7 @@ def example(name: str) -> Program:
 
     paths = gallery.programs()
     what = named(name)
-    if what.name in SKELETONS:
+    if what.name in SKELETONS or (os.path.isfile(what.name) and kind_of(what.name) == SKELETON):
         return skeleton(name)
     if what.name in paths and what.parameters:
         raise InvalidInput(f"example {units.shown(name)}: a recorded program has no parameters")

@@ -12,7 +12,7 @@ _HEAD = 1 << 16
 HDF5, OTF2, RAW, GOAL, GOAL_BINARY, DUMPI = "hdf5", "otf2", "raw", "goal", "goal-binary", "dumpi"
 SAMPLES, COUNTS, HIERARCHY = "samples", "counts", "hierarchy"
 MACHINE, TABLE, STUDY, XML, GZIP, EMPTY = "machine", "table", "study", "xml", "gzip", "empty"
-NETWORK, GRAPH, EDGES = "network", "graph", "edges"
+NETWORK, GRAPH, EDGES, SKELETON = "network", "graph", "edges", "skeleton"
 OTF2_FOLDER, DUMPI_FOLDER, RAW_FOLDER, FOLDER, BINARY, PICTURE = (
     "otf2-folder",
     "dumpi-folder",
@@ -26,7 +26,7 @@ BINARY_MAGIC = tuple(number.to_bytes(8, "little") for number in (4223, 2342))
 #: What files of texts without a mark are, by their ends.
 _ENDS = {".graph": GRAPH, ".metis": GRAPH, ".edges": EDGES}
 #: Kinds of what can be simulated.
-WORK = (HDF5, OTF2, GOAL, GOAL_BINARY, DUMPI, OTF2_FOLDER, DUMPI_FOLDER)
+WORK = (HDF5, OTF2, GOAL, GOAL_BINARY, DUMPI, OTF2_FOLDER, DUMPI_FOLDER, SKELETON)
 
 _WORDS = {
     HDF5: "an HDF5 file, as programs, schedules and timelines are",
@@ -47,6 +47,7 @@ _WORDS = {
     NETWORK: "the description of a network (Slurm, ibnetdiscover)",
     GRAPH: "a graph in METIS format",
     EDGES: "an edge list of a network",
+    SKELETON: "a skeleton",
     OTF2_FOLDER: "the folder of an OTF2 trace",
     DUMPI_FOLDER: "a folder of dumpi traces",
     RAW_FOLDER: "a folder of raw traces of isthmus record",
@@ -69,6 +70,7 @@ _TEXTS = (
     (re.compile(r"\Aisthmus hierarchy "), COUNTS),
     (re.compile(r"^\s*num_ranks\b", re.MULTILINE), GOAL),
     (re.compile(r" entering at walltime "), DUMPI),
+    (re.compile(r"\Aisthmus skeleton "), SKELETON),
     (re.compile(r"\A\s*<"), XML),
     (re.compile(r'^\s*"?format"?\s*[=:]\s*"isthmus decision table"', re.MULTILINE), TABLE),
     (re.compile(r"\Aisthmus decisions "), TABLE),

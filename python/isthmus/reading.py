@@ -6,6 +6,7 @@ import os
 
 from . import filekinds
 from .errors import ParseError
+from .named import named
 from .schedule.program import Program
 from .schedule.schedule import Schedule
 from .simulation.timeline import Timeline
@@ -22,7 +23,9 @@ def read(path: str | os.PathLike[str], *, unit: str = "ns") -> Program | Schedul
     Parameters
     ----------
     path : path
-        An HDF5 file written by ``save``, GOAL text, binary GOAL, an OTF2 trace (its anchor file ``traces.otf2`` or its
+        An HDF5 file written by ``save``, a skeleton fitted to recordings, with parameters behind a colon
+        (``app.skeleton:ranks=512``; by default ranks as in the largest recording), GOAL text, binary GOAL, an OTF2
+        trace (its anchor file ``traces.otf2`` or its
         folder), or a dumpi trace printed by dumpi2ascii (its folder, or the file of one rank; the files of the other
         ranks beside it are read too).
     unit : {"ns", "ps", "us", "ms", "s"}
@@ -39,6 +42,11 @@ def read(path: str | os.PathLike[str], *, unit: str = "ns") -> Program | Schedul
     OSError
         For a file that cannot be opened.
     """
+    what = named(os.fspath(path))
+    if os.path.isfile(what.name) and filekinds.kind_of(what.name) == filekinds.SKELETON:
+        from .skeletons import skeleton
+
+        return skeleton(what.text)
     kind = filekinds.require(path, filekinds.WORK, "a program or a schedule (or, to show it, a timeline)")
     if kind == filekinds.OTF2_FOLDER:
         anchors = filekinds.anchors(path)

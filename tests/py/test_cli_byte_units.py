@@ -12,6 +12,8 @@ import pytest
 
 import isthmus
 from isthmus.cli import main
+from isthmus.extrapolation import fit
+from isthmus.extrapolation import text as skeleton_text
 from test_cli_options import COMMANDS
 
 _BINARY = re.compile(r"[0-9]\s?[KMGTP]iB(?![/\w])")
@@ -69,7 +71,10 @@ LINES = [
     "show bcast:ranks=8,bytes=64KiB --rank 0",
     "simulate mixed.h5 --machine torus-4x4x4 --ranks-per-node 1 --model flow --links 5 --critical --plot load=load.svg",
     "simulate alltoall:ranks=16,bytes=64KiB --machine torus-4x4x4 --ranks-per-node 1 --model packet --links 3",
+    "skeleton describe app.skeleton",
+    "skeleton fit r9.h5 r16.h5 r25.h5",
     "skeleton list",
+    "skeleton pack r16.h5",
     "skeleton show stencil:ranks=16,bytes=1kB",
     "study list",
     "tune all --machine eos --ranks 16 --sizes 8,1kB,1KiB,3000,1MB,1MiB,1234567 --plot times.svg --plot map=map.svg",
@@ -111,6 +116,10 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
         b.sendrecv(None, [(r + 1) % 16 for r in range(16)], size, [(r - 1) % 16 for r in range(16)])
     program = b.build()
     program.save(folder / "mixed.h5")
+    for ranks in (9, 16, 25):
+        isthmus.example(f"stencil:ranks={ranks},bytes=1kB,steps=1").save(folder / f"r{ranks}.h5")
+    sizes = [(f"r{ranks}.h5", isthmus.read(folder / f"r{ranks}.h5"), {}) for ranks in (9, 16, 25)]
+    (folder / "app.skeleton").write_text(skeleton_text(fit(sizes)))
     isthmus.lower(program).save(folder / "schedule.h5")
     isthmus.simulate(program, "cielo", record="ops").save(folder / "timeline.h5")
     common = ["bcast", "allreduce", "alltoall", "--machine", "eos", "--ranks", "8", "--margin", "0"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from ..errors import InvalidInput
+from ..filekinds import SKELETON, kind_of
 from ..named import named
 from ..skeletons import SKELETONS, Family, family
 from .inputs import read_work
@@ -28,12 +29,25 @@ def parse_family(text: str, scaling: str | None, ranks: list[int] | None) -> tup
             return family(skeleton, given, scaling, min(_given(ranks))), _given(ranks)
         if what.name in CollectiveKind.__members__:
             return _collective(text, scaling), _given(ranks)
+    elif os.path.isfile(what.name) and kind_of(what.name) == SKELETON and ranks is not None:
+        return _fitted(text, scaling), ranks
     program = read_work(text)
     if scaling is not None:
         raise InvalidInput(
             f"--{scaling}: {text} has one size, {program.ranks:,} ranks; only skeletons and collectives scale"
         )
     return Family(os.path.basename(what.name), lambda _: program, ranks=program.ranks), ranks or [program.ranks]
+
+
+def _fitted(text: str, scaling: str | None) -> Family:
+    """A skeleton that was fitted to recordings: it scales as they did, which only who recorded them knows."""
+    what = named(text)
+    if scaling is not None:
+        raise InvalidInput(f"--{scaling}: {what.name} was fitted to recordings, and scales as they did")
+    if "ranks=" in what.parameters:
+        raise InvalidInput(f"{text}: leave out ranks=..., which --ranks gives")
+    rest = f",{what.parameters}" if what.parameters else ""
+    return Family(os.path.basename(what.name), lambda ranks: read_work(f"{what.name}:ranks={ranks}{rest}"))
 
 
 def _given(ranks: list[int] | None) -> list[int]:

@@ -11,6 +11,7 @@ from .. import filekinds, units
 from ..errors import InvalidInput
 from ..named import named, pairs
 from ..one_line import collective_arguments, size_in_bytes
+from .output import mark
 
 if TYPE_CHECKING:
     from ..machine import Allocation, Level, Machine
@@ -37,7 +38,9 @@ def read_any(text: str, unit: str = "ns") -> Program | Schedule | Timeline:
         from ..examples import example, known
 
         what = named(text)
-        if os.path.exists(what.name):
+        if os.path.isfile(what.name) and filekinds.kind_of(what.name) == filekinds.SKELETON:
+            pass
+        elif os.path.exists(what.name):
             text, unit = what.name, what.values("unit").get("unit", unit)
             if unit not in UNITS:
                 raise InvalidInput(f"{what.text}: unit={unit}: must be one of {', '.join(UNITS)}")
@@ -47,7 +50,10 @@ def read_any(text: str, unit: str = "ns") -> Program | Schedule | Timeline:
             return parse_collective(text)
     from ..reading import read
 
-    return read(text, unit=unit)
+    found = read(text, unit=unit)
+    if origin := getattr(found, "origin", ""):
+        mark(text, origin)
+    return found
 
 
 def read_work(text: str, unit: str = "ns") -> Program | Schedule:

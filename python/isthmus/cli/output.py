@@ -13,8 +13,26 @@ import click
 
 from ..visible import visible
 
+#: Where a command keeps what its inputs were extrapolated from.
+_MARKS = "isthmus.extrapolated"
+
+
+def mark(what: str, origin: str) -> None:
+    """Say on standard error that an input was extrapolated; the JSON of the command says so too."""
+    context = click.get_current_context(silent=True)
+    if context is not None:
+        marks = context.meta.setdefault(_MARKS, {})
+        if what in marks:
+            return
+        marks[what] = origin
+    click.echo(f"isthmus: note: {what}: {origin}", err=True)
+
 
 def print_json(value: Any) -> None:
+    context = click.get_current_context(silent=True)
+    marks = context.meta.get(_MARKS) if context is not None else None
+    if marks and isinstance(value, dict):
+        value = value | {"extrapolated": marks}
     try:
         text = json.dumps(value, indent=2, default=_plain, allow_nan=False)
     except ValueError:

@@ -8,18 +8,22 @@ import click
 
 from .options import check_file, json_option, shared
 from .output import print_json, print_table
+from .skeleton_fit import describe, fit, pack
 
 
 @click.group(
     "skeleton",
     epilog="\b\nExamples:\n  isthmus skeleton list\n  isthmus skeleton show stencil:ranks=256,bytes=64KiB\n"
     "  isthmus skeleton show multigrid:ranks=512,cycles=3 -o multigrid.h5\n"
-    "  isthmus advise --example wrf:ranks=1024,compute=20ms --machine cielo",
+    "  isthmus advise --example wrf:ranks=1024,compute=20ms --machine cielo\n"
+    "  isthmus skeleton fit r8.h5 r27.h5 r64.h5 -o app.skeleton\n"
+    "  isthmus simulate app.skeleton:ranks=512 --machine eos",
 )
 def command() -> None:
     """Programs with parameters: applications reduced to who sends how much to whom, and when.
 
-    Wherever a program is read, --example takes NAME:key=value,... as well.
+    Wherever a program is read, --example takes NAME:key=value,... as well, and FILE is also that of a skeleton that was
+    fitted to recordings, with its ranks behind a colon.
     """
 
 
@@ -81,3 +85,7 @@ def show(skeleton: str, output: str | None, as_json: bool) -> None:
     click.echo(str(program))
     if output is not None:
         click.echo(f"wrote {output}")
+
+
+for one in (fit, pack, describe):
+    command.add_command(one)

@@ -145,6 +145,8 @@ def write_program(program: Program, path: str | os.PathLike[str], *, compression
         if name not in OPTIONAL_COLUMNS or len(getattr(program, name))
     ]
     columns += [Column("locations", program.locations), Column("phases", program.phases)]
+    if program.origin:
+        columns.append(Column("origin", (program.origin,)))
     if program.recording is None:
         write_columns(path, "program", columns, compression=compression)
         return
@@ -163,7 +165,8 @@ def _read_program(reader: Reader, **more: Any) -> Program:
         if len(columns[name]) == 0:
             raise reader.fail(name, "the dataset is empty")
     locations, phases = (tuple(reader.texts(name)) for name in ("locations", "phases"))
-    return Program(**columns, **more, locations=locations, phases=phases)
+    origin = reader.texts("origin") if reader.has("origin") else []
+    return Program(**columns, **more, locations=locations, phases=phases, origin=" ".join(origin))
 
 
 def _read_recorded_program(reader: Reader) -> Program:

@@ -78,6 +78,8 @@ class Program(Tabular):
     locations, phases : tuples of str
     recording : Recording or None
         What was measured, if the program was recorded. It is ignored when programs are compared for equality.
+    origin : str
+        Where a program comes from that was extrapolated, as a sentence; it is ignored when programs are compared.
 
     Raises
     ------
@@ -102,6 +104,7 @@ class Program(Tabular):
     locations: tuple[str, ...] = ()
     phases: tuple[str, ...] = ()
     recording: Recording | None = None
+    origin: str = ""
 
     def __post_init__(self) -> None:
         defaults = {
@@ -240,7 +243,7 @@ class Program(Tabular):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Program):
             return NotImplemented
-        names = [f.name for f in fields(self) if f.name not in ("detail", "details", "recording")]
+        names = [f.name for f in fields(self) if f.name not in ("detail", "details", "recording", "origin")]
         if not all(np.array_equal(getattr(self, name), getattr(other, name)) for name in names):
             return False
         # Where details lie does not matter, what they are does.
@@ -278,4 +281,6 @@ class Program(Tabular):
             lines.append(f"communicators: {self.communicators}")
         if self.phases:
             lines.append("phases: " + ", ".join(self.phases))
+        if self.origin:
+            lines.append(self.origin)
         return "\n  ".join(lines)

@@ -2,6 +2,7 @@
 
 - ``catalogue``: all skeletons with their parameters, and how each is built
 - ``family``: one program at many numbers of ranks, with weak or strong scaling
+- ``fitted``: skeletons that were fitted to recordings
 - ``halos``: exchange of halos in two dimensions: stencil, weather, ocean
 - ``hydro``: shocks and flows: CTH, SAGE, xNOBEL
 - ``multigrid``: cycles of a multigrid solver

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import difflib
+import os
 from typing import TYPE_CHECKING
 
 from ..errors import InvalidInput
+from ..filekinds import SKELETON, kind_of
 from ..named import named
 from .skeleton import Parameter, Skeleton
 
@@ -224,7 +226,7 @@ SKELETONS = {one.name: one for one in _ALL}
 
 
 def skeleton(text: str) -> Program:
-    """The program of ``NAME:key=value,...``.
+    """The program of ``NAME|FILE:key=value,...``; a FILE is one that was fitted to recordings.
 
     Raises
     ------
@@ -250,6 +252,10 @@ def read(text: str) -> tuple[Skeleton, dict[str, str]]:
     """
     what = named(text)
     found = SKELETONS.get(what.name)
+    if found is None and os.path.isfile(what.name) and kind_of(what.name) == SKELETON:
+        from .fitted import fitted
+
+        found = fitted(what.name)
     if found is None:
         close = difflib.get_close_matches(what.name, SKELETONS, 1)
         hint = f"; a close one is {close[0]}" if close else ""
