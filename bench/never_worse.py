@@ -2,7 +2,7 @@
 
     python bench/never_worse.py [--quick] [--part programs|patterns] [--rows TEXT] [--ranks N,...] [--machines NAME,...]
                                 [--seeds N] [--objective NAME] [--seconds S] [--recorded [DIR]] [--compute FACTOR]
-                                [--half 1|2] [--sample N] [--no-peers] [--check] [--json FILE]
+                                [--half 1|2] [--sample N] [--least] [--no-peers] [--check] [--json FILE]
 
 Cases are generated: programs of mapping_programs.py (with --recorded also the recordings of mapping_recordings.py: the
 examples, inputs of LAMMPS, HPC Challenge; kept in DIR and taken from there the next time) on 4 to 128 ranks, and
@@ -19,6 +19,7 @@ on the computer on which they were recorded.
 
 --compute: computation takes this part of its time: 0.1 for nodes that compute ten times as fast, such as those with
 accelerators, or for as much smaller a share of each rank; 0 for communication alone. Messages stay what they are.
+--least: also a time below which no placement of a program comes, by least_time.py: what mapping can reach at most.
 --sample: so many cases, drawn at random (always the same) from all that the other options ask for.
 --half: only the cases whose names have an even (1) or odd (2) CRC-32: one half to try changes with, the other to judge.
 --check: exit status 1 where a placement is worse than block order by more than 1 %: a program in simulated time, a
@@ -40,6 +41,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import least_time
 import mapping_families
 import mapping_peers
 import mapping_programs
@@ -51,6 +53,8 @@ from isthmus.schedule.program import EventKind
 
 #: Worse by this part is worse.
 TOLERANCE = 0.01
+#: Simulation counts in picoseconds, and joins the ends of flows that are nearly at the same time.
+ROUNDING = 0.005
 #: Torus with two nodes a router, dragonflies of 2, 15 and 77 groups, fat trees of 2 and 3 levels.
 PROGRAM_MACHINES = ("titan", "eos", "edison", "frontier", "summit", "torus:8x8x8 cores=16")
 PATTERN_MACHINES = (
@@ -170,6 +174,9 @@ def placed(case: Case, options: argparse.Namespace, peers: bool) -> dict[str, di
     if isinstance(case.what, isthmus.Program):
         # Only its time is known: there are no links.
         out["block"]["ideal"] = isthmus.simulate(case.what, isthmus.Level(), record="finish").makespan
+        if options.least:
+            at = [np.searchsorted(job.nodes, placements[who].node) for who in ("ours", "block", "cyclic")]
+            out["block"]["least"] = least_time.Least(case.what, job).bound(at)
     return out
 
 
@@ -204,6 +211,11 @@ def summary(rows: list[tuple[Case, dict[str, dict[str, Any]]]], key: str, words:
     if key == "time":
         least = [f["block"]["ideal"] / f["block"]["time"] if f["block"]["time"] else 1.0 for _, f in rows]
         print(f"  ideal network: geometric mean {mean(least):.3f}, least {min(least):.3f}")
+        bounded = [f for _, f in rows if "least" in f["block"]]
+        bounds = [(f["block"]["least"] / f["block"]["time"], ratio(f, "ours", key)) for f in bounded]
+        if bounds:
+            print(f"  no placement is below: geometric mean {mean([bound for bound, _ in bounds]):.4f}; above ours in "
+                  f"{sum(bound > ours * (1 + ROUNDING) for bound, ours in bounds)} of {len(bounds)}")  # fmt: skip
     by_group(rows, key)
     return bad
 
@@ -251,6 +263,7 @@ def main() -> None:
         "--recorded", nargs="?", const="", metavar="DIR", help="record the examples, LAMMPS and HPC Challenge, too"
     )
     parser.add_argument("--compute", type=float, default=1.0, metavar="FACTOR", help="computation times so much")
+    parser.add_argument("--least", action="store_true", help="a time below which no placement comes")
     parser.add_argument("--sample", type=int, metavar="N", help="so many cases, drawn at random")
     parser.add_argument("--half", type=int, choices=(1, 2))
     parser.add_argument("--no-peers", action="store_true")
@@ -268,8 +281,9 @@ def main() -> None:
             head = f"{case.name:22} {case.where:34}" if i == 0 else f"{'':57}"
             times = f"{ratio(found, who, 'time'):8.3f}" if f["time"] is not None else f"{'':8}"
             spent = f"{f['seconds']:9.2f}" if f["seconds"] is not None else f"{'':9}"
+            said = f"no placement below {f['least'] / f['time']:.3f}" if "least" in f else f.get("method", "")
             print(f"{head} {who:8}{ratio(found, who, 'hop_bytes'):10.3f}{ratio(found, who, 'link'):8.3f}{times}{spent} "
-                  f"{f.get('method', '')}".rstrip(), flush=True)  # fmt: skip
+                  f"{said}".rstrip(), flush=True)  # fmt: skip
     bad = 0
     programs = [row for row in rows if isinstance(row[0].what, isthmus.Program)]
     patterns = [row for row in rows if isinstance(row[0].what, isthmus.Pattern)]

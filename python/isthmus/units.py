@@ -174,7 +174,7 @@ def text(value: float, unit: str, digits: int | None = None, *, decimal: bool = 
     ('64 KiB', '65.536 kB')
     """
     if value == 0 or not math.isfinite(value):
-        return f"{value:g} {_OUTPUT[unit][-1] if value else unit}".strip()
+        return f"{value + 0.0:g} {_OUTPUT[unit][-1] if value else unit}".strip()
     outputs = _OUTPUT[unit]
     whole = value == round(value) and abs(value) < 1e6 and (digits is None or abs(value) < 10**digits)
     if unit == "B" and whole and value % 1000 and value % 1024:

@@ -245,6 +245,12 @@ def test_full_disk_from_the_beginning(name: str, folder: Path, tmp_path: Path) -
         assert "the disk was full when the program began" in done.stderr
         assert "not a raw trace" not in done.stderr
         assert list(small.iterdir()) == []
+        (small / "fill").write_bytes(bytes(8192))
+        done = isthmus_(*words, expect=2)
+        (message,) = (text for text in done.stderr.splitlines() if "building" not in text)
+        assert message.startswith(f"isthmus: {small}")
+        assert message.endswith("No space left on device")
+        assert [path.name for path in small.iterdir()] == ["fill"]
     with disk(tmp_path / "other", "40k") as small:
         words = ["record", "--directory", str(small), "-o", str(tmp_path / "x.h5"), "--", *line]
         isthmus_(*words)

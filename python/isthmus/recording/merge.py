@@ -142,8 +142,12 @@ def _with_room(folder: str | os.PathLike[str], files: Mapping[int, list[tuple[st
 
 def note_command(directory: str | os.PathLike[str], command: str) -> None:
     """Note beside the traces what is run, for whoever merges them."""
-    with open(os.path.join(directory, _COMMAND), "w", encoding="utf-8") as stream:
-        stream.write(command + "\n")
+    try:
+        with open(os.path.join(directory, _COMMAND), "w", encoding="utf-8") as stream:
+            stream.write(command + "\n")
+    except OSError as error:
+        # Of what could not be written the system does not say where.
+        raise OSError(error.errno, error.strerror, os.fspath(directory)) from None
 
 
 def _noted_command(directory: str) -> str:
