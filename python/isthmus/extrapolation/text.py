@@ -48,7 +48,7 @@ def text(blueprint: Blueprint) -> str:
     labels = blueprint.labels()
     out = [
         HEAD,
-        "# What is exact was predicted for every recording from the others; fitted: by regression; guessed: by chance.",
+        "# Exact formulas give every recording from the others; fitted ones: by regression; guessed: by chance.",
     ]
     for name, ranks, parameters in blueprint.source:
         given = "".join(f" {key}={value}" for key, value in sorted(parameters.items()))
