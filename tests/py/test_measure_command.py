@@ -76,7 +76,8 @@ def test_interrupted_and_continued(tmp_path: Path) -> None:
     process.send_signal(signal.SIGINT)
     errors = process.communicate(timeout=60)[1]
     assert process.returncode == 130
-    assert errors.splitlines()[-1] == "isthmus: interrupted"
+    # The launcher, which ends at the same time, may write an empty line.
+    assert [line for line in errors.splitlines() if line][-1] == "isthmus: interrupted"
     assert "Traceback" not in errors
     assert [path.name for path in tmp_path.iterdir()] == ["here.journal"]
     assert not any(str(tmp_path) in command for command in commands())
