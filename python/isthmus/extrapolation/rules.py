@@ -47,6 +47,10 @@ class Where:
     def ranks(self) -> int:
         return self.variables["P"]
 
+    def count(self, by: str) -> Numbers:
+        """What a rule counts by: "visit", or else "inner"."""
+        return self.visit if by == "visit" else self.inner
+
     def part(self, chosen: NDArray[np.bool_]) -> Where:
         """Only some of them."""
         partner = None if self.partner is None else self.partner[chosen]
@@ -198,8 +202,7 @@ class Listed:
     form: ClassVar[str] = "list"
 
     def __call__(self, where: Where, what: str = "") -> NDArray[np.generic]:
-        index = where.visit if self.by == "visit" else where.inner
-        return np.array(self.values)[np.minimum(index, len(self.values) - 1)]
+        return np.array(self.values)[np.minimum(where.count(self.by), len(self.values) - 1)]
 
     def __str__(self) -> str:
         return f"list {self.by} {runs(self.values)}"
@@ -214,8 +217,7 @@ class Doubling:
     form: ClassVar[str] = "doubling"
 
     def __call__(self, where: Where, what: str = "") -> NDArray[np.generic]:
-        index = where.visit if self.by == "visit" else where.inner
-        return int(check(self.base, where.variables, what)) << index
+        return int(check(self.base, where.variables, what)) << where.count(self.by)
 
     @property
     def label(self) -> str:
