@@ -12,21 +12,6 @@
 #error "hypre 2.22 or later is needed"
 #endif
 
-enum { MOST_SWITCHES = 32 };
-
-struct amg {
-  hypre_ParAMGData* hypre;
-  int switches, at[MOST_SWITCHES], to[MOST_SWITCHES];
-  struct group* groups[2 * MOST_SWITCHES + 1]; /* in the order in which they were made */
-  int made;
-  int levels;
-  int* left; /* of each level: how often a cycle still goes down from it */
-  struct level* level;
-  struct dense* dense;
-  HYPRE_Int iterations;
-  char words[256];
-};
-
 static struct amg* of(HYPRE_Solver solver) { return (struct amg*)solver; }
 
 static HYPRE_Int fail(struct amg* amg, const char* words) {
@@ -84,6 +69,7 @@ static void forget(struct amg* amg) {
   amg->level = NULL;
   amg->left = NULL;
   amg->levels = 0;
+  early_free(amg);
   while (amg->made) group_free(amg->groups[--amg->made]);
 }
 
@@ -119,7 +105,7 @@ static hypre_ParCSRMatrix* own_of(hypre_ParCSRMatrix* matrix) {
   return made;
 }
 
-static struct matrices of_hypre(hypre_ParAMGData* hypre, int number) {
+struct matrices matrices_of(const hypre_ParAMGData* hypre, int number) {
   struct matrices out = {.a = hypre_ParAMGDataAArray(hypre)[number]};
   if (number < hypre_ParAMGDataNumLevels(hypre) - 1) {
     out.p = hypre_ParAMGDataPArray(hypre)[number];
@@ -142,15 +128,29 @@ static int recomputes(const hypre_ParAMGData* hypre, int coarsest) {
   return coarsest ? is_l1_of_blocks(types[3]) : is_l1_of_blocks(types[1]) || is_l1_of_blocks(types[2]);
 }
 
-/* From level `at` on, matrices go to `to` of the ranks in `group`. Returns the group of those, NULL on others. */
-static struct group* switch_levels(struct amg* amg, struct group* group, int at, int to) {
+struct group* amg_switch(struct amg* amg, struct group* group, int at, int to, HYPRE_Int rows, struct group** members) {
   struct level* const first = amg->level + at;
-  const HYPRE_Int rows = hypre_ParCSRMatrixNumRows(first->m.a);
   int is_root;
   const int mine = root_of(group, rows, to, &is_root);
-  struct group *members = group_split(group, mine), *roots = group_split(group, is_root ? 0 : -1);
-  if (members) amg->groups[amg->made++] = members;
+  struct group* const roots = (*members = group_split(group, mine), group_split(group, is_root ? 0 : -1));
+  if (*members) amg->groups[amg->made++] = *members;
   if (roots) amg->groups[amg->made++] = roots;
+  first->gathering = calloc(1, sizeof *first->gathering);
+  if (!first->gathering) abort();
+  first->gathering->f = plain_vector(rows);
+  first->gathering->u = plain_vector(rows);
+  if (*members) {
+    first->gathering->members = *members;
+    first->gathering->gather = assembly_make(*members, ISTHMUS_GATHER, rows);
+    first->gathering->scatter = assembly_make(*members, ISTHMUS_SCATTER, rows);
+  }
+  return roots;
+}
+
+/* From level `at` on, matrices go to `to` of the ranks in `group`. Returns the group of those, NULL on others. */
+static struct group* switch_levels(struct amg* amg, struct group* group, int at, int to) {
+  struct group* members;
+  struct group* const roots = amg_switch(amg, group, at, to, hypre_ParCSRMatrixNumRows(amg->level[at].m.a), &members);
   for (int i = at; i < amg->levels; ++i) {
     struct level* const level = amg->level + i;
     struct matrices moved = {0};
@@ -162,47 +162,48 @@ static struct group* switch_levels(struct amg* amg, struct group* group, int at,
     level->m = moved;
     level->group = roots;
   }
-  first->gathering = calloc(1, sizeof *first->gathering);
-  if (!first->gathering) abort();
-  first->gathering->f = plain_vector(rows);
-  first->gathering->u = plain_vector(rows);
-  if (members) {
-    first->gathering->members = members;
-    first->gathering->gather = assembly_make(members, ISTHMUS_GATHER, rows);
-    first->gathering->scatter = assembly_make(members, ISTHMUS_SCATTER, rows);
-  }
   return roots;
 }
 
-static HYPRE_Int gather_levels(struct amg* amg, MPI_Comm comm) {
-  const char* const refused = smoother_refused(amg->hypre);
-  if (refused) return fail(amg, refused);
-  const int levels = amg->levels = (int)hypre_ParAMGDataNumLevels(amg->hypre);
-  amg->level = calloc((size_t)levels, sizeof *amg->level);
-  amg->left = calloc((size_t)levels, sizeof *amg->left);
-  if (!amg->level || !amg->left) abort();
-  int ranks;
-  MPI_Comm_size(comm, &ranks);
+static HYPRE_Int check_switches(struct amg* amg, int ranks) {
   for (int i = 0; i < amg->switches; ++i) {
     char words[128];
-    if (amg->at[i] >= levels)
+    if (amg->at[i] >= amg->levels)
       snprintf(words, sizeof words, "level %d to %d: the hierarchy has levels 0 to %d", amg->at[i], amg->to[i],
-               levels - 1);
+               amg->levels - 1);
     else if (amg->to[i] > ranks)
       snprintf(words, sizeof words, "level %d to %d: there are %d ranks", amg->at[i], amg->to[i], ranks);
     else continue;
     return fail(amg, words);
   }
-  const char* const way = getenv("ISTHMUS_EXCHANGE");
-  struct group* group = group_of(comm, !way || strcmp(way, "mpi") != 0);
-  if (!group) return fail(amg, isthmus_last_error());
-  amg->groups[amg->made++] = group;
+  return 0;
+}
+
+/* Levels as BoomerAMG's setup has made them, and gathered afterwards. Collective; an error is the same on all ranks. */
+static HYPRE_Int late_setup(struct amg* amg, struct group* group, HYPRE_ParCSRMatrix a, HYPRE_ParVector b,
+                            HYPRE_ParVector x) {
+  const HYPRE_Int status = HYPRE_BoomerAMGSetup((HYPRE_Solver)amg->hypre, a, b, x);
+  if (status) return status;
+  const int levels = amg->levels = (int)hypre_ParAMGDataNumLevels(amg->hypre);
+  amg->level = calloc((size_t)levels, sizeof *amg->level);
+  if (!amg->level) abort();
+  const char* const refused = smoother_refused(amg->hypre, levels);
+  if (refused) return fail(amg, refused);
+  if (check_switches(amg, group->ranks)) return hypre_error_flag;
   for (int i = 0; i < levels; ++i) {
-    amg->level[i].m = of_hypre(amg->hypre, i);
-    amg->level[i].group = group;
+    struct level* const level = amg->level + i;
+    level->m = matrices_of(amg->hypre, i);
+    level->hypre = amg->hypre, level->number = i;
+    level->group = group;
   }
   for (int i = 0; group && i < amg->switches; ++i) group = switch_levels(amg, group, amg->at[i], amg->to[i]);
-  for (int i = 0; i < levels; ++i) {
+  return 0;
+}
+
+/* What a cycle needs besides matrices. */
+static void equip(struct amg* amg) {
+  const int last = amg->levels - 1;
+  for (int i = 0; i <= last; ++i) {
     struct level* const level = amg->level + i;
     if (!level->group) break;
     const HYPRE_Int rows = hypre_ParCSRMatrixNumRows(level->m.a);
@@ -213,23 +214,42 @@ static HYPRE_Int gather_levels(struct amg* amg, MPI_Comm comm) {
     level->f = vector_of(rows, i > 0), level->u = vector_of(rows, i > 0);
     level->g = vector_of(rows, 1), level->v = vector_of(rows, 1), level->z = vector_of(rows, 1);
     level->c = plain_vector(rows);
-    if (i == levels - 1 && levels > 1) {
-      const HYPRE_Int type = hypre_ParAMGDataGridRelaxType(amg->hypre)[3];
-      if (type == 9 || type == 99 || type == 199) amg->dense = dense_make(level);
-    }
+    const HYPRE_Int type = hypre_ParAMGDataGridRelaxType(level->hypre)[3];
+    if (i == last && last && (type == 9 || type == 99 || type == 199)) amg->dense = dense_make(level);
   }
-  int failed = 0;
-  for (int i = 0; i < amg->made; ++i) failed |= amg->groups[i]->failed;
-  MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, comm);
-  return failed ? fail(amg, isthmus_last_error()) : hypre_error_flag;
 }
 
 HYPRE_Int isthmus_amg_setup(HYPRE_Solver solver, HYPRE_ParCSRMatrix a, HYPRE_ParVector b, HYPRE_ParVector x) {
   struct amg* const amg = of(solver);
   forget(amg);
   amg->words[0] = 0;
-  const HYPRE_Int status = HYPRE_BoomerAMGSetup((HYPRE_Solver)amg->hypre, a, b, x);
-  return status ? status : gather_levels(amg, hypre_ParCSRMatrixComm((hypre_ParCSRMatrix*)a));
+  const MPI_Comm comm = hypre_ParCSRMatrixComm((hypre_ParCSRMatrix*)a);
+  const char* const way = getenv("ISTHMUS_EXCHANGE");
+  struct group* const group = group_of(comm, !way || strcmp(way, "mpi") != 0);
+  if (!group) return fail(amg, isthmus_last_error());
+  amg->groups[amg->made++] = group;
+  if (amg->early) {
+    const char* const words = early_setup(amg, group, (hypre_ParCSRMatrix*)a, (hypre_ParVector*)b, (hypre_ParVector*)x);
+    if (words) return fail(amg, words);
+    if (check_switches(amg, group->ranks)) return hypre_error_flag;
+  } else {
+    const HYPRE_Int status = late_setup(amg, group, a, b, x);
+    if (status) return status;
+  }
+  amg->left = calloc((size_t)amg->levels, sizeof *amg->left);
+  if (!amg->left) abort();
+  equip(amg);
+  int failed = 0;
+  for (int i = 0; i < amg->made; ++i) failed |= amg->groups[i]->failed;
+  MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, comm);
+  return failed ? fail(amg, isthmus_last_error()) : hypre_error_flag;
+}
+
+void isthmus_amg_gather_early(HYPRE_Solver solver, const isthmus_amg_costs* costs) {
+  struct amg* const amg = of(solver);
+  amg->early = 1;
+  amg->costs = costs ? &amg->held : NULL;
+  if (costs) amg->held = *costs;
 }
 
 static hypre_Vector* local(hypre_ParVector* vector) { return hypre_ParVectorLocalVector(vector); }
@@ -268,7 +288,7 @@ static void cycle(struct amg* amg) {
   int *const left = amg->left, number = 0, way = last ? 1 : 0, next_full = last - 1;
   for (int k = 0; k <= last; ++k) left[k] = full || !k ? 1 : shape;
   for (;;) {
-    if (amg->level[number].group) smooth(hypre, amg->level + number, number, way, amg->dense);
+    if (amg->level[number].group) smooth(amg->level + number, way, amg->dense);
     if (--left[number] >= 0 && number < last) {
       go_down(amg, number++);
       if (left[number] < shape) left[number] = shape;
@@ -313,6 +333,14 @@ HYPRE_Int isthmus_amg_solve(HYPRE_Solver solver, HYPRE_ParCSRMatrix a, HYPRE_Par
   for (int i = 0; i < amg->made; ++i)
     if (amg->groups[i]->failed) return fail(amg, isthmus_last_error());
   return hypre_error_flag;
+}
+
+HYPRE_Int isthmus_amg_gathered(HYPRE_Solver solver, HYPRE_Int level) {
+  const struct amg* const amg = of(solver);
+  if (amg->gathered) return amg->gathered[level];
+  for (int i = 0; i < amg->switches; ++i)
+    if (amg->at[i] == level) return amg->to[i];
+  return 0;
 }
 
 const char* isthmus_amg_error(HYPRE_Solver solver) { return of(solver)->words; }

@@ -5,6 +5,7 @@
 #include <_hypre_parcsr_ls.h>
 
 #include "halo.h"
+#include "isthmus_amg.h"
 
 /* What a level needs of hypre's setup; of a gathered level it is ours. */
 struct matrices {
@@ -16,6 +17,8 @@ struct matrices {
 
 struct level {
   struct matrices m;
+  const hypre_ParAMGData* hypre; /* whose setup made the level, and which of its levels it is */
+  int number;
   struct group* group; /* who shares the level; NULL: this rank is idle */
   struct halo *a, *p, *r;
   hypre_ParCSRMatrix* own;            /* rows and columns of this rank, as hypre's kernels of smoothers take it */
@@ -40,10 +43,10 @@ struct dense {
   HYPRE_Real* x;
 };
 
-/* NULL, or why levels of a solver cannot be smoothed here. */
-const char* smoother_refused(const hypre_ParAMGData* amg);
+/* NULL, or why a hierarchy of so many levels cannot be smoothed here. */
+const char* smoother_refused(const hypre_ParAMGData* amg, HYPRE_Int levels);
 /* `way`: 1 down, 2 up, 3 coarsest, 0 the only level. */
-void smooth(const hypre_ParAMGData* amg, struct level* level, int number, int way, struct dense* dense);
+void smooth(struct level* level, int way, struct dense* dense);
 struct dense* dense_make(struct level* level);
 void dense_free(struct dense* dense);
 
@@ -54,5 +57,44 @@ int root_of(struct group* group, HYPRE_Int rows, int count, int* is_root);
 struct matrices matrices_gathered(const struct matrices* from, struct group* members, struct group* roots,
                                   int recompute, int order);
 void matrices_free(struct matrices* matrices);
+/* The same for one matrix and a number for each of its rows (NULL: none); `numbers` becomes the root's. */
+HYPRE_IJMatrix matrix_gathered(hypre_ParCSRMatrix* matrix, struct group* members, struct group* roots,
+                               HYPRE_Int** numbers);
+
+enum { MOST_SWITCHES = 32 };
+
+struct amg {
+  hypre_ParAMGData* hypre;
+  int switches, at[MOST_SWITCHES], to[MOST_SWITCHES]; /* that were asked for */
+  int early;                                          /* levels are gathered while the setup runs */
+  const isthmus_amg_costs* costs;                     /* not NULL: and a model decides which; points to `held` */
+  isthmus_amg_costs held;
+  struct part* parts;                          /* setups of early gathering, the last one first */
+  int* gathered;                               /* on how many ranks by these, of each level; 0: as the one before */
+  struct group* groups[2 * MOST_SWITCHES + 1]; /* in the order in which they were made */
+  int made;
+  int levels;
+  int* left; /* of each level: how often a cycle still goes down from it */
+  struct level* level;
+  struct dense* dense;
+  HYPRE_Int iterations;
+  char words[256];
+};
+
+/* Splits the ranks of a level that has `rows` rows here: `to` of them go on. Vectors of the level come and go. Returns
+ * their group, NULL on others; `members` becomes the group that has one root, NULL on ranks without rows. */
+struct group* amg_switch(struct amg* amg, struct group* group, int at, int to, HYPRE_Int rows, struct group** members);
+/* What of a level hypre's setup has made. */
+struct matrices matrices_of(const hypre_ParAMGData* hypre, int number);
+
+/* Sets all levels up, gathering on the way: `amg->level` and `amg->levels`. Returns NULL or why it cannot be. */
+const char* early_setup(struct amg* amg, struct group* group, hypre_ParCSRMatrix* a, hypre_ParVector* b,
+                        hypre_ParVector* x);
+void early_free(struct amg* amg);
+/* On how many of the ranks a level whose matrix they hold is to be, as the costs of messages have it: 0 to stay, as
+ * level 0 does. `visits`: of the level in a cycle. `spent`: seconds of a cycle on the levels before, to which this
+ * one's are added. Collective, the same on all ranks. */
+int early_choice(const isthmus_amg_costs* costs, const hypre_ParAMGData* hypre, struct group* group,
+                 hypre_ParCSRMatrix* matrix, double visits, int at, double* spent);
 
 #endif

@@ -93,6 +93,15 @@ static hypre_ParCSRMatrix* object(HYPRE_IJMatrix matrix) {
   return found;
 }
 
+HYPRE_IJMatrix matrix_gathered(hypre_ParCSRMatrix* matrix, struct group* members, struct group* roots,
+                               HYPRE_Int** numbers) {
+  const HYPRE_IJMatrix made = gathered(matrix, members, roots);
+  HYPRE_Int total = 0;
+  *numbers = collected(members, *numbers, *numbers ? hypre_ParCSRMatrixNumRows(matrix) : 0, HYPRE_MPI_INT,
+                       sizeof **numbers, &total);
+  return made;
+}
+
 struct matrices matrices_gathered(const struct matrices* from, struct group* members, struct group* roots,
                                   int recompute, int order) {
   struct matrices out = {0};

@@ -12,10 +12,11 @@
 #include "problems.h"
 
 static const char* const keys[] = {
-    "problem", "points", "boxes",       "epsilon",  "angle",     "jump",       "matrix",    "out",      "matrices",
-    "coarsen", "interp", "elements",    "truncate", "agg",       "agg_interp", "threshold", "relax",    "unknowns",
-    "nodal",   "levels", "coarse_rows", "seq",      "cycles",    "sweeps",     "cycle",     "restrict", "order",
-    "degree",  "weight", "gather",      "most",     "tolerance", "rows",       "redundant", "repeats"};
+    "problem",  "points",    "boxes",   "epsilon",  "angle",       "jump",   "matrix",     "out",
+    "matrices", "coarsen",   "interp",  "elements", "truncate",    "agg",    "agg_interp", "threshold",
+    "relax",    "unknowns",  "nodal",   "levels",   "coarse_rows", "seq",    "cycles",     "sweeps",
+    "cycle",    "restrict",  "order",   "degree",   "weight",      "gather", "most",       "tolerance",
+    "rows",     "redundant", "repeats", "early",    "alpha",       "beta",   "flop",       "cache"};
 enum { KEYS = sizeof keys / sizeof *keys };
 static const char* given[KEYS];
 int rank, ranks;

@@ -23,6 +23,19 @@ extern "C" {
  * Returns 0, or 1 where `gather` cannot be read. */
 HYPRE_Int isthmus_amg_create(HYPRE_Solver boomeramg, const char* gather, HYPRE_Solver* solver);
 HYPRE_Int isthmus_amg_destroy(HYPRE_Solver solver);
+
+/* What a model of messages knows: seconds of a message, of a byte and of an operation of a product with a matrix;
+ * `flop` 0: measured on the matrix of each level. A level is gathered where that saves `least` of a cycle as far as it
+ * is known by then (0: 0.05), and no matrix that fits into `cache` bytes (0: of any size) becomes one that does not. */
+typedef struct isthmus_amg_costs {
+  double alpha, beta, flop, least, cache;
+} isthmus_amg_costs;
+/* From now on levels are gathered while the setup runs, so that fewer ranks coarsen them: those of
+ * isthmus_amg_create, or with `costs` those of the model, on powers of two. Hierarchies differ from BoomerAMG's where
+ * coarsening depends on who owns a row. BoomerAMG itself must not have been set up. */
+void isthmus_amg_gather_early(HYPRE_Solver solver, const isthmus_amg_costs* costs);
+/* On how many ranks the last setup gathered a level; 0: on those of the level before. */
+HYPRE_Int isthmus_amg_gathered(HYPRE_Solver solver, HYPRE_Int level);
 /* Sets BoomerAMG up for a matrix, and gathers. Collective, as the next one. Both return 0 or an error of hypre's. */
 HYPRE_Int isthmus_amg_setup(HYPRE_Solver solver, HYPRE_ParCSRMatrix a, HYPRE_ParVector b, HYPRE_ParVector x);
 /* As many cycles as HYPRE_BoomerAMGSetMaxIter says, or until its tolerance, as HYPRE_BoomerAMGSolve. */

@@ -135,6 +135,8 @@ static void hypre_levels(const hypre_ParAMGData* amg) {
 }
 
 static void our_levels(HYPRE_Solver solver, int cycles) {
+  for (HYPRE_Int i = 1; i < isthmus_amg_levels(solver); ++i)
+    if (isthmus_amg_gathered(solver, i)) text_add(&out, "switch %d %d\n", (int)i, (int)isthmus_amg_gathered(solver, i));
   for (HYPRE_Int i = 0; i < isthmus_amg_levels(solver); ++i) {
     isthmus_amg_level one;
     isthmus_amg_counts(solver, i, &one);
@@ -229,20 +231,28 @@ int main(int argc, char** argv) {
   const HYPRE_IJVector vectors[] = {vector_of(&b), vector_of(&x), vector_of(&room)};
   fill((hypre_ParVector*)b);
   text_add(&out, "isthmus solve 1\n");
-  const char* const names[] = {"hypre", "stay", "gather", "threshold"};
-  for (int i = 0; i < 4; ++i) {
-    if ((i == 2 && !value_of("gather")) || (i == 3 && !value_of("rows"))) continue;
-    struct run run = {.name = names[i], .hypre = input_solver(), .ours = i == 1 || i == 2};
+  enum { HYPRE, STAY, GATHER, EARLY, THRESHOLD, RUNS };
+  const char* const names[] = {"hypre", "stay", "gather", "early", "threshold"};
+  for (int i = 0; i < RUNS; ++i) {
+    if ((i == GATHER && !value_of("gather")) || (i == EARLY && !number("early", 0)) ||
+        (i == THRESHOLD && !value_of("rows")))
+      continue;
+    struct run run = {.name = names[i], .hypre = input_solver(), .ours = i == STAY || i == GATHER || i == EARLY};
     if (run.ours) {
-      if (isthmus_amg_create(run.hypre, i == 2 ? value_of("gather") : NULL, &run.solver))
+      if (isthmus_amg_create(run.hypre, i == STAY ? NULL : value_of("gather"), &run.solver))
         stop("expected LEVEL:RANKS,... with ascending levels from 1", "gather");
+      const isthmus_amg_costs costs = {.alpha = number("alpha", 0),
+                                       .beta = number("beta", 0),
+                                       .flop = number("flop", 0),
+                                       .cache = number("cache", 0)};
+      if (i == EARLY) isthmus_amg_gather_early(run.solver, value_of("alpha") ? &costs : NULL);
       run.setup = (HYPRE_PtrToSolverFcn)isthmus_amg_setup;
       run.solve = (HYPRE_PtrToSolverFcn)isthmus_amg_solve;
     } else {
       run.solver = run.hypre;
       run.setup = (HYPRE_PtrToSolverFcn)HYPRE_BoomerAMGSetup;
       run.solve = (HYPRE_PtrToSolverFcn)HYPRE_BoomerAMGSolve;
-      if (i == 3) {
+      if (i == THRESHOLD) {
         HYPRE_BoomerAMGSetSeqThreshold(run.hypre, (HYPRE_Int)number("rows", 0));
         HYPRE_BoomerAMGSetRedundant(run.hypre, (HYPRE_Int)number("redundant", 0));
       }

@@ -15,8 +15,7 @@ static int is_kernel(HYPRE_Int type) {
 
 static int is_dense(HYPRE_Int type) { return type == 9 || type == 99 || type == 199; }
 
-const char* smoother_refused(const hypre_ParAMGData* amg) {
-  const HYPRE_Int levels = hypre_ParAMGDataNumLevels(amg);
+const char* smoother_refused(const hypre_ParAMGData* amg, HYPRE_Int levels) {
   if (hypre_ParAMGDataParticipate(amg)) return "HYPRE_BoomerAMGSetSeqThreshold gathers levels itself: set it to 0";
   if (hypre_ParAMGDataBlockMode(amg)) return "matrices of blocks (nodal interpolation) are not served";
   if (hypre_ParAMGDataSmoothNumLevels(amg) > 0) return "only smoothers of HYPRE_BoomerAMGSetRelaxType are served";
@@ -39,10 +38,11 @@ const char* smoother_refused(const hypre_ParAMGData* amg) {
 
 static hypre_Vector* of(hypre_ParVector* vector) { return hypre_ParVectorLocalVector(vector); }
 
-/* Chebyshev's polynomial of the matrix, as hypre_ParCSRRelax_Cheby_Solve: bounds of eigenvalues are in `factors`. */
-static void chebyshev(const hypre_ParAMGData* amg, struct level* level, const HYPRE_Real* factors) {
+/* Chebyshev's polynomial of the matrix, as hypre_ParCSRRelax_Cheby_Solve: bounds of eigenvalues are in the factors. */
+static void chebyshev(struct level* level) {
   const HYPRE_Int rows = hypre_VectorSize(of(level->u));
-  HYPRE_Int order = hypre_ParAMGDataChebyOrder(amg);
+  const HYPRE_Real* const factors = hypre_ParAMGDataChebyCoefs(level->hypre)[level->number];
+  HYPRE_Int order = hypre_ParAMGDataChebyOrder(level->hypre);
   order = order > 4 ? 4 : order < 1 ? 1 : order;
   const HYPRE_Real* const scale = level->m.scale;
   HYPRE_Real *u = hypre_VectorData(of(level->u)), *r = hypre_VectorData(of(level->g)),
@@ -63,11 +63,11 @@ static void chebyshev(const hypre_ParAMGData* amg, struct level* level, const HY
 }
 
 /* A sweep over all rows (0), those of the next level (1) or the others (-1). */
-static void sweep(const hypre_ParAMGData* amg, struct level* level, int number, HYPRE_Int type, HYPRE_Int points) {
+static void sweep(struct level* level, HYPRE_Int type, HYPRE_Int points) {
   halo_reduce(level->a, of(level->u), of(level->f), of(level->g));
-  hypre_BoomerAMGRelax(level->own, level->g, level->m.marks, type, points, hypre_ParAMGDataRelaxWeight(amg)[number],
-                       hypre_ParAMGDataOmega(amg)[number], type == 0 ? NULL : level->m.l1, level->u, level->v,
-                       level->z);
+  hypre_BoomerAMGRelax(
+      level->own, level->g, level->m.marks, type, points, hypre_ParAMGDataRelaxWeight(level->hypre)[level->number],
+      hypre_ParAMGDataOmega(level->hypre)[level->number], type == 0 ? NULL : level->m.l1, level->u, level->v, level->z);
 }
 
 struct dense* dense_make(struct level* level) {
@@ -136,7 +136,8 @@ static void dense_solve(struct dense* dense, struct level* level) {
   memcpy(hypre_VectorData(of(level->u)), x + dense->first, (size_t)hypre_VectorSize(of(level->u)) * sizeof *x);
 }
 
-void smooth(const hypre_ParAMGData* amg, struct level* level, int number, int way, struct dense* dense) {
+void smooth(struct level* level, int way, struct dense* dense) {
+  const hypre_ParAMGData* const amg = level->hypre;
   HYPRE_Int type = hypre_ParAMGDataGridRelaxType(amg)[way];
   HYPRE_Int order = way < 3 ? hypre_ParAMGDataRelaxOrder(amg) : 0;
   if (way == 0) {
@@ -147,12 +148,12 @@ void smooth(const hypre_ParAMGData* amg, struct level* level, int number, int wa
     if (is_dense(type)) {
       dense_solve(dense, level);
     } else if (type == 16) {
-      chebyshev(amg, level, hypre_ParAMGDataChebyCoefs(amg)[number]);
+      chebyshev(level);
     } else if (order == 1) {
-      sweep(amg, level, number, type, way == 1 ? 1 : -1);
-      sweep(amg, level, number, type, way == 1 ? -1 : 1);
+      sweep(level, type, way == 1 ? 1 : -1);
+      sweep(level, type, way == 1 ? -1 : 1);
     } else {
-      sweep(amg, level, number, type, 0);
+      sweep(level, type, 0);
     }
   }
 }

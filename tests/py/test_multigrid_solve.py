@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from isthmus import InvalidInput, ParseError, multigrid
 from isthmus.cli import main
 from isthmus.multigrid import boomeramg, gathered, hypre, solve
+from isthmus.multigrid.redistribution import roots
 from isthmus.multigrid.solution import read_solution
 from test_multigrid_hypre import OPEN, launch, needs_hypre
 
@@ -150,6 +151,69 @@ def test_a_solver_of_a_user(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert words(3, "9:1")[1:] == ["-1", "-1", "level 9 to 1: the hierarchy has levels 0 to 2\n"]
     for wrong in ("1", "1:", "1:2,", "2:1,1:1", "0:1", "1:0", "a:b", "1:2 "):
         assert words(1, wrong) == ["cannot", "be", "read"]
+
+
+@needs_hypre
+@pytest.mark.parametrize(
+    ("problem", "points", "ranks", "more"),
+    [
+        ("elasticity", (5, 4, 4), 4, {"options": {"relax": 18}}),
+        ("anisotropic", (8, 8, 8), 4, {"options": {"relax": 16}, "exchange": "runtime"}),
+        ("rotated", (20, 17), 4, {"options": {"relax": 18, "cycle": 2}, "coarsening": "cljp"}),
+        ("laplace7", (12, 12, 12), 4, {"aggressive": 2}),
+    ],
+)
+def test_a_setup_in_parts_is_that_of_boomeramg(
+    problem: str, points: tuple[int, ...], ranks: int, more: dict[str, Any]
+) -> None:
+    """Levels that are set up one after the other, where all ranks go on."""
+    # Twice where all ranks have rows: coarsening depends on their numbers.
+    all_stay = {1: ranks} if "aggressive" in more else {1: ranks, 2: ranks}
+    found = compared(problem, points, ranks, all_stay, early=True, **more)
+    theirs, ours = found.runs["hypre"], found.runs["early"]
+    assert ours.switches == all_stay
+    assert [level["rows"] for level in ours.levels] == [level["rows"] for level in theirs.levels]
+    assert ours.residuals == pytest.approx(theirs.residuals, rel=1e-11, abs=1e-14)
+    assert ours.pcg_residuals == pytest.approx(theirs.pcg_residuals, rel=1e-11, abs=1e-14)
+
+
+@needs_hypre
+def test_levels_are_gathered_while_the_setup_runs() -> None:
+    # The last level, too; the hierarchy is another one, convergence hardly.
+    found = compared(convection(15, 11), None, 7, {1: 4, 2: 2, 3: 1}, early=True, options={"relax": 18}, iterations=99)
+    theirs, ours = found.runs["hypre"], found.runs["early"]
+    assert ours.switches == {1: 4, 2: 2, 3: 1}
+    assert [level["parts"] for level in ours.levels][:4] == [7, 4, 2, 1]
+    assert ours.residuals[-1] < 1e-8
+    assert ours.cycles <= 1.3 * theirs.cycles
+    assert ours.mpi[:2] == (round(ours.sum("messages") * ours.cycles), round(ours.sum("bytes") * ours.cycles))
+    with pytest.raises(InvalidInput, match="gather: level 9 to 1: the hierarchy has levels 0 to 3"):
+        compared(convection(15, 11), None, 2, {1: 1, 9: 1}, early=True)
+    with pytest.raises(InvalidInput, match="early: give gather"):
+        solve("laplace7", (6, 6, 6), launch=launch(2), early=True)
+
+
+@needs_hypre
+@pytest.mark.parametrize("cost", [1e-4, 1e-6])
+def test_the_rule_decides_while_the_setup_runs(cost: float) -> None:
+    """With the numbers of the model in Python, whose sums are those of a cycle: once it pays, and once it does not."""
+    costs = multigrid.Costs(alpha=cost, beta=1e-9, flop=1e-9)
+    found = compared("laplace7", (12, 12, 12), 4, costs, early=True, options={"relax": 18})  # type: ignore[arg-type]
+    counts = boomeramg("laplace7", (12, 12, 12), launch=launch(4))
+    early = found.runs["early"].switches
+    if cost == 1e-6:
+        assert not early.keys() & {1, 2}
+        assert not multigrid.redistribute(counts, costs).rules["during the setup"][0].keys() & {1, 2}
+        return
+    # By hand: two sweeps, a residual and two products in place of interpolation; collectives of binomial trees.
+    matrix = counts.levels[1].matrix
+    seconds = {
+        count: 5 * (most.most[0] * cost + most.most[1] * 1e-9 + 2 * int(most.nonzeros.max()) * 1e-9) + switch
+        for count in (0, 1, 2)
+        for most in [matrix.gathered(roots(matrix.rows, count)) if count else matrix]
+        for switch in [2 * (np.log2(4 / count) * cost + 8e-9 * matrix.rows.sum() / count) if count else 0]
+    }
+    assert early[1] == min(seconds, key=lambda count: seconds[count])
 
 
 @needs_hypre

@@ -22,10 +22,13 @@ from .output import print_json
     help="Solve a problem by hypre's BoomerAMG, and on its hierarchy with coarse levels gathered.\n\n"
     "PROBLEM and its options are those of isthmus multigrid counts. Shown are residuals, iterations alone and as "
     "preconditioner of conjugate gradients, seconds of the setup and of the solution, and messages and bytes of every "
-    "level: with nothing gathered, with the levels of --gather, and with hypre's own threshold.",
+    "level: with nothing gathered, with the levels of --gather, with those gathered while the setup runs "
+    "(--early), and with hypre's own threshold.",
 )
 @of_problem
 @shared("gather")
+@click.option("--early", is_flag=True,
+              help="Gather levels also while the setup runs, so that fewer ranks coarsen them.")  # fmt: skip
 @shared("machine")
 @shared("ranks_per_node", "; by default as many as it has cores")
 @shared("cost")
@@ -41,14 +44,16 @@ from .output import print_json
               help="Messages of halos and gathered vectors: runtime (schedules of libisthmus) or mpi.")  # fmt: skip
 @json_option
 def solve(
-    given: dict[str, Any], gather: tuple[str, ...], machine: str | None, ranks_per_node: int | None,
-    cost: tuple[str, ...], hypre_threshold: int, all_ranks: bool, tolerance: float, iterations: int, repeats: int,
-    exchange: str, as_json: bool,
+    given: dict[str, Any], gather: tuple[str, ...], early: bool, machine: str | None,
+    ranks_per_node: int | None, cost: tuple[str, ...], hypre_threshold: int, all_ranks: bool, tolerance: float,
+    iterations: int, repeats: int, exchange: str, as_json: bool,
 ) -> None:  # fmt: skip
     from ..multigrid import solve as solved
 
     switches = given_switches(gather)
-    settings: dict[str, Any] = {"gather": switches}
+    settings: dict[str, Any] = {"gather": switches or None}
+    if early and not gather:
+        raise InvalidInput("--early: give --gather, the levels or model")
     if switches is None:
         if machine is None:
             raise InvalidInput("--gather model: give --machine, for which the model decides")
@@ -56,7 +61,7 @@ def solve(
     elif machine is not None or cost or ranks_per_node is not None:
         raise InvalidInput("--machine, --cost and --ranks-per-node are for --gather model")
     found = solved(
-        **given, **settings, hypre_threshold=hypre_threshold, redundant=all_ranks, tolerance=tolerance,
+        **given, **settings, early=early, hypre_threshold=hypre_threshold, redundant=all_ranks, tolerance=tolerance,
         iterations=iterations, repeats=repeats, exchange=exchange,
         say=lambda text: click.echo(f"isthmus: {text}", err=True),
     )  # fmt: skip
@@ -73,6 +78,10 @@ def solve(
         click.echo(f"level {level} is gathered on {count} rank{'s' if count > 1 else ''}")
     if switches is None and not found.switches:
         click.echo("the model gathers nothing here")
+    if early:
+        made = found.runs["early"].switches.items()
+        words = ", ".join(f"level {level} on {count} rank{'s' if count > 1 else ''}" for level, count in made)
+        click.echo(f"while the setup runs: {words or 'nothing'}")
     click.echo(str(found))
 
 

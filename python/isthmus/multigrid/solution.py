@@ -17,6 +17,7 @@ NAMES = {
     "hypre": "BoomerAMG",
     "stay": "nothing gathered",
     "gather": "gathered",
+    "early": "gathered early",
     "threshold": "hypre's threshold",
 }
 _LEVEL = ("rows", "parts", "messages", "bytes", "most_messages", "most_bytes", "collectives")
@@ -37,6 +38,8 @@ class Run:
         of one rank, and collectives of one rank.
     mpi : tuple of int
         Messages, bytes and collectives in the cycles, of all ranks, as MPI sees them.
+    switches : dict from int to int
+        Levels that were gathered, and on how many ranks.
     """
 
     setup: float = 0.0
@@ -46,6 +49,7 @@ class Run:
     pcg_residuals: list[float] = field(default_factory=list)
     levels: list[Mapping[str, float]] = field(default_factory=list)
     mpi: tuple[int, ...] = ()
+    switches: dict[int, int] = field(default_factory=dict)
 
     @property
     def cycles(self) -> int:
@@ -70,7 +74,8 @@ class Solution(Tabular):
     ----------
     runs : mapping from str to Run
         ``"hypre"`` is BoomerAMG, ``"stay"`` our cycles on its hierarchy, ``"gather"`` with levels gathered,
-        ``"threshold"`` BoomerAMG with its own gathering.
+        ``"early"`` with levels gathered while the setup ran, on a hierarchy of its own, ``"threshold"`` BoomerAMG with
+        its own gathering.
     switches : mapping from int to int
         Levels that were gathered, and on how many ranks.
     facts : mapping
@@ -129,7 +134,7 @@ class Solution(Tabular):
             for r in self.frame()
         ]  # fmt: skip
         lines = [*_aligned(rows), "", "Messages of a cycle (sum of all ranks; the most of one), collectives of a rank:"]
-        ours = [name for name in ("stay", "gather", "threshold") if name in self.runs]
+        ours = [name for name in ("stay", "gather", "early", "threshold") if name in self.runs]
         rows = [("level", "rows", *(word for name in ours for word in ("ranks", NAMES[name], "collectives")))]
         for number in range(max(len(self.runs[name].levels) for name in ours)):
             row = [str(number), ""]
@@ -189,19 +194,21 @@ def read_solution(path: str | os.PathLike[str], switches: Mapping[int, int], fac
             numbers = [float(word) for word in words]
         except ValueError:
             raise fail(at, f"{line!r}: expected numbers") from None
-        counts = {"setup": 1, "solve": 1, "pcg": 1, "mpi": 3, "level": len(_LEVEL)}
+        counts = {"setup": 1, "solve": 1, "pcg": 1, "mpi": 3, "switch": 2, "level": len(_LEVEL)}
         if not runs or len(numbers) != counts.get(key, len(numbers) or 1):
             raise fail(at, f"{line!r}: expected {counts.get(key, 'some')} numbers of a run")
         if key in ("residuals", "pcg_residuals"):
             setattr(run, key, numbers)
         elif key == "level":
             run.levels.append(dict(zip(_LEVEL, numbers, strict=True)))
+        elif key == "switch":
+            run.switches[int(numbers[0])] = int(numbers[1])
         elif key == "mpi":
             run.mpi = tuple(map(int, numbers))
         elif key in counts:
             setattr(run, key, numbers[0])
         else:
-            raise fail(at, f"{key}: expected setup, solve, pcg, residuals, pcg_residuals, mpi or level")
+            raise fail(at, f"{key}: expected setup, solve, pcg, residuals, pcg_residuals, mpi, switch or level")
     if not {"hypre", "stay"} <= runs.keys():
         raise fail(len(lines) - 1, "expected runs hypre and stay")
     return Solution(runs, switches, facts)

@@ -28,6 +28,7 @@ def solve(
     *,
     launch: str | None = None,
     gather: Mapping[int, int] | Costs | Machine | str | None = None,
+    early: bool = False,
     cores: int = 1,
     caches: Sequence[float] | None = None,
     hypre_threshold: int = 0,
@@ -64,6 +65,10 @@ def solve(
         Levels and the number of ranks on which they and the coarser ones are, such as ``{2: 16, 4: 1}``; or what
         messages cost, with which :func:`redistribute` decides on the counts of this hierarchy. Default: nothing is
         gathered.
+    early : bool
+        Gather these levels also while the setup runs, so that fewer ranks coarsen them; with costs the rule of
+        :func:`redistribute` for that, "during the setup", decides on each level once its matrix is there, and takes
+        the time of an operation on it where ``flop`` is 0.
     cores : int
     caches : sequence of float, optional
         Ranks of a node and bytes of its caches, for that decision.
@@ -111,6 +116,8 @@ def solve(
     launcher, ranks = started(launch)
     built = solving_program(mpi_of(launcher, mpicc), say)
     switches: Mapping[int, int] = {}
+    if early and gather is None:
+        raise InvalidInput("early: give gather, the levels or what messages cost")
     if isinstance(gather, Mapping):
         switches = dict(sorted(gather.items()))
         _check(switches, ranks)
@@ -122,6 +129,8 @@ def solve(
         )  # fmt: skip
         switches = redistribute(counts, gather, cores=cores, caches=caches).switches if len(counts) > 1 else {}
     words |= {"tolerance": tolerance, "most": iterations, "repeats": repeats}
+    if early:
+        words |= {"early": 1, **({} if isinstance(gather, Mapping) else _costs(gather, cores, ranks, caches))}
     if switches:
         words["gather"] = ",".join(f"{level}:{count}" for level, count in switches.items())
     if hypre_threshold:
@@ -133,9 +142,24 @@ def solve(
         variables = {"ISTHMUS_EXCHANGE": "mpi"} if exchange == "mpi" else {}
         done = launcher.run(built, *arguments, variables=variables, watch=watch)
         if done.status or not os.path.isfile(out):
-            first = next((line for line in done.errors.splitlines() if line.startswith(("gather: ", "stay: "))), None)
+            first = next(
+                (line for line in done.errors.splitlines() if line.startswith(("gather: ", "stay: ", "early: "))), None
+            )
             raise InvalidInput(first or f"hypre failed (exit status {done.status}): {done.last_words()}")
         return read_solution(out, switches, _facts(ranks, exchange, words))
+
+
+def _costs(gather: Costs | Machine | str | None, cores: int, ranks: int, caches: Sequence[float] | None) -> Any:
+    """What the C side decides with: the latency is that between the farthest nodes, as messages of the model pay."""
+    from ..loading import load
+    from .costs import Costs
+
+    if not isinstance(gather, Costs):
+        assert gather is not None
+        gather = Costs.of(load(gather) if isinstance(gather, str) else gather, nodes=-(-ranks // cores))
+    alpha = gather.alpha + (gather.farthest - gather.nearest) * gather.gamma
+    found = {"alpha": alpha, "beta": gather.beta, "flop": gather.flop}
+    return found | ({"cache": max(caches)} if caches else {})
 
 
 def _check(switches: Mapping[int, int], ranks: int) -> None:
