@@ -91,6 +91,7 @@ def sends(made: Program) -> Counter[tuple[int, int, int]]:
     [
         (["relax=0"], {"smoother": "jacobi"}),
         (["relax=3", "sweeps=2"], {"smoother": "gauss-seidel", "sweeps": (2, 2)}),
+        (["relax=6"], {"smoother": "symmetric-gauss-seidel"}),
         (["relax=16"], {"smoother": "chebyshev", "degree": 2}),
     ],
 )

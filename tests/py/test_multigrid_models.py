@@ -47,14 +47,23 @@ def test_shapes_of_cycles() -> None:
 
 
 @pytest.mark.parametrize(
-    ("smoother", "products"),
-    [("jacobi", 3), ("l1-jacobi", 3), ("gauss-seidel", 3), ("symmetric-gauss-seidel", 5), ("chebyshev", 7)],
+    ("smoother", "exchanges", "products"),
+    [
+        ("jacobi", 3, 3),
+        ("l1-jacobi", 3, 3),
+        ("gauss-seidel", 3, 3),
+        ("symmetric-gauss-seidel", 3, 5),
+        ("chebyshev", 7, 7),
+    ],
 )
-def test_smoothers(smoother: str, products: int) -> None:
-    told = cycle(two_levels(), PLAIN, smoother=smoother, degree=3)
-    assert told.smooth == pytest.approx([products * EXCHANGE] * 2, rel=1e-12)
-    more = cycle(two_levels(), PLAIN, smoother=smoother, degree=3, sweeps=(2, 1))
-    assert more.smooth[0] == pytest.approx(((products - 1) * 3 // 2 + 1) * EXCHANGE, rel=1e-12)
+def test_smoothers(smoother: str, exchanges: int, products: int) -> None:
+    costs = replace(PLAIN, flop=1e-9)
+    told, least = cycle(two_levels(), costs, smoother=smoother, degree=3), cycle(two_levels(), costs, sweeps=(0, 0))
+    assert told.smooth == pytest.approx([exchanges * EXCHANGE] * 2, rel=1e-12)
+    # The coarsest level has no interpolation: without sweeps one product, the residual.
+    assert told.compute[1] == pytest.approx(products * least.compute[1], rel=1e-12)
+    more = cycle(two_levels(), costs, smoother=smoother, degree=3, sweeps=(2, 1))
+    assert more.smooth[0] == pytest.approx(((exchanges - 1) * 3 // 2 + 1) * EXCHANGE, rel=1e-12)
 
 
 def test_injection_queue_and_contention() -> None:

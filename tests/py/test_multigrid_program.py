@@ -126,7 +126,7 @@ def test_messages_are_those_of_the_hierarchy(shape: str, smoother: str) -> None:
     sweeps, degree = (2, 1), 3
     made = program(found, FLOP, shape=shape, smoother=smoother, sweeps=sweeps, degree=degree)
     made.validate()
-    each = {"jacobi": 1, "symmetric-gauss-seidel": 2, "chebyshev": degree}[smoother]
+    each, work = {"jacobi": (1, 1), "symmetric-gauss-seidel": (1, 2), "chebyshev": (degree, degree)}[smoother]
     visits = Counter(number for number, what in order(len(found), shape) if what in ("down", "end"))
     expected: Counter[tuple[str, int, int, int]] = Counter()
     for number, level in enumerate(found.levels):
@@ -140,7 +140,7 @@ def test_messages_are_those_of_the_hierarchy(shape: str, smoother: str) -> None:
                 expected[place, int(source), int(target), int(dense[source, target])] += visits[number] * times
     assert messages(made) == expected
     # Two operations for every nonzero of every product.
-    flops = sum(2 * int(o.nonzeros.sum()) for o, _ in products(found, shape, 2 * each, each))
+    flops = sum(2 * int(o.nonzeros.sum()) for o, _ in products(found, shape, 2 * work, work))
     assert made.amount[made.kind == EventKind.compute].sum() == flops * 1000
 
 

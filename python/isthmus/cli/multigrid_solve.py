@@ -94,5 +94,6 @@ def _model(machine: str, ranks_per_node: int | None, cost: tuple[str, ...], laun
     where = load(machine)
     per_node = ranks_per_node or where.node.cores
     nodes = -(-started(launch)[1] // per_node)
-    return {"gather": Costs.of(where, nodes=nodes, **named_costs(cost)), "cores": per_node,
+    costs = Costs.of(where, nodes=nodes, **named_costs(cost)).with_flop_of(where, per_node)
+    return {"gather": costs, "cores": per_node,
             "caches": [float(one.size) for one in where.node.caches]}  # fmt: skip

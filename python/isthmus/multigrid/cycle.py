@@ -18,8 +18,9 @@ from .operators import Operator
 if TYPE_CHECKING:
     from ..machine import Machine
 
-#: Products with the matrix, and exchanges, of a sweep of each smoother; of Chebyshev's as many as its degree.
-SMOOTHERS = {"jacobi": 1, "l1-jacobi": 1, "gauss-seidel": 1, "symmetric-gauss-seidel": 2, "chebyshev": 0}
+#: Products with the matrix for each exchange of a sweep. Of Chebyshev a sweep has as many exchanges as its degree, of
+#: the others one; symmetric Gauss-Seidel goes forth and back with the elements of others that it got before.
+SMOOTHERS = {"jacobi": 1, "l1-jacobi": 1, "gauss-seidel": 1, "symmetric-gauss-seidel": 2, "chebyshev": 1}
 CYCLES = ("V", "W", "F")
 #: Floating-point operations of a nonzero in a product.
 FLOPS = 2
@@ -118,7 +119,8 @@ def cycle(
         Level i, the finest being 0, is visited once, 2^i or i + 1 times.
     smoother : str
         ``"jacobi"``, ``"l1-jacobi"``, ``"gauss-seidel"`` (hybrid: within parts), each with one product and exchange in
-        a sweep, ``"symmetric-gauss-seidel"`` with two, ``"chebyshev"`` with ``degree``.
+        a sweep, ``"symmetric-gauss-seidel"`` with two products and one exchange, as in hypre, ``"chebyshev"`` with
+        ``degree`` of both.
     sweeps : pair of int
         Before and after the coarser levels; the coarsest level has both.
     degree : int
@@ -161,13 +163,14 @@ def cycle(
     if not 0 < faster < np.inf:
         raise InvalidInput(f"speedup = {speedup}: must be above 0")
     check_shape(shape)
-    products = sum(products_of(smoother, sweeps, degree)) + 1
+    exchanges = sum(exchanges_of(smoother, sweeps, degree))
+    products = SMOOTHERS[smoother] * exchanges + 1
     count = len(hierarchy)
     compute, smooth, transfer = (np.zeros(count) for _ in range(3))
     for i, level in enumerate(hierarchy.levels):
         times = visits(shape, i)
         here = _crowded(paid, level.matrix, penalties, cores)
-        smooth[i] = times * products * exchange_seconds(here, level.matrix, penalties, cores)
+        smooth[i] = times * (exchanges + 1) * exchange_seconds(here, level.matrix, penalties, cores)
         work = products * int(level.matrix.nonzeros.max())
         if level.interpolation is not None:
             p = level.interpolation
@@ -199,13 +202,13 @@ def visits(shape: str, level: int) -> int:
     return {"V": 1, "W": 1 << level, "F": level + 1}[shape]
 
 
-def products_of(smoother: str, sweeps: tuple[int, int], degree: int) -> tuple[int, int]:
-    """Return products with the matrix in the sweeps before and after the coarser levels."""
+def exchanges_of(smoother: str, sweeps: tuple[int, int], degree: int) -> tuple[int, int]:
+    """Return exchanges in the sweeps before and after the coarser levels."""
     if smoother not in SMOOTHERS:
         raise InvalidInput(f"smoother {smoother!r}: must be one of {', '.join(SMOOTHERS)}")
     if min(sweeps) < 0 or degree < 1:
         raise InvalidInput(f"sweeps = {sweeps}, degree = {degree}: must be at least 0 and 1")
-    each = SMOOTHERS[smoother] or degree
+    each = degree if smoother == "chebyshev" else 1
     return sweeps[0] * each, sweeps[1] * each
 
 

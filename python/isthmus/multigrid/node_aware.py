@@ -13,7 +13,7 @@ from ..errors import InvalidInput
 from ..tabular import Tabular
 from ..units import percent, text
 from .costs import Costs
-from .cycle import check_shape, products_of, visits
+from .cycle import check_shape, exchanges_of, visits
 from .hierarchy import Hierarchy
 from .operators import Operator
 
@@ -149,13 +149,13 @@ def node_aware(
     if not paid.node_alpha and not paid.node_beta:
         raise InvalidInput("costs inside a node are not known; give node_alpha= and node_beta=")
     check_shape(shape)
-    products = sum(products_of(smoother, sweeps, degree)) + 1
+    exchanges = sum(exchanges_of(smoother, sweeps, degree)) + 1
     levels = len(hierarchy)
     seconds = {way: np.zeros(levels) for way in WAYS}
     messages = {way: np.zeros(levels, np.int64) for way in WAYS}
     total = dict.fromkeys((*WAYS, "best"), 0.0)
     for i, level in enumerate(hierarchy.levels):
-        times = [(products, level.matrix), (1, level.interpolation), (1, level.restriction)]
+        times = [(exchanges, level.matrix), (1, level.interpolation), (1, level.restriction)]
         for often, operator in times:
             if operator is None:
                 continue

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..errors import InvalidInput
 from ..schedule.builder import ProgramBuilder
 from ..schedule.program import Program
-from .cycle import FLOPS, check_shape, products_of, visits
+from .cycle import FLOPS, SMOOTHERS, check_shape, exchanges_of, visits
 from .gathering import Gathering, all_copies, groups
 from .hierarchy import Hierarchy
 from .products import Copies, Product
@@ -54,7 +54,8 @@ def program(
         Coarser levels are visited once; twice; by an F-cycle and then a V-cycle.
     smoother : str
         ``"jacobi"``, ``"l1-jacobi"``, ``"gauss-seidel"`` (hybrid: within parts), each with one product and exchange in
-        a sweep, ``"symmetric-gauss-seidel"`` with two, ``"chebyshev"`` with ``degree``.
+        a sweep, ``"symmetric-gauss-seidel"`` with two products and one exchange, ``"chebyshev"`` with ``degree`` of
+        both.
     sweeps : pair of int
         Before and after the coarser levels.
     degree : int
@@ -90,7 +91,7 @@ def program(
     >>> round(simulate(made, Level(o_send=1e-6)).makespan * 1e6, 3)  # three exchanges of two messages
     6.0
     """
-    products = products_of(smoother, sweeps, degree)
+    exchanges = exchanges_of(smoother, sweeps, degree)
     check_shape(shape)
     if cycles < 1:
         raise InvalidInput(f"cycles = {cycles}: must be at least 1")
@@ -99,7 +100,9 @@ def program(
     if coarsest not in COARSEST:
         raise InvalidInput(f"coarsest {coarsest!r}: must be one of {', '.join(COARSEST)}")
     b = ProgramBuilder(hierarchy.parts)
-    writer = _Writer(b, *_levels(b, hierarchy, flop, switches or {}, redundant, coarsest), shape, products)
+    writer = _Writer(
+        b, *_levels(b, hierarchy, flop, switches or {}, redundant, coarsest), shape, exchanges, SMOOTHERS[smoother]
+    )
     events = cycles * writer.events()
     if events > MOST:
         raise InvalidInput(
@@ -181,11 +184,13 @@ class _Writer:
     levels: list[_Level]
     solve: _Solve | None
     shape: str
-    products: tuple[int, int]
+    exchanges: tuple[int, int]
+    #: Products with the matrix for each of these.
+    products: int
 
     def events(self) -> int:
         """Events of all products of a cycle."""
-        total, (before, after) = 0, self.products
+        total, (before, after) = 0, self.exchanges
         for number, one in enumerate(self.levels):
             solved = self.solve is not None and number == len(self.levels) - 1
             here = 0 if solved else (before + after + 1) * one.matrix.events
@@ -195,11 +200,11 @@ class _Writer:
 
     def visit(self, number: int, shape: str) -> None:
         """A level and the coarser ones."""
-        one, (before, after) = self.levels[number], self.products
+        one, (before, after) = self.levels[number], self.exchanges
         if number == len(self.levels) - 1:
             self.coarsest(number)
             return
-        self.times(number, "smoothing", before, one.matrix)
+        self.smooth(number, before)
         self.times(number, "residual", 1, one.matrix)
         self.times(number, "restriction", 1, one.restriction)
         below = self.levels[number + 1].gathering
@@ -213,11 +218,11 @@ class _Writer:
             with self.at(number + 1, "scatter"):
                 below.back(self.b)
         self.times(number, "interpolation", 1, one.interpolation)
-        self.times(number, "smoothing", after, one.matrix)
+        self.smooth(number, after)
 
     def coarsest(self, number: int) -> None:
         if self.solve is None:
-            self.times(number, "smoothing", sum(self.products), self.levels[number].matrix)
+            self.smooth(number, sum(self.exchanges))
             self.times(number, "residual", 1, self.levels[number].matrix)
             return
         with self.at(number, "solve"):
@@ -225,6 +230,10 @@ class _Writer:
             if self.solve.seconds:
                 self.b.compute(self.solve.ranks, self.solve.seconds)
             self.solve.gathering.back(self.b)
+
+    def smooth(self, number: int, count: int) -> None:
+        matrix = self.levels[number].matrix
+        self.times(number, "smoothing", count, replace(matrix, seconds=self.products * matrix.seconds))
 
     def times(self, number: int, what: str, count: int, product: Product | None) -> None:
         if product is None or not count:
