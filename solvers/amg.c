@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "amg.h"
+#include "route.h"
 
 #if HYPRE_RELEASE_NUMBER < 22200
 #error "hypre 2.22 or later is needed"
@@ -280,29 +281,13 @@ static void go_up(struct amg* amg, int number) {
   halo_product(level->p, 1, gathering ? gathering->u : local(next->u), 1, local(level->u), local(level->u));
 }
 
-/* The order of levels is that of hypre_BoomerAMGCycle: see the comment on its counters. */
 static void cycle(struct amg* amg) {
-  const hypre_ParAMGData* const hypre = amg->hypre;
-  const int last = amg->levels - 1, shape = (int)hypre_ParAMGDataCycleType(hypre),
-            full = hypre_ParAMGDataFCycle(hypre) != 0;
-  int *const left = amg->left, number = 0, way = last ? 1 : 0, next_full = last - 1;
-  for (int k = 0; k <= last; ++k) left[k] = full || !k ? 1 : shape;
-  for (;;) {
-    if (amg->level[number].group) smooth(amg->level + number, way, amg->dense);
-    if (--left[number] >= 0 && number < last) {
-      go_down(amg, number++);
-      if (left[number] < shape) left[number] = shape;
-      way = number == last ? 3 : 1;
-    } else if (number) {
-      go_up(amg, --number);
-      way = 2;
-      if (full && next_full == number) {
-        if (left[number] < 1) left[number] = 1;
-        --next_full;
-      }
-    } else {
-      return;
-    }
+  struct route route = route_begin(amg->hypre, amg->levels, amg->left);
+  for (int step = 1; step;) {
+    if (amg->level[route.number].group) smooth(amg->level + route.number, route.way, amg->dense);
+    step = route_next(&route);
+    if (step > 0) go_down(amg, route.number - 1);
+    if (step < 0) go_up(amg, route.number);
   }
 }
 

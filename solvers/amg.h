@@ -45,7 +45,7 @@ struct dense {
 
 /* NULL, or why a hierarchy of so many levels cannot be smoothed here. */
 const char* smoother_refused(const hypre_ParAMGData* amg, HYPRE_Int levels);
-/* `way`: 1 down, 2 up, 3 coarsest, 0 the only level. */
+/* `way`: as of a route. */
 void smooth(struct level* level, int way, struct dense* dense);
 struct dense* dense_make(struct level* level);
 void dense_free(struct dense* dense);
@@ -74,7 +74,7 @@ struct amg {
   struct group* groups[2 * MOST_SWITCHES + 1]; /* in the order in which they were made */
   int made;
   int levels;
-  int* left; /* of each level: how often a cycle still goes down from it */
+  int* left; /* of a route */
   struct level* level;
   struct dense* dense;
   HYPRE_Int iterations;

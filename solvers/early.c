@@ -78,9 +78,9 @@ void early_free(struct amg* amg) {
   amg->gathered = NULL;
 }
 
-/* How often a cycle comes to a level. */
+/* How often a cycle comes to a level from above; of an F-cycle of V-cycles. */
 static double visits(const hypre_ParAMGData* hypre, int level) {
-  return pow((double)hypre_ParAMGDataCycleType(hypre), level);
+  return hypre_ParAMGDataFCycle(hypre) ? level + 1 : pow((double)hypre_ParAMGDataCycleType(hypre), level);
 }
 
 /* The number of levels that are set up before the next look at who holds them. */

@@ -12,11 +12,11 @@
 #include "problems.h"
 
 static const char* const keys[] = {
-    "problem",  "points",    "boxes",   "epsilon",  "angle",       "jump",   "matrix",     "out",
-    "matrices", "coarsen",   "interp",  "elements", "truncate",    "agg",    "agg_interp", "threshold",
-    "relax",    "unknowns",  "nodal",   "levels",   "coarse_rows", "seq",    "cycles",     "sweeps",
-    "cycle",    "restrict",  "order",   "degree",   "weight",      "gather", "most",       "tolerance",
-    "rows",     "redundant", "repeats", "early",    "alpha",       "beta",   "flop",       "cache"};
+    "problem", "points", "boxes",       "epsilon",  "angle",     "jump",       "matrix",    "out",      "matrices",
+    "coarsen", "interp", "elements",    "truncate", "agg",       "agg_interp", "threshold", "relax",    "unknowns",
+    "nodal",   "levels", "coarse_rows", "seq",      "cycles",    "sweeps",     "cycle",     "restrict", "order",
+    "degree",  "weight", "gather",      "most",     "tolerance", "rows",       "redundant", "repeats",  "early",
+    "alpha",   "beta",   "flop",        "cache",    "fcycle"};
 enum { KEYS = sizeof keys / sizeof *keys };
 static const char* given[KEYS];
 int rank, ranks;
@@ -173,6 +173,7 @@ HYPRE_Solver input_solver(void) {
   SET("relax", HYPRE_BoomerAMGSetRelaxType, HYPRE_Int);
   SET("sweeps", HYPRE_BoomerAMGSetNumSweeps, HYPRE_Int);
   SET("cycle", HYPRE_BoomerAMGSetCycleType, HYPRE_Int);
+  SET("fcycle", HYPRE_BoomerAMGSetFCycle, HYPRE_Int);
   SET("restrict", HYPRE_BoomerAMGSetRestriction, HYPRE_Int);
   SET("unknowns", HYPRE_BoomerAMGSetNumFunctions, HYPRE_Int);
   SET("nodal", HYPRE_BoomerAMGSetNodal, HYPRE_Int);

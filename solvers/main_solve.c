@@ -21,6 +21,7 @@
 #include "counting.h"
 #include "input.h"
 #include "isthmus_amg.h"
+#include "route.h"
 #include "text.h"
 
 static HYPRE_ParCSRMatrix a;
@@ -100,38 +101,44 @@ static void sends_of(hypre_ParCSRMatrix* matrix, int back, long long times, long
 
 /* Of a cycle of hypre's: how often it comes to a level, times what its communication packages say. */
 static void hypre_levels(const hypre_ParAMGData* amg) {
-  const HYPRE_Int last = hypre_ParAMGDataNumLevels(amg) - 1;
+  const HYPRE_Int levels = hypre_ParAMGDataNumLevels(amg), last = levels - 1;
   const HYPRE_Int *types = hypre_ParAMGDataGridRelaxType(amg), *sweeps = hypre_ParAMGDataNumGridSweeps(amg);
   int participates = (int)hypre_ParAMGDataParticipate(amg);
   MPI_Allreduce(MPI_IN_PLACE, &participates, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
-  long long arrivals = 1;
+  int* const left = calloc((size_t)levels, sizeof *left);
+  long long(*const comes)[4] = calloc((size_t)levels, sizeof *comes); /* to smooth, by way */
+  long long* const downs = calloc((size_t)levels, sizeof *downs);
+  if (!left || !comes || !downs) abort();
+  struct route route = route_begin(amg, (int)levels, left);
+  for (int step = 1; step;) {
+    ++comes[route.number][route.way];
+    step = route_next(&route);
+    if (step > 0) ++downs[route.number - 1];
+  }
   for (HYPRE_Int i = 0; i <= last; ++i) {
-    const long long down = i < last ? arrivals * (i ? hypre_ParAMGDataCycleType(amg) : 1) : 0;
     long long messages = 0, bytes = 0, products = 0;
-    const long long comes[] = {last ? 0 : arrivals, last && i < last ? arrivals : 0, down,
-                               last && i == last ? arrivals : 0};
     for (int way = 0; way < 4; ++way) {
       HYPRE_Int type = way ? types[way] : hypre_ParAMGDataUserRelaxType(amg);
       long long one = type == 16 ? hypre_ParAMGDataChebyOrder(amg) : 1;
       if (type != 16 && hypre_ParAMGDataRelaxOrder(amg) == 1 && (way == 1 || way == 2)) one = 2;
       if (way == 3 && (type == 9 || participates)) one = 0;
-      products += comes[way] * sweeps[way] * one;
+      products += comes[i][way] * sweeps[way] * one;
     }
     /* By elimination all get the right-hand side; of gathered levels it goes to one rank and comes back, if not all do
      * the same. */
     const int joins = i == last && last && (participates || types[3] == 9);
-    const long long collectives = joins ? arrivals * (participates && !hypre_ParAMGDataRedundant(amg) ? 3 : 1) : 0;
+    const long long collectives = joins ? comes[i][3] * (participates && !hypre_ParAMGDataRedundant(amg) ? 3 : 1) : 0;
     hypre_ParCSRMatrix* const matrix = hypre_ParAMGDataAArray(amg)[i];
-    sends_of(matrix, 0, products + down, &messages, &bytes);
+    sends_of(matrix, 0, products + downs[i], &messages, &bytes);
     if (i < last) {
-      sends_of(hypre_ParAMGDataPArray(amg)[i], 0, down, &messages, &bytes);
+      sends_of(hypre_ParAMGDataPArray(amg)[i], 0, downs[i], &messages, &bytes);
       hypre_ParCSRMatrix** const r = hypre_ParAMGDataRArray(amg);
-      if (hypre_ParAMGDataRestriction(amg)) sends_of(r[i], 0, down, &messages, &bytes);
-      else sends_of(hypre_ParAMGDataPArray(amg)[i], 1, down, &messages, &bytes);
+      if (hypre_ParAMGDataRestriction(amg)) sends_of(r[i], 0, downs[i], &messages, &bytes);
+      else sends_of(hypre_ParAMGDataPArray(amg)[i], 1, downs[i], &messages, &bytes);
     }
     level_line(hypre_ParCSRMatrixNumRows(matrix), messages, bytes, collectives, 1);
-    arrivals = down ? down : arrivals;
   }
+  free(left), free(comes), free(downs);
 }
 
 static void our_levels(HYPRE_Solver solver, int cycles) {

@@ -42,6 +42,9 @@ CASES: list[tuple[Any, Any, int, dict[int, int], dict[str, float], str]] = [
     ("laplace27", (9, 8, 7), 3, {2: 2}, {"relax": 18, "order": 1}, "mpi"),
     ("rotated", (20, 17), 4, {2: 1}, {"relax": 18, "cycle": 2, "sweeps": 2}, "mpi"),
     ("elasticity", (5, 4, 4), 4, {1: 2}, {"relax": 18}, "mpi"),
+    # F-cycles, of V- and W-cycles
+    ("laplace7", (12, 10, 9), 4, {2: 2}, {"relax": 18, "fcycle": 1}, "mpi"),
+    ("rotated", (30, 27), 3, {1: 2, 3: 1}, {"relax": 7, "fcycle": 1, "cycle": 2}, "runtime"),
     ("laplace7", (10, 9, 8), 4, {1: 2}, {"relax": 18, "restrict": 1}, "mpi"),
     # Not symmetric; three switches; ranks without rows on coarse levels; as many as there are ranks
     (convection(15, 11), None, 7, {1: 4, 2: 2, 3: 1}, {"relax": 18}, "mpi"),
