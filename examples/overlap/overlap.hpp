@@ -2,10 +2,12 @@
 //
 // Each program does the same work in several ways (`--ways`), in turns within one process, and prints a line for each:
 //
-//     none       without its exchanges: computation alone, whose results are wrong; its error shows that the check sees
-//     it blocking   blocking MPI, everything in one exchange mpi        nonblocking MPI, pipelined ours libisthmus,
-//     pipelined; going on in tests of the loop alone timer      the same with ISTHMUS_PROGRESS=timer (without tests
-//     unless it is told so) one-sided  puts into memory of the other ranks, pipelined
+//  - none: without its exchanges. Computation alone, whose results are wrong; its error shows that the check sees it.
+//  - blocking: blocking MPI, everything in one exchange.
+//  - mpi: nonblocking MPI, pipelined.
+//  - ours: libisthmus, pipelined; exchanges go on in tests of the loop alone.
+//  - timer: the same with ISTHMUS_PROGRESS=timer, without tests unless it is told so.
+//  - one-sided: puts into memory of the other ranks, pipelined.
 //
 // `mpi:0`, `ours:16` and so on have so many tests in each tile, by default 4.
 #pragma once
@@ -238,10 +240,14 @@ class program {
   std::vector<made> made_;  // in an order that all ranks have: leaving is for all
 };
 
-/// "tile 4, window 2" where a loop was pipelined.
+/// "tile 4, window 2" where a loop was pipelined, and what it took and takes by the model where it chose these.
 inline std::string tiling_of(const isthmus::pipeline& loop) {
   const isthmus::tiling next = loop.choice().settled() ? loop.next() : loop.choice().best();
-  return "tile " + std::to_string(next.tile) + ", window " + std::to_string(next.window);
+  std::string out = "tile " + std::to_string(next.tile) + ", window " + std::to_string(next.window);
+  const double took = loop.choice().measured(next);
+  if (!loop.choice().fixed() && took > 0)
+    out += " (" + std::to_string(took * 1e3) + " ms, by the model " + std::to_string(loop.model(next) * 1e3) + " ms)";
+  return out;
 }
 
 /// What other ranks put into memory of this one, counted by a signal.
