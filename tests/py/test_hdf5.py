@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from isthmus import InvalidInput, ParseError, Program, ProgramBuilder, Schedule, collective, lower, read
+from isthmus.schedule import columns as columns_of
 from isthmus.schedule import hdf5_columns
 from isthmus.schedule.hdf5_columns import Column, open_columns, write_columns
 from isthmus.schedule.schedule import SLICES
@@ -305,7 +306,7 @@ def test_large_columns_are_mapped_where_reports_do_not_look(
         b.recv(1, 0, 8, tag)
     program = b.build()
     program.save(tmp_path / "p.h5")
-    monkeypatch.setattr(hdf5_columns, "MAPPED", 10)
+    monkeypatch.setattr(columns_of, "LARGE", 10)
     if not room:
         monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
     found = read(tmp_path / "p.h5")

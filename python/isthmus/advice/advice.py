@@ -22,7 +22,6 @@ from ..views import view
 from .analysis.calls import Call, Pair, SizeClass
 from .analysis.links import NetworkUse
 from .analysis.numbers_used import Used
-from .analysis.path_shares import PathSteps
 from .analysis.pipelining import Overlap
 from .analysis.remapping import Placing
 from .collectives.comparison import Choices
@@ -189,7 +188,8 @@ class Prediction:
         The critical path by call, by pair of ranks, and by message size; the largest share first.
     part : (float, float), optional
         Begin and end of the part of the run that ``path`` and everything derived from it cover, seconds; None: all.
-    steps : PathSteps, optional
+    path_of_ranks : array of float64, shape (ranks, 2), optional
+        Seconds of the critical path on every rank, and of these in its own computation.
     used : tuple of Used
         The numbers of the machine that were used, with their provenance.
     network : NetworkUse, optional
@@ -219,7 +219,7 @@ class Prediction:
     pairs: tuple[Pair, ...] = ()
     sizes: tuple[SizeClass, ...] = ()
     part: tuple[float, float] | None = None
-    steps: PathSteps | None = None
+    path_of_ranks: NDArray[np.float64] | None = None
     network: NetworkUse | None = None
     placing: Placing | None = None
     pattern: Pattern | None = None

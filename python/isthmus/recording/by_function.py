@@ -135,6 +135,7 @@ def _around(
             after = np.searchsorted(event, computing[part], side="right")
             before = np.where(after > 0, after - 1, edge)
             yield computing[part], nodes.between(node[before], node[after])
+        recording.drop()
 
 
 def functions_around(program: Program) -> tuple[NDArray[np.int32], list[str]] | None:
@@ -148,7 +149,8 @@ def functions_around(program: Program) -> tuple[NDArray[np.int32], list[str]] | 
     nodes = _Nodes(recording)
     names = list(dict.fromkeys(nodes.name))
     number = np.array([names.index(name) for name in nodes.name])
-    out = np.full(len(program), -1, np.int32)
+    out = columns.large(len(program), np.int32)
+    out[:] = -1
     for computing, node in _around(program, recording, nodes, range(program.ranks)):
         out[computing] = np.where(node > 0, number[node], -1)
     return out, names

@@ -314,6 +314,7 @@ class _Calls:
             function = self.recording.function[begin + block.start : begin + block.stop]
             part = begin + block.start + np.flatnonzero(~self._frame[function])
             yield part, np.searchsorted(self._first, part, side="right") - 1
+            self.recording.drop()
 
     def sites(self) -> NDArray[np.int64]:
         """The site that stands for each site, unknown last: of calls on one line, the first with the same text."""

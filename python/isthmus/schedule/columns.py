@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 #: Elements of a block in which whole columns are worked through.
 BLOCK = 1 << 18
+#: Elements from which on a column is large.
+LARGE = 1 << 21
 
 
 def blocks(size: int) -> Iterator[slice]:
@@ -53,6 +55,11 @@ def drop(column: NDArray[Any]) -> None:
         at = at.obj
     if isinstance(at, mmap.mmap):
         at.madvise(mmap.MADV_DONTNEED)
+
+
+def large(size: int, dtype: DTypeLike) -> NDArray[Any]:
+    """A new column: mapped from a file without a name if it is large, so that the system can have its memory back."""
+    return mapped(size, dtype) if size > LARGE else np.empty(size, dtype)
 
 
 def mapped(size: int, dtype: DTypeLike) -> NDArray[Any]:

@@ -27,7 +27,7 @@ import numpy as np
 
 from ..errors import InvalidInput, ParseError
 from .checksums import Checksums, writing
-from .columns import drop, is_repeated, mapped, repeated
+from .columns import drop, is_repeated, large, repeated
 from .unsealed import copied
 
 if TYPE_CHECKING:
@@ -41,10 +41,9 @@ if TYPE_CHECKING:
 VERSION = 6
 #: Elements of the largest column that "auto" compresses.
 AUTO = 1 << 24
-#: Elements of a column from which on it is mapped from a file without a name, where reports do not look at it: what it
-#: takes of memory the system can have back.
-MAPPED = 1 << 21
+#: Columns that reports do not look at, and those of which they look at a part at a time.
 _SELDOM = ("tag", "request", "detail", "details", "location")
+_IN_PARTS = "recording/"
 #: Elements of a chunk of a dataset, and of a block in which columns are copied.
 _CHUNK = 1 << 17
 _BLOCK = 1 << 20
@@ -162,8 +161,9 @@ class Reader:
         """Numbers of this type, and if ``size`` is given so many; of one that repeats them all take no memory."""
         dataset = self._numbers(name, dtype, size)
         count, stored = int(dataset.shape[0]), dataset.id.get_storage_size() > 0
+        seldom = name in _SELDOM or name.startswith(_IN_PARTS)
         try:
-            out = mapped(count, dtype) if stored and name in _SELDOM and count > MAPPED else np.empty(count, dtype)
+            out = large(count, dtype) if stored and seldom else np.empty(count, dtype)
         except (MemoryError, ValueError):
             raise self.fail(name, f"{count} elements do not fit into memory") from None
         if dataset.chunks is not None and count > 1 and not stored:

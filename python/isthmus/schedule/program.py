@@ -140,6 +140,13 @@ class Program(Tabular):
     def __len__(self) -> int:
         return len(self.kind)
 
+    def drop(self) -> None:
+        """Take the columns that are mapped from files off the memory of the process; they are still there."""
+        for name in (*EVENT_COLUMNS, *OPTIONAL_COLUMNS, "details"):
+            columns.drop(getattr(self, name))
+        if self.recording is not None:
+            self.recording.drop()
+
     def members(self, comm: int) -> NDArray[np.uint32]:
         """Return the world ranks of a communicator, in its order."""
         if not 0 <= comm < self.communicators:

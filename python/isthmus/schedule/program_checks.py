@@ -97,6 +97,7 @@ def check_recording(p: Program, recording: Recording) -> None:
         column = getattr(recording, name)
         if len(column) and column.max() >= limit:
             raise InvalidInput(f"the recording has {name} {column.max()}, which does not exist: there are {limit}")
+        columns.drop(column)
 
 
 def check_meaning(p: Program) -> None:

@@ -209,6 +209,12 @@ class Recording:
         counted = {name: columns.frozen(_column(name, c, np.uint64)) for name, c in self.untimed.items()}
         object.__setattr__(self, "untimed", counted)
         self._check()
+        self.drop()
+
+    def drop(self) -> None:
+        """Take the columns of calls that are mapped from files off the memory of the process; they are still there."""
+        for name in (*CALL_COLUMNS, "path"):
+            columns.drop(getattr(self, name))
 
     def _check(self) -> None:
         ranks, calls = self.ranks, len(self.function)

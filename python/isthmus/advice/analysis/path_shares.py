@@ -51,6 +51,12 @@ class PathSteps:
     bytes: NDArray[np.int64]
     arriving: NDArray[np.bool_]
 
+    def by_rank(self, ranks: int) -> NDArray[np.float64]:
+        """Seconds on every rank, and of these in its own computation, shape (ranks, 2)."""
+        own = np.where(self.sender < 0, self.time[:, _COMPUTE], 0.0)
+        columns = (self.time.sum(axis=1), own)
+        return np.stack([np.bincount(self.rank, weights=one, minlength=ranks) for one in columns], axis=1)
+
 
 class Parameters:
     """The level between two ranks and the cost of receiving there, in picoseconds."""

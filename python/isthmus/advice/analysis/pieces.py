@@ -99,6 +99,9 @@ class Pieces:
                 self._events = max(round(self.size * len(piece.program) / max(len(piece.schedule), 1)), 1)
             number += 1
             yield piece
+            self._program.drop()
+            if self._around is not None:
+                columns.drop(self._around[0])
 
     @property
     def ranks(self) -> int:
@@ -111,7 +114,9 @@ class Pieces:
 
     def like(self, piece: Piece, other: Program) -> Program:
         """The piece with the amounts of another program of the same events."""
-        return replace(piece.program, amount=other.amount[piece.events], recording=None)
+        like = replace(piece.program, amount=other.amount[piece.events], recording=None)
+        columns.drop(other.amount)
+        return like
 
     def lowered(self, program: Program) -> Schedule:
         return lower(program, collectives=self._collectives)

@@ -157,7 +157,8 @@ class _Details:
         self._pairs: list[Any] = []
         self._sizes: list[Any] = []
         self._patterns: list[Pattern] = []
-        self._steps: list[PathSteps] = []
+        self._path, self._of_ranks = np.zeros(len(PATH_CLASSES)), np.zeros((ranks, 2))
+        #: Begin and end of the critical path of every piece that has one.
         self._ends: list[tuple[int, int]] = []
         self.synchronisation = np.zeros(ranks)
         #: Of the first piece with a critical path; the last piece, where there is none yet.
@@ -172,9 +173,10 @@ class _Details:
             if not len(found):
                 raise NotInPieces
             steps = path_steps(t, found, self._parameters)
-            self._steps.append(steps)
+            self._path += steps.time.sum(axis=0)
+            self._of_ranks += steps.by_rank(self._ranks)
             self._ends.append((int(found.begin_ps[0]), int(found.end_ps[-1])))
-        if not self._steps or (on_path and len(self._steps) == 1):
+        if not self._ends or (on_path and len(self._ends) == 1):
             self.shown = t
         waits = waits_by_event(t, piece.program, event, completing, begin if self._last else None)
         self.synchronisation += waits.synchronisation
@@ -198,12 +200,10 @@ class _Details:
 
     def told(self) -> dict[str, Any]:
         """Fields of a prediction."""
-        columns = {name: [getattr(steps, name) for steps in self._steps] for name in PathSteps.__dataclass_fields__}
-        steps = PathSteps(**{name: np.concatenate(parts) for name, parts in columns.items()})
         return {
-            "path": dict(zip(PATH_CLASSES, (float(x) for x in steps.time.sum(axis=0)), strict=True)),
+            "path": dict(zip(PATH_CLASSES, self._path.tolist(), strict=True)),
             "part": (self._ends[0][0] / 1e12, self._ends[-1][1] / 1e12),
-            "steps": steps,
+            "path_of_ranks": self._of_ranks,
             "calls": all_calls(self._calls, self._ranks),
             "pairs": self._pairs[0],
             "sizes": self._sizes[0],

@@ -108,11 +108,12 @@ def predict(
     varied = varied or vary()
     fast = varied["bandwidth"]
     by_rank = shares(t, fast)
-    path, beyond, steps = None, None, None
+    path, beyond, of_ranks = None, None, None
     more: dict[str, Any] = {}
     if recorded:
         found = critical_path(t)
         steps = path_steps(t, found, Parameters(machine, placement, t.ranks))
+        of_ranks = steps.by_rank(t.ranks)
         path = dict(zip(PATH_CLASSES, (float(x) for x in steps.time.sum(axis=0)), strict=True))
         if part is None:
             beyond = max(path["compute"] - float(t.breakdown["compute"].mean()) / streams(t), 0.0)
@@ -141,7 +142,7 @@ def predict(
         beyond,
         tuple(what_ifs(t, varied)),
         numbers_used(machine, levels, copies(schedule)),
-        steps=steps,
+        path_of_ranks=of_ranks,
         **more,
     )
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from ...machine import Levels
 from ...machine.kinds import KINDS
+from ...schedule import columns
 from ...schedule.program import CollectiveKind, EventKind, Program
 
 if TYPE_CHECKING:
@@ -116,8 +117,10 @@ def balanced(program: Program) -> Program:
             break
     time *= (now / before)[segment_of]
     np.maximum(np.rint(time, out=time), 1, out=time)
-    amount: NDArray[np.uint64] = p.amount.copy()
+    amount: NDArray[np.uint64] = columns.large(len(p), np.uint64)
+    amount[:] = p.amount
     amount[computing] = time.astype(np.uint64)
+    columns.drop(amount)
     return replace(p, amount=amount)
 
 

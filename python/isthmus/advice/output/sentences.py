@@ -84,9 +84,9 @@ def _balance(p: Prediction) -> list[Sentence]:
 
 
 def _on_path(p: Prediction, rank: int) -> str:
-    if p.steps is None:
+    if p.path_of_ranks is None:
         return ""
-    own = float(p.steps.time[(p.steps.rank == rank) & (p.steps.sender < 0), 0].sum())
+    own = float(p.path_of_ranks[rank, 1])
     return f", and {percent(own / p.span)} of the critical path is its computation" if own >= WORTH * p.span else ""
 
 
@@ -347,8 +347,8 @@ def interesting_ranks(p: Prediction, most: int = 16) -> list[int]:
     if t.ranks <= most:
         return list(range(t.ranks))
     order: list[int] = []
-    if p.steps is not None:
-        on_path = np.bincount(p.steps.rank, weights=p.steps.time.sum(axis=1), minlength=t.ranks)
+    if p.path_of_ranks is not None:
+        on_path = p.path_of_ranks[:, 0]
         order += [int(r) for r in np.argsort(-on_path, kind="stable")[: most // 2] if on_path[r] > 0]
     compute = t.breakdown_ps["compute"]
     by_compute = np.argsort(-compute, kind="stable")

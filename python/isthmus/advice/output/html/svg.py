@@ -144,7 +144,7 @@ def _window(p: Prediction, ranks: NDArray[np.int64]) -> tuple[int, int]:
     t = p.timeline
     number = len(t.activities(ranks))
     parts = math.ceil(number / _BARS)
-    if parts <= 1 or p.steps is None:
+    if parts <= 1 or p.path_of_ranks is None:
         return 0, t.makespan_ps
     path = critical_path(t)
     # Of a part of the run there are no bars, or no path, before and after it.
