@@ -1,9 +1,10 @@
 """Processor time of ``isthmus.map`` and of its report beside the budget given, for patterns of many kinds and sizes.
 
-    python bench/mapping_budget.py [--sizes LIST] [--kinds LIST] [--machines LIST] [--budgets LIST] [--check]
+    python bench/mapping_budget.py [--sizes LIST] [--kinds LIST] [--machines LIST] [--budgets LIST] [--shared] [--check]
                                    [--json FILE]
 
-Every pattern is made and mapped in a process of its own: tasks numbered at random, one on a node. What is counted is
+Every pattern is made and mapped in a process of its own: tasks numbered at random, one on a node, or with --shared
+about 64, on a machine of that much fewer nodes, with up to 3 % more than its share on each. What is counted is
 user and system time of all threads of the process, from the pattern in memory to the printed report. With --check it
 fails where more than 1.2 times the budget is used and the report does not say that the budget was too small.
 """
@@ -20,11 +21,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from mapping_instances import Graph, delaunay, merged, random_geometric
+from mapping_instances import Graph, delaunay, grid, merged, random_geometric
 
-SIZES = {"1k": 1 << 10, "4k": 1 << 12, "16k": 1 << 14, "65k": 1 << 16, "262k": 1 << 18, "1M": 1 << 20}
+SIZES = {
+    "1k": 1 << 10, "4k": 1 << 12, "16k": 1 << 14, "32k": 1 << 15, "65k": 1 << 16, "262k": 1 << 18, "1M": 1 << 20,
+}  # fmt: skip
 #: Machines with as many nodes.
-TORI = {"1k": "8x8x16", "4k": "16x16x16", "16k": "16x32x32", "65k": "32x32x64", "262k": "64x64x64", "1M": "64x128x128"}
+TORI = {
+    "1k": "8x8x16", "4k": "16x16x16", "16k": "16x32x32", "32k": "32x32x32", "65k": "32x32x64", "262k": "64x64x64",
+    "1M": "64x128x128",
+}  # fmt: skip
 FLIES = {
     "1k": "a=8,p=8,h=2,g=16", "4k": "a=16,p=16,h=1,g=16", "16k": "a=16,p=16,h=4,g=64", "65k": "a=16,p=16,h=16,g=256",
     "262k": "a=32,p=32,h=8,g=256", "1M": "a=32,p=32,h=32,g=1024",
@@ -78,8 +84,11 @@ def cliques(tasks: int, seed: int) -> Graph:
     return merged(tasks, np.concatenate([u, base + 11]), np.concatenate([v, np.roll(base, -1)]), weight)
 
 
+EXTENTS = {SIZES[size]: tuple(map(int, shape.split("x"))) for size, shape in TORI.items()}
 KINDS: dict[str, Callable[[int, int], Graph]] = {
     "delaunay": lambda tasks, seed: delaunay(tasks, 2, seed),
+    "delaunay3": lambda tasks, seed: delaunay(tasks, 3, seed),
+    "grid": lambda tasks, seed: grid(*EXTENTS[tasks]),
     "geometric": random_geometric,
     "rmat": rmat,
     "banded": banded,
@@ -88,6 +97,14 @@ KINDS: dict[str, Callable[[int, int], Graph]] = {
     "cliques": cliques,
 }
 MACHINES = {"torus": lambda size: f"torus:{TORI[size]}", "dragonfly": lambda size: f"dragonfly:{FLIES[size]}"}
+#: Tasks on a node, about, and machines with that much fewer nodes.
+SHARED = 64
+SMALLER = {
+    "4k": {"torus": "torus:4x4x4", "dragonfly": "dragonfly:a=4,p=4,h=1,g=4"},
+    "32k": {"torus": "torus:8x8x8", "dragonfly": "dragonfly:a=8,p=8,h=1,g=8"},
+    "262k": {name: make("4k") for name, make in MACHINES.items()},
+    "1M": {name: make("16k") for name, make in MACHINES.items()},
+}
 
 
 def used() -> float:
@@ -102,7 +119,8 @@ def worker(job: dict[str, Any]) -> None:
     graph = KINDS[job["kind"]](SIZES[job["size"]], 1).scrambled(1)
     u, v, weight = graph.u, graph.v, graph.weight
     for machine in job["machines"]:
-        where = isthmus.load(MACHINES[machine](job["size"]))
+        where = isthmus.load(SMALLER[job["size"]][machine] if job["shared"] else MACHINES[machine](job["size"]))
+        balance = {"balance": 0.03} if job["shared"] else {}
         # What is loaded at first use is no part of it.
         isthmus.map(isthmus.Pattern.of(2, source=[0], target=[1], bytes=1), where, seconds=0.1)
         for seconds in job["budgets"]:
@@ -111,7 +129,7 @@ def worker(job: dict[str, Any]) -> None:
                 bytes=np.concatenate([weight, weight]),
             )  # fmt: skip
             begin = used()
-            mapped = isthmus.map(pattern, where, seconds=seconds, undirected=True)
+            mapped = isthmus.map(pattern, where, seconds=seconds, undirected=True, **balance)
             mapping = used() - begin
             text = str(mapped)
             print(json.dumps({
@@ -124,10 +142,13 @@ def worker(job: dict[str, Any]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sizes", default="1k,4k,16k,65k", metavar="LIST", help=f"of {', '.join(SIZES)}")
+    parser.add_argument(
+        "--sizes", default="1k,4k,16k,65k", metavar="LIST", help=f"of {', '.join(SIZES)}; shared: {', '.join(SMALLER)}"
+    )
     parser.add_argument("--kinds", default=",".join(KINDS), metavar="LIST", help="all by default")
     parser.add_argument("--machines", default="torus,dragonfly", metavar="LIST")
     parser.add_argument("--budgets", default="0.5,2,10", metavar="LIST", help="seconds")
+    parser.add_argument("--shared", action="store_true", help=f"about {SHARED} tasks on a node")
     parser.add_argument("--check", action="store_true", help="fail where a budget is not held")
     parser.add_argument("--json", metavar="FILE", help="also write all figures")
     parser.add_argument("--worker", type=json.loads, help=argparse.SUPPRESS)
@@ -140,7 +161,7 @@ def main() -> None:
     for size in options.sizes.split(","):
         for kind in options.kinds.split(","):
             job = {
-                "kind": kind, "size": size, "machines": options.machines.split(","),
+                "kind": kind, "size": size, "machines": options.machines.split(","), "shared": options.shared,
                 "budgets": [float(b) for b in options.budgets.split(",")],
             }  # fmt: skip
             command = [sys.executable, __file__, "--worker", json.dumps(job)]

@@ -20,6 +20,7 @@ on the computer on which they were recorded.
 --compute: computation takes this part of its time: 0.1 for nodes that compute ten times as fast, such as those with
 accelerators, or for as much smaller a share of each rank; 0 for communication alone. Messages stay what they are.
 --least: also a time below which no placement of a program comes, by least_time.py: what mapping can reach at most.
+--long: also the fastest placement that long_search.py finds in so many processor seconds, of programs.
 --sample: so many cases, drawn at random (always the same) from all that the other options ask for.
 --half: only the cases whose names have an even (1) or odd (2) CRC-32: one half to try changes with, the other to judge.
 --check: exit status 1 where a placement is worse than block order by more than 1 %: a program in simulated time, a
@@ -42,6 +43,7 @@ from pathlib import Path
 from typing import Any
 
 import least_time
+import long_search
 import mapping_families
 import mapping_peers
 import mapping_programs
@@ -177,6 +179,10 @@ def placed(case: Case, options: argparse.Namespace, peers: bool) -> dict[str, di
         if options.least:
             at = [np.searchsorted(job.nodes, placements[who].node) for who in ("ours", "block", "cyclic")]
             out["block"]["least"] = least_time.Least(case.what, job).bound(at)
+        if options.long:
+            at = [np.searchsorted(job.nodes, placements[who].node) for who in ("ours", "block", "cyclic")]
+            fastest, out["block"]["all"] = long_search.fastest(case.what, job, at, options.long)
+            out["long"] = {"hop_bytes": math.nan, "link": math.nan, "time": fastest, "seconds": options.long}
     return out
 
 
@@ -203,7 +209,7 @@ def summary(rows: list[tuple[Case, dict[str, dict[str, Any]]]], key: str, words:
     print(f"  worse by more than {100 * TOLERANCE:.0f} %: {bad}; than the better of block and cyclic: "
           f"{sum(r > 1 + TOLERANCE for r in against)}")  # fmt: skip
     print(f"  worst {most:.3f} ({where.name}, {where.where}, seed {where.seed})")
-    for who in ("ours", "cyclic", "random", "scotch"):
+    for who in ("ours", "cyclic", "random", "scotch", "long"):
         values = [ratio(f, who, key) for _, f in rows if who in f]
         if values:
             print(f"  {who:7} geometric mean {mean(values):.3f} of {len(values)}, least {min(values):.3f}, "
@@ -264,6 +270,7 @@ def main() -> None:
     )
     parser.add_argument("--compute", type=float, default=1.0, metavar="FACTOR", help="computation times so much")
     parser.add_argument("--least", action="store_true", help="a time below which no placement comes")
+    parser.add_argument("--long", type=float, metavar="S", help="also search for so long for the fastest placement")
     parser.add_argument("--sample", type=int, metavar="N", help="so many cases, drawn at random")
     parser.add_argument("--half", type=int, choices=(1, 2))
     parser.add_argument("--no-peers", action="store_true")

@@ -201,6 +201,25 @@ TEST_CASE("balanced keeps capacities") {
   CHECK(map == balanced(graph, target, {.seconds = 0.1}));
 }
 
+TEST_CASE("balanced begins with a line where there is no time for a bipartition") {
+  const Dragonfly network = dragonfly(4, 2, 4);
+  std::vector<std::uint32_t> capacity(32, 13);
+  capacity[0] = capacity[3] = 0;
+  capacity[7] = 43;
+  const TaskGraph graph = mesh(20, 20, 10);
+  const Target target(network, nodes_of(network), capacity);
+  const Map by_tasks = balanced(graph, target, {.seconds = 1e-4});
+  require_map(graph, target, by_tasks);
+  CHECK(hop_bytes(graph, target, by_tasks) < 0.7 * hop_bytes(graph, target, random_map(400, target, 1)));
+  TaskGraph loaded = graph;
+  Rng rng(5);
+  for (std::uint32_t t = 0; t < 400; ++t) loaded.load.push_back(1 + rng.below(4));
+  const Target alike(network, nodes_of(network));
+  const Map by_loads = balanced(loaded, alike, {.imbalance = 0.3, .seconds = 1e-4});
+  for (const double load : place_loads(loaded, alike, by_loads)) CHECK(load <= 1.3 * loaded.total_load() / 32);
+  CHECK(hop_bytes(graph, alike, by_loads) < 0.7 * hop_bytes(graph, target, random_map(400, target, 1)));
+}
+
 TEST_CASE("balanced by levels keeps capacities, and moves apart what it joined") {
   const Grid grid = torus({4, 4, 2});
   std::vector<std::uint32_t> capacity(32, 52);

@@ -83,6 +83,28 @@ def test_the_same_time_gives_the_same_placement() -> None:
     assert np.array_equal(one.placement.node, two.placement.node)
 
 
+def _mesh(load: float | None = None) -> isthmus.Pattern:
+    """A Delaunay mesh of 8,192 points in a cube, numbered at random."""
+    rng = np.random.default_rng(3)
+    simplices = Delaunay(rng.random((8192, 3))).simplices
+    ends = np.concatenate([simplices[:, [i, j]] for i in range(4) for j in range(i)])
+    u, v = rng.permutation(8192)[np.unique(np.sort(ends, axis=1), axis=0)].T
+    loads = {} if load is None else {"load": rng.uniform(1, load, 8192)}
+    return isthmus.Pattern.of(8192, source=np.concatenate([u, v]), target=np.concatenate([v, u]), bytes=100, **loads)
+
+
+@pytest.mark.parametrize(("load", "kind"), [(None, "mesh"), (3.0, "mesh"), (None, "hubs")])
+def test_many_tasks_a_node_where_there_is_no_time_for_a_bipartition(load: float | None, kind: str) -> None:
+    """A mesh is joined; of what is not, single tasks move from a line on; loads are balanced as asked."""
+    pattern = _mesh(load) if kind == "mesh" else _kinds(4096)["hubs"]
+    machine = "torus:6x6x6" if kind == "mesh" else "torus:4x4x4"
+    seconds = 0.16 if kind == "mesh" else 0.04
+    mapped = isthmus.map(pattern, machine, seconds=seconds, undirected=kind == "mesh", balance=0.03)
+    assert mapped.method.startswith("balanced")
+    assert mapped.metrics.hop_bytes < (0.25 if kind == "mesh" else 0.75) * mapped.before["default"].hop_bytes
+    assert mapped.metrics.load_imbalance < 0.06
+
+
 def test_many_tasks_a_node_are_partitioned_in_the_time_of_another_mapper() -> None:
     pattern = _kinds(4096)["near"]
     mapped = isthmus.map(pattern, "torus:4x4x4", seconds=0.2, tasks_per_node=66)
@@ -92,13 +114,8 @@ def test_many_tasks_a_node_are_partitioned_in_the_time_of_another_mapper() -> No
 
 def test_meshes_of_many_tasks_a_node_are_joined_before_they_are_partitioned() -> None:
     # One bipartition of all tasks, which came before, has 0.78 links a byte in this time.
-    rng = np.random.default_rng(3)
-    simplices = Delaunay(rng.random((8192, 3))).simplices
-    ends = np.concatenate([simplices[:, [i, j]] for i in range(4) for j in range(i)])
-    u, v = rng.permutation(8192)[np.unique(np.sort(ends, axis=1), axis=0)].T
-    pattern = isthmus.Pattern.of(8192, source=np.concatenate([u, v]), target=np.concatenate([v, u]), bytes=100)
     mapped = isthmus.map(
-        pattern, "torus:6x6x6", method=("balanced", {"seconds": 0.15}), undirected=True, tasks_per_node=40
+        _mesh(), "torus:6x6x6", method=("balanced", {"seconds": 0.15}), undirected=True, tasks_per_node=40
     )
     assert mapped.metrics.average_dilation < 0.71
     assert np.bincount(mapped.placement.node).max() <= 40

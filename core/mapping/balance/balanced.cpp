@@ -10,6 +10,7 @@
 #include "mapping/balance/task_levels.hpp"
 #include "mapping/balance/task_moves.hpp"
 #include "mapping/construct/bipartition.hpp"
+#include "mapping/construct/greedy.hpp"
 #include "mapping/problem/effort.hpp"
 #include "mapping/problem/objective.hpp"
 #include "mapping/refine/anneal.hpp"
@@ -23,6 +24,8 @@ constexpr double sweeps_of_a_start = 400;
 /// With time for as many, map_by_levels() gets this part of it, and the best of it and the others is kept.
 constexpr double part_of_levels = 0.2;
 constexpr double most_starts = 4;
+/// A bipartition is begun with, unless it leaves less than this part of the time.
+constexpr double least_for_moves = 0.05;
 /// Where all distances are nearly the same, heat gains nothing and loses what the parts have: parts move as wholes, for
 /// this share of the time, then tasks at low temperatures.
 constexpr double share_of_parts = 0.35;
@@ -80,24 +83,26 @@ Map balanced(const TaskGraph& given, const Target& target, const BalancedOptions
   Rng rng(o.seed);
   double seconds = o.seconds;
   Map by_levels;
-  if (has_levels(graph, target)) {
+  if (has_levels(graph, target) && seconds_of_levels(graph, target) < seconds) {
     const bool has_time = seconds > sweeps_of_a_start * effort::sweep_of_moves(graph);
     const double part = has_time ? part_of_levels * seconds : seconds;
     by_levels = map_by_levels(graph, target, limit, part, rng.next());
     if (!by_levels.empty() && !has_time) return by_levels;
     seconds = std::max(seconds - (by_levels.empty() ? effort::joining(graph) : part), 0.1 * seconds);
   }
-  const double begins = effort::bipartition(graph, target.places());
+  const bool quick = effort::bipartition(graph, target.places()) > (1 - least_for_moves) * seconds;
+  const double begins = quick ? effort::line(graph) : effort::bipartition(graph, target.places());
   const double left = std::max(seconds - begins, 0.1 * seconds);
-  const auto starts = static_cast<std::uint32_t>(
-      std::clamp((left + begins) / (begins + sweeps_of_a_start * effort::sweep_of_moves(graph)), 1.0, most_starts));
+  const double a_start = begins + sweeps_of_a_start * effort::sweep_of_moves(graph);
+  const auto starts = static_cast<std::uint32_t>(quick ? 1.0 : std::clamp((left + begins) / a_start, 1.0, most_starts));
   const bool alike = std::all_of(limit.begin(), limit.end(), [&](double l) { return l == limit[0]; });
   const bool flat = target.axes().empty();
   std::vector<std::uint64_t> seeds(2 * starts);
   for (auto& s : seeds) s = rng.next();
   std::vector<Map> maps(starts);
   in_parallel(starts, o.threads, [&](std::size_t i) {
-    Map begin = dual_bipartition_of_loads(graph, target, limit, seeds[2 * i]);
+    Map begin = quick ? linear_map_of_loads(graph, target, limit)
+                      : dual_bipartition_of_loads(graph, target, limit, seeds[2 * i]);
     TaskMoveOptions m;
     m.seconds = starts == 1 ? left : (left + begins) / starts - begins;
     m.seed = seeds[2 * i + 1];

@@ -17,6 +17,8 @@ namespace {
 // Chosen on Delaunay meshes of 32,768 tasks on 512 nodes at 0.4 to 4 s.
 constexpr double joined_a_place = 4;
 constexpr double stop = 1.4;  ///< more of them than that are joined once more
+/// Partners of a joined task, about.
+constexpr double partners = 16;
 /// A joined task has at most so many times the mean load of those of the last level.
 constexpr double heaviest = 1.5;
 /// Joined tasks are large: places may have a little more until they come apart.
@@ -62,6 +64,11 @@ bool has_levels(const TaskGraph& graph, const Target& target) {
   // Single tasks as heavy as joined ones should be leave nothing to balance with.
   const double most = heaviest * graph.total_load() / wanted;
   return std::all_of(graph.load.begin(), graph.load.end(), [&](double load) { return load <= most; });
+}
+
+double seconds_of_levels(const TaskGraph& graph, const Target& target) {
+  const double top = stop * joined_a_place * target.places();
+  return effort::joining(graph) + effort::bipartition((partners / 2 + 1) * top, target.places());
 }
 
 Map map_by_levels(const TaskGraph& graph, const Target& target, std::span<const double> limit, double seconds,

@@ -216,6 +216,25 @@ Map linear_map(const TaskGraph& graph, const Target& target) {
   return map;
 }
 
+Map linear_map_of_loads(const TaskGraph& graph, const Target& target, std::span<const double> limit) {
+  std::vector<std::uint32_t> places = slots_along(Curve::hilbert, target);
+  places.erase(std::unique(places.begin(), places.end()), places.end());
+  const double a_limit = graph.total_load() / std::accumulate(limit.begin(), limit.end(), 0.0);
+  Map map(graph.tasks(), nowhere);
+  std::size_t at = 0;
+  double before = 0;
+  double full = limit[places[0]] * a_limit;
+  breadth_first(
+      graph, 0, [&](std::uint32_t task) { return task == 0 ? at_the_rim(graph, task) : task; },
+      [&](std::uint32_t task, std::uint32_t) {
+        const double middle = before + graph.load_of(task) / 2;
+        while (middle > full && at + 1 < places.size()) full += limit[places[++at]] * a_limit;
+        map[task] = places[at];
+        before += graph.load_of(task);
+      });
+  return map;
+}
+
 Map max_heap_map(const TaskGraph& graph, const Target& target, std::uint64_t seed, double seconds) {
   require_room(graph, target);
   const double most_looks = seconds / effort::look;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <span>
 
 #include "mapping/problem/target.hpp"
 #include "mapping/problem/task_graph.hpp"
@@ -15,6 +16,9 @@ Map breadth_first_map(const TaskGraph& graph, const Target& target, std::uint64_
 
 /// Tasks breadth first along a Hilbert curve through the places: linear in the edges, for want of time.
 Map linear_map(const TaskGraph& graph, const Target& target);
+
+/// The same where places hold several tasks: each about its share of the load, in proportion to its `limit`.
+Map linear_map_of_loads(const TaskGraph& graph, const Target& target, std::span<const double> limit);
 
 /// Always the task with most bytes to those placed, at the free place that costs it least among those near its
 /// partners (MHT). After about so many seconds, see effort.hpp, tasks go to what places are left, in order.

@@ -21,15 +21,20 @@ inline double beyond_cache(std::size_t bytes) {
   return std::max(0.0, std::log2(static_cast<double>(bytes) / cached));
 }
 
-/// Dual recursive bipartition.
+/// Dual recursive bipartition; `entries`: edges and tasks.
+inline double bipartition(double entries, std::uint32_t places) { return 0.23e-6 * entries * std::log2(2.0 + places); }
 inline double bipartition(const TaskGraph& graph, std::uint32_t places) {
-  const double entries = static_cast<double>(graph.links.targets.size()) / 2 + graph.tasks();
-  return 0.23e-6 * entries * std::log2(2.0 + places);
+  return bipartition(static_cast<double>(graph.links.targets.size()) / 2 + graph.tasks(), places);
 }
 
 /// heavy_pairs() and what they exchange, until few are left.
 inline double joining(const TaskGraph& graph) {
   return 0.1e-6 * static_cast<double>(graph.links.targets.size()) + 0.3e-6 * graph.tasks();
+}
+
+/// linear_map_of_loads().
+inline double line(const TaskGraph& graph) {
+  return 20e-9 * static_cast<double>(graph.links.targets.size()) + 50e-9 * graph.tasks();
 }
 
 /// A sweep of move_tasks(), about.

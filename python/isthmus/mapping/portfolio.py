@@ -42,11 +42,9 @@ def portfolio(problem: Problem, attempt: Attempt, seconds: float, objective: str
     if not len(problem.edges[0]):
         return
     if problem.imbalance is not None:
-        if seconds_of_halving(problem) <= _OVER * seconds:
+        if seconds > 0:
             # Moves of tasks take less than they are counted, bipartition included.
-            attempt("balanced", seconds=round(0.9 * seconds / SEARCHING, 3))
-        elif seconds > 0 and not problem.pattern.load.any():
-            attempt("linear")
+            attempt("balanced", seconds=max(round(0.9 * seconds / SEARCHING, 3), 0.001))
         return
     found: list[Trial] = []
     # The usual orders are counted in the budget; every other map has to be measured.
