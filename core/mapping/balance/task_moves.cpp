@@ -31,6 +31,8 @@ class Mover {
     beside_ = std::min(places_ - 1, target.axes().empty() ? 12U : 6U);
     near_ = target.neighbourhoods(beside_);
     if (places_ <= most_tabulated) tabulate();
+    untabulated_ = distance_.empty() ? seconds_of_distances() : 0;
+    set_up_ += effort::neighbourhoods(target);
     if (group_limit_ > 0) {
       pair_load_ = group_loads(graph, target, map_);
       change_.assign(2 * static_cast<std::size_t>(groups_), 0);
@@ -64,13 +66,19 @@ class Mover {
   [[nodiscard]] double seconds() const {
     const double far = effort::beyond_cache(map_.size() * sizeof(std::uint32_t) + distance_.size());
     return set_up_ + static_cast<double>(proposals_) * (16e-9 + 11e-9 * far) +
-           static_cast<double>(edges_) * (3.2e-9 + 7.5e-9 * far) + static_cast<double>(searched_) * 90e-9 +
-           static_cast<double>(moved_) * 50e-9;
+           static_cast<double>(edges_) * (3.2e-9 + 7.5e-9 * far + untabulated_) +
+           static_cast<double>(searched_) * 90e-9 + static_cast<double>(moved_) * 50e-9;
   }
 
  private:
   static constexpr std::uint32_t most_tabulated = 6000;
   static constexpr double rounding = 1e-12;
+
+  /// More of an edge where distances are not in the table: two of them, by coordinates, rows, or routes.
+  [[nodiscard]] double seconds_of_distances() const {
+    if (!target_->axes().empty()) return 7e-9 * static_cast<double>(target_->axes().size());
+    return target_->table().empty() ? 60e-9 : 4e-9 + 5e-9 * effort::beyond_cache(target_->table().size());
+  }
 
   /// Distances in a byte each, where all fit one.
   void tabulate() {
@@ -255,6 +263,7 @@ class Mover {
   std::vector<std::uint8_t> distance_;
   std::vector<double> pair_load_;
   std::vector<double> change_;
+  double untabulated_ = 0;  ///< seconds of an edge
   double set_up_ = 0;
   std::uint64_t proposals_ = 0;
   std::uint64_t edges_ = 0;     ///< that proposals looked at
