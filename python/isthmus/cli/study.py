@@ -121,7 +121,13 @@ def _estimate(seconds: float | None) -> str:
     help="Change the values of a parameter, one or several.",
 )
 @shared("quick")
-@shared("workers", "; by default one per core")
+@shared("workers", "; by default one per core, and of a queue how many to ask for")
+@click.option(
+    "--on",
+    metavar="ENGINE",
+    help="Compute points on workers of Dask: local, slurm, pbs or lsf (with options of dask-jobqueue, such as "
+    "slurm:cores=8,memory=16GB), or a scheduler's tcp://HOST:PORT.",
+)
 @shared("progress")
 @json_option
 def run(file: str, **options: Any) -> None:
@@ -138,6 +144,7 @@ def _run(
     settings: tuple[str, ...],
     quick: bool,
     workers: int | None,
+    on: str | None,
     progress: bool | None,
     as_json: bool,
 ) -> None:
@@ -151,6 +158,7 @@ def _run(
             quick=quick,
             set=_settings(settings),
             workers=workers,
+            on=on,
             progress=sys.stderr.isatty() if progress is None else progress,
         )
     except KeyboardInterrupt:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import platform
 import selectors
 import subprocess
 import sys
@@ -31,12 +32,13 @@ class Task:
 
 @dataclass(frozen=True)
 class Done:
-    """The outcome of a task: results, or an error in one sentence."""
+    """The outcome of a task: results, or an error in one sentence; where it was computed."""
 
     number: int
     results: Point | None
     error: str | None
     wall: float
+    host: str = ""
 
 
 class Backend(Protocol):
@@ -62,7 +64,7 @@ def compute(task: Task) -> Done:
         words = " ".join(str(error).split())
         known = isinstance(error, (ValueError, NotImplementedError, OSError)) and words
         message = words if known else f"{type(error).__name__}: {words}".rstrip(": ")
-    return Done(task.number, results, message, time.perf_counter() - begin)
+    return Done(task.number, results, message, time.perf_counter() - begin, platform.node())
 
 
 class Serial:
@@ -147,15 +149,18 @@ class Processes:
         self._busy.clear()
 
 
+def package_path() -> str:
+    """PYTHONPATH for other processes: the package that runs here is the one to run there."""
+    return os.pathsep.join([str(Path(__file__).parents[2]), *filter(None, [os.environ.get("PYTHONPATH")])])
+
+
 def _start() -> subprocess.Popen[str]:
-    # The package that runs here is the one to run there.
-    path = os.pathsep.join([str(Path(__file__).parents[2]), *filter(None, [os.environ.get("PYTHONPATH")])])
     return subprocess.Popen(
         [sys.executable, "-m", f"{__package__}.worker"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
-        env={**os.environ, "PYTHONPATH": path},
+        env={**os.environ, "PYTHONPATH": package_path()},
         # Ctrl-C is for the caller, who ends them.
         start_new_session=True,
     )

@@ -116,9 +116,17 @@ class Ledger:
         return int(self._db.execute(f"PRAGMA {pragma}").fetchone()[0])
 
     def add(
-        self, study: str, kind: Kind, point: Point, *, results: Point | None, error: str | None, wall: float
+        self,
+        study: str,
+        kind: Kind,
+        point: Point,
+        *,
+        results: Point | None,
+        error: str | None,
+        wall: float,
+        host: str = "",
     ) -> None:
-        """Write down a point. One that had failed is replaced, one that is there stays."""
+        """Write down a point, computed on ``host`` or here. One that had failed is replaced, others stay."""
         now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         self._db.execute(
             "INSERT INTO points (key, study, kind, inputs, versions, results, error, wall, host, python, finished) "
@@ -134,7 +142,7 @@ class Ledger:
                 None if results is None else json.dumps(results, sort_keys=True),
                 error,
                 wall,
-                platform.node(),
+                host or platform.node(),
                 platform.python_version(),
                 now,
             ),

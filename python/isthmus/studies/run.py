@@ -10,9 +10,11 @@ from ..errors import InvalidInput
 from ..extras import optional
 from .backend import Backend, Processes, Task
 from .ledger import Ledger, key
+from .live import Live
 from .outcome import Outcome
 from .page import write
 from .parameters import Value
+from .spool import collect
 from .study import Study
 
 
@@ -23,6 +25,7 @@ def study(
     quick: bool = False,
     set: Mapping[str, Value | Sequence[Value]] | None = None,
     workers: int | None = None,
+    on: str | None = None,
     backend: Backend | None = None,
     progress: bool | Callable[[int, int], None] = False,
 ) -> Outcome:
@@ -41,9 +44,13 @@ def study(
     set : dict, optional
         New values of parameters, one value or a list each.
     workers : int, optional
-        Number of processes; by default one per core.
+        Number of processes; by default one per core. Of a queue: how many to ask for.
+    on : str, optional
+        Compute points on workers of Dask: ``"local"`` on this machine, ``"slurm"``, ``"pbs"`` or ``"lsf"`` in jobs of a
+        queue (with options of dask-jobqueue: ``"slurm:cores=8,memory=16GB,walltime=01:00:00"``), or at the scheduler
+        ``"tcp://HOST:PORT"``.
     backend : Backend, optional
-        Where to compute points instead of local processes. It is not closed.
+        Where to compute points instead. It is not closed.
     progress : bool or callable
         True: show a progress bar on standard error. A callable is called with the points done and their total.
 
@@ -58,7 +65,9 @@ def study(
     ParseError
         If the file is malformed.
     Unsupported
-        If Matplotlib is missing.
+        If Matplotlib, or a package that ``on`` needs, is missing.
+    ConnectionError
+        If the scheduler of Dask goes away. Run again to continue.
 
     Examples
     --------
@@ -66,6 +75,8 @@ def study(
     >>> outcome.page  # doctest: +SKIP
     'out/index.html'
     """
+    if on is not None and backend is not None:
+        raise InvalidInput("on and backend: give one of them")
     chosen = Study.load(what) if isinstance(what, str) else what
     if quick:
         chosen = chosen.quick()
@@ -80,9 +91,16 @@ def study(
     points = chosen.points
     keys = [key(kind, point) for point in points]
     with Ledger(os.path.join(place, "ledger.sqlite")) as ledger:
+        collect(place, chosen.name, ledger)
         there = ledger.find(keys)
         todo = [i for i, k in enumerate(keys) if k not in there or there[k].results is None]
-        _compute(chosen, ledger, points, todo, backend, workers, progress)
+        if todo:
+            at = backend or _backend(on, place, min(workers, len(todo)) if workers else None)
+            try:
+                _compute(chosen, place, ledger, points, todo, at, progress)
+            finally:
+                if backend is None:
+                    at.close()
         found = ledger.find(keys)
     entries = [found[k] for k in keys]
     rows = [{**e.inputs, **e.results} for e in entries if e.results is not None]
@@ -92,35 +110,41 @@ def study(
     return outcome
 
 
+def _backend(on: str | None, place: str, workers: int | None) -> Backend:
+    if on is None:
+        return Processes(workers)
+    from .cluster import Cluster
+
+    return Cluster(on, place, workers)
+
+
 def _compute(
     chosen: Study,
+    place: str,
     ledger: Ledger,
     points: list[dict[str, Any]],
     todo: list[int],
-    backend: Backend | None,
-    workers: int | None,
+    at: Backend,
     progress: bool | Callable[[int, int], None],
 ) -> None:
     from ..progress import Reporter
 
-    if not todo:
-        return
-    at = backend or Processes(min(workers or len(todo), len(todo)) if workers else None)
     callback = progress if callable(progress) else None if progress else _silent
     report = Reporter(len(todo), callback, chosen.name, "points", at_once=True)
+    live = Live(place, chosen, len(points), len(points) - len(todo))
     try:
         for number in todo:
             at.submit(Task(number, chosen.kind, points[number]))
         for count, done in enumerate(at.results(), 1):
             ledger.add(
                 chosen.name, chosen.experiment, points[done.number], results=done.results, error=done.error,
-                wall=done.wall,
+                wall=done.wall, host=done.host,
             )  # fmt: skip
+            live.add(done, points[done.number])
             report(count)
     finally:
         report.close()
-        if backend is None:
-            at.close()
+        live.close()
 
 
 def _silent(done: int, total: int) -> None:
