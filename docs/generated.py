@@ -234,6 +234,7 @@ def _algorithm(kind: str, name: str) -> list[str]:
 
 #: What each extra of pyproject.toml is for.
 _EXTRAS = {
+    "cluster": "`isthmus study --on`: workers of Dask, here and in jobs of a queue",
     "data": "data frames, graphs of NetworkX, sparse matrices of SciPy",
     "otf2": "reading OTF2 traces",
     "plot": "pictures",

@@ -31,6 +31,8 @@ def carry_out(work: Work) -> list[Done]:
     shared = file.parent.is_dir()
     if os.path.isdir(work.folder):
         os.chdir(work.folder)
+    if spool.is_taken(file):
+        return []
     before = spool.read(file) if shared else spool.Batch()
     out = []
     for task, wanted in work.tasks:

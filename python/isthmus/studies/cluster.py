@@ -12,6 +12,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import Iterator
+from concurrent.futures import CancelledError
 from pathlib import Path
 from typing import Any
 
@@ -62,10 +63,13 @@ class Cluster:
         self._on = on
         self._engine: subprocess.Popen[str] | None = None
         self._tasks: deque[Task] = deque()
-        self._flying: dict[str, tuple[Any, tuple[tuple[Task, str], ...], bool]] = {}
+        self._flying: dict[str, tuple[Any, Work, bool]] = {}
+        self._lost: deque[tuple[Work, bool]] = deque()
         self._suspects: deque[tuple[Task, str]] = deque()
         self._answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        self._wall, self._done, self._batches = 0.0, 0, 0
+        self._wall, self._done = 0.0, 0
+        self._files, self._sent = 0, 0
+        self._known, self._asked = 0, float("-inf")
         self._spool = spool.Spool(folder)
         self._client: Any = None
         with undone(self._end_engine):
@@ -108,18 +112,15 @@ class Cluster:
     def results(self) -> Iterator[Done]:
         with undone(self._end_engine):
             since = time.monotonic()
-            while self._tasks or self._suspects or self._flying:
+            while self._tasks or self._suspects or self._flying or self._lost:
                 self._fly()
                 try:
                     future = self._answers.get(timeout=0.25)
                 except queue.Empty:
                     since = self._alive(since)
                     continue
-                # What was lost with the scheduler is not asked for.
-                if future.status in ("cancelled", "lost"):
-                    since = self._alive(since)
-                    continue
-                since = time.monotonic()
+                if future.status == "finished":
+                    since = time.monotonic()
                 yield from self._take(future)
 
     def _alive(self, since: float) -> float:
@@ -134,43 +135,59 @@ class Cluster:
 
     def _fly(self) -> None:
         """Keep two batches a thread of the workers under way; points under suspicion go one at a time."""
-        threads = max(1, sum(self._client.nthreads().values())) if self._client.status == "running" else 0
+        threads = self._threads()
+        while self._lost and threads:
+            self._send(*self._lost.popleft())
         while self._tasks and len(self._flying) < 2 * threads:
             mean = self._wall / self._done if self._done else _BATCH
             # The last ones are spread over all workers.
             size = min(_MOST, max(1, int(_BATCH / max(mean, 1e-4))), 1 + len(self._tasks) // (4 * threads))
             tasks = [self._tasks.popleft() for _ in range(min(size, len(self._tasks)))]
-            self._send([(t, key(kind_named(t.kind), t.point)) for t in tasks], alone=False)
-        if self._suspects and not self._flying:
-            self._send([self._suspects.popleft()], alone=True)
+            self._send(self._work([(t, key(kind_named(t.kind), t.point)) for t in tasks]), alone=False)
+        if self._suspects and threads and not self._flying:
+            self._send(self._work([self._suspects.popleft()]), alone=True)
 
-    def _send(self, tasks: list[tuple[Task, str]], *, alone: bool) -> None:
-        name = f"isthmus-{self._spool.path.name}-{self._batches}"
-        work = Work(tuple(tasks), str(self._file(name)), os.getcwd())
-        self._batches += 1
+    def _threads(self) -> int:
+        """Threads of all workers, asked for once a second; 0 without the scheduler."""
+        if self._client.status != "running":
+            return 0
+        if time.monotonic() - self._asked > 1.0:
+            with contextlib.suppress(OSError):  # it is gone just now
+                self._known = sum(self._client.nthreads().values())
+                self._asked = time.monotonic()
+        return max(1, self._known)
+
+    def _work(self, tasks: list[tuple[Task, str]]) -> Work:
+        self._files += 1
+        return Work(tuple(tasks), str(self._spool.path / f"{self._files}.jsonl"), os.getcwd())
+
+    def _send(self, work: Work, alone: bool) -> None:
+        self._sent += 1
+        name = f"isthmus-{self._spool.path.name}-{self._sent}"
         future = self._client.submit(carry_out, work, key=name, pure=False)
-        self._flying[name] = (future, work.tasks, alone)
+        self._flying[name] = (future, work, alone)
         future.add_done_callback(self._answers.put)
 
-    def _file(self, name: str) -> Path:
-        return self._spool.path / f"{name.rpartition('-')[2]}.jsonl"
-
     def _take(self, future: Any) -> Iterator[Done]:
-        _, tasks, alone = self._flying.pop(future.key)
-        file = self._file(future.key)
-        error = future.exception() if future.status == "error" else None
-        if error is None:
-            found = future.result()
-        else:
+        _, work, alone = self._flying.pop(future.key)
+        file = Path(work.file)
+        found, error = self._answer(future)
+        if found is None and error is None:
+            # Lost with its scheduler, while a worker may still be at it: whoever gets it goes on in the same file.
+            self._lost.append((work, alone))
+            return
+        if found is None:
             there = spool.read(file).done
-            found = [done_of(t.number, there[k]) for t, k in tasks if k in there]
+            found = [done_of(t.number, there[k]) for t, k in work.tasks if k in there]
         known = {d.number for d in found}
-        left = [(t, k) for t, k in tasks if t.number not in known]
-        if alone or (error is not None and type(error).__name__ != "KilledWorker"):
-            words = " ".join(str(error).split())
-            if type(error).__name__ == "KilledWorker":
-                words = "workers ended again and again while they computed it"
-            found += [Done(t.number, None, words or type(error).__name__, 0.0) for t, _ in left]
+        left = [(t, k) for t, k in work.tasks if t.number not in known]
+        if error is None:
+            self._tasks.extend(t for t, _ in left)
+        elif type(error).__name__ != "KilledWorker":
+            words = " ".join(str(error).split()) or type(error).__name__
+            found += [Done(t.number, None, words, 0.0) for t, _ in left]
+        elif alone:
+            found += [Done(t.number, None, "workers ended again and again with it", 0.0) for t, _ in left]
         else:
             self._suspects.extend(left)
         for done in found:
@@ -178,7 +195,19 @@ class Cluster:
             self._done += 1
             yield done
         # The caller has them in the ledger when it comes back.
-        file.unlink(missing_ok=True)
+        spool.take(file)
+
+    @staticmethod
+    def _answer(future: Any) -> tuple[list[Done] | None, BaseException | None]:
+        """What a batch gave, or its error; neither where it was lost with its scheduler."""
+        try:
+            if future.status == "error":
+                return None, future.exception()
+            if future.status == "finished":
+                return future.result(), None
+        except (OSError, CancelledError):
+            pass
+        return None, None
 
     def close(self) -> None:
         """Give up what is not done; what workers have written down stays for the next run."""

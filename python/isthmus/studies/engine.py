@@ -36,7 +36,7 @@ def main() -> None:
     answers.write(json.dumps({"address": cluster.scheduler_address}) + "\n")
     answers.flush()
     over = threading.Event()
-    threading.Thread(target=lambda: (sys.stdin.read(), over.set()), daemon=True).start()
+    threading.Thread(target=_read, args=(over,), daemon=True).start()
     while not over.wait(_EVERY):
         if on != "local":
             cluster.scale(workers)
@@ -46,10 +46,16 @@ def main() -> None:
     cluster.close()
 
 
-def _local(workers: int, folder: str) -> Any:
-    from distributed import LocalCluster
+def _read(over: threading.Event) -> None:
+    sys.stdin.read()
+    over.set()
 
-    return LocalCluster(
+
+def _local(workers: int, folder: str) -> Any:
+    import distributed
+
+    cluster: Any = distributed.LocalCluster  # has no annotations
+    return cluster(
         n_workers=workers, threads_per_worker=1, host="127.0.0.1", dashboard_address=None, local_directory=folder
     )
 

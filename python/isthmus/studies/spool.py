@@ -22,6 +22,7 @@ from .ledger import Ledger, key
 from .parameters import Point, kind_named
 
 _FOLDER = "under-way"
+_TAKEN = ".taken"
 
 
 @dataclass
@@ -97,6 +98,17 @@ def read(file: Path) -> Batch:
         else:
             out.done[line["key"]] = line
     return out
+
+
+def take(file: Path) -> None:
+    """Say that the ledger has the points of a batch."""
+    with contextlib.suppress(FileNotFoundError):
+        file.rename(file.with_suffix(_TAKEN))
+
+
+def is_taken(file: Path) -> bool:
+    """Whether the ledger has the points of a batch: a worker that died may have its results asked for once more."""
+    return file.with_suffix(_TAKEN).exists()
 
 
 def collect(folder: str | os.PathLike[str], study: str, ledger: Ledger) -> None:

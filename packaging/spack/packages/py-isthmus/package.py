@@ -15,6 +15,7 @@ class PyIsthmus(PythonPackage):
 
     version("main", branch="main")
 
+    variant("cluster", default=False, description="Studies on workers of Dask")
     variant("data", default=True, description="Data frames, graphs and sparse matrices")
     variant("multigrid", default=False, description="Hierarchies of PyAMG")
     variant("otf2", default=False, description="Traces in OTF2")
@@ -35,6 +36,8 @@ class PyIsthmus(PythonPackage):
         depends_on("py-tomli-w@1.0:")
         depends_on("py-pyyaml@6:")
         depends_on("py-h5py@3.10:")
+        depends_on("py-distributed@2025.1:", when="+cluster")
+        depends_on("py-dask-jobqueue@0.9:", when="+cluster")
         depends_on("py-pandas@2:", when="+data")
         depends_on("py-networkx@3:", when="+data")
         depends_on("py-scipy@1.12:", when="+data")
