@@ -36,6 +36,7 @@ VIEWS = {
     "Profile.__str__": "recording.profile_text:report",
     "Program.save": "schedule.hdf5:write_program",
     "Queued.plot": "plot.queueing:plot_queued",
+    "Variation.plot": "plot.queueing:plot_variation",
     "Scenarios.plot": "plot.multigrid:plot_scenarios",
     "Schedule.save": "schedule.hdf5:write_schedule",
     "SizeComparison.save": "comparison.sizes_page:save",

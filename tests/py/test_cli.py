@@ -66,7 +66,7 @@ def test_the_commands() -> None:
         *(f"multigrid {name}" for name in ("counts", "exchange", "extrapolate", "library", "model", "program")),
         *(f"multigrid {name}" for name in ("redistribute", "setup", "solve", "trace")),
         "prove",
-        *(f"queue {name}" for name in ("simulate", "workload")),
+        *(f"queue {name}" for name in ("decide", "simulate", "vary", "workload")),
         "record",
         "run",
         *(f"schedule {name}" for name in ("algorithms", "collective", "convert", "lower", "pattern", "validate")),

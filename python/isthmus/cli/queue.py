@@ -10,6 +10,7 @@ import click
 from ..errors import InvalidInput
 from .options import check_file, json_option, machine_argument, pictures, shared
 from .output import print_json, print_table
+from .queue_vary import decide, vary
 
 if TYPE_CHECKING:
     from ..machine import Machine
@@ -71,7 +72,7 @@ def simulate(
         check_file("-o", output, (".swf",))
     drawn = pictures("--plot", plot, ("waits",))
     policies = policy or ("linear",)
-    found = queue(machine, _workload(workload), policies=policies, load=load, per_node=per_node, seed=seed)
+    found = queue(machine, read_workload(workload), policies=policies, load=load, per_node=per_node, seed=seed)
     if output is not None:
         write_swf(found.done(policies[0]), output)
     for _, path in drawn:
@@ -125,7 +126,12 @@ def workload(
     click.echo(f"wrote {output}")
 
 
-def _workload(path: str | None) -> Workload | None:
+command.add_command(vary)
+command.add_command(decide)
+
+
+def read_workload(path: str | None) -> Workload | None:
+    """The workload of a file, if there is one."""
     from ..queueing.swf import read_or_refuse
 
     return None if path is None else read_or_refuse(path)

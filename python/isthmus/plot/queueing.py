@@ -12,7 +12,7 @@ from .common import CLASSES, FAINT, INK
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ..queueing import Queued
+    from ..queueing import Queued, Variation
 
 
 def boxes(ax: Any, at: Any, values: list[Any], colour: str, width: float) -> Any:
@@ -57,5 +57,30 @@ def plot_queued(queued: Queued, target: Target = None) -> Figure:
     )
     ax.set_xlabel("nodes of a job", color=INK)
     ax.set_ylabel("waiting time", color=INK)
+    legend(fig, ax, rows, "nodes are given")
+    return save(fig, target, suffix)
+
+
+def plot_variation(found: Variation, target: Target = None) -> Figure:
+    """Draw the times of a program by size; see :meth:`isthmus.queueing.Variation.plot`."""
+    suffix = still_suffix(target, None)
+    words = (
+        "Time on the nodes that the queue gives, beside other jobs and with noise. Boxes hold the middle half of the "
+        "simulations, whiskers 90 %, lines are medians, dots means."
+    )
+    fig, ax = figure(f"{found.program} on {found.machine}", words, 6.2)
+    policies = list(dict.fromkeys(row.policy for row in found.rows))
+    sizes = sorted({row.ranks for row in found.rows})
+    width = 0.8 / len(policies)
+    rows = []
+    for i, policy in enumerate(policies):
+        values = [row.times.reshape(-1) * 1e3 for row in found.rows if row.policy == policy]
+        at = np.arange(len(sizes)) + (i + 0.5) * width - 0.4
+        rows.append((boxes(ax, at, values, CLASSES[i % len(CLASSES)], width), policy))
+    ax.grid(axis="y", color=FAINT)
+    ax.set_axisbelow(True)
+    ax.set_xticks(range(len(sizes)), [f"{size:,}" for size in sizes])
+    ax.set_xlabel("ranks", color=INK)
+    ax.set_ylabel("time (ms)", color=INK)
     legend(fig, ax, rows, "nodes are given")
     return save(fig, target, suffix)

@@ -1,0 +1,131 @@
+"""isthmus queue vary and isthmus queue decide."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..files import PICTURES
+from ..one_line import parse_noise
+from .families import parse_family
+from .options import check_file, json_option, one_number, several, shared, whole_numbers
+from .output import print_json, print_table
+
+if TYPE_CHECKING:
+    from ..queueing import Variation
+
+_options = several(
+    shared("workload"),
+    shared("policy"),
+    shared("load"),
+    shared("per_node"),
+    shared("ranks_per_node", "; by default one per core"),
+    click.option(
+        "--times", type=click.IntRange(1), metavar="N", default=1, show_default=True,
+        help="How often a job does the program, which says how long it runs.",
+    ),
+    click.option(
+        "--background", type=click.FloatRange(0, 1), metavar="SHARE", default=0.1, show_default=True,
+        help="Share of its interface's bandwidth that each node of other jobs sends.",
+    ),
+    click.option(
+        "--samples", type=click.IntRange(1), metavar="N", default=20, show_default=True,
+        help="Allocations of each size under each policy.",
+    ),
+    shared("model", default="flow"),
+    shared("noise"),
+    shared("seed"),
+)  # fmt: skip
+
+
+@click.command(
+    "vary",
+    epilog="\b\nExamples:\n"
+    "  isthmus queue vary stencil:steps=2 --machine torus:4x4x4 --ranks 8,16 --ranks-per-node 1 --samples 5\n"
+    "  isthmus queue vary cg --machine redsky --ranks 64..512 --policy linear --policy random -o times.png",
+    help="Show how the time of PROGRAM varies: over the nodes that the queue gives it, with other jobs, and noise.\n\n"
+    "Jobs are put into the queue at random times. Each is simulated on the nodes that it gets, alone, beside the jobs "
+    "that run then, and with noise. The columns placement, other jobs and noise are parts of the variance.",
+)
+@click.argument("program", metavar="PROGRAM")
+@shared("machine", required=True)
+@shared("ranks", required=True)
+@_options
+@shared("output", "a picture of the times (.png, .svg, .pdf)")
+@json_option
+@shared("progress")
+def vary(
+    program: str, machine: str, ranks: str, output: str | None, as_json: bool, progress: bool | None, **options: Any
+) -> None:
+    if output is not None:
+        check_file("-o", output, PICTURES)
+    found = _varied(program, machine, whole_numbers("--ranks", ranks), progress, options)
+    if output is not None:
+        found.plot(output)
+    if as_json:
+        print_json(found.json() | {"files": [] if output is None else [output]})
+        return
+    columns, rows = found.cells()
+    print_table(columns, rows, right=columns[1:])
+    for note in found.notes:
+        click.echo(f"note: {note}")
+    if output is not None:
+        click.echo(f"wrote {output}")
+
+
+@click.command(
+    "decide",
+    epilog="\b\nExamples:\n"
+    "  isthmus queue decide stencil:steps=2 --machine torus:4x4x4 --machine torus:8x8 --ranks 16 --ranks-per-node 1 "
+    "--samples 5 --times 1000000",
+    help="Say on which machine and under which policy a job of PROGRAM is done first, waiting included.\n\n"
+    "Rows are sorted by the expected time from submission to the end. The standard error is that of the samples: "
+    "machines that differ by less are not told apart.",
+)
+@click.argument("program", metavar="PROGRAM")
+@shared("machine", "may be repeated", required=True, multiple=True)
+@click.option("--ranks", required=True, metavar="N", help="Number of ranks.")
+@_options
+@json_option
+@shared("progress")
+def decide(
+    program: str, machine: tuple[str, ...], ranks: str, as_json: bool, progress: bool | None, **options: Any
+) -> None:
+    from ..queueing import decide as verb
+
+    size = one_number("--ranks", ranks)
+    found = verb([_varied(program, one, [size], progress, options) for one in dict.fromkeys(machine)])
+    if as_json:
+        print_json(found.json())
+        return
+    columns, rows = found.cells()
+    print_table(columns, rows, right=columns[2:])
+    click.echo(f"\n{found.sentence()}")
+    for note in found.notes:
+        click.echo(f"note: {note}")
+
+
+def _varied(program: str, machine: str, ranks: list[int], progress: bool | None, options: dict[str, Any]) -> Variation:
+    from ..loading import load
+    from ..progress import Reporter
+    from ..queueing import vary as verb
+    from .queue import read_workload
+
+    family, sizes = parse_family(program, None, ranks)
+    where = load(machine)
+    given = {k: v for k, v in options.items() if k not in ("workload", "policy", "noise")}
+    policies = options["policy"] or ("linear",)
+    noise = None if options["noise"] is None else parse_noise(options["noise"])
+    total = len(set(policies)) * len(sizes) * options["samples"]
+    shown = sys.stderr.isatty() if progress is None else progress
+    bar = Reporter(total, None, "simulating", "allocations", at_once=True) if shown else None
+    try:
+        return verb(
+            family, where, sizes, policies=policies, workload=read_workload(options["workload"]), noise=noise,
+            report=None if bar is None else lambda done, _: bar(done), **given,
+        )  # fmt: skip
+    finally:
+        if bar is not None:
+            bar.close()
