@@ -13,7 +13,7 @@ def optional(module: str, what: str, extra: str) -> Any:
     try:
         return import_module(module)
     except ImportError:
-        package = module.partition(".")[0]
+        package = module.partition(".")[0].replace("_", "-")
         raise Unsupported(
             f"{what} need the package {package}, which is missing: pip install 'isthmus[{extra}]'"
         ) from None

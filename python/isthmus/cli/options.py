@@ -54,6 +54,11 @@ SHARED = {
         {"type": click.IntRange(0), "metavar": "LEVELS", "default": 0, "show_default": True},
     ),
     "algorithm": Shared(("--algorithm",), "Only this algorithm", _text("NAME", multiple=True)),
+    "background": Shared(
+        ("--background",),
+        "Share of its interface's bandwidth that each node of other jobs sends",
+        {"type": click.FloatRange(0, 1), "metavar": "SHARE", "default": 0.1, "show_default": True},
+    ),
     "byte_time": Shared(
         ("--byte-time",), "Time per byte of the calc operations that stand for copy and reduce in GOAL", _text("TIME")
     ),
@@ -198,6 +203,11 @@ SHARED = {
     "routing": Shared(
         ("--routing",), "Routing of messages", {"metavar": "METHOD", "default": "minimal", "show_default": True}
     ),
+    "samples": Shared(
+        ("--samples",),
+        "Allocations of each size under each policy",
+        _number(1, default=20, show_default=True),
+    ),
     "seed": Shared(("--seed",), "Seed of the random numbers", _SEED),
     "smoother": Shared(
         ("--smoother",),
@@ -218,6 +228,11 @@ SHARED = {
     ),
     "unknowns": Shared(("--unknowns",), "Unknowns of a point; elasticity has 3", _number(1)),
     "wait": Shared(("--wait",), "Longest time that the launcher may take", _text("TIME", show_default=True)),
+    "times": Shared(
+        ("--times",),
+        "How often a job does the program, which says how long it runs",
+        _number(1, default=1, show_default=True),
+    ),
     "workload": Shared(
         ("--workload",),
         "Jobs of the machine in the Standard Workload Format, also compressed by gzip; without it those of a model",

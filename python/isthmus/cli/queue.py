@@ -72,7 +72,7 @@ def simulate(
         check_file("-o", output, (".swf",))
     drawn = pictures("--plot", plot, ("waits",))
     policies = policy or ("linear",)
-    found = queue(machine, read_workload(workload), policies=policies, load=load, per_node=per_node, seed=seed)
+    found = queue(machine, _workload(workload), policies=policies, load=load, per_node=per_node, seed=seed)
     if output is not None:
         write_swf(found.done(policies[0]), output)
     for _, path in drawn:
@@ -130,8 +130,7 @@ command.add_command(vary)
 command.add_command(decide)
 
 
-def read_workload(path: str | None) -> Workload | None:
-    """The workload of a file, if there is one."""
+def _workload(path: str | None) -> Workload | None:
     from ..queueing.swf import read_or_refuse
 
     return None if path is None else read_or_refuse(path)

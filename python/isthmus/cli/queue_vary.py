@@ -22,22 +22,13 @@ _options = several(
     shared("load"),
     shared("per_node"),
     shared("ranks_per_node", "; by default one per core"),
-    click.option(
-        "--times", type=click.IntRange(1), metavar="N", default=1, show_default=True,
-        help="How often a job does the program, which says how long it runs.",
-    ),
-    click.option(
-        "--background", type=click.FloatRange(0, 1), metavar="SHARE", default=0.1, show_default=True,
-        help="Share of its interface's bandwidth that each node of other jobs sends.",
-    ),
-    click.option(
-        "--samples", type=click.IntRange(1), metavar="N", default=20, show_default=True,
-        help="Allocations of each size under each policy.",
-    ),
+    shared("times"),
+    shared("background"),
+    shared("samples"),
     shared("model", default="flow"),
     shared("noise"),
     shared("seed"),
-)  # fmt: skip
+)
 
 
 @click.command(
@@ -86,7 +77,7 @@ def vary(
 )
 @click.argument("program", metavar="PROGRAM")
 @shared("machine", "may be repeated", required=True, multiple=True)
-@click.option("--ranks", required=True, metavar="N", help="Number of ranks.")
+@shared("ranks", "; here one", required=True)
 @_options
 @json_option
 @shared("progress")
@@ -111,19 +102,20 @@ def _varied(program: str, machine: str, ranks: list[int], progress: bool | None,
     from ..loading import load
     from ..progress import Reporter
     from ..queueing import vary as verb
-    from .queue import read_workload
+    from ..queueing.swf import read_or_refuse
 
     family, sizes = parse_family(program, None, ranks)
     where = load(machine)
     given = {k: v for k, v in options.items() if k not in ("workload", "policy", "noise")}
     policies = options["policy"] or ("linear",)
+    workload = None if options["workload"] is None else read_or_refuse(options["workload"])
     noise = None if options["noise"] is None else parse_noise(options["noise"])
     total = len(set(policies)) * len(sizes) * options["samples"]
     shown = sys.stderr.isatty() if progress is None else progress
     bar = Reporter(total, None, "simulating", "allocations", at_once=True) if shown else None
     try:
         return verb(
-            family, where, sizes, policies=policies, workload=read_workload(options["workload"]), noise=noise,
+            family, where, sizes, policies=policies, workload=workload, noise=noise,
             report=None if bar is None else lambda done, _: bar(done), **given,
         )  # fmt: skip
     finally:

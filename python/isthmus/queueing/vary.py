@@ -25,7 +25,7 @@ from .variation import Variation, Varied
 from .workload import Jobs, Workload
 
 if TYPE_CHECKING:
-    from ..lowering.lower import Collectives
+    from ..lowering.rules import Collectives
     from ..skeletons import Family
     from .policies import Policy
 
