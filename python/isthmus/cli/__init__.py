@@ -28,6 +28,7 @@
 - ``plugin``: --plugin FILE: code of the user that runs before a command
 - ``prove``: isthmus prove
 - ``queue``: isthmus queue
+- ``queue_vary``: isthmus queue vary and isthmus queue decide
 - ``record``: isthmus record
 - ``run``: isthmus run
 - ``run_program``: isthmus run -- COMMAND
