@@ -70,7 +70,9 @@ def vary(
     "decide",
     epilog="\b\nExamples:\n"
     "  isthmus queue decide stencil:steps=2 --machine torus:4x4x4 --machine torus:8x8 --ranks 16 --ranks-per-node 1 "
-    "--samples 5 --times 1000000",
+    "--samples 5 --times 1000000\n"
+    "  isthmus queue decide stencil:steps=1 --machine torus:4x4 --ranks 4 --ranks-per-node 1 --samples 3 "
+    "--policy linear --policy random",
     help="Say on which machine and under which policy a job of PROGRAM is done first, waiting included.\n\n"
     "Rows are sorted by the expected time from submission to the end. The standard error is that of the samples: "
     "machines that differ by less are not told apart.",
