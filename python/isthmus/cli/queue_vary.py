@@ -34,7 +34,7 @@ _options = several(
 @click.command(
     "vary",
     epilog="\b\nExamples:\n"
-    "  isthmus queue vary stencil:steps=2 --machine torus:4x4x4 --ranks 8,16 --ranks-per-node 1 --samples 5\n"
+    "  isthmus queue vary stencil:steps=2 --machine torus:4x4x4 --ranks 8,16 --samples 5\n"
     "  isthmus queue vary cg --machine redsky --ranks 64..512 --policy linear --policy random -o times.png",
     help="Show how the time of PROGRAM varies: over the nodes that the queue gives it, with other jobs, and noise.\n\n"
     "Jobs are put into the queue at random times. Each is simulated on the nodes that it gets, alone, beside the jobs "
@@ -69,10 +69,8 @@ def vary(
 @click.command(
     "decide",
     epilog="\b\nExamples:\n"
-    "  isthmus queue decide stencil:steps=2 --machine torus:4x4x4 --machine torus:8x8 --ranks 16 --ranks-per-node 1 "
-    "--samples 5 --times 1000000\n"
-    "  isthmus queue decide stencil:steps=1 --machine torus:4x4 --ranks 4 --ranks-per-node 1 --samples 3 "
-    "--policy linear --policy random",
+    "  isthmus queue decide stencil:steps=1 --machine cielo --machine redsky --ranks 64\n"
+    "  isthmus queue decide stencil:steps=1 --machine torus:4x4 --ranks 16 --policy linear --policy curve",
     help="Say on which machine and under which policy a job of PROGRAM is done first, waiting included.\n\n"
     "Rows are sorted by the expected time from submission to the end. The standard error is that of the samples: "
     "machines that differ by less are not told apart.",
