@@ -73,8 +73,7 @@ isthmus_operation& begin(isthmus_team& team, const isthmus_call* call, const voi
 }
 
 int wait(isthmus_operation& operation) {
-  // Others have something to do where there are more ranks than processors: after so many looks, they get ours.
-  constexpr std::uint32_t looks = 2000;
+  const std::uint32_t looks = operation.team.transport.looks();
   for (std::uint32_t i = 0;; ++i) {
     const int status = operation.team.state(operation);
     if (status != ISTHMUS_IN_PROGRESS) return told(operation, status);
@@ -154,6 +153,8 @@ int isthmus_progress(isthmus_team* team) {
 }
 
 int isthmus_concurrent(const isthmus_team* team) { return team->concurrent ? 1 : 0; }
+
+uint32_t isthmus_looks(const isthmus_team* team) { return team->transport.looks(); }
 
 int isthmus_make(isthmus_team* team, const isthmus_call* call, isthmus_operation** operation) {
   return guarded([&] {

@@ -24,6 +24,7 @@
 #include "runtime/transport/mpi/mpi.hpp"
 #include "runtime/transport/nodes/nodes.hpp"
 #include "runtime/transport/ofi/wire.hpp"
+#include "runtime/transport/processors.hpp"
 #include "runtime/transport/shm/shm.hpp"
 
 namespace isthmus::runtime {
@@ -151,6 +152,9 @@ Joined join_by_wire(const isthmus_job& job, const Means& means, std::unique_ptr<
     if (nodes[r] == nodes[job.rank]) mates.push_back(r);
   joined.mates = static_cast<std::uint32_t>(mates.size());
   joined.concurrent = concurrent;
+  // Without shared memory nobody knows what the others may use: as much as this rank.
+  const Processors own = own_processors();
+  if (runtime::take_turns(std::vector(mates.size(), own))) far->take_turns();
   if (!means.shm || (mates.size() == 1 && job.ranks > 1)) {
     joined.transport = std::move(far);
     return joined;

@@ -97,6 +97,7 @@ struct process {
     bool concurrent;    /* a thread may go on with it beside the MPI library */
   } node, world;        /* the ranks of this node; all, where there are several nodes */
   MPI_Comm own;         /* of this rank alone: by it the MPI library is given time */
+  unsigned looks;       /* in vain, after which others get the processor of one that waits */
   bool several_nodes;
   bool sessions;        /* alone, without MPI_Init: there is no world whose ranks could join */
   bool several_threads; /* may call at once */

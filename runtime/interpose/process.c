@@ -46,16 +46,16 @@ void progress(bool aside) {
  * are other processes, where there are more of them than processors. */
 void go_on(unsigned looks) {
   if (requests_busy > 0 && process.world.team) progress(false);
-  enum { LOOKS_FOR_MPI = 64, LOOKS_FOR_OTHERS = 2000 };
+  enum { LOOKS_FOR_MPI = 64 };
   if (looks % LOOKS_FOR_MPI == LOOKS_FOR_MPI - 1) {
     int found;
     PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, process.own, &found, MPI_STATUS_IGNORE);
   }
   if (UNLIKELY(process.several_threads)) {
     pthread_mutex_unlock(&mutex);
-    if (looks > LOOKS_FOR_OTHERS) sched_yield();
+    if (looks > process.looks) sched_yield();
     pthread_mutex_lock(&mutex);
-  } else if (looks > LOOKS_FOR_OTHERS) {
+  } else if (looks > process.looks) {
     sched_yield();
   }
 }
@@ -96,6 +96,7 @@ static void join(struct whole* whole, MPI_Comm comm, bool reserves) {
   if (worst == ISTHMUS_DONE) {
     PMPI_Comm_group(comm, &whole->group);
     whole->concurrent = isthmus_concurrent(whole->team);
+    process.looks = isthmus_looks(whole->team);
     return;
   }
   /* The words of one rank that knows the cause: others have only seen that it left. */

@@ -62,8 +62,8 @@ int Joint::Under::look() {
 }
 
 int Joint::wait(Under& under) {
-  constexpr std::uint32_t looks = 2000;  // then others get the processor, as in isthmus_wait()
   isthmus_team& team = under.team();
+  const std::uint32_t looks = team.transport.looks();
   for (std::uint32_t i = 0;; ++i) {
     const int status = under.look();
     if (status != ISTHMUS_IN_PROGRESS) return status;

@@ -148,7 +148,7 @@ void isthmus_space::watch(std::uint32_t looks) {
 }
 
 void isthmus_space::idle(std::uint32_t looks) {
-  constexpr std::uint32_t patience = 2000;
+  const std::uint32_t patience = team.transport.looks();
   watch(looks);
   if (looks > (far == nullptr ? patience : patience / 8)) ::sched_yield();
 }

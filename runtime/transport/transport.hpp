@@ -64,6 +64,12 @@ class Transport {
   /// How long poll() will probably have nothing to do that others wait for; zero: that is not known.
   [[nodiscard]] virtual std::chrono::nanoseconds quiet_for() { return {}; }
 
+  /// After so many looks in a row that found nothing, one that waits gives its processor to others at each look: soon
+  /// where ranks of the node share processors, as what it waits for comes from those; otherwise late, as giving it up
+  /// takes longer than most messages.
+  [[nodiscard]] std::uint32_t looks() const { return looks_; }
+  void take_turns() { looks_ = 1; }
+
   /// Nothing is sent or received with this context any more, by this rank.
   void retire(std::uint32_t context) {
     if (counts_contexts_) retired(context);
@@ -94,6 +100,7 @@ class Transport {
 
   std::string failure_, notice_;
   bool counts_contexts_ = false;
+  std::uint16_t looks_ = 2000;
   std::uint32_t under_way_ = 0;
 };
 

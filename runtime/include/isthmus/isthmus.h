@@ -139,6 +139,9 @@ int isthmus_translate(const isthmus_team* team, uint32_t rank, const isthmus_tea
 int isthmus_progress(isthmus_team* team);
 /* Not 0: another thread may call isthmus_progress() while this one is in the MPI library. */
 int isthmus_concurrent(const isthmus_team* team);
+/* A program that waits by isthmus_test() should give its processor to others (sched_yield()) at each look after so many
+ * in a row that found nothing: 1 where the ranks of the node share processors, as counted when they joined. */
+uint32_t isthmus_looks(const isthmus_team* team);
 
 /* -- collectives --------------------------------------------------------------------------------------------------- */
 

@@ -16,7 +16,7 @@ namespace isthmus::runtime {
 namespace {
 
 constexpr std::uint64_t page = 4096;
-constexpr std::uint64_t mark = 0x31304853'4D485349;  // of this layout
+constexpr std::uint64_t mark = 0x32304853'4D485349;  // of this layout
 
 std::uint64_t in_pages(std::uint64_t bytes) { return (bytes + page - 1) / page * page; }
 
@@ -174,6 +174,7 @@ void ShmSegment::attach(const ShmOptions& options) {
   own.process = static_cast<std::int32_t>(::getpid());
   own.probe = reinterpret_cast<std::uintptr_t>(&probe_);
   own.probe_value = probe_;
+  own.processors = own_processors();
   if (head_->attached.fetch_add(1, std::memory_order_acq_rel) + 1 < ranks_) return;
   ::shm_unlink(name_.c_str());
   head_->complete.store(1, std::memory_order_release);
@@ -207,6 +208,12 @@ void ShmSegment::wait_for_others(const ShmOptions& options) {
 }
 
 const ShmRank& ShmSegment::of(Rank rank) const { return head_->ranks_at()[rank]; }
+
+bool ShmSegment::take_turns() const {
+  std::vector<Processors> all(ranks_);
+  for (Rank r = 0; r < ranks_; ++r) all[r] = of(r).processors;
+  return runtime::take_turns(all);
+}
 
 namespace {
 

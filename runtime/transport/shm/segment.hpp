@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "runtime/transport/faster.hpp"
+#include "runtime/transport/processors.hpp"
 #include "runtime/transport/ring.hpp"
 #include "runtime/transport/transport.hpp"
 
@@ -36,6 +37,7 @@ struct alignas(64) ShmRank {
   std::int32_t process;
   std::uint64_t probe;        ///< where its own copy of `probe_value` is
   std::uint64_t probe_value;  ///< by which others see that they read the right process
+  Processors processors;      ///< that it may use, as of its start
 };
 
 class ShmSegment {
@@ -48,6 +50,7 @@ class ShmSegment {
 
   [[nodiscard]] std::size_t bulk() const { return bulk_; }
   [[nodiscard]] const ShmRank& of(Rank rank) const;
+  [[nodiscard]] bool take_turns() const;  ///< there are more ranks than processors for them
   /// The ring from one rank to another, with memory beneath it; null if there is none left: errno says why.
   Ring* ring(Rank from, Rank to);
   std::byte* bulk_ring(Rank from, Rank to);

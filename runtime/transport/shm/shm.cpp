@@ -44,8 +44,7 @@ Pieces ShmTransport::pieces_of(const ShmOptions& options, const ShmSegment& segm
   // With smaller rings, both would wait for each other too often.
   constexpr std::size_t enough = 256 << 10;
   if (options.pieces != Pieces::where_faster) return options.pieces;
-  const bool have_cores = ::sysconf(_SC_NPROCESSORS_ONLN) >= static_cast<long>(options.ranks);
-  return segment.bulk() >= enough && have_cores ? Pieces::where_faster : Pieces::never;
+  return segment.bulk() >= enough && !segment.take_turns() ? Pieces::where_faster : Pieces::never;
 }
 
 ShmTransport::Access ShmTransport::find_access(Rank from) {

@@ -35,6 +35,7 @@ class ShmTransport final : public RingTransport {
         names_(options.names),
         segment_(std::move(segment)),
         access_(options.ranks, options.one_copy ? Access::unknown : Access::refused) {
+    if (segment_->take_turns()) take_turns();
     // A rank that only sends large messages, such as the one that tells users, would never find out.
     if (options.ranks > 1 && options.one_copy && options.pieces != Pieces::always)
       find_access((options.rank + 1) % options.ranks);
