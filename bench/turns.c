@@ -19,7 +19,7 @@ static double *in, *out;
 static void once(What what, int doubles) {
   if (team) {
     isthmus_call call = {.size = sizeof call, .kind = kinds[what], .element = ISTHMUS_F64, .count = (uint64_t)doubles};
-    if (what == ALLREDUCE) call.op = ISTHMUS_SUM;
+    if (what == ALLREDUCE) call.operation = ISTHMUS_SUM;
     if (isthmus_run(team, &call, in, out) < 0) {
       fprintf(stderr, "%s\n", isthmus_last_error());
       MPI_Abort(MPI_COMM_WORLD, 1);

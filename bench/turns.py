@@ -45,8 +45,13 @@ def build(mpi: Mpi, library: Path, program: Path) -> None:
 
 
 def run(words: list[str], env: dict[str, str], processors: str) -> list[list[str]]:
-    done = subprocess.run([*(["taskset", "-c", processors] if processors else []), *words], env=env,
-                          capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        [*(["taskset", "-c", processors] if processors else []), *words],
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
     if done.returncode != 0:
         raise SystemExit(f"{' '.join(words)} ended with {done.returncode}: {done.stderr.strip()[-500:]}")
     return [line.split() for line in done.stdout.splitlines()]

@@ -81,8 +81,8 @@ bool take_turns(const std::vector<Processors>& ranks) {
     const cpu_set_t& set = ranks[i].set;
     const auto same = [&](const Processors& one) { return CPU_EQUAL(&one.set, &set) != 0; };
     if (std::any_of(ranks.begin(), ranks.begin() + static_cast<std::ptrdiff_t>(i), same)) continue;
-    const auto within = std::count_if(ranks.begin(), ranks.end(),
-                                      [&](const Processors& one) { return is_within(one.set, set); });
+    const auto within =
+        std::count_if(ranks.begin(), ranks.end(), [&](const Processors& one) { return is_within(one.set, set); });
     if (within > CPU_COUNT(&set)) return true;
   }
   return false;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -26,6 +27,23 @@ def test_calls_of_the_interface(calls: Path, ranks: int) -> None:
     said = in_processes([[calls, job, str(rank), str(ranks)] for rank in range(ranks)])
     assert said == [(0, "", "")] * ranks
     assert not is_left_behind(job)
+
+
+def test_ranks_that_share_processors_give_them_up_early(tmp_path: Path) -> None:
+    """Counted of the masks of all ranks, whichever of them is asked."""
+    program = compile_c(HERE / "library_looks.c", tmp_path / "looks")
+    first, *more = sorted(os.sched_getaffinity(0))
+
+    def looks(masks: list[str]) -> list[tuple[int, str, str]]:
+        job, ranks = new_job(), str(len(masks))
+        return in_processes([["taskset", "-c", mask, program, job, str(r), ranks] for r, mask in enumerate(masks)])
+
+    assert looks([f"{first}"] * 2) == [(0, "1\n", "")] * 2
+    if not more:
+        pytest.skip("one processor")
+    assert looks([f"{first},{more[0]}"] * 3) == [(0, "1\n", "")] * 3
+    assert looks([f"{first}", f"{first}", f"{more[0]}"]) == [(0, "1\n", "")] * 3
+    assert looks([f"{first}", f"{more[0]}"]) == [(0, "2000\n", "")] * 2
 
 
 def test_a_rank_that_dies_is_an_error_of_the_others(calls: Path) -> None:
