@@ -3,7 +3,7 @@
     python bench/turns.py [--ranks 2,4,8,16] [--mpi openmpi,mpich] [--rounds N] [--milliseconds N]
                           [--processors LIST] [--busy N] [--library FOLDER] [--json FILE]
 
-Everyone is started in turn, so many rounds. Printed are medians in microseconds, and ours over the best peer.
+Everyone is started in turn, so many rounds. Printed are the least times in microseconds, and ours over the best peer.
 --processors: only these are used (as of taskset). --busy: other processes that compute beside the ranks. --library:
 another built libisthmus, such as that of the version before, takes part as `before` by its own interface.
 """
@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -103,7 +102,7 @@ def main() -> None:
             for ranks in map(int, options.ranks.split(",")):
                 found = measure(ranks, options, Path(folder))
                 for (what, size), all_times in found.items():
-                    times = {name: statistics.median(of) for name, of in all_times.items()}
+                    times = {name: min(of) for name, of in all_times.items()}
                     ours = ("isthmus", UNDER, "before")
                     best = min(time for name, time in times.items() if name not in ours)
                     cells = " ".join(f"{name} {time:.2f}" for name, time in times.items())

@@ -73,12 +73,13 @@ isthmus_operation& begin(isthmus_team& team, const isthmus_call* call, const voi
 }
 
 int wait(isthmus_operation& operation) {
-  const std::uint32_t looks = operation.team.transport.looks();
-  for (std::uint32_t i = 0;; ++i) {
+  const std::uint32_t most = operation.team.transport.looks();
+  for (std::uint32_t looks = 0;;) {
     const int status = operation.team.state(operation);
     if (status != ISTHMUS_IN_PROGRESS) return told(operation, status);
-    operation.team.go_on();
-    if (i > looks) ::sched_yield();
+    // What came last may not be all that is there.
+    if (operation.team.go_on()) looks = 0;
+    else if (++looks >= most) ::sched_yield();
   }
 }
 
@@ -204,7 +205,9 @@ int isthmus_test(isthmus_operation* operation) {
     const Hold hold(operation->team.progress);
     int status = operation->team.state(*operation);
     if (status == ISTHMUS_IN_PROGRESS) {
-      operation->team.go_on();
+      // Others may need the processor after this call: before, all is done that can be.
+      const bool any = operation->team.go_on();
+      if (any && operation->team.transport.takes_turns()) operation->team.go_on();
       status = operation->team.state(*operation);
     }
     return told(*operation, status);

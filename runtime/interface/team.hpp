@@ -114,10 +114,12 @@ struct isthmus_team {
     if (number == 0) transport.retire(its_context);
   }
   int state(isthmus_operation& operation);
-  void go_on() {
-    isthmus::runtime::progress(transport);
+  /// Whether messages had come or gone.
+  bool go_on() {
+    const bool any = isthmus::runtime::progress(transport);
     if (checks) checks->go_on();
     for (const std::function<void()>& one : *beside) one();
+    return any;
   }
   /// The schedule of a call. Throws InvalidInput.
   isthmus::runtime::Cached& find(const isthmus_call& call);

@@ -10,7 +10,7 @@
 
 bool taking_on;
 _Thread_local int depth __attribute__((tls_model("initial-exec")));
-struct process process;
+struct process process = {.looks = 2000};
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
@@ -53,9 +53,9 @@ void go_on(unsigned looks) {
   }
   if (UNLIKELY(process.several_threads)) {
     pthread_mutex_unlock(&mutex);
-    if (looks > process.looks) sched_yield();
+    if (looks + 1 >= process.looks) sched_yield();
     pthread_mutex_lock(&mutex);
-  } else if (looks > process.looks) {
+  } else if (looks + 1 >= process.looks) {
     sched_yield();
   }
 }

@@ -63,12 +63,12 @@ int Joint::Under::look() {
 
 int Joint::wait(Under& under) {
   isthmus_team& team = under.team();
-  const std::uint32_t looks = team.transport.looks();
-  for (std::uint32_t i = 0;; ++i) {
+  const std::uint32_t most = team.transport.looks();
+  for (std::uint32_t looks = 0;;) {
     const int status = under.look();
     if (status != ISTHMUS_IN_PROGRESS) return status;
-    team.go_on();
-    if (i > looks) ::sched_yield();
+    if (team.go_on()) looks = 0;
+    else if (++looks >= most) ::sched_yield();
   }
 }
 

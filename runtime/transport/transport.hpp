@@ -69,6 +69,7 @@ class Transport {
   /// takes longer than most messages.
   [[nodiscard]] std::uint32_t looks() const { return looks_; }
   void take_turns() { looks_ = 1; }
+  [[nodiscard]] bool takes_turns() const { return looks_ == 1; }
 
   /// Nothing is sent or received with this context any more, by this rank.
   void retire(std::uint32_t context) {
