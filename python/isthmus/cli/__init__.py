@@ -45,6 +45,7 @@
 - ``tune_measured``: isthmus tune --measured
 - ``tune_search``: isthmus tune COLLECTIVE
 - ``tune_table``: isthmus tune show, compare, merge, validate
+- ``upcc``: isthmus upcc
 - ``waiting``: a line of progress for whatever takes more than two seconds, on a terminal
 """
 
@@ -85,6 +86,7 @@ _COMMANDS = {
     "skeleton": ("skeleton", "List programs with parameters; print or save one."),
     "study": ("study", "Run experiments at many points, beside published results."),
     "tune": ("tune", "Find the best collective algorithms for a machine."),
+    "upcc": ("upcc", "Compile programs in UPC, for isthmus run -n."),
 }
 
 

@@ -1,0 +1,24 @@
+"""UPC 1.3: programs become C that uses libisthmus.
+
+- ``driver``: from files to a program: preprocessor, translation, C compiler, linker
+- ``emit``, ``emit_expressions``, ``emit_types``: what was read, as C
+- ``expressions``, ``initializers``, ``parse_declarations``, ``statements``: the parser, which knows types
+- ``layout``: sizes of types
+- ``messages``: errors at the user's line and column
+- ``reader``: what all parts of the parser use
+- ``tokens``: words of a preprocessed file
+- ``translate``: one file of UPC, as one of C
+- ``tree``: nodes of a program, and its names
+- ``types``: types of C with the qualifiers of UPC
+- ``writer``: text with line markers
+
+``include`` has the headers of UPC, and ``support`` the library in C that programs are linked with.
+"""
+
+from __future__ import annotations
+
+from .driver import Options, build
+from .messages import UpcError
+from .translate import translate
+
+__all__ = ["Options", "UpcError", "build", "translate"]

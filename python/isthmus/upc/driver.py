@@ -1,0 +1,170 @@
+"""From files of UPC and C to a program: preprocessor, translation, compiler, linker."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..errors import InvalidInput
+from ..files import write_atomically
+from ..mpi import build as building
+from .translate import translate
+
+#: Macros of section 6.10 of UPC 1.3 and of its libraries.
+MACROS = {
+    "__UPC__": "1",
+    "__UPC_VERSION__": "201311L",
+    "__UPC_COLLECTIVE__": "1",
+    "__UPC_TICK__": "1",
+    "__UPC_CASTABLE__": "1",
+    "__UPC_ATOMIC__": "1",
+    "__UPC_NB__": "1",
+    "__ISTHMUS_UPC__": "1",
+    "UPC_MAX_BLOCK_SIZE": "2147483647",
+}
+_HERE = Path(__file__).resolve().parent
+_OBJECTS = (".o", ".a", ".so")
+_COMPILED = ("-fno-strict-aliasing", "-Wno-unused-value", "-Wno-missing-braces")
+
+
+@dataclass
+class Options:
+    """Of one call of ``isthmus upcc``."""
+
+    output: str | None = None
+    threads: int | None = None
+    level: str = "2"
+    compile_only: bool = False
+    save: bool = False
+    upc: bool = False  #: files that end in .c are UPC
+    flags: list[str] = field(default_factory=list)  #: of the preprocessor and the compiler: -I, -D, -g, ...
+    libraries: list[str] = field(default_factory=list)  #: of the linker: -l, -L
+
+
+def compiler() -> list[str]:
+    """The C compiler: ``$CC``, else cc."""
+    words = shlex.split(os.environ.get("CC") or "cc")
+    if not words or shutil.which(words[0]) is None:
+        raise InvalidInput(f"the C compiler {' '.join(words)!r} is not here: install one, or name it in CC")
+    return words
+
+
+def library() -> Path:
+    """The folder of libisthmus, with its headers."""
+    return building.folder_of("libisthmus", "include/isthmus/isthmus_pgas.h")
+
+
+def include_flags() -> list[str]:
+    return [f"-I{_HERE / 'include'}", "-isystem", str(library() / "include")]
+
+
+def link_flags() -> list[str]:
+    folder = library() / "lib"
+    return [f"-L{folder}", f"-Wl,-rpath,{folder}", "-listhmus", "-lm"]
+
+
+def preprocessed(file: str, options: Options) -> str:
+    """The file as the C compiler's preprocessor leaves it."""
+    macros = dict(MACROS)
+    if options.threads:
+        macros |= {"__UPC_STATIC_THREADS__": "1"}
+    else:
+        macros |= {"__UPC_DYNAMIC_THREADS__": "1"}
+    command = [
+        *compiler(), "-E", "-x", "c", *(f"-D{name}={value}" for name, value in macros.items()), *include_flags(),
+        "-include", "isthmus_upc.h", *options.flags, file,
+    ]  # fmt: skip
+    return _run(command)
+
+
+def _run(command: list[str]) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace")
+    if done.stderr:
+        print(done.stderr, end="", file=sys.stderr)
+    if done.returncode:
+        raise InvalidInput(f"{command[0]} failed with status {done.returncode}, see above")
+    return done.stdout
+
+
+def is_upc(file: str, options: Options) -> bool:
+    return file.endswith((".upc", ".uph")) or (options.upc and file.endswith(".c"))
+
+
+def build(files: Sequence[str], options: Options) -> None:
+    """Translate, compile, and link unless ``options.compile_only``.
+
+    Raises
+    ------
+    InvalidInput
+        If a file is not there or not allowed, or the C compiler fails.
+    """
+    for file in files:
+        if not Path(file).is_file():
+            raise InvalidInput(f"there is no file {file!r}")
+        if not is_upc(file, options) and not file.endswith((".c", *_OBJECTS)) and ".so." not in file:
+            raise InvalidInput(f"{file!r}: known are files that end in .upc, .c, .o, .a and .so")
+    sources = [file for file in files if not file.endswith(_OBJECTS) and ".so." not in file]
+    if options.compile_only and options.output and len(sources) != 1:
+        raise InvalidInput(f"-o with -c is for one file; given were {len(sources)}")
+    with tempfile.TemporaryDirectory(prefix="isthmus-upc-") as folder:
+        work = Path(folder)
+        objects = []
+        for number, file in enumerate(sources):
+            made = work / f"{number}-{Path(file).stem}.o"
+            compile_one(file, made, options, work)
+            if options.compile_only:
+                _move(made, Path(options.output or f"{Path(file).stem}.o"))
+            objects.append(str(made))
+        if options.compile_only:
+            return
+        given = [made for made in files if made not in sources]
+        program = work / "program"
+        command = [
+            *compiler(), "-o", str(program), *objects, *given, *support(options, work),
+            *(flag for flag in options.flags if flag.startswith(("-g", "-fsanitize", "-p", "-m"))),
+            *options.libraries, *link_flags(),
+        ]  # fmt: skip
+        _run(command)
+        _move(program, Path(options.output or "a.out"))
+
+
+def _move(made: Path, to: Path) -> None:
+    try:
+        shutil.copy(made, f"{to}.part")
+        os.replace(f"{to}.part", to)
+    except OSError as error:
+        raise InvalidInput(f"{to}: {error.strerror}") from None
+
+
+def compile_one(file: str, made: Path, options: Options, work: Path) -> None:
+    """One file to an object file."""
+    common = [f"-O{options.level}", *options.flags, "-c", "-o", str(made)]
+    if not is_upc(file, options):
+        _run([*compiler(), *include_flags(), *common, file])
+        return
+    text = translate(preprocessed(file, options), file, options.threads)
+    if options.save:
+        kept = Path(f"{Path(file).stem}.upc.c")
+        write_atomically(kept, text)
+    written = work / f"{made.stem}.i"
+    written.write_text(text)
+    flags = [flag for flag in common if not flag.startswith(("-D", "-U", "-I"))]
+    _run([*compiler(), *_COMPILED, *flags, "-x", "cpp-output", str(written)])
+
+
+def support(options: Options, work: Path) -> list[str]:
+    """Objects of the support library."""
+    made = []
+    sanitizers = [flag for flag in options.flags if flag.startswith(("-fsanitize", "-m"))]
+    for source in sorted((_HERE / "support").glob("*.c")):
+        to = work / f"support-{source.stem}.o"
+        made.append(str(to))
+        _run([*compiler(), "-std=gnu11", "-O2", *include_flags(), *sanitizers, "-c", "-o", str(to), str(source)])
+    return made

@@ -1,0 +1,3 @@
+/* Accesses are relaxed unless they say otherwise. */
+#pragma upc relaxed
+#include <upc.h>

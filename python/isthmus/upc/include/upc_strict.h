@@ -1,0 +1,3 @@
+/* Accesses are strict unless they say otherwise. */
+#pragma upc strict
+#include <upc.h>
