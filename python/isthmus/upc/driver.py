@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shlex
 import shutil
@@ -127,7 +128,7 @@ def build(files: Sequence[str], options: Options) -> None:
         given = [made for made in files if made not in sources]
         program = work / "program"
         command = [
-            *compiler(), "-o", str(program), *objects, *given, *support(options, work),
+            *compiler(), "-o", str(program), *objects, *given, str(support(options)),
             *(flag for flag in options.flags if flag.startswith(("-g", "-fsanitize", "-p", "-m"))),
             *options.libraries, *link_flags(),
         ]  # fmt: skip
@@ -159,12 +160,24 @@ def compile_one(file: str, made: Path, options: Options, work: Path) -> None:
     _run([*compiler(), *_COMPILED, *flags, "-x", "cpp-output", str(written)])
 
 
-def support(options: Options, work: Path) -> list[str]:
-    """Objects of the support library."""
-    made = []
+def support(options: Options) -> Path:
+    """The support library, which is compiled once for every compiler."""
     sanitizers = [flag for flag in options.flags if flag.startswith(("-fsanitize", "-m"))]
-    for source in sorted((_HERE / "support").glob("*.c")):
-        to = work / f"support-{source.stem}.o"
-        made.append(str(to))
-        _run([*compiler(), "-std=gnu11", "-O2", *include_flags(), *sanitizers, "-c", "-o", str(to), str(source)])
+    command = [*compiler(), "-std=gnu11", "-O2", *include_flags(), *sanitizers]
+    sources = sorted((_HERE / "support").iterdir())
+    content = b"".join(source.read_bytes() for source in [*sources, _HERE / "include" / "isthmus_upc.h"])
+    key = hashlib.sha256(content + repr((command, shutil.which(command[0]))).encode()).hexdigest()[:16]
+    made = building.cache() / f"upc-{key}.o"
+    if made.is_file():
+        return made
+    made.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="isthmus-upc-", dir=made.parent) as folder:
+        parts = []
+        for source in sources:
+            if source.suffix == ".c":
+                parts.append(str(Path(folder) / f"{source.stem}.o"))
+                _run([*command, "-c", "-o", parts[-1], str(source)])
+        whole = Path(folder) / made.name
+        _run([*compiler(), "-r", "-nostdlib", "-o", str(whole), *parts])
+        os.replace(whole, made)
     return made

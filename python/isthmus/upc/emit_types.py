@@ -60,4 +60,4 @@ class TypeEmission:
             else:
                 factors.append(f"({self.dimension(of)})")
             of = of.target
-        return " * ".join([f"INT64_C({count})", *factors]) if factors else str(count)
+        return " * ".join([f"(int64_t){count}", *factors]) if factors else str(count)

@@ -234,6 +234,7 @@ class Expressions(Reader):
                     )
             elif not self.is_null(node):
                 if source.kind == "unknown":
+                    self.check_declared(node)
                     return node
                 self.fail("a pointer to shared is made of something else: this needs a cast, of 0 or of a pointer to shared", node.start)
             return Node("convert", node.start, node.end, [node], of)
@@ -246,6 +247,14 @@ class Expressions(Reader):
                 node.start,
             )
         return node
+
+    def check_declared(self, node: Node) -> None:
+        """What C takes for a function that returns int must not become a pointer to shared."""
+        while node.kind == "paren":
+            node = node.kids[0]
+        called = node.kids[0] if node.kind == "call" else node
+        if called.kind == "ident" and called.data["symbol"] is None:
+            self.fail(f"{self.tokens[called.start].text!r} is not declared", called.start)
 
     # -- unary --------------------------------------------------------------------------------------------------------
 
@@ -262,6 +271,8 @@ class Expressions(Reader):
                 return self.postfix_of(start, node)
             kid = self.cast()
             source = decayed(kid.type)
+            if is_pointer_to_shared(of) and source.kind == "unknown":
+                self.check_declared(kid)
             if is_shared(of) and of.kind != "pointer":
                 of = private(of)
             if is_pointer_to_shared(of) and not is_pointer_to_shared(source) and source.kind == "pointer" and not self.is_null(kid):
